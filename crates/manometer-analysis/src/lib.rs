@@ -1,0 +1,1 @@
+//! What a recording means: steady state, intervals, pressure, the pressure scale, findings.

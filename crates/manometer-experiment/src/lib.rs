@@ -1,0 +1,1 @@
+//! Experiment file, plan, conductor, workers, recording.

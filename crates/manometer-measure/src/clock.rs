@@ -1,0 +1,119 @@
+//! Time, as an argument.
+//!
+//! Every time in a recording is nanoseconds of `CLOCK_MONOTONIC`, which all processes of one host
+//! share; [`WallAnchor`] ties it to the calendar once.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+/// Somewhere to read the time and to wait.
+pub trait Clock: Send + Sync {
+    /// Nanoseconds since an arbitrary, fixed moment; never runs backwards.
+    fn now_ns(&self) -> u64;
+
+    /// Waits until `deadline_ns`; returns at once when that has passed.
+    fn sleep_until(&self, deadline_ns: u64);
+
+    /// Waits for `ns` nanoseconds from now.
+    fn sleep(&self, ns: u64) {
+        self.sleep_until(self.now_ns().saturating_add(ns));
+    }
+}
+
+/// The host's `CLOCK_MONOTONIC`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MonotonicClock;
+
+impl Clock for MonotonicClock {
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        nanoseconds(clock_gettime(ClockId::Monotonic))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that others wait on")]
+    fn sleep_until(&self, deadline_ns: u64) {
+        let left_ns = deadline_ns.saturating_sub(self.now_ns());
+        if left_ns > 0 {
+            std::thread::sleep(Duration::from_nanos(left_ns));
+        }
+    }
+}
+
+/// A clock that stands still until it is told or slept on; for tests.
+#[derive(Debug, Default)]
+pub struct ManualClock(AtomicU64);
+
+impl ManualClock {
+    /// A clock that shows `now_ns`.
+    pub fn at(now_ns: u64) -> Self {
+        Self(AtomicU64::new(now_ns))
+    }
+
+    /// Moves the clock on by `ns`.
+    pub fn advance(&self, ns: u64) {
+        self.0.fetch_add(ns, Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now_ns(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    fn sleep_until(&self, deadline_ns: u64) {
+        self.0.fetch_max(deadline_ns, Ordering::SeqCst);
+    }
+}
+
+/// One moment on both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WallAnchor {
+    /// `CLOCK_MONOTONIC`, nanoseconds.
+    pub monotonic_ns: u64,
+    /// Nanoseconds since 1970-01-01T00:00:00Z.
+    pub unix_ns: u64,
+}
+
+impl WallAnchor {
+    /// Reads both clocks, one right after the other.
+    pub fn now() -> Self {
+        let monotonic_ns = MonotonicClock.now_ns();
+        let unix_ns = nanoseconds(clock_gettime(ClockId::Realtime));
+        Self { monotonic_ns, unix_ns }
+    }
+
+    /// The calendar time of a monotonic one, in nanoseconds since 1970.
+    pub fn unix_ns_of(&self, monotonic_ns: u64) -> u64 {
+        (self.unix_ns + monotonic_ns).saturating_sub(self.monotonic_ns)
+    }
+}
+
+fn nanoseconds(time: Timespec) -> u64 {
+    // Both clocks count up from zero and fit 64 bits of nanoseconds until the year 2554.
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manual_clock_moves_only_when_told() {
+        let clock = ManualClock::at(5);
+        assert_eq!(clock.now_ns(), 5);
+        clock.sleep(10);
+        clock.sleep_until(3);
+        clock.advance(1);
+        assert_eq!(clock.now_ns(), 16);
+    }
+
+    #[test]
+    fn the_anchor_ties_both_clocks() {
+        let anchor = WallAnchor { monotonic_ns: 100, unix_ns: 5_000 };
+        assert_eq!(anchor.unix_ns_of(150), 5_050);
+        assert!(WallAnchor::now().unix_ns > 1_600_000_000_000_000_000);
+    }
+}

@@ -1,0 +1,138 @@
+//! Latencies, kept whole: an HdrHistogram of nanoseconds.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+
+/// The longest latency that is kept exactly: one hour. Longer ones count as one hour.
+pub const MAX_LATENCY_NS: u64 = 3_600_000_000_000;
+
+/// Significant decimal digits kept of every latency.
+const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// The percentiles that every summary names, with their names.
+pub const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999)];
+
+/// A text that is no histogram in base64 HdrHistogram V2.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("not a base64 HdrHistogram V2: {0}")]
+pub struct HistogramError(String);
+
+/// Counts of latencies in nanoseconds, three significant digits, 1 ns to 1 h.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LatencyHistogram(Histogram<u64>);
+
+impl Default for LatencyHistogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LatencyHistogram {
+    /// An empty histogram.
+    pub fn new() -> Self {
+        let bounds = Histogram::new_with_bounds(1, MAX_LATENCY_NS, SIGNIFICANT_DIGITS);
+        Self(bounds.expect("the constant bounds are valid"))
+    }
+
+    /// Counts one latency.
+    #[inline]
+    pub fn record(&mut self, latency_ns: u64) {
+        self.0.saturating_record(latency_ns.max(1));
+    }
+
+    /// Adds what `other` counted.
+    pub fn add(&mut self, other: &Self) {
+        self.0.add(&other.0).expect("both histograms have the same bounds");
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.0.reset();
+    }
+
+    /// How many latencies were counted.
+    pub fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The latency in nanoseconds that the share `quantile` (0 to 1) of requests does not exceed;
+    /// nothing when empty.
+    pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
+        (!self.is_empty()).then(|| self.0.value_at_quantile(quantile))
+    }
+
+    /// The longest latency in nanoseconds; nothing when empty.
+    pub fn max_ns(&self) -> Option<u64> {
+        (!self.is_empty()).then(|| self.0.max())
+    }
+
+    /// The mean latency in nanoseconds; nothing when empty.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (!self.is_empty()).then(|| self.0.mean())
+    }
+
+    /// The histogram as base64 HdrHistogram V2, the form workers send and `.hlog` files hold.
+    pub fn to_base64(&self) -> String {
+        let mut bytes = Vec::new();
+        let written = V2Serializer::new().serialize(&self.0, &mut bytes);
+        written.expect("a histogram of these bounds fits in memory");
+        STANDARD.encode(bytes)
+    }
+
+    /// Reads what [`Self::to_base64`] wrote.
+    ///
+    /// # Errors
+    /// The text is no base64, no V2 histogram, or one with values beyond ours.
+    pub fn from_base64(text: &str) -> Result<Self, HistogramError> {
+        let bytes = STANDARD.decode(text).map_err(|error| HistogramError(error.to_string()))?;
+        let read: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|error| HistogramError(error.to_string()))?;
+        let mut ours = Self::new();
+        ours.0.add(read).map_err(|error| HistogramError(error.to_string()))?;
+        Ok(ours)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_empty_histogram_has_no_percentiles() {
+        let empty = LatencyHistogram::new();
+        assert_eq!((empty.quantile_ns(0.5), empty.max_ns(), empty.mean_ns()), (None, None, None));
+    }
+
+    #[test]
+    fn latencies_beyond_the_bounds_are_counted_at_them() {
+        let mut histogram = LatencyHistogram::new();
+        histogram.record(0);
+        histogram.record(u64::MAX);
+        assert_eq!(histogram.len(), 2);
+        assert!(histogram.max_ns().unwrap() >= MAX_LATENCY_NS);
+    }
+
+    proptest! {
+        #[test]
+        fn a_histogram_survives_its_own_text(latencies in prop::collection::vec(1..MAX_LATENCY_NS, 0..200)) {
+            let mut histogram = LatencyHistogram::new();
+            latencies.iter().for_each(|ns| histogram.record(*ns));
+            prop_assert_eq!(LatencyHistogram::from_base64(&histogram.to_base64()).unwrap(), histogram);
+        }
+
+        #[test]
+        fn no_text_can_panic(text in ".{0,200}", bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = LatencyHistogram::from_base64(&text);
+            let _ = LatencyHistogram::from_base64(&STANDARD.encode(bytes));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! `environment.json`: the host as it was when the run began.
+
+use std::fs;
+use std::path::Path;
+
+use procfs::{CpuInfo, Current as _, Meminfo};
+use rustix::fs::StatFs;
+use serde_json::{Value, json};
+
+use super::device::{Device, device_of};
+
+/// File systems that are made of memory: they accept direct I/O and say nothing about a device.
+const MEMORY_FILE_SYSTEMS: [&str; 2] = ["tmpfs", "ramfs"];
+
+/// What a reader must know of the host to trust a number measured in `dir`. What the host does not
+/// tell is null.
+pub fn describe(dir: &Path) -> Value {
+    let device = device_of(dir);
+    json!({
+        "manometer": env!("CARGO_PKG_VERSION"),
+        "host": host(),
+        "directory": fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()),
+        "file_system": mount_of(dir).map(|mount| json!({
+            "type": mount.fs_type,
+            "source": mount.source,
+            "mounted_at": mount.mounted_at,
+            "options": mount.options,
+            "block_size_bytes": statfs(dir).map(|stat| stat.f_bsize),
+            "size_bytes": statfs(dir).map(|stat| stat.f_blocks * stat.f_bsize as u64),
+            "free_bytes": free_bytes(dir),
+        })),
+        "device": device.as_ref().map(describe_device),
+    })
+}
+
+fn host() -> Value {
+    let uname = rustix::system::uname();
+    let cpu = CpuInfo::current().ok();
+    let os = fs::read_to_string("/etc/os-release").ok();
+    let name = os.as_deref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME=")));
+    let virtual_machine = cpu.as_ref().is_some_and(|cpu| {
+        cpu.get_info(0).and_then(|fields| fields.get("flags").map(|flags| flags.contains("hypervisor"))) == Some(true)
+    });
+    json!({
+        "name": uname.nodename().to_string_lossy(),
+        "system": name.map(|name| name.trim_matches('"')),
+        "kernel": uname.release().to_string_lossy(),
+        "cpu": cpu.as_ref().and_then(|cpu| cpu.model_name(0).map(str::to_owned)),
+        "cores": cpu.as_ref().map(CpuInfo::num_cores),
+        "memory_bytes": Meminfo::current().ok().map(|memory| memory.mem_total),
+        "virtual_machine": virtual_machine,
+    })
+}
+
+fn describe_device(device: &Device) -> Value {
+    let number = |name: &str| device.attribute(name).and_then(|text| text.parse::<u64>().ok());
+    let start_bytes = number("start").map(|sectors| sectors * 512);
+    json!({
+        "name": device.name,
+        "model": device.attribute("device/model"),
+        "firmware": device.attribute("device/firmware_rev"),
+        "size_bytes": number("size").map(|sectors| sectors * 512),
+        "rotational": number("queue/rotational").map(|flag| flag == 1),
+        "scheduler": device.attribute("queue/scheduler"),
+        "logical_block_bytes": number("queue/logical_block_size"),
+        "physical_block_bytes": number("queue/physical_block_size"),
+        "optimal_io_bytes": number("queue/optimal_io_size"),
+        "queue_requests": number("queue/nr_requests"),
+        "write_cache": device.attribute("queue/write_cache"),
+        "partition_start_bytes": start_bytes,
+        "aligned_to_4_kib": start_bytes.map(|start| start % 4096 == 0),
+    })
+}
+
+/// A mounted file system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    /// Its type, such as `ext4`.
+    pub fs_type: String,
+    /// What is mounted.
+    pub source: Option<String>,
+    /// Where.
+    pub mounted_at: std::path::PathBuf,
+    /// The options in force.
+    pub options: Vec<String>,
+}
+
+/// The mount that holds `dir`, or its nearest parent that exists.
+pub fn mount_of(dir: &Path) -> Option<Mount> {
+    let existing = existing_ancestor(dir)?;
+    let mounts = procfs::process::Process::myself().ok()?.mountinfo().ok()?.0;
+    let holds = mounts.into_iter().filter(|mount| existing.starts_with(&mount.mount_point));
+    // The last of the deepest: a later mount on the same point hides the earlier one.
+    let mount = holds.max_by_key(|mount| (mount.mount_point.as_os_str().len(), mount.mnt_id))?;
+    let both = mount.mount_options.into_iter().chain(mount.super_options);
+    let mut options: Vec<String> =
+        both.map(|(name, value)| value.map_or(name.clone(), |value| format!("{name}={value}"))).collect();
+    options.sort();
+    options.dedup();
+    Some(Mount { fs_type: mount.fs_type, source: mount.mount_source, mounted_at: mount.mount_point, options })
+}
+
+/// Whether `dir` lies on a file system made of memory.
+pub fn is_memory(dir: &Path) -> bool {
+    mount_of(dir).is_some_and(|mount| MEMORY_FILE_SYSTEMS.contains(&mount.fs_type.as_str()))
+}
+
+/// The bytes that can still be written below `dir` by this user.
+pub fn free_bytes(dir: &Path) -> Option<u64> {
+    statfs(dir).map(|stat| stat.f_bavail * stat.f_bsize as u64)
+}
+
+/// The file system's block size in bytes.
+pub fn block_size_bytes(dir: &Path) -> Option<u64> {
+    statfs(dir).map(|stat| stat.f_bsize as u64)
+}
+
+fn statfs(dir: &Path) -> Option<StatFs> {
+    rustix::fs::statfs(&existing_ancestor(dir)?).ok()
+}
+
+fn existing_ancestor(dir: &Path) -> Option<std::path::PathBuf> {
+    let absolute = std::path::absolute(dir).ok()?;
+    absolute.ancestors().find_map(|dir| fs::canonicalize(dir).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_names_what_a_reader_asks_first() {
+        let environment = describe(Path::new("."));
+        assert!(environment["host"]["kernel"].is_string());
+        assert!(environment["host"]["cores"].as_u64().unwrap() > 0);
+        assert!(environment["file_system"]["type"].is_string());
+        assert!(environment["file_system"]["free_bytes"].is_u64());
+    }
+
+    #[test]
+    fn memory_is_told_from_a_disk() {
+        let shm = Path::new("/dev/shm");
+        if mount_of(shm).is_none_or(|mount| mount.fs_type != "tmpfs") {
+            println!("skipped: no tmpfs at /dev/shm");
+            return;
+        }
+        assert!(is_memory(&shm.join("not/there/yet")));
+    }
+}

@@ -1,0 +1,217 @@
+//! `latency/<workload>.hlog`: an HdrHistogram interval log, one line per interval and operation, the
+//! operation as the line's tag.
+//!
+//! The format knows milliseconds: times in it are seconds since the recording's start, rounded.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use hdrhistogram::serialization::V2Serializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag};
+
+use crate::clock::WallAnchor;
+use crate::histogram::LatencyHistogram;
+
+/// The log's `max` column is in milliseconds, by the format's convention.
+const NS_PER_MS: f64 = 1_000_000.0;
+
+/// Writes a latency log; each interval is on its way to the file when `append` returns.
+pub struct LatencyLogWriter {
+    file: File,
+    start_ns: u64,
+}
+
+impl LatencyLogWriter {
+    /// Begins a log at `path` for a recording that began at `start`.
+    ///
+    /// # Errors
+    /// The file cannot be made or written.
+    pub fn create(path: &Path, start: WallAnchor) -> io::Result<Self> {
+        let started = UNIX_EPOCH + Duration::from_nanos(start.unix_ns);
+        let mut header = Vec::new();
+        IntervalLogWriterBuilder::new()
+            .add_comment("latencies in nanoseconds; the tag is the operation; written by Manometer")
+            .with_start_time(started)
+            .with_base_time(started)
+            .with_max_value_divisor(NS_PER_MS)
+            .begin_log_with(&mut header, &mut V2Serializer::new())?;
+        let mut file = File::create_new(path)?;
+        file.write_all(&header)?;
+        Ok(Self { file, start_ns: start.monotonic_ns })
+    }
+
+    /// Appends what `operation` took in the interval from `begin_ns` to `end_ns`.
+    ///
+    /// # Errors
+    /// The file cannot be written, or `operation` holds a comma, a space or a line break.
+    pub fn append(
+        &mut self,
+        operation: &str,
+        begin_ns: u64,
+        end_ns: u64,
+        histogram: &LatencyHistogram,
+    ) -> io::Result<()> {
+        let invalid = || io::Error::new(io::ErrorKind::InvalidInput, format!("`{operation}` cannot be a tag"));
+        let tag = Tag::new(operation).ok_or_else(invalid)?;
+        let seconds = |from: u64, to: u64| Duration::from_nanos(to.saturating_sub(from)).as_secs_f64();
+        let line = format!(
+            "Tag={},{:.3},{:.3},{:.3},{}\n",
+            tag.as_str(),
+            seconds(self.start_ns, begin_ns),
+            seconds(begin_ns, end_ns),
+            histogram.max_ns().unwrap_or(0) as f64 / NS_PER_MS,
+            histogram.to_base64(),
+        );
+        self.file.write_all(line.as_bytes())
+    }
+}
+
+/// One line of a latency log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LatencyInterval {
+    /// The operation.
+    pub operation: String,
+    /// The interval's begin, in seconds since the recording's start.
+    pub begin_s: f64,
+    /// The interval's end, in seconds since the recording's start.
+    pub end_s: f64,
+    /// What the operation took.
+    pub histogram: LatencyHistogram,
+}
+
+/// A latency log in memory.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LatencyLog {
+    /// The intervals, in the order written.
+    pub intervals: Vec<LatencyInterval>,
+    /// Whether the file holds more than could be read.
+    pub cut: bool,
+}
+
+impl LatencyLog {
+    /// Reads a log up to its first damaged line.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(path: &Path) -> io::Result<Self> {
+        let bytes = std::fs::read(path)?;
+        // A line counts only with its end: a shortened number would otherwise pass for a whole one.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let mut log = Self { cut: whole < bytes.len(), ..Self::default() };
+        for entry in IntervalLogIterator::new(&bytes[..whole]) {
+            match entry {
+                Ok(LogEntry::Interval(line)) => {
+                    let Ok(histogram) = LatencyHistogram::from_base64(line.encoded_histogram()) else {
+                        log.cut = true;
+                        break;
+                    };
+                    let begin_s = line.start_timestamp().as_secs_f64();
+                    log.intervals.push(LatencyInterval {
+                        operation: line.tag().map(|tag| tag.as_str().to_owned()).unwrap_or_default(),
+                        begin_s,
+                        end_s: begin_s + line.duration().as_secs_f64(),
+                        histogram,
+                    });
+                }
+                Ok(_) => {}
+                Err(_) => {
+                    log.cut = true;
+                    break;
+                }
+            }
+        }
+        Ok(log)
+    }
+
+    /// Everything that `operation` took between two moments, in seconds since the recording's start;
+    /// an interval belongs where its middle lies.
+    pub fn between(&self, operation: &str, begin_s: f64, end_s: f64) -> LatencyHistogram {
+        let mut sum = LatencyHistogram::new();
+        for interval in self.intervals_between(operation, begin_s, end_s) {
+            sum.add(&interval.histogram);
+        }
+        sum
+    }
+
+    /// The intervals of `operation` whose middle lies between two moments.
+    pub fn intervals_between(
+        &self,
+        operation: &str,
+        begin_s: f64,
+        end_s: f64,
+    ) -> impl Iterator<Item = &LatencyInterval> {
+        self.intervals.iter().filter(move |interval| {
+            let middle_s = f64::midpoint(interval.begin_s, interval.end_s);
+            interval.operation == operation && (begin_s..end_s).contains(&middle_s)
+        })
+    }
+
+    /// The operations in the log, each once, in the order of their first appearance.
+    pub fn operations(&self) -> Vec<String> {
+        let mut operations: Vec<String> = Vec::new();
+        for interval in &self.intervals {
+            if !operations.contains(&interval.operation) {
+                operations.push(interval.operation.clone());
+            }
+        }
+        operations
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: WallAnchor = WallAnchor { monotonic_ns: 1_000_000_000, unix_ns: 1_700_000_000_000_000_000 };
+
+    fn log(path: &Path) {
+        let mut writer = LatencyLogWriter::create(path, START).unwrap();
+        for second in 1..=4 {
+            let begin_ns = second * 1_000_000_000;
+            let mut histogram = LatencyHistogram::new();
+            (0..10).for_each(|_| histogram.record(second * 1_000_000));
+            writer.append("read", begin_ns, begin_ns + 1_000_000_000, &histogram).unwrap();
+            writer.append("update", begin_ns, begin_ns + 1_000_000_000, &histogram).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_interval_belongs_where_its_middle_lies() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.hlog");
+        log(&path);
+        let log = LatencyLog::read(&path).unwrap();
+        assert!(!log.cut);
+        assert_eq!(log.operations(), ["read", "update"]);
+        assert_eq!(log.between("read", 1.0, 3.0).len(), 20);
+        assert_eq!(log.between("read", 1.4, 3.4).len(), 20);
+        assert_eq!(log.between("scan", 0.0, 9.0).len(), 0);
+        let p50 = log.between("read", 0.0, 1.0).quantile_ns(0.5).unwrap();
+        assert!((999_000..=1_001_000).contains(&p50), "{p50}");
+    }
+
+    #[test]
+    fn a_log_cut_anywhere_is_read_up_to_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let (whole, cut) = (dir.path().join("a.hlog"), dir.path().join("b.hlog"));
+        log(&whole);
+        let bytes = std::fs::read(&whole).unwrap();
+        let mut lines_before = 0;
+        for length in 0..=bytes.len() {
+            std::fs::write(&cut, &bytes[..length]).unwrap();
+            let lines = LatencyLog::read(&cut).unwrap().intervals.len();
+            assert!(lines >= lines_before);
+            lines_before = lines;
+        }
+        assert_eq!(lines_before, 8);
+    }
+
+    #[test]
+    fn an_operation_that_would_break_the_line_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = LatencyLogWriter::create(&dir.path().join("a.hlog"), START).unwrap();
+        assert!(writer.append("a,b", 0, 1, &LatencyHistogram::new()).is_err());
+    }
+}

@@ -1,0 +1,23 @@
+//! What was measured, when, and where it is kept.
+//!
+//! Clocks, units, latency histograms, sample series, observers of the host, and the recording: the
+//! folder that one run leaves behind (`docs/recording.md`). What the numbers mean is left to
+//! `manometer-analysis`.
+
+pub mod clock;
+pub mod event;
+pub mod histogram;
+pub mod host;
+pub mod latency_log;
+pub mod plan;
+pub mod recording;
+pub mod samples;
+pub mod units;
+
+pub use clock::{Clock, ManualClock, MonotonicClock};
+pub use event::{Event, EventLine, Severity};
+pub use histogram::LatencyHistogram;
+pub use plan::{Criterion, Phase, PhaseKind, Plan, Role, Workload};
+pub use recording::{Recording, RecordingError, RecordingWriter};
+pub use samples::{Column, Samples};
+pub use units::{ByteSize, Rate, Span};

@@ -1,0 +1,449 @@
+//! The folder that one run leaves behind, written so that `kill -9` costs its last second at most,
+//! and read as far as it is whole.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::clock::WallAnchor;
+use crate::event::{Event, EventLine, Status};
+use crate::histogram::LatencyHistogram;
+use crate::latency_log::{LatencyLog, LatencyLogWriter};
+use crate::plan::Plan;
+use crate::samples::{Column, SampleWriter, Samples, SamplesError};
+
+/// A recording that cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordingError {
+    /// The file system said no.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+    /// A sample series could not be written or read.
+    #[error("{}: {source}", path.display())]
+    Samples {
+        /// The file.
+        path: PathBuf,
+        /// What was wrong.
+        source: SamplesError,
+    },
+    /// The folder already holds something.
+    #[error("{} exists and is not empty: choose another folder for the recording", path.display())]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder is no recording.
+    #[error("{} is no recording: {reason}", path.display())]
+    NotARecording {
+        /// The folder.
+        path: PathBuf,
+        /// What is missing or wrong.
+        reason: String,
+    },
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> RecordingError {
+    let path = path.to_owned();
+    move |source| RecordingError::Io { path, source }
+}
+
+fn samples_error(path: &Path) -> impl FnOnce(SamplesError) -> RecordingError {
+    let path = path.to_owned();
+    move |source| RecordingError::Samples { path, source }
+}
+
+/// Writes a recording.
+pub struct RecordingWriter {
+    dir: PathBuf,
+    start: WallAnchor,
+    events: File,
+    samples: HashMap<String, SampleWriter>,
+    latencies: HashMap<String, LatencyLogWriter>,
+}
+
+impl RecordingWriter {
+    /// Begins a recording in the folder `dir`, which is made, or must be empty.
+    ///
+    /// # Errors
+    /// The folder holds something already, or cannot be written.
+    pub fn create(
+        dir: &Path,
+        start: WallAnchor,
+        experiment: &str,
+        plan: &Plan,
+        environment: &Value,
+    ) -> Result<Self, RecordingError> {
+        fs::create_dir_all(dir).map_err(io_error(dir))?;
+        if fs::read_dir(dir).map_err(io_error(dir))?.next().is_some() {
+            return Err(RecordingError::NotEmpty { path: dir.to_owned() });
+        }
+        for folder in ["samples", "latency"] {
+            let folder = dir.join(folder);
+            fs::create_dir(&folder).map_err(io_error(&folder))?;
+        }
+        let mut environment = environment.clone();
+        environment["clock"] = serde_json::json!(start);
+        write_file(&dir.join("experiment.toml"), experiment.as_bytes())?;
+        write_file(&dir.join("plan.json"), &pretty(plan))?;
+        write_file(&dir.join("environment.json"), &pretty(&environment))?;
+        let events_path = dir.join("events.jsonl");
+        let events = File::create_new(&events_path).map_err(io_error(&events_path))?;
+        let mut writer =
+            Self { dir: dir.to_owned(), start, events, samples: HashMap::new(), latencies: HashMap::new() };
+        writer.event(start.monotonic_ns, Event::Started)?;
+        Ok(writer)
+    }
+
+    /// The recording's folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// When the recording began.
+    pub fn start(&self) -> WallAnchor {
+        self.start
+    }
+
+    /// Writes down that `event` happened at `t_ns`.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn event(&mut self, t_ns: u64, event: Event) -> Result<(), RecordingError> {
+        let mut line = serde_json::to_vec(&EventLine { t_ns, event }).expect("an event is plain data");
+        line.push(b'\n');
+        self.events.write_all(&line).map_err(io_error(&self.dir.join("events.jsonl")))
+    }
+
+    /// Begins the sample series `source`.
+    ///
+    /// # Errors
+    /// The file exists or cannot be written.
+    pub fn begin_series(&mut self, source: &str, columns: &[Column]) -> Result<(), RecordingError> {
+        let path = self.dir.join("samples").join(format!("{source}.arrows"));
+        let writer = SampleWriter::create(&path, columns).map_err(samples_error(&path))?;
+        self.samples.insert(source.to_owned(), writer);
+        Ok(())
+    }
+
+    /// Whether the series `source` has begun.
+    pub fn has_series(&self, source: &str) -> bool {
+        self.samples.contains_key(source)
+    }
+
+    /// Appends a row to the series `source`, which has begun.
+    ///
+    /// # Errors
+    /// The series has not begun, the row does not match its columns, or the file cannot be written.
+    pub fn sample(&mut self, source: &str, t_ns: u64, values: &[Option<f64>]) -> Result<(), RecordingError> {
+        let path = self.dir.join("samples").join(format!("{source}.arrows"));
+        let Some(writer) = self.samples.get_mut(source) else {
+            return Err(samples_error(&path)(SamplesError::Format("the series has not begun".to_owned())));
+        };
+        writer.append(t_ns, values).map_err(samples_error(&path))
+    }
+
+    /// Appends what `operation` of `workload` took from `begin_ns` to `end_ns`.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn latency(
+        &mut self,
+        workload: &str,
+        operation: &str,
+        begin_ns: u64,
+        end_ns: u64,
+        histogram: &LatencyHistogram,
+    ) -> Result<(), RecordingError> {
+        let path = self.dir.join("latency").join(format!("{workload}.hlog"));
+        if !self.latencies.contains_key(workload) {
+            let writer = LatencyLogWriter::create(&path, self.start).map_err(io_error(&path))?;
+            self.latencies.insert(workload.to_owned(), writer);
+        }
+        let writer = self.latencies.get_mut(workload).expect("inserted above");
+        writer.append(operation, begin_ns, end_ns, histogram).map_err(io_error(&path))
+    }
+
+    /// Ends the recording: writes how it ended and turns every stream into Parquet.
+    ///
+    /// # Errors
+    /// A file cannot be written; the streams not yet turned stay as they are.
+    pub fn finish(mut self, t_ns: u64, status: Status) -> Result<(), RecordingError> {
+        self.event(t_ns, Event::Finished { status })?;
+        for (source, writer) in self.samples.drain() {
+            let stream = self.dir.join("samples").join(format!("{source}.arrows"));
+            let parquet = stream.with_extension("parquet");
+            writer.finish().map_err(samples_error(&stream))?;
+            let samples = Samples::read_stream(&stream).map_err(samples_error(&stream))?;
+            samples.write_parquet(&parquet).map_err(samples_error(&parquet))?;
+            fs::remove_file(&stream).map_err(io_error(&stream))?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a whole file so that it is either there or not: under another name first.
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordingError> {
+    let part = path.with_extension("part");
+    let mut file = File::create(&part).map_err(io_error(&part))?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(io_error(&part))?;
+    fs::rename(&part, path).map_err(io_error(path))
+}
+
+fn pretty(value: &impl serde::Serialize) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec_pretty(value).expect("plain data");
+    bytes.push(b'\n');
+    bytes
+}
+
+/// A recording, as far as it is whole.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    /// Its folder.
+    pub dir: PathBuf,
+    /// The experiment file exactly as run.
+    pub experiment: String,
+    /// What it set out to do.
+    pub plan: Plan,
+    /// The host it ran on.
+    pub environment: Value,
+    /// When it began.
+    pub start: WallAnchor,
+    /// What happened, in order.
+    pub events: Vec<EventLine>,
+    /// What could not be read, for people; empty for a whole recording.
+    pub damage: Vec<String>,
+}
+
+impl Recording {
+    /// Opens the recording in the folder `dir`.
+    ///
+    /// # Errors
+    /// There is no plan to be read: without it the rest has no meaning.
+    pub fn open(dir: &Path) -> Result<Self, RecordingError> {
+        let not_a_recording = |reason: String| RecordingError::NotARecording { path: dir.to_owned(), reason };
+        let plan = fs::read(dir.join("plan.json")).map_err(|error| not_a_recording(format!("plan.json: {error}")))?;
+        let plan: Plan =
+            serde_json::from_slice(&plan).map_err(|error| not_a_recording(format!("plan.json: {error}")))?;
+        let mut damage = Vec::new();
+        let experiment = fs::read(dir.join("experiment.toml"))
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .unwrap_or_else(|error| {
+                damage.push(format!("experiment.toml: {error}"));
+                String::new()
+            });
+        let environment = read_environment(&dir.join("environment.json"), &mut damage);
+        let events = read_events(&dir.join("events.jsonl"), &mut damage);
+        let start = serde_json::from_value(environment["clock"].clone())
+            .unwrap_or_else(|_| WallAnchor { monotonic_ns: events.first().map_or(0, |line| line.t_ns), unix_ns: 0 });
+        Ok(Self { dir: dir.to_owned(), experiment, plan, environment, start, events, damage })
+    }
+
+    /// How the run ended; nothing when it was cut short.
+    pub fn status(&self) -> Option<Status> {
+        self.events.iter().rev().find_map(|line| match line.event {
+            Event::Finished { status } => Some(status),
+            _ => None,
+        })
+    }
+
+    /// The names of the sample series, sorted.
+    pub fn series(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.dir.join("samples")) else { return Vec::new() };
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|end| end == "parquet" || end == "arrows"))
+            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The sample series `source`: its stream as far as it is whole, else its Parquet file.
+    ///
+    /// # Errors
+    /// There is no such series, or not even its head can be read.
+    pub fn samples(&self, source: &str) -> Result<Samples, RecordingError> {
+        let stream = self.dir.join("samples").join(format!("{source}.arrows"));
+        let parquet = stream.with_extension("parquet");
+        // The stream is removed only once its Parquet file is whole, so where both are, the stream counts.
+        if stream.exists() {
+            return Samples::read_stream(&stream).map_err(samples_error(&stream));
+        }
+        Samples::read_parquet(&parquet).map_err(samples_error(&parquet))
+    }
+
+    /// The latencies of `workload`, as far as they are whole.
+    ///
+    /// # Errors
+    /// There is no such log, or it cannot be read.
+    pub fn latency(&self, workload: &str) -> Result<LatencyLog, RecordingError> {
+        let path = self.dir.join("latency").join(format!("{workload}.hlog"));
+        LatencyLog::read(&path).map_err(io_error(&path))
+    }
+
+    /// A moment of the recording's clock, in seconds since the recording's start.
+    pub fn seconds(&self, t_ns: u64) -> f64 {
+        (t_ns as f64 - self.start.monotonic_ns as f64) / 1e9
+    }
+}
+
+fn read_environment(path: &Path, damage: &mut Vec<String>) -> Value {
+    let read = fs::read(path).map_err(|error| error.to_string());
+    let parsed = read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
+    parsed.unwrap_or_else(|error| {
+        damage.push(format!("environment.json: {error}"));
+        Value::Null
+    })
+}
+
+fn read_events(path: &Path, damage: &mut Vec<String>) -> Vec<EventLine> {
+    let text = match fs::read(path) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) => {
+            damage.push(format!("events.jsonl: {error}"));
+            return Vec::new();
+        }
+    };
+    let mut events = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        match serde_json::from_str(line) {
+            Ok(event) => events.push(event),
+            Err(error) => {
+                damage.push(format!("events.jsonl, line {}: {error}", index + 1));
+                break;
+            }
+        }
+    }
+    events
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Better, Criterion, Phase, PhaseKind, Role, Workload};
+    use proptest::prelude::*;
+
+    const START: WallAnchor = WallAnchor { monotonic_ns: 7_000_000_000, unix_ns: 1_700_000_000_000_000_000 };
+
+    fn plan() -> Plan {
+        Plan {
+            experiment: "a test".to_owned(),
+            criterion: Criterion { metric: "throughput".into(), unit: "ops/s".into(), better: Better::Higher },
+            interval_s: 1.0,
+            seed: 1,
+            workloads: vec![Workload {
+                name: "primary".into(),
+                role: Role::Primary,
+                kind: "kv".into(),
+                unit: "ops/s".into(),
+            }],
+            phases: vec![Phase {
+                id: "w0".into(),
+                label: "no neighbour".into(),
+                kind: PhaseKind::Baseline,
+                duration_s: 3.0,
+                settle_s: 0.0,
+                running: vec!["primary".into()],
+                settings: Default::default(),
+            }],
+        }
+    }
+
+    fn record(dir: &Path) -> RecordingWriter {
+        let environment = serde_json::json!({"host": {"kernel": "6.1"}});
+        let mut writer = RecordingWriter::create(dir, START, "name = \"a test\"\n", &plan(), &environment).unwrap();
+        writer.event(8_000_000_000, Event::PhaseStarted { phase: "w0".into() }).unwrap();
+        writer.begin_series("primary", &[Column::new("read.operations", "")]).unwrap();
+        for second in 8..11 {
+            let t_ns = second * 1_000_000_000;
+            writer.sample("primary", t_ns, &[Some(100.0)]).unwrap();
+            let mut histogram = LatencyHistogram::new();
+            histogram.record(1_000);
+            writer.latency("primary", "read", t_ns - 1_000_000_000, t_ns, &histogram).unwrap();
+        }
+        writer.event(11_000_000_000, Event::PhaseEnded { phase: "w0".into() }).unwrap();
+        writer
+    }
+
+    #[test]
+    fn a_finished_recording_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        record(dir.path()).finish(12_000_000_000, Status::Complete).unwrap();
+        let recording = Recording::open(dir.path()).unwrap();
+        assert_eq!(recording.status(), Some(Status::Complete));
+        assert_eq!(recording.plan, plan());
+        assert_eq!(recording.start, START);
+        assert_eq!(recording.series(), ["primary"]);
+        assert_eq!(recording.samples("primary").unwrap().t_ns.len(), 3);
+        assert_eq!(recording.latency("primary").unwrap().intervals.len(), 3);
+        assert_eq!(recording.seconds(8_500_000_000), 1.5);
+        assert!(recording.damage.is_empty());
+        assert!(!dir.path().join("samples/primary.arrows").exists());
+    }
+
+    #[test]
+    fn a_killed_recording_keeps_every_interval_it_wrote() {
+        let dir = tempfile::tempdir().unwrap();
+        std::mem::forget(record(dir.path()));
+        let recording = Recording::open(dir.path()).unwrap();
+        assert_eq!(recording.status(), None);
+        assert_eq!(recording.samples("primary").unwrap().t_ns.len(), 3);
+        assert_eq!(recording.latency("primary").unwrap().intervals.len(), 3);
+        assert_eq!(recording.events.len(), 3);
+    }
+
+    #[test]
+    fn a_folder_in_use_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("thesis.pdf"), "years of work").unwrap();
+        let error = RecordingWriter::create(dir.path(), START, "", &plan(), &Value::Null).err().unwrap();
+        assert!(matches!(error, RecordingError::NotEmpty { .. }), "{error}");
+    }
+
+    fn files(dir: &Path) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+        }
+        found.sort();
+        found
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn a_recording_with_any_file_cut_anywhere_never_panics(
+            which in any::<prop::sample::Index>(), at in 0.0..1.0f64, finished in any::<bool>()
+        ) {
+            let dir = tempfile::tempdir().unwrap();
+            let writer = record(dir.path());
+            if finished {
+                writer.finish(12_000_000_000, Status::Complete).unwrap();
+            } else {
+                drop(writer);
+            }
+            let files = files(dir.path());
+            let path = which.get(&files);
+            let bytes = fs::read(path).unwrap();
+            fs::write(path, &bytes[..(bytes.len() as f64 * at) as usize]).unwrap();
+            if let Ok(recording) = Recording::open(dir.path()) {
+                let _ = recording.status();
+                for source in recording.series() {
+                    let _ = recording.samples(&source);
+                }
+                let _ = recording.latency("primary");
+            }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Sample series: one row of numbers per interval, as an Arrow IPC stream while a run lives and as
+//! Parquet when it ended cleanly.
+//!
+//! Every series has the column `t_ns` (the interval's end, `CLOCK_MONOTONIC` nanoseconds); all other
+//! columns are nullable 64-bit floats that carry their unit as the field's metadata `unit`.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, Float64Array, RecordBatch, UInt64Array};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use arrow::ipc::reader::StreamReader;
+use arrow::ipc::writer::StreamWriter;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+use serde::{Deserialize, Serialize};
+
+/// The column every series has: when an interval ended.
+const TIME: &str = "t_ns";
+
+/// A sample series that cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SamplesError {
+    /// The file system said no.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The bytes are no series of ours.
+    #[error("not a sample series: {0}")]
+    Format(String),
+}
+
+impl From<ArrowError> for SamplesError {
+    fn from(error: ArrowError) -> Self {
+        match error {
+            ArrowError::IoError(_, error) => Self::Io(error),
+            other => Self::Format(other.to_string()),
+        }
+    }
+}
+
+/// A column's name and unit.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Column {
+    /// Its name, such as `read.operations`.
+    pub name: String,
+    /// Its unit, such as `B/s`; empty for a bare count.
+    pub unit: String,
+}
+
+impl Column {
+    /// A column `name` of numbers in `unit`.
+    pub fn new(name: impl Into<String>, unit: impl Into<String>) -> Self {
+        Self { name: name.into(), unit: unit.into() }
+    }
+}
+
+/// Writes a series row by row; each row is on its way to the file when `append` returns.
+pub struct SampleWriter {
+    stream: StreamWriter<File>,
+    schema: SchemaRef,
+}
+
+impl SampleWriter {
+    /// Begins a series of `columns` at `path`.
+    ///
+    /// # Errors
+    /// The file cannot be made or written.
+    pub fn create(path: &Path, columns: &[Column]) -> Result<Self, SamplesError> {
+        let mut fields = vec![Field::new(TIME, DataType::UInt64, false)];
+        fields.extend(columns.iter().map(field));
+        let schema = Arc::new(Schema::new(fields));
+        let stream = StreamWriter::try_new(File::create_new(path)?, &schema)?;
+        Ok(Self { stream, schema })
+    }
+
+    /// Appends the row of the interval that ended at `t_ns`; a missing value stays missing.
+    ///
+    /// # Errors
+    /// The file cannot be written, or `values` are not as many as the columns.
+    pub fn append(&mut self, t_ns: u64, values: &[Option<f64>]) -> Result<(), SamplesError> {
+        let mut columns: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from(vec![t_ns]))];
+        columns.extend(values.iter().map(|value| Arc::new(Float64Array::from(vec![*value])) as ArrayRef));
+        self.stream.write(&RecordBatch::try_new(self.schema.clone(), columns)?)?;
+        self.stream.get_mut().flush()?;
+        Ok(())
+    }
+
+    /// Ends the stream.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish(mut self) -> Result<(), SamplesError> {
+        Ok(self.stream.finish()?)
+    }
+}
+
+/// Whether the file ends as an Arrow stream does, with a continuation and a length of zero; leaves the
+/// file at its begin.
+fn has_end_marker(file: &mut File) -> io::Result<bool> {
+    const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
+    let length = file.seek(SeekFrom::End(0))?;
+    let mut tail = [0; END.len()];
+    if length >= END.len() as u64 {
+        file.seek(SeekFrom::End(-(END.len() as i64)))?;
+        file.read_exact(&mut tail)?;
+    }
+    file.rewind()?;
+    Ok(tail == END)
+}
+
+fn field(column: &Column) -> Field {
+    let metadata = [("unit".to_owned(), column.unit.clone())];
+    Field::new(&column.name, DataType::Float64, true).with_metadata(metadata.into())
+}
+
+/// A series in memory: `t_ns.len()` rows.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Samples {
+    /// The interval ends, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub t_ns: Vec<u64>,
+    /// The columns beside the time.
+    pub columns: Vec<Column>,
+    /// The values, `values[column][row]`.
+    pub values: Vec<Vec<Option<f64>>>,
+    /// Whether the file ended before its stream did.
+    pub cut: bool,
+}
+
+impl Samples {
+    /// The values of the column `name`, one per row.
+    pub fn column(&self, name: &str) -> Option<&[Option<f64>]> {
+        let index = self.columns.iter().position(|column| column.name == name)?;
+        Some(&self.values[index])
+    }
+
+    /// Reads an Arrow stream as far as it is whole.
+    ///
+    /// # Errors
+    /// The file cannot be read, or does not begin as a series of ours.
+    pub fn read_stream(path: &Path) -> Result<Self, SamplesError> {
+        let mut file = File::open(path)?;
+        let ended = has_end_marker(&mut file)?;
+        let reader = StreamReader::try_new(BufReader::new(file), None)?;
+        let mut samples = Self { cut: !ended, ..Self::of_schema(&reader.schema())? };
+        for batch in reader.map_while(Result::ok) {
+            samples.extend(&batch)?;
+        }
+        Ok(samples)
+    }
+
+    /// Reads a Parquet file written by [`Self::write_parquet`].
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no series of ours.
+    pub fn read_parquet(path: &Path) -> Result<Self, SamplesError> {
+        let format = |error: parquet::errors::ParquetError| SamplesError::Format(error.to_string());
+        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(format)?;
+        let mut samples = Self::of_schema(reader.schema())?;
+        for batch in reader.build().map_err(format)? {
+            samples.extend(&batch?)?;
+        }
+        Ok(samples)
+    }
+
+    /// Writes the whole series as Parquet.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write_parquet(&self, path: &Path) -> Result<(), SamplesError> {
+        let format = |error: parquet::errors::ParquetError| SamplesError::Format(error.to_string());
+        let mut fields = vec![Field::new(TIME, DataType::UInt64, false)];
+        fields.extend(self.columns.iter().map(field));
+        let schema = Arc::new(Schema::new(fields));
+        let mut columns: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from(self.t_ns.clone()))];
+        columns.extend(self.values.iter().map(|column| Arc::new(Float64Array::from(column.clone())) as ArrayRef));
+        let batch = RecordBatch::try_new(schema.clone(), columns)?;
+        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
+        let mut writer = ArrowWriter::try_new(File::create(path)?, schema, Some(properties)).map_err(format)?;
+        writer.write(&batch).map_err(format)?;
+        let file = writer.into_inner().map_err(format)?;
+        Ok(file.sync_all()?)
+    }
+
+    fn of_schema(schema: &Schema) -> Result<Self, SamplesError> {
+        let mut fields = schema.fields().iter();
+        let time = fields.next().is_some_and(|field| field.name() == TIME && *field.data_type() == DataType::UInt64);
+        if !time {
+            return Err(SamplesError::Format(format!("the first column is not `{TIME}` of unsigned 64 bits")));
+        }
+        let columns = fields
+            .map(|field| match field.data_type() {
+                DataType::Float64 => {
+                    Ok(Column::new(field.name(), field.metadata().get("unit").cloned().unwrap_or_default()))
+                }
+                other => Err(SamplesError::Format(format!("column `{}` holds {other}, not Float64", field.name()))),
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let values = vec![Vec::new(); columns.len()];
+        Ok(Self { columns, values, ..Self::default() })
+    }
+
+    fn extend(&mut self, batch: &RecordBatch) -> Result<(), SamplesError> {
+        let wrong = || SamplesError::Format("a batch does not match its schema".to_owned());
+        let time = batch.column(0).as_any().downcast_ref::<UInt64Array>().ok_or_else(wrong)?;
+        self.t_ns.extend(time.values());
+        for (values, column) in self.values.iter_mut().zip(&batch.columns()[1..]) {
+            let column = column.as_any().downcast_ref::<Float64Array>().ok_or_else(wrong)?;
+            values.extend(column.iter());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns() -> Vec<Column> {
+        vec![Column::new("read.operations", ""), Column::new("read.bytes", "B")]
+    }
+
+    fn write(path: &Path, rows: u64) -> SampleWriter {
+        let mut writer = SampleWriter::create(path, &columns()).unwrap();
+        for row in 0..rows {
+            writer.append(row * 1_000, &[Some(row as f64), None]).unwrap();
+        }
+        writer
+    }
+
+    #[test]
+    fn a_series_is_readable_while_it_is_written_and_after() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.arrows");
+        let writer = write(&path, 3);
+        let living = Samples::read_stream(&path).unwrap();
+        assert_eq!(living.t_ns, [0, 1_000, 2_000]);
+        assert!(living.cut, "the stream has no end yet");
+        writer.finish().unwrap();
+        let ended = Samples::read_stream(&path).unwrap();
+        assert!(!ended.cut);
+        assert_eq!(ended.column("read.operations").unwrap(), [Some(0.0), Some(1.0), Some(2.0)]);
+        assert_eq!(ended.column("read.bytes").unwrap(), [None, None, None]);
+        assert_eq!(ended.columns, columns());
+    }
+
+    #[test]
+    fn parquet_keeps_values_gaps_and_units() {
+        let dir = tempfile::tempdir().unwrap();
+        let (stream, parquet) = (dir.path().join("a.arrows"), dir.path().join("a.parquet"));
+        write(&stream, 100).finish().unwrap();
+        let samples = Samples::read_stream(&stream).unwrap();
+        samples.write_parquet(&parquet).unwrap();
+        assert_eq!(Samples::read_parquet(&parquet).unwrap(), samples);
+    }
+
+    #[test]
+    fn a_series_cut_anywhere_is_read_up_to_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let (whole, cut) = (dir.path().join("a.arrows"), dir.path().join("b.arrows"));
+        write(&whole, 5).finish().unwrap();
+        let bytes = std::fs::read(&whole).unwrap();
+        let mut rows_before = 0;
+        for length in 0..bytes.len() {
+            std::fs::write(&cut, &bytes[..length]).unwrap();
+            let Ok(samples) = Samples::read_stream(&cut) else { continue };
+            assert!(samples.t_ns.len() >= rows_before, "a longer file holds fewer rows");
+            assert!(samples.values.iter().all(|column| column.len() == samples.t_ns.len()));
+            rows_before = samples.t_ns.len();
+        }
+        assert_eq!(rows_before, 5);
+    }
+}

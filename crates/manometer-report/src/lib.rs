@@ -1,0 +1,1 @@
+//! Recordings and charts become one page.

@@ -1,0 +1,1 @@
+//! Key-value engines, one file each.

@@ -1,0 +1,1 @@
+//! Files of fixed size and the ways to read and write them.

@@ -1,0 +1,5 @@
+//! Reads and writes of files.
+
+mod settings;
+
+pub use settings::{IoEngine, IoSettings};

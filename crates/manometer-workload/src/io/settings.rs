@@ -1,0 +1,73 @@
+//! The parameters of an `io` workload.
+
+use manometer_measure::{ByteSize, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Reads and writes of files of fixed size (the seed's `access_time3`, section 3.4.2, Table 3.1).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct IoSettings {
+    /// Bytes of all files together; made and fully written first.
+    pub file_size: ByteSize,
+    /// How many files share `file_size`, in equal parts.
+    pub files: u32,
+    /// Bytes of each request; a multiple of the file system's block.
+    pub block_size: ByteSize,
+    /// The share of requests that write, 0 to 1; chosen for each request.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub write_ratio: f64,
+    /// The share of requests that go to a uniformly random part of the file, 0 to 1; the others go to
+    /// the part after the last one. Chosen for each request.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub random_ratio: f64,
+    /// Requests in flight at once, 1 to 1024; 1 with `posix`.
+    #[schemars(range(min = 1, max = 1024))]
+    pub iodepth: u32,
+    /// Whether to go past the page cache (`O_DIRECT`).
+    pub direct: bool,
+    /// Whether each write waits until it is durable (`O_DSYNC`, `RWF_DSYNC`).
+    pub dsync: bool,
+    /// Calls `fdatasync` after so many writes; 0 for never.
+    pub fdatasync_every: u64,
+    /// The most requests or bytes per second; unlimited unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// How requests reach the kernel; unsaid, the best that this host allows, which is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub io_engine: Option<IoEngine>,
+    /// Changes on a timetable that begins with the first `go`: `"20m: iodepth = 2; 25m: write_ratio = 0.5"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
+}
+
+impl Default for IoSettings {
+    fn default() -> Self {
+        Self {
+            file_size: ByteSize(1 << 30),
+            files: 1,
+            block_size: ByteSize(4096),
+            write_ratio: 0.0,
+            random_ratio: 1.0,
+            iodepth: 1,
+            direct: true,
+            dsync: false,
+            fdatasync_every: 0,
+            rate: None,
+            io_engine: None,
+            script: None,
+        }
+    }
+}
+
+/// How requests reach the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IoEngine {
+    /// `pread` and `pwrite`: one request at a time.
+    Posix,
+    /// Linux AIO: `io_submit`, `io_getevents`.
+    Libaio,
+    /// io_uring.
+    IoUring,
+}

@@ -1,0 +1,76 @@
+//! The parameters of a `kv` workload.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A YCSB workload on a key-value engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct KvSettings {
+    /// The engine's name; `manometer engines` lists them.
+    pub engine: String,
+    /// The engine's options: its own options file, or a table of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<EngineOptions>,
+    /// `ycsb-a`, `ycsb-b`, `ycsb-c`, `ycsb-f`, or the path of a YCSB properties file.
+    pub workload: String,
+    /// Records in the database; the properties file's `recordcount` unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records: Option<u64>,
+    /// Threads that send requests.
+    pub threads: u32,
+    /// Which keys are asked for; the workload's own unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<KeyDistribution>,
+    /// Fields of a record; YCSB's 10 unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field_count: Option<u32>,
+    /// Random bytes in each field; YCSB's 100 unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field_length: Option<u32>,
+    /// Whether each thread stays on one processor.
+    pub pin: bool,
+}
+
+impl Default for KvSettings {
+    fn default() -> Self {
+        Self {
+            engine: "rocksdb".to_owned(),
+            options: None,
+            workload: "ycsb-b".to_owned(),
+            records: None,
+            threads: 1,
+            distribution: None,
+            field_count: None,
+            field_length: None,
+            pin: false,
+        }
+    }
+}
+
+/// An engine's options.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum EngineOptions {
+    /// The path of the engine's own options file.
+    File(PathBuf),
+    /// Options by name, as the engine spells them.
+    Table(serde_json::Map<String, serde_json::Value>),
+}
+
+/// Which keys are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyDistribution {
+    /// Every key alike.
+    Uniform,
+    /// Exact Zipf over the real number of records, exponent 0.99, ranks scattered over the key space.
+    Zipfian,
+    /// YCSB's scrambled zipfian, bit for bit: drawn over 10^10 items and then folded onto the records,
+    /// which takes most of their share from the most popular keys.
+    YcsbZipfian,
+    /// The records inserted last most often.
+    Latest,
+}

@@ -1,0 +1,3 @@
+//! The `manometer` command line.
+
+fn main() {}
