@@ -1,0 +1,28 @@
+# Two commands do everything: `make demo` and `make test`.
+
+.PHONY: demo test bench docs
+
+export ROCKSDB_LIB_DIR := $(shell setup/rocksdb --where)
+export ROCKSDB_STATIC := 1
+
+demo:
+	setup/setup build
+	@echo "Building Manometer (five minutes the first time) ..."
+	cargo build --release --locked --package manometer
+	@echo "Running experiments/quick.toml: about two minutes ..."
+	cargo run --release --locked --quiet --package manometer -- run experiments/quick.toml
+
+test:
+	setup/setup build test
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo test --workspace --locked
+
+bench:
+	setup/setup build bench
+	cargo build --release --locked --package manometer
+	python3 benches/run.py
+
+# The generated parts of the manual: the experiment file's JSON Schema.
+docs:
+	cargo run --locked --quiet --package manometer -- schema > docs/experiment.schema.json
