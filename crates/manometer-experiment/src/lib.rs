@@ -1,1 +1,12 @@
-//! Experiment file, plan, conductor, workers, recording.
+//! From an experiment file to a recording.
+//!
+//! [`file`] reads and checks the TOML file, [`plan`] turns it into phases, [`conductor`] runs them with
+//! one worker process per workload and leaves a recording. What the recording means is
+//! `manometer-analysis`'s matter.
+
+pub mod conductor;
+pub mod file;
+pub mod plan;
+pub mod worker;
+
+pub use file::{Experiment, ExperimentError};

@@ -90,17 +90,25 @@ impl RecordingWriter {
             let folder = dir.join(folder);
             fs::create_dir(&folder).map_err(io_error(&folder))?;
         }
-        let mut environment = environment.clone();
-        environment["clock"] = serde_json::json!(start);
         write_file(&dir.join("experiment.toml"), experiment.as_bytes())?;
         write_file(&dir.join("plan.json"), &pretty(plan))?;
-        write_file(&dir.join("environment.json"), &pretty(&environment))?;
         let events_path = dir.join("events.jsonl");
         let events = File::create_new(&events_path).map_err(io_error(&events_path))?;
         let mut writer =
             Self { dir: dir.to_owned(), start, events, samples: HashMap::new(), latencies: HashMap::new() };
+        writer.environment(environment)?;
         writer.event(start.monotonic_ns, Event::Started)?;
         Ok(writer)
+    }
+
+    /// Writes down what is known of the host, in place of what was known before.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn environment(&self, environment: &Value) -> Result<(), RecordingError> {
+        let mut environment = environment.clone();
+        environment["clock"] = serde_json::json!(self.start);
+        write_file(&self.dir.join("environment.json"), &pretty(&environment))
     }
 
     /// The recording's folder.

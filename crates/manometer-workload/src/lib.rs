@@ -8,3 +8,4 @@ pub mod control;
 pub mod io;
 pub mod kv;
 pub mod protocol;
+pub mod settings;

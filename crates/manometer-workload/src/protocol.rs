@@ -19,8 +19,7 @@ use manometer_measure::plan::Settings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::io::IoSettings;
-use crate::kv::KvSettings;
+use crate::settings::WorkloadSettings;
 
 /// What a worker shall do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,16 +38,6 @@ pub struct Job {
     /// The workload itself.
     #[serde(flatten)]
     pub workload: WorkloadSettings,
-}
-
-/// A workload of any kind.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", content = "settings", rename_all = "snake_case")]
-pub enum WorkloadSettings {
-    /// Reads and writes of files.
-    Io(IoSettings),
-    /// Operations on a key-value engine.
-    Kv(KvSettings),
 }
 
 /// A control line.

@@ -1,3 +1,54 @@
-//! The `manometer` command line.
+//! The `manometer` command line: one file per verb, no logic of its own.
 
-fn main() {}
+mod complete;
+mod format;
+mod progress;
+mod report;
+mod run;
+mod schema;
+mod table;
+mod worker;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Everything went as asked.
+pub const DONE: u8 = 0;
+/// The work failed.
+pub const FAILED: u8 = 1;
+/// The request was wrong; nothing was started.
+pub const WRONG_REQUEST: u8 = 2;
+
+/// The pressure gauge for key-value storage: what a database loses when neighbours share its device.
+#[derive(Parser)]
+#[command(version, max_term_width = 100, after_help = "Begin with `manometer run experiments/quick.toml`.")]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Run(run::Arguments),
+    Report(report::Arguments),
+    Schema(schema::Arguments),
+    Complete(complete::Arguments),
+    #[command(hide = true)]
+    Worker(worker::Arguments),
+}
+
+fn main() -> ExitCode {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).without_time().init();
+    let outcome = match Arguments::parse().verb {
+        Verb::Run(arguments) => run::run(&arguments),
+        Verb::Report(arguments) => report::run(&arguments),
+        Verb::Schema(arguments) => schema::run(&arguments),
+        Verb::Complete(arguments) => complete::run(&arguments),
+        Verb::Worker(arguments) => worker::run(&arguments),
+    };
+    outcome.unwrap_or_else(|error| {
+        format::problem(&error);
+        ExitCode::from(FAILED)
+    })
+}

@@ -1,0 +1,133 @@
+//! Runs the phases of a plan: one worker process per workload, everything they tell and everything the
+//! host shows into one recording.
+
+mod fit;
+mod lock;
+mod process;
+mod run;
+mod scribe;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use manometer_measure::RecordingError;
+use manometer_measure::event::{Finding, Status};
+
+pub use lock::{DirectoryLock, LockError};
+
+use crate::file::Experiment;
+
+/// What a run needs beside its experiment.
+pub struct Setup<'a> {
+    /// The program whose verb `worker` runs a workload: this one.
+    pub program: PathBuf,
+    /// The folder of the recording; made, or empty.
+    pub out: PathBuf,
+    /// Whether databases and files that an equal experiment left may be used as they are.
+    pub reuse: bool,
+    /// Set from outside to end the run early.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// What goes on in a run, for whoever watches.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Update<'a> {
+    /// A worker prepares its database or files.
+    Preparing {
+        /// The workload.
+        workload: &'a str,
+        /// What is being done.
+        what: &'a str,
+        /// How much is done.
+        done: u64,
+        /// Of how much.
+        total: u64,
+    },
+    /// A workload is prepared.
+    Ready {
+        /// The workload.
+        workload: &'a str,
+    },
+    /// A phase begins, its settling included.
+    Phase {
+        /// Its id.
+        id: &'a str,
+        /// What is special about it.
+        label: &'a str,
+        /// Its length in seconds, settling included.
+        seconds: f64,
+    },
+    /// A workload's last interval.
+    Rate {
+        /// The workload.
+        workload: &'a str,
+        /// Its performance in its own unit.
+        rate: f64,
+        /// The unit.
+        unit: &'a str,
+        /// The 99th percentile of its latencies in the interval, over all operations, in microseconds.
+        p99_us: Option<f64>,
+    },
+    /// One sample interval has passed.
+    Beat {
+        /// Seconds left in the phase.
+        phase_left_s: f64,
+        /// Seconds left in the run.
+        run_left_s: f64,
+    },
+    /// Something that a reader must know.
+    Finding(&'a Finding),
+    /// A workload failed.
+    Failed {
+        /// The workload.
+        workload: &'a str,
+        /// What was wrong.
+        text: &'a str,
+    },
+}
+
+/// A run that could not be begun, or not recorded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The device directory cannot be used.
+    #[error("{}: {reason}", path.display())]
+    Directory {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Another run holds the device directory.
+    #[error(transparent)]
+    Locked(#[from] LockError),
+    /// A worker could not be started.
+    #[error("the worker for `{workload}` did not start: {reason}")]
+    Worker {
+        /// The workload.
+        workload: String,
+        /// Why.
+        reason: String,
+    },
+    /// The recording cannot be written.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+}
+
+/// Runs `experiment` (whose sweep is already resolved) and leaves a recording in `setup.out`.
+///
+/// # Errors
+/// The run could not be begun, or its recording not written. A run whose workload failed is no error
+/// here: its recording says so, and its status is [`Status::Failed`].
+pub fn run(experiment: &Experiment, setup: &Setup<'_>, watch: &mut dyn FnMut(Update<'_>)) -> Result<Status, RunError> {
+    let lock = DirectoryLock::take(&experiment.directory)?;
+    let outcome = run::run(experiment, setup, watch);
+    drop(lock);
+    outcome
+}
+
+/// Whether `out` would lie on the device that `directory` lies on: then recording adds to the load.
+fn same_device(out: &Path, directory: &Path) -> bool {
+    let device = manometer_measure::host::device_of;
+    matches!((device(out), device(directory)), (Some(one), Some(other)) if one.disk_sysfs() == other.disk_sysfs())
+}

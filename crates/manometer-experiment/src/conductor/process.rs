@@ -1,0 +1,100 @@
+//! A worker process, seen from the conductor.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::Sender;
+
+use manometer_workload::protocol::{Control, Job, Message};
+
+use super::RunError;
+
+/// What the reader of a worker's output passes on.
+#[derive(Debug)]
+pub(super) enum Told {
+    /// A message.
+    Message(Message),
+    /// The output has ended: the worker is gone, or going.
+    End,
+}
+
+/// A running worker. Dropping it ends it.
+pub(super) struct Worker {
+    pub name: String,
+    child: Child,
+    stdin: Option<ChildStdin>,
+}
+
+impl Worker {
+    /// Starts a worker with `job`; what it tells arrives on `told` with its `index`.
+    pub(super) fn start(
+        program: &Path,
+        job: &Job,
+        index: usize,
+        told: Sender<(usize, Told)>,
+    ) -> Result<Self, RunError> {
+        let failed = |reason: String| RunError::Worker { workload: job.name.clone(), reason };
+        let mut child = Command::new(program)
+            .arg("worker")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .map_err(|error| failed(format!("{}: {error}", program.display())))?;
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take().ok_or_else(|| failed("it has no standard output".to_owned()))?;
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                let message = serde_json::from_str(&line).unwrap_or_else(|error| Message::Error {
+                    text: format!("said something that makes no sense ({error}): {line}"),
+                });
+                if told.send((index, Told::Message(message))).is_err() {
+                    return;
+                }
+            }
+            // The conductor may have ended already.
+            let _ = told.send((index, Told::End));
+        });
+        let mut worker = Self { name: job.name.clone(), child, stdin };
+        let job = serde_json::to_string(job).map_err(|error| failed(error.to_string()))?;
+        worker.write_line(&job).map_err(|error| failed(error.to_string()))?;
+        Ok(worker)
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Tells the worker; one that is gone is noticed by the end of its output.
+    pub(super) fn tell(&mut self, control: &Control) {
+        if let Err(error) = self.write_line(&control.to_string()) {
+            tracing::debug!("`{control}` did not reach {}: {error}", self.name);
+        }
+    }
+
+    fn write_line(&mut self, line: &str) -> std::io::Result<()> {
+        let stdin = self.stdin.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
+        stdin.write_all(line.as_bytes())?;
+        stdin.write_all(b"\n")?;
+        stdin.flush()
+    }
+
+    /// How the worker ended, for people; called once its output has ended.
+    pub(super) fn ending(&mut self) -> String {
+        match self.child.wait() {
+            Ok(status) => format!("its process ended with {status}"),
+            Err(error) => format!("its process cannot be waited for: {error}"),
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        if matches!(self.child.try_wait(), Ok(None)) {
+            // It was told to stop and has had its time; a process that is gone already is fine too.
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,382 @@
+//! One run, from starting the workers to the end of the recording.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use manometer_measure::clock::WallAnchor;
+use manometer_measure::event::{Event, Finding, Severity, Status};
+use manometer_measure::host::{self, Observer, environment};
+use manometer_measure::plan::{Phase, Plan, Settings, Workload as Part};
+use manometer_measure::{Clock as _, MonotonicClock, RecordingError, RecordingWriter};
+use manometer_workload::protocol::{Control, Job, Message};
+
+use super::fit::fit;
+use super::process::{Told, Worker};
+use super::scribe::Scribe;
+use super::{RunError, Setup, Update, same_device};
+use crate::file::Experiment;
+
+/// How long a worker may take to put settings into force: a deep queue on a slow disk has to drain.
+const SETTING_PATIENCE_NS: u64 = 60_000_000_000;
+
+/// How long workers may take to end when told.
+const STOP_PATIENCE_NS: u64 = 10_000_000_000;
+
+/// How often an interruption is looked for.
+const INTERRUPT_CHECK_NS: u64 = 100_000_000;
+
+/// Runs the experiment in a directory that is already held.
+pub(super) fn run(
+    experiment: &Experiment,
+    setup: &Setup<'_>,
+    watch: &mut dyn FnMut(Update<'_>),
+) -> Result<Status, RunError> {
+    let (experiment, shrunk) = fit(experiment, environment::free_bytes(&experiment.directory));
+    let mut run = Run::begin(&experiment, setup, watch)?;
+    if let Some(finding) = shrunk {
+        run.finding(finding)?;
+    }
+    if same_device(&setup.out, &experiment.directory) {
+        run.finding(Finding {
+            id: "recording-on-device".to_owned(),
+            severity: Severity::Warning,
+            phase: None,
+            text: "the recording lies on the measured device and adds a little to its load: choose another with --out"
+                .to_owned(),
+        })?;
+    }
+    run.prepare()?;
+    for phase in run.plan.phases.clone() {
+        run.phase(&phase)?;
+    }
+    run.end()
+}
+
+/// A workload of the run and its worker.
+struct Member {
+    worker: Worker,
+    part: Part,
+    /// What it said when it was ready; nothing before.
+    facts: Option<Settings>,
+    /// Why it is no more.
+    gone: Option<String>,
+    running: bool,
+    /// Its settings that some phase changes, as they are in force.
+    settings: Settings,
+    /// Whether it owes the answer to a `set`.
+    pending: bool,
+}
+
+struct Run<'a> {
+    setup: &'a Setup<'a>,
+    watch: &'a mut dyn FnMut(Update<'_>),
+    plan: Plan,
+    environment: serde_json::Value,
+    scribe: Scribe,
+    members: Vec<Member>,
+    told: Receiver<(usize, Told)>,
+    observers: Vec<Box<dyn Observer>>,
+    interval_ns: u64,
+    next_beat_ns: u64,
+    /// When the phase that runs ends, and how long those after it take.
+    phase_end_ns: u64,
+    after_phase_s: f64,
+    failed: bool,
+}
+
+impl<'a> Run<'a> {
+    fn begin(
+        experiment: &Experiment,
+        setup: &'a Setup<'a>,
+        watch: &'a mut dyn FnMut(Update<'_>),
+    ) -> Result<Self, RunError> {
+        let plan = crate::plan::plan(experiment);
+        let environment = environment::describe(&experiment.directory);
+        let start = WallAnchor::now();
+        let recording = RecordingWriter::create(&setup.out, start, &experiment.to_toml(), &plan, &environment)?;
+        let (sender, told) = channel();
+        let mut members = Vec::new();
+        let mut observers = host::observers(&experiment.directory);
+        for (index, (workload, part)) in experiment.workloads().zip(&plan.workloads).enumerate() {
+            let job = Job {
+                name: workload.name.clone(),
+                directory: experiment.directory.clone(),
+                reuse: setup.reuse,
+                interval_ms: u64::try_from(experiment.interval.0.as_millis()).unwrap_or(u64::MAX),
+                seed: seed_of(experiment.seed, index),
+                workload: workload.settings.clone(),
+            };
+            let worker = Worker::start(&setup.program, &job, index, sender.clone())?;
+            observers.push(host::process(&workload.name, worker.pid()));
+            members.push(Member {
+                worker,
+                part: part.clone(),
+                facts: None,
+                gone: None,
+                running: false,
+                settings: Settings::new(),
+                pending: false,
+            });
+        }
+        let interval_ns = experiment.interval.nanoseconds();
+        Ok(Self {
+            setup,
+            watch,
+            plan,
+            environment,
+            scribe: Scribe::new(recording),
+            members,
+            told,
+            observers,
+            interval_ns,
+            next_beat_ns: next_multiple(start.monotonic_ns, interval_ns),
+            phase_end_ns: 0,
+            after_phase_s: 0.0,
+            failed: false,
+        })
+    }
+
+    fn interrupted(&self) -> bool {
+        self.setup.interrupted.load(Ordering::Relaxed)
+    }
+
+    fn finding(&mut self, finding: Finding) -> Result<(), RecordingError> {
+        (self.watch)(Update::Finding(&finding));
+        self.scribe.recording.event(MonotonicClock.now_ns(), Event::Finding(finding))
+    }
+
+    /// Waits until every worker is ready, one has failed, or somebody interrupts.
+    fn prepare(&mut self) -> Result<(), RunError> {
+        self.pump(u64::MAX, |run| {
+            let failed = run.members.iter().any(|member| member.gone.is_some());
+            failed || run.members.iter().all(|member| member.facts.is_some())
+        })?;
+        let mut facts = Settings::new();
+        for member in &self.members {
+            facts.insert(member.part.name.clone(), serde_json::json!(member.facts));
+        }
+        self.environment["workloads"] = facts.into();
+        Ok(self.scribe.recording.environment(&self.environment)?)
+    }
+
+    /// Runs one phase; where that cannot be, or not to its end, leaves a gap that says why.
+    fn phase(&mut self, phase: &Phase) -> Result<(), RunError> {
+        match self.measure(phase)? {
+            None => Ok(()),
+            Some(reason) => {
+                let event = Event::PhaseGap { phase: phase.id.clone(), reason };
+                Ok(self.scribe.recording.event(MonotonicClock.now_ns(), event)?)
+            }
+        }
+    }
+
+    /// Measures one phase; returns why it could not be measured to its end.
+    fn measure(&mut self, phase: &Phase) -> Result<Option<String>, RunError> {
+        if let Some(reason) = self.obstacle(phase) {
+            return Ok(Some(reason));
+        }
+        self.enter(phase);
+        self.pump(MonotonicClock.now_ns() + SETTING_PATIENCE_NS, |run| {
+            run.obstacle(phase).is_some() || run.members.iter().all(|member| !member.pending)
+        })?;
+        let late = self.members.iter().find(|member| member.pending).map(|member| member.part.name.clone());
+        if let Some(name) = late.filter(|_| self.obstacle(phase).is_none()) {
+            self.failed = true;
+            return Ok(Some(format!("`{name}` did not put its settings into force within a minute")));
+        }
+        self.start_and_pause(phase);
+        let begin_ns = next_multiple(MonotonicClock.now_ns() + seconds_ns(phase.settle_s), self.interval_ns);
+        self.phase_end_ns = begin_ns + self.whole_intervals_ns(phase.duration_s);
+        self.after_phase_s = self.time_after(phase);
+        (self.watch)(Update::Phase {
+            id: &phase.id,
+            label: &phase.label,
+            seconds: self.phase_end_ns.saturating_sub(MonotonicClock.now_ns()) as f64 / 1e9,
+        });
+        self.pump(begin_ns, |run| run.obstacle(phase).is_some())?;
+        if let Some(reason) = self.obstacle(phase) {
+            return Ok(Some(reason));
+        }
+        self.scribe.recording.event(begin_ns, Event::PhaseStarted { phase: phase.id.clone() })?;
+        let end_ns = self.phase_end_ns;
+        self.pump(end_ns, |run| run.obstacle(phase).is_some())?;
+        if let Some(reason) = self.obstacle(phase) {
+            return Ok(Some(reason));
+        }
+        self.scribe.recording.event(end_ns, Event::PhaseEnded { phase: phase.id.clone() })?;
+        Ok(None)
+    }
+
+    /// Why `phase` cannot run, or no longer.
+    fn obstacle(&self, phase: &Phase) -> Option<String> {
+        if self.interrupted() {
+            return Some("the run was interrupted".to_owned());
+        }
+        self.members
+            .iter()
+            .filter(|member| phase.running.contains(&member.part.name))
+            .find_map(|member| member.gone.as_ref().map(|reason| format!("`{}` failed: {reason}", member.part.name)))
+    }
+
+    /// Tells every worker the settings of `phase` that differ from those in force.
+    fn enter(&mut self, phase: &Phase) {
+        for member in self.members.iter_mut().filter(|member| member.gone.is_none()) {
+            let prefix = format!("{}.", member.part.name);
+            let wanted = phase.settings.iter().filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value)));
+            let changed: Settings = wanted
+                .filter(|(name, value)| member.settings.get(*name) != Some(*value))
+                .map(|(name, value)| (name.to_owned(), value.clone()))
+                .collect();
+            if !changed.is_empty() {
+                member.worker.tell(&Control::Set(changed.clone()));
+                member.settings.extend(changed);
+                member.pending = true;
+            }
+        }
+    }
+
+    fn start_and_pause(&mut self, phase: &Phase) {
+        for member in self.members.iter_mut().filter(|member| member.gone.is_none()) {
+            let wanted = phase.running.contains(&member.part.name);
+            if wanted != member.running {
+                member.worker.tell(if wanted { &Control::Go } else { &Control::Wait });
+                member.running = wanted;
+            }
+        }
+    }
+
+    /// Handles what workers tell and the beat brings until `deadline_ns`, or until `done`.
+    fn pump(&mut self, deadline_ns: u64, done: impl Fn(&Self) -> bool) -> Result<(), RunError> {
+        while !done(self) && !self.interrupted() {
+            let now_ns = MonotonicClock.now_ns();
+            if now_ns >= self.next_beat_ns {
+                self.beat()?;
+            }
+            if now_ns >= deadline_ns {
+                break;
+            }
+            let until_ns = deadline_ns.min(self.next_beat_ns).saturating_sub(now_ns).min(INTERRUPT_CHECK_NS);
+            match self.told.recv_timeout(Duration::from_nanos(until_ns)) {
+                Ok((index, Told::Message(message))) => self.hear(index, message)?,
+                Ok((index, Told::End)) => self.lost(index, None)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => MonotonicClock.sleep(until_ns),
+            }
+        }
+        Ok(())
+    }
+
+    /// One sample interval has passed.
+    fn beat(&mut self) -> Result<(), RunError> {
+        let t_ns = self.next_beat_ns;
+        self.scribe.observe(t_ns, &mut self.observers)?;
+        self.next_beat_ns = next_multiple(MonotonicClock.now_ns(), self.interval_ns);
+        let phase_left_s = self.phase_end_ns.saturating_sub(t_ns) as f64 / 1e9;
+        if self.phase_end_ns > 0 {
+            (self.watch)(Update::Beat { phase_left_s, run_left_s: phase_left_s + self.after_phase_s });
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, index: usize, message: Message) -> Result<(), RunError> {
+        let member = &mut self.members[index];
+        let name = member.part.name.as_str();
+        match message {
+            Message::Progress { what, done, total } => {
+                (self.watch)(Update::Preparing { workload: name, what: &what, done, total });
+            }
+            Message::Ready { facts } => {
+                let mut told = facts.clone();
+                told.remove("state_units");
+                let event = Event::Ready { workload: name.to_owned(), facts: told };
+                self.scribe.recording.event(MonotonicClock.now_ns(), event)?;
+                (self.watch)(Update::Ready { workload: name });
+                member.facts = Some(facts);
+            }
+            Message::Sample(sample) => {
+                let unit = member.part.unit.as_str();
+                let none = Settings::new();
+                let rate = self.scribe.sample(name, unit, member.facts.as_ref().unwrap_or(&none), &sample)?;
+                if member.running {
+                    (self.watch)(Update::Rate { workload: name, rate: rate.per_second, unit, p99_us: rate.p99_us });
+                }
+            }
+            Message::Setting { t_ns, settings } => {
+                member.pending = false;
+                self.scribe.recording.event(t_ns, Event::Setting { workload: name.to_owned(), settings })?;
+            }
+            Message::Refused { line, reason } => {
+                let text = format!("it refused `{line}`: {reason}");
+                self.lost(index, Some(text))?;
+            }
+            Message::Error { text } => self.lost(index, Some(text))?,
+            Message::Done => {}
+        }
+        Ok(())
+    }
+
+    /// A worker is gone, or no longer does as it is told; `why` where it said so itself.
+    fn lost(&mut self, index: usize, why: Option<String>) -> Result<(), RunError> {
+        let member = &mut self.members[index];
+        if member.gone.is_some() {
+            return Ok(());
+        }
+        let text = why.unwrap_or_else(|| member.worker.ending());
+        member.gone = Some(text.clone());
+        member.pending = false;
+        self.failed = true;
+        let workload = member.part.name.clone();
+        (self.watch)(Update::Failed { workload: &workload, text: &text });
+        Ok(self.scribe.recording.event(MonotonicClock.now_ns(), Event::Error { workload, text })?)
+    }
+
+    /// Ends the workers, then the recording.
+    fn end(mut self) -> Result<Status, RunError> {
+        let status = match (self.interrupted(), self.failed) {
+            (true, _) => Status::Interrupted,
+            (false, true) => Status::Failed,
+            (false, false) => Status::Complete,
+        };
+        for member in &mut self.members {
+            member.worker.tell(&Control::Stop);
+        }
+        let deadline_ns = MonotonicClock.now_ns() + STOP_PATIENCE_NS;
+        let mut left = self.members.len();
+        // The last phase's last sample may still be on its way; all else has no meaning any more.
+        while left > 0 && MonotonicClock.now_ns() < deadline_ns {
+            match self.told.recv_timeout(Duration::from_nanos(INTERRUPT_CHECK_NS)) {
+                Ok((_, Told::End)) => left -= 1,
+                Ok((index, Told::Message(sample @ Message::Sample(_)))) => self.hear(index, sample)?,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        drop(self.members);
+        self.scribe.recording.finish(MonotonicClock.now_ns(), status)?;
+        Ok(status)
+    }
+
+    fn whole_intervals_ns(&self, seconds: f64) -> u64 {
+        (seconds_ns(seconds) / self.interval_ns).max(1) * self.interval_ns
+    }
+
+    fn time_after(&self, phase: &Phase) -> f64 {
+        let after = self.plan.phases.iter().skip_while(|other| other.id != phase.id).skip(1);
+        after.map(|phase| phase.settle_s + phase.duration_s).sum()
+    }
+}
+
+fn seconds_ns(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}
+
+/// The first multiple of `step_ns` after `t_ns`.
+fn next_multiple(t_ns: u64, step_ns: u64) -> u64 {
+    (t_ns / step_ns + 1) * step_ns
+}
+
+/// A seed of its own for each worker, from the run's.
+fn seed_of(seed: u64, index: usize) -> u64 {
+    seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(index as u64 + 1)
+}

@@ -1,0 +1,25 @@
+//! The experiment file: TOML, with positions kept so that an error can point at its line.
+
+mod check;
+mod problem;
+mod schema;
+mod tree;
+mod types;
+
+use std::path::Path;
+
+pub use check::{Experiment, Neighbour, NeighbourChange, Step, Workload};
+pub use problem::{ExperimentError, Problem};
+pub use schema::json_schema;
+pub use types::{DeviceTable, ExperimentTable, PlanTable};
+
+/// Reads the experiment file at `path`, what it extends, and the `--set` changes `sets`, and checks the
+/// whole.
+///
+/// # Errors
+/// Every problem found, each with its file, line and what would be right.
+pub fn load(path: &Path, sets: &[String]) -> Result<Experiment, ExperimentError> {
+    let mut sources = tree::Sources::default();
+    let root = tree::load(&mut sources, path, sets).map_err(|problems| sources.error(problems))?;
+    check::check(&root, &sources).map_err(|problems| sources.error(problems))
+}

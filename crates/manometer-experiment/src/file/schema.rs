@@ -1,0 +1,45 @@
+//! The JSON Schema of the experiment file, from the types, so that editors complete it.
+
+use serde_json::{Value, json};
+
+use super::types::ExperimentTable;
+
+/// The schema, as it is kept in `docs/experiment.schema.json`.
+pub fn json_schema() -> Value {
+    let mut schema = schemars::schema_for!(ExperimentTable).to_value();
+    // A primary is a key-value workload unless it says otherwise, which the tagged type cannot tell.
+    if let Some(primary) = schema.pointer_mut("/$defs/PrimaryTable/oneOf") {
+        for alternative in primary.as_array_mut().into_iter().flatten() {
+            let kv = alternative.pointer("/properties/kind/const") == Some(&json!("kv"));
+            if let Some(required) = alternative.get_mut("required").and_then(Value::as_array_mut).filter(|_| kv) {
+                required.retain(|name| name != "kind");
+            }
+        }
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_in_the_manual_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/experiment.schema.json");
+        let kept: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert!(kept == json_schema(), "docs/experiment.schema.json is not current: run `make docs`");
+    }
+
+    #[test]
+    fn a_primary_needs_no_kind_and_a_neighbour_does() {
+        let schema = json_schema();
+        let required = |table: &str, kind: &str| {
+            let alternatives = schema["$defs"][table]["oneOf"].as_array().unwrap();
+            let one = alternatives.iter().find(|one| one["properties"]["kind"]["const"] == kind).unwrap();
+            one["required"].as_array().unwrap().iter().any(|name| name == "kind")
+        };
+        assert!(!required("PrimaryTable", "kv"));
+        assert!(required("PrimaryTable", "io"));
+        assert!(required("NeighbourTable", "kv"));
+    }
+}

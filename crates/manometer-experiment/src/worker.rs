@@ -1,0 +1,79 @@
+//! The worker process: one workload, told by lines on standard input, telling by lines on standard
+//! output.
+
+use std::io::{self, BufRead as _, BufReader, Lines, Stdin, Write as _};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use manometer_measure::{Clock, MonotonicClock};
+use manometer_workload::control::Controls;
+use manometer_workload::protocol::{Control, Job, Message};
+use manometer_workload::settings::WorkloadSettings;
+
+/// How long a worker may take to end once nobody listens, before it is ended.
+const ORPHAN_PATIENCE_NS: u64 = 1_500_000_000;
+
+/// Runs the job on standard input to its end. The last message is `done` or `error`.
+///
+/// # Errors
+/// The job failed, or there was none; the text is the message already sent.
+pub fn run() -> Result<(), String> {
+    let mut lines = BufReader::new(io::stdin()).lines();
+    let first = lines.next().ok_or("standard input is empty: the first line is the job, as JSON")?;
+    let job = first.map_err(|error| format!("standard input: {error}"))?;
+    let (sender, controls) = channel();
+    let outcome = serde_json::from_str::<Job>(&job).map_err(|error| format!("the job makes no sense: {error}"));
+    let outcome = outcome.and_then(|job| {
+        std::thread::spawn(move || listen(lines, &sender));
+        perform(&job, controls)
+    });
+    let last = match &outcome {
+        Ok(()) => Message::Done,
+        Err(text) => Message::Error { text: text.clone() },
+    };
+    // With nobody left to read it, the message has no meaning: the run is over either way.
+    let _ = send(last);
+    outcome
+}
+
+fn perform(job: &Job, controls: Receiver<Control>) -> Result<(), String> {
+    let controls = Controls::new(controls);
+    match &job.workload {
+        WorkloadSettings::Io(io) => {
+            manometer_workload::io::run(job, io, &MonotonicClock, &controls, &mut send).map_err(|e| e.to_string())
+        }
+        WorkloadSettings::Kv(kv) => {
+            manometer_workload::kv::run(job, kv, &MonotonicClock, &controls, &mut send).map_err(|e| e.to_string())
+        }
+    }
+}
+
+/// Passes control lines on; when standard input ends, whoever started us is gone: stop, and see to it.
+fn listen(lines: Lines<BufReader<Stdin>>, controls: &Sender<Control>) {
+    for line in lines.map_while(Result::ok).filter(|line| !line.trim().is_empty()) {
+        match line.parse::<Control>() {
+            Ok(control) => {
+                if controls.send(control).is_err() {
+                    return;
+                }
+            }
+            Err(error) => {
+                let _ = send(Message::Refused { line, reason: error.to_string() });
+            }
+        }
+    }
+    // A workload that is loading or waits for its device does not hear the stop in time.
+    let _ = controls.send(Control::Stop);
+    MonotonicClock.sleep(ORPHAN_PATIENCE_NS);
+    tracing::error!("standard input has ended and the work has not: the worker ends itself");
+    #[expect(clippy::disallowed_methods, reason = "nobody is left to tell; an orphan must not go on loading a device")]
+    #[expect(clippy::exit, reason = "the same")]
+    std::process::exit(1);
+}
+
+fn send(message: Message) -> io::Result<()> {
+    let mut line = serde_json::to_vec(&message).map_err(io::Error::other)?;
+    line.push(b'\n');
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(&line)?;
+    stdout.flush()
+}

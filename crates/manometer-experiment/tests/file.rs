@@ -1,0 +1,228 @@
+//! Experiment files: what is read, what wins, and how what is wrong is told.
+
+use std::fs;
+use std::path::Path;
+
+use manometer_experiment::file::{self, Experiment, ExperimentError};
+use manometer_workload::settings::WorkloadSettings;
+
+const GOOD: &str = r#"
+name = "a test"
+[device]
+directory = "data"
+[primary]
+records = 1000
+[[neighbour]]
+name = "writer"
+kind = "io"
+file_size = "1MiB"
+[plan]
+phase = "10s"
+vary = { "writer.iodepth" = [1, 16] }
+"#;
+
+fn load(text: &str) -> Result<Experiment, ExperimentError> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("e.toml");
+    fs::write(&path, text).unwrap();
+    file::load(&path, &[])
+}
+
+fn load_changed(from: &str, to: &str) -> Result<Experiment, ExperimentError> {
+    assert!(GOOD.contains(from), "{from}");
+    load(&GOOD.replace(from, to))
+}
+
+/// Asserts that `error` has one problem, on the line that holds `line`, and that its text holds all `words`.
+#[track_caller]
+fn told(result: Result<Experiment, ExperimentError>, text: &str, line: &str, words: &[&str]) {
+    let error = result.expect_err("the file is wrong");
+    assert_eq!(error.problems.len(), 1, "{error}");
+    let problem = &error.problems[0];
+    let expected = text.lines().position(|candidate| candidate.contains(line)).expect("the line is there") + 1;
+    let (file, at) = problem.file_and_line().expect("the problem has a place");
+    assert!(file.ends_with("e.toml"), "{file}");
+    assert_eq!(at, expected, "{problem}");
+    let all = format!("{problem} {}", problem.help_text().unwrap_or_default());
+    for word in words {
+        assert!(all.contains(word), "`{word}` is not in: {all}");
+    }
+}
+
+#[track_caller]
+fn change_is_told(from: &str, to: &str, words: &[&str]) {
+    let text = GOOD.replace(from, to);
+    told(load_changed(from, to), &text, to.lines().next().unwrap(), words);
+}
+
+#[test]
+fn a_good_file_is_read_with_its_defaults() {
+    let experiment = load(GOOD).unwrap();
+    assert_eq!(experiment.criterion.metric, "throughput");
+    assert_eq!(experiment.neighbours.len(), 1);
+    assert_eq!(experiment.vary[0].values.len(), 2);
+    let WorkloadSettings::Io(io) = &experiment.neighbours[0].workload.settings else { panic!() };
+    assert_eq!((io.block_size.0, io.write_ratio, io.direct), (4096, 0.0, true));
+}
+
+#[test]
+fn an_unknown_key_is_named_with_the_nearest_right_one() {
+    change_is_told("file_size", "file_sise", &["`file_sise`", "did you mean `file_size`"]);
+    change_is_told("records = 1000", "record = 1000", &["`record`", "did you mean `records`"]);
+    change_is_told("directory", "directori", &["`directori`", "did you mean `directory`"]);
+}
+
+#[test]
+fn an_unknown_top_level_table_is_named() {
+    let text = format!("{GOOD}[sweeep]\n\"writer.dsync\" = [true]\n");
+    told(load(&text), &text, "[sweeep]", &["`sweeep`", "did you mean `sweep`"]);
+}
+
+#[test]
+fn a_wrong_type_and_a_unit_that_does_not_parse_are_told_at_the_value() {
+    change_is_told("records = 1000", "records = \"many\"", &["records", "many"]);
+    change_is_told("phase = \"10s\"", "phase = \"10 parsecs\"", &["10 parsecs", "500ms"]);
+    change_is_told("file_size = \"1MiB\"", "file_size = \"1 parsec\"", &["1 parsec", "256MiB"]);
+}
+
+#[test]
+fn a_ladder_must_name_a_setting_that_can_change() {
+    change_is_told("vary = { \"writer.iodepth\"", "vary = { \"reader.iodepth\"", &["`reader`", "there are `writer`"]);
+    change_is_told("vary = { \"writer.iodepth\"", "vary = { \"writer.iodept\"", &["did you mean `iodepth`"]);
+    change_is_told("vary = { \"writer.iodepth\"", "vary = { \"writer.file_size\"", &["cannot change", "[sweep]"]);
+    change_is_told("[1, 16]", "[]", &["at least one value"]);
+    change_is_told("[1, 16]", "[1, \"deep\"]", &["writer.iodepth", "deep"]);
+}
+
+#[test]
+fn a_ladder_beyond_the_range_of_its_setting_is_refused() {
+    change_is_told("[1, 16]", "[1, 5000]", &["iodepth", "1024"]);
+}
+
+#[test]
+fn an_iodepth_on_posix_is_refused() {
+    let text = GOOD.replace("kind = \"io\"", "kind = \"io\"\nio_engine = \"posix\"");
+    told(load(&text), &text, "[1, 16]", &["iodepth", "posix"]);
+}
+
+#[test]
+fn a_block_that_is_no_multiple_of_the_file_systems_is_refused() {
+    change_is_told("file_size = \"1MiB\"", "block_size = 1000\nfile_size = \"1MiB\"", &["block_size", "multiple"]);
+}
+
+#[test]
+fn all_problems_are_told_at_once() {
+    let text = GOOD.replace("records", "record").replace("file_size", "file_sise");
+    assert_eq!(load(&text).unwrap_err().problems.len(), 2);
+}
+
+#[test]
+fn what_is_no_toml_is_told_with_its_line() {
+    change_is_told("phase = \"10s\"", "phase = \"10s", &["string"]);
+}
+
+#[test]
+fn names_must_differ_and_be_plain() {
+    change_is_told("name = \"writer\"", "name = \"primary\"", &["two workloads"]);
+    change_is_told("name = \"writer\"", "name = \"../writer\"", &["cannot be a name"]);
+    change_is_told("name = \"writer\"", "name = \"device\"", &["series"]);
+}
+
+#[test]
+fn a_directory_in_memory_is_refused() {
+    let shm = Path::new("/dev/shm");
+    if !manometer_measure::host::environment::is_memory(shm) {
+        println!("skipped: no tmpfs at /dev/shm");
+        return;
+    }
+    change_is_told("directory = \"data\"", "directory = \"/dev/shm/manometer\"", &["memory"]);
+}
+
+#[test]
+fn a_nearer_file_wins_over_what_it_extends() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("base")).unwrap();
+    fs::write(dir.path().join("base/grand.toml"), GOOD).unwrap();
+    fs::write(
+        dir.path().join("base/base.toml"),
+        "extends = \"grand.toml\"\n[plan]\nphase = \"20s\"\nwarmup = \"5s\"\n",
+    )
+    .unwrap();
+    let top = dir.path().join("top.toml");
+    fs::write(&top, "extends = \"base/base.toml\"\nname = \"mine\"\n[plan]\nphase = \"30s\"\n").unwrap();
+    let experiment = file::load(&top, &[]).unwrap();
+    assert_eq!(experiment.name, "mine");
+    assert_eq!(experiment.times.phase.seconds(), 30.0);
+    assert_eq!(experiment.times.warmup.seconds(), 5.0);
+    assert!(!experiment.to_toml().contains("extends"));
+    let again = load(&experiment.to_toml()).unwrap();
+    assert_eq!(again, experiment, "the resolved whole reads back to the same experiment");
+}
+
+#[test]
+fn a_file_that_extends_itself_and_one_that_is_missing_are_told() {
+    let text = "extends = \"e.toml\"\n";
+    told(load(text), text, "extends", &["deeper"]);
+    let text = "extends = \"nowhere.toml\"\n";
+    told(load(text), text, "extends", &["nowhere.toml"]);
+}
+
+#[test]
+fn a_set_changes_what_it_names_and_wins() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("e.toml");
+    fs::write(&path, GOOD).unwrap();
+    let sets = ["plan.phase=5s", "writer.write_ratio=0.5", "primary.records=7"].map(str::to_owned);
+    let experiment = file::load(&path, &sets).unwrap();
+    assert_eq!(experiment.times.phase.seconds(), 5.0);
+    let WorkloadSettings::Io(io) = &experiment.neighbours[0].workload.settings else { panic!() };
+    assert_eq!(io.write_ratio, 0.5);
+    let WorkloadSettings::Kv(kv) = &experiment.primary.as_ref().unwrap().settings else { panic!() };
+    assert_eq!(kv.records, Some(7));
+    for wrong in ["plan.phase", "plan.fase=5s", "writer.write_ratio=lots", "name.x=1"] {
+        let error = file::load(&path, &[wrong.to_owned()]).unwrap_err();
+        assert_eq!(error.problems[0].file_and_line().unwrap().0, "--set", "{error}");
+    }
+}
+
+#[test]
+fn a_sweep_makes_a_run_for_each_combination() {
+    let text = format!(
+        "{GOOD}[sweep]\n\"writer.dsync\" = [false, true]\n\"primary.workload\" = [\"ycsb-a\", \"ycsb-b\", \"ycsb-c\"]\n"
+    );
+    let runs = load(&text).unwrap().runs();
+    assert_eq!(runs.len(), 6);
+    let (settings, last) = &runs[5];
+    assert_eq!(settings["writer.dsync"], true);
+    assert_eq!(settings["primary.workload"], "ycsb-c");
+    let WorkloadSettings::Io(io) = &last.neighbours[0].workload.settings else { panic!() };
+    assert!(io.dsync);
+    let again = load(&last.to_toml()).unwrap();
+    assert_eq!(again.neighbours, last.neighbours, "each run's own file is the run");
+    assert_eq!(again.primary, last.primary);
+}
+
+#[test]
+fn the_files_that_ship_are_right() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    for (name, runs, phases) in [("quick.toml", 1, 5), ("thesis.toml", 20, 16), ("icpe2021.toml", 8, 27)] {
+        let experiment = file::load(&folder.join(name), &[]).unwrap();
+        let all = experiment.runs();
+        assert_eq!(all.len(), runs, "{name}");
+        assert_eq!(manometer_experiment::plan::plan(&all[0].1).phases.len(), phases, "{name}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_can_panic(text in ".{0,300}") {
+        let _ = load(&text);
+    }
+
+    #[test]
+    fn no_cut_or_bent_file_can_panic(at in 0..GOOD.len(), with in "\\PC{0,4}") {
+        let bent = format!("{}{with}{}", &GOOD[..at], &GOOD[at..]);
+        let _ = load(&bent);
+        let _ = load(&GOOD[..at]);
+    }
+}

@@ -1,0 +1,117 @@
+//! What all kinds of workload settings have in common.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::io::IoSettings;
+use crate::kv::KvSettings;
+
+/// A workload of any kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "settings", rename_all = "snake_case")]
+pub enum WorkloadSettings {
+    /// Reads and writes of files.
+    Io(IoSettings),
+    /// Operations on a key-value engine.
+    Kv(KvSettings),
+}
+
+impl WorkloadSettings {
+    /// The kind's name, as in an experiment file.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Io(_) => "io",
+            Self::Kv(_) => "kv",
+        }
+    }
+
+    /// The unit of the workload's performance.
+    pub fn unit(&self) -> &'static str {
+        match self {
+            Self::Io(_) => "MiB/s",
+            Self::Kv(_) => "ops/s",
+        }
+    }
+
+    /// The settings that can change while the workload runs.
+    pub fn changeable(&self) -> &'static [&'static str] {
+        match self {
+            Self::Io(_) => IoSettings::CHANGEABLE,
+            Self::Kv(_) => KvSettings::CHANGEABLE,
+        }
+    }
+
+    /// The setting `name` as it is; null when it is unset.
+    pub fn get(&self, name: &str) -> Value {
+        let mut all = self.to_map();
+        all.remove(name).unwrap_or(Value::Null)
+    }
+
+    /// The same workload with the setting `name` at `value`.
+    ///
+    /// # Errors
+    /// `value` is of no type or unit that the setting takes; the text says which.
+    pub fn with(&self, name: &str, value: &Value) -> Result<Self, String> {
+        let mut all = self.to_map();
+        all.insert(name.to_owned(), value.clone());
+        Ok(match self {
+            Self::Io(_) => Self::Io(read(all)?),
+            Self::Kv(_) => Self::Kv(read(all)?),
+        })
+    }
+
+    /// Checks ranges and combinations against a file system with blocks of `block_size_bytes`.
+    ///
+    /// # Errors
+    /// Which setting is wrong, and what would be right.
+    pub fn validate(&self, block_size_bytes: Option<u64>) -> Result<(), SettingError> {
+        match self {
+            Self::Io(io) => io.validate(block_size_bytes),
+            Self::Kv(kv) => kv.validate(),
+        }
+    }
+
+    /// The bytes that preparing the database or the files writes.
+    pub fn bytes_to_prepare(&self) -> u64 {
+        match self {
+            Self::Io(io) => io.file_size.0,
+            Self::Kv(kv) => kv.bytes_to_load(),
+        }
+    }
+
+    /// The same workload with its data shrunk to the share `factor` (above 0, at most 1).
+    pub fn shrunk(&self, factor: f64) -> Self {
+        match self {
+            Self::Io(io) => Self::Io(io.shrunk(factor)),
+            Self::Kv(kv) => Self::Kv(kv.shrunk(factor)),
+        }
+    }
+
+    fn to_map(&self) -> Map<String, Value> {
+        let value = match self {
+            Self::Io(io) => serde_json::to_value(io),
+            Self::Kv(kv) => serde_json::to_value(kv),
+        };
+        match value {
+            Ok(Value::Object(map)) => map,
+            _ => Map::new(),
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(settings: Map<String, Value>) -> Result<T, String> {
+    serde_json::from_value(Value::Object(settings)).map_err(|error| error.to_string())
+}
+
+/// A setting whose value cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{setting}` is {got}: {wanted}")]
+pub struct SettingError {
+    /// The setting's name.
+    pub setting: &'static str,
+    /// Its value as given.
+    pub got: String,
+    /// What would be right.
+    pub wanted: String,
+}

@@ -1,0 +1,166 @@
+//! What goes on in a run, live: bars on a terminal, plain lines elsewhere.
+
+use std::collections::HashMap;
+use std::io::{IsTerminal as _, stderr};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use manometer_experiment::Experiment;
+use manometer_experiment::conductor::Update;
+
+use crate::format;
+use crate::table::number;
+
+/// How many steps a bar has: thousandths of its length.
+const STEPS: u64 = 1000;
+
+/// Shows the updates of one run.
+pub enum Progress {
+    /// Bars that redraw themselves.
+    Bars(Bars),
+    /// A line per phase and per tenth of a preparation.
+    Lines(Lines),
+}
+
+impl Progress {
+    /// Bars where standard error is a terminal, else lines.
+    pub fn new(experiment: &Experiment) -> Self {
+        if stderr().is_terminal() { Self::Bars(Bars::new(experiment)) } else { Self::Lines(Lines::default()) }
+    }
+
+    /// Shows one update.
+    pub fn show(&mut self, update: &Update<'_>) {
+        match self {
+            Self::Bars(bars) => bars.show(update),
+            Self::Lines(lines) => lines.show(update),
+        }
+    }
+
+    /// Leaves the terminal as it was.
+    pub fn finish(&self) {
+        if let Self::Bars(bars) = self {
+            // The bars are only drawing; a terminal that is gone is no failure.
+            let _ = bars.all.clear();
+        }
+    }
+}
+
+/// One bar for the phase and one per workload.
+pub struct Bars {
+    all: MultiProgress,
+    phase: ProgressBar,
+    workloads: HashMap<String, ProgressBar>,
+    phase_s: f64,
+}
+
+impl Bars {
+    fn new(experiment: &Experiment) -> Self {
+        let all = MultiProgress::new();
+        let phase = all.add(ProgressBar::new(STEPS).with_style(style("{msg:40!} {bar:30} {prefix}")));
+        let workloads = experiment
+            .workloads()
+            .map(|workload| {
+                let bar = all.add(ProgressBar::new(STEPS).with_style(style("  {prefix:14!} {wide_msg}")));
+                bar.set_prefix(workload.name.clone());
+                bar.set_message("starting");
+                (workload.name.clone(), bar)
+            })
+            .collect();
+        Self { all, phase, workloads, phase_s: 0.0 }
+    }
+
+    fn say(&self, workload: &str, text: String) {
+        if let Some(bar) = self.workloads.get(workload) {
+            bar.set_message(text);
+        }
+    }
+
+    fn show(&mut self, update: &Update<'_>) {
+        match update {
+            Update::Preparing { workload, what, done, total } => {
+                self.phase.set_message("preparing");
+                self.say(workload, format!("{what} {:.0} %", percent(*done, *total)));
+            }
+            Update::Ready { workload } => self.say(workload, "ready".to_owned()),
+            Update::Phase { id, label, seconds } => {
+                self.phase_s = *seconds;
+                self.phase.set_position(0);
+                self.phase.set_message(format!("{id}  {label}"));
+                self.workloads.values().for_each(|bar| bar.set_message("idle"));
+            }
+            Update::Rate { workload, rate, unit, p99_us } => {
+                self.say(workload, rate_text(*rate, unit, *p99_us));
+            }
+            Update::Beat { phase_left_s, run_left_s } => {
+                let done = 1.0 - phase_left_s / self.phase_s.max(1e-9);
+                self.phase.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);
+                self.phase.set_prefix(format!("{phase_left_s:.0} s, in all {run_left_s:.0} s left"));
+            }
+            Update::Finding(finding) => {
+                // Drawn above the bars; nothing is lost if the terminal is gone.
+                let _ = self.all.println(format!("{}: {}", finding.id, finding.text));
+            }
+            Update::Failed { workload, text } => {
+                let _ = self.all.println(format!("{workload} failed: {text}"));
+            }
+        }
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// Lines for a log.
+#[derive(Default)]
+pub struct Lines {
+    /// The tenths of its preparation that each workload has told.
+    tenths: HashMap<String, u64>,
+    rates: Vec<(String, String)>,
+    beats: u64,
+}
+
+/// How many sample intervals pass between two lines of rates.
+const BEATS_PER_LINE: u64 = 10;
+
+impl Lines {
+    fn show(&mut self, update: &Update<'_>) {
+        match update {
+            Update::Preparing { workload, what, done, total } => {
+                let tenth = percent(*done, *total) as u64 / 10;
+                if self.tenths.insert(format!("{workload} {what}"), tenth) != Some(tenth) {
+                    format::note(&format!("  {workload}: {what} {} %", tenth * 10));
+                }
+            }
+            Update::Ready { workload } => format::note(&format!("  {workload}: ready")),
+            Update::Phase { id, label, seconds } => {
+                self.rates.clear();
+                self.beats = 0;
+                format::note(&format!("{id}  {label}: {seconds:.0} s"));
+            }
+            Update::Rate { workload, rate, unit, p99_us } => {
+                self.rates.retain(|(name, _)| name != workload);
+                self.rates.push(((*workload).to_owned(), rate_text(*rate, unit, *p99_us)));
+            }
+            Update::Beat { run_left_s, .. } => {
+                self.beats += 1;
+                if self.beats.is_multiple_of(BEATS_PER_LINE) && !self.rates.is_empty() {
+                    let rates: Vec<String> = self.rates.iter().map(|(name, text)| format!("{name} {text}")).collect();
+                    format::note(&format!("  {} | {run_left_s:.0} s left", rates.join(" | ")));
+                }
+            }
+            Update::Finding(finding) => format::note(&format!("{}: {}", finding.id, finding.text)),
+            Update::Failed { workload, text } => format::note(&format!("{workload} failed: {text}")),
+        }
+    }
+}
+
+fn percent(done: u64, total: u64) -> f64 {
+    if total == 0 { 100.0 } else { done as f64 * 100.0 / total as f64 }
+}
+
+fn rate_text(rate: f64, unit: &str, p99_us: Option<f64>) -> String {
+    match p99_us {
+        Some(us) => format!("{} {unit}, p99 {:.2} ms", number(rate), us / 1e3),
+        None => format!("{} {unit}", number(rate)),
+    }
+}

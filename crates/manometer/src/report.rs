@@ -1,0 +1,85 @@
+//! `manometer report`: recordings become a page.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+use manometer_analysis::summary::Summary;
+use manometer_measure::Recording;
+use manometer_report::Recorded;
+use serde_json::json;
+
+use crate::format::{self, Format};
+use crate::table;
+
+/// The report's name in the recording's folder.
+pub const FILE: &str = "report.html";
+
+/// Analyse a recording anew and write its report: one HTML file that opens anywhere.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  manometer report manometer-runs/a-recording\n  \
+    manometer report runs/001 runs/002 --out both.html")]
+pub struct Arguments {
+    /// Folders of recordings.
+    #[arg(required = true)]
+    recordings: Vec<PathBuf>,
+    /// The page's file; `report.html` in the first recording unless said.
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// For whom to print.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Writes the page and prints what it says.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let recorded = arguments.recordings.iter().map(|dir| open(dir)).collect::<anyhow::Result<Vec<_>>>()?;
+    for (dir, one) in arguments.recordings.iter().zip(&recorded) {
+        write_summary(dir, &one.summary)?;
+    }
+    let page = arguments.out.clone().unwrap_or_else(|| arguments.recordings[0].join(FILE));
+    write_page(&page, &recorded)?;
+    if arguments.format == Format::Json {
+        return match recorded.as_slice() {
+            [one] => format::json(&one.summary),
+            many => {
+                let dirs = arguments.recordings.iter().zip(many);
+                let runs: Vec<_> =
+                    dirs.map(|(dir, one)| json!({ "dir": dir, "settings": {}, "summary": one.summary })).collect();
+                format::json(&json!({ "runs": runs }))
+            }
+        }
+        .map(|()| ExitCode::SUCCESS);
+    }
+    for one in &recorded {
+        format::text(&table::summary(&one.summary))?;
+    }
+    format::text(&format!("\nReport: {}", page.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Analyses the recording in `dir`, writes `summary.json` and the report beside it.
+pub fn summarise_and_write(dir: &Path) -> anyhow::Result<Summary> {
+    let recorded = open(dir)?;
+    write_summary(dir, &recorded.summary)?;
+    write_page(&dir.join(FILE), std::slice::from_ref(&recorded))?;
+    Ok(recorded.summary)
+}
+
+fn open(dir: &Path) -> anyhow::Result<Recorded> {
+    let recording = Recording::open(dir)?;
+    let summary = manometer_analysis::summarise(&recording);
+    Ok(Recorded { recording, summary })
+}
+
+fn write_summary(dir: &Path, summary: &Summary) -> anyhow::Result<()> {
+    let path = dir.join("summary.json");
+    let text = serde_json::to_string_pretty(summary)?;
+    std::fs::write(&path, text + "\n").with_context(|| path.display().to_string())
+}
+
+fn write_page(path: &Path, recorded: &[Recorded]) -> anyhow::Result<()> {
+    let page = manometer_report::page(recorded)?;
+    std::fs::write(path, page).with_context(|| path.display().to_string())
+}

@@ -1,0 +1,133 @@
+//! Tables for people on a terminal.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+use manometer_analysis::summary::{Estimate, PhaseSummary, Ratio, Summary};
+use manometer_measure::event::Severity;
+use manometer_measure::plan::{PhaseKind, Plan};
+
+/// An empty table with a head; every column but the first `left` ones is aligned to the right.
+pub fn table(head: &[&str], left: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(head);
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_cell_alignment(if index < left { CellAlignment::Left } else { CellAlignment::Right });
+    }
+    table
+}
+
+/// The phases of a plan.
+pub fn phases(plan: &Plan) -> String {
+    let mut table = table(&["phase", "", "running", "settle", "measured"], 3);
+    for phase in &plan.phases {
+        table.add_row([
+            phase.id.clone(),
+            phase.label.clone(),
+            phase.running.join(", "),
+            duration(phase.settle_s),
+            duration(phase.duration_s),
+        ]);
+    }
+    table.to_string()
+}
+
+/// What a run showed: the headline, a row per phase, the scale, the findings.
+pub fn summary(summary: &Summary) -> String {
+    let unit = &summary.criterion.unit;
+    let metric = format!("{} ({unit})", summary.criterion.metric);
+    let mut table = table(&["phase", "", &metric, "pressure", "p99 read (ms)", "neighbours"], 2);
+    for phase in &summary.phases {
+        table.add_row([
+            Cell::new(&phase.id),
+            Cell::new(&phase.label),
+            Cell::new(estimate(&phase.performance)),
+            Cell::new(if phase.kind == PhaseKind::Baseline { "–".to_owned() } else { pressure(&phase.pressure) }),
+            Cell::new(p99(phase)),
+            Cell::new(neighbours(phase)),
+        ]);
+    }
+    let scale: Vec<String> = summary.scale.iter().map(|step| step.join(" = ")).collect();
+    let mut text = format!("\n{}\n{table}", summary.headline);
+    if scale.len() > 1 || summary.scale.iter().any(|step| step.len() > 1) {
+        text += &format!("\nPressure scale: {}", scale.join(" < "));
+    }
+    for finding in &summary.findings {
+        let severity = match finding.severity {
+            Severity::Info => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        let phase = finding.phase.as_ref().map(|phase| format!(" ({phase})")).unwrap_or_default();
+        text += &format!("\n{severity}: {}{phase}", finding.text);
+    }
+    text
+}
+
+fn estimate(estimate: &Estimate) -> String {
+    match (estimate.mean, estimate.ci_low, estimate.ci_high) {
+        (Some(mean), Some(low), Some(high)) => format!("{} ± {}", number(mean), number((high - low) / 2.0)),
+        (Some(mean), _, _) => number(mean),
+        _ => "not measured".to_owned(),
+    }
+}
+
+fn pressure(ratio: &Ratio) -> String {
+    match (ratio.value, ratio.ci_low, ratio.ci_high) {
+        (Some(value), Some(low), Some(high)) => format!("{value:.2} [{low:.2}, {high:.2}]"),
+        (Some(value), _, _) => format!("{value:.2}"),
+        _ => "–".to_owned(),
+    }
+}
+
+fn p99(phase: &PhaseSummary) -> String {
+    let p99 = phase.latency_us.get("read").and_then(|latency| latency.p99);
+    p99.map_or_else(|| "–".to_owned(), |us| format!("{:.2}", us / 1e3))
+}
+
+fn neighbours(phase: &PhaseSummary) -> String {
+    let of = |(name, one): (&String, &manometer_analysis::summary::NeighbourSummary)| {
+        let mean = one.performance.mean?;
+        Some(format!("{name} {} {}", number(mean), one.performance.unit))
+    };
+    phase.neighbours.iter().filter_map(of).collect::<Vec<_>>().join(", ")
+}
+
+/// A stretch of time in whole seconds: `1h 30m`.
+pub fn duration(seconds: f64) -> String {
+    humantime::format_duration(std::time::Duration::from_secs(seconds.round() as u64)).to_string()
+}
+
+/// Bytes in the unit that keeps the number short.
+pub fn bytes(bytes: u64) -> String {
+    let (unit, size) = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)]
+        .into_iter()
+        .find(|(_, shift)| bytes >> shift > 0)
+        .unwrap_or(("B", 0));
+    format!("{} {unit}", number(bytes as f64 / (1_u64 << size) as f64))
+}
+
+/// A number with about three significant digits and thousands set apart.
+pub fn number(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude >= 100.0 {
+        let digits = format!("{:.0}", magnitude);
+        let groups: Vec<&str> =
+            digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap_or_default()).collect();
+        format!("{}{}", if value < 0.0 { "−" } else { "" }, groups.join(" "))
+    } else if magnitude >= 10.0 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.2}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_readable() {
+        let shown = [1_234_567.8, 123.4, 12.34, 1.234, 0.0, -4321.0].map(number);
+        assert_eq!(shown, ["1 234 568", "123", "12.3", "1.23", "0.00", "−4 321"]);
+    }
+}

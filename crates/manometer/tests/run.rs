@@ -1,0 +1,257 @@
+//! `manometer run` and `report`: from a file to a page, and everything that can go wrong on the way.
+
+mod support;
+
+use manometer_measure::{Clock as _, MonotonicClock};
+use rustix::process::Signal;
+use serde_json::Value;
+use support::{SHORT, Scene, is_alive, signal_process, wait_for, wait_for_event};
+
+fn phase<'a>(summary: &'a Value, id: &str) -> &'a Value {
+    summary["phases"].as_array().unwrap().iter().find(|phase| phase["id"] == id).unwrap()
+}
+
+fn finding_ids(summary: &Value) -> Vec<&str> {
+    summary["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_run_leaves_a_whole_recording_with_its_report() {
+    let scene = Scene::short();
+    let summary = scene.run("run short.toml --out rec --format json").status(0).json();
+    assert_eq!(summary, scene.json("rec/summary.json"));
+    assert_eq!(summary["criterion"]["metric"], "throughput");
+    let ids: Vec<_> = summary["phases"].as_array().unwrap().iter().map(|phase| phase["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["w0", "w1", "w2"]);
+    for id in ids {
+        let phase = phase(&summary, id);
+        assert!(phase["performance"]["mean"].as_f64().unwrap() > 0.0, "{phase}");
+        assert_eq!(phase["performance"]["samples"], 6, "{phase}");
+        assert!(phase["latency_us"]["read"]["p99"].as_f64().unwrap() > 0.0);
+    }
+    let writer = &phase(&summary, "w2")["neighbours"]["writer"]["performance"];
+    assert!(writer["mean"].as_f64().unwrap() > 0.0);
+    assert_eq!(writer["unit"], "MiB/s");
+    assert_eq!(phase(&summary, "w2")["settings"]["writer.iodepth"], 4);
+    let files = [
+        "experiment.toml",
+        "environment.json",
+        "plan.json",
+        "events.jsonl",
+        "samples/primary.parquet",
+        "samples/writer.parquet",
+        "samples/cpu.parquet",
+        "samples/memory.parquet",
+        "samples/process.primary.parquet",
+        "latency/primary.hlog",
+        "latency/writer.hlog",
+        "report.html",
+    ];
+    files.iter().for_each(|file| assert!(scene.path(&format!("rec/{file}")).is_file(), "{file}"));
+    assert_eq!(scene.json("rec/environment.json")["workloads"]["primary"]["engine"], "null");
+    scene.run("report rec --format json").status(0);
+    assert_eq!(scene.json("rec/summary.json"), summary, "the analysis is the same the second time");
+}
+
+#[test]
+fn people_read_a_headline_a_table_and_where_the_report_is() {
+    let scene = Scene::short();
+    scene.run("run short.toml --out rec").status(0).out_has(&["w1", "pressure", "writer.iodepth = 4", "rec/report.html"]);
+}
+
+#[test]
+fn a_dry_run_tells_phases_time_and_bytes_and_touches_nothing() {
+    let scene = Scene::short();
+    scene.run("run short.toml --dry-run").status(0).out_has(&["writer.iodepth = 4", "preparation aside", "5.0", "MiB"]);
+    let document = scene.run("run short.toml --dry-run --format json").status(0).json();
+    assert!((document["duration_s"].as_f64().unwrap() - 2.1).abs() < 1e-9);
+    assert!(!scene.path("data").exists());
+}
+
+#[test]
+fn a_wrong_file_is_refused_with_its_line_and_status_two() {
+    let scene = Scene::new();
+    scene.write("wrong.toml", &SHORT.replace("write_ratio", "write_ration"));
+    scene.run("run wrong.toml --out rec").status(2).err_has(&["wrong.toml:14", "write_ration", "did you mean `write_ratio`"]);
+    assert!(!scene.path("data").exists() && !scene.path("rec").exists(), "nothing was started");
+    scene.run("run nowhere.toml").status(2).err_has(&["nowhere.toml"]);
+}
+
+#[test]
+fn a_sweep_leaves_a_recording_for_each_run() {
+    let scene = Scene::new();
+    scene.write("sweep.toml", &format!("{SHORT}[sweep]\n\"writer.dsync\" = [false, true]\n"));
+    let document = scene.run("run sweep.toml --out all --format json").status(0).json();
+    let runs = document["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 2);
+    assert_eq!(runs[1]["settings"]["writer.dsync"], true);
+    assert!(runs[1]["dir"].as_str().unwrap().ends_with("all/runs/002"));
+    assert_eq!(scene.json("all/runs/002/summary.json"), runs[1]["summary"]);
+    assert!(scene.read("all/runs/002/experiment.toml").contains("dsync = true"));
+}
+
+#[test]
+fn an_io_workload_can_be_the_primary() {
+    let scene = Scene::new();
+    let text = SHORT.replace("engine = \"null\"\nworkload = \"ycsb-b\"\nrecords = 1000", "kind = \"io\"\nfile_size = \"4MiB\"");
+    scene.write("io.toml", &text);
+    let summary = scene.run("run io.toml --out rec --format json").status(0).json();
+    assert_eq!(summary["criterion"]["unit"], "MiB/s");
+    assert!(phase(&summary, "w1")["pressure"]["value"].is_number());
+}
+
+#[test]
+fn neighbours_measured_alone_know_their_own_loss() {
+    let scene = Scene::new();
+    scene.write("solo.toml", &SHORT.replace("warmup", "solo = true\nwarmup"));
+    let summary = scene.run("run solo.toml --out rec --format json").status(0).json();
+    assert!(phase(&summary, "s1")["performance"]["mean"].is_null());
+    assert!(phase(&summary, "w1")["neighbours"]["writer"]["pressure"]["value"].is_number());
+    assert_eq!(summary["scale"].as_array().unwrap().iter().flat_map(|step| step.as_array().unwrap()).count(), 3);
+}
+
+#[test]
+fn without_a_primary_there_is_no_pressure() {
+    let scene = Scene::new();
+    let text = SHORT.replace("[primary]\nengine = \"null\"\nworkload = \"ycsb-b\"\nrecords = 1000\n", "");
+    scene.write("none.toml", &text);
+    let summary = scene.run("run none.toml --out rec --format json").status(0).json();
+    assert!(summary["scale"].as_array().unwrap().is_empty());
+    assert!(phase(&summary, "w1")["pressure"]["value"].is_null());
+}
+
+#[test]
+fn an_interrupted_run_is_told_as_such() {
+    let scene = Scene::short();
+    let running = scene.start("run short.toml --out rec --set plan.phase=60s");
+    wait_for_event(&scene.path("rec"), "phase_started\",\"phase\":\"w0");
+    running.signal(Signal::INT);
+    running.end().status(1);
+    let summary = scene.json("rec/summary.json");
+    assert_eq!(summary["status"], "interrupted");
+    assert!(phase(&summary, "w1")["performance"]["mean"].is_null());
+    assert!(scene.path("rec/report.html").is_file());
+    assert!(scene.path("rec/samples/primary.parquet").is_file(), "the recording is finished");
+}
+
+#[test]
+fn workers_end_within_two_seconds_of_a_killed_conductor_and_what_is_left_can_be_read() {
+    let scene = Scene::short();
+    let running = scene.start("run short.toml --out rec --set plan.phase=60s");
+    wait_for_event(&scene.path("rec"), "phase_started\",\"phase\":\"w0");
+    let workers = running.workers();
+    assert_eq!(workers.len(), 2);
+    running.signal(Signal::KILL);
+    let killed_ns = MonotonicClock.now_ns();
+    wait_for("the workers to end", || workers.iter().all(|pid| !is_alive(*pid)).then_some(()));
+    let took_s = (MonotonicClock.now_ns() - killed_ns) as f64 / 1e9;
+    assert!(took_s < 2.0, "the workers took {took_s} s to end");
+    let summary = scene.run("report rec --format json").status(0).json();
+    assert_eq!(summary["status"], "cut");
+    assert!(finding_ids(&summary).contains(&"cut-short"), "{:?}", finding_ids(&summary));
+}
+
+/// Kills the worker `index` once the events hold `when`; returns the summary.
+fn kill_worker(index: usize, when: &str) -> Value {
+    let scene = Scene::short();
+    let running = scene.start("run short.toml --out rec --set plan.phase=2s --set plan.warmup=2s");
+    if when.is_empty() {
+        // While the worker prepares, or before it has begun to.
+        signal_process(running.worker(index), Signal::KILL);
+    } else {
+        wait_for_event(&scene.path("rec"), when);
+        signal_process(running.worker(index), Signal::KILL);
+    }
+    running.end().status(1).err_has(&["failed"]);
+    scene.json("rec/summary.json")
+}
+
+#[test]
+fn a_worker_killed_while_it_prepares_leaves_only_gaps() {
+    let summary = kill_worker(0, "");
+    assert_eq!(summary["status"], "failed");
+    assert!(summary["phases"].as_array().unwrap().iter().all(|phase| phase["performance"]["mean"].is_null()));
+}
+
+#[test]
+fn a_primary_killed_in_the_warm_up_leaves_only_gaps() {
+    let summary = kill_worker(0, "phase_started\",\"phase\":\"warmup");
+    assert!(phase(&summary, "w0")["performance"]["mean"].is_null());
+    assert!(phase(&summary, "w0")["performance"]["reason"].as_str().unwrap().contains("primary"));
+}
+
+#[test]
+fn a_primary_killed_in_the_baseline_makes_it_a_gap() {
+    let summary = kill_worker(0, "phase_started\",\"phase\":\"w0");
+    assert!(phase(&summary, "w0")["performance"]["mean"].is_null());
+    assert!(phase(&summary, "w1")["pressure"]["value"].is_null());
+}
+
+#[test]
+fn a_neighbour_killed_in_its_phase_makes_it_a_gap_and_leaves_the_baseline() {
+    let summary = kill_worker(1, "phase_started\",\"phase\":\"w1");
+    assert!(phase(&summary, "w0")["performance"]["mean"].is_number());
+    assert!(phase(&summary, "w1")["performance"]["mean"].is_null());
+    assert!(phase(&summary, "w2")["performance"]["mean"].is_null());
+    assert!(finding_ids(&summary).contains(&"worker-failed"));
+}
+
+#[test]
+fn a_directory_that_another_run_holds_is_refused() {
+    let scene = Scene::short();
+    let first = scene.start("run short.toml --out one --set plan.phase=60s");
+    wait_for_event(&scene.path("one"), "started");
+    let pid = first.pid().to_string();
+    scene.run("run short.toml --out two").status(1).err_has(&["in use by another run", &pid]);
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_named() {
+    let scene = Scene::short();
+    scene.run("run short.toml --out rec --set device.directory=/proc/none").status(1).err_has(&["/proc/none"]);
+}
+
+#[test]
+fn a_directory_in_memory_is_refused() {
+    if !manometer_measure::host::environment::is_memory(std::path::Path::new("/dev/shm")) {
+        println!("skipped: no tmpfs at /dev/shm");
+        return;
+    }
+    let scene = Scene::short();
+    scene.run("run short.toml --set device.directory=/dev/shm/manometer").status(2).err_has(&["memory", "--set"]);
+}
+
+#[test]
+fn a_folder_that_holds_something_is_no_place_for_a_recording() {
+    let scene = Scene::short();
+    std::fs::create_dir(scene.path("rec")).unwrap();
+    scene.write("rec/thesis.txt", "years of work");
+    scene.run("run short.toml --out rec").status(1).err_has(&["rec exists and is not empty"]);
+    assert_eq!(scene.read("rec/thesis.txt"), "years of work");
+}
+
+#[test]
+fn a_small_disk_scales_the_experiment_down_and_says_so() {
+    let scene = Scene::new();
+    let huge = SHORT.replace("engine = \"null\"", "engine = \"null\"").replace("[device]", "[device]\nfit = true");
+    scene.write("huge.toml", &huge.replace("4MiB", "900TiB"));
+    let running = scene.start("run huge.toml --out rec");
+    wait_for_event(&scene.path("rec"), "scaled-down");
+    running.signal(Signal::KILL);
+}
+
+#[test]
+fn what_is_no_recording_is_named() {
+    let scene = Scene::new();
+    scene.run("report nowhere").status(1).err_has(&["nowhere is no recording"]);
+}
+
+#[test]
+fn every_verb_has_help_with_an_example() {
+    let scene = Scene::new();
+    let help = scene.run("--help").status(0).out();
+    for verb in ["run", "report", "io", "kv", "engines", "schema", "complete"] {
+        assert!(help.contains(verb), "{verb}");
+        scene.run(&format!("{verb} --help")).status(0).out_has(&["Example"]);
+    }
+}
