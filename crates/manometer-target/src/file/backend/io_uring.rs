@@ -1,0 +1,178 @@
+//! io_uring: one system call sends everything queued and waits.
+//!
+//! What makes it cheap: files and buffers are registered, so that no request looks them up or
+//! pins pages; completions are worked off in our own wait and interrupt nothing; and the deadline of
+//! an idle wait is one timeout request that stays armed from wait to wait, so that no request pays for
+//! setting and cancelling a timer. Each of these is given up where the kernel does not know it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd as _;
+
+use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, TimeoutFlags, Timespec};
+use io_uring::{IoUring, opcode, squeue};
+
+use super::{Backend, Buffers, Completion, Operation, Options, Request, write_flags};
+
+/// The completion that says that the armed timeout has passed; no slot has this number.
+const TIMEOUT: u64 = u64::MAX;
+
+/// Room in the queues for the timeout beside the requests.
+const EXTRA_ENTRIES: u32 = 1;
+
+/// Whether the kernel gives us a ring that can do what we need.
+pub(super) fn probe() -> io::Result<()> {
+    ring(1).map(drop)
+}
+
+/// The cheapest ring that this kernel makes.
+fn ring(entries: u32) -> io::Result<(IoUring, bool)> {
+    let deferred = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
+    let (ring, deferred) = match deferred {
+        Ok(ring) => (ring, true),
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => (IoUring::new(entries)?, false),
+        Err(error) => return Err(error),
+    };
+    if !ring.params().is_feature_ext_arg() {
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "a wait with a deadline needs Linux 5.11"));
+    }
+    Ok((ring, deferred))
+}
+
+pub(super) struct Uring {
+    /// Before the buffers: the ring goes first, and with it the kernel's hold on them.
+    ring: IoUring,
+    files: Vec<File>,
+    buffers: Buffers,
+    write_flags: i32,
+    registered_files: bool,
+    registered_buffers: bool,
+    features: Vec<&'static str>,
+    /// The deadline for which a timeout request is in flight.
+    armed_ns: Option<u64>,
+    /// What the armed timeout's time is read from when it is sent.
+    armed_time: Box<Timespec>,
+}
+
+impl Uring {
+    pub(super) fn new(files: Vec<File>, buffers: Buffers, options: &Options) -> io::Result<Self> {
+        let (ring, deferred) = ring(options.depth + EXTRA_ENTRIES)?;
+        let descriptors: Vec<_> = files.iter().map(|file| file.as_raw_fd()).collect();
+        let registered_files = ring.submitter().register_files(&descriptors).is_ok();
+        // SAFETY: the memory outlives the ring: `buffers` comes after `ring` in the struct.
+        let registered_buffers = unsafe { ring.submitter().register_buffers(&buffers.vectors()) }.is_ok();
+        let features = [
+            (registered_files, "registered files"),
+            (registered_buffers, "registered buffers"),
+            (deferred, "deferred task work"),
+        ];
+        Ok(Self {
+            ring,
+            files,
+            buffers,
+            write_flags: write_flags(options.dsync),
+            registered_files,
+            registered_buffers,
+            features: features.into_iter().filter_map(|(has, name)| has.then_some(name)).collect(),
+            armed_ns: None,
+            armed_time: Box::new(Timespec::new()),
+        })
+    }
+
+    fn push(&mut self, entry: &squeue::Entry) {
+        // SAFETY: buffers and time that the entry names stay in place until its completion has come:
+        // slots are lent, and the armed time is boxed and rearmed only after the last one has passed.
+        let pushed = unsafe { self.ring.submission().push(entry) };
+        assert!(pushed.is_ok(), "the queue has room for every slot and the timeout");
+    }
+
+    fn transfer(&mut self, request: Request) -> squeue::Entry {
+        let memory = self.buffers.lend(request.slot, request.skip, request.length);
+        let plain = Fd(self.files[request.file as usize].as_raw_fd());
+        let fixed = Fixed(request.file);
+        let (length, offset, slot) = (request.length, request.offset, request.slot as u16);
+        let flags = self.write_flags;
+        match (request.operation, self.registered_files, self.registered_buffers) {
+            (Operation::Read, true, true) => opcode::ReadFixed::new(fixed, memory, length, slot).offset(offset).build(),
+            (Operation::Read, false, true) => {
+                opcode::ReadFixed::new(plain, memory, length, slot).offset(offset).build()
+            }
+            (Operation::Read, true, false) => opcode::Read::new(fixed, memory, length).offset(offset).build(),
+            (Operation::Read, false, false) => opcode::Read::new(plain, memory, length).offset(offset).build(),
+            (Operation::Write, true, true) => {
+                opcode::WriteFixed::new(fixed, memory, length, slot).offset(offset).rw_flags(flags).build()
+            }
+            (Operation::Write, false, true) => {
+                opcode::WriteFixed::new(plain, memory, length, slot).offset(offset).rw_flags(flags).build()
+            }
+            (Operation::Write, true, false) => {
+                opcode::Write::new(fixed, memory, length).offset(offset).rw_flags(flags).build()
+            }
+            (Operation::Write, false, false) => {
+                opcode::Write::new(plain, memory, length).offset(offset).rw_flags(flags).build()
+            }
+            (Operation::Sync, true, _) => opcode::Fsync::new(fixed).flags(FsyncFlags::DATASYNC).build(),
+            (Operation::Sync, false, _) => opcode::Fsync::new(plain).flags(FsyncFlags::DATASYNC).build(),
+        }
+    }
+
+    /// Arms the timeout for `deadline_ns` when none is armed. Returns whether the armed one comes in time.
+    fn arm(&mut self, deadline_ns: u64) -> bool {
+        if let Some(armed_ns) = self.armed_ns {
+            return armed_ns <= deadline_ns;
+        }
+        *self.armed_time = timespec(deadline_ns);
+        let timeout = opcode::Timeout::new(&raw const *self.armed_time).flags(TimeoutFlags::ABS);
+        self.push(&timeout.build().user_data(TIMEOUT));
+        self.armed_ns = Some(deadline_ns);
+        true
+    }
+
+    fn enter(&mut self, now_ns: u64, deadline_ns: u64) -> io::Result<()> {
+        let entered = if self.arm(deadline_ns) {
+            self.ring.submit_and_wait(1)
+        } else {
+            let left = timespec(deadline_ns.saturating_sub(now_ns));
+            self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&left))
+        };
+        match entered.map_err(|error| (error.raw_os_error(), error)) {
+            Ok(_) => Ok(()),
+            // The deadline has come, a signal arrived, or completions have to be taken first.
+            Err((Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN), _)) => Ok(()),
+            Err((_, error)) => Err(error),
+        }
+    }
+}
+
+impl Backend for Uring {
+    fn slot_mut(&mut self, slot: u32) -> &mut [u8] {
+        self.buffers.slot_mut(slot)
+    }
+
+    fn queue(&mut self, request: Request) {
+        let entry = self.transfer(request).user_data(u64::from(request.slot));
+        self.push(&entry);
+    }
+
+    fn wait(&mut self, now_ns: u64, deadline_ns: u64, finished: &mut Vec<Completion>) -> io::Result<()> {
+        self.enter(now_ns, deadline_ns)?;
+        for entry in self.ring.completion() {
+            if entry.user_data() == TIMEOUT {
+                self.armed_ns = None;
+                continue;
+            }
+            let slot = entry.user_data() as u32;
+            self.buffers.take_back(slot);
+            finished.push(Completion { slot, result: entry.result() });
+        }
+        Ok(())
+    }
+
+    fn features(&self) -> Vec<&'static str> {
+        self.features.clone()
+    }
+}
+
+fn timespec(ns: u64) -> Timespec {
+    Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32)
+}

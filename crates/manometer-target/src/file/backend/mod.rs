@@ -1,0 +1,184 @@
+//! The three ways to keep requests in flight, behind the same few verbs.
+
+mod io_uring;
+mod libaio;
+mod posix;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::buffers::Buffers;
+use super::{FileError, FileSet};
+
+/// The most requests in flight at once.
+pub const MAX_DEPTH: u32 = 1024;
+
+/// The most memory that the requests in flight may hold.
+pub const MAX_BUFFER_BYTES: u64 = 1 << 30;
+
+/// How requests reach the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IoEngine {
+    /// `pread` and `pwrite`: one request at a time.
+    Posix,
+    /// Linux AIO: `io_submit`, `io_getevents`.
+    Libaio,
+    /// io_uring.
+    IoUring,
+}
+
+impl IoEngine {
+    /// Every engine, the best first.
+    pub const ALL: [Self; 3] = [Self::IoUring, Self::Libaio, Self::Posix];
+
+    /// The name by which files and flags know it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Posix => "posix",
+            Self::Libaio => "libaio",
+            Self::IoUring => "io_uring",
+        }
+    }
+
+    /// What to do where it is not available.
+    pub(super) fn remedy(self) -> &'static str {
+        match self {
+            Self::IoUring => {
+                "containers and the sysctl kernel.io_uring_disabled often forbid it, and Linux 5.11 is needed; \
+                 use libaio or leave io_engine unsaid"
+            }
+            Self::Libaio => "the sysctl fs.aio-max-nr may be used up; use posix or leave io_engine unsaid",
+            Self::Posix => "leave io_engine unsaid",
+        }
+    }
+
+    /// Whether this host lets us use it.
+    ///
+    /// # Errors
+    /// What the kernel answers where it does not.
+    pub fn probe(self) -> io::Result<()> {
+        match self {
+            Self::Posix => Ok(()),
+            Self::Libaio => libaio::probe(),
+            Self::IoUring => io_uring::probe(),
+        }
+    }
+}
+
+impl fmt::Display for IoEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The first of [`IoEngine::ALL`] that this host allows; `posix` always works.
+pub fn best_available() -> IoEngine {
+    IoEngine::ALL.into_iter().find(|engine| engine.probe().is_ok()).unwrap_or(IoEngine::Posix)
+}
+
+/// What a request does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Reads into its slot.
+    Read,
+    /// Writes from its slot.
+    Write,
+    /// Makes the file's finished writes durable (`fdatasync`).
+    Sync,
+}
+
+/// One request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// Its slot: where its bytes are, and how its completion is known.
+    pub slot: u32,
+    /// What it does.
+    pub operation: Operation,
+    /// The file, by its place in the [`FileSet`].
+    pub file: u32,
+    /// Where in the file it begins.
+    pub offset: u64,
+    /// Where in the slot it begins: not 0 for the rest of a request that was cut short.
+    pub skip: u32,
+    /// How many bytes.
+    pub length: u32,
+}
+
+/// A request that the kernel has finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// The request's slot, ours again.
+    pub slot: u32,
+    /// Bytes moved, or a negated error number.
+    pub result: i32,
+}
+
+/// How a backend is set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// How requests reach the kernel.
+    pub engine: IoEngine,
+    /// How many slots: requests in flight at once.
+    pub depth: u32,
+    /// The longest request.
+    pub slot_bytes: u32,
+    /// Whether the files are opened for writing.
+    pub write: bool,
+    /// Whether requests go past the page cache.
+    pub direct: bool,
+    /// Whether each write waits until it is durable.
+    pub dsync: bool,
+}
+
+/// A way to keep requests in flight. It does not read the clock: whoever asks passes the time.
+pub trait Backend {
+    /// The bytes of a slot that is not in flight.
+    ///
+    /// # Panics
+    /// The slot is in flight.
+    fn slot_mut(&mut self, slot: u32) -> &mut [u8];
+
+    /// Puts a request in the queue; it leaves with the next [`Self::wait`].
+    fn queue(&mut self, request: Request);
+
+    /// Sends what is queued, waits until a request has finished or `deadline_ns` has come, and adds the
+    /// finished ones to `finished`. May return early and empty-handed. Times are `CLOCK_MONOTONIC`.
+    ///
+    /// # Errors
+    /// The kernel refuses to take or to wait for requests.
+    fn wait(&mut self, now_ns: u64, deadline_ns: u64, finished: &mut Vec<Completion>) -> io::Result<()>;
+
+    /// What the kernel agreed to beyond the bare requests, for the record.
+    fn features(&self) -> Vec<&'static str>;
+}
+
+/// Opens the files and sets up a backend on them.
+///
+/// # Errors
+/// A file cannot be opened so, or the host does not allow the engine.
+pub fn open(files: &FileSet, options: &Options) -> Result<Box<dyn Backend>, FileError> {
+    let opened = files.open(options.write, options.direct)?;
+    let unavailable = |source| FileError::EngineUnavailable { engine: options.engine, source };
+    let buffers = Buffers::new(options.depth, options.slot_bytes as usize).map_err(unavailable)?;
+    build(opened, buffers, options).map_err(unavailable)
+}
+
+fn build(files: Vec<File>, buffers: Buffers, options: &Options) -> io::Result<Box<dyn Backend>> {
+    Ok(match options.engine {
+        IoEngine::Posix => Box::new(posix::Posix::new(files, buffers, options.dsync)),
+        IoEngine::Libaio => Box::new(libaio::Libaio::new(files, buffers, options)?),
+        IoEngine::IoUring => Box::new(io_uring::Uring::new(files, buffers, options)?),
+    })
+}
+
+/// The flags of one write.
+fn write_flags(dsync: bool) -> i32 {
+    if dsync { libc::RWF_DSYNC } else { 0 }
+}

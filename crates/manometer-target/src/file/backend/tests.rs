@@ -1,0 +1,176 @@
+//! The three backends do the same.
+
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use manometer_measure::{Clock as _, MonotonicClock};
+
+use super::super::{Existing, FileError, prepare};
+use super::*;
+
+const BLOCK: u32 = 4096;
+const BLOCKS: u64 = 64;
+const PATIENCE_NS: u64 = 30_000_000_000;
+
+fn on_disk() -> tempfile::TempDir {
+    tempfile::tempdir_in("/var/tmp").unwrap()
+}
+
+fn made(dir: &Path, names: &[&str]) -> FileSet {
+    let paths = names.iter().map(|name| dir.join(name)).collect();
+    let files = FileSet { paths, bytes_each: BLOCKS * u64::from(BLOCK) };
+    prepare(&files, Existing::Remake, 1, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
+    files
+}
+
+fn options(engine: IoEngine, depth: u32) -> Options {
+    Options { engine, depth, slot_bytes: BLOCK, write: true, direct: true, dsync: false }
+}
+
+fn available() -> Vec<(IoEngine, u32)> {
+    let depths = [(IoEngine::Posix, 1), (IoEngine::Libaio, 8), (IoEngine::IoUring, 8)];
+    let (here, missing): (Vec<_>, Vec<_>) = depths.into_iter().partition(|(engine, _)| engine.probe().is_ok());
+    missing.iter().for_each(|(engine, _)| println!("skipped: no {engine} here"));
+    here
+}
+
+/// Performs `requests`, as many at once as the depth allows, and returns each one's result and bytes.
+fn perform(backend: &mut dyn Backend, depth: u32, requests: &[Request]) -> Vec<(i32, Vec<u8>)> {
+    let mut results = Vec::new();
+    for batch in requests.chunks(depth as usize) {
+        let mut finished = Vec::new();
+        for (slot, request) in (0..).zip(batch) {
+            if request.operation == Operation::Write {
+                backend.slot_mut(slot).fill(request.offset as u8 ^ 0x5a);
+            }
+            backend.queue(Request { slot, ..*request });
+        }
+        while finished.len() < batch.len() {
+            let now_ns = MonotonicClock.now_ns();
+            backend.wait(now_ns, now_ns + PATIENCE_NS, &mut finished).unwrap();
+        }
+        finished.sort_by_key(|completion: &Completion| completion.slot);
+        results
+            .extend(finished.iter().map(|completion| (completion.result, backend.slot_mut(completion.slot).to_vec())));
+    }
+    results
+}
+
+fn request(operation: Operation, file: u32, block: u64) -> Request {
+    Request { slot: 0, operation, file, offset: block * u64::from(BLOCK), skip: 0, length: BLOCK }
+}
+
+#[test]
+fn every_backend_reads_what_the_file_holds() {
+    let dir = on_disk();
+    let files = made(dir.path(), &["a", "b"]);
+    for (engine, depth) in available() {
+        for direct in [true, false] {
+            let mut backend = open(&files, &Options { direct, ..options(engine, depth) }).unwrap();
+            for (file, path) in (0..).zip(&files.paths) {
+                let requests: Vec<_> = (0..BLOCKS).map(|block| request(Operation::Read, file, block)).collect();
+                let results = perform(&mut *backend, depth, &requests);
+                assert!(results.iter().all(|(result, _)| *result == BLOCK as i32), "{engine}");
+                let bytes: Vec<u8> = results.into_iter().flat_map(|(_, bytes)| bytes).collect();
+                assert!(bytes == std::fs::read(path).unwrap(), "{engine} read something else");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_backend_writes_where_it_was_told_and_nowhere_else() {
+    for (engine, depth) in available() {
+        for dsync in [false, true] {
+            let dir = on_disk();
+            let files = made(dir.path(), &["a", "b"]);
+            let before = std::fs::read(&files.paths[0]).unwrap();
+            let mut backend = open(&files, &Options { dsync, ..options(engine, depth) }).unwrap();
+            let odd: Vec<_> = (0..BLOCKS).filter(|block| block % 2 == 1).collect();
+            let requests: Vec<_> = odd.iter().map(|block| request(Operation::Write, 1, *block)).collect();
+            let results = perform(&mut *backend, depth, &requests);
+            assert!(results.iter().all(|(result, _)| *result == BLOCK as i32), "{engine}");
+            let sync = perform(&mut *backend, depth, &[request(Operation::Sync, 1, 0)]);
+            assert_eq!(sync[0].0, 0, "{engine}");
+            assert!(std::fs::read(&files.paths[0]).unwrap() == before, "{engine} wrote into the wrong file");
+            let after = std::fs::read(&files.paths[1]).unwrap();
+            assert_eq!(after.len() as u64, files.bytes_each);
+            for (block, bytes) in (0..).zip(after.chunks(BLOCK as usize)) {
+                let written = bytes.iter().all(|byte| *byte == (block * u64::from(BLOCK)) as u8 ^ 0x5a);
+                assert_eq!(written, block % 2 == 1, "{engine}, block {block}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_end_of_the_file_and_errors_come_back_as_results() {
+    for (engine, depth) in available() {
+        let dir = on_disk();
+        let files = made(dir.path(), &["a"]);
+        let mut backend = open(&files, &options(engine, depth)).unwrap();
+        let whole = std::fs::OpenOptions::new().write(true).open(&files.paths[0]).unwrap();
+        whole.set_len(u64::from(BLOCK) / 2).unwrap();
+        let misaligned = Request { offset: 1, ..request(Operation::Read, 0, 0) };
+        let requests = [request(Operation::Read, 0, 9), request(Operation::Read, 0, 0), misaligned];
+        let results: Vec<_> = perform(&mut *backend, depth, &requests).into_iter().map(|(result, _)| result).collect();
+        assert_eq!(results, [0, BLOCK as i32 / 2, -libc::EINVAL], "{engine}");
+    }
+}
+
+#[test]
+fn a_wait_ends_at_its_deadline_with_nothing_in_flight() {
+    let dir = on_disk();
+    let files = made(dir.path(), &["a"]);
+    for (engine, depth) in available() {
+        let mut backend = open(&files, &options(engine, depth)).unwrap();
+        let mut finished = Vec::new();
+        // The second deadline comes before the first one, which stays armed, and the third is past.
+        for wait_ns in [20_000_000, 1_000_000, 0] {
+            let now_ns = MonotonicClock.now_ns();
+            backend.wait(now_ns, now_ns + wait_ns, &mut finished).unwrap();
+        }
+        assert!(finished.is_empty(), "{engine}");
+        let results = perform(&mut *backend, depth, &[request(Operation::Read, 0, 1)]);
+        assert_eq!(results[0].0, BLOCK as i32, "{engine}");
+    }
+}
+
+#[test]
+fn a_slot_is_filled_from_where_the_request_says() {
+    let dir = on_disk();
+    let files = made(dir.path(), &["a"]);
+    let bytes = std::fs::read(&files.paths[0]).unwrap();
+    for (engine, depth) in available() {
+        let mut backend = open(&files, &options(engine, depth)).unwrap();
+        let rest = Request { offset: 4096 + 1024, skip: 1024, length: 3072, ..request(Operation::Read, 0, 1) };
+        let results = perform(&mut *backend, depth, &[rest]);
+        if results[0].0 == -libc::EINVAL {
+            println!("skipped: this disk knows no sectors of 512 bytes");
+            continue;
+        }
+        assert_eq!(results[0].0, 3072, "{engine}");
+        assert!(results[0].1[1024..] == bytes[4096 + 1024..8192], "{engine}");
+    }
+}
+
+#[test]
+fn a_file_that_went_away_is_an_error_with_its_name() {
+    let dir = on_disk();
+    let files = FileSet { paths: vec![dir.path().join("gone")], bytes_each: 4096 };
+    let error = open(&files, &options(IoEngine::Posix, 1)).err().unwrap();
+    assert!(matches!(&error, FileError::System { path, .. } if path.ends_with("gone")), "{error}");
+}
+
+#[test]
+fn a_reader_needs_no_right_to_write() {
+    let dir = on_disk();
+    let files = made(dir.path(), &["a"]);
+    let backend = open(&files, &Options { write: false, ..options(IoEngine::Posix, 1) });
+    let mut backend = backend.unwrap();
+    assert_eq!(perform(&mut *backend, 1, &[request(Operation::Write, 0, 0)])[0].0, -libc::EBADF);
+    let file = std::fs::File::open(&files.paths[0]).unwrap();
+    let mut start = [0; 8];
+    file.read_exact_at(&mut start, 0).unwrap();
+    assert_eq!(start, super::super::MAGIC);
+}

@@ -1,0 +1,129 @@
+//! The files of a workload, and what may be done with those that exist already.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use manometer_measure::ByteSize;
+use rustix::fs::{AtFlags, CWD, SeekFrom, StatxFlags};
+use rustix::io::Errno;
+
+use super::{FileError, MAGIC};
+
+/// Files of equal size, in the order in which their parts are numbered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileSet {
+    /// Where they lie.
+    pub paths: Vec<PathBuf>,
+    /// How many bytes of each are used.
+    pub bytes_each: u64,
+}
+
+/// What may be done with a file that exists before we come. None but [`Self::Overwrite`] ever changes a
+/// file that was not made by us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// Ours are made anew.
+    Remake,
+    /// Ours are used as they are when their size is right, else made anew.
+    Reuse,
+    /// Any that is large enough and fully written is used; the workload only reads.
+    ReadOnly,
+    /// Any is used when it is large enough and fully written, else made anew.
+    Overwrite,
+}
+
+/// What to do about one path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    Make,
+    Use,
+}
+
+impl FileSet {
+    /// Opens every file, for writing too when `write`, past the page cache when `direct`.
+    ///
+    /// # Errors
+    /// A file is missing, may not be opened, or its file system does not know direct I/O.
+    pub fn open(&self, write: bool, direct: bool) -> Result<Vec<File>, FileError> {
+        self.paths.iter().map(|path| open_one(path, write, direct)).collect()
+    }
+}
+
+fn open_one(path: &Path, write: bool, direct: bool) -> Result<File, FileError> {
+    let flags = if direct { libc::O_DIRECT } else { 0 };
+    let opened = OpenOptions::new().read(true).write(write).custom_flags(flags).open(path);
+    opened.map_err(|error| match error.raw_os_error() {
+        Some(libc::EINVAL) if direct => FileError::NoDirect(path.to_owned()),
+        _ => FileError::system("open", path)(error),
+    })
+}
+
+/// Decides what becomes of `path`.
+pub(super) fn choose(path: &Path, bytes: u64, existing: Existing) -> Result<Choice, FileError> {
+    let size = match std::fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => return Err(FileError::NotRegular(path.to_owned())),
+        Ok(metadata) => metadata.len(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Choice::Make),
+        Err(error) => return Err(FileError::system("examine", path)(error)),
+    };
+    let ours = is_ours(path)?;
+    let usable = size >= bytes && first_hole(path)? >= bytes;
+    match existing {
+        Existing::Remake if ours => Ok(Choice::Make),
+        Existing::Reuse if ours => Ok(if size == bytes && usable { Choice::Use } else { Choice::Make }),
+        Existing::Remake | Existing::Reuse => Err(FileError::NotOurs(path.to_owned())),
+        Existing::ReadOnly | Existing::Overwrite if usable => Ok(Choice::Use),
+        Existing::ReadOnly if !ours => Err(unusable(path, size, bytes)),
+        Existing::ReadOnly | Existing::Overwrite => Ok(Choice::Make),
+    }
+}
+
+fn unusable(path: &Path, size: u64, bytes: u64) -> FileError {
+    match first_hole(path) {
+        Ok(_) if size < bytes => {
+            FileError::TooSmall { path: path.to_owned(), got: ByteSize(size), wanted: ByteSize(bytes) }
+        }
+        Ok(offset) => FileError::Hole { path: path.to_owned(), offset },
+        Err(error) => error,
+    }
+}
+
+/// Whether the file at `path` was made by Manometer: it is empty or begins with [`MAGIC`].
+///
+/// # Errors
+/// The file cannot be read.
+pub fn is_ours(path: &Path) -> Result<bool, FileError> {
+    let mut file = File::open(path).map_err(FileError::system("open", path))?;
+    let mut start = [0; MAGIC.len()];
+    match file.read_exact(&mut start) {
+        Ok(()) => Ok(start == MAGIC),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            Ok(file.metadata().map_err(FileError::system("examine", path))?.len() == 0)
+        }
+        Err(error) => Err(FileError::system("read", path)(error)),
+    }
+}
+
+/// Where the file's first hole or unwritten stretch begins; its size when it has none, or when the file
+/// system does not tell.
+fn first_hole(path: &Path) -> Result<u64, FileError> {
+    let file = File::open(path).map_err(FileError::system("open", path))?;
+    match rustix::fs::seek(&file, SeekFrom::Hole(0)) {
+        Ok(offset) => Ok(offset),
+        // An empty file has no data to seek from.
+        Err(Errno::NXIO) => Ok(0),
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(u64::MAX),
+        Err(error) => Err(FileError::system("examine", path)(error)),
+    }
+}
+
+/// The multiple of bytes that direct I/O on `path` wants of offsets and lengths, where the kernel tells
+/// (Linux 6.1).
+pub fn direct_alignment_bytes(path: &Path) -> Option<u64> {
+    let known =
+        rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::from_bits_retain(libc::STATX_DIOALIGN)).ok()?;
+    (known.stx_mask & libc::STATX_DIOALIGN != 0 && known.stx_dio_offset_align > 0)
+        .then_some(u64::from(known.stx_dio_offset_align))
+}

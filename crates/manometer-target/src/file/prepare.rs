@@ -1,0 +1,235 @@
+//! Making files: allocated first, then written to the last byte, durable, and only then named.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::ControlFlow;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use manometer_measure::ByteSize;
+use manometer_measure::host::environment::free_bytes;
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+
+use super::buffers::Buffers;
+use super::files::{Choice, choose};
+use super::{Existing, FileError, FileSet, WriteData};
+
+/// Large enough for any device to reach its full write speed.
+const WRITE_BYTES: u64 = 1 << 20;
+
+/// A file has this at the end of its name until it is complete.
+const UNFINISHED: &str = ".manometer-unfinished";
+
+/// Makes the files that do not exist or may not be used as they are, and returns their paths. `progress`
+/// hears of the bytes written and wanted in all, and can break off: then the unfinished file is removed.
+///
+/// # Errors
+/// A file exists that may neither be used nor replaced, the file system is full, or writing failed.
+pub fn prepare(
+    files: &FileSet,
+    existing: Existing,
+    seed: u64,
+    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<Vec<PathBuf>, FileError> {
+    let mut wanted = Vec::new();
+    for path in &files.paths {
+        if choose(path, files.bytes_each, existing)? == Choice::Make {
+            wanted.push(path.clone());
+        }
+    }
+    let total = wanted.len() as u64 * files.bytes_each;
+    let mut data = WriteData::new(seed);
+    let mut made: Vec<PathBuf> = Vec::new();
+    for path in wanted {
+        let before = made.len() as u64 * files.bytes_each;
+        match make(&path, files.bytes_each, &mut data, &mut |done| progress(before + done, total)) {
+            Ok(()) => made.push(path),
+            Err(error) => {
+                made.iter().for_each(|path| drop(std::fs::remove_file(path)));
+                return Err(error);
+            }
+        }
+    }
+    Ok(made)
+}
+
+fn make(
+    path: &Path,
+    bytes: u64,
+    data: &mut WriteData,
+    progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<(), FileError> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).map_err(FileError::system("create", parent))?;
+    }
+    let unfinished = unfinished(path);
+    let made = allocate(&unfinished, path, bytes)
+        .and_then(|file| write_through(&file, path, bytes, data, progress))
+        .and_then(|()| std::fs::rename(&unfinished, path).map_err(FileError::system("name", path)));
+    if made.is_err() {
+        // What failed is told; that the rest may stay behind unfinished is known by its name.
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    made
+}
+
+fn unfinished(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(UNFINISHED);
+    name.into()
+}
+
+/// Opens the unfinished file and takes its space, so that a full file system is known at once.
+fn allocate(unfinished: &Path, path: &Path, bytes: u64) -> Result<File, FileError> {
+    let open = |flags| {
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).custom_flags(flags).open(unfinished)
+    };
+    let opened = open(libc::O_DIRECT).or_else(|error| match error.raw_os_error() {
+        Some(libc::EINVAL) => open(0),
+        _ => Err(error),
+    });
+    let file = opened.map_err(FileError::system("create", path))?;
+    let free = free_bytes(path);
+    if free.is_some_and(|free| free < bytes) {
+        return Err(no_space(path, bytes));
+    }
+    match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes) {
+        Ok(()) | Err(Errno::OPNOTSUPP) => Ok(file),
+        Err(Errno::NOSPC | Errno::DQUOT) => Err(no_space(path, bytes)),
+        Err(error) => Err(FileError::system("allocate", path)(error)),
+    }
+}
+
+fn no_space(path: &Path, bytes: u64) -> FileError {
+    FileError::NoSpace { path: path.to_owned(), wanted: ByteSize(bytes), free: free_bytes(path).map(ByteSize) }
+}
+
+fn write_through(
+    file: &File,
+    path: &Path,
+    bytes: u64,
+    data: &mut WriteData,
+    progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<(), FileError> {
+    let mut buffers = Buffers::new(1, WRITE_BYTES as usize).map_err(FileError::system("make buffers for", path))?;
+    let mut done = 0;
+    while done < bytes {
+        if progress(done).is_break() {
+            return Err(FileError::Interrupted(path.to_owned()));
+        }
+        let length = WRITE_BYTES.min(bytes - done);
+        let block = &mut buffers.slot_mut(0)[..length as usize];
+        data.fill(block);
+        file.write_all_at(block, done).map_err(|error| match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => no_space(path, bytes),
+            _ => FileError::system("write", path)(error),
+        })?;
+        done += length;
+    }
+    file.sync_all().map_err(FileError::system("make durable", path))?;
+    let _ = progress(done);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::is_ours;
+    use super::*;
+
+    const SIZE: u64 = 3 << 20;
+
+    fn on_disk() -> tempfile::TempDir {
+        tempfile::tempdir_in("/var/tmp").unwrap()
+    }
+
+    fn one(path: PathBuf) -> FileSet {
+        FileSet { paths: vec![path], bytes_each: SIZE }
+    }
+
+    fn quietly(files: &FileSet, existing: Existing, seed: u64) -> Result<Vec<PathBuf>, FileError> {
+        prepare(files, existing, seed, &mut |_, _| ControlFlow::Continue(()))
+    }
+
+    #[test]
+    fn a_made_file_is_full_of_unlike_sectors_and_known_as_ours() {
+        let dir = on_disk();
+        let files = one(dir.path().join("deep/er/data"));
+        let mut seen = Vec::new();
+        let progress = &mut |done, total| {
+            seen.push((done, total));
+            ControlFlow::Continue(())
+        };
+        assert_eq!(prepare(&files, Existing::Remake, 1, progress).unwrap(), files.paths);
+        assert_eq!(seen.last(), Some(&(SIZE, SIZE)));
+        let bytes = std::fs::read(&files.paths[0]).unwrap();
+        assert_eq!(bytes.len() as u64, SIZE);
+        let sectors: std::collections::HashSet<_> = bytes.chunks(4096).collect();
+        assert_eq!(sectors.len() as u64, SIZE / 4096);
+        assert!(is_ours(&files.paths[0]).unwrap());
+        assert_eq!(std::fs::read_dir(files.paths[0].parent().unwrap()).unwrap().count(), 1, "nothing else is left");
+    }
+
+    #[test]
+    fn ours_is_reused_when_told_and_remade_otherwise() {
+        let dir = on_disk();
+        let files = one(dir.path().join("data"));
+        quietly(&files, Existing::Remake, 1).unwrap();
+        assert!(quietly(&files, Existing::Reuse, 2).unwrap().is_empty());
+        assert!(quietly(&files, Existing::ReadOnly, 2).unwrap().is_empty());
+        assert_eq!(quietly(&files, Existing::Remake, 2).unwrap().len(), 1);
+        let larger = FileSet { bytes_each: 2 * SIZE, ..files };
+        assert_eq!(quietly(&larger, Existing::Reuse, 2).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_others_made_is_never_touched_unasked() {
+        let dir = on_disk();
+        let files = one(dir.path().join("precious"));
+        std::fs::write(&files.paths[0], vec![7; SIZE as usize]).unwrap();
+        for existing in [Existing::Remake, Existing::Reuse] {
+            assert!(matches!(quietly(&files, existing, 1), Err(FileError::NotOurs(_))));
+        }
+        assert!(quietly(&files, Existing::ReadOnly, 1).unwrap().is_empty());
+        let larger = FileSet { bytes_each: 2 * SIZE, ..files.clone() };
+        assert!(matches!(quietly(&larger, Existing::ReadOnly, 1), Err(FileError::TooSmall { .. })));
+        assert!(std::fs::read(&files.paths[0]).unwrap().iter().all(|byte| *byte == 7));
+        assert_eq!(quietly(&larger, Existing::Overwrite, 1).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_file_with_holes_is_not_read() {
+        let dir = on_disk();
+        let files = one(dir.path().join("hollow"));
+        let file = File::create(&files.paths[0]).unwrap();
+        file.write_all_at(&[1; 8192], 0).unwrap();
+        file.set_len(SIZE).unwrap();
+        assert!(matches!(quietly(&files, Existing::ReadOnly, 1), Err(FileError::Hole { offset: 8192, .. })));
+    }
+
+    #[test]
+    fn directories_and_devices_are_refused() {
+        let dir = on_disk();
+        for path in [dir.path().to_owned(), PathBuf::from("/dev/null")] {
+            assert!(matches!(quietly(&one(path), Existing::Overwrite, 1), Err(FileError::NotRegular(_))));
+        }
+    }
+
+    #[test]
+    fn no_space_is_known_before_anything_is_written() {
+        let dir = on_disk();
+        let files = FileSet { bytes_each: 1 << 60, ..one(dir.path().join("huge")) };
+        let error = quietly(&files, Existing::Remake, 1).unwrap_err();
+        assert!(matches!(error, FileError::NoSpace { free: Some(_), .. }), "{error}");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn stopping_leaves_nothing_behind() {
+        let dir = on_disk();
+        let files = FileSet { paths: vec![dir.path().join("a"), dir.path().join("b")], bytes_each: SIZE };
+        let stop = &mut |done, _| if done > SIZE { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        assert!(matches!(prepare(&files, Existing::Remake, 1, stop), Err(FileError::Interrupted(_))));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}
