@@ -1,5 +1,26 @@
-//! Reads and writes of files.
+//! Reads and writes of files: one thread keeps a fixed number of requests in flight.
+//!
+//! [`IoSettings`] says what, [`validate`] whether it makes sense, [`run`] does it. Deciding is apart from
+//! doing: the pattern of requests, the token bucket, the timetable and the change of settings are values
+//! and pure functions; only the flight of requests touches the kernel.
 
+mod bucket;
+mod change;
+mod error;
+mod flight;
+mod pattern;
+mod run;
+mod runner;
+mod script;
 mod settings;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod validate;
 
-pub use settings::{IoEngine, IoSettings};
+pub use error::IoError;
+pub use manometer_target::file::{Existing, IoEngine};
+pub use run::{IoJob, run};
+pub use script::{ScriptError, ScriptStep, parse_script};
+pub use settings::IoSettings;
+pub use validate::{SettingError, validate};

@@ -1,6 +1,7 @@
 //! The parameters of an `io` workload.
 
 use manometer_measure::{ByteSize, Rate};
+use manometer_target::file::IoEngine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +42,13 @@ pub struct IoSettings {
     pub script: Option<String>,
 }
 
+impl IoSettings {
+    /// Bytes of each file.
+    pub fn bytes_each(&self) -> u64 {
+        self.file_size.0 / u64::from(self.files.max(1))
+    }
+}
+
 impl Default for IoSettings {
     fn default() -> Self {
         Self {
@@ -58,16 +66,4 @@ impl Default for IoSettings {
             script: None,
         }
     }
-}
-
-/// How requests reach the kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum IoEngine {
-    /// `pread` and `pwrite`: one request at a time.
-    Posix,
-    /// Linux AIO: `io_submit`, `io_getevents`.
-    Libaio,
-    /// io_uring.
-    IoUring,
 }

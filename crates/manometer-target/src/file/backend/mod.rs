@@ -120,6 +120,13 @@ pub struct Completion {
     pub result: i32,
 }
 
+impl Completion {
+    /// Whether the kernel only asks to try again.
+    pub fn is_put_off(&self) -> bool {
+        matches!(-self.result, libc::EAGAIN | libc::EINTR)
+    }
+}
+
 /// How a backend is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {

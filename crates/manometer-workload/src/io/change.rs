@@ -1,0 +1,146 @@
+//! New settings out of old ones and a few changes: all of them, or none.
+
+use manometer_measure::plan::Settings;
+use serde_json::Value;
+
+use super::validate::check;
+use super::{IoSettings, SettingError};
+
+/// Every setting, in the order of [`IoSettings`], and what its value looks like.
+const NAMES: [(&str, &str); 12] = [
+    ("file_size", "write a number of bytes such as 1GiB"),
+    ("files", "write a whole number from 1"),
+    ("block_size", "write a number of bytes such as 4KiB"),
+    ("write_ratio", "write a number from 0 to 1"),
+    ("random_ratio", "write a number from 0 to 1"),
+    ("iodepth", "write a whole number from 1 to 1024"),
+    ("direct", "write true or false"),
+    ("dsync", "write true or false"),
+    ("fdatasync_every", "write a whole number of writes, 0 for never"),
+    ("rate", "write requests such as 1000/s, bytes such as 10MiB/s, or null for no limit"),
+    ("io_engine", "write posix, libaio or io_uring"),
+    ("script", "write times and settings such as `20m: iodepth = 2; 25m: write_ratio = 0.5`"),
+];
+
+/// What is settled when the workload starts.
+const FIXED: [&str; 3] = ["file_size", "files", "io_engine"];
+
+/// Names that are this alike are taken for a slip of the finger.
+const ALIKE: f64 = 0.6;
+
+/// The settings that come of `changes` to `current`.
+pub(super) fn apply(current: &IoSettings, changes: &Settings, fs_block_bytes: u64) -> Result<IoSettings, SettingError> {
+    let mut changed = current.clone();
+    for (name, value) in changes {
+        changed = apply_one(&changed, name, value)?;
+    }
+    check(&changed, fs_block_bytes)?;
+    Ok(changed)
+}
+
+/// The values that `names` of `changes` have in `settings`, as they are told.
+pub(super) fn in_force(settings: &IoSettings, changes: &Settings) -> Settings {
+    let all = as_map(settings);
+    changes.keys().map(|name| (name.clone(), all.get(name).cloned().unwrap_or(Value::Null))).collect()
+}
+
+fn apply_one(current: &IoSettings, name: &str, value: &Value) -> Result<IoSettings, SettingError> {
+    let wanted = known(name)?;
+    if FIXED.contains(&name) {
+        let wanted = "it stays as it was at the start; start another workload to have it otherwise";
+        return Err(SettingError::new(name, format!("{value} while running"), wanted));
+    }
+    let mut all = as_map(current);
+    all.insert(name.to_owned(), value.clone());
+    serde_json::from_value(Value::Object(all)).map_err(|_| SettingError::new(name, value, wanted))
+}
+
+fn known(name: &str) -> Result<&'static str, SettingError> {
+    if let Some((_, wanted)) = NAMES.iter().find(|(known, _)| *known == name) {
+        return Ok(wanted);
+    }
+    let alike = NAMES.iter().map(|(known, _)| (strsim::jaro_winkler(known, name), *known));
+    let nearest = alike.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(alike, _)| *alike >= ALIKE);
+    let wanted = nearest.map_or_else(
+        || format!("write one of {}", NAMES.map(|(known, _)| known).join(", ")),
+        |(_, nearest)| format!("write `{nearest}`"),
+    );
+    Err(SettingError::new(name, "a name that no setting of io has", wanted))
+}
+
+fn as_map(settings: &IoSettings) -> Settings {
+    match serde_json::to_value(settings) {
+        Ok(Value::Object(map)) => map,
+        _ => unreachable!("settings are a struct of plain values"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use manometer_measure::{ByteSize, Rate};
+    use serde_json::json;
+
+    use super::*;
+    use crate::protocol::Control;
+
+    fn changes(line: &str) -> Settings {
+        match line.parse() {
+            Ok(Control::Set(settings)) => settings,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_setting_is_known() {
+        let schema = schemars::schema_for!(IoSettings);
+        let properties = schema.as_value()["properties"].as_object().unwrap();
+        let mut known: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
+        let mut names: Vec<_> = properties.keys().map(String::as_str).collect();
+        known.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(known, names);
+    }
+
+    #[test]
+    fn changes_are_made_together() {
+        let line = "set iodepth=16 write_ratio=1 block_size=8KiB dsync=true rate=10MiB/s direct=false";
+        let changed = apply(&IoSettings::default(), &changes(line), 4096).unwrap();
+        let expected = IoSettings {
+            iodepth: 16,
+            write_ratio: 1.0,
+            block_size: ByteSize(8192),
+            dsync: true,
+            direct: false,
+            rate: Some(Rate::Bytes(10 << 20)),
+            ..IoSettings::default()
+        };
+        assert_eq!(changed, expected);
+        let told = in_force(&changed, &changes(line));
+        assert_eq!(told["block_size"], "8KiB");
+        assert_eq!(told["write_ratio"], 1.0);
+        let unlimited = apply(&changed, &changes("set rate=null"), 4096).unwrap();
+        assert_eq!(unlimited.rate, None);
+        assert_eq!(in_force(&unlimited, &changes("set rate=null"))["rate"], json!(null));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_what_can() {
+        for (line, name, wanted) in [
+            ("set file_size=2GiB", "file_size", "start"),
+            ("set files=2", "files", "start"),
+            ("set io_engine=posix", "io_engine", "start"),
+            ("set iodept=2", "iodept", "`iodepth`"),
+            ("set xyzzy=2", "xyzzy", "one of file_size"),
+            ("set iodepth=2000", "iodepth", "1 to 1024"),
+            ("set iodepth=1.5", "iodepth", "whole number"),
+            ("set iodepth=4 write_ratio=2", "write_ratio", "0 to 1"),
+            ("set direct=maybe", "direct", "true or false"),
+            ("set rate=fast", "rate", "1000/s"),
+            ("set block_size=5000", "block_size", "4KiB"),
+        ] {
+            let error = apply(&IoSettings::default(), &changes(line), 4096).unwrap_err();
+            assert_eq!(error.name, name, "{line}");
+            assert!(error.wanted.contains(wanted), "{error}");
+        }
+    }
+}

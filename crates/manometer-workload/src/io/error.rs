@@ -1,0 +1,68 @@
+//! Why an `io` workload ended before it was told to.
+
+use std::io;
+use std::path::PathBuf;
+
+use manometer_target::file::FileError;
+
+use super::{ScriptError, SettingError};
+
+/// Why an `io` workload ended before it was told to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IoError {
+    /// The settings make no sense.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// The timetable makes no sense.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+    /// A file could not be made or opened.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The files would lie in memory.
+    #[error("{0} lies on a file system made of memory, which says nothing about a device: name a directory on a disk")]
+    Memory(PathBuf),
+    /// The device, or what stands for it, refused a request.
+    #[error("{operation} of {length} bytes at byte {offset} of {path} failed: {source}")]
+    Request {
+        /// `read`, `write` or `fdatasync`.
+        operation: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Where the request began.
+        offset: u64,
+        /// Its length in bytes.
+        length: u32,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A request ended short again and again.
+    #[error(
+        "{operation} of {length} bytes at byte {offset} of {path} ends after {done} bytes, however often it is \
+         repeated: was the file cut while the workload ran?"
+    )]
+    Short {
+        /// `read` or `write`.
+        operation: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Where the request began.
+        offset: u64,
+        /// Its length in bytes.
+        length: u32,
+        /// How many bytes came.
+        done: u32,
+    },
+    /// The kernel takes no more requests, or does not let us wait for them.
+    #[error("{engine} cannot wait for requests: {source}")]
+    Wait {
+        /// The I/O engine.
+        engine: manometer_target::file::IoEngine,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Whoever listened is gone.
+    #[error("nobody takes the samples any more: {0}")]
+    Unheard(#[source] io::Error),
+}

@@ -1,0 +1,153 @@
+//! The requests in flight: each is repeated until all of it is done, counted, or given up with its name.
+
+use std::io;
+use std::path::PathBuf;
+
+use manometer_target::file::{Backend, Completion, IoEngine, Operation, Request, WriteData};
+
+use super::IoError;
+use super::pattern::Next;
+use super::tally::Tally;
+
+/// How often one request is repeated before it is an error.
+const MAX_RETRIES: u32 = 100;
+
+/// Direct I/O goes on only at a sector's beginning.
+const SECTOR_BYTES: u32 = 512;
+
+/// A request and what has become of it.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    /// The request, or what is left of it.
+    request: Request,
+    sent_ns: u64,
+    retries: u32,
+}
+
+/// As many slots as requests may be in flight at once.
+pub(super) struct Flight {
+    backend: Box<dyn Backend>,
+    engine: IoEngine,
+    block_bytes: u32,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    finished: Vec<Completion>,
+}
+
+impl Flight {
+    pub(super) fn new(backend: Box<dyn Backend>, engine: IoEngine, depth: u32, block_bytes: u32) -> Self {
+        let none = Request { slot: 0, operation: Operation::Read, file: 0, offset: 0, skip: 0, length: block_bytes };
+        Self {
+            backend,
+            engine,
+            block_bytes,
+            slots: vec![Slot { request: none, sent_ns: 0, retries: 0 }; depth as usize],
+            free: (0..depth).rev().collect(),
+            finished: Vec::with_capacity(depth as usize),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.free.len() == self.slots.len()
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    /// Sends a read or a write, when there is room.
+    pub(super) fn send(&mut self, next: Next, now_ns: u64, data: &mut WriteData) {
+        let operation = if next.write { Operation::Write } else { Operation::Read };
+        let Some(slot) = self.free.pop() else { return };
+        if next.write {
+            data.fill(self.backend.slot_mut(slot));
+        }
+        let Next { file, offset, .. } = next;
+        self.launch(Request { slot, operation, file, offset, skip: 0, length: self.block_bytes }, now_ns);
+    }
+
+    /// Sends an `fdatasync` of `file`, when there is room.
+    pub(super) fn send_sync(&mut self, file: u32, now_ns: u64) {
+        let Some(slot) = self.free.pop() else { return };
+        self.launch(Request { slot, operation: Operation::Sync, file, offset: 0, skip: 0, length: 0 }, now_ns);
+    }
+
+    fn launch(&mut self, request: Request, now_ns: u64) {
+        self.slots[request.slot as usize] = Slot { request, sent_ns: now_ns, retries: 0 };
+        self.backend.queue(request);
+    }
+
+    /// Waits until something has finished, or until `deadline_ns`.
+    pub(super) fn wait(&mut self, now_ns: u64, deadline_ns: u64) -> Result<(), IoError> {
+        let waited = self.backend.wait(now_ns, deadline_ns, &mut self.finished);
+        waited.map_err(|source| IoError::Wait { engine: self.engine, source })
+    }
+
+    /// Works off what has finished by `now_ns`; `wrote` hears of the file of every finished write.
+    pub(super) fn settle(
+        &mut self,
+        now_ns: u64,
+        paths: &[PathBuf],
+        tally: &mut Tally,
+        wrote: &mut dyn FnMut(u32),
+    ) -> Result<(), IoError> {
+        for index in 0..self.finished.len() {
+            let completion = self.finished[index];
+            let Completion { slot, result } = completion;
+            let Slot { request, sent_ns, .. } = self.slots[slot as usize];
+            if result != request.length as i32 {
+                self.repeat(completion, paths, tally)?;
+                continue;
+            }
+            self.free.push(slot);
+            let latency_ns = now_ns.saturating_sub(sent_ns);
+            match request.operation {
+                Operation::Read => tally.read.count(self.block_bytes, latency_ns),
+                Operation::Write => {
+                    tally.write.count(self.block_bytes, latency_ns);
+                    wrote(request.file);
+                }
+                Operation::Sync => tally.syncs += 1,
+            }
+        }
+        self.finished.clear();
+        Ok(())
+    }
+
+    /// Sends the rest of a request that was cut short or put off.
+    fn repeat(&mut self, completion: Completion, paths: &[PathBuf], tally: &mut Tally) -> Result<(), IoError> {
+        let Completion { slot, result } = completion;
+        let Slot { request, retries, .. } = &mut self.slots[slot as usize];
+        if *retries == MAX_RETRIES || result < 0 && !completion.is_put_off() {
+            return Err(failure(request, self.block_bytes, result, paths));
+        }
+        *retries += 1;
+        match request.operation {
+            Operation::Read => tally.read.retries += 1,
+            Operation::Write => tally.write.retries += 1,
+            Operation::Sync => {}
+        }
+        let done = (result.max(0) as u32).min(request.length) / SECTOR_BYTES * SECTOR_BYTES;
+        request.skip += done;
+        request.offset += u64::from(done);
+        request.length -= done;
+        let rest = *request;
+        self.backend.queue(rest);
+        Ok(())
+    }
+}
+
+/// The error that `result` is, told of the whole request.
+fn failure(rest: &Request, block_bytes: u32, result: i32, paths: &[PathBuf]) -> IoError {
+    let (operation, length) = match rest.operation {
+        Operation::Read => ("read", block_bytes),
+        Operation::Write => ("write", block_bytes),
+        Operation::Sync => ("fdatasync", 0),
+    };
+    let path = paths[rest.file as usize].clone();
+    let offset = rest.offset - u64::from(rest.skip);
+    if result >= 0 {
+        return IoError::Short { operation, path, offset, length, done: rest.skip + result as u32 };
+    }
+    IoError::Request { operation, path, offset, length, source: io::Error::from_raw_os_error(-result) }
+}

@@ -1,0 +1,104 @@
+//! The timetable of changes: `"20m: iodepth = 2; 25m: write_ratio = 0.5"`.
+
+use manometer_measure::Span;
+use manometer_measure::plan::Settings;
+
+use super::change::apply;
+use super::{IoSettings, SettingError};
+use crate::protocol::parse_setting;
+
+/// Changes that are made together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScriptStep {
+    /// When, in nanoseconds since the first `go`.
+    pub at_ns: u64,
+    /// What changes.
+    pub settings: Settings,
+}
+
+/// A timetable that makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("script, step {step} (`{text}`): {reason}")]
+pub struct ScriptError {
+    /// Which step, from 1.
+    pub step: usize,
+    /// The step as it was written.
+    pub text: String,
+    /// What is wrong, and what would be right.
+    pub reason: String,
+}
+
+/// Reads a timetable and tries every step on the settings that it will find. Steps at the same time
+/// become one.
+///
+/// # Errors
+/// The first step that cannot be read or made.
+pub fn parse_script(text: &str, settings: &IoSettings, fs_block_bytes: u64) -> Result<Vec<ScriptStep>, ScriptError> {
+    let written = text.split(';').map(str::trim).enumerate().filter(|(_, text)| !text.is_empty());
+    let mut settings = settings.clone();
+    let mut steps: Vec<ScriptStep> = Vec::new();
+    for (index, text) in written {
+        let error = |reason: String| ScriptError { step: index + 1, text: text.to_owned(), reason };
+        let (at_ns, (name, value)) = parse_step(text).map_err(error)?;
+        if name == "script" {
+            return Err(error("a script cannot change the script".to_owned()));
+        }
+        let change: Settings = [(name, value)].into_iter().collect();
+        settings = apply(&settings, &change, fs_block_bytes).map_err(|wrong: SettingError| error(wrong.to_string()))?;
+        match steps.last_mut() {
+            Some(last) if last.at_ns > at_ns => return Err(error("it comes before the step before it".to_owned())),
+            Some(last) if last.at_ns == at_ns => last.settings.extend(change),
+            _ => steps.push(ScriptStep { at_ns, settings: change }),
+        }
+    }
+    Ok(steps)
+}
+
+fn parse_step(text: &str) -> Result<(u64, (String, serde_json::Value)), String> {
+    const WANTED: &str = "write `time: setting = value`, such as `20m: iodepth = 2`";
+    let (time, change) = text.split_once(':').ok_or(WANTED)?;
+    let at: Span = time.trim().parse().map_err(|error| format!("{error}"))?;
+    let change = parse_setting(change).ok_or(WANTED)?;
+    Ok((at.nanoseconds(), change))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    fn parse(text: &str) -> Result<Vec<ScriptStep>, ScriptError> {
+        parse_script(text, &IoSettings::default(), 4096)
+    }
+
+    #[test]
+    fn the_seeds_example_is_read() {
+        let steps = parse("20m: iodepth = 2; 25m: write_ratio = 0.5; 25m: block_size=8KiB;").unwrap();
+        assert_eq!(steps.len(), 2);
+        assert_eq!(steps[0].at_ns, 1200 * SECOND_NS);
+        assert_eq!(steps[0].settings["iodepth"], 2);
+        assert_eq!(steps[1].at_ns, 1500 * SECOND_NS);
+        assert_eq!(steps[1].settings["write_ratio"], 0.5);
+        assert_eq!(steps[1].settings["block_size"], "8KiB");
+        assert_eq!(parse(" ").unwrap(), []);
+    }
+
+    #[test]
+    fn mistakes_name_their_place_and_what_is_right() {
+        for (text, step, reason) in [
+            ("iodepth = 2", 1, "20m: iodepth = 2"),
+            ("1m: iodepth = 2; soon: iodepth = 4", 2, "15m"),
+            ("1m: iodepth = 2; 2m: iodepth", 2, "setting = value"),
+            ("1m: iodepht = 2", 1, "`iodepth`"),
+            ("1m: iodepth = 2; 2m: iodepth = 4000", 2, "1 to 1024"),
+            ("2m: iodepth = 2; 1m: iodepth = 4", 2, "before"),
+            ("1m: files = 2", 1, "start"),
+            ("1m: script = x", 1, "script"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert_eq!(error.step, step, "{error}");
+            assert!(error.reason.contains(reason), "{error}");
+        }
+    }
+}

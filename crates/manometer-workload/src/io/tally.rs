@@ -1,0 +1,66 @@
+//! What was done since the last sample.
+
+use std::collections::BTreeMap;
+
+use manometer_measure::LatencyHistogram;
+
+use crate::protocol::{OperationSample, Sample};
+
+/// The state column that counts `fdatasync` calls.
+pub(super) const SYNCS: &str = "fdatasyncs";
+
+/// One direction.
+#[derive(Debug, Default)]
+pub(super) struct Direction {
+    requests: u64,
+    bytes: u64,
+    pub(super) retries: u64,
+    latency: LatencyHistogram,
+}
+
+impl Direction {
+    #[inline]
+    pub(super) fn count(&mut self, bytes: u32, latency_ns: u64) {
+        self.requests += 1;
+        self.bytes += u64::from(bytes);
+        self.latency.record(latency_ns);
+    }
+
+    fn take(&mut self) -> OperationSample {
+        let latency = if self.latency.is_empty() { String::new() } else { self.latency.to_base64() };
+        let sample = OperationSample { requests: self.requests, bytes: self.bytes, retries: self.retries, latency };
+        if self.requests > 0 {
+            self.latency.clear();
+        }
+        (self.requests, self.bytes, self.retries) = (0, 0, 0);
+        sample
+    }
+}
+
+/// Both directions, and the calls that make writes durable.
+#[derive(Debug)]
+pub(super) struct Tally {
+    pub(super) read: Direction,
+    pub(super) write: Direction,
+    pub(super) syncs: u64,
+    began_ns: u64,
+}
+
+impl Tally {
+    pub(super) fn new(now_ns: u64) -> Self {
+        Self { read: Direction::default(), write: Direction::default(), syncs: 0, began_ns: now_ns }
+    }
+
+    /// The sample that ends at `t_ns`; counting begins anew. Nothing when no time has passed.
+    pub(super) fn sample(&mut self, t_ns: u64) -> Option<Sample> {
+        let length_ns = t_ns.saturating_sub(self.began_ns);
+        if length_ns == 0 {
+            return None;
+        }
+        self.began_ns = t_ns;
+        let operations = [("read".to_owned(), self.read.take()), ("write".to_owned(), self.write.take())];
+        let syncs = std::mem::take(&mut self.syncs);
+        let state = BTreeMap::from([(SYNCS.to_owned(), syncs as f64)]);
+        Some(Sample { t_ns, length_ns, operations: operations.into(), state })
+    }
+}
