@@ -1,0 +1,286 @@
+//! `manometer io`: one `io` workload alone, from flags.
+
+mod show;
+mod summary;
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+
+use anyhow::Context as _;
+use manometer_measure::{ByteSize, Clock as _, MonotonicClock, Rate, Span};
+use manometer_target::file::FileError;
+use manometer_workload::control::{Controls, Sink};
+use manometer_workload::io::{Existing, IoEngine, IoError, IoJob, IoSettings, run as run_workload};
+use manometer_workload::protocol::{Control, Message};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use self::show::Show;
+use self::summary::Summary;
+
+/// The exit status of a request that was wrong.
+const WRONG: u8 = 2;
+
+/// Read and write a file, and say how fast that went
+///
+/// The file is made and fully written when it does not exist, and removed afterwards. One thread keeps
+/// --iodepth requests in flight.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  manometer io --file ./probe --file-size 1GiB --write-ratio 0.3 --iodepth 32 --seconds 10"
+)]
+pub struct Args {
+    /// The file; with several --files, the beginning of their names
+    #[arg(long)]
+    file: PathBuf,
+
+    /// Bytes of all files together
+    #[arg(long, default_value = "1GiB")]
+    file_size: ByteSize,
+
+    /// How many files share --file-size in equal parts
+    #[arg(long, default_value_t = 1)]
+    files: u32,
+
+    /// Bytes of each request, a multiple of the file system's block
+    #[arg(long, default_value = "4KiB")]
+    block_size: ByteSize,
+
+    /// The share of requests that write, 0 to 1
+    #[arg(long, default_value_t = 0.0)]
+    write_ratio: f64,
+
+    /// The share of requests that go to a random part of the file, 0 to 1; the others to the next part
+    #[arg(long, default_value_t = 1.0)]
+    random_ratio: f64,
+
+    /// Requests in flight at once, 1 to 1024
+    #[arg(long, default_value_t = 1)]
+    iodepth: u32,
+
+    /// How requests reach the kernel; unsaid, the best that this host allows
+    #[arg(long, value_parser = io_engine)]
+    io_engine: Option<IoEngine>,
+
+    /// Go past the page cache
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value_t = true,
+          action = clap::ArgAction::Set, value_name = "true|false")]
+    direct: bool,
+
+    /// The same as --direct false
+    #[arg(long, conflicts_with = "direct")]
+    no_direct: bool,
+
+    /// Each write waits until it is durable
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value_t = false,
+          action = clap::ArgAction::Set, value_name = "true|false")]
+    dsync: bool,
+
+    /// Call fdatasync after so many writes; 0 for never
+    #[arg(long, default_value_t = 0)]
+    fdatasync_every: u64,
+
+    /// The most requests (1000/s) or bytes (10MiB/s) per second
+    #[arg(long)]
+    rate: Option<Rate>,
+
+    /// Changes on a timetable: "5s: iodepth = 2; 10s: write_ratio = 0.5"
+    #[arg(long)]
+    script: Option<String>,
+
+    /// How long to measure, in seconds
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+
+    /// How often to tell what happened
+    #[arg(long, default_value = "1s")]
+    interval: Span,
+
+    /// The seed of every random choice
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Keep the file that was made for the next run
+    #[arg(long)]
+    keep: bool,
+
+    /// Write into an existing file even if Manometer did not make it: what it holds is lost
+    #[arg(long)]
+    overwrite: bool,
+
+    /// For people or for machines
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// How the result is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// A line each interval, then a table
+    Text,
+    /// One JSON document
+    Json,
+}
+
+/// Runs the workload and tells the result; the exit status is 0, 1 or 2.
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let job = match args.job() {
+        Ok(job) => job,
+        Err(wrong) => return refuse(&wrong),
+    };
+    let made_by_us: Vec<_> = job.paths.iter().filter(|path| !path.exists()).cloned().collect();
+    let measured = measure(&args, &job);
+    if !args.keep {
+        made_by_us.iter().for_each(|path| drop(std::fs::remove_file(path)));
+    }
+    match measured {
+        Ok(summary) => tell(&args, &job, &summary),
+        Err(error) if is_wrong_request(&error) => refuse(&error.to_string()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Args {
+    fn job(&self) -> Result<IoJob, String> {
+        if !(self.seconds > 0.0 && self.seconds <= 1e9) {
+            return Err(format!("--seconds is {}: write a number above 0", self.seconds));
+        }
+        if self.interval.nanoseconds() == 0 {
+            return Err("--interval is 0: write a stretch of time such as 1s".to_owned());
+        }
+        let settings = self.settings();
+        let writes = settings.write_ratio != 0.0
+            || settings.script.as_ref().is_some_and(|script| script.contains("write_ratio"));
+        let existing = match (writes, self.overwrite) {
+            (false, _) => Existing::ReadOnly,
+            (true, false) => Existing::Reuse,
+            (true, true) => Existing::Overwrite,
+        };
+        Ok(IoJob::on_file(&self.file, existing, settings, self.seed, self.interval.nanoseconds()))
+    }
+
+    fn settings(&self) -> IoSettings {
+        IoSettings {
+            file_size: self.file_size,
+            files: self.files,
+            block_size: self.block_size,
+            write_ratio: self.write_ratio,
+            random_ratio: self.random_ratio,
+            iodepth: self.iodepth,
+            direct: self.direct && !self.no_direct,
+            dsync: self.dsync,
+            fdatasync_every: self.fdatasync_every,
+            rate: self.rate,
+            io_engine: self.io_engine,
+            script: self.script.clone(),
+        }
+    }
+}
+
+/// Runs the workload to its end, its time's end, or a signal.
+fn measure(args: &Args, job: &IoJob) -> Result<Summary, IoError> {
+    let (controls, heard) = channel();
+    let interrupted = stop_on_signal(controls.clone()).map_err(IoError::Unheard)?;
+    controls.send(Control::Go).map_err(|gone| IoError::Unheard(std::io::Error::other(gone)))?;
+    let show = (args.format == Format::Text).then(|| Show::new(std::io::stderr().is_terminal()));
+    let mut driver = Driver { summary: Summary::default(), show, controls: Some(controls), seconds: args.seconds };
+    run_workload(job, &MonotonicClock, &Controls::new(heard), &mut driver)?;
+    driver.summary.interrupted = interrupted.load(Ordering::SeqCst);
+    Ok(driver.summary)
+}
+
+/// Stops the workload at Ctrl-C or `kill`; the flag says whether that happened.
+fn stop_on_signal(controls: Sender<Control>) -> std::io::Result<Arc<AtomicBool>> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&interrupted);
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        if signals.forever().next().is_some() {
+            told.store(true, Ordering::SeqCst);
+            // The workload may have ended by itself.
+            let _ = controls.send(Control::Stop);
+        }
+    })?;
+    Ok(interrupted)
+}
+
+/// Stops the workload after `seconds`.
+fn stop_in_time(controls: Sender<Control>, seconds: f64) -> std::io::Result<()> {
+    let end_ns = MonotonicClock.now_ns() + (seconds * 1e9) as u64;
+    let timer = std::thread::Builder::new().name("timer".to_owned()).spawn(move || {
+        MonotonicClock.sleep_until(end_ns);
+        // The workload may have ended by itself.
+        let _ = controls.send(Control::Stop);
+    });
+    timer.map(drop)
+}
+
+/// What the workload tells, on its way into the summary and before people's eyes.
+struct Driver {
+    summary: Summary,
+    show: Option<Show>,
+    /// Given to the timer when the workload is ready.
+    controls: Option<Sender<Control>>,
+    seconds: f64,
+}
+
+impl Sink for Driver {
+    fn send(&mut self, message: Message) -> std::io::Result<()> {
+        if let Message::Ready { .. } = message
+            && let Some(controls) = self.controls.take()
+        {
+            stop_in_time(controls, self.seconds)?;
+        }
+        if let Some(show) = &mut self.show {
+            show.message(&message)?;
+        }
+        self.summary.message(message);
+        Ok(())
+    }
+}
+
+fn tell(args: &Args, job: &IoJob, summary: &Summary) -> anyhow::Result<ExitCode> {
+    if summary.is_empty() {
+        anyhow::bail!("stopped before anything was measured");
+    }
+    let text = match args.format {
+        Format::Json => serde_json::to_string_pretty(&summary.to_json(job))?,
+        Format::Text => show::table(summary),
+    };
+    writeln!(std::io::stdout(), "{text}").context("cannot write the result")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn refuse(reason: &str) -> anyhow::Result<ExitCode> {
+    writeln!(std::io::stderr(), "error: {reason}")?;
+    Ok(ExitCode::from(WRONG))
+}
+
+/// Whether another request would have been right, rather than another disk.
+fn is_wrong_request(error: &IoError) -> bool {
+    let wrong_file = |error: &FileError| {
+        matches!(
+            error,
+            FileError::NotOurs(_)
+                | FileError::NotRegular(_)
+                | FileError::TooSmall { .. }
+                | FileError::Hole { .. }
+                | FileError::NoDirect(_)
+                | FileError::EngineUnavailable { .. }
+        )
+    };
+    match error {
+        IoError::Setting(_) | IoError::Script(_) | IoError::Memory(_) => true,
+        IoError::File(error) => wrong_file(error),
+        _ => false,
+    }
+}
+
+fn io_engine(text: &str) -> Result<IoEngine, String> {
+    let named = IoEngine::ALL.into_iter().find(|engine| engine.name() == text);
+    named.ok_or_else(|| format!("write {}", IoEngine::ALL.map(IoEngine::name).join(", ")))
+}
