@@ -1,9 +1,7 @@
 //! From an experiment to its phases.
 
+use crate::file::{Experiment, NeighbourChange, Step, text};
 use manometer_measure::plan::{Phase, PhaseKind, Plan, Role, Settings, Workload as Part};
-use serde_json::Value;
-
-use crate::file::{Experiment, NeighbourChange, Step};
 
 /// The phases of one run of `experiment`.
 pub fn plan(experiment: &Experiment) -> Plan {
@@ -42,6 +40,19 @@ pub fn plan(experiment: &Experiment) -> Plan {
         workloads: primary.chain(neighbours).collect(),
         phases,
     }
+}
+
+/// The first phase whose settings, valid one by one, cannot be together: its label, and why.
+pub(crate) fn impossible_phase(experiment: &Experiment, block_size_bytes: u64) -> Option<(String, String)> {
+    states(experiment).into_iter().find_map(|state| {
+        experiment.neighbours.iter().zip(&state.changed).find_map(|(neighbour, changed)| {
+            let settings = changed
+                .iter()
+                .try_fold(neighbour.workload.settings.clone(), |settings, (name, value)| settings.with(name, value));
+            let checked = settings.and_then(|settings| settings.validate(block_size_bytes).map_err(|(_, text)| text));
+            checked.err().map(|reason| (state.label.clone(), reason))
+        })
+    })
 }
 
 /// Who runs with which changed settings in one phase beside the primary.
@@ -187,8 +198,4 @@ fn initial_settings(experiment: &Experiment, states: &[State]) -> Settings {
         duration_s: 0.0,
     };
     settings_of(experiment, states, &untouched, |_| true)
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,11 +1,12 @@
 //! The worker process: one workload, told by lines on standard input, telling by lines on standard
 //! output.
 
-use std::io::{self, BufRead as _, BufReader, Lines, Stdin, Write as _};
+use std::io::{BufRead as _, BufReader, Lines, Stdin, Write as _, stdin, stdout};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use manometer_measure::{Clock, MonotonicClock};
 use manometer_workload::control::Controls;
+use manometer_workload::io::{self, IoJob};
 use manometer_workload::protocol::{Control, Job, Message};
 use manometer_workload::settings::WorkloadSettings;
 
@@ -17,7 +18,7 @@ const ORPHAN_PATIENCE_NS: u64 = 1_500_000_000;
 /// # Errors
 /// The job failed, or there was none; the text is the message already sent.
 pub fn run() -> Result<(), String> {
-    let mut lines = BufReader::new(io::stdin()).lines();
+    let mut lines = BufReader::new(stdin()).lines();
     let first = lines.next().ok_or("standard input is empty: the first line is the job, as JSON")?;
     let job = first.map_err(|error| format!("standard input: {error}"))?;
     let (sender, controls) = channel();
@@ -39,7 +40,10 @@ fn perform(job: &Job, controls: Receiver<Control>) -> Result<(), String> {
     let controls = Controls::new(controls);
     match &job.workload {
         WorkloadSettings::Io(io) => {
-            manometer_workload::io::run(job, io, &MonotonicClock, &controls, &mut send).map_err(|e| e.to_string())
+            let interval_ns = job.interval_ms.saturating_mul(1_000_000);
+            let (directory, settings) = (&job.directory, io.clone());
+            let io = IoJob::in_directory(directory, &job.name, job.reuse, settings, job.seed, interval_ns);
+            io::run(&io, &MonotonicClock, &controls, &mut send).map_err(|error| error.to_string())
         }
         WorkloadSettings::Kv(kv) => {
             manometer_workload::kv::run(job, kv, &MonotonicClock, &controls, &mut send).map_err(|e| e.to_string())
@@ -70,10 +74,10 @@ fn listen(lines: Lines<BufReader<Stdin>>, controls: &Sender<Control>) {
     std::process::exit(1);
 }
 
-fn send(message: Message) -> io::Result<()> {
-    let mut line = serde_json::to_vec(&message).map_err(io::Error::other)?;
+fn send(message: Message) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(&message).map_err(std::io::Error::other)?;
     line.push(b'\n');
-    let mut stdout = io::stdout().lock();
+    let mut stdout = stdout().lock();
     stdout.write_all(&line)?;
     stdout.flush()
 }

@@ -1,5 +1,7 @@
 //! Experiment files: what is read, what wins, and how what is wrong is told.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::Path;
 
@@ -97,6 +99,13 @@ fn a_ladder_must_name_a_setting_that_can_change() {
 #[test]
 fn a_ladder_beyond_the_range_of_its_setting_is_refused() {
     change_is_told("[1, 16]", "[1, 5000]", &["iodepth", "1024"]);
+}
+
+#[test]
+fn settings_that_cannot_be_together_are_refused() {
+    let both = "\"writer.iodepth\" = [1, 1024], \"writer.block_size\" = [\"4KiB\", \"4MiB\"]";
+    let text = GOOD.replace("\"writer.iodepth\" = [1, 16]", both).replace("\"1MiB\"", "\"64MiB\"");
+    told(load(&text), &text, "[plan]", &["iodepth = 1024", "4MiB"]);
 }
 
 #[test]

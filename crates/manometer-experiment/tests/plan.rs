@@ -1,5 +1,7 @@
 //! From an experiment to its phases.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fs;
 
 use manometer_experiment::file;
@@ -50,6 +52,25 @@ fn steps_keep_what_they_do_not_change() {
     assert_eq!(plan.phases[3].settings["n1.write_ratio"], 0.5);
     assert_eq!(plan.phases[3].settings["n2.write_ratio"], 1);
     assert_eq!(plan.phases[2].label, "start n2, n1.write_ratio = 0.5");
+}
+
+#[test]
+fn a_timetable_opens_a_phase_at_every_change() {
+    let pair = format!("{}script = \"20s: iodepth = 2; 30s: write_ratio = 0.5\"\n", WRITER)
+        + &WRITER.replace("writer", "other")
+        + "script = \"20s: iodepth = 8\"\n";
+    let plan = plan_of(&format!("{PRIMARY}{pair}[plan]\nphase = \"40s\"\n"));
+    let phases: Vec<_> = plan.phases.iter().map(|phase| (phase.label.as_str(), phase.duration_s)).collect();
+    assert_eq!(
+        phases,
+        [
+            ("no neighbour", 40.0),
+            ("timetable begins", 20.0),
+            ("writer.iodepth = 2, other.iodepth = 8", 10.0),
+            ("writer.write_ratio = 0.5", 40.0),
+        ]
+    );
+    assert_eq!(plan.phases[3].settings["writer.iodepth"], 2);
 }
 
 #[test]

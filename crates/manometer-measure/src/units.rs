@@ -72,7 +72,7 @@ impl FromStr for ByteSize {
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let binary = BYTE_UNITS.iter().filter(|(name, _)| name.contains('i'));
-        let largest = binary.into_iter().find(|(_, factor)| self.0 >= *factor && self.0 % factor == 0);
+        let largest = binary.into_iter().find(|(_, factor)| self.0 >= *factor && self.0.is_multiple_of(*factor));
         match largest {
             Some((name, factor)) => write!(f, "{}{name}", self.0 / factor),
             None => write!(f, "{}B", self.0),

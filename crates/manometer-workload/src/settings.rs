@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::io::IoSettings;
+use crate::io::{self, IoSettings};
 use crate::kv::KvSettings;
 
 /// A workload of any kind.
@@ -35,10 +35,10 @@ impl WorkloadSettings {
     }
 
     /// The settings that can change while the workload runs.
-    pub fn changeable(&self) -> &'static [&'static str] {
+    pub fn changeable(&self) -> Vec<&'static str> {
         match self {
-            Self::Io(_) => IoSettings::CHANGEABLE,
-            Self::Kv(_) => KvSettings::CHANGEABLE,
+            Self::Io(_) => io::changeable(),
+            Self::Kv(_) => Vec::new(),
         }
     }
 
@@ -64,10 +64,12 @@ impl WorkloadSettings {
     /// Checks ranges and combinations against a file system with blocks of `block_size_bytes`.
     ///
     /// # Errors
-    /// Which setting is wrong, and what would be right.
-    pub fn validate(&self, block_size_bytes: Option<u64>) -> Result<(), SettingError> {
+    /// The setting that is wrong, and what is wrong with it and would be right.
+    pub fn validate(&self, block_size_bytes: u64) -> Result<(), (String, String)> {
         match self {
-            Self::Io(io) => io.validate(block_size_bytes),
+            Self::Io(io) => {
+                io::validate(io, block_size_bytes).map_err(|error| (error.setting().to_owned(), error.to_string()))
+            }
             Self::Kv(kv) => kv.validate(),
         }
     }
@@ -104,14 +106,20 @@ fn read<T: DeserializeOwned>(settings: Map<String, Value>) -> Result<T, String> 
     serde_json::from_value(Value::Object(settings)).map_err(|error| error.to_string())
 }
 
-/// A setting whose value cannot be.
+/// A setting that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{setting}` is {got}: {wanted}")]
+#[error("`{name}`: got {got}; {wanted}")]
 pub struct SettingError {
-    /// The setting's name.
-    pub setting: &'static str,
-    /// Its value as given.
+    /// The setting, as it is called or as it was misspelt.
+    pub name: String,
+    /// What was given.
     pub got: String,
     /// What would be right.
     pub wanted: String,
+}
+
+impl SettingError {
+    pub(crate) fn new(name: &str, got: impl ToString, wanted: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), got: got.to_string(), wanted: wanted.into() }
+    }
 }

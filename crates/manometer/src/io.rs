@@ -3,14 +3,13 @@
 mod show;
 mod summary;
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
-use anyhow::Context as _;
 use manometer_measure::{ByteSize, Clock as _, MonotonicClock, Rate, Span};
 use manometer_target::file::FileError;
 use manometer_workload::control::{Controls, Sink};
@@ -21,9 +20,8 @@ use signal_hook::iterator::Signals;
 
 use self::show::Show;
 use self::summary::Summary;
-
-/// The exit status of a request that was wrong.
-const WRONG: u8 = 2;
+use crate::WRONG_REQUEST;
+use crate::format::{self, Format};
 
 /// Read and write a file, and say how fast that went
 ///
@@ -115,15 +113,6 @@ pub struct Args {
     /// For people or for machines
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-/// How the result is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// A line each interval, then a table
-    Text,
-    /// One JSON document
-    Json,
 }
 
 /// Runs the workload and tells the result; the exit status is 0, 1 or 2.
@@ -247,17 +236,16 @@ fn tell(args: &Args, job: &IoJob, summary: &Summary) -> anyhow::Result<ExitCode>
     if summary.is_empty() {
         anyhow::bail!("stopped before anything was measured");
     }
-    let text = match args.format {
-        Format::Json => serde_json::to_string_pretty(&summary.to_json(job))?,
-        Format::Text => show::table(summary),
-    };
-    writeln!(std::io::stdout(), "{text}").context("cannot write the result")?;
+    match args.format {
+        Format::Json => format::json(&summary.to_json(job))?,
+        Format::Text => format::text(&show::table(summary))?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 fn refuse(reason: &str) -> anyhow::Result<ExitCode> {
-    writeln!(std::io::stderr(), "error: {reason}")?;
-    Ok(ExitCode::from(WRONG))
+    format::note(&format!("manometer: {reason}"));
+    Ok(ExitCode::from(WRONG_REQUEST))
 }
 
 /// Whether another request would have been right, rather than another disk.

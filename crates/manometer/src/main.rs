@@ -2,6 +2,7 @@
 
 mod complete;
 mod format;
+mod io;
 mod progress;
 mod report;
 mod run;
@@ -32,6 +33,7 @@ struct Arguments {
 enum Verb {
     Run(run::Arguments),
     Report(report::Arguments),
+    Io(io::Args),
     Schema(schema::Arguments),
     Complete(complete::Arguments),
     #[command(hide = true)]
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().verb {
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
+        Verb::Io(arguments) => io::run(arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Complete(arguments) => complete::run(&arguments),
         Verb::Worker(arguments) => worker::run(&arguments),

@@ -1,5 +1,7 @@
 //! The worker's protocol, typed by hand.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -72,7 +74,7 @@ fn an_io_worker_does_as_it_is_told() {
     let busy = |sample: &Value| sample["operations"]["read"]["requests"].as_u64().unwrap_or(0) > 0;
     while !busy(&worker.hear("sample")) {}
     worker.say("set iodepth=1 write_ratio=1");
-    assert_eq!(worker.hear("setting")["settings"], json!({ "iodepth": 1, "write_ratio": 1 }));
+    assert_eq!(worker.hear("setting")["settings"], json!({ "iodepth": 1, "write_ratio": 1.0 }));
     worker.say("set iodepht=2");
     assert!(worker.hear("refused")["reason"].as_str().unwrap().contains("iodepth"));
     worker.say("dance");

@@ -31,3 +31,35 @@ pub(super) fn fit(experiment: &Experiment, free_bytes: Option<u64>) -> (Experime
     let finding = Finding { id: "scaled-down".to_owned(), severity: Severity::Warning, phase: None, text };
     (fitted, Some(finding))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn experiment(fit: bool) -> Experiment {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("e.toml");
+        let text = format!(
+            "name = \"a test\"\n[device]\ndirectory = \"data\"\nfit = {fit}\n[[neighbour]]\nname = \"n\"\nkind = \"io\"\nfile_size = \"64MiB\"\ninstances = 2\n[plan]\nphase = \"1s\"\n"
+        );
+        fs::write(&path, text).unwrap();
+        crate::file::load(&path, &[]).unwrap()
+    }
+
+    #[test]
+    fn what_does_not_fit_shrinks_to_half_of_the_free_space_and_says_so() {
+        let (fitted, finding) = fit(&experiment(true), Some(64 << 20));
+        assert_eq!(fitted.bytes_to_prepare().0, 32 << 20);
+        assert!(finding.unwrap().text.contains("25 %"));
+    }
+
+    #[test]
+    fn what_fits_or_must_not_shrink_stays() {
+        for (may, free_bytes) in [(true, Some(1 << 30)), (true, None), (false, Some(1 << 20))] {
+            let (fitted, finding) = fit(&experiment(may), free_bytes);
+            assert_eq!((fitted, finding), (experiment(may), None));
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The experiment file: TOML, with positions kept so that an error can point at its line.
 
 mod check;
+mod experiment;
 mod problem;
 mod schema;
 mod tree;
@@ -8,7 +9,8 @@ mod types;
 
 use std::path::Path;
 
-pub use check::{Experiment, Neighbour, NeighbourChange, Step, Workload};
+pub(crate) use experiment::text;
+pub use experiment::{Experiment, Neighbour, NeighbourChange, Step, Workload};
 pub use problem::{ExperimentError, Problem};
 pub use schema::json_schema;
 pub use types::{DeviceTable, ExperimentTable, PlanTable};

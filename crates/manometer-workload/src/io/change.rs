@@ -3,8 +3,9 @@
 use manometer_measure::plan::Settings;
 use serde_json::Value;
 
+use super::IoSettings;
 use super::validate::check;
-use super::{IoSettings, SettingError};
+use crate::settings::SettingError;
 
 /// Every setting, in the order of [`IoSettings`], and what its value looks like.
 const NAMES: [(&str, &str); 12] = [
@@ -24,6 +25,12 @@ const NAMES: [(&str, &str); 12] = [
 
 /// What is settled when the workload starts.
 const FIXED: [&str; 3] = ["file_size", "files", "io_engine"];
+
+/// The settings that can change while a workload runs.
+pub fn changeable() -> Vec<&'static str> {
+    let names = NAMES.iter().map(|(name, _)| *name);
+    names.filter(|name| !FIXED.contains(name) && *name != "script").collect()
+}
 
 /// Names that are this alike are taken for a slip of the finger.
 const ALIKE: f64 = 0.6;

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use manometer_target::file::FileError;
 
-use super::{ScriptError, SettingError};
+use super::ScriptError;
+use crate::settings::SettingError;
 
 /// Why an `io` workload ended before it was told to.
 #[derive(Debug, thiserror::Error)]
@@ -65,4 +66,15 @@ pub enum IoError {
     /// Whoever listened is gone.
     #[error("nobody takes the samples any more: {0}")]
     Unheard(#[source] io::Error),
+}
+
+impl IoError {
+    /// The setting that is to blame; empty when none is.
+    pub fn setting(&self) -> &str {
+        match self {
+            Self::Setting(error) => &error.name,
+            Self::Script(_) => "script",
+            _ => "",
+        }
+    }
 }

@@ -18,9 +18,10 @@ mod tally;
 mod tests;
 mod validate;
 
+pub use change::changeable;
 pub use error::IoError;
 pub use manometer_target::file::{Existing, IoEngine};
 pub use run::{IoJob, run};
 pub use script::{ScriptError, ScriptStep, parse_script};
 pub use settings::IoSettings;
-pub use validate::{SettingError, validate};
+pub use validate::validate;

@@ -13,9 +13,10 @@ use super::change::{apply, in_force};
 use super::flight::Flight;
 use super::pattern::Pattern;
 use super::tally::Tally;
-use super::{IoError, IoSettings, ScriptStep, SettingError, parse_script};
+use super::{IoError, IoSettings, ScriptStep, parse_script};
 use crate::control::{Controls, Sink};
 use crate::protocol::{Control, Message};
+use crate::settings::SettingError;
 
 /// How often control lines are looked for.
 const LOOK_NS: u64 = 10_000_000;

@@ -3,9 +3,10 @@
 use manometer_measure::Span;
 use manometer_measure::plan::Settings;
 
+use super::IoSettings;
 use super::change::apply;
-use super::{IoSettings, SettingError};
 use crate::protocol::parse_setting;
+use crate::settings::SettingError;
 
 /// Changes that are made together.
 #[derive(Debug, Clone, PartialEq)]

@@ -47,6 +47,13 @@ impl IoSettings {
     pub fn bytes_each(&self) -> u64 {
         self.file_size.0 / u64::from(self.files.max(1))
     }
+
+    /// The same workload on files shrunk to the share `factor`, in whole blocks for each file.
+    pub fn shrunk(&self, factor: f64) -> Self {
+        let unit = self.block_size.0 * u64::from(self.files.max(1));
+        let units = (self.file_size.0 as f64 * factor / unit as f64) as u64;
+        Self { file_size: ByteSize(units.max(1) * unit), ..self.clone() }
+    }
 }
 
 impl Default for IoSettings {

@@ -4,30 +4,13 @@ use manometer_measure::ByteSize;
 use manometer_target::file::{IoEngine, MAX_BUFFER_BYTES, MAX_DEPTH};
 
 use super::{IoError, IoSettings, parse_script};
+use crate::settings::SettingError;
 
 /// The smallest sector of any device.
 const SECTOR_BYTES: u64 = 512;
 
 /// More files than this are a mistake: each stays open.
 const MAX_FILES: u32 = 512;
-
-/// A setting that is wrong.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}`: got {got}; {wanted}")]
-pub struct SettingError {
-    /// The setting, as in [`IoSettings`] or as it was misspelt.
-    pub name: String,
-    /// What was given.
-    pub got: String,
-    /// What would be right.
-    pub wanted: String,
-}
-
-impl SettingError {
-    pub(super) fn new(name: &str, got: impl ToString, wanted: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), got: got.to_string(), wanted: wanted.into() }
-    }
-}
 
 /// Checks `settings` for files on a file system with blocks of `fs_block_bytes`, its timetable included.
 ///

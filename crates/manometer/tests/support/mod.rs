@@ -1,5 +1,6 @@
 //! A small language for tests of the command line: a folder on a real disk, the real binary, and what it said.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::fs;
@@ -172,10 +173,8 @@ pub fn is_alive(pid: u32) -> bool {
 }
 
 fn processes() -> Vec<u32> {
-    let mut pids: Vec<u32> = fs::read_dir("/proc")
-        .unwrap()
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .collect();
+    let mut pids: Vec<u32> =
+        fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
     pids.sort_unstable();
     pids
 }

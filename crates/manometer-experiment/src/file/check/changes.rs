@@ -1,0 +1,236 @@
+//! What changes: the ladder, the explicit phases, the timetables and the sweep.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use manometer_measure::Span;
+use manometer_workload::io::parse_script;
+use manometer_workload::settings::WorkloadSettings;
+use serde_json::Value;
+
+use super::Checker;
+use super::reading::nearest_of;
+use super::workloads::setting_names;
+use crate::file::experiment::{Neighbour, NeighbourChange, Rung, Step, Workload, text};
+use crate::file::tree::{Node, Origin};
+use crate::file::types::{PlanTable, StepTable};
+
+/// The most phases or runs that a ladder or a sweep may make.
+const MAX_PRODUCT: usize = 10_000;
+
+impl Checker<'_> {
+    pub(super) fn vary(&mut self, root: &Node, neighbours: &[Neighbour], block_size: u64) -> Vec<Rung> {
+        let Some(table) = root.get("plan").and_then(|plan| plan.get("vary")) else { return Vec::new() };
+        let mut rungs = Vec::new();
+        for (key, node) in table.entries() {
+            let Some(targets) = self.targets(key, &node.key_origin, neighbours) else { continue };
+            let values = self.values(key, node);
+            for (value, element) in values.iter().zip(node.elements()) {
+                self.value_fits(key, value, &element.origin, &targets, neighbours, block_size);
+            }
+            rungs.push(Rung { targets, key: key.clone(), values });
+        }
+        self.product_is_bounded("plan.vary", rungs.iter().map(|rung| rung.values.len()), &table.key_origin);
+        rungs
+    }
+
+    pub(super) fn steps(
+        &mut self,
+        root: &Node,
+        plan: &PlanTable,
+        neighbours: &[Neighbour],
+        block_size: u64,
+    ) -> Vec<Step> {
+        let nodes = root.get("plan").and_then(|plan| plan.get("step")).map_or(&[][..], Node::elements);
+        let mut steps = Vec::new();
+        for (table, node) in plan.step.iter().zip(nodes) {
+            let mut changes = Vec::new();
+            for (key, value) in node.get("set").map_or(&[][..], Node::entries) {
+                let Some(targets) = self.targets(key, &value.key_origin, neighbours) else { continue };
+                let json = value.to_json();
+                self.value_fits(key, &json, &value.origin, &targets, neighbours, block_size);
+                changes.extend(targets.into_iter().map(|(neighbour, setting)| NeighbourChange {
+                    neighbour,
+                    setting,
+                    value: json.clone(),
+                }));
+            }
+            let start = self.members(node, "start", neighbours);
+            let stop = self.members(node, "stop", neighbours);
+            let label = table.label.clone().unwrap_or_else(|| step_label(table));
+            steps.push(Step { label, changes, start, stop, phase: table.phase.unwrap_or(plan.phase) });
+        }
+        steps
+    }
+
+    /// The neighbours that `start` or `stop` of a step names; a table's name stands for all its copies.
+    pub(super) fn members(&mut self, step: &Node, key: &str, neighbours: &[Neighbour]) -> Vec<usize> {
+        let mut members = Vec::new();
+        for node in step.get(key).map_or(&[][..], Node::elements) {
+            let Value::String(name) = node.to_json() else { continue };
+            let found = matching(&name, neighbours);
+            if found.is_empty() {
+                let help = nearest_of(&name, neighbours.iter().map(|one| one.workload.name.as_str()));
+                self.report(format!("no neighbour is called `{name}`"), Some(&node.origin), Some(&help));
+            }
+            members.extend(found);
+        }
+        members
+    }
+
+    /// The neighbours and the setting that a key such as `writer.iodepth` names.
+    pub(super) fn targets(
+        &mut self,
+        key: &str,
+        origin: &Origin,
+        neighbours: &[Neighbour],
+    ) -> Option<Vec<(usize, String)>> {
+        let Some((name, setting)) = key.split_once('.') else {
+            let help = "write `\"neighbour.setting\"`, in quotes, such as `\"writer.iodepth\"`";
+            self.report(format!("`{key}` names no neighbour's setting"), Some(origin), Some(help));
+            return None;
+        };
+        let found = matching(name, neighbours);
+        let Some(first) = found.first() else {
+            let help = nearest_of(name, neighbours.iter().map(|one| one.workload.name.as_str()));
+            self.report(format!("no neighbour is called `{name}`"), Some(origin), Some(&help));
+            return None;
+        };
+        let settings = &neighbours[*first].workload.settings;
+        let changeable = settings.changeable();
+        if !changeable.contains(&setting) {
+            let known = setting_names(settings.kind()).is_some_and(|names| names.iter().any(|name| name == setting));
+            let message = if known {
+                format!("`{setting}` cannot change while `{name}` runs")
+            } else {
+                format!("`{name}` has no setting `{setting}`")
+            };
+            let help = if known {
+                "put it into `[sweep]`, which begins a new run for each value".to_owned()
+            } else {
+                nearest_of(setting, changeable.iter().copied())
+            };
+            self.report(message, Some(origin), Some(&help));
+            return None;
+        }
+        Some(found.into_iter().map(|neighbour| (neighbour, setting.to_owned())).collect())
+    }
+
+    pub(super) fn values(&mut self, key: &str, node: &Node) -> Vec<Value> {
+        let values: Vec<Value> = node.elements().iter().map(Node::to_json).collect();
+        if values.is_empty() {
+            self.report(format!("`{key}` takes a list of at least one value"), Some(&node.origin), None);
+        }
+        values
+    }
+
+    pub(super) fn value_fits(
+        &mut self,
+        key: &str,
+        value: &Value,
+        origin: &Origin,
+        targets: &[(usize, String)],
+        neighbours: &[Neighbour],
+        block_size: u64,
+    ) {
+        let Some((neighbour, setting)) = targets.first() else { return };
+        let changed = neighbours[*neighbour].workload.settings.with(setting, value);
+        let checked = changed.and_then(|settings| settings.validate(block_size).map_err(|(_, text)| text));
+        if let Err(reason) = checked {
+            self.report(format!("`{key}`: {reason}"), Some(origin), None);
+        }
+    }
+
+    pub(super) fn sweep(
+        &mut self,
+        root: &Node,
+        primary: Option<&Workload>,
+        neighbours: &[Neighbour],
+    ) -> Vec<(String, Vec<Value>)> {
+        let Some(table) = root.get("sweep") else { return Vec::new() };
+        let mut tables: Vec<(&str, &WorkloadSettings)> =
+            neighbours.iter().map(|one| (one.table.as_str(), &one.workload.settings)).collect();
+        tables.extend(primary.map(|primary| (primary.name.as_str(), &primary.settings)));
+        let mut sweep = Vec::new();
+        for (key, node) in table.entries() {
+            let (name, setting) = key.split_once('.').unwrap_or((key, ""));
+            let Some((_, settings)) = tables.iter().find(|(table, _)| *table == name) else {
+                let help = nearest_of(name, tables.iter().map(|(table, _)| *table));
+                self.report(format!("no workload is called `{name}`"), Some(&node.key_origin), Some(&help));
+                continue;
+            };
+            let names = setting_names(settings.kind()).unwrap_or_default();
+            if !names.iter().any(|name| name == setting) {
+                let help = nearest_of(setting, names.iter().map(String::as_str));
+                self.report(format!("`{name}` has no setting `{setting}`"), Some(&node.key_origin), Some(&help));
+                continue;
+            }
+            let values = self.values(key, node);
+            for (value, element) in values.iter().zip(node.elements()) {
+                if let Err(reason) = settings.with(setting, value) {
+                    self.report(format!("`{key}`: {reason}"), Some(&element.origin), None);
+                }
+            }
+            sweep.push((key.clone(), values));
+        }
+        self.product_is_bounded("sweep", sweep.iter().map(|(_, values)| values.len()), &table.key_origin);
+        sweep
+    }
+
+    pub(super) fn product_is_bounded(&mut self, what: &str, sizes: impl Iterator<Item = usize>, origin: &Origin) {
+        let product = sizes.fold(1_usize, usize::saturating_mul);
+        if product > MAX_PRODUCT {
+            self.report(format!("`{what}` makes {product} combinations, more than {MAX_PRODUCT}"), Some(origin), None);
+        }
+    }
+}
+
+/// The indices of the neighbours that `name` means: one copy, or all copies of a table.
+fn matching(name: &str, neighbours: &[Neighbour]) -> Vec<usize> {
+    let named = |one: &Neighbour| one.workload.name == name || one.table == name;
+    (0..neighbours.len()).filter(|index| named(&neighbours[*index])).collect()
+}
+
+fn step_label(step: &StepTable) -> String {
+    let sets = step.set.iter().map(|(key, value)| format!("{key} = {}", text(value)));
+    let starts = step.start.iter().map(|name| format!("start {name}"));
+    let stops = step.stop.iter().map(|name| format!("stop {name}"));
+    let parts: Vec<String> = starts.chain(stops).chain(sets).collect();
+    if parts.is_empty() { "as before".to_owned() } else { parts.join(", ") }
+}
+
+pub(super) fn script_of(neighbour: &Neighbour) -> Option<&str> {
+    match &neighbour.workload.settings {
+        WorkloadSettings::Io(io) => io.script.as_deref(),
+        WorkloadSettings::Kv(_) => None,
+    }
+}
+
+/// The phases that the neighbours' timetables make, since every change opens one: the timetables begin
+/// together with `w1`, and the last phase is `last` long. The neighbours lose their scripts to the plan.
+pub(super) fn scripted_steps(neighbours: &mut [Neighbour], last: Span, block_size: u64) -> Vec<Step> {
+    let mut changes: BTreeMap<u64, Vec<NeighbourChange>> = BTreeMap::from([(0, Vec::new())]);
+    for (index, neighbour) in neighbours.iter_mut().enumerate() {
+        let WorkloadSettings::Io(io) = &mut neighbour.workload.settings else { continue };
+        let Some(script) = io.script.take() else { continue };
+        for step in parse_script(&script, io, block_size).unwrap_or_default() {
+            let change = |(setting, value)| NeighbourChange { neighbour: index, setting, value };
+            changes.entry(step.at_ns).or_default().extend(step.settings.into_iter().map(change));
+        }
+    }
+    let times: Vec<u64> = changes.keys().copied().collect();
+    let all: Vec<usize> = (0..neighbours.len()).collect();
+    let lengths = times.windows(2).map(|pair| Span(Duration::from_nanos(pair[1] - pair[0]))).chain([last]);
+    let numbered = changes.into_values().zip(lengths).enumerate();
+    numbered
+        .map(|(number, (changes, phase))| {
+            let label = |change: &NeighbourChange| {
+                let name = &neighbours[change.neighbour].workload.name;
+                format!("{name}.{} = {}", change.setting, text(&change.value))
+            };
+            let labels: Vec<String> = changes.iter().map(label).collect();
+            let label = if labels.is_empty() { "timetable begins".to_owned() } else { labels.join(", ") };
+            Step { label, changes, start: if number == 0 { all.clone() } else { Vec::new() }, stop: Vec::new(), phase }
+        })
+        .collect()
+}

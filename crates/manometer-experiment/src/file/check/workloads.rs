@@ -1,0 +1,137 @@
+//! The primary and the neighbours.
+
+use manometer_workload::kv::EngineOptions;
+use manometer_workload::settings::WorkloadSettings;
+
+use super::Checker;
+use super::reading::property_names;
+use crate::file::experiment::{Neighbour, Workload};
+use crate::file::tree::{Kind, Node};
+
+/// Sample series that a workload must not take the name of.
+const RESERVED_NAMES: [&str; 4] = ["cpu", "device", "memory", "pressure_stall"];
+
+/// The most copies of a neighbour.
+const MAX_INSTANCES: u32 = 64;
+
+impl Checker<'_> {
+    pub(super) fn primary(&mut self, node: &Node, block_size: u64) -> Option<Workload> {
+        let name = self.optional(node, "name").unwrap_or_else(|| "primary".to_owned());
+        self.name(&name, node);
+        let settings = self.workload(node, Some("kv"), &["name"], block_size)?;
+        Some(Workload { name, settings })
+    }
+
+    pub(super) fn neighbours(&mut self, root: &Node, primary: Option<&Workload>, block_size: u64) -> Vec<Neighbour> {
+        let mut neighbours: Vec<Neighbour> = Vec::new();
+        for node in root.get("neighbour").map_or(&[][..], Node::elements) {
+            let Some(table) = self.required::<String>(node, "name") else { continue };
+            self.name(&table, node);
+            let instances: Option<u32> = self.optional(node, "instances");
+            if instances.is_some_and(|count| !(1..=MAX_INSTANCES).contains(&count)) {
+                let origin = node.get("instances").map(|node| node.origin.clone());
+                self.report(format!("`instances` is a number from 1 to {MAX_INSTANCES}"), origin.as_ref(), None);
+                continue;
+            }
+            let Some(settings) = self.workload(node, None, &["name", "instances"], block_size) else { continue };
+            let names = match instances {
+                None => vec![table.clone()],
+                Some(count) => (1..=count).map(|copy| format!("{table}{copy}")).collect(),
+            };
+            for name in names {
+                let taken = primary.is_some_and(|primary| primary.name == name)
+                    || neighbours.iter().any(|other| other.workload.name == name || other.table == name);
+                if taken {
+                    let origin = node.get("name").map(|node| node.origin.clone());
+                    self.report(format!("two workloads are called `{name}`"), origin.as_ref(), None);
+                }
+                let workload = Workload { name, settings: settings.clone() };
+                neighbours.push(Neighbour { table: table.clone(), workload });
+            }
+        }
+        neighbours
+    }
+
+    pub(super) fn name(&mut self, name: &str, node: &Node) {
+        let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        let origin = node.get("name").map_or(&node.origin, |node| &node.origin).clone();
+        if !plain {
+            let help = "a name names files: letters, digits, `-` and `_`";
+            self.report(format!("`{name}` cannot be a name"), Some(&origin), Some(help));
+        } else if RESERVED_NAMES.contains(&name) {
+            self.report(format!("`{name}` is a sample series of the host"), Some(&origin), Some("choose another name"));
+        }
+    }
+
+    /// Reads a workload: `kind` says which, its other keys but `beside` are its settings.
+    pub(super) fn workload(
+        &mut self,
+        node: &Node,
+        default_kind: Option<&str>,
+        beside: &[&str],
+        block_size: u64,
+    ) -> Option<WorkloadSettings> {
+        let kind = match (node.get("kind"), default_kind) {
+            (Some(kind), _) => self.value::<String>(kind, "kind")?,
+            (None, Some(kind)) => kind.to_owned(),
+            (None, None) => {
+                self.report(
+                    "`kind` is missing",
+                    Some(&node.key_origin),
+                    Some("write `kind = \"io\"` or `kind = \"kv\"`"),
+                );
+                return None;
+            }
+        };
+        let Some(mut known) = setting_names(&kind) else {
+            let origin = node.get("kind").map(|node| node.origin.clone());
+            self.report(format!("`{kind}` is no kind of workload"), origin.as_ref(), Some("there are `io` and `kv`"));
+            return None;
+        };
+        known.extend(beside.iter().map(|key| (*key).to_owned()));
+        known.push("kind".to_owned());
+        self.known_keys(node, &known);
+        let own: Vec<(String, Node)> = node
+            .entries()
+            .iter()
+            .filter(|(key, _)| key != "kind" && known.contains(key) && !beside.contains(&key.as_str()))
+            .cloned()
+            .collect();
+        let own = Node { kind: Kind::Table(own), ..node.clone() };
+        let settings = match kind.as_str() {
+            "io" => WorkloadSettings::Io(self.value(&own, "io")?),
+            _ => WorkloadSettings::Kv(self.value(&own, "kv")?),
+        };
+        let settings = self.with_paths(settings, node);
+        if let Err((setting, text)) = settings.validate(block_size) {
+            let origin = node.get(&setting).map_or(&node.key_origin, |node| &node.origin).clone();
+            self.report(text, Some(&origin), None);
+            return None;
+        }
+        Some(settings)
+    }
+
+    /// Paths in a file are relative to the file that says them.
+    pub(super) fn with_paths(&self, mut settings: WorkloadSettings, node: &Node) -> WorkloadSettings {
+        let folder = |key: &str| node.get(key).map(|node| self.sources.folder(&node.origin));
+        if let WorkloadSettings::Kv(kv) = &mut settings {
+            if let (Some(EngineOptions::File(file)), Some(folder)) = (&mut kv.options, folder("options")) {
+                *file = folder.join(&*file);
+            }
+            let beside = folder("workload").map(|folder| folder.join(&kv.workload));
+            if let Some(file) = beside.filter(|file| file.is_file()) {
+                kv.workload = file.display().to_string();
+            }
+        }
+        settings
+    }
+}
+
+/// The settings of workloads of `kind`.
+pub(super) fn setting_names(kind: &str) -> Option<Vec<String>> {
+    match kind {
+        "io" => Some(property_names::<manometer_workload::io::IoSettings>()),
+        "kv" => Some(property_names::<manometer_workload::kv::KvSettings>()),
+        _ => None,
+    }
+}

@@ -1,0 +1,177 @@
+//! An experiment that can run: what a file means once it is read and checked.
+
+use std::path::PathBuf;
+
+use manometer_measure::plan::Criterion;
+use manometer_measure::{ByteSize, Span};
+use manometer_workload::settings::WorkloadSettings;
+use serde_json::{Map, Value, json};
+
+/// An experiment that can run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    /// Its name, for people.
+    pub name: String,
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// What is judged.
+    pub criterion: Criterion,
+    /// The sample interval.
+    pub interval: Span,
+    /// The folder below which everything is written.
+    pub directory: PathBuf,
+    /// Whether it may shrink to fit a small disk.
+    pub fit: bool,
+    /// The judged workload.
+    pub primary: Option<Workload>,
+    /// The workloads beside it, copies counted singly.
+    pub neighbours: Vec<Neighbour>,
+    /// Times of the plan.
+    pub times: Times,
+    /// The ladder: what changes together, and its values.
+    pub vary: Vec<Rung>,
+    /// The explicit phases, instead of a ladder.
+    pub steps: Vec<Step>,
+    /// What changes from run to run, by `workload.setting`, with its values.
+    pub sweep: Vec<(String, Vec<Value>)>,
+    /// The resolved whole, `extends` and `--set` applied.
+    pub resolved: Value,
+}
+
+/// A workload and its name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// Its name in the recording.
+    pub name: String,
+    /// What it does.
+    pub settings: WorkloadSettings,
+}
+
+/// A neighbour: a workload, and the name of the table it was written in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Neighbour {
+    /// The table's name; several copies share it.
+    pub table: String,
+    /// The workload itself.
+    pub workload: Workload,
+}
+
+/// Times of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// The primary alone, unmeasured.
+    pub warmup: Span,
+    /// `w0`.
+    pub baseline: Span,
+    /// Every other phase.
+    pub phase: Span,
+    /// Before each measured phase.
+    pub settle: Span,
+    /// Whether neighbours are measured alone first, and after which time.
+    pub solo: Option<Span>,
+}
+
+/// One key of a ladder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rung {
+    /// The changes that take each value, one per copy.
+    pub targets: Vec<(usize, String)>,
+    /// The key as written.
+    pub key: String,
+    /// The values, in order.
+    pub values: Vec<Value>,
+}
+
+/// A changed setting of one neighbour.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NeighbourChange {
+    /// Which neighbour.
+    pub neighbour: usize,
+    /// The setting.
+    pub setting: String,
+    /// Its new value.
+    pub value: Value,
+}
+
+/// One explicit phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// What is special about it.
+    pub label: String,
+    /// What changes.
+    pub changes: Vec<NeighbourChange>,
+    /// Who begins.
+    pub start: Vec<usize>,
+    /// Who pauses.
+    pub stop: Vec<usize>,
+    /// How long it is measured.
+    pub phase: Span,
+}
+
+impl Experiment {
+    /// Every workload: the primary first.
+    pub fn workloads(&self) -> impl Iterator<Item = &Workload> {
+        self.primary.iter().chain(self.neighbours.iter().map(|one| &one.workload))
+    }
+
+    /// The bytes that preparing the databases and files writes.
+    pub fn bytes_to_prepare(&self) -> ByteSize {
+        ByteSize(self.workloads().map(|workload| workload.settings.bytes_to_prepare()).sum())
+    }
+
+    /// The resolved whole as TOML: what `--dry-run` prints and `experiment.toml` holds.
+    pub fn to_toml(&self) -> String {
+        toml::to_string_pretty(&self.resolved).unwrap_or_else(|_| json!(self.resolved).to_string())
+    }
+
+    /// One experiment for each combination of the sweep's values, the last key changing fastest, each
+    /// with the settings that make it; without a sweep, the experiment itself.
+    pub fn runs(&self) -> Vec<(Map<String, Value>, Experiment)> {
+        let mut runs = vec![(Map::new(), Experiment { sweep: Vec::new(), ..self.clone() })];
+        for (key, values) in &self.sweep {
+            runs = runs
+                .iter()
+                .flat_map(|(settings, experiment)| {
+                    values.iter().map(|value| {
+                        let mut settings = settings.clone();
+                        settings.insert(key.clone(), value.clone());
+                        (settings, experiment.with_swept(key, value))
+                    })
+                })
+                .collect();
+        }
+        runs
+    }
+
+    fn with_swept(&self, key: &str, value: &Value) -> Self {
+        let mut swept = self.clone();
+        let (name, setting) = key.split_once('.').unwrap_or((key, ""));
+        let primary = swept.primary.iter_mut().filter(|primary| primary.name == name);
+        let copies = swept.neighbours.iter_mut().filter(|one| one.table == name).map(|one| &mut one.workload);
+        for workload in primary.chain(copies) {
+            if let Ok(settings) = workload.settings.with(setting, value) {
+                workload.settings = settings;
+            }
+        }
+        let tables = swept.resolved.as_object_mut().into_iter().flat_map(|root| {
+            root.remove("sweep");
+            root.iter_mut().flat_map(|(key, value)| match (key.as_str(), value) {
+                ("primary", table) => vec![table],
+                ("neighbour", Value::Array(tables)) => tables.iter_mut().collect(),
+                _ => Vec::new(),
+            })
+        });
+        for table in tables {
+            let named = table.get("name").and_then(Value::as_str).unwrap_or("primary") == name;
+            if let (true, Some(table)) = (named, table.as_object_mut()) {
+                table.insert(setting.to_owned(), value.clone());
+            }
+        }
+        swept
+    }
+}
+
+/// A value as people write it in a label: text without its quotes.
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
