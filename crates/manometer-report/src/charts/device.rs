@@ -1,0 +1,47 @@
+//! The device's use over time, as the kernel counts it.
+
+use super::{Chart, Drawing};
+use crate::source::Source;
+use crate::time::{Line, Strip, column_line};
+
+pub(super) const CHART: Chart = Chart {
+    name: "device",
+    title: "Device use",
+    reading: "What the block device did for everybody on this host, as the kernel counts it: bytes, requests, the \
+              share of time it was busy, and the requests under way at the end of each interval.",
+    spec: include_str!("../../../../charts/device.vl.json"),
+    draw,
+};
+
+/// Points of one line.
+const LIMIT: usize = 1000;
+const SERIES: &str = "device";
+const MIB: f64 = 1_048_576.0;
+
+/// The strips: title, factor, and each line's name and column.
+type StripColumns = (&'static str, f64, &'static [(&'static str, &'static str)]);
+const STRIPS: [StripColumns; 4] = [
+    ("Bandwidth (MiB/s)", 1.0 / MIB, &[("read", "read_bytes"), ("write", "write_bytes")]),
+    ("Requests (1/s)", 1.0, &[("read", "reads"), ("write", "writes")]),
+    ("Busy (share of time)", 1.0, &[("both directions", "busy")]),
+    ("Requests under way", 1.0, &[("both directions", "in_flight")]),
+];
+
+fn draw(source: &Source) -> Drawing {
+    let strips: Vec<Strip> = STRIPS.into_iter().filter_map(|strip| strip_of(source, strip)).collect();
+    if strips.is_empty() {
+        let notes = vec![
+            "The recording holds no counters of a block device: this chart is left out. Some file systems (network, \
+             overlay, memory) have none."
+                .to_owned(),
+        ];
+        return Drawing { notes, ..Drawing::default() };
+    }
+    Drawing::of_strips(&strips, &source.spans(), Vec::new())
+}
+
+fn strip_of(source: &Source, (title, factor, columns): StripColumns) -> Option<Strip> {
+    let line = |(name, column): &(&str, &str)| column_line(source, name, (SERIES, column), factor, LIMIT);
+    let lines: Vec<Line> = columns.iter().map(line).collect();
+    Strip::of(title, lines)
+}

@@ -1,0 +1,105 @@
+//! Latency percentile spectra: how the primary's latency grows towards the rarest requests, per phase.
+
+use manometer_measure::LatencyHistogram;
+use manometer_measure::plan::PhaseKind;
+use serde::Serialize;
+
+use super::{Chart, Drawing, phase_name};
+use crate::source::Source;
+use crate::table::Table;
+use crate::text;
+
+pub(super) const CHART: Chart = Chart {
+    name: "latency-spectrum",
+    title: "Latency spectra",
+    reading: "The share of requests (across, ever rarer towards the right) that took at most so long (upwards), for \
+              every operation of the primary. A spectrum ends where its phase has no more requests to tell.",
+    spec: include_str!("../../../../charts/latency-spectrum.vl.json"),
+    draw,
+};
+
+/// Percentiles between one nine and the next.
+const STEPS_PER_NINE: u32 = 12;
+/// Nines at most: 99.99999 %.
+const MOST_NINES: u32 = 7;
+
+/// One percentile of one operation in one phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Row {
+    operation: String,
+    phase: String,
+    order: usize,
+    baseline: bool,
+    /// One request in so many took longer: 2 at the median, 100 at the 99th percentile.
+    one_in: f64,
+    percentile: f64,
+    latency_us: f64,
+    requests: u64,
+}
+
+fn draw(source: &Source) -> Drawing {
+    let rows = rows(source);
+    if rows.is_empty() {
+        let notes = vec!["The recording holds no latencies of the primary: this chart is left out.".to_owned()];
+        return Drawing { notes, ..Drawing::default() };
+    }
+    let mut words = Vec::new();
+    for phase in &source.summary.phases {
+        for (operation, latency) in &phase.latency_us {
+            if let (Some(p50), Some(p99)) = (latency.p50, latency.p99) {
+                let name = phase_name(&phase.id, &phase.label);
+                words.push(format!("{name}, {operation}: median {}, p99 {}", text::latency(p50), text::latency(p99)));
+            }
+        }
+    }
+    Drawing { table: Table::of(&rows), in_words: words.join(". "), notes: Vec::new() }
+}
+
+fn rows(source: &Source) -> Vec<Row> {
+    let log = source.latencies();
+    let mut rows = Vec::new();
+    for operation in log.operations() {
+        for (order, phase) in source.summary.phases.iter().enumerate() {
+            let (Some(begin_s), Some(end_s)) = (phase.start_s, phase.end_s) else { continue };
+            let histogram = log.between(&operation, begin_s, end_s);
+            let requests = histogram.len();
+            rows.extend(spectrum(&histogram).map(|(one_in, latency_us)| Row {
+                operation: operation.clone(),
+                phase: phase_name(&phase.id, &phase.label),
+                order,
+                baseline: phase.kind == PhaseKind::Baseline,
+                one_in,
+                percentile: 100.0 * (1.0 - 1.0 / one_in),
+                latency_us,
+                requests,
+            }));
+        }
+    }
+    rows
+}
+
+/// The latencies that one request in 1, 1.2 … 10^7 exceeds, as far as there are that many requests.
+fn spectrum(histogram: &LatencyHistogram) -> impl Iterator<Item = (f64, f64)> {
+    let requests = histogram.len() as f64;
+    let grid = (0..=MOST_NINES * STEPS_PER_NINE).map(|step| 10_f64.powf(f64::from(step) / f64::from(STEPS_PER_NINE)));
+    grid.take_while(move |one_in| *one_in <= requests).filter_map(|one_in| {
+        let latency_ns = histogram.quantile_ns(1.0 - 1.0 / one_in)?;
+        Some((one_in, latency_ns as f64 / 1e3))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spectrum_ends_where_its_requests_do() {
+        let mut histogram = LatencyHistogram::new();
+        (1..=1000_u64).for_each(|us| histogram.record(us * 1000));
+        let points: Vec<(f64, f64)> = spectrum(&histogram).collect();
+        let (one_in, latency_us) = points[points.len() - 1];
+        assert!((one_in - 1000.0).abs() < 1e-6, "{one_in}");
+        assert!((latency_us - 999.0).abs() < 2.0, "{latency_us}");
+        assert_eq!(spectrum(&LatencyHistogram::new()).count(), 0);
+    }
+}

@@ -1,0 +1,125 @@
+//! The environment: the host as it was, and what the workloads found and chose.
+
+use std::fmt::Write as _;
+
+use manometer_measure::{Event, Recording};
+use serde_json::{Map, Value};
+
+use super::html::escape;
+use super::run::plain;
+use crate::text;
+
+/// Facts that are for machines: the clock's anchor, and the units of the engine's columns.
+const NOT_SHOWN: [&str; 2] = ["clock", "state_units"];
+
+/// How deep nested facts are shown as facts of their own; deeper ones as JSON.
+const DEPTH: usize = 3;
+
+pub(super) fn section(recording: &Recording, level: usize) -> String {
+    let mut html = format!("<section><h{level}>Environment</h{level}>\n<div class=\"cards\">\n");
+    html.push_str(&card("Run", &run_facts(recording), level + 1));
+    let mut loose = Map::new();
+    if let Value::Object(environment) = &recording.environment {
+        for (name, value) in environment.iter().filter(|(name, _)| !NOT_SHOWN.contains(&name.as_str())) {
+            match value {
+                Value::Object(facts) => html.push_str(&card(&capitalised(name), &flat(facts), level + 1)),
+                other => _ = loose.insert(name.clone(), other.clone()),
+            }
+        }
+    }
+    html.push_str(&card("Recorded by", &flat(&loose), level + 1));
+    for line in &recording.events {
+        if let Event::Ready { workload, facts } = &line.event {
+            html.push_str(&card(&format!("Workload {workload}"), &flat(facts), level + 1));
+        }
+    }
+    html.push_str("</div></section>\n");
+    html
+}
+
+/// What the plan says of the run as a whole.
+fn run_facts(recording: &Recording) -> Vec<(String, String)> {
+    let plan = &recording.plan;
+    let workloads: Vec<String> =
+        plan.workloads.iter().map(|workload| format!("{} ({})", workload.name, workload.kind)).collect();
+    vec![
+        ("seed".to_owned(), plan.seed.to_string()),
+        ("sample interval".to_owned(), text::seconds(plan.interval_s)),
+        ("planned time".to_owned(), text::seconds(plan.duration_s())),
+        ("workloads".to_owned(), workloads.join(", ")),
+    ]
+}
+
+fn card(title: &str, facts: &[(String, String)], level: usize) -> String {
+    if facts.is_empty() {
+        return String::new();
+    }
+    let mut html = format!("<div class=\"card\"><h{level}>{}</h{level}><dl>", escape(title));
+    for (name, value) in facts {
+        _ = write!(html, "<dt>{}</dt><dd>{}</dd>", escape(name), escape(value));
+    }
+    html.push_str("</dl></div>\n");
+    html
+}
+
+/// The facts of a nested table, one below the other.
+fn flat(facts: &Map<String, Value>) -> Vec<(String, String)> {
+    let mut rows = Vec::new();
+    collect(facts, "", DEPTH, &mut rows);
+    rows
+}
+
+fn collect(facts: &Map<String, Value>, above: &str, depth: usize, rows: &mut Vec<(String, String)>) {
+    for (name, value) in facts.iter().filter(|(name, _)| !NOT_SHOWN.contains(&name.as_str())) {
+        let full = if above.is_empty() { name.clone() } else { format!("{above} {name}") };
+        match value {
+            Value::Object(inner) if depth > 1 => collect(inner, &full, depth - 1, rows),
+            _ => rows.push((label(&full), shown(name, value))),
+        }
+    }
+}
+
+/// `size_bytes` becomes `size`: the value carries the unit.
+fn label(name: &str) -> String {
+    name.strip_suffix("_bytes").unwrap_or(name).replace('_', " ")
+}
+
+fn shown(name: &str, value: &Value) -> String {
+    match value {
+        Value::Null => "the host does not tell".to_owned(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::Number(number) if name.ends_with("_bytes") => {
+            number.as_f64().map_or_else(|| number.to_string(), text::bytes)
+        }
+        Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
+        other => plain(other),
+    }
+}
+
+fn capitalised(name: &str) -> String {
+    let words = name.replace('_', " ");
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn facts_are_shown_with_their_units_and_gaps_with_a_word() {
+        let Value::Object(facts) = json!({
+            "size_bytes": 1_073_741_824_u64, "model": null, "rotational": false,
+            "options": ["rw", "noatime"], "queue": {"nr_requests": 64},
+        }) else {
+            panic!("an object")
+        };
+        let rows = flat(&facts);
+        let shown: Vec<String> = rows.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        let expected =
+            ["size: 1 GiB", "model: the host does not tell", "rotational: no", "options: rw, noatime", "queue nr requests: 64"];
+        assert_eq!(shown, expected);
+    }
+}

@@ -1,0 +1,91 @@
+//! What a reader must know: warnings and errors near the top, all findings further down.
+
+use std::fmt::Write as _;
+
+use manometer_analysis::summary::Summary;
+use manometer_measure::event::Finding;
+use manometer_measure::{Event, Severity};
+
+use super::html::escape;
+use super::run::{is_complete, status_in_words};
+use crate::source::Source;
+use crate::text;
+
+/// The analysis' findings, and what the page itself found while it read the recording; the gravest first.
+pub(super) fn collect(source: &Source) -> Vec<Finding> {
+    let mut findings = source.summary.findings.clone();
+    let damage = source.recording.damage.iter().cloned().chain(source.unreadable());
+    let read = damage.map(|text| ("recording-damaged", Severity::Error, text));
+    let failed = source.recording.events.iter().filter_map(|line| match &line.event {
+        Event::Error { workload, text } => Some(("workload-failed", Severity::Error, format!("{workload}: {text}"))),
+        _ => None,
+    });
+    for (id, severity, text) in read.chain(failed) {
+        let told = findings.iter().any(|finding| finding.text.contains(&text) || text.contains(&finding.text));
+        if !told {
+            findings.push(Finding { id: id.to_owned(), severity, phase: None, text });
+        }
+    }
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    findings
+}
+
+/// What must be read before the numbers: that the run is incomplete, its errors and warnings.
+pub(super) fn notices(summary: &Summary, findings: &[Finding]) -> String {
+    let grave: Vec<&Finding> = findings.iter().filter(|finding| finding.severity > Severity::Info).collect();
+    let mut html = String::new();
+    if !is_complete(summary) {
+        _ = writeln!(
+            html,
+            "<p class=\"notice error\"><strong>This run is not whole</strong>: {}. What it measured is shown; what it \
+             did not is shown as a gap.</p>",
+            escape(&status_in_words(&summary.status))
+        );
+    }
+    if grave.is_empty() {
+        return html;
+    }
+    let errors = grave.iter().filter(|finding| finding.severity == Severity::Error).count();
+    let warnings = grave.len() - errors;
+    let counts = [(errors, "error"), (warnings, "warning")];
+    let words: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| text::counted(*count as u64, what))
+        .collect();
+    let class = if errors > 0 { "error" } else { "warning" };
+    _ = writeln!(
+        html,
+        "<details class=\"notice {class}\" open><summary>{} before you trust the numbers</summary>{}</details>",
+        words.join(" and "),
+        list(&grave)
+    );
+    html
+}
+
+pub(super) fn section(findings: &[Finding], level: usize) -> String {
+    let all: Vec<&Finding> = findings.iter().collect();
+    let list = if all.is_empty() { "<p>Nothing out of the ordinary.</p>\n".to_owned() } else { list(&all) };
+    format!("<section><h{level}>Findings</h{level}>\n{list}</section>\n")
+}
+
+fn list(findings: &[&Finding]) -> String {
+    let mut html = String::from("<ul class=\"findings\">\n");
+    for finding in findings {
+        let (class, word) = match finding.severity {
+            Severity::Info => ("info", "Note"),
+            Severity::Warning => ("warning", "Warning"),
+            Severity::Error => ("error", "Error"),
+        };
+        let phase = finding.phase.as_deref().map(|phase| format!(" <span class=\"phase\">{}</span>", escape(phase)));
+        _ = writeln!(
+            html,
+            "<li class=\"{class}\"><span class=\"severity\">{word}</span>{} {} <code>{}</code></li>",
+            phase.unwrap_or_default(),
+            escape(&finding.text),
+            escape(&finding.id)
+        );
+    }
+    html.push_str("</ul>\n");
+    html
+}

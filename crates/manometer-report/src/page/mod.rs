@@ -1,0 +1,65 @@
+//! The page: one HTML file of all its parts.
+
+mod environment;
+mod files;
+mod findings;
+mod html;
+mod overview;
+mod results;
+mod run;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::charts::CHARTS;
+use crate::{Recorded, ReportError, vendor};
+
+use html::{escape, fill, json};
+
+const TEMPLATE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The page of `recordings`, as one HTML text that needs no other file. It is to lie in `folder`: from
+/// there its links lead to the recordings' files.
+///
+/// # Errors
+/// There is no recording, or a path cannot be made absolute.
+pub fn page(recordings: &[Recorded], folder: &Path) -> Result<String, ReportError> {
+    let Some(first) = recordings.first() else { return Err(ReportError::NoRecording) };
+    let several = recordings.len() > 1;
+    let mut main = if several { overview::section(recordings) } else { String::new() };
+    for (index, recorded) in recordings.iter().enumerate() {
+        let place = run::Place { number: index + 1, several, folder };
+        main.push_str(&run::article(recorded, &place)?);
+    }
+    let title = escape(&first.summary.experiment);
+    Ok(fill(
+        TEMPLATE,
+        &[
+            ("title", &title),
+            ("version", &escape(env!("CARGO_PKG_VERSION"))),
+            ("style", STYLE),
+            ("script", SCRIPT),
+            ("main", &main),
+            ("specs", &json(&specs())),
+            ("libraries", &libraries()),
+        ],
+    ))
+}
+
+/// The chart files by name; each is in the page once, however many recordings it draws.
+fn specs() -> Map<String, Value> {
+    let parsed = |chart: &crate::charts::Chart| serde_json::from_str(chart.spec).unwrap_or(Value::Null);
+    CHARTS.iter().map(|chart| (chart.name.to_owned(), parsed(chart))).collect()
+}
+
+fn libraries() -> String {
+    let mut scripts = String::new();
+    for library in vendor::scripts() {
+        _ = writeln!(scripts, "<script nonce=\"manometer\">{library}</script>");
+    }
+    scripts
+}

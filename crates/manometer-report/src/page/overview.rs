@@ -1,0 +1,68 @@
+//! Several recordings on one page: what each is about, before each is shown in full.
+
+use std::fmt::Write as _;
+
+use manometer_analysis::summary::PhaseSummary;
+
+use super::html::escape;
+use super::run::{in_words, status_in_words};
+use crate::{Recorded, text};
+
+pub(super) fn section(recordings: &[Recorded]) -> String {
+    let mut html = format!("<header class=\"run\"><h1>{}</h1></header>\n", escape(&title(recordings)));
+    html.push_str(
+        "<section><h2>All runs</h2>\n<div class=\"box\"><table role=\"table\">\n<thead role=\"rowgroup\"><tr \
+         role=\"row\"><th role=\"columnheader\" scope=\"col\">Run</th><th role=\"columnheader\" \
+         scope=\"col\">Headline</th><th role=\"columnheader\" scope=\"col\">Greatest pressure</th><th \
+         role=\"columnheader\" scope=\"col\">Ended</th></tr></thead>\n<tbody role=\"rowgroup\">\n",
+    );
+    for (index, recorded) in recordings.iter().enumerate() {
+        html.push_str(&row(index + 1, recorded));
+    }
+    html.push_str("</tbody></table></div></section>\n");
+    html
+}
+
+fn title(recordings: &[Recorded]) -> String {
+    let mut experiments: Vec<&str> =
+        recordings.iter().map(|recorded| recorded.summary.experiment.as_str()).collect();
+    experiments.dedup();
+    format!("{} runs of {}", recordings.len(), experiments.join(", "))
+}
+
+fn row(number: usize, recorded: &Recorded) -> String {
+    let Recorded { summary, settings, .. } = recorded;
+    let name = if settings.is_empty() { summary.experiment.clone() } else { in_words(settings) };
+    let mut html = String::from("<tr role=\"row\">");
+    _ = write!(
+        html,
+        "<th role=\"rowheader\" scope=\"row\"><a href=\"#run-{number}\">Run {number}</a><small>{}</small></th>",
+        escape(&name)
+    );
+    let cells = [
+        ("Headline", escape(&summary.headline)),
+        ("Greatest pressure", summary.phases.iter().max_by(by_pressure).map_or_else(String::new, pressure)),
+        ("Ended", escape(&status_in_words(&summary.status))),
+    ];
+    for (column, cell) in cells {
+        _ = write!(html, "<td role=\"cell\" data-column=\"{column}\"><div>{cell}</div></td>");
+    }
+    html.push_str("</tr>\n");
+    html
+}
+
+fn by_pressure(left: &&PhaseSummary, right: &&PhaseSummary) -> std::cmp::Ordering {
+    let value = |phase: &PhaseSummary| phase.pressure.value.unwrap_or(f64::NEG_INFINITY);
+    value(left).total_cmp(&value(right))
+}
+
+fn pressure(phase: &PhaseSummary) -> String {
+    let pressure = &phase.pressure;
+    let Some(value) = pressure.value else { return text::NOT_MEASURED.to_owned() };
+    let interval = match (pressure.ci_low, pressure.ci_high) {
+        (Some(low), Some(high)) => format!("95 % interval {} to {}", text::pressure(low), text::pressure(high)),
+        _ => "no interval".to_owned(),
+    };
+    let phase = escape(&format!("{} {}", phase.id, phase.label));
+    format!("<b>{}</b><small>{interval} · {phase}</small>", text::pressure(value))
+}

@@ -1,0 +1,139 @@
+// Draws every chart of the page from the data beside it, again when the colours or the width change.
+"use strict";
+(() => {
+  // What goes wrong is kept where a reader, and a test, can find it.
+  function problem(what) {
+    const line = document.createElement("p");
+    line.textContent = String((what && what.stack) || what);
+    document.getElementById("problems")?.append(line);
+  }
+  addEventListener("error", (event) => problem(event.error || event.message));
+  addEventListener("unhandledrejection", (event) => problem(event.reason));
+
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+
+  // Text, lines and series in colours that hold their contrast on the page's ground. The series' colours
+  // are those of Okabe and Ito, darkened or lightened, told apart by colour-blind readers too; phases are
+  // ordered, and so is their scale.
+  function theme(width) {
+    const [ink, soft, line] = dark.matches ? ["#e8eaec", "#a2abb3", "#333b43"] : ["#1c2127", "#566069", "#dcdfe2"];
+    const category = dark.matches
+      ? ["#56b4e9", "#e69f00", "#2fc49a", "#f0e442", "#e48fc0", "#ff8a4c", "#c9cdd1"]
+      : ["#0072b2", "#b86e00", "#00795a", "#a0417d", "#b54400", "#4c5a66", "#6a4fb0"];
+    const ordinal = { scheme: "viridis", extent: dark.matches ? [0.3, 1] : [0, 0.82] };
+    const narrow = width < 560;
+    return {
+      background: "transparent",
+      font: getComputedStyle(document.body).fontFamily,
+      padding: { left: 2, right: 10, top: 4, bottom: 4 },
+      view: { stroke: null },
+      axis: {
+        labelColor: soft, titleColor: soft, gridColor: line, domainColor: line, tickColor: line,
+        labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", titlePadding: 8, titleLimit: width - 40,
+      },
+      axisY: { minExtent: 44, maxExtent: 44, domain: false, ticks: false },
+      header: { labelColor: ink, labelFontSize: 13, labelFontWeight: 600, labelLimit: width - 60 },
+      legend: { labelColor: ink, labelFontSize: 12, labelLimit: narrow ? width - 90 : 320, columns: narrow ? 1 : 3, rowPadding: 2, symbolStrokeWidth: 2.5 },
+      range: { category, ordinal },
+      rule: { color: ink },
+      tick: { color: ink },
+      text: { color: ink },
+    };
+  }
+
+  // The columns of a chart's data as the rows that Vega-Lite reads.
+  function rows(data) {
+    const columns = Object.entries(data.columns).map(([name, column]) => [
+      name,
+      column.values ?? column.runs.flatMap(([value, times]) => new Array(times).fill(value)),
+    ]);
+    return Array.from({ length: data.rows }, (_, row) => Object.fromEntries(columns.map(([name, values]) => [name, values[row]])));
+  }
+
+  // A facet cannot take its width from its container, so it gets it here.
+  const AROUND = 60;
+  function fitted(spec, width) {
+    return spec.spec ? { ...spec, spec: { ...spec.spec, width: Math.max(120, width - AROUND) } } : spec;
+  }
+
+  async function draw(chart) {
+    const width = chart.plot.clientWidth;
+    const spec = { ...fitted(chart.spec, width), datasets: { [chart.spec.data.name]: chart.rows } };
+    try {
+      chart.view?.finalize();
+      const embedded = await vegaEmbed(chart.plot, spec, { actions: false, ast: true, config: theme(width), renderer: "svg" });
+      chart.view = embedded.view;
+      chart.figure.dataset.scheme = dark.matches ? "dark" : "light";
+      chart.figure.dataset.drawn = width;
+    } catch (error) {
+      const text = document.createElement("p");
+      text.className = "failed";
+      text.textContent = "This chart could not be drawn. Its data can be saved below.";
+      chart.plot.replaceChildren(text);
+      problem(error);
+    }
+  }
+
+  // One drawing at a time: a wish that comes while one is under way is granted after it.
+  let wanted = false;
+  let drawing = false;
+  async function drawAll(charts) {
+    wanted = true;
+    if (drawing) return;
+    drawing = true;
+    while (wanted) {
+      wanted = false;
+      for (const chart of charts) await draw(chart);
+    }
+    drawing = false;
+    document.documentElement.dataset.drawn = charts.length;
+  }
+
+  function save(name, type, text) {
+    const link = document.createElement("a");
+    link.download = name;
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  function csv(rows) {
+    const names = Object.keys(rows[0] ?? {});
+    const cell = (value) => {
+      const text = value === null || value === undefined ? "" : String(value);
+      return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    };
+    return [names, ...rows.map((row) => names.map((name) => row[name]))].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
+  }
+
+  async function saveChart(chart, what) {
+    if (what === "csv") save(`${chart.name}.csv`, "text/csv", csv(chart.rows));
+    else if (chart.view) save(`${chart.name}.svg`, "image/svg+xml", await chart.view.toSVG());
+  }
+
+  addEventListener("DOMContentLoaded", () => {
+    const specs = JSON.parse(document.getElementById("specs").textContent);
+    const charts = Array.from(document.querySelectorAll("figure[data-chart]"), (figure) => ({
+      figure,
+      plot: figure.querySelector(".plot"),
+      name: figure.querySelector(".save").dataset.name,
+      spec: specs[figure.dataset.chart],
+      rows: rows(JSON.parse(figure.querySelector("script").textContent)),
+    }));
+    for (const chart of charts) {
+      for (const button of chart.figure.querySelectorAll("[data-save]")) {
+        button.addEventListener("click", () => saveChart(chart, button.dataset.save));
+      }
+    }
+    drawAll(charts);
+    dark.addEventListener("change", () => drawAll(charts));
+    let width = innerWidth;
+    let pause;
+    addEventListener("resize", () => {
+      if (innerWidth === width) return;
+      width = innerWidth;
+      clearTimeout(pause);
+      pause = setTimeout(() => drawAll(charts), 150);
+    });
+  });
+})();

@@ -1,0 +1,158 @@
+//! The table of results: what every phase reached, with unit, interval and number of samples.
+
+use std::fmt::Write as _;
+
+use manometer_analysis::summary::{Estimate, PhaseSummary, Ratio};
+
+use super::html::escape;
+use super::run::in_words;
+use crate::phases::gap_reason;
+use crate::source::Source;
+use crate::text;
+
+const COLUMNS: [&str; 5] = ["Phase", "Performance", "Pressure", "p99 of the primary", "Neighbours"];
+
+pub(super) fn section(source: &Source, level: usize) -> String {
+    let criterion = &source.summary.criterion;
+    let better = match criterion.better {
+        manometer_measure::plan::Better::Higher => "more is better",
+        manometer_measure::plan::Better::Lower => "less is better",
+    };
+    let mut html = format!(
+        "<section><h{level}>Results</h{level}>\n<p class=\"reading\">Performance is the {} of {} ({better}), as the \
+         mean over the phase's sample intervals of {}.</p>\n",
+        escape(&criterion.metric),
+        source.primary().map_or_else(|| "no primary".to_owned(), |primary| escape(&primary.name)),
+        text::seconds(source.recording.plan.interval_s),
+    );
+    html.push_str("<div class=\"box\"><table role=\"table\">\n<thead role=\"rowgroup\"><tr role=\"row\">");
+    for column in COLUMNS {
+        _ = write!(html, "<th role=\"columnheader\" scope=\"col\">{column}</th>");
+    }
+    html.push_str("</tr></thead>\n<tbody role=\"rowgroup\">\n");
+    for phase in &source.summary.phases {
+        html.push_str(&row(source, phase));
+    }
+    html.push_str("</tbody></table></div></section>\n");
+    html
+}
+
+fn row(source: &Source, phase: &PhaseSummary) -> String {
+    let mut html = format!("<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">{}</th>", name(phase));
+    if phase.start_s.is_none() {
+        let reason = gap_reason(source.recording, &phase.id).or(phase.performance.reason.as_deref());
+        let reason = reason.unwrap_or("the recording does not say why");
+        _ = writeln!(
+            html,
+            "<td role=\"cell\" colspan=\"{}\" class=\"gap\"><strong>Not run</strong>: {}</td></tr>",
+            COLUMNS.len() - 1,
+            escape(reason)
+        );
+        return html;
+    }
+    let cells = [
+        performance(phase, gap_reason(source.recording, &phase.id)),
+        pressure(&phase.pressure),
+        latencies(phase),
+        neighbours(phase),
+    ];
+    for (column, cell) in COLUMNS[1..].iter().zip(cells) {
+        _ = write!(html, "<td role=\"cell\" data-column=\"{column}\"><div>{cell}</div></td>");
+    }
+    html.push_str("</tr>\n");
+    html
+}
+
+fn name(phase: &PhaseSummary) -> String {
+    let settings = in_words(&phase.settings);
+    let mut html = format!("{}<small>{}</small>", escape(&phase.id), escape(&phase.label));
+    if settings != phase.label && !settings.is_empty() {
+        _ = write!(html, "<small class=\"settings\">{}</small>", escape(&settings));
+    }
+    html
+}
+
+/// A reason, where there is one.
+fn because(reason: Option<&str>) -> String {
+    reason.map(|reason| format!("<small>{}</small>", escape(reason))).unwrap_or_default()
+}
+
+fn performance(phase: &PhaseSummary, gap: Option<&str>) -> String {
+    let steady = match phase.steady {
+        Some(true) => "<small>steady</small>",
+        Some(false) => "<small class=\"care\">not steady</small>",
+        None => "<small>steady or not: cannot be told</small>",
+    };
+    let gap = gap.map(|reason| format!("<small class=\"care\">Not to its end: {}</small>", escape(reason)));
+    estimate(&phase.performance) + steady + &gap.unwrap_or_default()
+}
+
+/// A mean with unit, interval and samples; without an interval its quantiles, and why.
+fn estimate(estimate: &Estimate) -> String {
+    let unit = escape(&estimate.unit);
+    let samples = text::counted(estimate.samples as u64, "sample");
+    let Some(mean) = estimate.mean else {
+        return format!("<b>{}</b>{}", text::NOT_MEASURED, because(estimate.reason.as_deref()));
+    };
+    let mut html = format!("<b>{} {unit}</b>", text::number(mean));
+    if let (Some(low), Some(high)) = (estimate.ci_low, estimate.ci_high) {
+        let (low, high) = (text::number(low), text::number(high));
+        _ = write!(html, "<small>95 % interval {low} to {high} · {samples}</small>");
+        return html;
+    }
+    match estimate.quantiles {
+        Some([low, _, median, _, high]) => {
+            let (low, median, high) = (text::number(low), text::number(median), text::number(high));
+            _ = write!(html, "<small>quantiles 5–95 %: {low} to {high}, median {median} · {samples}</small>");
+        }
+        None => _ = write!(html, "<small>{samples}</small>"),
+    }
+    let reason = estimate.reason.as_deref().unwrap_or("the analysis gives no reason");
+    _ = write!(html, "<small>no interval: {}</small>", escape(reason));
+    html
+}
+
+fn pressure(pressure: &Ratio) -> String {
+    let Some(value) = pressure.value else {
+        return format!("<b>–</b>{}", because(pressure.reason.as_deref()));
+    };
+    let mut html = format!("<b>{}</b>", text::pressure(value));
+    match (pressure.ci_low, pressure.ci_high) {
+        (Some(low), Some(high)) if low < high => {
+            let (low, high) = (text::pressure(low), text::pressure(high));
+            _ = write!(html, "<small>95 % interval {low} to {high}</small>");
+        }
+        (Some(_), Some(_)) => html.push_str("<small>by definition</small>"),
+        _ => {
+            let reason = pressure.reason.as_deref().unwrap_or("the analysis gives no reason");
+            _ = write!(html, "<small>no interval: {}</small>", escape(reason));
+        }
+    }
+    html
+}
+
+fn latencies(phase: &PhaseSummary) -> String {
+    if phase.latency_us.is_empty() {
+        return format!("<b>–</b><small>{}</small>", text::NOT_MEASURED);
+    }
+    let operation = |(name, latency): (&String, &manometer_analysis::summary::LatencySummary)| {
+        let value = latency.p99.map_or_else(|| text::NOT_MEASURED.to_owned(), text::latency);
+        let requests = text::counted(latency.samples, "request");
+        format!("<b>{value}</b><small>{} · {requests}</small>", escape(name))
+    };
+    phase.latency_us.iter().map(operation).collect()
+}
+
+fn neighbours(phase: &PhaseSummary) -> String {
+    if phase.neighbours.is_empty() {
+        return "<b>–</b>".to_owned();
+    }
+    let mut html = String::new();
+    for (name, neighbour) in &phase.neighbours {
+        _ = write!(html, "<span class=\"neighbour\">{}</span>{}", escape(name), estimate(&neighbour.performance));
+        if neighbour.pressure.value.is_some() {
+            _ = write!(html, "<small>its own pressure against running alone:</small>{}", pressure(&neighbour.pressure));
+        }
+    }
+    html
+}

@@ -1,0 +1,148 @@
+//! One recording's part of the page.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use manometer_analysis::summary::Summary;
+use manometer_measure::plan::Settings;
+use serde_json::Value;
+
+use super::html::{escape, json};
+use super::{environment, files, findings, results};
+use crate::charts::{CHARTS, Chart, Drawing};
+use crate::source::Source;
+use crate::{Recorded, ReportError, text};
+
+/// Where a recording stands on the page.
+pub(super) struct Place<'a> {
+    /// Its number, from 1.
+    pub(super) number: usize,
+    /// Whether the page holds other recordings.
+    pub(super) several: bool,
+    /// The folder in which the page lies.
+    pub(super) folder: &'a Path,
+}
+
+impl Place<'_> {
+    /// The level of the recording's own heading; its sections are one below.
+    fn heading(&self) -> usize {
+        if self.several { 2 } else { 1 }
+    }
+}
+
+/// Everything about one recording.
+pub(super) fn article(recorded: &Recorded, place: &Place) -> Result<String, ReportError> {
+    let source = Source::new(recorded);
+    // The charts read the files, so what cannot be read is known only after them.
+    let drawings: Vec<(Chart, Drawing)> = CHARTS
+        .into_iter()
+        .map(|chart| {
+            let drawing = (chart.draw)(&source);
+            (chart, drawing)
+        })
+        .collect();
+    let findings = findings::collect(&source);
+    let level = place.heading() + 1;
+    let mut html = format!("<article id=\"run-{}\">\n", place.number);
+    html.push_str(&head(recorded, place.heading()));
+    html.push_str(&findings::notices(&recorded.summary, &findings));
+    html.push_str(&results::section(&source, level));
+    for (chart, drawing) in &drawings {
+        html.push_str(&figure(chart, drawing, place.number, level));
+    }
+    html.push_str(&thinning(&source));
+    html.push_str(&environment::section(&recorded.recording, level));
+    html.push_str(&findings::section(&findings, level));
+    html.push_str(&files::section(&recorded.recording, place.folder, level)?);
+    html.push_str("</article>\n");
+    Ok(html)
+}
+
+/// The sentence that says it all, and what run it is about.
+fn head(recorded: &Recorded, level: usize) -> String {
+    let Recorded { recording, summary, settings } = recorded;
+    let mut facts = vec![escape(&summary.experiment)];
+    if !settings.is_empty() {
+        facts.push(escape(&in_words(settings)));
+    }
+    if recording.start.unix_ns > 0 {
+        let moment = UNIX_EPOCH + Duration::from_nanos(recording.start.unix_ns);
+        facts.push(format!("begun {} UTC", humantime::format_rfc3339_seconds(moment)).replace('T', " ").replace('Z', ""));
+    }
+    if let Some(last) = recording.events.last() {
+        facts.push(format!("{} long", text::seconds(recording.seconds(last.t_ns).max(0.0))));
+    }
+    facts.push(escape(&status_in_words(&summary.status)));
+    let headline = if summary.headline.is_empty() { &summary.experiment } else { &summary.headline };
+    let facts = facts.join("</span> <span>");
+    format!(
+        "<header class=\"run\"><h{level}>{}</h{level}>\n<p class=\"facts\"><span>{facts}</span></p></header>\n",
+        escape(headline)
+    )
+}
+
+/// How a run ended.
+pub(super) fn status_in_words(status: &str) -> String {
+    match status {
+        "complete" => "complete".to_owned(),
+        "interrupted" => "interrupted".to_owned(),
+        "failed" => "failed".to_owned(),
+        "cut" => "cut short: the recording has no end".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// Whether a run measured all that it set out to.
+pub(super) fn is_complete(summary: &Summary) -> bool {
+    summary.status == "complete"
+}
+
+/// `writer.iodepth = 16, writer.dsync = true`.
+pub(super) fn in_words(settings: &Settings) -> String {
+    let words: Vec<String> = settings.iter().map(|(name, value)| format!("{name} = {}", plain(value))).collect();
+    words.join(", ")
+}
+
+/// A value as people write it: texts without quotes.
+pub(super) fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn figure(chart: &Chart, drawing: &Drawing, number: usize, level: usize) -> String {
+    let Chart { name, title, reading, .. } = chart;
+    let mut html = format!("<section class=\"chart\" aria-labelledby=\"{name}-{number}\">\n");
+    _ = writeln!(html, "<h{level} id=\"{name}-{number}\">{title}</h{level}>");
+    let notes: String = drawing.notes.iter().map(|note| format!("<p class=\"note\">{}</p>\n", escape(note))).collect();
+    if drawing.table.is_empty() {
+        return html + &notes + "</section>\n";
+    }
+    _ = write!(
+        html,
+        "<p class=\"reading\">{reading}</p>\n\
+         <figure data-chart=\"{name}\">\n\
+         <div class=\"plot\" role=\"img\" aria-label=\"{title}. {words}\"></div>\n\
+         <figcaption><span class=\"save\" data-name=\"{name}-{number}\">\
+         <button type=\"button\" data-save=\"csv\">Save the data (CSV)</button> \
+         <button type=\"button\" data-save=\"svg\">Save the picture (SVG)</button></span></figcaption>\n\
+         <script type=\"application/json\">{data}</script>\n\
+         </figure>\n{notes}</section>\n",
+        words = escape(&drawing.in_words),
+        data = json(&drawing.table),
+    );
+    html
+}
+
+/// Says that lines over time were thinned, where they were.
+fn thinning(source: &Source) -> String {
+    let most = source.thinnest();
+    if most <= 1 {
+        return String::new();
+    }
+    format!(
+        "<p class=\"note\">So that this page stays small, lines over time are thinned: one point is the mean of up \
+         to {most} sample intervals of {}, the pale band around it their smallest and largest value. The recording \
+         holds every interval.</p>\n",
+        text::seconds(source.recording.plan.interval_s)
+    )
+}

@@ -1,0 +1,78 @@
+//! When the phases of a recording ran, as its events tell.
+
+use manometer_measure::plan::{Phase, PhaseKind};
+use manometer_measure::{Event, Recording};
+
+/// How a phase came out.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Fate {
+    /// It was measured to its end.
+    Measured,
+    /// It could not be measured, or not to its end.
+    Gap {
+        /// Why.
+        reason: String,
+    },
+    /// The recording ends within it.
+    Cut,
+}
+
+/// The stretch of time in which a phase ran.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PhaseSpan<'a> {
+    /// The phase in the plan.
+    pub(crate) phase: &'a Phase,
+    /// When its measurement began, in seconds since the recording's start.
+    pub(crate) begin_s: f64,
+    /// When its measurement ended.
+    pub(crate) end_s: f64,
+    /// How it came out.
+    pub(crate) fate: Fate,
+}
+
+impl PhaseSpan<'_> {
+    /// What the band of the phase shows: `gap` where it has one, else what the phase is for.
+    pub(crate) fn kind(&self) -> &'static str {
+        match (&self.fate, self.phase.kind) {
+            (Fate::Gap { .. } | Fate::Cut, _) => "gap",
+            (_, PhaseKind::Solo) => "solo",
+            (_, PhaseKind::Warmup) => "warm-up",
+            (_, PhaseKind::Baseline) => "no neighbour",
+            (_, PhaseKind::Pressure) => "neighbours",
+        }
+    }
+}
+
+/// The phases that began, in the order of the plan; one without an end lasts until `last_s`.
+pub(crate) fn spans(recording: &Recording, last_s: f64) -> Vec<PhaseSpan<'_>> {
+    recording.plan.phases.iter().filter_map(|phase| span(recording, phase, last_s)).collect()
+}
+
+fn span<'a>(recording: &Recording, phase: &'a Phase, last_s: f64) -> Option<PhaseSpan<'a>> {
+    let mut begin_s = None;
+    let mut end = None;
+    for line in &recording.events {
+        let at_s = recording.seconds(line.t_ns);
+        match &line.event {
+            Event::PhaseStarted { phase: id } if *id == phase.id => begin_s = Some(at_s),
+            Event::PhaseEnded { phase: id } if *id == phase.id => {
+                end.get_or_insert((at_s, Fate::Measured));
+            }
+            Event::PhaseGap { phase: id, reason } if *id == phase.id => {
+                end = Some((at_s, Fate::Gap { reason: reason.clone() }));
+            }
+            _ => {}
+        }
+    }
+    let begin_s = begin_s?;
+    let (end_s, fate) = end.unwrap_or((last_s.max(begin_s), Fate::Cut));
+    Some(PhaseSpan { phase, begin_s, end_s, fate })
+}
+
+/// Why the phase `id` has nothing to show, as far as the recording tells.
+pub(crate) fn gap_reason<'a>(recording: &'a Recording, id: &str) -> Option<&'a str> {
+    recording.events.iter().find_map(|line| match &line.event {
+        Event::PhaseGap { phase, reason } if phase == id => Some(reason.as_str()),
+        _ => None,
+    })
+}

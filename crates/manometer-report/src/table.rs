@@ -1,0 +1,102 @@
+//! A chart's data as the page holds it: by column, with equal neighbours written once.
+
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Number, Value, json};
+
+/// Significant decimal digits of every number in a chart's data; the recording has them all.
+const SIGNIFICANT_DIGITS: usize = 6;
+
+/// The rows of one chart.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Table {
+    rows: usize,
+    columns: Map<String, Value>,
+}
+
+impl Table {
+    /// The table of `rows`, each a struct of plain fields.
+    pub(crate) fn of<T: Serialize>(rows: &[T]) -> Self {
+        let mut columns: Map<String, Value> = Map::new();
+        for row in rows {
+            let Ok(Value::Object(fields)) = serde_json::to_value(row) else { continue };
+            for (name, value) in fields {
+                let column = columns.entry(name).or_insert_with(|| json!([]));
+                if let Value::Array(values) = column {
+                    values.push(rounded(value));
+                }
+            }
+        }
+        let packed = columns.into_iter().map(|(name, column)| (name, pack(column))).collect();
+        Self { rows: rows.len(), columns: packed }
+    }
+
+    /// Whether there is nothing to draw.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+}
+
+impl Serialize for Table {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut table = serializer.serialize_struct("Table", 2)?;
+        table.serialize_field("rows", &self.rows)?;
+        table.serialize_field("columns", &self.columns)?;
+        table.end()
+    }
+}
+
+fn rounded(value: Value) -> Value {
+    let Value::Number(number) = &value else { return value };
+    if number.is_u64() || number.is_i64() {
+        return value;
+    }
+    let text = number.as_f64().map(|number| format!("{number:.*e}", SIGNIFICANT_DIGITS - 1));
+    let Some(short) = text.and_then(|text| text.parse::<f64>().ok()) else { return value };
+    // A whole number is written without its `.0`.
+    if short.fract() == 0.0 && short.abs() < 1e15 {
+        return Value::from(short as i64);
+    }
+    Number::from_f64(short).map_or(value, Value::Number)
+}
+
+/// `{"values":[…]}`, or `{"runs":[[value, times], …]}` where that is less than half as long.
+fn pack(column: Value) -> Value {
+    let Value::Array(values) = column else { return column };
+    let mut runs: Vec<(&Value, usize)> = Vec::new();
+    for value in &values {
+        match runs.last_mut() {
+            Some((last, times)) if *last == value => *times += 1,
+            _ => runs.push((value, 1)),
+        }
+    }
+    if runs.len() * 2 < values.len() { json!({ "runs": runs }) } else { json!({ "values": values }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Row {
+        series: &'static str,
+        value: Option<f64>,
+    }
+
+    #[test]
+    fn equal_neighbours_are_written_once_and_gaps_stay_gaps() {
+        let row = |value| Row { series: "a", value };
+        let table = Table::of(&[row(Some(1.0)), row(None), row(Some(2.5)), row(Some(1_234_567.8))]);
+        let expected = json!({"rows": 4, "columns": {
+            "series": {"runs": [["a", 4]]},
+            "value": {"values": [1, null, 2.5, 1_234_570]},
+        }});
+        assert_eq!(serde_json::to_value(&table).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_no_number_is_a_gap() {
+        let table = Table::of(&[Row { series: "a", value: Some(f64::NAN) }]);
+        assert_eq!(serde_json::to_value(&table).unwrap()["columns"]["value"], json!({"values": [null]}));
+    }
+}

@@ -1,0 +1,73 @@
+//! The page in a real browser, without a network: every chart is drawn, nothing goes wrong, nothing
+//! hangs over the edge of a wide or a narrow window.
+//!
+//! `MANOMETER_PAGES=DIR` keeps the pages there, to be looked at.
+
+mod browser_tools;
+mod common;
+
+use std::path::Path;
+
+use browser_tools::{Browser, attribute};
+use manometer_measure::Recording;
+use manometer_analysis::summary::Summary;
+use manometer_report::{Recorded, page};
+
+type Example = (&'static str, fn(&Path) -> Recording, fn(&Recording) -> Summary, usize);
+
+/// Each example with the number of charts its page draws.
+const EXAMPLES: [Example; 3] = [
+    ("complete", common::complete, common::complete_summary, 7),
+    ("cut", common::cut, common::cut_summary, 4),
+    ("hostile", common::hostile, common::hostile_summary, 4),
+];
+
+fn recorded(dir: &Path, (name, record, summarise, _): Example) -> Recorded {
+    let recording = record(&dir.join(name));
+    let summary = summarise(&recording);
+    Recorded { recording, summary, settings: Default::default() }
+}
+
+fn keep(name: &str, html: &str) {
+    if let Some(dir) = std::env::var_os("MANOMETER_PAGES") {
+        std::fs::write(Path::new(&dir).join(format!("{name}.html")), html).unwrap();
+    }
+}
+
+/// Opens `html` in windows of every width and asks what became of it.
+fn check(browser: &Browser, dir: &Path, name: &str, html: &str, charts: usize) {
+    let path = dir.join(format!("{name}.html"));
+    std::fs::write(&path, html).unwrap();
+    keep(name, html);
+    for width in [1280, 390] {
+        let seen = browser.open_in_frame(&path, width);
+        let told = |what: &str| attribute(&seen, what).unwrap_or_else(|| panic!("{name} at {width}: no {what}: {seen}"));
+        assert_eq!(told("problems"), "", "{name} at {width}");
+        assert_eq!(told("width"), width.to_string(), "{name}");
+        assert_eq!(told("drawn"), charts.to_string(), "{name} at {width}: charts drawn");
+        assert_eq!(told("empty"), "", "{name} at {width}: charts without marks");
+        assert_eq!(told("overflow"), "", "{name} at {width}: wider than the window");
+        assert_eq!(told("injected"), "0", "{name} at {width}: markup from a recording");
+    }
+}
+
+#[test]
+fn every_chart_is_drawn_in_wide_and_narrow_windows() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    for example in EXAMPLES {
+        let html = page(&[recorded(dir.path(), example)], dir.path()).unwrap();
+        check(&browser, dir.path(), example.0, &html, example.3);
+    }
+}
+
+#[test]
+fn several_recordings_share_a_page() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let mut runs = [recorded(dir.path(), EXAMPLES[0]), recorded(dir.path(), EXAMPLES[1])];
+    runs[0].settings.insert("writer.dsync".into(), false.into());
+    runs[1].settings.insert("writer.dsync".into(), true.into());
+    let html = page(&runs, dir.path()).unwrap();
+    check(&browser, dir.path(), "several", &html, EXAMPLES[0].3 + EXAMPLES[1].3);
+}
