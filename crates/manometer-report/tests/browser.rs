@@ -46,6 +46,7 @@ fn check(browser: &Browser, dir: &Path, name: &str, html: &str, charts: usize) {
         assert_eq!(told("width"), width.to_string(), "{name}");
         assert_eq!(told("drawn"), charts.to_string(), "{name} at {width}: charts drawn");
         assert_eq!(told("empty"), "", "{name} at {width}: charts without marks");
+        assert_eq!(told("squeezed"), "", "{name} at {width}: charts with most of their width empty");
         assert_eq!(told("overflow"), "", "{name} at {width}: wider than the window");
         assert_eq!(told("injected"), "0", "{name} at {width}: markup from a recording");
     }

@@ -23,8 +23,8 @@ type StripColumns = (&'static str, f64, &'static [(&'static str, &'static str)])
 const STRIPS: [StripColumns; 4] = [
     ("Bandwidth (MiB/s)", 1.0 / MIB, &[("read", "read_bytes"), ("write", "write_bytes")]),
     ("Requests (1/s)", 1.0, &[("read", "reads"), ("write", "writes")]),
-    ("Busy (share of time)", 1.0, &[("both directions", "busy")]),
-    ("Requests under way", 1.0, &[("both directions", "in_flight")]),
+    ("Busy (share of time)", 1.0, &[("the device", "busy")]),
+    ("Requests under way", 1.0, &[("the device", "in_flight")]),
 ];
 
 fn draw(source: &Source) -> Drawing {

@@ -106,7 +106,8 @@ fn row(source: &Source, phase: &PhaseSummary, step: Option<(usize, Option<String
 fn whisker(summary: &Summary, phase: &PhaseSummary) -> Option<(f64, f64, &'static str)> {
     phase.pressure.value?;
     if let (Some(low), Some(high)) = (phase.pressure.ci_low, phase.pressure.ci_high) {
-        return Some((low, high, INTERVAL));
+        // That of w0 against itself has no width.
+        return (low < high).then_some((low, high, INTERVAL));
     }
     let [low, .., high] = phase.performance.quantiles?;
     let baseline = summary.phases.iter().find(|phase| phase.kind == PhaseKind::Baseline)?;

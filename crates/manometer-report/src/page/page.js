@@ -13,14 +13,15 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
 
   // Text, lines and series in colours that hold their contrast on the page's ground. The series' colours
-  // are those of Okabe and Ito, darkened or lightened, told apart by colour-blind readers too; phases are
-  // ordered, and so is their scale.
-  function theme(width) {
+  // are those of Okabe and Ito, darkened or lightened, told apart by colour-blind readers too. Phases beyond
+  // their number take the colours of an ordered scale.
+  function theme(width, phases) {
     const [ink, soft, line] = dark.matches ? ["#e8eaec", "#a2abb3", "#333b43"] : ["#1c2127", "#566069", "#dcdfe2"];
     const category = dark.matches
       ? ["#56b4e9", "#e69f00", "#2fc49a", "#f0e442", "#e48fc0", "#ff8a4c", "#c9cdd1"]
       : ["#0072b2", "#b86e00", "#00795a", "#a0417d", "#b54400", "#4c5a66", "#6a4fb0"];
-    const ordinal = { scheme: "viridis", extent: dark.matches ? [0.3, 1] : [0, 0.82] };
+    const ladder = { scheme: "viridis", extent: dark.matches ? [0.25, 1] : [0, 0.88] };
+    const ordinal = phases > category.length + 1 ? ladder : [ink, ...category];
     const narrow = width < 560;
     return {
       background: "transparent",
@@ -33,7 +34,7 @@
       },
       axisY: { minExtent: 44, maxExtent: 44, domain: false, ticks: false },
       header: { labelColor: ink, labelFontSize: 13, labelFontWeight: 600, labelLimit: width - 60 },
-      legend: { labelColor: ink, labelFontSize: 12, labelLimit: narrow ? width - 90 : 320, columns: narrow ? 1 : 3, rowPadding: 2, symbolStrokeWidth: 2.5 },
+      legend: { labelColor: ink, labelFontSize: 12, labelLimit: narrow ? width - 90 : 320, columns: narrow ? 1 : 3, rowPadding: 2, symbolOpacity: 1, symbolSize: 70, symbolStrokeWidth: 2.5 },
       range: { category, ordinal },
       rule: { color: ink },
       tick: { color: ink },
@@ -50,19 +51,26 @@
     return Array.from({ length: data.rows }, (_, row) => Object.fromEntries(columns.map(([name, values]) => [name, values[row]])));
   }
 
-  // A facet cannot take its width from its container, so it gets it here.
-  const AROUND = 60;
+  // A facet cannot take its width from its container, so it gets it here: what is left beside the axis.
+  const AXIS_WIDTH = 60;
   function fitted(spec, width) {
-    return spec.spec ? { ...spec, spec: { ...spec.spec, width: Math.max(120, width - AROUND) } } : spec;
+    return spec.spec ? { ...spec, spec: { ...spec.spec, width: Math.max(120, width) } } : spec;
+  }
+
+  async function embed(chart, width, around) {
+    chart.view?.finalize();
+    const spec = { ...fitted(chart.spec, width - around), datasets: { [chart.spec.data.name]: chart.rows } };
+    const options = { actions: false, ast: true, config: theme(width, chart.phases), renderer: "svg" };
+    chart.view = (await vegaEmbed(chart.plot, spec, options)).view;
+    return chart.plot.querySelector("svg").viewBox.baseVal.width - width;
   }
 
   async function draw(chart) {
     const width = chart.plot.clientWidth;
-    const spec = { ...fitted(chart.spec, width), datasets: { [chart.spec.data.name]: chart.rows } };
     try {
-      chart.view?.finalize();
-      const embedded = await vegaEmbed(chart.plot, spec, { actions: false, ast: true, config: theme(width), renderer: "svg" });
-      chart.view = embedded.view;
+      // A last label may hang over the edge, which is known only once it is drawn.
+      const over = await embed(chart, width, AXIS_WIDTH);
+      if (over > 0 && chart.spec.spec) await embed(chart, width, AXIS_WIDTH + Math.ceil(over));
       chart.figure.dataset.scheme = dark.matches ? "dark" : "light";
       chart.figure.dataset.drawn = width;
     } catch (error) {
@@ -111,15 +119,21 @@
     else if (chart.view) save(`${chart.name}.svg`, "image/svg+xml", await chart.view.toSVG());
   }
 
-  addEventListener("DOMContentLoaded", () => {
-    const specs = JSON.parse(document.getElementById("specs").textContent);
-    const charts = Array.from(document.querySelectorAll("figure[data-chart]"), (figure) => ({
+  function chartOf(figure, specs) {
+    const data = rows(JSON.parse(figure.querySelector("script").textContent));
+    return {
       figure,
       plot: figure.querySelector(".plot"),
       name: figure.querySelector(".save").dataset.name,
       spec: specs[figure.dataset.chart],
-      rows: rows(JSON.parse(figure.querySelector("script").textContent)),
-    }));
+      rows: data,
+      phases: new Set(data.map((row) => row.phase)).size,
+    };
+  }
+
+  addEventListener("DOMContentLoaded", () => {
+    const specs = JSON.parse(document.getElementById("specs").textContent);
+    const charts = Array.from(document.querySelectorAll("figure[data-chart]"), (figure) => chartOf(figure, specs));
     for (const chart of charts) {
       for (const button of chart.figure.querySelectorAll("[data-save]")) {
         button.addEventListener("click", () => saveChart(chart, button.dataset.save));

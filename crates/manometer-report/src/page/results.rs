@@ -97,13 +97,13 @@ fn estimate(estimate: &Estimate) -> String {
     let mut html = format!("<b>{} {unit}</b>", text::number(mean));
     if let (Some(low), Some(high)) = (estimate.ci_low, estimate.ci_high) {
         let (low, high) = (text::number(low), text::number(high));
-        _ = write!(html, "<small>95 % interval {low} to {high} · {samples}</small>");
+        _ = write!(html, "<small>95 % interval {low} to {high}</small><small>{samples}</small>");
         return html;
     }
     match estimate.quantiles {
         Some([low, _, median, _, high]) => {
             let (low, median, high) = (text::number(low), text::number(median), text::number(high));
-            _ = write!(html, "<small>quantiles 5–95 %: {low} to {high}, median {median} · {samples}</small>");
+            _ = write!(html, "<small>quantiles 5–95 %: {low} to {high}, median {median}</small><small>{samples}</small>");
         }
         None => _ = write!(html, "<small>{samples}</small>"),
     }

@@ -68,7 +68,8 @@ fn head(recorded: &Recorded, level: usize) -> String {
     }
     if recording.start.unix_ns > 0 {
         let moment = UNIX_EPOCH + Duration::from_nanos(recording.start.unix_ns);
-        facts.push(format!("begun {} UTC", humantime::format_rfc3339_seconds(moment)).replace('T', " ").replace('Z', ""));
+        let moment = humantime::format_rfc3339_seconds(moment).to_string().replace('T', " ").replace('Z', " UTC");
+        facts.push(format!("begun {moment}"));
     }
     if let Some(last) = recording.events.last() {
         facts.push(format!("{} long", text::seconds(recording.seconds(last.t_ns).max(0.0))));
