@@ -14,6 +14,10 @@ mod thin;
 mod time;
 mod vendor;
 
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod example;
+
 use std::path::PathBuf;
 
 use manometer_analysis::summary::Summary;

@@ -1,7 +1,10 @@
 //! When the phases of a recording ran, as its events tell.
 
+use manometer_analysis::summary::PhaseSummary;
 use manometer_measure::plan::{Phase, PhaseKind};
 use manometer_measure::{Event, Recording};
+
+use crate::text;
 
 /// How a phase came out.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,4 +78,14 @@ pub(crate) fn gap_reason<'a>(recording: &'a Recording, id: &str) -> Option<&'a s
         Event::PhaseGap { phase, reason } if phase == id => Some(reason.as_str()),
         _ => None,
     })
+}
+
+/// That a phase has nothing to show, and why, in words.
+pub(crate) fn absence(recording: &Recording, phase: &PhaseSummary) -> String {
+    let begun =
+        recording.events.iter().any(|line| matches!(&line.event, Event::PhaseStarted { phase: id } if *id == phase.id));
+    let what = if begun { text::NOT_MEASURED } else { "not run" };
+    let told = gap_reason(recording, &phase.id).or(phase.performance.reason.as_deref());
+    let reason = told.or(phase.pressure.reason.as_deref()).unwrap_or("the recording does not say why");
+    format!("{what}: {reason}")
 }

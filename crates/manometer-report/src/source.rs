@@ -77,7 +77,8 @@ impl<'a> Source<'a> {
         }
         match self.recording.samples(name) {
             Ok(samples) => {
-                if samples.cut {
+                // The series of a run that has no end have none either; that is said once, of the run.
+                if samples.cut && self.recording.status().is_some() {
                     self.note(format!("the sample series `{name}` ends before its stream does: it was cut short"));
                 }
                 Some(Rc::new(samples))

@@ -9,8 +9,8 @@ mod common;
 use std::path::Path;
 
 use browser_tools::{Browser, attribute};
-use manometer_measure::Recording;
 use manometer_analysis::summary::Summary;
+use manometer_measure::Recording;
 use manometer_report::{Recorded, page};
 
 type Example = (&'static str, fn(&Path) -> Recording, fn(&Recording) -> Summary, usize);
@@ -41,7 +41,8 @@ fn check(browser: &Browser, dir: &Path, name: &str, html: &str, charts: usize) {
     keep(name, html);
     for width in [1280, 390] {
         let seen = browser.open_in_frame(&path, width);
-        let told = |what: &str| attribute(&seen, what).unwrap_or_else(|| panic!("{name} at {width}: no {what}: {seen}"));
+        let told =
+            |what: &str| attribute(&seen, what).unwrap_or_else(|| panic!("{name} at {width}: no {what}: {seen}"));
         assert_eq!(told("problems"), "", "{name} at {width}");
         assert_eq!(told("width"), width.to_string(), "{name}");
         assert_eq!(told("drawn"), charts.to_string(), "{name} at {width}: charts drawn");

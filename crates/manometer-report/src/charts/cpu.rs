@@ -48,7 +48,8 @@ fn worker(source: &Source, name: &str) -> Line {
 }
 
 fn stalls(source: &Source) -> Option<Strip> {
-    let kinds = [("waits for a processor", "cpu.some"), ("waits for I/O", "io.some"), ("waits for memory", "memory.some")];
+    let kinds =
+        [("waits for a processor", "cpu.some"), ("waits for I/O", "io.some"), ("waits for memory", "memory.some")];
     let lines = kinds.map(|(name, column)| column_line(source, name, ("pressure_stall", column), 1.0, LIMIT));
     Strip::of("Some task waits (share of time)", lines.into())
 }

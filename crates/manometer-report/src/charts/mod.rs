@@ -63,6 +63,9 @@ fn phase_name(id: &str, label: &str) -> String {
 }
 
 #[cfg(test)]
+mod row_tests;
+
+#[cfg(test)]
 mod tests {
     use super::CHARTS;
 

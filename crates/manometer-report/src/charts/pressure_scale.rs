@@ -5,7 +5,7 @@ use manometer_measure::plan::{Better, PhaseKind};
 use serde::Serialize;
 
 use super::{Chart, Drawing};
-use crate::phases::gap_reason;
+use crate::phases::absence;
 use crate::source::Source;
 use crate::table::Table;
 use crate::text;
@@ -44,8 +44,7 @@ struct Row {
 
 fn draw(source: &Source) -> Drawing {
     let rows = rows(source);
-    let in_words: Vec<String> =
-        rows.iter().map(|row| format!("{} {}: {}", row.phase, row.label, row.text)).collect();
+    let in_words: Vec<String> = rows.iter().map(|row| format!("{} {}: {}", row.phase, row.label, row.text)).collect();
     let mut notes = Vec::new();
     if !source.summary.scale_rule.is_empty() {
         notes.push(format!("How steps are made: {}", source.summary.scale_rule));
@@ -125,15 +124,10 @@ fn in_words(source: &Source, phase: &PhaseSummary) -> String {
             format!("{} ({} to {})", text::pressure(value), text::pressure(low), text::pressure(high))
         }
         (Some(value), ..) => text::pressure(value),
+        (None, ..) if phase.start_s.is_none() => absence(source.recording, phase),
         (None, ..) => {
-            let gap = gap_reason(source.recording, &phase.id);
-            let reason = gap.or(pressure.reason.as_deref()).or(phase.performance.reason.as_deref());
-            let what = if phase.start_s.is_none() { "not run" } else { text::NOT_MEASURED };
-            reason.map_or_else(|| what.to_owned(), |reason| format!("{what}: {reason}"))
+            let reason = pressure.reason.as_deref().or(phase.performance.reason.as_deref());
+            reason.map_or_else(|| text::NOT_MEASURED.to_owned(), |reason| format!("{}: {reason}", text::NOT_MEASURED))
         }
     }
 }
-
-#[cfg(test)]
-#[path = "pressure_scale_tests.rs"]
-mod tests;

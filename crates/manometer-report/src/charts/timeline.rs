@@ -94,7 +94,3 @@ fn scaled(unit: &str) -> (f64, &str) {
         other => (1.0, other),
     }
 }
-
-#[cfg(test)]
-#[path = "timeline_tests.rs"]
-mod tests;

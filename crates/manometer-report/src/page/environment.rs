@@ -118,8 +118,13 @@ mod tests {
         };
         let rows = flat(&facts);
         let shown: Vec<String> = rows.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-        let expected =
-            ["size: 1 GiB", "model: the host does not tell", "rotational: no", "options: rw, noatime", "queue nr requests: 64"];
+        let expected = [
+            "size: 1 GiB",
+            "model: the host does not tell",
+            "rotational: no",
+            "options: rw, noatime",
+            "queue nr requests: 64",
+        ];
         assert_eq!(shown, expected);
     }
 }

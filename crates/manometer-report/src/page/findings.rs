@@ -48,11 +48,8 @@ pub(super) fn notices(summary: &Summary, findings: &[Finding]) -> String {
     let errors = grave.iter().filter(|finding| finding.severity == Severity::Error).count();
     let warnings = grave.len() - errors;
     let counts = [(errors, "error"), (warnings, "warning")];
-    let words: Vec<String> = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| text::counted(*count as u64, what))
-        .collect();
+    let words: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| text::counted(*count as u64, what)).collect();
     let class = if errors > 0 { "error" } else { "warning" };
     _ = writeln!(
         html,

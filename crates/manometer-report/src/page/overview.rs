@@ -24,8 +24,7 @@ pub(super) fn section(recordings: &[Recorded]) -> String {
 }
 
 fn title(recordings: &[Recorded]) -> String {
-    let mut experiments: Vec<&str> =
-        recordings.iter().map(|recorded| recorded.summary.experiment.as_str()).collect();
+    let mut experiments: Vec<&str> = recordings.iter().map(|recorded| recorded.summary.experiment.as_str()).collect();
     experiments.dedup();
     format!("{} runs of {}", recordings.len(), experiments.join(", "))
 }

@@ -6,7 +6,7 @@ use manometer_analysis::summary::{Estimate, PhaseSummary, Ratio};
 
 use super::html::escape;
 use super::run::in_words;
-use crate::phases::gap_reason;
+use crate::phases::{absence, gap_reason};
 use crate::source::Source;
 use crate::text;
 
@@ -40,14 +40,9 @@ pub(super) fn section(source: &Source, level: usize) -> String {
 fn row(source: &Source, phase: &PhaseSummary) -> String {
     let mut html = format!("<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">{}</th>", name(phase));
     if phase.start_s.is_none() {
-        let reason = gap_reason(source.recording, &phase.id).or(phase.performance.reason.as_deref());
-        let reason = reason.unwrap_or("the recording does not say why");
-        _ = writeln!(
-            html,
-            "<td role=\"cell\" colspan=\"{}\" class=\"gap\"><strong>Not run</strong>: {}</td></tr>",
-            COLUMNS.len() - 1,
-            escape(reason)
-        );
+        let absence = escape(&absence(source.recording, phase));
+        let columns = COLUMNS.len() - 1;
+        _ = writeln!(html, "<td role=\"cell\" colspan=\"{columns}\" class=\"gap\">{absence}</td></tr>");
         return html;
     }
     let cells = [
@@ -103,7 +98,10 @@ fn estimate(estimate: &Estimate) -> String {
     match estimate.quantiles {
         Some([low, _, median, _, high]) => {
             let (low, median, high) = (text::number(low), text::number(median), text::number(high));
-            _ = write!(html, "<small>quantiles 5–95 %: {low} to {high}, median {median}</small><small>{samples}</small>");
+            _ = write!(
+                html,
+                "<small>quantiles 5–95 %: {low} to {high}, median {median}</small><small>{samples}</small>"
+            );
         }
         None => _ = write!(html, "<small>{samples}</small>"),
     }

@@ -1,6 +1,6 @@
 //! Recordings to show: one complete, one cut short, one whose names are hostile. Also used by the
 //! crate's own unit tests, so it speaks of recordings and summaries only.
-#![allow(dead_code, reason = "each test uses a part")]
+#![allow(dead_code, unused_imports, reason = "each test uses a part")]
 
 mod summaries;
 
@@ -114,6 +114,8 @@ pub struct Example<'a> {
     second: u64,
     /// Whether the host's and the engine's own figures are recorded too.
     observed: bool,
+    /// Seconds between latencies.
+    latency_every_s: u64,
 }
 
 impl<'a> Example<'a> {
@@ -134,7 +136,7 @@ impl<'a> Example<'a> {
         };
         writer.begin_series("primary", &operations(&["read", "update"])).unwrap();
         writer.begin_series(neighbour, &operations(&["read", "write"])).unwrap();
-        let mut example = Self { writer, neighbour, second: 0, observed };
+        let mut example = Self { writer, neighbour, second: 0, observed, latency_every_s: 1 };
         if observed {
             example.begin_observers();
         }
@@ -151,7 +153,17 @@ impl<'a> Example<'a> {
         let series: [(&str, Vec<Column>); 6] = [
             ("primary.engine", engine),
             ("cpu", columns(&[("user", "cores"), ("system", "cores"), ("iowait", "cores"), ("steal", "cores")])),
-            ("device", columns(&[("read_bytes", "B/s"), ("write_bytes", "B/s"), ("reads", "1/s"), ("writes", "1/s"), ("busy", "share"), ("in_flight", "")])),
+            (
+                "device",
+                columns(&[
+                    ("read_bytes", "B/s"),
+                    ("write_bytes", "B/s"),
+                    ("reads", "1/s"),
+                    ("writes", "1/s"),
+                    ("busy", "share"),
+                    ("in_flight", ""),
+                ]),
+            ),
             ("pressure_stall", columns(&[("cpu.some", "share"), ("io.some", "share"), ("memory.some", "share")])),
             ("process.primary", columns(&[("user", "cores"), ("system", "cores")])),
             ("process.writer", columns(&[("user", "cores"), ("system", "cores")])),
@@ -201,13 +213,17 @@ impl<'a> Example<'a> {
         let (reads, updates) = (rate * 0.95, rate * 0.05);
         let row = [1.0, reads, reads * 1024.0, 0.0, updates, updates * 1024.0, 0.0].map(Some);
         self.writer.sample("primary", t_ns, &row).unwrap();
+        if !self.second.is_multiple_of(self.latency_every_s) {
+            return;
+        }
+        let begin_ns = t_ns - self.latency_every_s * 1_000_000_000;
         for (operation, factor, requests) in [("read", 1.0, 400), ("update", 0.4, 80)] {
             let mut histogram = LatencyHistogram::new();
             for request in 0..requests {
                 let tail = 1.0 / (1.0 - noise(t_ns / 1000 + request)).max(1e-3);
                 histogram.record((script.latency_us * factor * tail.powf(0.6) / swing * 1000.0) as u64);
             }
-            self.writer.latency("primary", operation, t_ns - 1_000_000_000, t_ns, &histogram).unwrap();
+            self.writer.latency("primary", operation, begin_ns, t_ns, &histogram).unwrap();
         }
     }
 
@@ -285,7 +301,8 @@ pub fn hostile(dir: &Path) -> Recording {
     let neighbour = "<i>it's & \"writer\"<i>";
     let mut example = Example::begin(dir, HOSTILE, neighbour, &scripts, false);
     scripts.iter().for_each(|script| example.phase(script, 0..0));
-    let finding = Finding { id: HOSTILE.into(), severity: Severity::Error, phase: Some(HOSTILE.into()), text: HOSTILE.into() };
+    let finding =
+        Finding { id: HOSTILE.into(), severity: Severity::Error, phase: Some(HOSTILE.into()), text: HOSTILE.into() };
     example.event(Event::Finding(finding));
     example.finish(Status::Failed);
     Recording::open(dir).unwrap()
@@ -293,9 +310,10 @@ pub fn hostile(dir: &Path) -> Recording {
 
 /// A run as long as a thesis needs: two hours at one second, eight phases.
 pub fn long(dir: &Path) -> Recording {
-    let mut scripts = long_phases();
+    let scripts = long_phases();
     let mut example = Example::begin(dir, "two hours", "writer", &scripts, true);
-    scripts.iter_mut().for_each(|script| example.phase(script, 0..0));
+    example.latency_every_s = 60;
+    scripts.iter().for_each(|script| example.phase(script, 0..0));
     example.finish(Status::Complete);
     Recording::open(dir).unwrap()
 }
@@ -306,7 +324,13 @@ pub fn long_phases() -> Vec<Script> {
         let depth = 1_u32 << step;
         let rate = 38_000.0 / (1.0 + f64::from(step) * 0.4);
         let id = format!("w{}", step + 1);
-        script(&id, &format!("writer.iodepth = {depth}"), PhaseKind::Pressure, rate, Some((9e7 * f64::from(step + 1), depth)))
+        script(
+            &id,
+            &format!("writer.iodepth = {depth}"),
+            PhaseKind::Pressure,
+            rate,
+            Some((9e7 * f64::from(step + 1), depth)),
+        )
     });
     let phases = std::iter::once(alone).chain(beside);
     phases.map(|script| Script { seconds: 900, ..script }).collect()

@@ -56,11 +56,9 @@ fn pressure(script: &Script, alone: f64, sure: Sure) -> Ratio {
         (_, Sure::Intervals) => {
             Ratio { value: Some(value), ci_low: Some(value - 0.03), ci_high: Some(value + 0.028), reason: None }
         }
-        (_, Sure::QuantilesOnly) => Ratio {
-            value: Some(value),
-            reason: Some("no interval of its performance".into()),
-            ..Ratio::default()
-        },
+        (_, Sure::QuantilesOnly) => {
+            Ratio { value: Some(value), reason: Some("no interval of its performance".into()), ..Ratio::default() }
+        }
     }
 }
 
@@ -132,7 +130,12 @@ pub fn complete_summary(recording: &Recording) -> Summary {
         scale: vec![vec!["w0".into()], vec!["w1".into()], vec!["w2".into(), "w3".into()]],
         findings: vec![
             finding("warm-up-long-enough", Severity::Info, None, "The warm-up ended before the first measured phase."),
-            finding("phase-not-steady", Severity::Warning, Some("w3"), "The throughput still fell at the end: measure for longer."),
+            finding(
+                "phase-not-steady",
+                Severity::Warning,
+                Some("w3"),
+                "The throughput still fell at the end: measure for longer.",
+            ),
         ],
         ..summary(recording, &phases(), Sure::Intervals)
     }
@@ -146,7 +149,8 @@ pub fn cut_summary(recording: &Recording) -> Summary {
     summary.headline = "Under writer.iodepth = 1 RocksDB keeps 82 % of its throughput".into();
     summary.scale = vec![vec!["w0".into(), "w1".into()]];
     summary.phases[3].performance.reason = Some("the run ended before this phase".into());
-    summary.findings = vec![finding("phase-too-short", Severity::Warning, Some("w1"), "Nine samples are too few for an interval.")];
+    summary.findings =
+        vec![finding("phase-too-short", Severity::Warning, Some("w1"), "Nine samples are too few for an interval.")];
     summary
 }
 

@@ -1,0 +1,160 @@
+//! What the charts make of recordings: complete, cut short, and damaged.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{CHARTS, Drawing};
+use crate::Recorded;
+use crate::example;
+use crate::source::Source;
+
+fn complete(dir: &Path) -> Recorded {
+    let recording = example::complete(dir);
+    let summary = example::complete_summary(&recording);
+    Recorded { recording, summary, settings: Default::default() }
+}
+
+fn cut(dir: &Path) -> Recorded {
+    let recording = example::cut(dir);
+    let summary = example::cut_summary(&recording);
+    Recorded { recording, summary, settings: Default::default() }
+}
+
+fn draw(recorded: &Recorded, name: &str) -> Drawing {
+    let chart = CHARTS.into_iter().find(|chart| chart.name == name).unwrap();
+    (chart.draw)(&Source::new(recorded))
+}
+
+/// The column `name` of a drawing's table, one value per row.
+fn column(drawing: &Drawing, name: &str) -> Vec<Value> {
+    let table = serde_json::to_value(&drawing.table).unwrap();
+    let column = &table["columns"][name];
+    if let Value::Array(values) = &column["values"] {
+        return values.clone();
+    }
+    let runs = column["runs"].as_array().unwrap().iter();
+    runs.flat_map(|run| vec![run[0].clone(); run[1].as_u64().unwrap() as usize]).collect()
+}
+
+#[test]
+fn a_complete_recording_fills_every_chart() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorded = complete(dir.path());
+    for chart in CHARTS {
+        let drawing = draw(&recorded, chart.name);
+        assert!(!drawing.table.is_empty(), "{}", chart.name);
+        assert!(!drawing.in_words.is_empty(), "{}", chart.name);
+    }
+}
+
+#[test]
+fn the_scale_has_every_phase_with_its_step_and_interval() {
+    let dir = tempfile::tempdir().unwrap();
+    let drawing = draw(&complete(dir.path()), "pressure-scale");
+    assert_eq!(column(&drawing, "phase"), ["w0", "w1", "w2", "w3"]);
+    assert_eq!(column(&drawing, "step"), [1, 2, 3, 3]);
+    assert_eq!(column(&drawing, "text")[1], "0.18 (0.15 to 0.21)");
+    assert!(column(&drawing, "low")[0].is_null(), "w0 against itself has no whisker");
+    assert_eq!(column(&drawing, "whisker")[1], "95 % confidence interval");
+    assert!(drawing.notes[0].contains("Holm"));
+}
+
+#[test]
+fn without_an_interval_the_scale_shows_quantiles_and_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let drawing = draw(&cut(dir.path()), "pressure-scale");
+    assert!(column(&drawing, "whisker")[1].as_str().unwrap().contains("no confidence interval"));
+    // w1 keeps 33,900 of 41,200; its 5 % quantile is 0.84 of its mean.
+    let high = column(&drawing, "high")[1].as_f64().unwrap();
+    assert!((high - (1.0 - 0.84 * 33_900.0 / 41_200.0)).abs() < 1e-4, "{high}");
+    assert!(drawing.notes.iter().any(|note| note.contains("quantiles")));
+}
+
+#[test]
+fn a_phase_that_was_not_run_has_its_reason_instead_of_a_bar() {
+    let dir = tempfile::tempdir().unwrap();
+    let drawing = draw(&cut(dir.path()), "pressure-scale");
+    assert!(column(&drawing, "pressure")[3].is_null());
+    assert_eq!(column(&drawing, "text")[2], "not measured: the worker `writer` died");
+    assert_eq!(column(&drawing, "text")[3], "not run: the run ended before this phase");
+}
+
+#[test]
+fn the_timeline_shows_the_throughput_that_was_measured() {
+    let dir = tempfile::tempdir().unwrap();
+    let drawing = draw(&complete(dir.path()), "timeline");
+    let strips = column(&drawing, "strip");
+    assert_eq!(strips[0], "primary: throughput (ops/s)");
+    for title in ["Neighbours (MiB/s)", "Compactions (count)", "Compactions (MiB)"] {
+        assert!(strips.iter().any(|strip| strip == title), "{title}");
+    }
+    let (means, times) = (column(&drawing, "mean"), column(&drawing, "t_s"));
+    let in_w0 = |index: &usize| strips[*index] == strips[0] && (34.0..64.0).contains(&times[*index].as_f64().unwrap());
+    let w0: Vec<f64> = (0..means.len()).filter(in_w0).filter_map(|index| means[index].as_f64()).collect();
+    let mean = w0.iter().sum::<f64>() / w0.len() as f64;
+    assert!((mean - 41_200.0).abs() < 2_000.0, "{mean}");
+}
+
+#[test]
+fn silence_is_a_gap_and_a_lost_phase_a_marked_band() {
+    let dir = tempfile::tempdir().unwrap();
+    let drawing = draw(&cut(dir.path()), "timeline");
+    let (rows, series) = (column(&drawing, "row"), column(&drawing, "series"));
+    let (means, times) = (column(&drawing, "mean"), column(&drawing, "t_s"));
+    let gaps: Vec<f64> = (0..rows.len())
+        .filter(|index| rows[*index] == "line" && series[*index] == "primary" && means[*index].is_null())
+        .filter_map(|index| times[index].as_f64())
+        .collect();
+    assert_eq!(gaps, [17.0], "the primary was silent from its second 17 on");
+    assert!(series.contains(&Value::from("gap")));
+    assert!(drawing.notes.iter().any(|note| note.contains("compaction")));
+}
+
+#[test]
+fn what_was_not_observed_is_left_out_with_a_word() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorded = cut(dir.path());
+    for name in ["device", "cpu", "levels"] {
+        let drawing = draw(&recorded, name);
+        assert!(drawing.table.is_empty(), "{name}");
+        assert!(drawing.notes[0].contains("left out"), "{name}");
+    }
+}
+
+#[test]
+fn levels_that_stayed_empty_are_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut strips = column(&draw(&complete(dir.path()), "levels"), "strip");
+    strips.dedup();
+    assert_eq!(strips, ["Level 0 (MiB)", "Level 1 (MiB)", "Level 2 (MiB)"]);
+}
+
+#[test]
+fn spectra_and_distributions_are_of_measured_phases_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorded = cut(dir.path());
+    for name in ["latency-spectrum", "criterion-distribution"] {
+        let mut phases = column(&draw(&recorded, name), "phase");
+        phases.sort_by_key(Value::to_string);
+        phases.dedup();
+        assert_eq!(phases, ["w0 · no neighbour", "w1 · writer.iodepth = 1"], "{name}");
+    }
+    // Of the nine intervals of w1, three were silent.
+    let drawing = draw(&recorded, "criterion-distribution");
+    assert_eq!(column(&drawing, "samples").last().unwrap(), 6);
+}
+
+#[test]
+fn a_latency_can_be_the_criterion() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut recorded = complete(dir.path());
+    recorded.summary.criterion.metric = "latency.read.p99".into();
+    recorded.summary.criterion.unit = "µs".into();
+    let timeline = draw(&recorded, "timeline");
+    assert!(column(&timeline, "strip").contains(&Value::from("primary: p99 of read (µs)")));
+    let distribution = draw(&recorded, "criterion-distribution");
+    assert_eq!(column(&distribution, "criterion")[0], "read latency p99 of primary, per sample interval (µs)");
+    // In w3 the median latency is some 156 µs, and the tail well above it.
+    assert!(column(&distribution, "value").last().unwrap().as_f64().unwrap() > 500.0);
+}
