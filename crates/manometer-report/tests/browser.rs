@@ -2,13 +2,14 @@
 //! hangs over the edge of a wide or a narrow window.
 //!
 //! `MANOMETER_PAGES=DIR` keeps the pages there, to be looked at.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may unwrap as tests do")]
 
 mod browser_tools;
 mod common;
 
 use std::path::Path;
 
-use browser_tools::{Browser, attribute};
+use browser_tools::{Browser, Scheme, attribute};
 use manometer_analysis::summary::Summary;
 use manometer_measure::Recording;
 use manometer_report::{Recorded, page};
@@ -16,10 +17,11 @@ use manometer_report::{Recorded, page};
 type Example = (&'static str, fn(&Path) -> Recording, fn(&Recording) -> Summary, usize);
 
 /// Each example with the number of charts its page draws.
-const EXAMPLES: [Example; 3] = [
+const EXAMPLES: [Example; 4] = [
     ("complete", common::complete, common::complete_summary, 7),
     ("cut", common::cut, common::cut_summary, 4),
     ("hostile", common::hostile, common::hostile_summary, 4),
+    ("long", common::long, common::long_summary, 7),
 ];
 
 fn recorded(dir: &Path, (name, record, summarise, _): Example) -> Recorded {
@@ -39,13 +41,14 @@ fn check(browser: &Browser, dir: &Path, name: &str, html: &str, charts: usize) {
     let path = dir.join(format!("{name}.html"));
     std::fs::write(&path, html).unwrap();
     keep(name, html);
-    for width in [1280, 390] {
-        let seen = browser.open_in_frame(&path, width);
+    for (width, scheme) in [(1280, Scheme::Light), (390, Scheme::Dark)] {
+        let seen = browser.open_in_frame(&path, width, scheme);
         let told =
             |what: &str| attribute(&seen, what).unwrap_or_else(|| panic!("{name} at {width}: no {what}: {seen}"));
         assert_eq!(told("problems"), "", "{name} at {width}");
         assert_eq!(told("width"), width.to_string(), "{name}");
         assert_eq!(told("drawn"), charts.to_string(), "{name} at {width}: charts drawn");
+        assert_eq!(told("schemes"), scheme.name(), "{name} at {width}");
         assert_eq!(told("empty"), "", "{name} at {width}: charts without marks");
         assert_eq!(told("squeezed"), "", "{name} at {width}: charts with most of their width empty");
         assert_eq!(told("overflow"), "", "{name} at {width}: wider than the window");

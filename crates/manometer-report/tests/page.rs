@@ -1,4 +1,5 @@
 //! The page as a text: whole in itself, in order, complete in its numbers, and never fooled by a name.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may unwrap as tests do")]
 
 mod common;
 

@@ -16,25 +16,23 @@ const NOT_SHOWN: [&str; 2] = ["clock", "state_units"];
 const DEPTH: usize = 3;
 
 pub(super) fn section(recording: &Recording, level: usize) -> String {
-    let mut html = format!("<section><h{level}>Environment</h{level}>\n<div class=\"cards\">\n");
-    html.push_str(&card("Run", &run_facts(recording), level + 1));
-    let mut loose = Map::new();
+    let mut run = run_facts(recording);
+    let mut cards = String::new();
     if let Value::Object(environment) = &recording.environment {
         for (name, value) in environment.iter().filter(|(name, _)| !NOT_SHOWN.contains(&name.as_str())) {
             match value {
-                Value::Object(facts) => html.push_str(&card(&capitalised(name), &flat(facts), level + 1)),
-                other => _ = loose.insert(name.clone(), other.clone()),
+                Value::Object(facts) => cards.push_str(&card(&capitalised(name), &flat(facts), level + 1)),
+                other => run.push((label(name), shown(name, other))),
             }
         }
     }
-    html.push_str(&card("Recorded by", &flat(&loose), level + 1));
     for line in &recording.events {
         if let Event::Ready { workload, facts } = &line.event {
-            html.push_str(&card(&format!("Workload {workload}"), &flat(facts), level + 1));
+            cards.push_str(&card(&format!("Workload {workload}"), &flat(facts), level + 1));
         }
     }
-    html.push_str("</div></section>\n");
-    html
+    let run = card("Run", &run, level + 1);
+    format!("<section><h{level}>Environment</h{level}>\n<div class=\"cards\">\n{run}{cards}</div></section>\n")
 }
 
 /// What the plan says of the run as a whole.

@@ -11,6 +11,9 @@ use super::run::{is_complete, status_in_words};
 use crate::source::Source;
 use crate::text;
 
+/// Findings near the top that are shown at once.
+const AT_ONCE: usize = 5;
+
 /// The analysis' findings, and what the page itself found while it read the recording; the gravest first.
 pub(super) fn collect(source: &Source) -> Vec<Finding> {
     let mut findings = source.summary.findings.clone();
@@ -55,9 +58,18 @@ pub(super) fn notices(summary: &Summary, findings: &[Finding]) -> String {
         html,
         "<details class=\"notice {class}\" open><summary>{} before you trust the numbers</summary>{}</details>",
         words.join(" and "),
-        list(&grave)
+        folded(&grave)
     );
     html
+}
+
+/// The first findings, the others behind a click.
+fn folded(findings: &[&Finding]) -> String {
+    let (first, others) = findings.split_at(findings.len().min(AT_ONCE));
+    match others {
+        [] => list(first),
+        _ => format!("{}<details><summary>{} more</summary>{}</details>", list(first), others.len(), list(others)),
+    }
 }
 
 pub(super) fn section(findings: &[Finding], level: usize) -> String {

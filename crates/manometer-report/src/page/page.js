@@ -36,6 +36,7 @@
       header: { labelColor: ink, labelFontSize: 13, labelFontWeight: 600, labelLimit: width - 60 },
       legend: { labelColor: ink, labelFontSize: 12, labelLimit: narrow ? width - 90 : 320, columns: narrow ? 1 : 3, rowPadding: 2, symbolOpacity: 1, symbolSize: 70, symbolStrokeWidth: 2.5 },
       range: { category, ordinal },
+      mark: { color: category[0] },
       rule: { color: ink },
       tick: { color: ink },
       text: { color: ink },

@@ -1,4 +1,5 @@
 //! A headless Chromium that opens pages from files and tells what became of them.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests may do what tests do")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +11,29 @@ const BUDGET_MS: u32 = 60_000;
 
 pub struct Browser {
     program: PathBuf,
+}
+
+/// The colours that the reader prefers.
+#[derive(Clone, Copy)]
+pub enum Scheme {
+    Light,
+    Dark,
+}
+
+impl Scheme {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+
+    fn argument(self) -> &'static str {
+        match self {
+            Self::Light => "--blink-settings=preferredColorScheme=1",
+            Self::Dark => "--blink-settings=preferredColorScheme=0",
+        }
+    }
 }
 
 impl Browser {
@@ -26,15 +50,15 @@ impl Browser {
 
     /// Opens the page at `path` in a frame `width` pixels wide (a window can be no narrower than some
     /// 500), and returns the document once it stands still.
-    pub fn open_in_frame(&self, path: &Path, width: u32) -> String {
+    pub fn open_in_frame(&self, path: &Path, width: u32, scheme: Scheme) -> String {
         let around = path.with_extension("frame.html");
         let name = path.file_name().unwrap().to_str().unwrap();
         let frame = include_str!("frame.html").replace("{{width}}", &width.to_string()).replace("{{page}}", name);
         std::fs::write(&around, frame).unwrap();
-        self.dump(&around)
+        self.dump(&around, scheme)
     }
 
-    fn dump(&self, path: &Path) -> String {
+    fn dump(&self, path: &Path, scheme: Scheme) -> String {
         let profile = tempfile::tempdir().unwrap();
         let output = Command::new(&self.program)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
@@ -42,6 +66,7 @@ impl Browser {
             // The frame around a page may look into it, though both are files.
             .args(["--allow-file-access-from-files", "--host-resolver-rules=MAP * ~NOTFOUND"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg(scheme.argument())
             .arg(format!("--virtual-time-budget={BUDGET_MS}"))
             .args(["--window-size=1400,900", "--dump-dom"])
             .arg(format!("file://{}", path.display()))

@@ -1,6 +1,7 @@
 //! Recordings to show: one complete, one cut short, one whose names are hostile. Also used by the
 //! crate's own unit tests, so it speaks of recordings and summaries only.
 #![allow(dead_code, unused_imports, reason = "each test uses a part")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests may unwrap as tests do")]
 
 mod summaries;
 
