@@ -150,7 +150,7 @@ fn a_long_run_makes_a_page_that_can_be_mailed() {
     let recorded = recorded(common::long(dir.path()), common::long_summary);
     let html = page(&[recorded], dir.path()).unwrap();
     assert!(html.len() < 4_000_000, "{} bytes", html.len());
-    assert!(html.contains("one point is the mean of up to 8 sample intervals of 1 s"));
+    assert!(html.contains("one point is the mean of up to 13 sample intervals of 1 s"));
 }
 
 #[test]

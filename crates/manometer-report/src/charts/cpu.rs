@@ -14,8 +14,8 @@ pub(super) const CHART: Chart = Chart {
     draw,
 };
 
-/// Points of one line.
-const LIMIT: usize = 1000;
+/// Points of one line: more than this and the pixels of a page run together.
+const LIMIT: usize = 600;
 
 fn draw(source: &Source) -> Drawing {
     let strips: Vec<Strip> = [host(source), workers(source), stalls(source)].into_iter().flatten().collect();

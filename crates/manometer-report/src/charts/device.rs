@@ -13,8 +13,8 @@ pub(super) const CHART: Chart = Chart {
     draw,
 };
 
-/// Points of one line.
-const LIMIT: usize = 1000;
+/// Points of one line: more than this and the pixels of a page run together.
+const LIMIT: usize = 600;
 const SERIES: &str = "device";
 const MIB: f64 = 1_048_576.0;
 

@@ -104,9 +104,14 @@ fn row(source: &Source, phase: &PhaseSummary, step: Option<(usize, Option<String
 /// The ends of a phase's whisker and what they are.
 fn whisker(summary: &Summary, phase: &PhaseSummary) -> Option<(f64, f64, &'static str)> {
     phase.pressure.value?;
-    if let (Some(low), Some(high)) = (phase.pressure.ci_low, phase.pressure.ci_high) {
-        // That of w0 against itself has no width.
-        return (low < high).then_some((low, high, INTERVAL));
+    if let (Some(low), Some(high)) = (phase.pressure.ci_low, phase.pressure.ci_high)
+        && low < high
+    {
+        return Some((low, high, INTERVAL));
+    }
+    if phase.performance.ci_low.is_some() {
+        // The interval of w0 against itself has no width.
+        return None;
     }
     let [low, .., high] = phase.performance.quantiles?;
     let baseline = summary.phases.iter().find(|phase| phase.kind == PhaseKind::Baseline)?;

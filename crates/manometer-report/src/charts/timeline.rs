@@ -15,8 +15,8 @@ pub(super) const CHART: Chart = Chart {
     draw,
 };
 
-/// Points of one line.
-const LIMIT: usize = 2000;
+/// Points of one line: more than this and the pixels of a page run together.
+const LIMIT: usize = 600;
 
 fn draw(source: &Source) -> Drawing {
     let mut notes = Vec::new();

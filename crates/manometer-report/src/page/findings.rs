@@ -16,6 +16,10 @@ const AT_ONCE: usize = 5;
 
 /// The analysis' findings, and what the page itself found while it read the recording; the gravest first.
 pub(super) fn collect(source: &Source) -> Vec<Finding> {
+    // Series that no chart draws are read too: what is damaged is to be told.
+    for series in source.recording.series() {
+        source.samples(&series);
+    }
     let mut findings = source.summary.findings.clone();
     let damage = source.recording.damage.iter().cloned().chain(source.unreadable());
     let read = damage.map(|text| ("recording-damaged", Severity::Error, text));

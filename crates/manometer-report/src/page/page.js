@@ -24,7 +24,7 @@
     const ordinal = phases > category.length + 1 ? ladder : [ink, ...category];
     const narrow = width < 560;
     return {
-      background: "transparent",
+      background: dark.matches ? "#1b2026" : "#ffffff",
       font: getComputedStyle(document.body).fontFamily,
       padding: { left: 2, right: 10, top: 4, bottom: 4 },
       view: { stroke: null },

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use manometer_analysis::summary::{Estimate, PhaseSummary, Ratio};
+use manometer_analysis::summary::{Estimate, LatencySummary, PhaseSummary, Ratio};
+use manometer_measure::plan::{Better, PhaseKind};
 
 use super::html::escape;
 use super::run::in_words;
@@ -15,8 +16,8 @@ const COLUMNS: [&str; 5] = ["Phase", "Performance", "Pressure", "p99 of the prim
 pub(super) fn section(source: &Source, level: usize) -> String {
     let criterion = &source.summary.criterion;
     let better = match criterion.better {
-        manometer_measure::plan::Better::Higher => "more is better",
-        manometer_measure::plan::Better::Lower => "less is better",
+        Better::Higher => "more is better",
+        Better::Lower => "less is better",
     };
     let mut html = format!(
         "<section><h{level}>Results</h{level}>\n<p class=\"reading\">Performance is the {} of {} ({better}), as the \
@@ -47,7 +48,7 @@ fn row(source: &Source, phase: &PhaseSummary) -> String {
     }
     let cells = [
         performance(phase, gap_reason(source.recording, &phase.id)),
-        pressure(&phase.pressure),
+        if phase.kind == PhaseKind::Baseline { own_pressure(&phase.pressure) } else { pressure(&phase.pressure) },
         latencies(phase),
         neighbours(phase),
     ];
@@ -110,17 +111,24 @@ fn estimate(estimate: &Estimate) -> String {
     html
 }
 
+/// The pressure of `w0` against itself.
+fn own_pressure(pressure: &Ratio) -> String {
+    match pressure.value {
+        Some(value) => format!("<b>{}</b><small>by definition</small>", text::pressure(value)),
+        None => format!("<b>–</b>{}", because(pressure.reason.as_deref())),
+    }
+}
+
 fn pressure(pressure: &Ratio) -> String {
     let Some(value) = pressure.value else {
         return format!("<b>–</b>{}", because(pressure.reason.as_deref()));
     };
     let mut html = format!("<b>{}</b>", text::pressure(value));
     match (pressure.ci_low, pressure.ci_high) {
-        (Some(low), Some(high)) if low < high => {
+        (Some(low), Some(high)) => {
             let (low, high) = (text::pressure(low), text::pressure(high));
             _ = write!(html, "<small>95 % interval {low} to {high}</small>");
         }
-        (Some(_), Some(_)) => html.push_str("<small>by definition</small>"),
         _ => {
             let reason = pressure.reason.as_deref().unwrap_or("the analysis gives no reason");
             _ = write!(html, "<small>no interval: {}</small>", escape(reason));
@@ -133,7 +141,7 @@ fn latencies(phase: &PhaseSummary) -> String {
     if phase.latency_us.is_empty() {
         return format!("<b>–</b><small>{}</small>", text::NOT_MEASURED);
     }
-    let operation = |(name, latency): (&String, &manometer_analysis::summary::LatencySummary)| {
+    let operation = |(name, latency): (&String, &LatencySummary)| {
         let value = latency.p99.map_or_else(|| text::NOT_MEASURED.to_owned(), text::latency);
         let requests = text::counted(latency.samples, "request");
         format!("<b>{value}</b><small>{} · {requests}</small>", escape(name))
