@@ -52,10 +52,17 @@ pub(crate) fn thinned(points: &[Point], size: usize) -> Vec<Point> {
     for run in points.chunk_by(|left, right| left.mean.is_some() == right.mean.is_some()) {
         match run[0].mean {
             None => kept.push(run[0]),
-            Some(_) => kept.extend(run.chunks(size).map(joined)),
+            Some(_) => kept.extend(even_parts(run, size).map(joined)),
         }
     }
     kept
+}
+
+/// Splits a run into parts of at most `size` points, as even as can be: a last part of one point would
+/// show that point's chance as a mean.
+fn even_parts(run: &[Point], size: usize) -> impl Iterator<Item = &[Point]> {
+    let parts = run.len().div_ceil(size);
+    (0..parts).map(move |part| &run[run.len() * part / parts..run.len() * (part + 1) / parts])
 }
 
 fn joined(bucket: &[Point]) -> Point {
@@ -102,6 +109,13 @@ mod tests {
         let high = short.iter().filter_map(|point| point.high).fold(0.0, f64::max);
         let low = short.iter().filter_map(|point| point.low).fold(f64::MAX, f64::min);
         assert_eq!((low, high), (0.0, 99.0));
+    }
+
+    #[test]
+    fn the_last_point_stands_for_as_many_values_as_the_others() {
+        let points = line(&[0.0, 10.0, 0.0, 10.0, 0.0].map(Some));
+        let parts: Vec<usize> = even_parts(&points, 4).map(<[Point]>::len).collect();
+        assert_eq!(parts, [2, 3]);
     }
 
     #[test]
