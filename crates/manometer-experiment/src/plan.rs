@@ -37,6 +37,7 @@ pub fn plan(experiment: &Experiment) -> Plan {
         criterion: experiment.criterion.clone(),
         interval_s: experiment.interval.seconds(),
         seed: experiment.seed,
+        sweep: experiment.swept.clone(),
         workloads: primary.chain(neighbours).collect(),
         phases,
     }

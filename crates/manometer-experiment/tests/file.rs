@@ -201,9 +201,9 @@ fn a_sweep_makes_a_run_for_each_combination() {
     );
     let runs = load(&text).unwrap().runs();
     assert_eq!(runs.len(), 6);
-    let (settings, last) = &runs[5];
-    assert_eq!(settings["writer.dsync"], true);
-    assert_eq!(settings["primary.workload"], "ycsb-c");
+    let last = &runs[5];
+    assert_eq!(last.swept["writer.dsync"], true);
+    assert_eq!(last.swept["primary.workload"], "ycsb-c");
     let WorkloadSettings::Io(io) = &last.neighbours[0].workload.settings else { panic!() };
     assert!(io.dsync);
     let again = load(&last.to_toml()).unwrap();
@@ -218,7 +218,7 @@ fn the_files_that_ship_are_right() {
         let experiment = file::load(&folder.join(name), &[]).unwrap();
         let all = experiment.runs();
         assert_eq!(all.len(), runs, "{name}");
-        assert_eq!(manometer_experiment::plan::plan(&all[0].1).phases.len(), phases, "{name}");
+        assert_eq!(manometer_experiment::plan::plan(&all[0]).phases.len(), phases, "{name}");
     }
 }
 

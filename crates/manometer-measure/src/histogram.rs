@@ -95,6 +95,9 @@ impl LatencyHistogram {
         let read: Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|error| HistogramError(error.to_string()))?;
+        if (read.low(), read.high(), read.sigfig()) == (1, MAX_LATENCY_NS, SIGNIFICANT_DIGITS) {
+            return Ok(Self(read));
+        }
         let mut ours = Self::new();
         ours.0.add(read).map_err(|error| HistogramError(error.to_string()))?;
         Ok(ours)

@@ -77,8 +77,15 @@ pub struct LatencyInterval {
     pub begin_s: f64,
     /// The interval's end, in seconds since the recording's start.
     pub end_s: f64,
+    /// What the operation took, as written: a histogram unpacked takes a hundred times the memory.
+    encoded: String,
+}
+
+impl LatencyInterval {
     /// What the operation took.
-    pub histogram: LatencyHistogram,
+    pub fn histogram(&self) -> LatencyHistogram {
+        LatencyHistogram::from_base64(&self.encoded).expect("it was readable when the log was read")
+    }
 }
 
 /// A latency log in memory.
@@ -103,16 +110,16 @@ impl LatencyLog {
         for entry in IntervalLogIterator::new(&bytes[..whole]) {
             match entry {
                 Ok(LogEntry::Interval(line)) => {
-                    let Ok(histogram) = LatencyHistogram::from_base64(line.encoded_histogram()) else {
+                    if LatencyHistogram::from_base64(line.encoded_histogram()).is_err() {
                         log.cut = true;
                         break;
-                    };
+                    }
                     let begin_s = line.start_timestamp().as_secs_f64();
                     log.intervals.push(LatencyInterval {
                         operation: line.tag().map(|tag| tag.as_str().to_owned()).unwrap_or_default(),
                         begin_s,
                         end_s: begin_s + line.duration().as_secs_f64(),
-                        histogram,
+                        encoded: line.encoded_histogram().to_owned(),
                     });
                 }
                 Ok(_) => {}
@@ -130,7 +137,7 @@ impl LatencyLog {
     pub fn between(&self, operation: &str, begin_s: f64, end_s: f64) -> LatencyHistogram {
         let mut sum = LatencyHistogram::new();
         for interval in self.intervals_between(operation, begin_s, end_s) {
-            sum.add(&interval.histogram);
+            sum.add(&interval.histogram());
         }
         sum
     }

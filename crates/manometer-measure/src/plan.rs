@@ -17,6 +17,9 @@ pub struct Plan {
     pub interval_s: f64,
     /// The seed that every random choice of the run descends from.
     pub seed: u64,
+    /// What a sweep set for this run; empty without one.
+    #[serde(default)]
+    pub sweep: Settings,
     /// Who takes part.
     pub workloads: Vec<Workload>,
     /// The phases, in the order they run.

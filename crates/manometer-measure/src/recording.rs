@@ -349,6 +349,7 @@ mod tests {
             criterion: Criterion { metric: "throughput".into(), unit: "ops/s".into(), better: Better::Higher },
             interval_s: 1.0,
             seed: 1,
+            sweep: Default::default(),
             workloads: vec![Workload {
                 name: "primary".into(),
                 role: Role::Primary,

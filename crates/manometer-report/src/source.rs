@@ -164,7 +164,7 @@ impl<'a> Source<'a> {
         let intervals = self.latencies().intervals.iter();
         let ours = intervals.filter(|interval| interval.operation == criterion.operation);
         let value = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
-        ours.map(|line| Point::of(line.end_s, value(line.histogram.quantile_ns(criterion.quantile)))).collect()
+        ours.map(|line| Point::of(line.end_s, value(line.histogram().quantile_ns(criterion.quantile)))).collect()
     }
 
     /// The criterion as measured on the primary, one value per sample interval.

@@ -8,7 +8,7 @@ use clap::Args;
 use manometer_analysis::summary::Summary;
 use manometer_measure::Recording;
 use manometer_report::Recorded;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::format::{self, Format};
 use crate::table;
@@ -43,12 +43,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.format == Format::Json {
         return match recorded.as_slice() {
             [one] => format::json(&one.summary),
-            many => {
-                let dirs = arguments.recordings.iter().zip(many);
-                let runs: Vec<_> =
-                    dirs.map(|(dir, one)| json!({ "dir": dir, "settings": {}, "summary": one.summary })).collect();
-                format::json(&json!({ "runs": runs }))
-            }
+            many => format::json(&runs_document(many)),
         }
         .map(|()| ExitCode::SUCCESS);
     }
@@ -60,17 +55,24 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Analyses the recording in `dir`, writes `summary.json` and the report beside it.
-pub fn summarise_and_write(dir: &Path) -> anyhow::Result<Summary> {
+pub fn summarise_and_write(dir: &Path) -> anyhow::Result<Recorded> {
     let recorded = open(dir)?;
     write_summary(dir, &recorded.summary)?;
     write_page(&dir.join(FILE), std::slice::from_ref(&recorded))?;
-    Ok(recorded.summary)
+    Ok(recorded)
 }
 
 fn open(dir: &Path) -> anyhow::Result<Recorded> {
     let recording = Recording::open(dir)?;
     let summary = manometer_analysis::summarise(&recording);
-    Ok(Recorded { recording, summary })
+    let settings = recording.plan.sweep.clone();
+    Ok(Recorded { recording, summary, settings })
+}
+
+/// The machine form of several runs.
+pub fn runs_document(recorded: &[Recorded]) -> Value {
+    let one = |one: &Recorded| json!({ "dir": one.recording.dir, "settings": one.settings, "summary": one.summary });
+    json!({ "runs": recorded.iter().map(one).collect::<Vec<_>>() })
 }
 
 fn write_summary(dir: &Path, summary: &Summary) -> anyhow::Result<()> {
@@ -79,7 +81,9 @@ fn write_summary(dir: &Path, summary: &Summary) -> anyhow::Result<()> {
     std::fs::write(&path, text + "\n").with_context(|| path.display().to_string())
 }
 
-fn write_page(path: &Path, recorded: &[Recorded]) -> anyhow::Result<()> {
-    let page = manometer_report::page(recorded)?;
+/// Writes one page over all of `recorded` to `path`.
+pub fn write_page(path: &Path, recorded: &[Recorded]) -> anyhow::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let page = manometer_report::page(recorded, folder)?;
     std::fs::write(path, page).with_context(|| path.display().to_string())
 }

@@ -46,12 +46,9 @@ pub struct Arguments {
     format: Format,
 }
 
-/// One run: the sweep's settings that make it, and the experiment without its sweep.
-type Run = (Settings, Experiment);
-
 /// Runs, or shows what would run.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<Experiment> = Vec::new();
     for path in &arguments.files {
         match file::load(path, &arguments.set) {
             Ok(experiment) => runs.extend(experiment.runs()),
@@ -74,51 +71,67 @@ fn show_problem(problem: &file::Problem) {
     }
 }
 
-fn perform(arguments: &Arguments, runs: &[Run]) -> anyhow::Result<ExitCode> {
+fn perform(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCode> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         // A second signal ends the program at once: the workers end with their standard input.
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))?;
         signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
     }
-    let out = arguments.out.clone().unwrap_or_else(|| default_out(&runs[0].1));
-    let single = runs.len() == 1 && runs[0].0.is_empty();
-    let mut documents = Vec::new();
+    let out = arguments.out.clone().unwrap_or_else(|| default_out(&runs[0]));
+    let single = runs.len() == 1 && runs[0].swept.is_empty();
+    let mut recorded = Vec::new();
     let mut status = Status::Complete;
-    for (index, (settings, experiment)) in runs.iter().enumerate() {
+    for (index, experiment) in runs.iter().enumerate() {
         let dir = if single { out.clone() } else { out.join("runs").join(format!("{:03}", index + 1)) };
-        announce(runs.len(), index, settings, experiment);
-        let setup = Setup {
-            program: std::env::current_exe().context("where this program lies")?,
-            out: dir.clone(),
-            reuse: arguments.reuse,
-            interrupted: &interrupted,
-        };
-        let mut progress = Progress::new(experiment);
-        let outcome = conductor::run(experiment, &setup, &mut |update| progress.show(&update));
-        progress.finish();
-        status = outcome?;
-        let summary = report::summarise_and_write(&dir)?;
+        announce(runs.len(), index, experiment);
+        status = perform_one(arguments, experiment, &dir, &interrupted)?;
+        let one = report::summarise_and_write(&dir)?;
         if arguments.format == Format::Text {
-            format::text(&table::summary(&summary))?;
+            format::text(&table::summary(&one.summary))?;
             format::text(&format!("\nReport: {}", dir.join(report::FILE).display()))?;
         }
-        documents.push((dir, settings.clone(), serde_json::to_value(&summary)?));
+        recorded.push(one);
         if status != Status::Complete {
             break;
         }
     }
+    if !single {
+        let page = out.join(report::FILE);
+        report::write_page(&page, &recorded)?;
+        format::note(&format!("Report over all runs: {}", page.display()));
+    }
     if arguments.format == Format::Json {
-        format::json(&document(single, documents))?;
+        match recorded.as_slice() {
+            [only] if single => format::json(&only.summary)?,
+            many => format::json(&report::runs_document(many))?,
+        }
     }
     Ok(ExitCode::from(if status == Status::Complete { DONE } else { FAILED }))
 }
 
-fn announce(runs: usize, index: usize, settings: &Settings, experiment: &Experiment) {
+fn perform_one(
+    arguments: &Arguments,
+    experiment: &Experiment,
+    dir: &Path,
+    interrupted: &AtomicBool,
+) -> anyhow::Result<Status> {
+    let setup = Setup {
+        program: std::env::current_exe().context("where this program lies")?,
+        out: dir.to_owned(),
+        reuse: arguments.reuse,
+        interrupted,
+    };
+    let mut progress = Progress::new(experiment);
+    let outcome = conductor::run(experiment, &setup, &mut |update| progress.show(&update));
+    progress.finish();
+    Ok(outcome?)
+}
+
+fn announce(runs: usize, index: usize, experiment: &Experiment) {
     let plan = plan::plan(experiment);
     let number = if runs > 1 { format!("run {} of {runs}: ", index + 1) } else { String::new() };
-    let said: Vec<String> = settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-    let said = if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) };
+    let said = if experiment.swept.is_empty() { String::new() } else { format!(" ({})", said(&experiment.swept)) };
     format::note(&format!(
         "{number}{}{said}: {} phases, {} after writing {} of data into {}",
         experiment.name,
@@ -129,12 +142,9 @@ fn announce(runs: usize, index: usize, settings: &Settings, experiment: &Experim
     ));
 }
 
-fn document(single: bool, mut documents: Vec<(PathBuf, Settings, Value)>) -> Value {
-    if let (true, Some((_, _, summary))) = (single, documents.pop_if(|_| single)) {
-        return summary;
-    }
-    let one = |(dir, settings, summary): (PathBuf, Settings, Value)| json!({ "dir": dir, "settings": settings, "summary": summary });
-    json!({ "runs": documents.into_iter().map(one).collect::<Vec<_>>() })
+/// `key = value, key = value`.
+fn said(settings: &Settings) -> String {
+    settings.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
 /// `manometer-runs/NAME-TIME`.
@@ -146,14 +156,14 @@ fn default_out(experiment: &Experiment) -> PathBuf {
     Path::new("manometer-runs").join(format!("{slug}-{}", time.replace(':', "")))
 }
 
-fn dry_run(arguments: &Arguments, runs: &[Run]) -> anyhow::Result<ExitCode> {
-    let plans: Vec<_> = runs.iter().map(|(_, experiment)| plan::plan(experiment)).collect();
+fn dry_run(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCode> {
+    let plans: Vec<_> = runs.iter().map(plan::plan).collect();
     let seconds: f64 = plans.iter().map(manometer_measure::Plan::duration_s).sum();
-    let bytes: u64 = runs.iter().map(|(_, experiment)| experiment.bytes_to_prepare().0).sum();
+    let bytes: u64 = runs.iter().map(|experiment| experiment.bytes_to_prepare().0).sum();
     if arguments.format == Format::Json {
-        let run = |((settings, experiment), plan): (&Run, &manometer_measure::Plan)| {
+        let run = |(experiment, plan): (&Experiment, &manometer_measure::Plan)| {
             json!({
-                "settings": settings, "experiment": experiment.resolved, "plan": plan,
+                "settings": experiment.swept, "experiment": experiment.resolved, "plan": plan,
                 "duration_s": plan.duration_s(), "bytes_to_prepare": experiment.bytes_to_prepare().0,
             })
         };
@@ -161,9 +171,10 @@ fn dry_run(arguments: &Arguments, runs: &[Run]) -> anyhow::Result<ExitCode> {
         format::json(&json!({ "runs": runs, "duration_s": seconds, "bytes_to_prepare": bytes }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    for ((settings, experiment), plan) in runs.iter().zip(&plans) {
-        let first = settings.values().zip(runs[0].0.values()).all(|(value, first)| value == first);
-        if first {
+    let mut shown: Vec<&str> = Vec::new();
+    for (experiment, plan) in runs.iter().zip(&plans) {
+        if !shown.contains(&experiment.name.as_str()) {
+            shown.push(&experiment.name);
             format::text(&format!("# {}, resolved:\n\n{}", experiment.name, experiment.to_toml()))?;
             format::text(&table::phases(plan))?;
         }
@@ -171,9 +182,8 @@ fn dry_run(arguments: &Arguments, runs: &[Run]) -> anyhow::Result<ExitCode> {
     if runs.len() > 1 {
         format::text("\nRuns, each with these phases:")?;
     }
-    for (index, (settings, _)) in runs.iter().enumerate().filter(|_| runs.len() > 1) {
-        let said: Vec<String> = settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-        format::text(&format!("{:4}  {}", index + 1, said.join(", ")))?;
+    for (index, experiment) in runs.iter().enumerate().filter(|_| runs.len() > 1) {
+        format::text(&format!("{:4}  {}", index + 1, said(&experiment.swept)))?;
     }
     let copies = if runs.len() > 1 { format!(" in {} runs", runs.len()) } else { String::new() };
     format::text(&format!(

@@ -34,6 +34,8 @@ pub struct Experiment {
     pub steps: Vec<Step>,
     /// What changes from run to run, by `workload.setting`, with its values.
     pub sweep: Vec<(String, Vec<Value>)>,
+    /// What a sweep has set for this run; empty before [`Experiment::runs`] and without a sweep.
+    pub swept: Map<String, Value>,
     /// The resolved whole, `extends` and `--set` applied.
     pub resolved: Value,
 }
@@ -124,27 +126,20 @@ impl Experiment {
         toml::to_string_pretty(&self.resolved).unwrap_or_else(|_| json!(self.resolved).to_string())
     }
 
-    /// One experiment for each combination of the sweep's values, the last key changing fastest, each
-    /// with the settings that make it; without a sweep, the experiment itself.
-    pub fn runs(&self) -> Vec<(Map<String, Value>, Experiment)> {
-        let mut runs = vec![(Map::new(), Experiment { sweep: Vec::new(), ..self.clone() })];
+    /// One experiment for each combination of the sweep's values, the last key changing fastest; without
+    /// a sweep, the experiment itself.
+    pub fn runs(&self) -> Vec<Experiment> {
+        let mut runs = vec![Experiment { sweep: Vec::new(), ..self.clone() }];
         for (key, values) in &self.sweep {
-            runs = runs
-                .iter()
-                .flat_map(|(settings, experiment)| {
-                    values.iter().map(|value| {
-                        let mut settings = settings.clone();
-                        settings.insert(key.clone(), value.clone());
-                        (settings, experiment.with_swept(key, value))
-                    })
-                })
-                .collect();
+            let with_values = |run: &Experiment| values.iter().map(|value| run.with_swept(key, value)).collect();
+            runs = runs.iter().flat_map::<Vec<Experiment>, _>(with_values).collect();
         }
         runs
     }
 
     fn with_swept(&self, key: &str, value: &Value) -> Self {
         let mut swept = self.clone();
+        swept.swept.insert(key.to_owned(), value.clone());
         let (name, setting) = key.split_once('.').unwrap_or((key, ""));
         let primary = swept.primary.iter_mut().filter(|primary| primary.name == name);
         let copies = swept.neighbours.iter_mut().filter(|one| one.table == name).map(|one| &mut one.workload);

@@ -77,6 +77,7 @@ impl Checker<'_> {
             vary,
             steps,
             sweep,
+            swept: serde_json::Map::new(),
             resolved: root.to_json(),
         };
         if let (true, Some((phase, reason))) =

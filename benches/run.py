@@ -1,0 +1,20 @@
+#!/usr/bin/env python3
+"""Runs every benchmark, one after the other; each writes its table and benches/results/*.json."""
+
+import pathlib
+import subprocess
+import sys
+
+BENCHES = ["io_vs_fio.py", "kv_null.py", "kv_vs_db_bench.py"]
+
+
+def main() -> int:
+    folder = pathlib.Path(__file__).parent
+    failed = [name for name in BENCHES if subprocess.run([sys.executable, folder / name]).returncode != 0]
+    if failed:
+        print("failed: " + ", ".join(failed), file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
