@@ -1,0 +1,89 @@
+//! How long a series remembers.
+
+use super::moments::mean;
+
+/// A time beyond this share of the series cannot be told from a drift: the sum ends there.
+const LONGEST_SHARE: f64 = 0.25;
+
+/// The AR(1) estimate is kept below this, so that its time stays finite.
+const GREATEST_COEFFICIENT: f64 = 0.99;
+
+/// The autocorrelation at `lag`, with divisor n and around the series' own mean; 0 for a constant series
+/// and for lags beyond the series.
+pub fn autocorrelation(series: &[f64], lag: usize) -> f64 {
+    let centred = centred(series);
+    let spread = covariance_sum(&centred, 0);
+    if spread > 0.0 { covariance_sum(&centred, lag) / spread } else { 0.0 }
+}
+
+/// The integrated autocorrelation time τ = 1 + 2 Σ r(lag), in samples, at least 1: n samples tell as much
+/// about their mean as n / τ independent ones.
+///
+/// It is the greater of two estimates, since each alone is too short on short series: the sum by Geyer's
+/// initial monotone sequence (1992: sums of neighbouring pairs of lags, up to the first that is not
+/// positive, made non-increasing), and (1 + φ) / (1 − φ) of the AR(1) process with the measured lag-1
+/// autocorrelation, corrected for its bias (Kendall 1954: φ = r(1) + (1 + 3 r(1)) / n).
+pub fn autocorrelation_time(series: &[f64]) -> f64 {
+    let centred = centred(series);
+    let spread = covariance_sum(&centred, 0);
+    if series.len() < 2 || spread <= 0.0 {
+        return 1.0;
+    }
+    geyer_time(&centred, spread).max(first_order_time(&centred, spread)).max(1.0)
+}
+
+fn geyer_time(centred: &[f64], spread: f64) -> f64 {
+    let longest = LONGEST_SHARE * centred.len() as f64;
+    let mut time = -1.0;
+    let mut pair_before = f64::INFINITY;
+    for lag in (0..centred.len()).step_by(2) {
+        let pair = (covariance_sum(centred, lag) + covariance_sum(centred, lag + 1)) / spread;
+        if pair <= 0.0 || time > longest {
+            break;
+        }
+        pair_before = pair.min(pair_before);
+        time += 2.0 * pair_before;
+    }
+    time
+}
+
+fn first_order_time(centred: &[f64], spread: f64) -> f64 {
+    let first = covariance_sum(centred, 1) / spread;
+    let unbiased = first + (1.0 + 3.0 * first) / centred.len() as f64;
+    let coefficient = unbiased.clamp(0.0, GREATEST_COEFFICIENT);
+    (1.0 + coefficient) / (1.0 - coefficient)
+}
+
+fn centred(series: &[f64]) -> Vec<f64> {
+    let mean = mean(series).unwrap_or(0.0);
+    series.iter().map(|value| value - mean).collect()
+}
+
+fn covariance_sum(centred: &[f64], lag: usize) -> f64 {
+    centred.iter().zip(centred.iter().skip(lag)).map(|(before, after)| before * after).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alternation_is_anticorrelated_and_needs_no_batches() {
+        let series: Vec<f64> = (0..100).map(|index| f64::from(index % 2)).collect();
+        assert!((autocorrelation(&series, 1) + 0.99).abs() < 1e-9);
+        assert_eq!(autocorrelation_time(&series), 1.0);
+    }
+
+    #[test]
+    fn a_constant_has_no_memory() {
+        assert_eq!(autocorrelation(&[3.0; 9], 1), 0.0);
+        assert_eq!(autocorrelation_time(&[3.0; 9]), 1.0);
+        assert_eq!(autocorrelation_time(&[]), 1.0);
+    }
+
+    #[test]
+    fn a_drift_remembers_longer_than_any_batch_could() {
+        let series: Vec<f64> = (0..600).map(f64::from).collect();
+        assert!(autocorrelation_time(&series) > 600.0 / 15.0);
+    }
+}
