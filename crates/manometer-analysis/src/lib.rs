@@ -4,5 +4,17 @@
 //! are in [`statistics`], and `docs/analysis.md` says where each comes from. How it looks is left to
 //! `manometer-report`.
 
+pub mod criterion;
+mod findings;
+mod headline;
+mod phases;
+mod pressure;
+pub mod scale;
+pub mod series;
+mod sources;
 pub mod statistics;
+pub mod steady;
+pub mod summarise;
 pub mod summary;
+
+pub use summarise::summarise;

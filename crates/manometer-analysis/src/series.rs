@@ -1,0 +1,185 @@
+//! The criterion as numbers: one per sample interval of a phase.
+//!
+//! Only intervals that lie wholly inside the phase count: one that straddles its begin or end saw two
+//! settings. An interval that is missing, or was not measured, is a gap: it is left out, never filled.
+
+use manometer_measure::Samples;
+use manometer_measure::latency_log::{LatencyInterval, LatencyLog};
+
+use crate::criterion::{Percentile, Throughput};
+
+/// The latency log knows milliseconds, rounded.
+const LOG_ROUNDING_S: f64 = 0.001;
+
+const BYTES_PER_MIB: f64 = (1u64 << 20) as f64;
+
+/// The measured stretch of a phase, in nanoseconds of `CLOCK_MONOTONIC`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Its begin.
+    pub begin_ns: u64,
+    /// Its end.
+    pub end_ns: u64,
+}
+
+impl Window {
+    /// Its length in seconds; 0 when it ends before it begins.
+    pub fn seconds(&self) -> f64 {
+        self.end_ns.saturating_sub(self.begin_ns) as f64 / 1e9
+    }
+}
+
+/// One number per sample interval, in order.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Series {
+    /// When each interval ended, in seconds since the phase's begin.
+    pub end_s: Vec<f64>,
+    /// The numbers; as many.
+    pub values: Vec<f64>,
+}
+
+impl Series {
+    fn push(&mut self, end_s: f64, value: f64) {
+        // A damaged file can hold anything; what is no rate and no latency was not measured.
+        if value.is_finite() && value >= 0.0 {
+            self.end_s.push(end_s);
+            self.values.push(value);
+        }
+    }
+}
+
+/// The throughput of a workload in `window`, all operations together, interval by interval.
+///
+/// `samples` is its series as `docs/recording.md` describes it. An operation whose count is null had no
+/// request in that interval; where all are null the interval is a gap. `interval_s` is the length of an
+/// interval where the series does not say.
+pub fn throughput(samples: &Samples, what: Throughput, window: Window, interval_s: f64) -> Series {
+    let (suffix, per_unit) = match what {
+        Throughput::Requests => (".requests", 1.0),
+        Throughput::Mebibytes => (".bytes", BYTES_PER_MIB),
+    };
+    let counted = columns(samples, |name| name.ends_with(suffix));
+    let lengths = columns(samples, |name| name == "length").into_iter().next();
+    let mut series = Series::default();
+    for (row, end_ns) in samples.t_ns.iter().copied().enumerate() {
+        let length_s = lengths.map_or(Some(interval_s), |column| cell(column, row));
+        let Some(length_s) = length_s.filter(|length_s| length_s.is_finite() && *length_s > 0.0) else { continue };
+        let begin_ns = end_ns.saturating_sub((length_s * 1e9).round() as u64);
+        let counts: Vec<f64> = counted.iter().filter_map(|column| cell(column, row)).collect();
+        if begin_ns >= window.begin_ns && end_ns <= window.end_ns && !counts.is_empty() {
+            let rate = counts.iter().sum::<f64>() / per_unit / length_s;
+            series.push(end_ns.saturating_sub(window.begin_ns) as f64 / 1e9, rate);
+        }
+    }
+    series
+}
+
+/// A percentile of the latencies of `operation`, interval by interval, in units of `ns_per_unit`
+/// nanoseconds. `begin_s` and `end_s` bound the phase, in seconds since the recording's start. An interval
+/// without a request has no latency: a gap.
+pub fn latency(
+    log: &LatencyLog,
+    operation: &str,
+    percentile: Percentile,
+    ns_per_unit: f64,
+    (begin_s, end_s): (f64, f64),
+) -> Series {
+    let mut series = Series::default();
+    for interval in latency_intervals(log, operation, (begin_s, end_s)) {
+        if let Some(ns) = percentile.ns(&interval.histogram) {
+            series.push(interval.end_s - begin_s, ns as f64 / ns_per_unit);
+        }
+    }
+    series
+}
+
+/// The intervals of `operation` that lie wholly between two moments, in seconds since the recording's
+/// start.
+pub fn latency_intervals<'a>(
+    log: &'a LatencyLog,
+    operation: &'a str,
+    (begin_s, end_s): (f64, f64),
+) -> impl Iterator<Item = &'a LatencyInterval> {
+    log.intervals.iter().filter(move |interval| {
+        interval.operation == operation
+            && interval.begin_s >= begin_s - LOG_ROUNDING_S
+            && interval.end_s <= end_s + LOG_ROUNDING_S
+    })
+}
+
+fn columns(samples: &Samples, wanted: impl Fn(&str) -> bool) -> Vec<&Vec<Option<f64>>> {
+    let named = samples.columns.iter().zip(&samples.values);
+    named.filter(|(column, _)| wanted(&column.name)).map(|(_, values)| values).collect()
+}
+
+fn cell(column: &[Option<f64>], row: usize) -> Option<f64> {
+    column.get(row).copied().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manometer_measure::{Column, LatencyHistogram};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn samples(rows: &[(u64, Option<f64>, Option<f64>)]) -> Samples {
+        let names = ["length", "read.requests", "write.requests", "read.bytes"];
+        Samples {
+            t_ns: rows.iter().map(|row| row.0).collect(),
+            columns: names.iter().map(|name| Column::new(*name, "")).collect(),
+            values: vec![
+                vec![Some(1.0); rows.len()],
+                rows.iter().map(|row| row.1).collect(),
+                rows.iter().map(|row| row.2).collect(),
+                rows.iter().map(|row| row.1.map(|requests| requests * 4096.0)).collect(),
+            ],
+            cut: false,
+        }
+    }
+
+    #[test]
+    fn only_whole_intervals_count_and_gaps_stay_gaps() {
+        let samples = samples(&[
+            (10 * SECOND, Some(1.0), Some(1.0)),
+            (11 * SECOND, Some(100.0), Some(50.0)),
+            (12 * SECOND, None, None),
+            (13 * SECOND, Some(100.0), None),
+            (14 * SECOND, Some(7.0), Some(7.0)),
+        ]);
+        let window = Window { begin_ns: 10 * SECOND, end_ns: 13 * SECOND + 1 };
+        let series = throughput(&samples, Throughput::Requests, window, 1.0);
+        assert_eq!(series, Series { end_s: vec![1.0, 3.0], values: vec![150.0, 100.0] });
+        let series = throughput(&samples, Throughput::Mebibytes, window, 1.0);
+        assert_eq!(series.values, [100.0 / 256.0, 100.0 / 256.0]);
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_are_gaps() {
+        let samples = samples(&[(11 * SECOND, Some(f64::NAN), None), (12 * SECOND, Some(-5.0), None)]);
+        let window = Window { begin_ns: 0, end_ns: 20 * SECOND };
+        assert_eq!(throughput(&samples, Throughput::Requests, window, 1.0), Series::default());
+    }
+
+    #[test]
+    fn a_latency_series_has_one_percentile_per_interval_with_requests() {
+        let interval = |end_s: f64, latencies: &[u64]| {
+            let mut histogram = LatencyHistogram::new();
+            latencies.iter().for_each(|ns| histogram.record(*ns));
+            LatencyInterval { operation: "read".into(), begin_s: end_s - 1.0, end_s, histogram }
+        };
+        let log = LatencyLog {
+            intervals: vec![
+                interval(1.5, &[1_000]),
+                interval(2.0, &[2_000]),
+                interval(3.0, &[]),
+                interval(4.0, &[9_000]),
+            ],
+            cut: false,
+        };
+        let series = latency(&log, "read", Percentile::Quantile(0.5), 1e3, (1.0, 4.0));
+        assert_eq!(series.end_s, [1.0, 3.0]);
+        assert!((series.values[0] - 2.0).abs() < 0.01 && (series.values[1] - 9.0).abs() < 0.02);
+        assert_eq!(latency(&log, "scan", Percentile::Longest, 1e3, (0.0, 9.0)), Series::default());
+    }
+}

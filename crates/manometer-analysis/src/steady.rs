@@ -1,0 +1,143 @@
+//! Whether a phase was steady, and whether a warm-up is still visible in it.
+
+use crate::series::Series;
+use crate::statistics::SIGNIFICANCE;
+use crate::statistics::moments::mean;
+use crate::statistics::mser::warm_up_samples;
+use crate::statistics::snia::{ROUNDS, Rounds};
+use crate::statistics::trend::Trend;
+
+/// The SNIA rule's rounds are one minute long where the phase has five of them.
+const ROUND_S: f64 = 60.0;
+
+/// A round of fewer samples says nothing.
+pub const FEWEST_SAMPLES_PER_ROUND: usize = 4;
+
+/// A significant trend counts where the line moves by this share of the mean over the phase; a smaller one
+/// is real but harmless.
+pub const HARMFUL_DRIFT: f64 = 0.05;
+
+/// A warm-up is worth a word where leaving it out would move the mean by this share.
+pub const VISIBLE_WARM_UP: f64 = 0.02;
+
+/// How steady a phase was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Steadiness {
+    /// How its five rounds lie to each other: the last five minutes where it was that long, else its fifths.
+    pub rounds: Rounds,
+    /// What the fitted line moves over the whole phase, as a share of the mean; below 0 it falls.
+    pub drift: f64,
+    /// The p-value of "no trend".
+    pub drift_p_value: f64,
+}
+
+impl Steadiness {
+    /// Judges the `series` of a phase `length_s` seconds long; nothing where a round has too few samples or
+    /// the mean is 0.
+    pub fn of(series: &Series, length_s: f64) -> Option<Self> {
+        let rounds = Rounds::of(round_averages(series, length_s)?)?;
+        let mean = mean(&series.values).filter(|mean| *mean > 0.0)?;
+        let trend = Trend::of(&series.values)?;
+        Some(Self { rounds, drift: trend.rise / mean, drift_p_value: trend.p_value })
+    }
+
+    /// Whether the phase drifted: significantly, and by enough to matter.
+    pub fn drifted(&self) -> bool {
+        self.drift_p_value <= SIGNIFICANCE && self.drift.abs() >= HARMFUL_DRIFT
+    }
+
+    /// Whether the phase neither swung nor drifted.
+    pub fn steady(&self) -> bool {
+        self.rounds.steady() && !self.drifted()
+    }
+}
+
+fn round_averages(series: &Series, length_s: f64) -> Option<[f64; ROUNDS]> {
+    let round_s = f64::min(ROUND_S, length_s / ROUNDS as f64);
+    let first_s = length_s - round_s * ROUNDS as f64;
+    let mut rounds: [Vec<f64>; ROUNDS] = Default::default();
+    for (end_s, value) in series.end_s.iter().zip(&series.values) {
+        // An interval belongs to the round in which it ends; one that ends with a round belongs to it.
+        let round = ((end_s - first_s) / round_s).ceil() - 1.0;
+        if round >= 0.0 && round < ROUNDS as f64 {
+            rounds[round as usize].push(*value);
+        }
+    }
+    if rounds.iter().any(|round| round.len() < FEWEST_SAMPLES_PER_ROUND) {
+        return None;
+    }
+    let mut averages = [0.0; ROUNDS];
+    for (average, round) in averages.iter_mut().zip(&rounds) {
+        *average = mean(round)?;
+    }
+    Some(averages)
+}
+
+/// What a visible warm-up would change; it is told, never cut away.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WarmUp {
+    /// How long it lasts, in seconds since the phase's begin.
+    pub length_s: f64,
+    /// By what share of the mean the mean would move without it.
+    pub shift: f64,
+}
+
+/// The warm-up that MSER-5 sees in the first half of `series`, where it matters.
+pub fn visible_warm_up(series: &Series) -> Option<WarmUp> {
+    let samples = warm_up_samples(&series.values);
+    let last = *series.end_s.get(samples.checked_sub(1)?)?;
+    let whole = mean(&series.values).filter(|mean| *mean > 0.0)?;
+    let shift = (mean(series.values.get(samples..)?)? - whole) / whole;
+    (shift.abs() >= VISIBLE_WARM_UP).then_some(WarmUp { length_s: last, shift })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(values: impl IntoIterator<Item = f64>) -> Series {
+        let values: Vec<f64> = values.into_iter().collect();
+        Series { end_s: (1..=values.len()).map(|second| second as f64).collect(), values }
+    }
+
+    fn noise(t: usize) -> f64 {
+        ((t * 7919) % 13) as f64 - 6.0
+    }
+
+    #[test]
+    fn an_even_phase_is_steady_and_a_falling_one_is_not() {
+        let even = Steadiness::of(&series((0..60).map(|t| 100.0 + noise(t))), 60.0).unwrap();
+        assert!(even.steady(), "{even:?}");
+        let falling = Steadiness::of(&series((0..60).map(|t| 100.0 - t as f64 + noise(t))), 60.0).unwrap();
+        assert!(falling.drifted() && !falling.steady(), "{falling:?}");
+    }
+
+    #[test]
+    fn a_slow_drift_that_five_rounds_let_pass_is_found() {
+        let drifting = series((0..600).map(|t| 100.0 + 0.03 * t as f64 + 0.2 * noise(t)));
+        let judged = Steadiness::of(&drifting, 600.0).unwrap();
+        assert!(judged.rounds.steady() && judged.drifted(), "{judged:?}");
+    }
+
+    #[test]
+    fn a_long_phase_is_judged_by_its_last_five_minutes() {
+        let late = series((0..600).map(|t| if t < 300 { 50.0 } else { 100.0 }));
+        assert_eq!(Steadiness::of(&late, 600.0).unwrap().rounds, Rounds { range: 0.0, excursion: 0.0 });
+    }
+
+    #[test]
+    fn too_few_samples_are_not_judged() {
+        assert_eq!(Steadiness::of(&series([100.0; 10]), 10.0), None);
+        assert_eq!(Steadiness::of(&series([0.0; 60]), 60.0), None);
+        assert_eq!(Steadiness::of(&Series::default(), 0.0), None);
+    }
+
+    #[test]
+    fn a_warm_up_is_told_where_it_matters() {
+        let slow = series((0..100).map(|t| if t < 20 { 10.0 } else { 100.0 + noise(t) }));
+        let warm_up = visible_warm_up(&slow).unwrap();
+        assert!((15.0..=25.0).contains(&warm_up.length_s) && warm_up.shift > 0.2, "{warm_up:?}");
+        assert_eq!(visible_warm_up(&series((0..100).map(|t| 100.0 + noise(t)))), None);
+        assert_eq!(visible_warm_up(&Series::default()), None);
+    }
+}
