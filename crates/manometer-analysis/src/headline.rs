@@ -4,10 +4,16 @@ use manometer_measure::plan::Better;
 use manometer_measure::{Event, PhaseKind, Recording};
 
 use crate::criterion::{Metric, Percentile};
+use crate::sources::Sources;
 use crate::summarise::{Judged, baseline};
 
 /// The sentence; `scale` tells whether the greatest pressure differs from none.
-pub(crate) fn headline(recording: &Recording, judged: &[Judged<'_>], scale: &[Vec<String>]) -> String {
+pub(crate) fn headline(
+    recording: &Recording,
+    sources: &Sources,
+    judged: &[Judged<'_>],
+    scale: &[Vec<String>],
+) -> String {
     if recording.plan.primary().is_none() {
         return "No primary: this experiment judges nobody.".to_owned();
     }
@@ -23,7 +29,7 @@ pub(crate) fn headline(recording: &Recording, judged: &[Judged<'_>], scale: &[Ve
     let Some(worst) = worst else {
         return format!("{who} reaches {} without neighbours; none was measured beside it.", amount(alone));
     };
-    let what = keeps(recording, judged, &who, worst);
+    let what = keeps(recording, sources, &who, worst);
     let told_apart = !scale.iter().any(|step| step.contains(&worst.phase.id) && step.contains(&alone.phase.id));
     let helped = worst.pressure.value.is_some_and(|pressure| pressure < 0.0);
     match (worst.pressure.ci_low.is_some(), told_apart, helped) {
@@ -34,7 +40,7 @@ pub(crate) fn headline(recording: &Recording, judged: &[Judged<'_>], scale: &[Ve
 }
 
 /// "under writer.iodepth = 64 RocksDB keeps 31 % (±3) of its reads".
-fn keeps(recording: &Recording, judged: &[Judged<'_>], who: &str, worst: &Judged<'_>) -> String {
+fn keeps(recording: &Recording, sources: &Sources, who: &str, worst: &Judged<'_>) -> String {
     let under = &worst.phase.label;
     let better = recording.plan.criterion.better;
     let value = worst.pressure.value.unwrap_or_default();
@@ -53,7 +59,7 @@ fn keeps(recording: &Recording, judged: &[Judged<'_>], who: &str, worst: &Judged
             format!(
                 "under {under} {who} keeps {} %{sure} of its {}",
                 figure(100.0 * (1.0 - value)),
-                asked(recording, judged)
+                asked(recording, sources)
             )
         }
         (_, Better::Lower) => {
@@ -64,18 +70,11 @@ fn keeps(recording: &Recording, judged: &[Judged<'_>], who: &str, worst: &Judged
 }
 
 /// What the primary does: its one operation, or its throughput where it has several.
-fn asked(recording: &Recording, judged: &[Judged<'_>]) -> String {
-    let operations: Vec<String> = baseline(judged)
-        .and_then(|_| recording.samples(&recording.plan.primary()?.name).ok())
-        .map(|samples| {
-            let used = samples
-                .columns
-                .iter()
-                .zip(&samples.values)
-                .filter(|(_, values)| values.iter().flatten().any(|requests| *requests > 0.0));
-            used.filter_map(|(column, _)| Some(column.name.strip_suffix(".requests")?.to_owned())).collect()
-        })
-        .unwrap_or_default();
+fn asked(recording: &Recording, sources: &Sources) -> String {
+    let samples = recording.plan.primary().and_then(|primary| sources.samples(&primary.name));
+    let columns = samples.map(|samples| samples.columns.iter().zip(&samples.values)).into_iter().flatten();
+    let used = columns.filter(|(_, values)| values.iter().flatten().any(|requests| *requests > 0.0));
+    let operations: Vec<&str> = used.filter_map(|(column, _)| column.name.strip_suffix(".requests")).collect();
     match operations.as_slice() {
         [only] => format!("{}s", only.replace('_', "-")),
         _ => "throughput".to_owned(),

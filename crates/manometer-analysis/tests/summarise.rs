@@ -1,0 +1,282 @@
+//! What `summarise` says of recordings whose truth is known.
+
+mod synthetic;
+
+use manometer_analysis::summarise;
+use manometer_analysis::summary::Summary;
+use manometer_measure::event::{Event, Finding, Severity, Status};
+use manometer_measure::plan::{Better, Criterion, Phase, PhaseKind, Plan, Role};
+use synthetic::{Run, at, find, open, phase, plan};
+use tempfile::TempDir;
+
+fn near(value: Option<f64>, expected: f64, tolerance: f64) -> bool {
+    value.is_some_and(|value| (value - expected).abs() <= tolerance)
+}
+
+fn findings<'a>(summary: &'a Summary, id: &str) -> Vec<&'a Finding> {
+    summary.findings.iter().filter(|finding| finding.id == id).collect()
+}
+
+fn ladder(seconds: u64) -> Vec<Phase> {
+    vec![
+        phase("s1", PhaseKind::Solo, seconds, 16),
+        phase("warmup", PhaseKind::Warmup, 5, 1),
+        phase("w0", PhaseKind::Baseline, seconds, 1),
+        phase("w1", PhaseKind::Pressure, seconds, 1),
+        phase("w2", PhaseKind::Pressure, seconds, 16),
+        phase("w3", PhaseKind::Pressure, seconds, 64),
+    ]
+}
+
+/// Reads per second, microseconds and MiB/s of each phase of the ladder.
+const LEVELS: [(f64, u64, f64); 6] = [
+    (0.0, 1, 400.0),
+    (500.0, 100, 0.0),
+    (1_000.0, 100, 0.0),
+    (999.0, 101, 50.0),
+    (500.0, 200, 200.0),
+    (310.0, 400, 300.0),
+];
+
+fn run(plan: &Plan, levels: &[(f64, u64, f64)], status: Status) -> (TempDir, Summary) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = Run::begin(dir.path(), plan);
+    for (phase, (reads, latency_us, mib)) in plan.phases.iter().zip(levels) {
+        run.phase(phase, *reads, *latency_us, *mib);
+    }
+    run.writer.finish(at(run.second), status).unwrap();
+    let summary = summarise(&open(dir.path()));
+    (dir, summary)
+}
+
+#[test]
+fn a_complete_run_says_what_the_neighbour_costs() {
+    let (_dir, summary) = run(&plan(ladder(60)), &LEVELS, Status::Complete);
+    assert_eq!(summary.status, "complete");
+    let ids: Vec<&str> = summary.phases.iter().map(|phase| phase.id.as_str()).collect();
+    assert_eq!(ids, ["s1", "w0", "w1", "w2", "w3"], "the warm-up is left out");
+    let worst = find(&summary, "w3");
+    assert_eq!((worst.performance.samples, worst.performance.unit.as_str()), (60, "ops/s"));
+    assert!(near(worst.performance.mean, 310.0, 3.0), "{worst:?}");
+    assert!(near(worst.pressure.value, 0.69, 0.005), "{worst:?}");
+    assert!(worst.pressure.ci_low < worst.pressure.value && worst.pressure.value < worst.pressure.ci_high);
+    assert!(worst.performance.quantiles.is_none() && worst.performance.reason.is_none());
+    assert_eq!(worst.steady, Some(true));
+    assert_eq!((worst.start_s, worst.end_s), (Some(245.0), Some(305.0)));
+    let w0 = find(&summary, "w0");
+    assert_eq!((w0.pressure.value, w0.pressure.ci_low, w0.pressure.ci_high), (Some(0.0), Some(0.0), Some(0.0)));
+    assert_eq!(summary.scale, [vec!["w0", "w1"], vec!["w2"], vec!["w3"]]);
+    assert!(summary.headline.starts_with("Under writer.iodepth = 64 RocksDB keeps 31 % (±0."), "{}", summary.headline);
+    assert!(summary.headline.ends_with(" of its reads."), "{}", summary.headline);
+    assert!(summary.findings.is_empty(), "{:?}", summary.findings);
+}
+
+#[test]
+fn latencies_are_those_of_all_requests_of_the_phase() {
+    let (_dir, summary) = run(&plan(ladder(60)), &LEVELS, Status::Complete);
+    let read = &find(&summary, "w2").latency_us["read"];
+    assert_eq!(read.samples, 6_000);
+    assert!(near(read.p50, 200.0, 3.0) && near(read.max, 209.0, 10.0), "{read:?}");
+    assert!(!find(&summary, "w2").latency_us.contains_key("update"), "what was not done has no latency");
+}
+
+#[test]
+fn a_neighbour_measured_alone_has_a_pressure_of_its_own() {
+    let (_dir, summary) = run(&plan(ladder(60)), &LEVELS, Status::Complete);
+    let solo = find(&summary, "s1");
+    assert!(solo.performance.mean.is_none() && solo.performance.reason.is_some() && solo.latency_us.is_empty());
+    assert!(solo.pressure.value.is_none() && solo.pressure.reason.is_some());
+    assert!(near(solo.neighbours["writer"].performance.mean, 400.0, 3.0));
+    assert_eq!(solo.neighbours["writer"].pressure.value, Some(0.0));
+    let beside = &find(&summary, "w2").neighbours["writer"];
+    assert_eq!(beside.performance.unit, "MiB/s");
+    assert!(near(beside.pressure.value, 0.5, 0.01) && beside.pressure.ci_low.is_some(), "{beside:?}");
+    let other_depth = &find(&summary, "w3").neighbours["writer"];
+    assert!(other_depth.pressure.value.is_none() && other_depth.pressure.reason.is_some());
+    assert!(find(&summary, "w0").neighbours.is_empty());
+}
+
+#[test]
+fn for_a_latency_less_is_better() {
+    let criterion = Criterion { metric: "latency.read.p99".into(), unit: "us".into(), better: Better::Lower };
+    let (_dir, summary) = run(&Plan { criterion, ..plan(ladder(60)) }, &LEVELS, Status::Complete);
+    let worst = find(&summary, "w3");
+    assert!(near(worst.performance.mean, 400.0, 4.0) && worst.performance.unit == "us", "{worst:?}");
+    assert!(near(worst.pressure.value, 3.0, 0.05) && worst.pressure.ci_low < worst.pressure.ci_high);
+    assert_eq!(summary.scale.last().unwrap(), &["w3"]);
+    let expected = "Under writer.iodepth = 64 the 99th percentile of RocksDB's read latency is 4.0 times (±0.";
+    assert!(summary.headline.starts_with(expected), "{}", summary.headline);
+}
+
+#[test]
+fn an_io_primary_is_judged_in_its_own_unit() {
+    let mut plan = plan(ladder(60));
+    plan.workloads.swap(0, 1);
+    plan.workloads[0].role = Role::Primary;
+    plan.workloads[1].role = Role::Neighbour;
+    plan.criterion.unit = "MiB/s".into();
+    let (_dir, summary) = run(&plan, &LEVELS, Status::Complete);
+    assert!(near(find(&summary, "w3").performance.mean, 300.0, 3.0));
+    assert_eq!(find(&summary, "w3").performance.unit, "MiB/s");
+    assert!(near(find(&summary, "w3").neighbours["db"].performance.mean, 310.0, 3.0));
+}
+
+#[test]
+fn help_is_told_as_help() {
+    let levels = [LEVELS[0], LEVELS[1], LEVELS[2], (1_420.0, 80, 50.0)];
+    let (_dir, summary) = run(&plan(ladder(60)[..4].to_vec()), &levels, Status::Complete);
+    assert!(near(find(&summary, "w1").pressure.value, -0.42, 0.01));
+    assert_eq!(summary.scale, [["w1"], ["w0"]]);
+    assert!(summary.headline.starts_with("No neighbour harms RocksDB: even under"), "{}", summary.headline);
+    assert!(summary.headline.contains("142 %"), "{}", summary.headline);
+}
+
+#[test]
+fn a_difference_that_cannot_be_told_is_not_claimed() {
+    let levels = [LEVELS[0], LEVELS[1], LEVELS[2], (998.0, 100, 50.0)];
+    let (_dir, summary) = run(&plan(ladder(60)[..4].to_vec()), &levels, Status::Complete);
+    assert_eq!(summary.scale, [["w0", "w1"]]);
+    assert!(
+        summary.headline.starts_with("No neighbour costs RocksDB a share that can be told"),
+        "{}",
+        summary.headline
+    );
+}
+
+#[test]
+fn short_phases_have_quantiles_and_one_finding_for_all() {
+    let (_dir, summary) = run(&plan(ladder(10)), &LEVELS, Status::Complete);
+    let worst = find(&summary, "w3");
+    assert!(worst.performance.mean.is_some() && worst.performance.ci_low.is_none());
+    assert!(worst.performance.quantiles.is_some() && worst.performance.reason.is_some() && worst.steady.is_none());
+    assert!(near(worst.pressure.value, 0.69, 0.02) && worst.pressure.ci_low.is_none());
+    assert_eq!(findings(&summary, "phase-too-short").len(), 1);
+    assert_eq!(summary.scale.len(), 1, "nothing can be told apart");
+    assert_eq!(summary.scale[0].len(), 4);
+    assert!(summary.headline.contains("keeps 31 % of its reads") && !summary.headline.contains('±'));
+}
+
+#[test]
+fn a_dead_neighbour_makes_a_gap_and_not_a_number() {
+    let plan = plan(ladder(60));
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = Run::begin(dir.path(), &plan);
+    run.phase(&plan.phases[2], 1_000.0, 100, 0.0);
+    run.event(Event::PhaseStarted { phase: "w1".into() });
+    run.seconds(30, 900.0, 100, 50.0);
+    run.event(Event::Error { workload: "writer".into(), text: "killed by signal 9".into() });
+    run.event(Event::PhaseGap { phase: "w1".into(), reason: "`writer` died".into() });
+    run.event(Event::Finding(Finding {
+        id: "own-disk".into(),
+        severity: Severity::Warning,
+        phase: None,
+        text: "The recording lies on the measured device.".into(),
+    }));
+    run.writer.finish(at(run.second), Status::Failed).unwrap();
+    let summary = summarise(&open(dir.path()));
+    let gap = find(&summary, "w1");
+    assert_eq!((gap.performance.mean, gap.performance.reason.as_deref()), (None, Some("`writer` died")));
+    assert!(gap.pressure.value.is_none() && gap.start_s.is_none() && gap.latency_us.is_empty() && gap.steady.is_none());
+    assert!(gap.neighbours["writer"].performance.mean.is_none());
+    assert_eq!(summary.scale, [["w0"]]);
+    assert!(findings(&summary, "worker-failed")[0].text.contains("signal 9"));
+    assert_eq!(findings(&summary, "own-disk").len(), 1);
+    assert_eq!(findings(&summary, "phase-gap").len(), 2, "{:?}", summary.findings);
+    assert_eq!(findings(&summary, "phase-gap")[0].phase.as_deref(), Some("w1"));
+    assert_eq!(summary.status, "failed");
+}
+
+#[test]
+fn a_cut_recording_is_read_to_its_last_sample_and_says_so() {
+    let plan = plan(ladder(60));
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = Run::begin(dir.path(), &plan);
+    run.phase(&plan.phases[2], 1_000.0, 100, 0.0);
+    run.event(Event::PhaseStarted { phase: "w1".into() });
+    run.seconds(30, 500.0, 200, 50.0);
+    std::mem::forget(run.writer);
+    let summary = summarise(&open(dir.path()));
+    assert_eq!(summary.status, "cut");
+    let partly = find(&summary, "w1");
+    assert_eq!((partly.performance.samples, partly.end_s), (30, Some(90.0)));
+    assert!(near(partly.pressure.value, 0.5, 0.01));
+    assert_eq!(findings(&summary, "cut-short").len(), 1);
+    assert!(findings(&summary, "phase-cut")[0].text.contains("30 s of 60 s"));
+    assert!(findings(&summary, "damaged").is_empty(), "an open stream is no damage: {:?}", summary.findings);
+    let missed = find(&summary, "w3");
+    assert!(missed.performance.mean.is_none() && missed.performance.reason.as_deref().unwrap().contains("breaks off"));
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_it_has() {
+    let plan = plan(ladder(60));
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = Run::begin(dir.path(), &plan);
+    run.phase(&plan.phases[2], 1_000.0, 100, 0.0);
+    run.writer.finish(at(run.second), Status::Interrupted).unwrap();
+    let summary = summarise(&open(dir.path()));
+    assert_eq!((summary.status.as_str(), findings(&summary, "interrupted").len()), ("interrupted", 1));
+    assert!(find(&summary, "w0").performance.ci_low.is_some());
+    assert!(summary.headline.contains("none was measured beside it"), "{}", summary.headline);
+}
+
+#[test]
+fn a_hole_in_the_samples_is_told() {
+    let plan = plan(ladder(60));
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = Run::begin(dir.path(), &plan);
+    run.event(Event::PhaseStarted { phase: "w0".into() });
+    run.seconds(20, 1_000.0, 100, 0.0);
+    run.second += 20;
+    run.seconds(20, 1_000.0, 100, 0.0);
+    run.event(Event::PhaseEnded { phase: "w0".into() });
+    run.writer.finish(at(run.second), Status::Complete).unwrap();
+    let summary = summarise(&open(dir.path()));
+    assert_eq!(find(&summary, "w0").performance.samples, 40);
+    assert_eq!(findings(&summary, "samples-missing").len(), 1);
+}
+
+#[test]
+fn an_unsteady_phase_is_told() {
+    let plan = plan(ladder(60));
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = Run::begin(dir.path(), &plan);
+    run.event(Event::PhaseStarted { phase: "w0".into() });
+    run.seconds(15, 200.0, 100, 0.0);
+    run.seconds(45, 1_000.0, 100, 0.0);
+    run.event(Event::PhaseEnded { phase: "w0".into() });
+    run.writer.finish(at(run.second), Status::Complete).unwrap();
+    let summary = summarise(&open(dir.path()));
+    assert_eq!(find(&summary, "w0").steady, Some(false));
+    assert_eq!(findings(&summary, "not-steady").len(), 1);
+    assert_eq!(findings(&summary, "warm-up-visible").len(), 1);
+    assert_eq!(find(&summary, "w0").performance.samples, 60, "nothing is cut away");
+}
+
+#[test]
+fn without_primary_or_w0_there_is_no_pressure() {
+    let mut nobody = plan(ladder(60));
+    nobody.workloads[0].role = Role::Neighbour;
+    let (_dir, summary) = run(&nobody, &LEVELS, Status::Complete);
+    assert!(summary.scale.is_empty() && summary.phases.iter().all(|phase| phase.pressure.value.is_none()));
+    assert!(summary.headline.contains("No primary"), "{}", summary.headline);
+    let (_dir, summary) = run(&plan(ladder(60)[3..].to_vec()), &LEVELS[3..], Status::Complete);
+    assert!(summary.scale.is_empty() && find(&summary, "w3").performance.mean.is_some());
+    assert!(find(&summary, "w3").pressure.reason.is_some());
+}
+
+#[test]
+fn a_criterion_that_means_nothing_measures_nothing() {
+    let criterion = Criterion { metric: "joy".into(), unit: "smiles".into(), better: Better::Higher };
+    let (_dir, summary) = run(&Plan { criterion, ..plan(ladder(20)) }, &LEVELS, Status::Complete);
+    assert!(find(&summary, "w0").performance.reason.as_deref().unwrap().contains("no criterion"));
+}
+
+#[test]
+fn the_summary_survives_its_own_json() {
+    let (_dir, summary) = run(&plan(ladder(60)), &LEVELS, Status::Complete);
+    let text = serde_json::to_string(&summary).unwrap();
+    let read: Summary = serde_json::from_str(&text).unwrap();
+    assert_eq!(read.headline, summary.headline);
+    assert_eq!(read.phases.len(), summary.phases.len());
+}
