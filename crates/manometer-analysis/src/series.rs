@@ -86,7 +86,7 @@ pub fn latency(
 ) -> Series {
     let mut series = Series::default();
     for interval in latency_intervals(log, operation, (begin_s, end_s)) {
-        if let Some(ns) = percentile.ns(&interval.histogram) {
+        if let Some(ns) = percentile.ns(&interval.histogram()) {
             series.push(interval.end_s - begin_s, ns as f64 / ns_per_unit);
         }
     }
@@ -166,7 +166,7 @@ mod tests {
         let interval = |end_s: f64, latencies: &[u64]| {
             let mut histogram = LatencyHistogram::new();
             latencies.iter().for_each(|ns| histogram.record(*ns));
-            LatencyInterval { operation: "read".into(), begin_s: end_s - 1.0, end_s, histogram }
+            LatencyInterval::new("read", end_s - 1.0, end_s, &histogram)
         };
         let log = LatencyLog {
             intervals: vec![

@@ -209,7 +209,7 @@ fn latencies(sources: &Sources, bounds_s: (f64, f64)) -> BTreeMap<String, Latenc
     let mut summaries = BTreeMap::new();
     for operation in sources.latency.operations() {
         let mut all = LatencyHistogram::new();
-        latency_intervals(&sources.latency, &operation, bounds_s).for_each(|interval| all.add(&interval.histogram));
+        latency_intervals(&sources.latency, &operation, bounds_s).for_each(|interval| all.add(&interval.histogram()));
         if !all.is_empty() {
             summaries.insert(operation, latency_summary(&all));
         }

@@ -82,6 +82,11 @@ pub struct LatencyInterval {
 }
 
 impl LatencyInterval {
+    /// What `operation` took between two moments, in seconds since the recording's start.
+    pub fn new(operation: &str, begin_s: f64, end_s: f64, histogram: &LatencyHistogram) -> Self {
+        Self { operation: operation.to_owned(), begin_s, end_s, encoded: histogram.to_base64() }
+    }
+
     /// What the operation took.
     pub fn histogram(&self) -> LatencyHistogram {
         LatencyHistogram::from_base64(&self.encoded).expect("it was readable when the log was read")

@@ -37,6 +37,7 @@ pub fn plan(phases: Vec<Phase>) -> Plan {
         criterion: Criterion { metric: "throughput".into(), unit: "ops/s".into(), better: Better::Higher },
         interval_s: 1.0,
         seed: 1,
+        sweep: Default::default(),
         workloads: vec![
             workload("db", Role::Primary, "kv", "ops/s"),
             workload("writer", Role::Neighbour, "io", "MiB/s"),
