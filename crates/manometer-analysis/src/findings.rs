@@ -101,6 +101,9 @@ fn only<'a>(ids: &[&'a str]) -> Option<&'a str> {
 
 fn missing_samples(recording: &Recording, one: &Judged<'_>) -> Option<Finding> {
     let room = one.fate.window().ok()?.seconds() / recording.plan.interval_s;
+    if !room.is_finite() {
+        return None;
+    }
     // The begin and the end of a phase need not fall on an interval's: one of them may be cut in two.
     let expected = ENOUGH_SAMPLES * (room - 1.0).floor();
     let samples = one.performance.told.samples;

@@ -25,14 +25,16 @@ struct Saw {
     jitter: f64,
 }
 
-const SAWS: [Saw; 7] = [
+const SAWS: [Saw; 9] = [
     Saw { height: 0.0, period: 60.0, jitter: 0.0 },
     Saw { height: 1.0, period: 20.0, jitter: 0.0 },
     Saw { height: 1.0, period: 45.0, jitter: 0.0 },
     Saw { height: 1.0, period: 60.0, jitter: 0.0 },
     Saw { height: 1.0, period: 60.0, jitter: 0.2 },
     Saw { height: 1.0, period: 77.0, jitter: 0.0 },
+    Saw { height: 1.0, period: 100.0, jitter: 0.0 },
     Saw { height: 2.0, period: 40.0, jitter: 0.1 },
+    Saw { height: 2.0, period: 60.0, jitter: 0.1 },
 ];
 
 const COEFFICIENTS: [f64; 4] = [0.0, 0.5, 0.8, 0.87];

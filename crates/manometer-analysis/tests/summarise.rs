@@ -1,5 +1,7 @@
 //! What `summarise` says of recordings whose truth is known.
 
+#![expect(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+
 mod synthetic;
 
 use manometer_analysis::summarise;
