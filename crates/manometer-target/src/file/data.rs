@@ -46,7 +46,7 @@ impl WriteData {
     fn fill_sector(&mut self, sector: &mut [u8]) {
         let word = self.random.next_u64();
         let stretches = (POOL_WORDS - SECTOR_WORDS) as u64;
-        let start = (u128::from(self.random.next_u64()) * u128::from(stretches) >> 64) as usize;
+        let start = ((u128::from(self.random.next_u64()) * u128::from(stretches)) >> 64) as usize;
         let stretch = &self.pool[start..start + SECTOR_WORDS];
         for (bytes, random) in sector.chunks_exact_mut(WORD_BYTES).zip(stretch) {
             bytes.copy_from_slice(&(random ^ word).to_ne_bytes());

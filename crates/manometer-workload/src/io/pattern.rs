@@ -159,7 +159,12 @@ mod tests {
     proptest! {
         #[test]
         fn requests_are_aligned_and_within_their_file(
-            seed in any::<u64>(), files in 1u32..5, blocks in 1u64..9, spare in 0u64..8, factor in 1u64..9, random in 0.0..=1.0
+            seed in any::<u64>(),
+            files in 1u32..5,
+            blocks in 1u64..9,
+            spare in 0u64..8,
+            factor in 1u64..9,
+            random in 0.0..=1.0,
         ) {
             let block = 4096 * factor;
             let settings = IoSettings {

@@ -27,13 +27,15 @@ const MAX_HEARD: usize = 64;
 /// How long requests in flight are waited for at the end, so that nothing writes after it.
 const LAST_WAIT_NS: u64 = 1_000_000_000;
 
+/// Sets a backend up for settings.
+pub(super) type Open<'a> = dyn FnMut(&IoSettings) -> Result<Box<dyn Backend>, FileError> + 'a;
+
 /// What a run needs from outside.
 pub(super) struct Surroundings<'a> {
     pub(super) clock: &'a dyn Clock,
     pub(super) controls: &'a Controls,
     pub(super) sink: &'a mut dyn Sink,
-    /// Sets a backend up for settings.
-    pub(super) open: &'a mut dyn FnMut(&IoSettings) -> Result<Box<dyn Backend>, FileError>,
+    pub(super) open: &'a mut Open<'a>,
 }
 
 /// What stays the same during a run.

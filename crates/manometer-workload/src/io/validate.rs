@@ -54,7 +54,7 @@ fn depth(settings: &IoSettings) -> Result<(), SettingError> {
 
 fn block(settings: &IoSettings, unit: u64) -> Result<(), SettingError> {
     let got = settings.block_size;
-    if got.0 == 0 || got.0 % unit != 0 {
+    if got.0 == 0 || !got.0.is_multiple_of(unit) {
         let nearest = ByteSize((got.0 / unit * unit).max(unit));
         let wanted = format!("write a multiple of the file system's block of {}, such as {nearest}", ByteSize(unit));
         return Err(SettingError::new("block_size", got, wanted));
@@ -83,7 +83,7 @@ fn files(settings: &IoSettings, unit: u64) -> Result<(), SettingError> {
         let wanted = format!("write at least {}: one block for each file", ByteSize(least));
         return Err(SettingError::new("file_size", got, wanted));
     }
-    if got.0 % unit != 0 || got.0 > i64::MAX as u64 {
+    if !got.0.is_multiple_of(unit) || got.0 > i64::MAX as u64 {
         let nearest = ByteSize(got.0.min(i64::MAX as u64) / unit * unit);
         let wanted = format!("write a multiple of {}, whole blocks for each file, such as {nearest}", ByteSize(unit));
         return Err(SettingError::new("file_size", got, wanted));

@@ -12,7 +12,7 @@ use std::os::fd::AsRawFd as _;
 use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, TimeoutFlags, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 
-use super::{Backend, Buffers, Completion, Operation, Options, Request, write_flags};
+use super::{Backend, Buffers, Completion, Departures, Operation, Options, Request, write_flags};
 
 /// The completion that says that the armed timeout has passed; no slot has this number.
 const TIMEOUT: u64 = u64::MAX;
@@ -52,6 +52,7 @@ pub(super) struct Uring {
     armed_ns: Option<u64>,
     /// What the armed timeout's time is read from when it is sent.
     armed_time: Box<Timespec>,
+    departures: Departures,
 }
 
 impl Uring {
@@ -76,6 +77,7 @@ impl Uring {
             features: features.into_iter().filter_map(|(has, name)| has.then_some(name)).collect(),
             armed_ns: None,
             armed_time: Box::new(Timespec::new()),
+            departures: Departures::default(),
         })
     }
 
@@ -152,10 +154,15 @@ impl Backend for Uring {
     fn queue(&mut self, request: Request) {
         let entry = self.transfer(request).user_data(u64::from(request.slot));
         self.push(&entry);
+        if self.departures.is_full() {
+            // What the kernel does not take now leaves with the next wait, which also tells why.
+            let _ = self.ring.submit();
+        }
     }
 
     fn wait(&mut self, now_ns: u64, deadline_ns: u64, finished: &mut Vec<Completion>) -> io::Result<()> {
         self.enter(now_ns, deadline_ns)?;
+        self.departures.begin();
         for entry in self.ring.completion() {
             if entry.user_data() == TIMEOUT {
                 self.armed_ns = None;

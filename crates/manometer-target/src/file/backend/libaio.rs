@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 
-use super::{Backend, Buffers, Completion, Operation, Options, Request, write_flags};
+use super::{Backend, Buffers, Completion, Departures, Operation, Options, Request, write_flags};
 
 const COMMAND_PREAD: u16 = 0;
 const COMMAND_PWRITE: u16 = 1;
@@ -59,6 +59,9 @@ pub(super) struct Libaio {
     pointers: Vec<*const libc::iocb>,
     events: Vec<Event>,
     in_flight: usize,
+    departures: Departures,
+    /// Requests that the kernel would not take.
+    refused: Vec<Completion>,
 }
 
 impl Libaio {
@@ -76,11 +79,13 @@ impl Libaio {
             pointers: Vec::with_capacity(depth),
             events: vec![Event::default(); depth],
             in_flight: 0,
+            departures: Departures::default(),
+            refused: Vec::new(),
         })
     }
 
     /// Submits as many queued requests as the kernel takes; the rest stay queued.
-    fn submit(&mut self, finished: &mut Vec<Completion>) -> io::Result<()> {
+    fn submit(&mut self) {
         while !self.queued.is_empty() {
             self.pointers.clear();
             self.pointers.extend(self.queued.iter().map(|slot| &raw const self.blocks[*slot as usize]));
@@ -93,16 +98,15 @@ impl Libaio {
                     self.in_flight += taken;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.in_flight > 0 => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.in_flight > 0 => return,
                 // Only the first request can be at fault: the kernel stops before it, and takes none.
                 Err(error) => {
                     let slot = self.queued.remove(0);
                     self.buffers.take_back(slot);
-                    finished.push(Completion { slot, result: -error.raw_os_error().unwrap_or(libc::EIO) });
+                    self.refused.push(Completion { slot, result: -error.raw_os_error().unwrap_or(libc::EIO) });
                 }
             }
         }
-        Ok(())
     }
 
     fn reap(&mut self, minimum: usize, wait_ns: u64, finished: &mut Vec<Completion>) -> io::Result<()> {
@@ -152,10 +156,15 @@ impl Backend for Libaio {
             (block.aio_offset, block.aio_buf, block.aio_nbytes) = (0, 0, 0);
         }
         self.queued.push(request.slot);
+        if self.departures.is_full() {
+            self.submit();
+        }
     }
 
     fn wait(&mut self, now_ns: u64, deadline_ns: u64, finished: &mut Vec<Completion>) -> io::Result<()> {
-        self.submit(finished)?;
+        self.submit();
+        self.departures.begin();
+        finished.append(&mut self.refused);
         let minimum = usize::from(finished.is_empty());
         self.reap(minimum, deadline_ns.saturating_sub(now_ns), finished)
     }

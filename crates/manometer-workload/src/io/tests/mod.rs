@@ -1,6 +1,6 @@
 //! The closed loop against a device made of arithmetic, and against the disk.
 
+mod closed_loop;
 mod device;
 mod disk;
-mod loop_;
 mod requests;

@@ -20,11 +20,13 @@ fn settings_told(messages: &[Message]) -> Vec<(u64, serde_json::Value)> {
 }
 
 fn refusals(messages: &[Message]) -> Vec<(&str, &str)> {
-    let refused = |message| match message {
-        &Message::Refused { ref line, ref reason } => Some((line.as_str(), reason.as_str())),
-        _ => None,
-    };
-    messages.iter().filter_map(refused).collect()
+    let mut refused = Vec::new();
+    for message in messages {
+        if let Message::Refused { line, reason } = message {
+            refused.push((line.as_str(), reason.as_str()));
+        }
+    }
+    refused
 }
 
 #[test]
