@@ -1,1 +1,154 @@
-//! Key-value engines, one file each.
+//! Key-value engines: one file each, and one line each in [`ENGINES`].
+//!
+//! An engine answers puts and gets and tells its own state. Which keys are asked for, and what lies in
+//! the values, is the workload's matter, but for the header by which a lost or wrong value shows
+//! ([`value`]).
+
+pub mod directory;
+mod error;
+mod null;
+#[cfg(feature = "rocksdb")]
+mod rocksdb;
+pub mod value;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use manometer_measure::plan::Settings;
+
+pub use error::{EngineError, nearest};
+
+/// What is known of an engine before it is opened.
+#[derive(Debug)]
+pub struct EngineInfo {
+    /// Its name in experiment files and on the command line.
+    pub name: &'static str,
+    /// What it is, for people.
+    pub about: &'static str,
+    /// Its version, as the library itself tells it.
+    pub version: fn() -> String,
+    /// What it can do.
+    pub supports: &'static [&'static str],
+    /// What a put that was answered survives, with the engine's defaults.
+    pub durability: &'static str,
+    /// Whether it keeps a database in a folder.
+    pub on_disk: bool,
+    /// Opens it.
+    pub open: fn(&OpenRequest) -> Result<Box<dyn Engine>, EngineError>,
+    /// Checks its options without opening anything.
+    pub check: fn(&Options) -> Result<(), EngineError>,
+}
+
+/// Every engine of this build.
+pub const ENGINES: &[EngineInfo] = &[
+    #[cfg(feature = "rocksdb")]
+    rocksdb::INFO,
+    null::INFO,
+];
+
+/// The engine called `name`.
+///
+/// # Errors
+/// There is none; the error names the nearest.
+pub fn find(name: &str) -> Result<&'static EngineInfo, EngineError> {
+    ENGINES.iter().find(|engine| engine.name == name).ok_or_else(|| EngineError::UnknownEngine {
+        got: name.to_owned(),
+        known: ENGINES.iter().map(|engine| engine.name).collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// An engine's options as given.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Options {
+    /// The engine's defaults.
+    #[default]
+    Defaults,
+    /// The engine's own options file.
+    File(PathBuf),
+    /// Options by name, as the engine spells them.
+    Table(serde_json::Map<String, serde_json::Value>),
+}
+
+/// What an engine needs to open.
+#[derive(Debug)]
+pub struct OpenRequest<'a> {
+    /// The folder of the database; the engine may write there and nowhere else.
+    pub directory: &'a Path,
+    /// The engine's options.
+    pub options: &'a Options,
+    /// How long the values are that an engine without memory answers with.
+    pub value_bytes: usize,
+}
+
+/// An open engine.
+pub trait Engine: Send + Sync {
+    /// A thread's own access to it.
+    fn session(&self) -> Box<dyn Session + '_>;
+
+    /// Loads records that come in the order of their keys, the fastest way the engine has.
+    ///
+    /// # Errors
+    /// The engine cannot, no space is left, or a put failed.
+    fn load_sorted(&self, records: &mut dyn SortedRecords) -> Result<(), EngineError>;
+
+    /// Waits until nothing that loading left is going on in the background.
+    ///
+    /// # Errors
+    /// Background work failed.
+    fn settle(&self) -> Result<(), EngineError>;
+
+    /// What the engine tells of itself, once an interval.
+    fn state(&self) -> Box<dyn State + '_>;
+
+    /// What a reader must know of it: the options that matter, durability.
+    fn facts(&self) -> Settings;
+}
+
+/// One thread's access to an engine.
+pub trait Session {
+    /// The value of `key`, if there is one; it stays until the next call.
+    ///
+    /// # Errors
+    /// The engine failed.
+    fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError>;
+
+    /// Makes `value` the value of `key`.
+    ///
+    /// # Errors
+    /// The engine failed.
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError>;
+}
+
+/// Records in the order of their keys, each key once.
+pub trait SortedRecords {
+    /// The next record, as key and value.
+    fn next(&mut self) -> Option<(&[u8], &[u8])>;
+
+    /// Called now and then between two records: shall loading go on?
+    fn keep_going(&mut self) -> ControlFlow<()>;
+}
+
+/// An engine's own state, sampled.
+pub trait State: Send {
+    /// The columns, as name and unit.
+    fn columns(&self) -> &'static [(&'static str, &'static str)];
+
+    /// The state at `t_ns`. What the engine does not tell, and a rate at the first look, is missing.
+    fn sample(&mut self, t_ns: u64) -> BTreeMap<String, f64>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_are_found_by_name() {
+        for engine in ENGINES {
+            assert_eq!(find(engine.name).unwrap().name, engine.name);
+            assert!(!(engine.version)().is_empty());
+        }
+        let error = find("rocksbd").unwrap_err().to_string();
+        assert!(error.contains("null"), "{error}");
+    }
+}

@@ -1,0 +1,269 @@
+//! The folder of a database: who made it, whether it may be used, replaced, or left alone.
+//!
+//! ```text
+//! <directory>/<workload>/manometer.json   the marker: which experiment made this
+//! <directory>/<workload>/lock             held while a run uses the folder
+//! <directory>/<workload>/db/              the engine's own files
+//! <directory>/<workload>/load/            files on their way into the database
+//! ```
+//!
+//! A measuring tool must not destroy data. Only what carries our marker is ever deleted, and only when
+//! the marker is equal to what would be made in its place; everything else is refused.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use manometer_measure::host::environment;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::EngineError;
+
+const MARKER: &str = "manometer.json";
+const LOCK: &str = "lock";
+const DATABASE: &str = "db";
+const LOADING: &str = "load";
+/// The engine's log, where it writes one.
+pub const LOG: &str = "engine.log";
+const OURS: [&str; 5] = [MARKER, LOCK, DATABASE, LOADING, LOG];
+
+/// What made a database: all that its content and layout follow from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Marker {
+    /// The engine.
+    pub engine: String,
+    /// Its version.
+    pub engine_version: String,
+    /// Its options as given.
+    pub options: Value,
+    /// How many records.
+    pub records: u64,
+    /// How keys and values are formed.
+    pub form: String,
+    /// Bytes of each value.
+    pub value_bytes: u64,
+    /// How the records were loaded.
+    pub load: String,
+    /// The seed of the values.
+    pub seed: u64,
+    /// Whether loading came to its end.
+    pub loaded: bool,
+}
+
+impl Marker {
+    /// The fields in which `other` differs; `loaded` is no such field.
+    fn differences(&self, other: &Self, only_what_serves: bool) -> Vec<String> {
+        let text = |value: &dyn std::fmt::Display| value.to_string();
+        let mut fields = vec![
+            ("engine", text(&self.engine), text(&other.engine)),
+            ("records", text(&self.records), text(&other.records)),
+            ("form", text(&self.form), text(&other.form)),
+            ("value bytes", text(&self.value_bytes), text(&other.value_bytes)),
+        ];
+        if !only_what_serves {
+            fields.extend([
+                ("engine version", text(&self.engine_version), text(&other.engine_version)),
+                ("options", text(&self.options), text(&other.options)),
+                ("load", text(&self.load), text(&other.load)),
+                ("seed", text(&self.seed), text(&other.seed)),
+            ]);
+        }
+        let differ = fields.into_iter().filter(|(_, there, wanted)| there != wanted);
+        differ.map(|(name, there, wanted)| format!("{name} {there}, wanted {wanted}")).collect()
+    }
+}
+
+/// What a folder means to an experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// Load it.
+    Empty,
+    /// It holds the same experiment's database: replace it.
+    Replace,
+    /// It holds a database that serves: use it.
+    Use,
+}
+
+/// A database's folder, held.
+#[derive(Debug)]
+pub struct DatabaseDirectory {
+    path: PathBuf,
+    marker: Marker,
+    reused: bool,
+    _lock: File,
+}
+
+impl DatabaseDirectory {
+    /// Takes hold of `path` for a database that is to be as `marker` says. Unless an equal or serving
+    /// database may be and is reused, the folder is empty then.
+    ///
+    /// # Errors
+    /// The folder lies in memory, cannot be written, is in use, or holds what must not be touched.
+    pub fn prepare(path: &Path, marker: Marker, reuse: bool) -> Result<Self, EngineError> {
+        if environment::is_memory(path) {
+            return Err(EngineError::Memory(path.to_owned()));
+        }
+        judge(path, &marker, reuse)?;
+        fs::create_dir_all(path).map_err(|source| EngineError::NotWritable { path: path.to_owned(), source })?;
+        let lock = lock(path)?;
+        // Judged again under the lock: another run may have been at it in between.
+        let verdict = judge(path, &marker, reuse)?;
+        let mut held = Self { path: path.to_owned(), marker, reused: verdict == Verdict::Use, _lock: lock };
+        if !held.reused {
+            held.clear()?;
+            held.write_marker(false)?;
+            create_empty(&held.database())?;
+            create_empty(&held.loading())?;
+        }
+        Ok(held)
+    }
+
+    /// Whether the database was there already.
+    pub fn is_reused(&self) -> bool {
+        self.reused
+    }
+
+    /// Where the engine's files lie.
+    pub fn database(&self) -> PathBuf {
+        self.path.join(DATABASE)
+    }
+
+    /// Writes down that the database is complete.
+    ///
+    /// # Errors
+    /// The marker cannot be written.
+    pub fn set_loaded(&mut self) -> Result<(), EngineError> {
+        remove_dir(&self.loading())?;
+        self.write_marker(true)
+    }
+
+    /// Deletes the database, and the folder when nothing else is in it.
+    ///
+    /// # Errors
+    /// Something cannot be deleted.
+    pub fn remove(mut self) -> Result<(), EngineError> {
+        self.clear()?;
+        remove_file(&self.path.join(LOCK))?;
+        // Left in place when someone put a file of their own there.
+        let _ = fs::remove_dir(&self.path);
+        Ok(())
+    }
+
+    fn loading(&self) -> PathBuf {
+        self.path.join(LOADING)
+    }
+
+    /// Deletes what is ours but the lock, the marker last: what is cut short remains known as ours.
+    fn clear(&mut self) -> Result<(), EngineError> {
+        if self.path.join(MARKER).exists() {
+            self.write_marker(false)?;
+        }
+        remove_dir(&self.database())?;
+        remove_dir(&self.loading())?;
+        remove_file(&self.path.join(LOG))?;
+        remove_file(&self.path.join(MARKER))
+    }
+
+    /// Writes the marker beside its place and moves it there, so that it is never half a marker.
+    fn write_marker(&mut self, loaded: bool) -> Result<(), EngineError> {
+        self.marker.loaded = loaded;
+        let path = self.path.join(MARKER);
+        let write = || -> io::Result<()> {
+            let new = path.with_extension("json.new");
+            let mut file = File::create(&new)?;
+            serde_json::to_writer_pretty(&mut file, &self.marker)?;
+            file.sync_all()?;
+            fs::rename(&new, &path)?;
+            File::open(&self.path)?.sync_all()
+        };
+        write().map_err(|source| not_writable(&path, source, "writing the marker"))
+    }
+}
+
+/// What `path` means to an experiment that would make `wanted`.
+fn judge(path: &Path, wanted: &Marker, reuse: bool) -> Result<Verdict, EngineError> {
+    let names = match fs::read_dir(path) {
+        Ok(entries) => entries
+            .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
+            .collect::<io::Result<Vec<_>>>()
+            .map_err(|source| EngineError::NotReadable { path: path.to_owned(), source })?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Verdict::Empty),
+        Err(source) => return Err(EngineError::NotReadable { path: path.to_owned(), source }),
+    };
+    let foreign = |found: &str| EngineError::Foreign { path: path.to_owned(), found: found.to_owned() };
+    if let Some(name) = names.iter().find(|name| !OURS.contains(&name.as_str()) && *name != "manometer.json.new") {
+        return Err(foreign(name));
+    }
+    if !names.iter().any(|name| name == MARKER) {
+        let held = names.iter().find(|name| *name == DATABASE || *name == LOADING);
+        return held.map_or(Ok(Verdict::Empty), |name| Err(foreign(name)));
+    }
+    let there: Marker = fs::read(path.join(MARKER))
+        .map_err(|source| EngineError::NotReadable { path: path.join(MARKER), source })
+        .and_then(|bytes| serde_json::from_slice(&bytes).map_err(|_| foreign(MARKER)))?;
+    compare(path, &there, wanted, reuse)
+}
+
+fn compare(path: &Path, there: &Marker, wanted: &Marker, reuse: bool) -> Result<Verdict, EngineError> {
+    let all = there.differences(wanted, false);
+    let refuse = |mut differences: Vec<String>, remedy| {
+        if !there.loaded {
+            differences.push("its loading did not come to its end".to_owned());
+        }
+        Err(EngineError::Differs { path: path.to_owned(), differences: differences.join("; "), remedy })
+    };
+    if all.is_empty() {
+        return Ok(if reuse && there.loaded { Verdict::Use } else { Verdict::Replace });
+    }
+    if !reuse {
+        return refuse(all, "reuse it with `--reuse`, or delete it or choose another folder yourself");
+    }
+    let serves = there.differences(wanted, true);
+    if serves.is_empty() && there.loaded {
+        return Ok(Verdict::Use);
+    }
+    refuse(serves, "it cannot serve this one; delete it or choose another folder yourself")
+}
+
+fn lock(path: &Path) -> Result<File, EngineError> {
+    let name = path.join(LOCK);
+    let file = File::options().create(true).truncate(false).write(true).open(&name);
+    let file = file.map_err(|source| not_writable(&name, source, "taking the lock"))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(EngineError::Locked(path.to_owned())),
+        Err(errno) => Err(EngineError::NotWritable { path: name, source: errno.into() }),
+    }
+}
+
+fn create_empty(path: &Path) -> Result<(), EngineError> {
+    fs::create_dir(path).map_err(|source| not_writable(path, source, "making the folder"))
+}
+
+fn remove_dir(path: &Path) -> Result<(), EngineError> {
+    ignore_missing(path, fs::remove_dir_all(path))
+}
+
+fn remove_file(path: &Path) -> Result<(), EngineError> {
+    ignore_missing(path, fs::remove_file(path))
+}
+
+fn ignore_missing(path: &Path, result: io::Result<()>) -> Result<(), EngineError> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map_err(|source| EngineError::NotWritable { path: path.to_owned(), source }),
+    }
+}
+
+fn not_writable(path: &Path, source: io::Error, doing: &'static str) -> EngineError {
+    match source.kind() {
+        io::ErrorKind::StorageFull => EngineError::NoSpace { path: path.to_owned(), doing },
+        _ => EngineError::NotWritable { path: path.to_owned(), source },
+    }
+}
+
+#[cfg(test)]
+#[path = "directory_tests.rs"]
+mod tests;

@@ -1,0 +1,115 @@
+use super::*;
+
+/// A folder on a disk: what the tests are about is refused in memory.
+fn disk() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+}
+
+fn marker() -> Marker {
+    Marker {
+        engine: "rocksdb".to_owned(),
+        engine_version: "1".to_owned(),
+        options: Value::Null,
+        records: 10,
+        form: "ycsb".to_owned(),
+        value_bytes: 1000,
+        load: "bulk".to_owned(),
+        seed: 1,
+        loaded: false,
+    }
+}
+
+fn prepare(dir: &tempfile::TempDir, marker: Marker, reuse: bool) -> Result<DatabaseDirectory, EngineError> {
+    DatabaseDirectory::prepare(&dir.path().join("primary"), marker, reuse)
+}
+
+fn loaded(dir: &tempfile::TempDir) {
+    let mut made = prepare(dir, marker(), false).unwrap();
+    fs::write(made.database().join("data"), "x").unwrap();
+    made.set_loaded().unwrap();
+}
+
+#[test]
+fn an_equal_database_is_reused_only_when_told() {
+    let dir = disk();
+    loaded(&dir);
+    let again = prepare(&dir, marker(), true).unwrap();
+    assert!(again.is_reused() && again.database().join("data").exists());
+    drop(again);
+    let anew = prepare(&dir, marker(), false).unwrap();
+    assert!(!anew.is_reused() && !anew.database().join("data").exists());
+}
+
+#[test]
+fn another_experiments_database_is_refused_and_kept() {
+    let dir = disk();
+    loaded(&dir);
+    let error = prepare(&dir, Marker { records: 11, ..marker() }, false).unwrap_err();
+    assert!(error.to_string().contains("records 10, wanted 11"), "{error}");
+    let error = prepare(&dir, Marker { records: 11, ..marker() }, true).unwrap_err();
+    assert!(error.to_string().contains("cannot serve"), "{error}");
+    assert!(prepare(&dir, marker(), true).unwrap().is_reused());
+}
+
+#[test]
+fn another_seed_serves_when_reuse_is_allowed() {
+    let dir = disk();
+    loaded(&dir);
+    assert!(prepare(&dir, Marker { seed: 2, ..marker() }, false).is_err());
+    assert!(prepare(&dir, Marker { seed: 2, ..marker() }, true).unwrap().is_reused());
+}
+
+#[test]
+fn half_a_load_is_not_taken_for_a_load() {
+    let dir = disk();
+    let half = prepare(&dir, marker(), false).unwrap();
+    fs::write(half.database().join("data"), "x").unwrap();
+    drop(half);
+    assert!(matches!(prepare(&dir, Marker { seed: 2, ..marker() }, true), Err(EngineError::Differs { .. })));
+    assert!(!prepare(&dir, marker(), true).unwrap().is_reused());
+}
+
+#[test]
+fn what_is_not_ours_is_never_touched() {
+    let dir = disk();
+    let path = dir.path().join("primary");
+    for (name, content) in [("letters.txt", "dear"), ("manometer.json", "{}"), ("db", "not even a folder")] {
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join(name), content).unwrap();
+        for reuse in [false, true] {
+            let error = prepare(&dir, marker(), reuse).unwrap_err();
+            assert!(matches!(&error, EngineError::Foreign { found, .. } if found == name), "{error}");
+        }
+        assert_eq!(fs::read_to_string(path.join(name)).unwrap(), content);
+        fs::remove_dir_all(&path).unwrap();
+    }
+}
+
+#[test]
+fn a_second_run_waits_its_turn() {
+    let dir = disk();
+    let first = prepare(&dir, marker(), false).unwrap();
+    assert!(matches!(prepare(&dir, marker(), false), Err(EngineError::Locked(_))));
+    first.remove().unwrap();
+    assert!(!dir.path().join("primary").exists());
+}
+
+#[test]
+fn memory_is_refused() {
+    let path = Path::new("/dev/shm/manometer-test");
+    if !environment::is_memory(path) {
+        println!("skipped: no tmpfs at /dev/shm");
+        return;
+    }
+    assert!(matches!(DatabaseDirectory::prepare(path, marker(), false), Err(EngineError::Memory(_))));
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    let dir = disk();
+    let file = dir.path().join("primary");
+    fs::write(&file, "in the way").unwrap();
+    let error = DatabaseDirectory::prepare(&file.join("below"), marker(), false).unwrap_err();
+    assert!(error.to_string().contains("below"), "{error}");
+}

@@ -1,0 +1,139 @@
+//! What can go wrong with an engine, and what to do about it.
+
+use std::path::PathBuf;
+
+/// An engine, its options or its folder is not as it should be.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// No engine has this name.
+    #[error("there is no engine `{got}`; this build has {known}")]
+    UnknownEngine {
+        /// The name as given.
+        got: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The engine has no such option.
+    #[error("{place}: {engine} has no option `{name}`{}", suggestion(.nearest))]
+    UnknownOption {
+        /// The engine.
+        engine: &'static str,
+        /// File and line, or the table.
+        place: String,
+        /// The option as given.
+        name: String,
+        /// The nearest that exists.
+        nearest: Option<&'static str>,
+    },
+    /// The engine refuses an option's value.
+    #[error("{place}: {engine} refuses option `{name}` = `{value}`: {reason}")]
+    BadOption {
+        /// The engine.
+        engine: &'static str,
+        /// File and line, or the table.
+        place: String,
+        /// The option.
+        name: String,
+        /// Its value as given.
+        value: String,
+        /// What the engine says.
+        reason: String,
+    },
+    /// A line of an options file is neither a section nor an option.
+    #[error("{place}: expected `[Section]`, `name=value` or a comment, found `{line}`")]
+    BadOptionsLine {
+        /// File and line.
+        place: String,
+        /// The line.
+        line: String,
+    },
+    /// A section of an options file that does not concern us or does not exist.
+    #[error("{place}: section `[{section}]` is none of {known}")]
+    BadOptionsSection {
+        /// File and line.
+        place: String,
+        /// The section.
+        section: String,
+        /// What would be right.
+        known: &'static str,
+    },
+    /// The folder lies in memory.
+    #[error("{} lies on a file system made of memory, which says nothing about a device; choose a folder on a disk", .0.display())]
+    Memory(PathBuf),
+    /// The folder cannot be written.
+    #[error("{} cannot be written: {source}", path.display())]
+    NotWritable {
+        /// The folder or file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file cannot be read.
+    #[error("{} cannot be read: {source}", path.display())]
+    NotReadable {
+        /// The folder or file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Another run uses the folder.
+    #[error("{} is in use by another run; wait for it or choose another folder", .0.display())]
+    Locked(PathBuf),
+    /// The folder holds something that is not ours.
+    #[error("{} holds files that no experiment of ours made (`{found}`); choose an empty folder", path.display())]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+        /// One of the files.
+        found: String,
+    },
+    /// The database was made by another experiment.
+    #[error("the database in {} was made by another experiment ({differences}); {remedy}", path.display())]
+    Differs {
+        /// The folder.
+        path: PathBuf,
+        /// What differs.
+        differences: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The device is full.
+    #[error("no space left in {} while {doing}; make room or ask for fewer records", path.display())]
+    NoSpace {
+        /// The folder.
+        path: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+    },
+    /// The engine itself failed.
+    #[error("{engine} failed while {doing}: {text}")]
+    Failed {
+        /// The engine.
+        engine: &'static str,
+        /// What was being done.
+        doing: &'static str,
+        /// What it says.
+        text: String,
+    },
+    /// The engine cannot do this.
+    #[error("{engine} cannot {what}")]
+    Unsupported {
+        /// The engine.
+        engine: &'static str,
+        /// What was asked.
+        what: &'static str,
+    },
+}
+
+fn suggestion(nearest: &Option<&'static str>) -> String {
+    nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+/// The name among `known` that `got` most resembles, if any does.
+pub fn nearest<'a>(got: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    /// How alike two names must be, 1 being equal, for one to be a slip of the other.
+    const ALIKE: f64 = 0.75;
+    let scored = known.into_iter().map(|name| (strsim::jaro_winkler(got, name), name));
+    scored.filter(|(score, _)| *score >= ALIKE).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}

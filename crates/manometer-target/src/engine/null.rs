@@ -1,0 +1,101 @@
+//! The engine that answers at once: what is measured on it is the client's own ceiling.
+
+use std::collections::BTreeMap;
+
+use manometer_measure::plan::Settings;
+
+use super::{Engine, EngineError, EngineInfo, OpenRequest, Options, Session, SortedRecords, State, value};
+
+pub(super) const INFO: EngineInfo = EngineInfo {
+    name: "null",
+    about: "answers at once and keeps nothing: the client's own ceiling",
+    version: || env!("CARGO_PKG_VERSION").to_owned(),
+    supports: &["get", "put", "load"],
+    durability: "none: nothing is kept",
+    on_disk: false,
+    open: |request| Ok(Box::new(Null { value_bytes: request_bytes(request) })),
+    check: |options| match options {
+        Options::Table(table) if table.is_empty() => Ok(()),
+        Options::Defaults => Ok(()),
+        _ => Err(EngineError::Unsupported { engine: "null", what: "take options: it has none" }),
+    },
+};
+
+fn request_bytes(request: &OpenRequest) -> usize {
+    request.value_bytes.max(value::MIN_VALUE_BYTES)
+}
+
+struct Null {
+    value_bytes: usize,
+}
+
+impl Engine for Null {
+    fn session(&self) -> Box<dyn Session + '_> {
+        Box::new(NullSession { value: vec![0; self.value_bytes] })
+    }
+
+    fn load_sorted(&self, _: &mut dyn SortedRecords) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn settle(&self) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn state(&self) -> Box<dyn State + '_> {
+        Box::new(Stateless)
+    }
+
+    fn facts(&self) -> Settings {
+        Settings::new()
+    }
+}
+
+/// Finds a value under every key: the header alone is made anew.
+struct NullSession {
+    value: Vec<u8>,
+}
+
+impl Session for NullSession {
+    #[inline]
+    fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
+        value::seal(key, &mut self.value);
+        Ok(Some(&self.value))
+    }
+
+    #[inline]
+    fn put(&mut self, _: &[u8], value: &[u8]) -> Result<(), EngineError> {
+        // Keeps the compiler from leaving out what was done to make the value.
+        std::hint::black_box(value);
+        Ok(())
+    }
+}
+
+struct Stateless;
+
+impl State for Stateless {
+    fn columns(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {
+        BTreeMap::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn it_finds_a_valid_value_under_every_key() {
+        let request = OpenRequest { directory: Path::new("nowhere"), options: &Options::Defaults, value_bytes: 1000 };
+        let engine = (INFO.open)(&request).unwrap();
+        let mut session = engine.session();
+        for key in [b"user1".as_slice(), b"user2"] {
+            let found = session.get(key).unwrap().unwrap();
+            assert_eq!(value::verify(key, found, 1000), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What RocksDB tells in its log: compactions and flushes as they start and end.
+//!
+//! The binding has no event listener. RocksDB writes an `EVENT_LOG_v1` line with a JSON document for
+//! each event; a logger of ours reads them as they come and passes every line on to a file.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rocksdb::{InfoLogger, LogLevel};
+use serde_json::Value;
+
+const EVENT: &str = "EVENT_LOG_v1 ";
+
+/// How large our copy of the log may grow.
+const LOG_BYTES_MAX: u64 = 64 << 20;
+
+/// What is going on in the background.
+#[derive(Debug, Default)]
+pub(super) struct Background {
+    /// Bytes that each running compaction reads, by its job number.
+    compacting: HashMap<u64, u64>,
+    compactions_total: u64,
+    flushes_total: u64,
+}
+
+impl Background {
+    /// Bytes being compacted at this moment.
+    pub(super) fn compacting_bytes(&self) -> u64 {
+        self.compacting.values().sum()
+    }
+
+    /// Compactions that ended since the database was opened.
+    pub(super) fn compactions_total(&self) -> u64 {
+        self.compactions_total
+    }
+
+    /// Flushes that ended since the database was opened.
+    pub(super) fn flushes_total(&self) -> u64 {
+        self.flushes_total
+    }
+
+    /// Takes in one line of the log.
+    fn hear(&mut self, line: &str) {
+        let Some((_, document)) = line.split_once(EVENT) else { return };
+        let Ok(event) = serde_json::from_str::<Value>(document) else { return };
+        let number = |name: &str| event.get(name).and_then(Value::as_u64);
+        match (event.get("event").and_then(Value::as_str), number("job")) {
+            (Some("compaction_started"), Some(job)) => {
+                self.compacting.insert(job, number("input_data_size").unwrap_or(0));
+            }
+            (Some("compaction_finished"), Some(job)) => {
+                self.compacting.remove(&job);
+                self.compactions_total += 1;
+            }
+            (Some("flush_finished"), _) => self.flushes_total += 1,
+            _ => {}
+        }
+    }
+}
+
+/// A logger that keeps `path` and tells what is going on.
+pub(super) fn logger(path: &Path) -> std::io::Result<(InfoLogger, Arc<Mutex<Background>>)> {
+    let file = Mutex::new((File::create(path)?, 0_u64));
+    let background = Arc::new(Mutex::new(Background::default()));
+    let heard = Arc::clone(&background);
+    let logger = InfoLogger::new_callback_logger(LogLevel::Info, move |_, line| {
+        heard.lock().unwrap_or_else(PoisonError::into_inner).hear(line);
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        let (file, written) = &mut *file;
+        if *written < LOG_BYTES_MAX {
+            // A log that cannot be written must not end the run it tells of.
+            let _ = writeln!(file, "{line}");
+            *written += line.len() as u64 + 1;
+        }
+    });
+    Ok((logger, background))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compaction_counts_from_its_start_to_its_end() {
+        let mut background = Background::default();
+        background.hear(
+            r#"[db/compaction.cc:1] EVENT_LOG_v1 {"time_micros": 1, "job": 3, "event": "compaction_started", "files_L0": [9], "input_data_size": 4096}"#,
+        );
+        assert_eq!((background.compacting_bytes(), background.compactions_total()), (4096, 0));
+        background.hear(r#"EVENT_LOG_v1 {"job": 3, "event": "compaction_finished"}"#);
+        assert_eq!((background.compacting_bytes(), background.compactions_total()), (0, 1));
+    }
+
+    #[test]
+    fn other_lines_are_no_events() {
+        let mut background = Background::default();
+        for line in ["", "EVENT_LOG_v1 ", "EVENT_LOG_v1 {", "EVENT_LOG_v1 []", "RocksDB version: 11.8.1"] {
+            background.hear(line);
+        }
+        assert_eq!(background.compacting_bytes(), 0);
+    }
+}

@@ -1,0 +1,194 @@
+//! RocksDB, through the `rocksdb` crate.
+
+mod events;
+mod load;
+mod names;
+mod options;
+mod state;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use manometer_measure::plan::Settings;
+use rocksdb::statistics::StatsLevel;
+use rocksdb::{
+    DB, DBPinnableSlice, Env, InfoLogger, LogLevel, Options as RocksOptions, ReadOptions, WaitForCompactOptions,
+    WriteOptions,
+};
+use serde_json::json;
+
+use self::events::Background;
+use self::options::Given;
+use super::{Engine, EngineError, EngineInfo, OpenRequest, Session, SortedRecords, State, directory};
+
+const ENGINE: &str = "rocksdb";
+
+pub(super) const INFO: EngineInfo = EngineInfo {
+    name: ENGINE,
+    about: "log-structured merge tree of Meta; built from source with zstd and lz4",
+    version,
+    supports: &["get", "put", "load", "bulk load", "options file", "state"],
+    durability: "write-ahead log without sync: a put survives the process, not the host",
+    on_disk: true,
+    open: |request| Ok(Box::new(RocksDb::open(request)?)),
+    check: |options| options::build(&options::read(options)?).map(drop),
+};
+
+/// Options that shape what is measured; told with the results.
+const TOLD: [&str; 18] = [
+    "block_cache",
+    "block_size",
+    "bottommost_compression",
+    "compaction_style",
+    "compression",
+    "filter_policy",
+    "level0_file_num_compaction_trigger",
+    "level_compaction_dynamic_level_bytes",
+    "max_background_jobs",
+    "max_bytes_for_level_base",
+    "max_bytes_for_level_multiplier",
+    "max_open_files",
+    "max_write_buffer_number",
+    "num_levels",
+    "target_file_size_base",
+    "use_direct_io_for_flush_and_compaction",
+    "use_direct_reads",
+    "write_buffer_size",
+];
+
+/// The library's version. The binding has no call for it, but RocksDB writes it down first of all when
+/// it opens a database; this one lies in memory and touches no file.
+fn version() -> String {
+    static VERSION: OnceLock<String> = OnceLock::new();
+    VERSION.get_or_init(|| version_from_log().unwrap_or_else(|| "unknown".to_owned())).clone()
+}
+
+fn version_from_log() -> Option<String> {
+    let found = Arc::new(Mutex::new(None));
+    let heard = Arc::clone(&found);
+    let mut options = RocksOptions::default();
+    options.create_if_missing(true);
+    options.set_env(&Env::mem_env().ok()?);
+    options.set_info_logger(InfoLogger::new_callback_logger(LogLevel::Info, move |_, line| {
+        if let Some((_, version)) = line.split_once("RocksDB version: ") {
+            let version = version.split_whitespace().next().map(str::to_owned);
+            *heard.lock().unwrap_or_else(PoisonError::into_inner) = version;
+        }
+    }));
+    drop(DB::open(&options, "/version").ok()?);
+    found.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// An open database.
+struct RocksDb {
+    db: DB,
+    options: RocksOptions,
+    given: Vec<Given>,
+    directory: PathBuf,
+    background: Arc<Mutex<Background>>,
+}
+
+impl RocksDb {
+    fn open(request: &OpenRequest) -> Result<Self, EngineError> {
+        let given = options::read(request.options)?;
+        let mut options = options::build(&given)?;
+        options.create_if_missing(true);
+        options.enable_statistics();
+        options.set_statistics_level(StatsLevel::ExceptHistogramOrTimers);
+        let log = request.directory.with_file_name(directory::LOG);
+        let (logger, background) =
+            events::logger(&log).map_err(|source| EngineError::NotWritable { path: log, source })?;
+        options.set_info_logger(logger);
+        let db = DB::open(&options, request.directory)
+            .map_err(|error| failure(request.directory, "opening the database", error))?;
+        Ok(Self { db, options, given, directory: request.directory.to_owned(), background })
+    }
+
+    fn failure(&self, doing: &'static str, error: rocksdb::Error) -> EngineError {
+        failure(&self.directory, doing, error)
+    }
+
+    /// The options in force, as the database wrote them down.
+    fn options_in_force(&self) -> Option<Vec<Given>> {
+        let names = std::fs::read_dir(&self.directory).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+        let is_options =
+            |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("OPTIONS-"));
+        let newest = names.filter(is_options).max()?;
+        options::from_file(&newest, &std::fs::read_to_string(&newest).ok()?).ok()
+    }
+}
+
+impl Engine for RocksDb {
+    fn session(&self) -> Box<dyn Session + '_> {
+        Box::new(RocksSession {
+            engine: self,
+            read_options: ReadOptions::default(),
+            write_options: WriteOptions::default(),
+            found: None,
+        })
+    }
+
+    fn load_sorted(&self, records: &mut dyn SortedRecords) -> Result<(), EngineError> {
+        load::load_sorted(self, records)
+    }
+
+    fn settle(&self) -> Result<(), EngineError> {
+        let mut wait = WaitForCompactOptions::default();
+        wait.set_flush(true);
+        self.db.wait_for_compact(&wait).map_err(|error| self.failure("waiting for compactions", error))
+    }
+
+    fn state(&self) -> Box<dyn State + '_> {
+        Box::new(state::RocksState::new(self))
+    }
+
+    fn facts(&self) -> Settings {
+        let in_force = self.options_in_force().unwrap_or_default();
+        let told =
+            TOLD.iter().filter_map(|name| Some(((*name).to_owned(), json!(options::value_of(&in_force, name)?))));
+        let mut facts = Settings::new();
+        facts.insert("options".to_owned(), told.collect::<Settings>().into());
+        facts
+    }
+}
+
+struct RocksSession<'a> {
+    engine: &'a RocksDb,
+    read_options: ReadOptions,
+    write_options: WriteOptions,
+    found: Option<DBPinnableSlice<'a>>,
+}
+
+impl Session for RocksSession<'_> {
+    fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
+        // The pin of the last value goes first: its memory is then at hand for the next.
+        self.found = None;
+        let found = self.engine.db.get_pinned_opt(key, &self.read_options);
+        self.found = found.map_err(|error| self.engine.failure("reading", error))?;
+        Ok(self.found.as_deref())
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+        let put = self.engine.db.put_opt(key, value, &self.write_options);
+        put.map_err(|error| self.engine.failure("writing", error))
+    }
+}
+
+/// RocksDB tells its errors as text; the two that a person can mend are told apart.
+fn failure(directory: &Path, doing: &'static str, error: rocksdb::Error) -> EngineError {
+    failure_text(directory, doing, error.into_string())
+}
+
+fn failure_text(directory: &Path, doing: &'static str, text: String) -> EngineError {
+    if text.contains("No space left on device") {
+        return EngineError::NoSpace { path: directory.to_owned(), doing };
+    }
+    if text.contains("lock file") || text.contains("lock hold by current process") {
+        return EngineError::Locked(directory.to_owned());
+    }
+    EngineError::Failed { engine: ENGINE, doing, text }
+}
+
+#[cfg(test)]
+#[path = "../rocksdb_tests.rs"]
+mod tests;

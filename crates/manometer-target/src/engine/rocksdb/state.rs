@@ -1,0 +1,150 @@
+//! RocksDB's own state, once an interval, from its properties, its counters and its log.
+
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
+
+use rocksdb::properties;
+use rocksdb::statistics::Ticker;
+
+use super::RocksDb;
+use crate::engine::State;
+
+/// Levels that are told; RocksDB's default is seven.
+pub(super) const LEVELS: usize = 7;
+
+const COLUMNS: &[(&str, &str)] = &[
+    ("level0_bytes", "B"),
+    ("level1_bytes", "B"),
+    ("level2_bytes", "B"),
+    ("level3_bytes", "B"),
+    ("level4_bytes", "B"),
+    ("level5_bytes", "B"),
+    ("level6_bytes", "B"),
+    ("level0_files", "files"),
+    ("level1_files", "files"),
+    ("level2_files", "files"),
+    ("level3_files", "files"),
+    ("level4_files", "files"),
+    ("level5_files", "files"),
+    ("level6_files", "files"),
+    ("compacting_bytes", "B"),
+    ("pending_compaction_bytes", "B"),
+    ("running_compactions", "compactions"),
+    ("running_flushes", "flushes"),
+    ("compactions", "compactions/s"),
+    ("flushes", "flushes/s"),
+    ("memtable_bytes", "B"),
+    ("block_cache_bytes", "B"),
+    ("write_stopped", "flag"),
+    ("delayed_write_rate", "B/s"),
+    ("stalled", "s/s"),
+    ("block_cache_hits", "blocks/s"),
+    ("block_cache_misses", "blocks/s"),
+    ("user_written_bytes", "B/s"),
+    ("wal_written_bytes", "B/s"),
+    ("flush_written_bytes", "B/s"),
+    ("compaction_read_bytes", "B/s"),
+    ("compaction_written_bytes", "B/s"),
+    ("write_amplification", "ratio"),
+];
+
+/// Counters that only grow, with their columns and what turns them into the column's unit.
+const COUNTERS: [(&str, Ticker, f64); 8] = [
+    ("stalled", Ticker::StallMicros, 1e-6),
+    ("block_cache_hits", Ticker::BlockCacheHit, 1.0),
+    ("block_cache_misses", Ticker::BlockCacheMiss, 1.0),
+    ("user_written_bytes", Ticker::BytesWritten, 1.0),
+    ("wal_written_bytes", Ticker::WalFileBytes, 1.0),
+    ("flush_written_bytes", Ticker::FlushWriteBytes, 1.0),
+    ("compaction_read_bytes", Ticker::CompactReadBytes, 1.0),
+    ("compaction_written_bytes", Ticker::CompactWriteBytes, 1.0),
+];
+
+pub(super) struct RocksState<'a> {
+    engine: &'a RocksDb,
+    last: Option<(u64, BTreeMap<&'static str, f64>)>,
+}
+
+impl<'a> RocksState<'a> {
+    pub(super) fn new(engine: &'a RocksDb) -> Self {
+        Self { engine, last: None }
+    }
+
+    fn levels(&self, row: &mut BTreeMap<String, f64>) {
+        let Ok(files) = self.engine.db.live_files() else { return };
+        let mut levels = [(0.0, 0.0); LEVELS];
+        for file in files {
+            let level = usize::try_from(file.level).ok().and_then(|level| levels.get_mut(level));
+            if let Some((bytes, files)) = level {
+                *bytes += file.size as f64;
+                *files += 1.0;
+            }
+        }
+        for (level, (bytes, files)) in levels.into_iter().enumerate() {
+            row.insert(format!("level{level}_bytes"), bytes);
+            row.insert(format!("level{level}_files"), files);
+        }
+    }
+
+    fn properties(&self, row: &mut BTreeMap<String, f64>) {
+        let read = [
+            ("pending_compaction_bytes", properties::ESTIMATE_PENDING_COMPACTION_BYTES),
+            ("running_compactions", properties::NUM_RUNNING_COMPACTIONS),
+            ("running_flushes", properties::NUM_RUNNING_FLUSHES),
+            ("memtable_bytes", properties::CUR_SIZE_ALL_MEM_TABLES),
+            ("block_cache_bytes", properties::BLOCK_CACHE_USAGE),
+            ("write_stopped", properties::IS_WRITE_STOPPED),
+            ("delayed_write_rate", properties::ACTUAL_DELAYED_WRITE_RATE),
+        ];
+        for (column, property) in read {
+            if let Ok(Some(value)) = self.engine.db.property_int_value(property) {
+                row.insert(column.to_owned(), value as f64);
+            }
+        }
+    }
+
+    fn counters(&self, row: &mut BTreeMap<String, f64>) -> BTreeMap<&'static str, f64> {
+        let background = self.engine.background.lock().unwrap_or_else(PoisonError::into_inner);
+        row.insert("compacting_bytes".to_owned(), background.compacting_bytes() as f64);
+        let mut counters = BTreeMap::from([
+            ("compactions", background.compactions_total() as f64),
+            ("flushes", background.flushes_total() as f64),
+        ]);
+        drop(background);
+        for (column, ticker, factor) in COUNTERS {
+            counters.insert(column, self.engine.options.get_ticker_count(ticker) as f64 * factor);
+        }
+        counters
+    }
+}
+
+impl State for RocksState<'_> {
+    fn columns(&self) -> &'static [(&'static str, &'static str)] {
+        COLUMNS
+    }
+
+    fn sample(&mut self, t_ns: u64) -> BTreeMap<String, f64> {
+        let mut row = BTreeMap::new();
+        self.levels(&mut row);
+        self.properties(&mut row);
+        let counters = self.counters(&mut row);
+        if let Some(amplification) = write_amplification(&counters) {
+            row.insert("write_amplification".to_owned(), amplification);
+        }
+        if let Some((last_ns, last)) = self.last.as_ref().filter(|(last_ns, _)| t_ns > *last_ns) {
+            let seconds = (t_ns - last_ns) as f64 / 1e9;
+            let rates = counters.iter().filter_map(|(name, now)| Some((*name, (now - last.get(name)?) / seconds)));
+            row.extend(rates.map(|(name, rate)| (name.to_owned(), rate)));
+        }
+        self.last = Some((t_ns, counters));
+        row
+    }
+}
+
+/// Bytes that reached the device over bytes the user wrote, since the database was opened.
+fn write_amplification(counters: &BTreeMap<&'static str, f64>) -> Option<f64> {
+    let of = |name| counters.get(name).copied();
+    let device = of("wal_written_bytes")? + of("flush_written_bytes")? + of("compaction_written_bytes")?;
+    let user = of("user_written_bytes").filter(|bytes| *bytes > 0.0)?;
+    Some(device / user)
+}

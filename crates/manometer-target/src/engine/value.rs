@@ -1,0 +1,147 @@
+//! The form of every value: random bytes behind a header by which a lost or wrong value shows.
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 0 to 3 | `MNM1` |
+//! | 4 to 7 | the value's whole length in bytes, little-endian |
+//! | 8 to 15 | hash of the key, rapidhash V3, little-endian |
+//! | 16 to 23 | check over the 16 bytes before and the value's last 8 bytes, little-endian |
+//! | 24 … | random bytes |
+//!
+//! The header counts as part of the value: a record of 1000 bytes stays one. That the check covers both
+//! ends makes a value that was cut, or put together from two, show as well.
+
+use rapidhash::v3::rapidhash_v3;
+
+/// The header's length.
+pub const HEADER_BYTES: usize = 24;
+
+/// The shortest value: a header and the tail that its check covers.
+pub const MIN_VALUE_BYTES: usize = HEADER_BYTES + 8;
+
+const MAGIC: u64 = u32::from_le_bytes(*b"MNM1") as u64;
+const FOLD: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
+
+/// What is wrong with a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ValueFault {
+    /// It has another length.
+    #[error("it is {got} bytes long, not {wanted}")]
+    Length {
+        /// Its length.
+        got: usize,
+        /// What was written.
+        wanted: usize,
+    },
+    /// It does not begin as our values do.
+    #[error("it does not begin with our header")]
+    NotOurs,
+    /// It belongs to another key.
+    #[error("it is the value of another key")]
+    OtherKey,
+    /// Its bytes were changed.
+    #[error("its check does not match its bytes")]
+    Damaged,
+}
+
+/// Writes the header for `key` over the first [`HEADER_BYTES`] of `value`.
+///
+/// # Panics
+/// `value` is shorter than [`MIN_VALUE_BYTES`].
+#[inline]
+pub fn seal(key: &[u8], value: &mut [u8]) {
+    let first = first_word(value.len());
+    let key_hash = rapidhash_v3(key);
+    let check = check(first, key_hash, tail(value));
+    value[..8].copy_from_slice(&first.to_le_bytes());
+    value[8..16].copy_from_slice(&key_hash.to_le_bytes());
+    value[16..24].copy_from_slice(&check.to_le_bytes());
+}
+
+/// Whether `value`, `bytes` long, is what was written for `key`.
+///
+/// # Errors
+/// What is wrong with it.
+#[inline]
+pub fn verify(key: &[u8], value: &[u8], bytes: usize) -> Result<(), ValueFault> {
+    if value.len() != bytes || bytes < MIN_VALUE_BYTES {
+        return Err(ValueFault::Length { got: value.len(), wanted: bytes });
+    }
+    let (first, key_hash) = (word(value, 0), word(value, 8));
+    if first != first_word(bytes) {
+        return Err(ValueFault::NotOurs);
+    }
+    if key_hash != rapidhash_v3(key) {
+        return Err(ValueFault::OtherKey);
+    }
+    if word(value, 16) != check(first, key_hash, tail(value)) {
+        return Err(ValueFault::Damaged);
+    }
+    Ok(())
+}
+
+#[inline]
+fn first_word(bytes: usize) -> u64 {
+    MAGIC | (bytes as u64) << 32
+}
+
+#[inline]
+fn word(value: &[u8], at: usize) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&value[at..at + 8]);
+    u64::from_le_bytes(bytes)
+}
+
+#[inline]
+fn tail(value: &[u8]) -> u64 {
+    word(value, value.len() - 8)
+}
+
+#[inline]
+fn check(first: u64, key_hash: u64, tail: u64) -> u64 {
+    fold(fold(first ^ FOLD[0], key_hash ^ FOLD[1]) ^ FOLD[0], tail ^ FOLD[1])
+}
+
+/// Multiplies to 128 bits and folds the halves: every bit of both factors reaches the result.
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn each_fault_has_its_name() {
+        let mut value = vec![7; 100];
+        seal(b"user1", &mut value);
+        assert_eq!(verify(b"user1", &value, 100), Ok(()));
+        assert_eq!(verify(b"user2", &value, 100), Err(ValueFault::OtherKey));
+        assert_eq!(verify(b"user1", &value[..99], 100), Err(ValueFault::Length { got: 99, wanted: 100 }));
+        assert_eq!(verify(b"user1", &[0; 100], 100), Err(ValueFault::NotOurs));
+        value[99] ^= 1;
+        assert_eq!(verify(b"user1", &value, 100), Err(ValueFault::Damaged));
+    }
+
+    #[test]
+    fn the_hash_on_disk_stays_what_it_is() {
+        assert_eq!(rapidhash_v3(b"user6284781860667377211"), HASH_OF_RECORD_0);
+    }
+
+    /// Were this to change, databases on disk would no longer verify.
+    const HASH_OF_RECORD_0: u64 = 648_325_713_560_049_344;
+
+    proptest! {
+        #[test]
+        fn a_flipped_bit_in_header_or_tail_shows(len in MIN_VALUE_BYTES..2000, bit in 0usize..256) {
+            let mut value = vec![0xA5; len];
+            seal(b"user42", &mut value);
+            let at = if bit < 192 { bit / 8 } else { len - 8 + (bit - 192) / 8 };
+            value[at] ^= 1 << (bit % 8);
+            prop_assert!(verify(b"user42", &value, len).is_err());
+        }
+    }
+}
