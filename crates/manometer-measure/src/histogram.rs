@@ -42,6 +42,12 @@ impl LatencyHistogram {
         self.0.saturating_record(latency_ns.max(1));
     }
 
+    /// Counts `times` latencies that are all alike.
+    pub fn record_many(&mut self, latency_ns: u64, times: u64) {
+        let latency_ns = latency_ns.clamp(1, MAX_LATENCY_NS);
+        self.0.record_n(latency_ns, times).expect("the latency lies within the bounds");
+    }
+
     /// Adds what `other` counted.
     pub fn add(&mut self, other: &Self) {
         self.0.add(&other.0).expect("both histograms have the same bounds");

@@ -1,5 +1,6 @@
 //! The parameters of a `kv` workload.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -19,7 +20,7 @@ pub struct KvSettings {
     /// Records in the database; the properties file's `recordcount` unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<u64>,
-    /// Threads that send requests.
+    /// Threads that send requests; the properties file's `threadcount` when this is 1.
     pub threads: u32,
     /// Which keys are asked for; the workload's own unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,6 +33,12 @@ pub struct KvSettings {
     pub field_length: Option<u32>,
     /// Whether each thread stays on one processor.
     pub pin: bool,
+    /// How the records come into the database.
+    pub load: LoadMethod,
+    /// YCSB properties that go before those of the workload, such as `readproportion = "0.9"`. What is
+    /// set above goes before both.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub properties: BTreeMap<String, String>,
 }
 
 impl Default for KvSettings {
@@ -46,6 +53,8 @@ impl Default for KvSettings {
             field_count: None,
             field_length: None,
             pin: false,
+            load: LoadMethod::default(),
+            properties: BTreeMap::new(),
         }
     }
 }
@@ -73,4 +82,15 @@ pub enum KeyDistribution {
     YcsbZipfian,
     /// The records inserted last most often.
     Latest,
+}
+
+/// How the records come into the database.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadMethod {
+    /// Sorted, in tables written beside the database and taken in whole: fast, and settled at once.
+    #[default]
+    Bulk,
+    /// Put by put in the order of the record numbers, as YCSB loads.
+    Puts,
 }

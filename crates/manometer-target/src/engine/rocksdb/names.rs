@@ -242,3 +242,6 @@ pub(super) const TABLE: &[&str] = &[
 
 /// Options of the table that RocksDB reads but does not write down.
 pub(super) const TABLE_UNWRITTEN: &[&str] = &["block_cache"];
+
+/// Options of the column family that RocksDB reads and writes down only when they are set.
+pub(super) const COLUMN_FAMILY_UNWRITTEN: &[&str] = &["compression_per_level"];

@@ -7,7 +7,7 @@ use rocksdb::Options as RocksOptions;
 use serde_json::Value;
 
 use super::ENGINE;
-use super::names::{COLUMN_FAMILY, DATABASE, TABLE, TABLE_UNWRITTEN};
+use super::names::{COLUMN_FAMILY, COLUMN_FAMILY_UNWRITTEN, DATABASE, TABLE, TABLE_UNWRITTEN};
 use crate::engine::{EngineError, Options, nearest};
 
 /// The sections of an OPTIONS file that we read.
@@ -101,7 +101,7 @@ fn check_section(name: &str, place: impl Fn() -> String) -> Result<(), EngineErr
 fn in_section(section: &str, place: String, name: &str, value: String) -> Result<Given, EngineError> {
     let lists: &[Names] = match section {
         "DBOptions" => &[(DATABASE, Scope::Database)],
-        "CFOptions \"default\"" => &[(COLUMN_FAMILY, Scope::Database)],
+        "CFOptions \"default\"" => &FAMILY_LISTS,
         _ => &TABLE_LISTS,
     };
     known(place, name, value, lists)
@@ -111,8 +111,9 @@ fn in_section(section: &str, place: String, name: &str, value: String) -> Result
 type Names = (&'static [&'static str], Scope);
 
 const TABLE_LISTS: [Names; 2] = [(TABLE, Scope::Table), (TABLE_UNWRITTEN, Scope::Table)];
-const ALL_LISTS: [Names; 4] =
-    [(DATABASE, Scope::Database), (COLUMN_FAMILY, Scope::Database), TABLE_LISTS[0], TABLE_LISTS[1]];
+const FAMILY_LISTS: [Names; 2] = [(COLUMN_FAMILY, Scope::Database), (COLUMN_FAMILY_UNWRITTEN, Scope::Database)];
+const ALL_LISTS: [Names; 5] =
+    [(DATABASE, Scope::Database), FAMILY_LISTS[0], FAMILY_LISTS[1], TABLE_LISTS[0], TABLE_LISTS[1]];
 
 /// The option `name`, when one of `lists` has it.
 fn known(place: String, name: &str, value: String, lists: &[Names]) -> Result<Given, EngineError> {

@@ -1,0 +1,104 @@
+use std::collections::HashMap;
+
+use manometer_measure::ManualClock;
+use manometer_target::engine::value::ValueFault;
+
+use super::*;
+use crate::kv::KvSettings;
+
+/// A session that keeps what is put, and loses or swaps values on request.
+#[derive(Default)]
+struct Map {
+    records: HashMap<Vec<u8>, Vec<u8>>,
+    puts: u64,
+}
+
+impl Session for &mut Map {
+    fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
+        Ok(self.records.get(key).map(Vec::as_slice))
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+        self.puts += 1;
+        self.records.insert(key.to_vec(), value.to_vec());
+        Ok(())
+    }
+}
+
+fn plan(pairs: &[(&str, &str)]) -> KvPlan {
+    let properties = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let settings =
+        KvSettings { engine: "null".to_owned(), workload: "ycsb-a".to_owned(), properties, ..Default::default() };
+    KvPlan::new(&KvSettings { records: Some(20), ..settings }).unwrap()
+}
+
+fn loaded(plan: &KvPlan) -> Map {
+    let mut random = stream(0, 0);
+    let mut values = Values::new(plan.value_bytes(), &mut random);
+    let mut key = KeyBuffer::default();
+    let mut map = Map::default();
+    for record in 0..plan.records {
+        let key = key.of_record(record);
+        map.records.insert(key.to_vec(), values.make(key, &mut random).to_vec());
+    }
+    map
+}
+
+/// Lets one client do `operations` operations on `map`.
+fn operate(plan: &KvPlan, map: &mut Map, operations: u64) -> Result<[u64; 3], KvError> {
+    let (clock, gate, counted) = (ManualClock::at(0), Gate::default(), Counted::default());
+    let mut client = Client::new(plan, 5, 0, &clock, &gate, &counted, Box::new(map));
+    for _ in 0..operations {
+        client.operate()?;
+    }
+    Ok(counted.cells.each_ref().map(|cells| {
+        let mut histogram = manometer_measure::LatencyHistogram::new();
+        cells.read_since(&mut super::super::cells::Seen::default(), &mut histogram);
+        histogram.len()
+    }))
+}
+
+#[test]
+fn operations_come_in_their_proportions() {
+    let plan = plan(&[("readproportion", "0.5"), ("updateproportion", "0.3"), ("readmodifywriteproportion", "0.2")]);
+    let mut map = loaded(&plan);
+    let counts = operate(&plan, &mut map, 10_000).unwrap();
+    for (count, share) in counts.into_iter().zip([0.5, 0.3, 0.2]) {
+        // Six standard deviations of a binomial count of this many draws.
+        assert!((count as f64 - share * 10_000.0).abs() < 300.0, "{counts:?}");
+    }
+    assert_eq!(map.puts, counts[1] + counts[2]);
+}
+
+#[test]
+fn a_pure_reader_never_writes() {
+    let plan = plan(&[("readproportion", "1"), ("updateproportion", "0")]);
+    let mut map = loaded(&plan);
+    assert_eq!(operate(&plan, &mut map, 5000).unwrap(), [5000, 0, 0]);
+    assert_eq!(map.puts, 0);
+}
+
+#[test]
+fn updates_of_one_field_leave_the_others_and_stay_valid() {
+    let plan = plan(&[("readproportion", "0.5"), ("updateproportion", "0.5"), ("writeallfields", "false")]);
+    let mut map = loaded(&plan);
+    operate(&plan, &mut map, 2000).unwrap();
+    assert!(map.puts > 0);
+}
+
+#[test]
+fn a_lost_record_ends_the_run_by_name() {
+    let plan = plan(&[]);
+    let error = operate(&plan, &mut Map::default(), 1000).map(|_| ());
+    assert!(matches!(error, Err(KvError::Lost { .. })), "{error:?}");
+}
+
+#[test]
+fn a_swapped_value_ends_the_run_by_name() {
+    let plan = plan(&[("readproportion", "1"), ("updateproportion", "0")]);
+    let mut map = loaded(&plan);
+    let other = map.records[b"user6284781860667377211".as_slice()].clone();
+    map.records.values_mut().for_each(|value| value.clone_from(&other));
+    let error = operate(&plan, &mut map, 1000).unwrap_err();
+    assert!(matches!(error, KvError::Wrong { fault: ValueFault::OtherKey, .. }), "{error}");
+}

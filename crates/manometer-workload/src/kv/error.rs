@@ -1,0 +1,117 @@
+//! What can go wrong with a `kv` workload.
+
+use std::path::PathBuf;
+
+use manometer_target::engine::EngineError;
+use manometer_target::engine::value::ValueFault;
+
+/// A `kv` workload cannot be, or cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KvError {
+    /// The engine, its options or its folder.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A workload that is neither built in nor a file.
+    #[error(
+        "there is no workload `{got}`: write ycsb-a, ycsb-b, ycsb-c, ycsb-f or the path of a YCSB properties file ({reason})"
+    )]
+    UnknownWorkload {
+        /// The name as given.
+        got: String,
+        /// Why it is no file either.
+        reason: String,
+    },
+    /// A workload that changes the size of its database.
+    #[error(
+        "{0} inserts records: its database grows while it is measured, so that phases cannot be compared (requirement WR1); choose ycsb-a, b, c or f"
+    )]
+    Grows(String),
+    /// A workload that scans.
+    #[error("{0} scans, which is not supported yet; choose ycsb-a, b, c or f")]
+    Scans(String),
+    /// A property that YCSB does not know.
+    #[error("{place}: YCSB has no property `{name}`{}", .nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
+    UnknownProperty {
+        /// File and line, or `properties`.
+        place: String,
+        /// The name as given.
+        name: String,
+        /// The nearest that exists.
+        nearest: Option<&'static str>,
+    },
+    /// A property whose value makes no sense or is not supported.
+    #[error("{place}: `{name}` = `{value}`: {wanted}")]
+    BadProperty {
+        /// File and line, or `properties`.
+        place: String,
+        /// The property.
+        name: String,
+        /// Its value as given.
+        value: String,
+        /// What would be right.
+        wanted: String,
+    },
+    /// A line of a properties file that is none.
+    #[error("{place}: expected `name=value`, found `{line}`")]
+    BadLine {
+        /// File and line.
+        place: String,
+        /// The line.
+        line: String,
+    },
+    /// A setting out of its bounds.
+    #[error("`{name}` = {got}: {wanted}")]
+    BadSetting {
+        /// The setting.
+        name: &'static str,
+        /// Its value as given.
+        got: String,
+        /// What would be right.
+        wanted: &'static str,
+    },
+    /// A record that was written is not there.
+    #[error("{engine} lost record {record} (key `{key}`)")]
+    Lost {
+        /// The engine.
+        engine: &'static str,
+        /// The record's number.
+        record: u64,
+        /// Its key.
+        key: String,
+    },
+    /// A record's value is not what was written.
+    #[error("{engine} gave a wrong value for record {record} (key `{key}`): {fault}")]
+    Wrong {
+        /// The engine.
+        engine: &'static str,
+        /// The record's number.
+        record: u64,
+        /// Its key.
+        key: String,
+        /// What is wrong with it.
+        fault: ValueFault,
+    },
+    /// A thread cannot be tied to its processor.
+    #[error("thread {thread} cannot be pinned to a processor: {source}")]
+    Pin {
+        /// The thread.
+        thread: u32,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file cannot be read.
+    #[error("{} cannot be read: {source}", path.display())]
+    NotReadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A client thread ended without saying why.
+    #[error("a client thread panicked; this is a fault of Manometer")]
+    Panicked,
+    /// Nobody listens any more.
+    #[error("nobody takes the samples any more: {0}")]
+    Unheard(#[from] std::io::Error),
+}

@@ -1,0 +1,206 @@
+//! Loading: every record once, sorted and in bulk, or put by put.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use manometer_measure::Clock;
+use manometer_target::engine::{Engine, SortedRecords};
+
+use super::distribution::{Random, stream};
+use super::error::KvError;
+use super::keys::{KeyBuffer, fnv_hash, text_order};
+use super::plan::KvPlan;
+use super::settings::LoadMethod;
+use super::values::Values;
+use crate::control::{Controls, Sink};
+use crate::protocol::{Control, Message};
+
+/// Keys that are sorted at once: 8 bytes each. More records take more passes over their numbers.
+const KEYS_PER_PASS: u64 = 1 << 26;
+
+/// How often loading tells how far it is.
+const STEPS: u64 = 100;
+
+/// The driver's side of loading: progress out, a stop in.
+pub(super) struct Watch<'a> {
+    pub(super) controls: &'a Controls,
+    pub(super) sink: &'a mut dyn Sink,
+    /// Control lines that came too early; they are heeded after loading.
+    pub(super) early: VecDeque<Control>,
+    pub(super) stopped: bool,
+    unheard: Option<std::io::Error>,
+    told: Option<u64>,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(controls: &'a Controls, sink: &'a mut dyn Sink) -> Self {
+        Self { controls, sink, early: VecDeque::new(), stopped: false, unheard: None, told: None }
+    }
+
+    /// Tells how far loading is, and hears whether to go on.
+    fn look(&mut self, done: u64, total: u64) -> ControlFlow<()> {
+        let step = done * STEPS / total.max(1);
+        if self.told != Some(step) {
+            self.told = Some(step);
+            let progress = Message::Progress { what: "loading".to_owned(), done, total };
+            if let Err(error) = self.sink.send(progress) {
+                self.unheard = Some(error);
+                self.stopped = true;
+            }
+        }
+        while let Some(control) = if self.stopped { None } else { self.controls.poll() } {
+            match control {
+                Control::Stop => self.stopped = true,
+                other => self.early.push_back(other),
+            }
+        }
+        if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Loads every record of `plan`, unless told to stop; then `watch.stopped` says so.
+pub(super) fn load(
+    plan: &KvPlan,
+    seed: u64,
+    engine: &dyn Engine,
+    watch: &mut Watch,
+    clock: &impl Clock,
+) -> Result<(), KvError> {
+    match plan.load {
+        LoadMethod::Bulk => engine.load_sorted(&mut Sorted::new(plan, seed, watch))?,
+        LoadMethod::Puts => puts(plan, seed, engine, watch, clock)?,
+    }
+    let _ = watch.look(plan.records, plan.records);
+    match watch.unheard.take() {
+        Some(error) => Err(error.into()),
+        None => Ok(()),
+    }
+}
+
+/// All records in the order of their keys, a part of the key space at a time.
+struct Sorted<'a, 'w> {
+    records: u64,
+    passes: u64,
+    pass: u64,
+    hashes: std::vec::IntoIter<u64>,
+    values: Values,
+    random: Random,
+    key: KeyBuffer,
+    done: u64,
+    watch: &'a mut Watch<'w>,
+}
+
+impl<'a, 'w> Sorted<'a, 'w> {
+    fn new(plan: &KvPlan, seed: u64, watch: &'a mut Watch<'w>) -> Self {
+        let mut random = stream(seed, 0);
+        Self {
+            records: plan.records,
+            passes: plan.records.div_ceil(KEYS_PER_PASS),
+            pass: 0,
+            hashes: Vec::new().into_iter(),
+            values: Values::new(plan.value_bytes(), &mut random),
+            random,
+            key: KeyBuffer::default(),
+            done: 0,
+            watch,
+        }
+    }
+
+    /// The next hash in the order of the keys.
+    fn next_hash(&mut self) -> Option<u64> {
+        while self.hashes.len() == 0 {
+            if self.pass == self.passes {
+                return None;
+            }
+            self.hashes = sorted_part(self.records, self.pass, self.passes).into_iter();
+            self.pass += 1;
+        }
+        self.hashes.next()
+    }
+}
+
+impl SortedRecords for Sorted<'_, '_> {
+    fn next(&mut self) -> Option<(&[u8], &[u8])> {
+        let hash = self.next_hash()?;
+        self.done += 1;
+        let key = self.key.of_hash(hash);
+        Some((key, self.values.make(key, &mut self.random)))
+    }
+
+    fn keep_going(&mut self) -> ControlFlow<()> {
+        self.watch.look(self.done, self.records)
+    }
+}
+
+/// The hashes of all records whose keys lie in part `part` of `parts` equal parts of the key space, in
+/// the order of the keys and each once: YCSB's hash may, very rarely, give two records one key.
+fn sorted_part(records: u64, part: u64, parts: u64) -> Vec<u64> {
+    let width = u64::MAX / parts + 1;
+    let of_part = |hash: &u64| parts == 1 || text_order(*hash).0 / width == part;
+    let mut hashes: Vec<u64> = (0..records).map(fnv_hash).filter(of_part).collect();
+    hashes.sort_unstable_by_key(|hash| text_order(*hash));
+    hashes.dedup();
+    hashes
+}
+
+/// Puts every record, each thread its own share, in the order of their numbers.
+fn puts(plan: &KvPlan, seed: u64, engine: &dyn Engine, watch: &mut Watch, clock: &impl Clock) -> Result<(), KvError> {
+    /// Between two looks at how far the threads are.
+    const LOOK_NS: u64 = 20_000_000;
+    let (done, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..plan.threads)
+            .map(|thread| {
+                let (done, stop) = (&done, &stop);
+                scope.spawn(move || put_share(plan, seed, thread, engine, done, stop))
+            })
+            .collect();
+        while threads.iter().any(|thread| !thread.is_finished()) {
+            if watch.look(done.load(Ordering::Relaxed), plan.records).is_break() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            clock.sleep(LOOK_NS);
+        }
+        threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| KvError::Panicked)?)
+    })
+}
+
+fn put_share(
+    plan: &KvPlan,
+    seed: u64,
+    thread: u32,
+    engine: &dyn Engine,
+    done: &AtomicU64,
+    stop: &AtomicBool,
+) -> Result<(), KvError> {
+    let mut session = engine.session();
+    let mut random = stream(seed, thread);
+    let mut values = Values::new(plan.value_bytes(), &mut random);
+    let mut key = KeyBuffer::default();
+    for record in (u64::from(thread)..plan.records).step_by(plan.threads as usize) {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let key = key.of_record(record);
+        let put = session.put(key, values.make(key, &mut random));
+        // One thread's failure is all threads' end.
+        put.inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+        done.fetch_add(1, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_make_the_whole_in_the_order_of_the_keys() {
+        let key = |hash: u64| KeyBuffer::default().of_hash(hash).to_vec();
+        let whole: Vec<_> = sorted_part(5000, 0, 1).into_iter().map(key).collect();
+        let parts: Vec<_> = (0..4).flat_map(|part| sorted_part(5000, part, 4)).map(key).collect();
+        assert!(whole.is_sorted() && whole.len() == 5000);
+        assert_eq!(whole, parts);
+    }
+}

@@ -1,0 +1,235 @@
+//! A `kv` workload from its job to its end.
+
+use std::sync::{Mutex, PoisonError};
+
+use manometer_measure::Clock;
+use manometer_measure::plan::Settings;
+use manometer_target::engine::directory::{DatabaseDirectory, Marker};
+use manometer_target::engine::{Engine, OpenRequest};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde_json::json;
+
+use super::client::{Client, Counted};
+use super::error::KvError;
+use super::gate::Gate;
+use super::load::{Watch, load};
+use super::plan::KvPlan;
+use super::sampler::Sampler;
+use super::settings::KvSettings;
+use crate::control::{Controls, Sink};
+use crate::protocol::{Control, Job, Message};
+
+/// How keys and values are formed; part of a database's marker.
+const FORM: &str = "ycsb-hashed-1";
+
+/// The longest time between two looks at the control lines.
+const LOOK_NS: u64 = 10_000_000;
+
+/// What a workload leaves behind.
+#[derive(Debug)]
+pub struct Finished {
+    /// The database, held until dropped; nothing for an engine that keeps none.
+    pub database: Option<DatabaseDirectory>,
+}
+
+/// Runs the workload `settings` of `job` until it is told to stop: prepares the database, says
+/// [`Message::Ready`], and then sends requests and samples as the control lines say. The caller sends
+/// [`Message::Done`] or [`Message::Error`].
+///
+/// # Errors
+/// The settings, the folder or the engine are not as they should be, or a record was lost.
+pub fn run<C: Clock>(
+    job: &Job,
+    settings: &KvSettings,
+    controls: &Controls,
+    sink: &mut dyn Sink,
+    clock: &C,
+) -> Result<Finished, KvError> {
+    let plan = KvPlan::new(settings)?;
+    let path = job.directory.join(&job.name);
+    let mut database = match plan.engine.on_disk {
+        true => Some(DatabaseDirectory::prepare(&path, marker(&plan, job.seed), job.reuse)?),
+        false => None,
+    };
+    let folder = database.as_ref().map_or(path, DatabaseDirectory::database);
+    let request = OpenRequest { directory: &folder, options: &plan.options, value_bytes: plan.value_bytes() };
+    let engine = (plan.engine.open)(&request)?;
+    let mut watch = Watch::new(controls, sink);
+    if let Some(database) = database.as_mut().filter(|database| !database.is_reused()) {
+        load(&plan, job.seed, &*engine, &mut watch, clock)?;
+        if !watch.stopped {
+            engine.settle()?;
+            database.set_loaded()?;
+        }
+    }
+    if !watch.stopped {
+        let reused = database.as_ref().is_some_and(DatabaseDirectory::is_reused);
+        watch.sink.send(Message::Ready { facts: facts(&plan, &*engine, reused) })?;
+        Course { plan: &plan, job, engine: &*engine, clock }.run(watch)?;
+    }
+    drop(engine);
+    Ok(Finished { database })
+}
+
+fn marker(plan: &KvPlan, seed: u64) -> Marker {
+    Marker {
+        engine: plan.engine.name.to_owned(),
+        engine_version: (plan.engine.version)(),
+        options: plan.options_told(),
+        records: plan.records,
+        form: FORM.to_owned(),
+        value_bytes: plan.value_bytes() as u64,
+        load: json!(plan.load).as_str().unwrap_or_default().to_owned(),
+        seed,
+        loaded: false,
+    }
+}
+
+fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
+    let units: Settings =
+        engine.state().columns().iter().map(|(name, unit)| ((*name).to_owned(), json!(unit))).collect();
+    let mut facts = engine.facts();
+    let told = json!({
+        "engine": plan.engine.name,
+        "engine_version": (plan.engine.version)(),
+        "durability": plan.engine.durability,
+        "workload": plan.workload,
+        "records": plan.records,
+        "value_bytes": plan.value_bytes(),
+        "distribution": plan.distribution,
+        "threads": plan.threads,
+        "load": plan.load,
+        "reused": reused,
+        "notes": plan.notes,
+        "state_units": units,
+    });
+    if let serde_json::Value::Object(told) = told {
+        facts.extend(told);
+    }
+    facts
+}
+
+/// The requests themselves, from `ready` to `stop`.
+struct Course<'a, C> {
+    plan: &'a KvPlan,
+    job: &'a Job,
+    engine: &'a dyn Engine,
+    clock: &'a C,
+}
+
+impl<C: Clock> Course<'_, C> {
+    fn run(&self, watch: Watch) -> Result<(), KvError> {
+        let gate = Gate::default();
+        let counted: Vec<Counted> = (0..self.plan.threads).map(|_| Counted::default()).collect();
+        let failed = Mutex::new(None);
+        let places = if self.plan.pin { processors()? } else { Vec::new() };
+        let driven = std::thread::scope(|scope| {
+            for (thread, counted) in (0..).zip(&counted) {
+                let (gate, failed, places) = (&gate, &failed, &places);
+                scope.spawn(move || {
+                    let result = pin(thread, places).and_then(|()| {
+                        let session = self.engine.session();
+                        Client::new(self.plan, self.job.seed, thread, self.clock, gate, counted, session).run()
+                    });
+                    if let Err(error) = result {
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    }
+                });
+            }
+            let mut driver = Driver {
+                clock: self.clock,
+                gate: &gate,
+                failed: &failed,
+                sampler: Sampler::new(self.plan.mix, &counted, self.engine.state(), self.job.interval_ms),
+                going: false,
+            };
+            let driven = driver.drive(watch);
+            gate.stop();
+            driven
+        });
+        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => driven,
+        }
+    }
+}
+
+/// Heeds control lines and takes samples while the threads are at work.
+struct Driver<'a, C> {
+    clock: &'a C,
+    gate: &'a Gate,
+    failed: &'a Mutex<Option<KvError>>,
+    sampler: Sampler<'a>,
+    going: bool,
+}
+
+impl<C: Clock> Driver<'_, C> {
+    /// Drives until told to stop, or until a thread fails.
+    fn drive(&mut self, mut watch: Watch) -> Result<(), KvError> {
+        while self.failed.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+            match watch.early.pop_front().or_else(|| watch.controls.poll()) {
+                Some(Control::Go) => self.go(),
+                Some(Control::Wait) => self.halt(watch.sink)?,
+                Some(Control::Stop) => return self.halt(watch.sink),
+                Some(Control::Set(settings)) => {
+                    let reason = "the settings of a kv workload cannot change while it runs".to_owned();
+                    watch.sink.send(Message::Refused { line: Control::Set(settings).to_string(), reason })?;
+                }
+                None => self.wait_and_sample(watch.sink)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn go(&mut self) {
+        if !self.going {
+            self.sampler.begin(self.clock.now_ns());
+            self.gate.open();
+            self.going = true;
+        }
+    }
+
+    /// Holds the threads and tells what they did since the last beat.
+    fn halt(&mut self, sink: &mut dyn Sink) -> Result<(), KvError> {
+        if self.going {
+            self.gate.close();
+            self.going = false;
+            sink.send(Message::Sample(self.sampler.take(self.clock.now_ns())))?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the next beat, but not so long that a control line would have to.
+    fn wait_and_sample(&mut self, sink: &mut dyn Sink) -> Result<(), KvError> {
+        let now_ns = self.clock.now_ns();
+        let look_ns = now_ns + LOOK_NS;
+        if !self.going {
+            self.clock.sleep_until(look_ns);
+        } else if now_ns >= self.sampler.beat_ns() {
+            sink.send(Message::Sample(self.sampler.take(now_ns)))?;
+        } else {
+            self.clock.sleep_until(look_ns.min(self.sampler.beat_ns()));
+        }
+        Ok(())
+    }
+}
+
+/// The processors this process may run on, in order.
+fn processors() -> Result<Vec<usize>, KvError> {
+    let allowed = sched_getaffinity(None).map_err(|errno| KvError::Pin { thread: 0, source: errno.into() })?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
+}
+
+/// Ties this thread to its place among `places`, if there are any.
+fn pin(thread: u32, places: &[usize]) -> Result<(), KvError> {
+    if places.is_empty() {
+        return Ok(());
+    }
+    let mut own = CpuSet::new();
+    own.set(places[thread as usize % places.len()]);
+    sched_setaffinity(None, &own).map_err(|errno| KvError::Pin { thread, source: errno.into() })
+}
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

@@ -1,0 +1,213 @@
+use std::sync::mpsc::{Sender, channel};
+
+use manometer_measure::{LatencyHistogram, MonotonicClock};
+
+use super::*;
+use crate::kv::{EngineOptions, LoadMethod};
+use crate::protocol::{Sample, WorkloadSettings};
+
+/// A folder on a disk.
+fn disk() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+}
+
+fn job(dir: &tempfile::TempDir, settings: &KvSettings) -> Job {
+    Job {
+        name: "primary".to_owned(),
+        directory: dir.path().to_owned(),
+        reuse: false,
+        interval_ms: 20,
+        seed: 1,
+        workload: WorkloadSettings::Kv(settings.clone()),
+    }
+}
+
+fn null(workload: &str) -> KvSettings {
+    KvSettings { engine: "null".to_owned(), workload: workload.to_owned(), ..KvSettings::default() }
+}
+
+/// Runs a job; `react` answers each message with control lines.
+fn drive(
+    job: &Job,
+    settings: &KvSettings,
+    mut react: impl FnMut(&Message, &Sender<Control>) + Send,
+) -> (Result<Finished, KvError>, Vec<Message>) {
+    let (sender, receiver) = channel();
+    let mut heard = Vec::new();
+    let mut sink = |message: Message| {
+        react(&message, &sender);
+        heard.push(message);
+        Ok(())
+    };
+    let result = run(job, settings, &Controls::new(receiver), &mut sink, &MonotonicClock);
+    (result, heard)
+}
+
+/// Goes when ready and stops after `count` samples.
+fn go_for(count: usize) -> impl FnMut(&Message, &Sender<Control>) + Send {
+    let mut samples = 0;
+    move |message, controls| match message {
+        Message::Ready { .. } => controls.send(Control::Go).unwrap(),
+        Message::Sample(_) => {
+            samples += 1;
+            if samples == count {
+                controls.send(Control::Stop).unwrap();
+            }
+        }
+        _ => {}
+    }
+}
+
+fn samples(heard: &[Message]) -> Vec<&Sample> {
+    heard.iter().filter_map(|message| if let Message::Sample(sample) = message { Some(sample) } else { None }).collect()
+}
+
+fn facts_of(heard: &[Message]) -> &Settings {
+    heard.iter().find_map(|message| if let Message::Ready { facts } = message { Some(facts) } else { None }).unwrap()
+}
+
+#[test]
+fn samples_follow_one_another_and_count_every_request() {
+    let dir = disk();
+    let settings = KvSettings { threads: 2, ..null("ycsb-a") };
+    let (result, heard) = drive(&job(&dir, &settings), &settings, go_for(3));
+    result.unwrap();
+    let samples = samples(&heard);
+    assert!(samples.len() >= 3);
+    for pair in samples.windows(2) {
+        assert_eq!(pair[1].t_ns - pair[1].length_ns, pair[0].t_ns);
+    }
+    for sample in samples {
+        assert_eq!(sample.operations.keys().collect::<Vec<_>>(), ["read", "update"]);
+        for operation in sample.operations.values().filter(|operation| operation.requests > 0) {
+            assert_eq!(LatencyHistogram::from_base64(&operation.latency).unwrap().len(), operation.requests);
+            assert!(operation.bytes > operation.requests * 1000);
+        }
+    }
+    assert_eq!(dir.path().read_dir().unwrap().count(), 0, "the null engine leaves nothing behind");
+}
+
+#[test]
+fn a_setting_is_refused_and_the_run_goes_on() {
+    let dir = disk();
+    let settings = null("ycsb-c");
+    let (result, heard) = drive(&job(&dir, &settings), &settings, |message, controls| match message {
+        Message::Ready { .. } => controls.send("set threads=4".parse().unwrap()).unwrap(),
+        Message::Refused { .. } => controls.send(Control::Go).unwrap(),
+        Message::Sample(_) => controls.send(Control::Stop).unwrap(),
+        _ => {}
+    });
+    result.unwrap();
+    assert!(!samples(&heard).is_empty());
+}
+
+#[test]
+fn nothing_is_sampled_while_waiting() {
+    let dir = disk();
+    let settings = null("ycsb-c");
+    let mut waited = false;
+    let (result, heard) = drive(&job(&dir, &settings), &settings, |message, controls| match message {
+        Message::Ready { .. } => controls.send(Control::Go).unwrap(),
+        Message::Sample(_) if !waited => {
+            waited = true;
+            for control in [Control::Wait, Control::Wait, Control::Go, Control::Stop] {
+                controls.send(control).unwrap();
+            }
+        }
+        _ => {}
+    });
+    result.unwrap();
+    let samples = samples(&heard);
+    assert_eq!(samples.len(), 3);
+}
+
+#[cfg(feature = "rocksdb")]
+mod on_rocksdb {
+    use super::*;
+
+    fn small(workload: &str, load: LoadMethod) -> KvSettings {
+        let table = serde_json::json!({"write_buffer_size": 1 << 20, "target_file_size_base": 1 << 18});
+        let serde_json::Value::Object(table) = table else { unreachable!() };
+        KvSettings {
+            engine: "rocksdb".to_owned(),
+            options: Some(EngineOptions::Table(table)),
+            records: Some(3000),
+            load,
+            threads: 2,
+            ..null(workload)
+        }
+    }
+
+    #[test]
+    fn every_core_workload_runs_verified_after_either_load() {
+        for (workload, load) in [
+            ("ycsb-a", LoadMethod::Bulk),
+            ("ycsb-b", LoadMethod::Puts),
+            ("ycsb-c", LoadMethod::Bulk),
+            ("ycsb-f", LoadMethod::Puts),
+        ] {
+            let dir = disk();
+            let settings = small(workload, load);
+            let (result, heard) = drive(&job(&dir, &settings), &settings, go_for(3));
+            result.unwrap();
+            let facts = facts_of(&heard);
+            assert_eq!((&facts["engine"], &facts["records"]), (&"rocksdb".into(), &3000.into()));
+            assert_eq!(facts["state_units"]["level0_bytes"], "B");
+            let all: u64 =
+                samples(&heard).iter().flat_map(|sample| sample.operations.values()).map(|op| op.requests).sum();
+            assert!(all > 0, "{workload}");
+            assert!(samples(&heard)[0].state.contains_key("level6_bytes"));
+        }
+    }
+
+    #[test]
+    fn a_database_is_reused_when_told_and_refused_when_it_is_anothers() {
+        let dir = disk();
+        let settings = small("ycsb-c", LoadMethod::Bulk);
+        let mut job = job(&dir, &settings);
+        drive(&job, &settings, go_for(1)).0.unwrap();
+        job.reuse = true;
+        let (result, heard) = drive(&job, &settings, go_for(1));
+        assert!(result.unwrap().database.unwrap().is_reused());
+        assert_eq!(facts_of(&heard)["reused"], true);
+        assert!(!heard.iter().any(|message| matches!(message, Message::Progress { .. })));
+        let larger = KvSettings { records: Some(4000), ..settings };
+        let error = drive(&job, &larger, go_for(1)).0.unwrap_err().to_string();
+        assert!(error.contains("records 3000, wanted 4000"), "{error}");
+    }
+
+    #[test]
+    fn a_stop_while_loading_leaves_no_database_that_passes_for_loaded() {
+        let dir = disk();
+        let settings = KvSettings { records: Some(200_000), ..small("ycsb-c", LoadMethod::Bulk) };
+        let mut job = job(&dir, &settings);
+        let stop = |message: &Message, controls: &Sender<Control>| {
+            if matches!(message, Message::Progress { .. }) {
+                let _ = controls.send(Control::Stop);
+            }
+        };
+        let (result, heard) = drive(&job, &settings, stop);
+        result.unwrap();
+        assert!(!heard.iter().any(|message| matches!(message, Message::Ready { .. })));
+        job.reuse = true;
+        let few = KvSettings { records: Some(200_000), ..settings };
+        let (result, heard) = drive(&job, &few, stop);
+        assert!(!result.unwrap().database.unwrap().is_reused());
+        assert!(heard.iter().any(|message| matches!(message, Message::Progress { .. })));
+    }
+
+    #[test]
+    fn a_record_that_is_gone_ends_the_run() {
+        let dir = disk();
+        let settings = KvSettings { threads: 1, ..small("ycsb-c", LoadMethod::Bulk) };
+        let mut job = job(&dir, &settings);
+        let finished = drive(&job, &settings, go_for(1)).0.unwrap();
+        let folder = finished.database.as_ref().unwrap().database();
+        drop(finished);
+        std::fs::remove_dir_all(&folder).unwrap();
+        std::fs::create_dir(&folder).unwrap();
+        job.reuse = true;
+        let error = drive(&job, &settings, go_for(1)).0.unwrap_err();
+        assert!(matches!(error, KvError::Lost { .. }), "{error}");
+    }
+}
