@@ -19,6 +19,9 @@ use crate::protocol::{Control, Message};
 /// Keys that are sorted at once: 8 bytes each. More records take more passes over their numbers.
 const KEYS_PER_PASS: u64 = 1 << 26;
 
+/// Above the first half of every [`text_order`], which has 19 digits.
+const TEXT_ORDER_END: u64 = 10_000_000_000_000_000_000;
+
 /// How often loading tells how far it is.
 const STEPS: u64 = 100;
 
@@ -136,7 +139,7 @@ impl SortedRecords for Sorted<'_, '_> {
 /// The hashes of all records whose keys lie in part `part` of `parts` equal parts of the key space, in
 /// the order of the keys and each once: YCSB's hash may, very rarely, give two records one key.
 fn sorted_part(records: u64, part: u64, parts: u64) -> Vec<u64> {
-    let width = u64::MAX / parts + 1;
+    let width = TEXT_ORDER_END / parts + 1;
     let of_part = |hash: &u64| parts == 1 || text_order(*hash).0 / width == part;
     let mut hashes: Vec<u64> = (0..records).map(fnv_hash).filter(of_part).collect();
     hashes.sort_unstable_by_key(|hash| text_order(*hash));

@@ -1,0 +1,52 @@
+//! `manometer engines`: the key-value engines of this build.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{ContentArrangement, Table};
+use manometer_target::engine::ENGINES;
+use serde_json::json;
+
+use crate::kv::Format;
+
+/// The key-value engines, what each supports, and how durable a put is.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  manometer engines --format json")]
+pub struct EnginesArgs {
+    /// For people, or one JSON document for machines.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Lists the engines.
+#[expect(clippy::print_stdout, reason = "this is the command line")]
+pub fn run(args: &EnginesArgs) -> anyhow::Result<ExitCode> {
+    match args.format {
+        Format::Json => println!("{}", json!({ "engines": ENGINES.iter().map(machine_form).collect::<Vec<_>>() })),
+        Format::Text => println!("{}", table()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn machine_form(engine: &manometer_target::engine::EngineInfo) -> serde_json::Value {
+    json!({
+        "name": engine.name,
+        "version": (engine.version)(),
+        "about": engine.about,
+        "supports": engine.supports,
+        "durability": engine.durability,
+        "on_disk": engine.on_disk,
+    })
+}
+
+fn table() -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["engine", "version", "what it is", "supports", "a put that was answered"]);
+    for engine in ENGINES {
+        let version = (engine.version)();
+        table.add_row([engine.name, &version, engine.about, &engine.supports.join(", "), engine.durability]);
+    }
+    table
+}

@@ -1,0 +1,258 @@
+//! `manometer kv`: one key-value workload alone, from flags.
+
+mod outcome;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, mpsc};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use manometer_measure::{Clock as _, MonotonicClock, Span};
+use manometer_workload::control::Controls;
+use manometer_workload::kv::{self, EngineOptions, KeyDistribution, KvError, KvPlan, KvSettings, LoadMethod};
+use manometer_workload::protocol::{Control, Job, Message, WorkloadSettings};
+
+use self::outcome::Outcome;
+
+/// The folder of the workload below `--dir`.
+const NAME: &str = "kv";
+
+/// How often the end of the run and Ctrl-C are looked for.
+const LOOK_NS: u64 = 10_000_000;
+
+/// The form of what is printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON document on standard output; all else on standard error.
+    Json,
+}
+
+/// One key-value workload alone: YCSB on an engine.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  manometer kv --workload ycsb-b --records 1000000 --threads 2 --seconds 30
+  manometer kv -P workloada -p recordcount=1000000 --engine null --seconds 10 --format json")]
+pub struct KvArgs {
+    /// A YCSB properties file, or a core workload by its name: workloada, b, c or f.
+    #[arg(short = 'P', value_name = "FILE", conflicts_with = "workload")]
+    properties_file: Option<String>,
+    /// A YCSB property that goes before those of the workload; may be repeated.
+    #[arg(short = 'p', value_name = "NAME=VALUE")]
+    property: Vec<String>,
+    /// The workload: ycsb-a, ycsb-b, ycsb-c, ycsb-f, or a YCSB properties file.
+    #[arg(long, default_value = "ycsb-b")]
+    workload: String,
+    /// The engine; `manometer engines` lists them.
+    #[arg(long, default_value = "rocksdb")]
+    engine: String,
+    /// The engine's own options file.
+    #[arg(long, value_name = "FILE")]
+    options: Option<PathBuf>,
+    /// One option of the engine, as it spells it; may be repeated.
+    #[arg(long = "option", value_name = "NAME=VALUE", conflicts_with = "options")]
+    option: Vec<String>,
+    /// Records in the database.
+    #[arg(long)]
+    records: Option<u64>,
+    /// Threads that send requests.
+    #[arg(long, default_value_t = 1)]
+    threads: u32,
+    /// Which keys are asked for: uniform, zipfian (exact), ycsb-zipfian, latest.
+    #[arg(long, value_parser = from_name::<KeyDistribution>)]
+    distribution: Option<KeyDistribution>,
+    /// Fields of a record.
+    #[arg(long)]
+    field_count: Option<u32>,
+    /// Bytes of each field.
+    #[arg(long)]
+    field_length: Option<u32>,
+    /// How records come into the database: bulk (sorted) or puts.
+    #[arg(long, value_parser = from_name::<LoadMethod>, default_value = "bulk")]
+    load: LoadMethod,
+    /// How long to run, once loaded, in seconds.
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// The folder below which the database lies.
+    #[arg(long, value_name = "DIR", default_value = "./manometer-data")]
+    dir: PathBuf,
+    /// Use a database that an earlier run left there, if it serves; implies --keep.
+    #[arg(long)]
+    reuse: bool,
+    /// Leave the database there for a later run with --reuse.
+    #[arg(long)]
+    keep: bool,
+    /// The seed of every random choice.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The sample interval.
+    #[arg(long, default_value = "1s")]
+    interval: Span,
+    /// Keep each thread on one processor.
+    #[arg(long)]
+    pin: bool,
+    /// For people, or one JSON document for machines.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Reads a name as experiment files spell it.
+fn from_name<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_value(text.into()).map_err(|error| error.to_string())
+}
+
+/// Runs the workload and prints what it did.
+pub fn run(args: &KvArgs) -> anyhow::Result<ExitCode> {
+    let settings = match settings(args).and_then(|settings| Ok((KvPlan::new(&settings)?, settings))) {
+        Ok((plan, settings)) => {
+            plan.notes.iter().for_each(|note| say(&format!("note: {note}")));
+            settings
+        }
+        Err(error) => return Ok(wrong(&error)),
+    };
+    let job = Job {
+        name: NAME.to_owned(),
+        directory: args.dir.clone(),
+        reuse: args.reuse,
+        interval_ms: u64::try_from(args.interval.0.as_millis()).unwrap_or(u64::MAX).max(1),
+        seed: args.seed,
+        workload: WorkloadSettings::Kv(settings.clone()),
+    };
+    let mut outcome = Outcome::new(args.format == Format::Text);
+    let finished = match drive(&job, &settings, args.seconds, &mut outcome) {
+        Ok(finished) => finished,
+        Err(error) => return failed(error),
+    };
+    if let Some(database) = finished.database.filter(|_| !args.keep && !args.reuse) {
+        database.remove().context("removing the database")?;
+    }
+    outcome.print(args.format);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the flags ask for.
+fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
+    anyhow::ensure!(
+        args.seconds.is_finite() && args.seconds > 0.0 && args.seconds < 1e9,
+        "`--seconds` = {}: write a number above 0",
+        args.seconds
+    );
+    let options = match (&args.options, args.option.is_empty()) {
+        (Some(file), _) => Some(EngineOptions::File(file.clone())),
+        (None, true) => None,
+        (None, false) => {
+            let pairs = pairs(&args.option, "--option")?;
+            Some(EngineOptions::Table(pairs.into_iter().map(|(name, value)| (name, value.into())).collect()))
+        }
+    };
+    Ok(KvSettings {
+        engine: args.engine.clone(),
+        options,
+        workload: args.properties_file.clone().unwrap_or_else(|| args.workload.clone()),
+        records: args.records,
+        threads: args.threads,
+        distribution: args.distribution,
+        field_count: args.field_count,
+        field_length: args.field_length,
+        pin: args.pin,
+        load: args.load,
+        properties: pairs(&args.property, "-p")?,
+    })
+}
+
+fn pairs(texts: &[String], flag: &str) -> anyhow::Result<BTreeMap<String, String>> {
+    let pair = |text: &String| {
+        let (name, value) = text.split_once('=').with_context(|| format!("`{flag} {text}`: write NAME=VALUE"))?;
+        Ok((name.trim().to_owned(), value.trim().to_owned()))
+    };
+    texts.iter().map(pair).collect()
+}
+
+/// Runs the workload on a thread of its own and drives it to its end, or to Ctrl-C.
+fn drive(job: &Job, settings: &KvSettings, seconds: f64, outcome: &mut Outcome) -> Result<kv::Finished, KvError> {
+    let (controls, controlled) = channel();
+    let (messages, heard) = channel::<Message>();
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            let mut sink = move |message| messages.send(message).map_err(io::Error::other);
+            kv::run(job, settings, &Controls::new(controlled), &mut sink, &MonotonicClock)
+        });
+        follow(&heard, &controls, &interrupted, seconds, outcome);
+        worker.join().map_err(|_| KvError::Panicked)?
+    })
+}
+
+/// Takes in messages until the worker ends; tells it to go when ready and to stop in time.
+fn follow(
+    heard: &mpsc::Receiver<Message>,
+    controls: &mpsc::Sender<Control>,
+    interrupted: &AtomicBool,
+    seconds: f64,
+    outcome: &mut Outcome,
+) {
+    let clock = MonotonicClock;
+    // A worker that has ended already needs no control line: sending fails and need not be heard.
+    let tell = |control| drop(controls.send(control));
+    let bar = ProgressBar::new(0).with_style(bar_style());
+    let mut stop_at_ns = None;
+    loop {
+        match heard.try_recv() {
+            Ok(Message::Progress { done, total, .. }) => {
+                bar.set_length(total);
+                bar.set_position(done);
+            }
+            Ok(Message::Ready { facts }) => {
+                bar.finish_and_clear();
+                outcome.ready(facts);
+                stop_at_ns = Some(clock.now_ns() + (seconds * 1e9) as u64);
+                tell(Control::Go);
+            }
+            Ok(Message::Sample(sample)) => outcome.sample(&sample),
+            Ok(_) => {}
+            Err(mpsc::TryRecvError::Disconnected) => return,
+            Err(mpsc::TryRecvError::Empty) => clock.sleep(LOOK_NS),
+        }
+        let over = stop_at_ns.is_some_and(|stop_ns| clock.now_ns() >= stop_ns);
+        if over || interrupted.swap(false, Ordering::Relaxed) {
+            tell(Control::Stop);
+            stop_at_ns = None;
+        }
+    }
+}
+
+fn bar_style() -> ProgressStyle {
+    ProgressStyle::with_template("loading {bar:40} {human_pos}/{human_len} records, {eta} left")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// The work failed, or, where the flags could have known, the request was wrong.
+fn failed(error: KvError) -> anyhow::Result<ExitCode> {
+    use manometer_target::engine::EngineError::{Differs, Foreign, Memory, NotWritable};
+    match &error {
+        KvError::Engine(Differs { .. } | Foreign { .. } | Memory(_) | NotWritable { .. }) => Ok(wrong(&error.into())),
+        _ => Err(error.into()),
+    }
+}
+
+fn wrong(error: &anyhow::Error) -> ExitCode {
+    say(&format!("error: {error:#}"));
+    ExitCode::from(2)
+}
+
+#[expect(clippy::print_stderr, reason = "this is the command line")]
+fn say(text: &str) {
+    eprintln!("{text}");
+}
