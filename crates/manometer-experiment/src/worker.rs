@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use manometer_measure::{Clock, MonotonicClock};
 use manometer_workload::control::Controls;
 use manometer_workload::io::{self, IoJob};
+use manometer_workload::kv;
 use manometer_workload::protocol::{Control, Job, Message};
 use manometer_workload::settings::WorkloadSettings;
 
@@ -46,7 +47,7 @@ fn perform(job: &Job, controls: Receiver<Control>) -> Result<(), String> {
             io::run(&io, &MonotonicClock, &controls, &mut send).map_err(|error| error.to_string())
         }
         WorkloadSettings::Kv(kv) => {
-            manometer_workload::kv::run(job, kv, &MonotonicClock, &controls, &mut send).map_err(|e| e.to_string())
+            kv::run(job, kv, &controls, &mut send, &MonotonicClock).map(drop).map_err(|error| error.to_string())
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::io::{self, IoSettings};
-use crate::kv::KvSettings;
+use crate::kv::{KvPlan, KvSettings};
 
 /// A workload of any kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,15 +70,19 @@ impl WorkloadSettings {
             Self::Io(io) => {
                 io::validate(io, block_size_bytes).map_err(|error| (error.setting().to_owned(), error.to_string()))
             }
-            Self::Kv(kv) => kv.validate(),
+            Self::Kv(kv) => KvPlan::new(kv).map(drop).map_err(|error| (error.setting().to_owned(), error.to_string())),
         }
     }
 
-    /// The bytes that preparing the database or the files writes.
+    /// The bytes that preparing the database or the files writes; 0 for settings that are not valid and
+    /// for an engine that keeps nothing on disk.
     pub fn bytes_to_prepare(&self) -> u64 {
         match self {
             Self::Io(io) => io.file_size.0,
-            Self::Kv(kv) => kv.bytes_to_load(),
+            Self::Kv(kv) => match KvPlan::new(kv) {
+                Ok(plan) if plan.engine.on_disk => plan.load_bytes(),
+                _ => 0,
+            },
         }
     }
 

@@ -3,12 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{ContentArrangement, Table};
+use comfy_table::Table;
 use manometer_target::engine::ENGINES;
 use serde_json::json;
 
-use crate::kv::Format;
+use crate::format::{self, Format};
 
 /// The key-value engines, what each supports, and how durable a put is.
 #[derive(Debug, Args)]
@@ -20,11 +19,10 @@ pub struct EnginesArgs {
 }
 
 /// Lists the engines.
-#[expect(clippy::print_stdout, reason = "this is the command line")]
 pub fn run(args: &EnginesArgs) -> anyhow::Result<ExitCode> {
     match args.format {
-        Format::Json => println!("{}", json!({ "engines": ENGINES.iter().map(machine_form).collect::<Vec<_>>() })),
-        Format::Text => println!("{}", table()),
+        Format::Json => format::json(&json!({ "engines": ENGINES.iter().map(machine_form).collect::<Vec<_>>() }))?,
+        Format::Text => format::text(&table().to_string())?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -41,9 +39,8 @@ fn machine_form(engine: &manometer_target::engine::EngineInfo) -> serde_json::Va
 }
 
 fn table() -> Table {
-    let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["engine", "version", "what it is", "supports", "a put that was answered"]);
+    let head = ["engine", "version", "what it is", "supports", "a put that was answered"];
+    let mut table = crate::table::table(&head, head.len());
     for engine in ENGINES {
         let version = (engine.version)();
         table.add_row([engine.name, &version, engine.about, &engine.supports.join(", "), engine.durability]);

@@ -11,30 +11,23 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, mpsc};
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use manometer_measure::{Clock as _, MonotonicClock, Span};
 use manometer_workload::control::Controls;
 use manometer_workload::kv::{self, EngineOptions, KeyDistribution, KvError, KvPlan, KvSettings, LoadMethod};
-use manometer_workload::protocol::{Control, Job, Message, WorkloadSettings};
+use manometer_workload::protocol::{Control, Job, Message};
+use manometer_workload::settings::WorkloadSettings;
 
 use self::outcome::Outcome;
+use crate::WRONG_REQUEST;
+use crate::format::{self, Format};
 
 /// The folder of the workload below `--dir`.
 const NAME: &str = "kv";
 
 /// How often the end of the run and Ctrl-C are looked for.
 const LOOK_NS: u64 = 10_000_000;
-
-/// The form of what is printed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people.
-    #[default]
-    Text,
-    /// One JSON document on standard output; all else on standard error.
-    Json,
-}
 
 /// One key-value workload alone: YCSB on an engine.
 #[derive(Debug, Args)]
@@ -114,7 +107,7 @@ fn from_name<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
 pub fn run(args: &KvArgs) -> anyhow::Result<ExitCode> {
     let settings = match settings(args).and_then(|settings| Ok((KvPlan::new(&settings)?, settings))) {
         Ok((plan, settings)) => {
-            plan.notes.iter().for_each(|note| say(&format!("note: {note}")));
+            plan.notes.iter().for_each(|note| format::note(&format!("note: {note}")));
             settings
         }
         Err(error) => return Ok(wrong(&error)),
@@ -135,7 +128,7 @@ pub fn run(args: &KvArgs) -> anyhow::Result<ExitCode> {
     if let Some(database) = finished.database.filter(|_| !args.keep && !args.reuse) {
         database.remove().context("removing the database")?;
     }
-    outcome.print(args.format);
+    outcome.print(args.format)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -248,11 +241,6 @@ fn failed(error: KvError) -> anyhow::Result<ExitCode> {
 }
 
 fn wrong(error: &anyhow::Error) -> ExitCode {
-    say(&format!("error: {error:#}"));
-    ExitCode::from(2)
-}
-
-#[expect(clippy::print_stderr, reason = "this is the command line")]
-fn say(text: &str) {
-    eprintln!("{text}");
+    format::problem(error);
+    ExitCode::from(WRONG_REQUEST)
 }

@@ -1,8 +1,10 @@
 //! The `manometer` command line: one file per verb, no logic of its own.
 
 mod complete;
+mod engines;
 mod format;
 mod io;
+mod kv;
 mod progress;
 mod report;
 mod run;
@@ -34,6 +36,8 @@ enum Verb {
     Run(run::Arguments),
     Report(report::Arguments),
     Io(io::Args),
+    Kv(Box<kv::KvArgs>),
+    Engines(engines::EnginesArgs),
     Schema(schema::Arguments),
     Complete(complete::Arguments),
     #[command(hide = true)]
@@ -46,6 +50,8 @@ fn main() -> ExitCode {
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Io(arguments) => io::run(arguments),
+        Verb::Kv(arguments) => kv::run(&arguments),
+        Verb::Engines(arguments) => engines::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Complete(arguments) => complete::run(&arguments),
         Verb::Worker(arguments) => worker::run(&arguments),

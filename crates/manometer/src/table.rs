@@ -48,7 +48,9 @@ pub fn summary(summary: &Summary) -> String {
     }
     let scale: Vec<String> = summary.scale.iter().map(|step| step.join(" = ")).collect();
     let mut text = format!("\n{}\n{table}", summary.headline);
-    if scale.len() > 1 || summary.scale.iter().any(|step| step.len() > 1) {
+    let compared = |phase: &PhaseSummary| phase.kind == PhaseKind::Pressure && phase.pressure.ci_low.is_some();
+    // Without intervals all phases share a step because nothing is known, which is no result to print.
+    if summary.phases.iter().any(compared) {
         text += &format!("\nPressure scale: {}", scale.join(" < "));
     }
     for finding in &summary.findings {

@@ -10,7 +10,7 @@ fn on_disk() -> tempfile::TempDir {
 }
 
 fn io(dir: &Path, flags: &str) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("manometer"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
     command.current_dir(dir).args(["io", "--file", "probe", "--file-size", "1MiB"]);
     command.args(flags.split_whitespace());
     command

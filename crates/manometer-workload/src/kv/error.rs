@@ -115,3 +115,22 @@ pub enum KvError {
     #[error("nobody takes the samples any more: {0}")]
     Unheard(#[from] std::io::Error),
 }
+
+impl KvError {
+    /// The setting that is to blame; empty when none is.
+    pub fn setting(&self) -> &str {
+        match self {
+            Self::BadSetting { name, .. } => name,
+            Self::Engine(EngineError::UnknownEngine { .. }) => "engine",
+            Self::Engine(_) => "options",
+            Self::UnknownWorkload { .. }
+            | Self::Grows(_)
+            | Self::Scans(_)
+            | Self::UnknownProperty { .. }
+            | Self::BadProperty { .. }
+            | Self::BadLine { .. }
+            | Self::NotReadable { .. } => "workload",
+            Self::Lost { .. } | Self::Wrong { .. } | Self::Pin { .. } | Self::Panicked | Self::Unheard(_) => "",
+        }
+    }
+}

@@ -4,7 +4,8 @@ use manometer_measure::{LatencyHistogram, MonotonicClock};
 
 use super::*;
 use crate::kv::{EngineOptions, LoadMethod};
-use crate::protocol::{Sample, WorkloadSettings};
+use crate::protocol::Sample;
+use crate::settings::WorkloadSettings;
 
 /// A folder on a disk.
 fn disk() -> tempfile::TempDir {

@@ -41,6 +41,15 @@ pub struct KvSettings {
     pub properties: BTreeMap<String, String>,
 }
 
+impl KvSettings {
+    /// The same workload on the share `factor` of its records, at least one.
+    pub fn shrunk(&self, factor: f64) -> Self {
+        let records = super::KvPlan::new(self).map_or(self.records, |plan| Some(plan.records));
+        let records = records.map(|records| ((records as f64 * factor) as u64).max(1));
+        Self { records, ..self.clone() }
+    }
+}
+
 impl Default for KvSettings {
     fn default() -> Self {
         Self {

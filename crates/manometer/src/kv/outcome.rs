@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{CellAlignment, Table};
+use comfy_table::Table;
 use manometer_measure::LatencyHistogram;
 use manometer_measure::histogram::PERCENTILES;
 use manometer_measure::plan::Settings;
 use manometer_workload::protocol::Sample;
 use serde_json::{Map, Value, json};
 
-use super::{Format, say};
+use crate::format::{self, Format};
 
 /// What a run did so far.
 pub(super) struct Outcome {
@@ -39,7 +38,7 @@ impl Outcome {
     pub(super) fn ready(&mut self, facts: Settings) {
         if self.live {
             let text = |name: &str| facts.get(name).map(plain).unwrap_or_default();
-            say(&format!(
+            format::note(&format!(
                 "{} {}, {}, {} records of {} B, {}, {} thread(s)",
                 text("engine"),
                 text("engine_version"),
@@ -70,16 +69,15 @@ impl Outcome {
             let rate = now.len() as f64 / (sample.length_ns as f64 / 1e9);
             let seconds = self.length_ns as f64 / 1e9;
             let p99 = now.quantile_ns(0.99).map_or("-".to_owned(), |ns| format!("{:.1}", ns as f64 / 1e3));
-            say(&format!("{seconds:8.1} s  {rate:14.0} ops/s  p99 {p99:>9} µs"));
+            format::note(&format!("{seconds:8.1} s  {rate:14.0} ops/s  p99 {p99:>9} µs"));
         }
     }
 
     /// Prints everything.
-    #[expect(clippy::print_stdout, reason = "this is the command line")]
-    pub(super) fn print(&self, format: Format) {
+    pub(super) fn print(&self, format: Format) -> anyhow::Result<()> {
         match format {
-            Format::Json => println!("{}", self.machine_form()),
-            Format::Text => println!("{}", self.people_form()),
+            Format::Json => format::json(&self.machine_form()),
+            Format::Text => format::text(&self.people_form().to_string()),
         }
     }
 
@@ -112,10 +110,8 @@ impl Outcome {
     }
 
     fn people_form(&self) -> Table {
-        let mut table = Table::new();
-        table.load_style(UTF8_HORIZONTAL_ONLY);
-        let names = ["operation", "requests", "ops/s", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs"];
-        table.set_header(names);
+        let head = ["operation", "requests", "ops/s", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs"];
+        let mut table = crate::table::table(&head, 1);
         for (name, all) in &self.operations {
             let rate = self.rate(all.len()).map_or("-".to_owned(), |rate| format!("{rate:.0}"));
             let mut row = vec![name.clone(), all.len().to_string(), rate];
@@ -123,7 +119,6 @@ impl Outcome {
             row.push(microseconds(all.max_ns()));
             table.add_row(row);
         }
-        table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
         table
     }
 }
