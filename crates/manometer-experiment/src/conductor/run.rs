@@ -23,6 +23,11 @@ const SETTING_PATIENCE_NS: u64 = 60_000_000_000;
 /// How long workers may take to end when told.
 const STOP_PATIENCE_NS: u64 = 10_000_000_000;
 
+/// How late after its beat a sample may end and still count: this part of an interval, and no longer than
+/// the next.
+const SAMPLE_LATENESS: u64 = 20;
+const MAX_SAMPLE_LATENESS_NS: u64 = 50_000_000;
+
 /// How often an interruption is looked for.
 const INTERRUPT_CHECK_NS: u64 = 100_000_000;
 
@@ -199,7 +204,8 @@ impl<'a> Run<'a> {
             return Ok(Some(reason));
         }
         self.scribe.recording.event(begin_ns, Event::PhaseStarted { phase: phase.id.clone() })?;
-        let end_ns = self.phase_end_ns;
+        // Samples end a moment after the beat: the phase lasts until the one of its last beat has ended too.
+        let end_ns = self.phase_end_ns + (self.interval_ns / SAMPLE_LATENESS).min(MAX_SAMPLE_LATENESS_NS);
         self.pump(end_ns, |run| run.obstacle(phase).is_some())?;
         if let Some(reason) = self.obstacle(phase) {
             return Ok(Some(reason));
