@@ -1,5 +1,7 @@
 //! `manometer io` through the real binary.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 

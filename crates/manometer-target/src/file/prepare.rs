@@ -63,6 +63,11 @@ fn make(
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent).map_err(FileError::system("create", parent))?;
     }
+    // It was decided that what is there may go; its space may be needed.
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(FileError::system("remove", path)(error)),
+        _ => {}
+    }
     let unfinished = unfinished(path);
     let made = allocate(&unfinished, path, bytes)
         .and_then(|file| write_through(&file, path, bytes, data, progress))

@@ -28,7 +28,7 @@ impl TokenBucket {
         self.fill(now_ns);
         if self.tokens < 0.0 {
             let missing_s = -self.tokens / self.per_second();
-            return Err(now_ns + (missing_s * 1e9).ceil().max(1.0) as u64);
+            return Err(now_ns.saturating_add((missing_s * 1e9).ceil().max(1.0) as u64));
         }
         self.tokens -= match self.rate {
             Rate::Requests(_) => 1.0,

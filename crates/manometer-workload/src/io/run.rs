@@ -16,7 +16,7 @@ use super::pattern::Pattern;
 use super::runner::{Constants, Runner, Surroundings, may_write};
 use super::tally::SYNCS;
 use super::validate::check;
-use super::{IoError, IoSettings, validate};
+use super::{IoError, IoSettings, SettingError, validate};
 use crate::control::{Controls, Sink};
 use crate::protocol::{Control, Message};
 
@@ -115,6 +115,9 @@ pub fn run(job: &IoJob, clock: &dyn Clock, controls: &Controls, sink: &mut dyn S
 fn resolve(job: &IoJob) -> Result<(IoSettings, u64), IoError> {
     let folder = job.folder();
     let fs_block_bytes = environment::block_size_bytes(folder).unwrap_or(USUAL_BLOCK_BYTES);
+    if job.interval_ns == 0 {
+        return Err(SettingError::new("interval", "0", "write a stretch of time such as 1s").into());
+    }
     validate(&job.settings, fs_block_bytes)?;
     may_write(&job.settings, job.existing != Existing::ReadOnly)?;
     if environment::is_memory(folder) {

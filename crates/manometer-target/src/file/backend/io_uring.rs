@@ -3,7 +3,8 @@
 //! What makes it cheap: files and buffers are registered, so that no request looks them up or
 //! pins pages; completions are worked off in our own wait and interrupt nothing; and the deadline of
 //! an idle wait is one timeout request that stays armed from wait to wait, so that no request pays for
-//! setting and cancelling a timer. Each of these is given up where the kernel does not know it.
+//! setting and cancelling a timer. Registration and deferred work are given up where the kernel does not
+//! know or allow them.
 
 use std::fs::File;
 use std::io;

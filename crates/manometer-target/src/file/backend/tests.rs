@@ -174,3 +174,12 @@ fn a_reader_needs_no_right_to_write() {
     file.read_exact_at(&mut start, 0).unwrap();
     assert_eq!(start, super::super::MAGIC);
 }
+
+#[test]
+fn requests_leave_in_batches_that_double() {
+    let mut departures = Departures::default();
+    let left: Vec<_> = (1..=32).filter(|_| departures.is_full()).collect();
+    assert_eq!(left, [4, 12, 28]);
+    departures.begin();
+    assert_eq!((1..=8).filter(|_| departures.is_full()).collect::<Vec<_>>(), [4]);
+}
