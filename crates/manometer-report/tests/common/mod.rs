@@ -75,6 +75,7 @@ fn plan(experiment: &str, neighbour: &str, scripts: &[Script]) -> Plan {
         criterion: criterion(),
         interval_s: 1.0,
         seed: 42,
+        sweep: Default::default(),
         workloads: vec![
             workload("primary", Role::Primary, "kv", "ops/s"),
             workload(neighbour, Role::Neighbour, "io", "MiB/s"),

@@ -16,9 +16,10 @@ use super::pattern::Pattern;
 use super::runner::{Constants, Runner, Surroundings, may_write};
 use super::tally::SYNCS;
 use super::validate::check;
-use super::{IoError, IoSettings, SettingError, validate};
+use super::{IoError, IoSettings, validate};
 use crate::control::{Controls, Sink};
 use crate::protocol::{Control, Message};
+use crate::settings::SettingError;
 
 /// How often a progress message is sent while files are made.
 const PROGRESS_NS: u64 = 200_000_000;
