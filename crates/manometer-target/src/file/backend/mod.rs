@@ -197,7 +197,7 @@ struct Departures {
 }
 
 impl Departures {
-    const FIRST_BATCH: u32 = 4;
+    const FIRST_BATCH: u32 = 2;
 
     /// Counts a queued request, and says whether the batch is full and shall leave.
     fn is_full(&mut self) -> bool {
