@@ -8,7 +8,7 @@ use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::{Event, Finding, Severity, Status};
 use manometer_measure::host::{self, Observer, environment};
 use manometer_measure::plan::{Phase, Plan, Settings, Workload as Part};
-use manometer_measure::{Clock as _, MonotonicClock, RecordingError, RecordingWriter};
+use manometer_measure::{ByteSize, Clock as _, MonotonicClock, RecordingError, RecordingWriter};
 use manometer_workload::protocol::{Control, Job, Message};
 
 use super::fit::fit;
@@ -39,17 +39,9 @@ pub(super) fn run(
 ) -> Result<Status, RunError> {
     let (experiment, shrunk) = fit(experiment, environment::free_bytes(&experiment.directory));
     let mut run = Run::begin(&experiment, setup, watch)?;
-    if let Some(finding) = shrunk {
+    let conditions = [shrunk, recording_on_device(setup, &experiment), database_in_memory(&experiment)];
+    for finding in conditions.into_iter().flatten() {
         run.finding(finding)?;
-    }
-    if same_device(&setup.out, &experiment.directory) {
-        run.finding(Finding {
-            id: "recording-on-device".to_owned(),
-            severity: Severity::Warning,
-            phase: None,
-            text: "the recording lies on the measured device and adds a little to its load: choose another with --out"
-                .to_owned(),
-        })?;
     }
     run.prepare()?;
     for phase in run.plan.phases.clone() {
@@ -371,6 +363,32 @@ impl<'a> Run<'a> {
         let after = self.plan.phases.iter().skip_while(|other| other.id != phase.id).skip(1);
         after.map(|phase| phase.settle_s + phase.duration_s).sum()
     }
+}
+
+fn recording_on_device(setup: &Setup<'_>, experiment: &Experiment) -> Option<Finding> {
+    same_device(&setup.out, &experiment.directory).then(|| Finding {
+        id: "recording-on-device".to_owned(),
+        severity: Severity::Warning,
+        phase: None,
+        text: "The recording lies on the measured device and adds a little to its load: choose another with --out."
+            .to_owned(),
+    })
+}
+
+fn database_in_memory(experiment: &Experiment) -> Option<Finding> {
+    let bytes = experiment.primary.as_ref()?.settings.bytes_to_prepare();
+    let memory_bytes = environment::memory_bytes()?;
+    (0 < bytes && bytes < memory_bytes).then(|| Finding {
+        id: "fits-in-memory".to_owned(),
+        severity: Severity::Info,
+        phase: None,
+        text: format!(
+            "The primary's data ({:.0} MiB) is smaller than this host's memory ({:.0} MiB): unless it is read past the \
+             page cache, most reads never reach the device, and what is lost is processor time.",
+            ByteSize(bytes).mib(),
+            ByteSize(memory_bytes).mib(),
+        ),
+    })
 }
 
 fn seconds_ns(seconds: f64) -> u64 {

@@ -47,7 +47,7 @@ fn host() -> Value {
         "kernel": uname.release().to_string_lossy(),
         "cpu": cpu.as_ref().and_then(|cpu| cpu.model_name(0).map(str::to_owned)),
         "cores": cpu.as_ref().map(CpuInfo::num_cores),
-        "memory_bytes": Meminfo::current().ok().map(|memory| memory.mem_total),
+        "memory_bytes": memory_bytes(),
         "virtual_machine": virtual_machine,
     })
 }
@@ -98,6 +98,11 @@ pub fn mount_of(dir: &Path) -> Option<Mount> {
     options.sort();
     options.dedup();
     Some(Mount { fs_type: mount.fs_type, source: mount.mount_source, mounted_at: mount.mount_point, options })
+}
+
+/// The host's memory in bytes.
+pub fn memory_bytes() -> Option<u64> {
+    Meminfo::current().ok().map(|memory| memory.mem_total)
 }
 
 /// Whether `dir` lies on a file system made of memory.
