@@ -75,6 +75,9 @@ pub struct KvArgs {
     /// How long to run, once loaded, in seconds.
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
+    /// How long to run before that without counting, in seconds: a database that was just loaded is cold.
+    #[arg(long, default_value_t = 0.0, value_name = "SECONDS")]
+    warmup: f64,
     /// The folder below which the database lies.
     #[arg(long, value_name = "DIR", default_value = "./manometer-data")]
     dir: PathBuf,
@@ -121,7 +124,7 @@ pub fn run(args: &KvArgs) -> anyhow::Result<ExitCode> {
         workload: WorkloadSettings::Kv(settings.clone()),
     };
     let mut outcome = Outcome::new(args.format == Format::Text);
-    let finished = match drive(&job, &settings, args.seconds, &mut outcome) {
+    let finished = match drive(&job, &settings, [args.warmup, args.seconds], &mut outcome) {
         Ok(finished) => finished,
         Err(error) => return failed(error),
     };
@@ -134,11 +137,9 @@ pub fn run(args: &KvArgs) -> anyhow::Result<ExitCode> {
 
 /// What the flags ask for.
 fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
-    anyhow::ensure!(
-        args.seconds.is_finite() && args.seconds > 0.0 && args.seconds < 1e9,
-        "`--seconds` = {}: write a number above 0",
-        args.seconds
-    );
+    let good = |seconds: f64| (0.0..1e9).contains(&seconds);
+    anyhow::ensure!(good(args.seconds) && args.seconds > 0.0, "`--seconds` = {}: write a number above 0", args.seconds);
+    anyhow::ensure!(good(args.warmup), "`--warmup` = {}: write a number from 0", args.warmup);
     let options = match (&args.options, args.option.is_empty()) {
         (Some(file), _) => Some(EngineOptions::File(file.clone())),
         (None, true) => None,
@@ -171,7 +172,7 @@ fn pairs(texts: &[String], flag: &str) -> anyhow::Result<BTreeMap<String, String
 }
 
 /// Runs the workload on a thread of its own and drives it to its end, or to Ctrl-C.
-fn drive(job: &Job, settings: &KvSettings, seconds: f64, outcome: &mut Outcome) -> Result<kv::Finished, KvError> {
+fn drive(job: &Job, settings: &KvSettings, seconds: [f64; 2], outcome: &mut Outcome) -> Result<kv::Finished, KvError> {
     let (controls, controlled) = channel();
     let (messages, heard) = channel::<Message>();
     let interrupted = Arc::new(AtomicBool::new(false));
@@ -193,14 +194,14 @@ fn follow(
     heard: &mpsc::Receiver<Message>,
     controls: &mpsc::Sender<Control>,
     interrupted: &AtomicBool,
-    seconds: f64,
+    [warmup_s, seconds]: [f64; 2],
     outcome: &mut Outcome,
 ) {
     let clock = MonotonicClock;
     // A worker that has ended already needs no control line: sending fails and need not be heard.
     let tell = |control| drop(controls.send(control));
     let bar = ProgressBar::new(0).with_style(bar_style());
-    let mut stop_at_ns = None;
+    let (mut stop_at_ns, mut count_from_ns) = (None, 0);
     loop {
         match heard.try_recv() {
             Ok(Message::Progress { done, total, .. }) => {
@@ -210,9 +211,12 @@ fn follow(
             Ok(Message::Ready { facts }) => {
                 bar.finish_and_clear();
                 outcome.ready(facts);
-                stop_at_ns = Some(clock.now_ns() + (seconds * 1e9) as u64);
+                count_from_ns = clock.now_ns() + (warmup_s * 1e9) as u64;
+                stop_at_ns = Some(count_from_ns + (seconds * 1e9) as u64);
                 tell(Control::Go);
             }
+            // An interval that began while warming up does not count.
+            Ok(Message::Sample(sample)) if warmup_s > 0.0 && sample.t_ns - sample.length_ns < count_from_ns => {}
             Ok(Message::Sample(sample)) => outcome.sample(&sample),
             Ok(_) => {}
             Err(mpsc::TryRecvError::Disconnected) => return,

@@ -68,7 +68,7 @@ impl Outcome {
         if self.live && sample.length_ns > 0 {
             let rate = now.len() as f64 / (sample.length_ns as f64 / 1e9);
             let seconds = self.length_ns as f64 / 1e9;
-            let p99 = now.quantile_ns(0.99).map_or("-".to_owned(), |ns| format!("{:.1}", ns as f64 / 1e3));
+            let p99 = microseconds(now.quantile_ns(0.99));
             format::note(&format!("{seconds:8.1} s  {rate:14.0} ops/s  p99 {p99:>9} µs"));
         }
     }
@@ -136,7 +136,7 @@ fn latency_us(all: &LatencyHistogram) -> Value {
 }
 
 fn microseconds(ns: Option<u64>) -> String {
-    ns.map_or("-".to_owned(), |ns| format!("{:.1}", ns as f64 / 1e3))
+    ns.map_or("-".to_owned(), |ns| format!("{:.2}", ns as f64 / 1e3))
 }
 
 fn plain(value: &Value) -> String {
