@@ -106,7 +106,7 @@ impl DatabaseDirectory {
             return Err(EngineError::Memory(path.to_owned()));
         }
         judge(path, &marker, reuse)?;
-        fs::create_dir_all(path).map_err(|source| EngineError::NotWritable { path: path.to_owned(), source })?;
+        fs::create_dir_all(path).map_err(|reason| EngineError::NotWritable { path: path.to_owned(), reason })?;
         let lock = lock(path)?;
         // Judged again under the lock: another run may have been at it in between.
         let verdict = judge(path, &marker, reuse)?;
@@ -178,7 +178,7 @@ impl DatabaseDirectory {
             fs::rename(&new, &path)?;
             File::open(&self.path)?.sync_all()
         };
-        write().map_err(|source| not_writable(&path, source, "writing the marker"))
+        write().map_err(|reason| not_writable(&path, reason, "writing the marker"))
     }
 }
 
@@ -188,9 +188,9 @@ fn judge(path: &Path, wanted: &Marker, reuse: bool) -> Result<Verdict, EngineErr
         Ok(entries) => entries
             .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
             .collect::<io::Result<Vec<_>>>()
-            .map_err(|source| EngineError::NotReadable { path: path.to_owned(), source })?,
+            .map_err(|reason| EngineError::NotReadable { path: path.to_owned(), reason })?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Verdict::Empty),
-        Err(source) => return Err(EngineError::NotReadable { path: path.to_owned(), source }),
+        Err(reason) => return Err(EngineError::NotReadable { path: path.to_owned(), reason }),
     };
     let foreign = |found: &str| EngineError::Foreign { path: path.to_owned(), found: found.to_owned() };
     if let Some(name) = names.iter().find(|name| !OURS.contains(&name.as_str()) && *name != "manometer.json.new") {
@@ -201,7 +201,7 @@ fn judge(path: &Path, wanted: &Marker, reuse: bool) -> Result<Verdict, EngineErr
         return held.map_or(Ok(Verdict::Empty), |name| Err(foreign(name)));
     }
     let there: Marker = fs::read(path.join(MARKER))
-        .map_err(|source| EngineError::NotReadable { path: path.join(MARKER), source })
+        .map_err(|reason| EngineError::NotReadable { path: path.join(MARKER), reason })
         .and_then(|bytes| serde_json::from_slice(&bytes).map_err(|_| foreign(MARKER)))?;
     compare(path, &there, wanted, reuse)
 }
@@ -230,16 +230,16 @@ fn compare(path: &Path, there: &Marker, wanted: &Marker, reuse: bool) -> Result<
 fn lock(path: &Path) -> Result<File, EngineError> {
     let name = path.join(LOCK);
     let file = File::options().create(true).truncate(false).write(true).open(&name);
-    let file = file.map_err(|source| not_writable(&name, source, "taking the lock"))?;
+    let file = file.map_err(|reason| not_writable(&name, reason, "taking the lock"))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
         Err(rustix::io::Errno::WOULDBLOCK) => Err(EngineError::Locked(path.to_owned())),
-        Err(errno) => Err(EngineError::NotWritable { path: name, source: errno.into() }),
+        Err(errno) => Err(EngineError::NotWritable { path: name, reason: errno.into() }),
     }
 }
 
 fn create_empty(path: &Path) -> Result<(), EngineError> {
-    fs::create_dir(path).map_err(|source| not_writable(path, source, "making the folder"))
+    fs::create_dir(path).map_err(|reason| not_writable(path, reason, "making the folder"))
 }
 
 fn remove_dir(path: &Path) -> Result<(), EngineError> {
@@ -253,14 +253,14 @@ fn remove_file(path: &Path) -> Result<(), EngineError> {
 fn ignore_missing(path: &Path, result: io::Result<()>) -> Result<(), EngineError> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other.map_err(|source| EngineError::NotWritable { path: path.to_owned(), source }),
+        other => other.map_err(|reason| EngineError::NotWritable { path: path.to_owned(), reason }),
     }
 }
 
-fn not_writable(path: &Path, source: io::Error, doing: &'static str) -> EngineError {
-    match source.kind() {
+fn not_writable(path: &Path, reason: io::Error, doing: &'static str) -> EngineError {
+    match reason.kind() {
         io::ErrorKind::StorageFull => EngineError::NoSpace { path: path.to_owned(), doing },
-        _ => EngineError::NotWritable { path: path.to_owned(), source },
+        _ => EngineError::NotWritable { path: path.to_owned(), reason },
     }
 }
 

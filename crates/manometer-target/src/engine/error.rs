@@ -62,20 +62,20 @@ pub enum EngineError {
     #[error("{} lies on a file system made of memory, which says nothing about a device; choose a folder on a disk", .0.display())]
     Memory(PathBuf),
     /// The folder cannot be written.
-    #[error("{} cannot be written: {source}", path.display())]
+    #[error("{} cannot be written: {reason}", path.display())]
     NotWritable {
         /// The folder or file.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// A file cannot be read.
-    #[error("{} cannot be read: {source}", path.display())]
+    #[error("{} cannot be read: {reason}", path.display())]
     NotReadable {
         /// The folder or file.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// Another run uses the folder.
     #[error("{} is in use by another run; wait for it or choose another folder", .0.display())]

@@ -98,6 +98,15 @@ pub trait Engine: Send + Sync {
     /// Background work failed.
     fn settle(&self) -> Result<(), EngineError>;
 
+    /// Asked often while others wait for the engine: has work in the background failed? Then those who
+    /// wait are let go with an error, even where the engine itself would hope for better times.
+    ///
+    /// # Errors
+    /// Background work failed.
+    fn check(&self) -> Result<(), EngineError> {
+        Ok(())
+    }
+
     /// What the engine tells of itself, once an interval.
     fn state(&self) -> Box<dyn State + '_>;
 

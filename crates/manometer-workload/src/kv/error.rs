@@ -1,7 +1,5 @@
 //! What can go wrong with a `kv` workload.
 
-use std::path::PathBuf;
-
 use manometer_target::engine::EngineError;
 use manometer_target::engine::value::ValueFault;
 
@@ -93,20 +91,12 @@ pub enum KvError {
         fault: ValueFault,
     },
     /// A thread cannot be tied to its processor.
-    #[error("thread {thread} cannot be pinned to a processor: {source}")]
+    #[error("thread {thread} cannot be pinned to a processor: {reason}")]
     Pin {
         /// The thread.
         thread: u32,
         /// Why.
-        source: std::io::Error,
-    },
-    /// A file cannot be read.
-    #[error("{} cannot be read: {source}", path.display())]
-    NotReadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// A client thread ended without saying why.
     #[error("a client thread panicked; this is a fault of Manometer")]

@@ -160,11 +160,14 @@ fn puts(plan: &KvPlan, seed: u64, engine: &dyn Engine, watch: &mut Watch, clock:
             })
             .collect();
         while threads.iter().any(|thread| !thread.is_finished()) {
-            if watch.look(done.load(Ordering::Relaxed), plan.records).is_break() {
+            let told_to_stop = watch.look(done.load(Ordering::Relaxed), plan.records).is_break();
+            // Lets go threads that wait for background work that has failed; they tell why.
+            if engine.check().is_err() || told_to_stop {
                 stop.store(true, Ordering::Relaxed);
             }
             clock.sleep(LOOK_NS);
         }
+        engine.check()?;
         threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| KvError::Panicked)?)
     })
 }

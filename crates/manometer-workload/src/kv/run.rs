@@ -138,6 +138,7 @@ impl<C: Clock> Course<'_, C> {
             }
             let mut driver = Driver {
                 clock: self.clock,
+                engine: self.engine,
                 gate: &gate,
                 failed: &failed,
                 sampler: Sampler::new(self.plan.mix, &counted, self.engine.state(), self.job.interval_ms),
@@ -157,6 +158,7 @@ impl<C: Clock> Course<'_, C> {
 /// Heeds control lines and takes samples while the threads are at work.
 struct Driver<'a, C> {
     clock: &'a C,
+    engine: &'a dyn Engine,
     gate: &'a Gate,
     failed: &'a Mutex<Option<KvError>>,
     sampler: Sampler<'a>,
@@ -167,6 +169,7 @@ impl<C: Clock> Driver<'_, C> {
     /// Drives until told to stop, or until a thread fails.
     fn drive(&mut self, mut watch: Watch) -> Result<(), KvError> {
         while self.failed.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+            self.engine.check()?;
             match watch.early.pop_front().or_else(|| watch.controls.poll()) {
                 Some(Control::Go) => self.go(),
                 Some(Control::Wait) => self.halt(watch.sink)?,
@@ -216,7 +219,7 @@ impl<C: Clock> Driver<'_, C> {
 
 /// The processors this process may run on, in order.
 fn processors() -> Result<Vec<usize>, KvError> {
-    let allowed = sched_getaffinity(None).map_err(|errno| KvError::Pin { thread: 0, source: errno.into() })?;
+    let allowed = sched_getaffinity(None).map_err(|errno| KvError::Pin { thread: 0, reason: errno.into() })?;
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
 }
 
@@ -227,7 +230,7 @@ fn pin(thread: u32, places: &[usize]) -> Result<(), KvError> {
     }
     let mut own = CpuSet::new();
     own.set(places[thread as usize % places.len()]);
-    sched_setaffinity(None, &own).map_err(|errno| KvError::Pin { thread, source: errno.into() })
+    sched_setaffinity(None, &own).map_err(|errno| KvError::Pin { thread, reason: errno.into() })
 }
 
 #[cfg(test)]

@@ -253,7 +253,7 @@ mod on_rocksdb {
             let mut job = Job { directory: small_disk.place(), ..job(&small_disk.0, &settings) };
             job.name = if load == LoadMethod::Bulk { "bulk" } else { "puts" }.to_owned();
             let error = drive(&job, &settings, go_for(1)).0.unwrap_err();
-            assert!(error.to_string().contains("no space left"), "{error}");
+            assert!(error.to_string().contains("no space left"), "{load:?}: {error}");
             let fewer = KvSettings { records: Some(100), ..settings };
             job.reuse = true;
             assert!(drive(&job, &fewer, go_for(1)).0.is_err(), "half a database was taken for a whole one");

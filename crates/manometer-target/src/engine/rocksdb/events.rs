@@ -13,6 +13,7 @@ use rocksdb::{InfoLogger, LogLevel};
 use serde_json::Value;
 
 const EVENT: &str = "EVENT_LOG_v1 ";
+const BACKGROUND_ERROR: &str = "Background IO error ";
 
 /// How large our copy of the log may grow.
 const LOG_BYTES_MAX: u64 = 64 << 20;
@@ -24,6 +25,7 @@ pub(super) struct Background {
     compacting: HashMap<u64, u64>,
     compactions_total: u64,
     flushes_total: u64,
+    error: Option<String>,
 }
 
 impl Background {
@@ -42,8 +44,16 @@ impl Background {
         self.flushes_total
     }
 
+    /// The first error of a flush or compaction.
+    pub(super) fn error(&self) -> Option<&str> {
+        self.error.as_deref()
+    }
+
     /// Takes in one line of the log.
     fn hear(&mut self, line: &str) {
+        if let Some((_, error)) = line.split_once(BACKGROUND_ERROR) {
+            self.error.get_or_insert_with(|| error.to_owned());
+        }
         let Some((_, document)) = line.split_once(EVENT) else { return };
         let Ok(event) = serde_json::from_str::<Value>(document) else { return };
         let number = |name: &str| event.get(name).and_then(Value::as_u64);
@@ -92,6 +102,14 @@ mod tests {
         assert_eq!((background.compacting_bytes(), background.compactions_total()), (4096, 0));
         background.hear(r#"EVENT_LOG_v1 {"job": 3, "event": "compaction_finished"}"#);
         assert_eq!((background.compacting_bytes(), background.compactions_total()), (0, 1));
+    }
+
+    #[test]
+    fn the_first_background_error_is_kept() {
+        let mut background = Background::default();
+        background.hear("[db/error_handler.cc:422] Background IO error IO error: No space left on device: x, reason 1");
+        background.hear("[db/error_handler.cc:422] Background IO error IO error: other, reason 5");
+        assert!(background.error().unwrap().starts_with("IO error: No space left"));
     }
 
     #[test]

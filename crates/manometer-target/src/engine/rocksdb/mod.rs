@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use manometer_measure::plan::Settings;
 use rocksdb::statistics::StatsLevel;
 use rocksdb::{
-    DB, DBPinnableSlice, Env, InfoLogger, LogLevel, Options as RocksOptions, ReadOptions, WaitForCompactOptions,
-    WriteOptions,
+    DB, DBPinnableSlice, Env, ErrorKind, InfoLogger, LogLevel, Options as RocksOptions, ReadOptions,
+    WaitForCompactOptions, WriteOptions,
 };
 use serde_json::json;
 
@@ -22,6 +22,7 @@ use self::options::Given;
 use super::{Engine, EngineError, EngineInfo, OpenRequest, Session, SortedRecords, State, directory};
 
 const ENGINE: &str = "rocksdb";
+const BACKGROUND: &str = "flushing or compacting";
 
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
@@ -97,7 +98,7 @@ impl RocksDb {
         options.set_statistics_level(StatsLevel::ExceptHistogramOrTimers);
         let log = request.directory.with_file_name(directory::LOG);
         let (logger, background) =
-            events::logger(&log).map_err(|source| EngineError::NotWritable { path: log, source })?;
+            events::logger(&log).map_err(|reason| EngineError::NotWritable { path: log, reason })?;
         options.set_info_logger(logger);
         let db = DB::open(&options, request.directory)
             .map_err(|error| failure(request.directory, "opening the database", error))?;
@@ -105,7 +106,15 @@ impl RocksDb {
     }
 
     fn failure(&self, doing: &'static str, error: rocksdb::Error) -> EngineError {
-        failure(&self.directory, doing, error)
+        // Whoever was let go after background work failed is told of that, not of having been let go.
+        match self.background_error() {
+            Some(text) => failure_text(&self.directory, BACKGROUND, text),
+            None => failure(&self.directory, doing, error),
+        }
+    }
+
+    fn background_error(&self) -> Option<String> {
+        self.background.lock().unwrap_or_else(PoisonError::into_inner).error().map(str::to_owned)
     }
 
     /// The options in force, as the database wrote them down.
@@ -133,9 +142,25 @@ impl Engine for RocksDb {
     }
 
     fn settle(&self) -> Result<(), EngineError> {
+        /// Between two looks at whether background work has failed.
+        const LOOK_US: u64 = 200_000;
         let mut wait = WaitForCompactOptions::default();
         wait.set_flush(true);
-        self.db.wait_for_compact(&wait).map_err(|error| self.failure("waiting for compactions", error))
+        wait.set_timeout(LOOK_US);
+        loop {
+            match self.db.wait_for_compact(&wait) {
+                Err(error) if error.kind() == ErrorKind::TimedOut => self.check()?,
+                other => return other.map_err(|error| self.failure("waiting for compactions", error)),
+            }
+        }
+    }
+
+    /// After a full disk RocksDB holds writers until there is room again, for ever if need be. A run that
+    /// is measured shall end instead.
+    fn check(&self) -> Result<(), EngineError> {
+        let Some(text) = self.background_error() else { return Ok(()) };
+        self.db.cancel_all_background_work(false);
+        Err(failure_text(&self.directory, BACKGROUND, text))
     }
 
     fn state(&self) -> Box<dyn State + '_> {

@@ -41,7 +41,7 @@ pub(super) fn read(options: &Options) -> Result<Vec<Given>, EngineError> {
         Options::Defaults => Ok(Vec::new()),
         Options::File(path) => {
             let text =
-                fs::read_to_string(path).map_err(|source| EngineError::NotReadable { path: path.clone(), source })?;
+                fs::read_to_string(path).map_err(|reason| EngineError::NotReadable { path: path.clone(), reason })?;
             from_file(path, &text)
         }
         Options::Table(table) => from_table(table),
