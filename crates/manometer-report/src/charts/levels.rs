@@ -44,11 +44,9 @@ fn strip(source: &Source, series: &str, level: u32, column: &str) -> Option<Stri
     if used { Strip::of(format!("Level {level} (MiB)"), vec![line]) } else { None }
 }
 
-/// The level whose size in bytes the column `name` holds: `level3.bytes`, `level3.size_bytes`.
+/// The level whose size in bytes the column `name` holds: `level3_bytes`.
 fn level_of(name: &str) -> Option<u32> {
-    let (level, what) = name.strip_prefix("level")?.split_once('.')?;
-    let size = ["bytes", "size", "size_bytes"].contains(&what);
-    if size { level.trim_start_matches('_').parse().ok() } else { None }
+    name.strip_prefix("level")?.strip_suffix("_bytes")?.parse().ok()
 }
 
 #[cfg(test)]
@@ -57,10 +55,9 @@ mod tests {
 
     #[test]
     fn levels_are_known_by_their_columns() {
-        assert_eq!(level_of("level0.bytes"), Some(0));
-        assert_eq!(level_of("level6.size"), Some(6));
-        assert_eq!(level_of("level6.files"), None);
-        assert_eq!(level_of("level.bytes"), None);
+        assert_eq!(level_of("level0_bytes"), Some(0));
+        assert_eq!(level_of("level6_files"), None);
+        assert_eq!(level_of("level_bytes"), None);
         assert_eq!(level_of("levels"), None);
     }
 }

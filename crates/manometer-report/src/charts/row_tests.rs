@@ -86,7 +86,7 @@ fn the_timeline_shows_the_throughput_that_was_measured() {
     let drawing = draw(&complete(dir.path()), "timeline");
     let strips = column(&drawing, "strip");
     assert_eq!(strips[0], "primary: throughput (ops/s)");
-    for title in ["Neighbours (MiB/s)", "Compactions (count)", "Compactions (MiB)"] {
+    for title in ["Neighbours (MiB/s)", "Compactions (count)", "Compactions (MiB/s)"] {
         assert!(strips.iter().any(|strip| strip == title), "{title}");
     }
     let (means, times) = (column(&drawing, "mean"), column(&drawing, "t_s"));

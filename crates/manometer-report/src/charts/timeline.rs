@@ -64,12 +64,15 @@ fn neighbours(source: &Source) -> Vec<Strip> {
     units.into_iter().filter_map(strip).collect()
 }
 
+/// The engine's columns that tell when it compacts, how much, and whom that holds up.
+const COMPACTIONS: [&str; 4] = ["running_compactions", "compaction_read_bytes", "compaction_written_bytes", "stalled"];
+
 /// One strip per unit of the columns that speak of compactions.
 fn compactions(source: &Source) -> Vec<Strip> {
     let Some(primary) = source.primary() else { return Vec::new() };
     let series = format!("{}.engine", primary.name);
     let Some(samples) = source.samples(&series) else { return Vec::new() };
-    let ours: Vec<_> = samples.columns.iter().filter(|column| column.name.contains("compaction")).collect();
+    let ours: Vec<_> = samples.columns.iter().filter(|column| COMPACTIONS.contains(&column.name.as_str())).collect();
     let mut units: Vec<&str> = ours.iter().map(|column| column.unit.as_str()).collect();
     units.sort_unstable();
     units.dedup();

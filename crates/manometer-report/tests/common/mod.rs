@@ -149,9 +149,9 @@ impl<'a> Example<'a> {
         let columns = |names: &[(&str, &str)]| -> Vec<Column> {
             names.iter().map(|(name, unit)| Column::new(*name, *unit)).collect()
         };
-        let mut engine: Vec<Column> = (0..7).map(|level| Column::new(format!("level{level}.bytes"), "B")).collect();
+        let mut engine: Vec<Column> = (0..7).map(|level| Column::new(format!("level{level}_bytes"), "B")).collect();
         engine.push(Column::new("running_compactions", ""));
-        engine.push(Column::new("pending_compaction_bytes", "B"));
+        engine.push(Column::new("compaction_written_bytes", "B/s"));
         let series: [(&str, Vec<Column>); 6] = [
             ("primary.engine", engine),
             ("cpu", columns(&[("user", "cores"), ("system", "cores"), ("iowait", "cores"), ("steal", "cores")])),

@@ -118,8 +118,7 @@ impl KvError {
             | Self::Scans(_)
             | Self::UnknownProperty { .. }
             | Self::BadProperty { .. }
-            | Self::BadLine { .. }
-            | Self::NotReadable { .. } => "workload",
+            | Self::BadLine { .. } => "workload",
             Self::Lost { .. } | Self::Wrong { .. } | Self::Pin { .. } | Self::Panicked | Self::Unheard(_) => "",
         }
     }
