@@ -8,7 +8,7 @@ use manometer_measure::{Clock, MonotonicClock};
 use manometer_workload::control::Controls;
 use manometer_workload::io::{self, IoJob};
 use manometer_workload::kv;
-use manometer_workload::protocol::{Control, Job, Message};
+use manometer_workload::protocol::{Control, Existing, Job, Message};
 use manometer_workload::settings::WorkloadSettings;
 
 /// How long a worker may take to end once nobody listens, before it is ended.
@@ -43,7 +43,8 @@ fn perform(job: &Job, controls: Receiver<Control>) -> Result<(), String> {
         WorkloadSettings::Io(io) => {
             let interval_ns = job.interval_ms.saturating_mul(1_000_000);
             let (directory, settings) = (&job.directory, io.clone());
-            let io = IoJob::in_directory(directory, &job.name, job.reuse, settings, job.seed, interval_ns);
+            let reuse = job.existing != Existing::Remake;
+            let io = IoJob::in_directory(directory, &job.name, reuse, settings, job.seed, interval_ns);
             io::run(&io, &MonotonicClock, &controls, &mut send).map_err(|error| error.to_string())
         }
         WorkloadSettings::Kv(kv) => {

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use manometer_measure::plan::Settings;
+pub use manometer_target::engine::directory::Existing;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,9 +29,9 @@ pub struct Job {
     pub name: String,
     /// The folder below which the worker may write, and nowhere else.
     pub directory: std::path::PathBuf,
-    /// Whether what an equal job left there may be used as it is.
+    /// What may be done with data of ours that is there already.
     #[serde(default)]
-    pub reuse: bool,
+    pub existing: Existing,
     /// The sample interval in milliseconds; samples end on multiples of it of the monotonic clock.
     pub interval_ms: u64,
     /// The seed of every random choice.

@@ -16,7 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use manometer_measure::{Clock as _, MonotonicClock, Span};
 use manometer_workload::control::Controls;
 use manometer_workload::kv::{self, EngineOptions, KeyDistribution, KvError, KvPlan, KvSettings, LoadMethod};
-use manometer_workload::protocol::{Control, Job, Message};
+use manometer_workload::protocol::{Control, Existing, Job, Message};
 use manometer_workload::settings::WorkloadSettings;
 
 use self::outcome::Outcome;
@@ -118,7 +118,7 @@ pub fn run(args: &KvArgs) -> anyhow::Result<ExitCode> {
     let job = Job {
         name: NAME.to_owned(),
         directory: args.dir.clone(),
-        reuse: args.reuse,
+        existing: if args.reuse { Existing::Reuse } else { Existing::Remake },
         interval_ms: u64::try_from(args.interval.0.as_millis()).unwrap_or(u64::MAX).max(1),
         seed: args.seed,
         workload: WorkloadSettings::Kv(settings.clone()),

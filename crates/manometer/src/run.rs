@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context as _;
 use clap::Args;
-use manometer_experiment::conductor::{self, Setup};
+use manometer_experiment::conductor::{self, Existing, Setup};
 use manometer_experiment::{Experiment, file, plan};
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::Status;
@@ -85,7 +85,13 @@ fn perform(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCod
     for (index, experiment) in runs.iter().enumerate() {
         let dir = if single { out.clone() } else { out.join("runs").join(format!("{:03}", index + 1)) };
         announce(runs.len(), index, experiment);
-        status = perform_one(arguments, experiment, &dir, &interrupted)?;
+        let existing = match (arguments.reuse, index) {
+            (true, _) => Existing::Reuse,
+            (false, 0) => Existing::Remake,
+            // What lies there now, an earlier run of this command has made.
+            (false, _) => Existing::Renew,
+        };
+        status = perform_one(experiment, existing, &dir, &interrupted)?;
         let one = report::summarise_and_write(&dir)?;
         if arguments.format == Format::Text {
             format::text(&table::summary(&one.summary))?;
@@ -111,15 +117,15 @@ fn perform(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCod
 }
 
 fn perform_one(
-    arguments: &Arguments,
     experiment: &Experiment,
+    existing: Existing,
     dir: &Path,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<Status> {
     let setup = Setup {
         program: std::env::current_exe().context("where this program lies")?,
         out: dir.to_owned(),
-        reuse: arguments.reuse,
+        existing,
         interrupted,
     };
     let mut progress = Progress::new(experiment);

@@ -101,6 +101,51 @@ fn a_sweep_leaves_a_recording_for_each_run() {
     assert!(scene.read("all/runs/002/experiment.toml").contains("dsync = true"));
 }
 
+/// `SHORT` with RocksDB on a small database as its primary.
+fn on_rocksdb() -> String {
+    SHORT.replace("engine = \"null\"", "engine = \"rocksdb\"").replace("interval = \"100ms\"", "interval = \"50ms\"")
+}
+
+#[test]
+fn rocksdb_tells_its_own_state() {
+    let scene = Scene::new();
+    scene.write("rocks.toml", &on_rocksdb());
+    let summary = scene.run("run rocks.toml --out rec --format json").status(0).json();
+    assert!(summary["headline"].as_str().unwrap().contains("RocksDB"));
+    let recording = manometer_measure::Recording::open(&scene.path("rec")).unwrap();
+    let state = recording.samples("primary.engine").unwrap();
+    for column in ["level0_bytes", "level6_files", "pending_compaction_bytes", "write_amplification"] {
+        assert!(state.column(column).unwrap().iter().any(Option::is_some), "{column}");
+    }
+}
+
+#[test]
+fn a_database_that_another_experiment_made_is_refused_unless_it_serves() {
+    let scene = Scene::new();
+    scene.write("rocks.toml", &on_rocksdb());
+    scene.run("run rocks.toml --out one").status(0);
+    scene.run("run rocks.toml --out two --set primary.records=2000").status(1).err_has(&["made by another experiment"]);
+    scene.run("run rocks.toml --out three --set seed=2").status(1).err_has(&["--reuse"]);
+    scene.run("run rocks.toml --out four --set seed=2 --reuse").status(0);
+    scene.run("run rocks.toml --out five").status(0);
+}
+
+#[test]
+fn a_rocksdb_option_that_does_not_exist_is_refused_at_its_line() {
+    let scene = Scene::new();
+    scene.write("rocks.toml", &on_rocksdb().replace("records", "options = { write_bufer_size = 1048576 }\nrecords"));
+    scene.run("run rocks.toml").status(2).err_has(&["rocks.toml:9", "write_bufer_size", "write_buffer_size"]);
+}
+
+#[test]
+fn a_sweep_makes_the_database_anew_where_it_depends_on_what_is_swept() {
+    let scene = Scene::new();
+    scene.write("rocks.toml", &format!("{}[sweep]\n\"primary.records\" = [500, 1000]\n", on_rocksdb()));
+    let document = scene.run("run rocks.toml --out all --format json").status(0).json();
+    assert_eq!(document["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(scene.json("all/runs/002/environment.json")["workloads"]["primary"]["records"], 1000);
+}
+
 #[test]
 fn an_io_workload_can_be_the_primary() {
     let scene = Scene::new();

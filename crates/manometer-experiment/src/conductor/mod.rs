@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 
 use manometer_measure::RecordingError;
 use manometer_measure::event::{Finding, Status};
+pub use manometer_workload::protocol::Existing;
 
 pub use lock::{DirectoryLock, LockError};
 
@@ -23,8 +24,8 @@ pub struct Setup<'a> {
     pub program: PathBuf,
     /// The folder of the recording; made, or empty.
     pub out: PathBuf,
-    /// Whether databases and files that an equal experiment left may be used as they are.
-    pub reuse: bool,
+    /// What may be done with databases and files of ours that are there already.
+    pub existing: Existing,
     /// Set from outside to end the run early.
     pub interrupted: &'a AtomicBool,
 }

@@ -99,7 +99,7 @@ impl<'a> Run<'a> {
             let job = Job {
                 name: workload.name.clone(),
                 directory: experiment.directory.clone(),
-                reuse: setup.reuse,
+                existing: setup.existing,
                 interval_ms: u64::try_from(experiment.interval.0.as_millis()).unwrap_or(u64::MAX),
                 seed: seed_of(experiment.seed, index),
                 workload: workload.settings.clone(),

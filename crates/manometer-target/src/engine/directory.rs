@@ -75,6 +75,19 @@ impl Marker {
     }
 }
 
+/// What may be done with a database of ours that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Existing {
+    /// Replace an equal one, refuse any other.
+    #[default]
+    Remake,
+    /// Use one that serves, refuse any other.
+    Reuse,
+    /// Use an equal one, replace any other: for runs of one sweep, which made it themselves.
+    Renew,
+}
+
 /// What a folder means to an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
@@ -101,15 +114,15 @@ impl DatabaseDirectory {
     ///
     /// # Errors
     /// The folder lies in memory, cannot be written, is in use, or holds what must not be touched.
-    pub fn prepare(path: &Path, marker: Marker, reuse: bool) -> Result<Self, EngineError> {
+    pub fn prepare(path: &Path, marker: Marker, existing: Existing) -> Result<Self, EngineError> {
         if environment::is_memory(path) {
             return Err(EngineError::Memory(path.to_owned()));
         }
-        judge(path, &marker, reuse)?;
+        judge(path, &marker, existing)?;
         fs::create_dir_all(path).map_err(|reason| EngineError::NotWritable { path: path.to_owned(), reason })?;
         let lock = lock(path)?;
         // Judged again under the lock: another run may have been at it in between.
-        let verdict = judge(path, &marker, reuse)?;
+        let verdict = judge(path, &marker, existing)?;
         let mut held = Self { path: path.to_owned(), marker, reused: verdict == Verdict::Use, _lock: lock };
         if !held.reused {
             held.clear()?;
@@ -183,7 +196,7 @@ impl DatabaseDirectory {
 }
 
 /// What `path` means to an experiment that would make `wanted`.
-fn judge(path: &Path, wanted: &Marker, reuse: bool) -> Result<Verdict, EngineError> {
+fn judge(path: &Path, wanted: &Marker, existing: Existing) -> Result<Verdict, EngineError> {
     let names = match fs::read_dir(path) {
         Ok(entries) => entries
             .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
@@ -203,10 +216,10 @@ fn judge(path: &Path, wanted: &Marker, reuse: bool) -> Result<Verdict, EngineErr
     let there: Marker = fs::read(path.join(MARKER))
         .map_err(|reason| EngineError::NotReadable { path: path.join(MARKER), reason })
         .and_then(|bytes| serde_json::from_slice(&bytes).map_err(|_| foreign(MARKER)))?;
-    compare(path, &there, wanted, reuse)
+    compare(path, &there, wanted, existing)
 }
 
-fn compare(path: &Path, there: &Marker, wanted: &Marker, reuse: bool) -> Result<Verdict, EngineError> {
+fn compare(path: &Path, there: &Marker, wanted: &Marker, existing: Existing) -> Result<Verdict, EngineError> {
     let all = there.differences(wanted, false);
     let refuse = |mut differences: Vec<String>, remedy| {
         if !there.loaded {
@@ -215,10 +228,14 @@ fn compare(path: &Path, there: &Marker, wanted: &Marker, reuse: bool) -> Result<
         Err(EngineError::Differs { path: path.to_owned(), differences: differences.join("; "), remedy })
     };
     if all.is_empty() {
-        return Ok(if reuse && there.loaded { Verdict::Use } else { Verdict::Replace });
+        return Ok(if existing != Existing::Remake && there.loaded { Verdict::Use } else { Verdict::Replace });
     }
-    if !reuse {
-        return refuse(all, "reuse it with `--reuse`, or delete it or choose another folder yourself");
+    match existing {
+        Existing::Remake => {
+            return refuse(all, "reuse it with `--reuse`, or delete it or choose another folder yourself");
+        }
+        Existing::Renew => return Ok(Verdict::Replace),
+        Existing::Reuse => {}
     }
     let serves = there.differences(wanted, true);
     if serves.is_empty() && there.loaded {

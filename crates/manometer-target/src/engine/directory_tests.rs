@@ -2,7 +2,7 @@ use super::*;
 
 /// A folder on a disk: what the tests are about is refused in memory.
 fn disk() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+    tempfile::tempdir_in("/var/tmp").unwrap()
 }
 
 fn marker() -> Marker {
@@ -19,12 +19,12 @@ fn marker() -> Marker {
     }
 }
 
-fn prepare(dir: &tempfile::TempDir, marker: Marker, reuse: bool) -> Result<DatabaseDirectory, EngineError> {
-    DatabaseDirectory::prepare(&dir.path().join("primary"), marker, reuse)
+fn prepare(dir: &tempfile::TempDir, marker: Marker, existing: Existing) -> Result<DatabaseDirectory, EngineError> {
+    DatabaseDirectory::prepare(&dir.path().join("primary"), marker, existing)
 }
 
 fn loaded(dir: &tempfile::TempDir) {
-    let mut made = prepare(dir, marker(), false).unwrap();
+    let mut made = prepare(dir, marker(), Existing::Remake).unwrap();
     fs::write(made.database().join("data"), "x").unwrap();
     made.set_loaded().unwrap();
 }
@@ -33,10 +33,10 @@ fn loaded(dir: &tempfile::TempDir) {
 fn an_equal_database_is_reused_only_when_told() {
     let dir = disk();
     loaded(&dir);
-    let again = prepare(&dir, marker(), true).unwrap();
+    let again = prepare(&dir, marker(), Existing::Reuse).unwrap();
     assert!(again.is_reused() && again.database().join("data").exists());
     drop(again);
-    let anew = prepare(&dir, marker(), false).unwrap();
+    let anew = prepare(&dir, marker(), Existing::Remake).unwrap();
     assert!(!anew.is_reused() && !anew.database().join("data").exists());
 }
 
@@ -44,29 +44,38 @@ fn an_equal_database_is_reused_only_when_told() {
 fn another_experiments_database_is_refused_and_kept() {
     let dir = disk();
     loaded(&dir);
-    let error = prepare(&dir, Marker { records: 11, ..marker() }, false).unwrap_err();
+    let error = prepare(&dir, Marker { records: 11, ..marker() }, Existing::Remake).unwrap_err();
     assert!(error.to_string().contains("records 10, wanted 11"), "{error}");
-    let error = prepare(&dir, Marker { records: 11, ..marker() }, true).unwrap_err();
+    let error = prepare(&dir, Marker { records: 11, ..marker() }, Existing::Reuse).unwrap_err();
     assert!(error.to_string().contains("cannot serve"), "{error}");
-    assert!(prepare(&dir, marker(), true).unwrap().is_reused());
+    assert!(prepare(&dir, marker(), Existing::Reuse).unwrap().is_reused());
 }
 
 #[test]
 fn another_seed_serves_when_reuse_is_allowed() {
     let dir = disk();
     loaded(&dir);
-    assert!(prepare(&dir, Marker { seed: 2, ..marker() }, false).is_err());
-    assert!(prepare(&dir, Marker { seed: 2, ..marker() }, true).unwrap().is_reused());
+    assert!(prepare(&dir, Marker { seed: 2, ..marker() }, Existing::Remake).is_err());
+    assert!(prepare(&dir, Marker { seed: 2, ..marker() }, Existing::Reuse).unwrap().is_reused());
+}
+
+#[test]
+fn a_sweep_uses_its_own_equal_database_and_replaces_any_other() {
+    let dir = disk();
+    loaded(&dir);
+    assert!(prepare(&dir, marker(), Existing::Renew).unwrap().is_reused());
+    let other = prepare(&dir, Marker { records: 11, ..marker() }, Existing::Renew).unwrap();
+    assert!(!other.is_reused() && !other.database().join("data").exists());
 }
 
 #[test]
 fn half_a_load_is_not_taken_for_a_load() {
     let dir = disk();
-    let half = prepare(&dir, marker(), false).unwrap();
+    let half = prepare(&dir, marker(), Existing::Remake).unwrap();
     fs::write(half.database().join("data"), "x").unwrap();
     drop(half);
-    assert!(matches!(prepare(&dir, Marker { seed: 2, ..marker() }, true), Err(EngineError::Differs { .. })));
-    assert!(!prepare(&dir, marker(), true).unwrap().is_reused());
+    assert!(matches!(prepare(&dir, Marker { seed: 2, ..marker() }, Existing::Reuse), Err(EngineError::Differs { .. })));
+    assert!(!prepare(&dir, marker(), Existing::Reuse).unwrap().is_reused());
 }
 
 #[test]
@@ -76,8 +85,8 @@ fn what_is_not_ours_is_never_touched() {
     for (name, content) in [("letters.txt", "dear"), ("manometer.json", "{}"), ("db", "not even a folder")] {
         fs::create_dir_all(&path).unwrap();
         fs::write(path.join(name), content).unwrap();
-        for reuse in [false, true] {
-            let error = prepare(&dir, marker(), reuse).unwrap_err();
+        for existing in [Existing::Remake, Existing::Reuse, Existing::Renew] {
+            let error = prepare(&dir, marker(), existing).unwrap_err();
             assert!(matches!(&error, EngineError::Foreign { found, .. } if found == name), "{error}");
         }
         assert_eq!(fs::read_to_string(path.join(name)).unwrap(), content);
@@ -88,8 +97,8 @@ fn what_is_not_ours_is_never_touched() {
 #[test]
 fn a_second_run_waits_its_turn() {
     let dir = disk();
-    let first = prepare(&dir, marker(), false).unwrap();
-    assert!(matches!(prepare(&dir, marker(), false), Err(EngineError::Locked(_))));
+    let first = prepare(&dir, marker(), Existing::Remake).unwrap();
+    assert!(matches!(prepare(&dir, marker(), Existing::Remake), Err(EngineError::Locked(_))));
     first.remove().unwrap();
     assert!(!dir.path().join("primary").exists());
 }
@@ -101,7 +110,7 @@ fn memory_is_refused() {
         println!("skipped: no tmpfs at /dev/shm");
         return;
     }
-    assert!(matches!(DatabaseDirectory::prepare(path, marker(), false), Err(EngineError::Memory(_))));
+    assert!(matches!(DatabaseDirectory::prepare(path, marker(), Existing::Remake), Err(EngineError::Memory(_))));
     assert!(!path.exists());
 }
 
@@ -110,6 +119,6 @@ fn a_folder_that_cannot_be_written_is_named() {
     let dir = disk();
     let file = dir.path().join("primary");
     fs::write(&file, "in the way").unwrap();
-    let error = DatabaseDirectory::prepare(&file.join("below"), marker(), false).unwrap_err();
+    let error = DatabaseDirectory::prepare(&file.join("below"), marker(), Existing::Remake).unwrap_err();
     assert!(error.to_string().contains("below"), "{error}");
 }

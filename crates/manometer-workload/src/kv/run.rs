@@ -48,7 +48,7 @@ pub fn run<C: Clock>(
     let plan = KvPlan::new(settings)?;
     let path = job.directory.join(&job.name);
     let mut database = match plan.engine.on_disk {
-        true => Some(DatabaseDirectory::prepare(&path, marker(&plan, job.seed), job.reuse)?),
+        true => Some(DatabaseDirectory::prepare(&path, marker(&plan, job.seed), job.existing)?),
         false => None,
     };
     let folder = database.as_ref().map_or(path, DatabaseDirectory::database);

@@ -4,19 +4,19 @@ use manometer_measure::{LatencyHistogram, MonotonicClock};
 
 use super::*;
 use crate::kv::{EngineOptions, LoadMethod};
-use crate::protocol::Sample;
+use crate::protocol::{Existing, Sample};
 use crate::settings::WorkloadSettings;
 
 /// A folder on a disk.
 fn disk() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+    tempfile::tempdir_in("/var/tmp").unwrap()
 }
 
 fn job(dir: &tempfile::TempDir, settings: &KvSettings) -> Job {
     Job {
         name: "primary".to_owned(),
         directory: dir.path().to_owned(),
-        reuse: false,
+        existing: Existing::Remake,
         interval_ms: 20,
         seed: 1,
         workload: WorkloadSettings::Kv(settings.clone()),
@@ -171,7 +171,7 @@ mod on_rocksdb {
         let settings = small("ycsb-c", LoadMethod::Bulk);
         let mut job = job(&dir, &settings);
         drive(&job, &settings, go_for(1)).0.unwrap();
-        job.reuse = true;
+        job.existing = Existing::Reuse;
         let (result, heard) = drive(&job, &settings, go_for(1));
         assert!(result.unwrap().database.unwrap().is_reused());
         assert_eq!(facts_of(&heard)["reused"], true);
@@ -194,7 +194,7 @@ mod on_rocksdb {
         let (result, heard) = drive(&job, &settings, stop);
         result.unwrap();
         assert!(!heard.iter().any(|message| matches!(message, Message::Ready { .. })));
-        job.reuse = true;
+        job.existing = Existing::Reuse;
         let few = KvSettings { records: Some(200_000), ..settings };
         let (result, heard) = drive(&job, &few, stop);
         assert!(!result.unwrap().database.unwrap().is_reused());
@@ -211,7 +211,7 @@ mod on_rocksdb {
         drop(finished);
         std::fs::remove_dir_all(&folder).unwrap();
         std::fs::create_dir(&folder).unwrap();
-        job.reuse = true;
+        job.existing = Existing::Reuse;
         let error = drive(&job, &settings, go_for(1)).0.unwrap_err();
         assert!(matches!(error, KvError::Lost { .. }), "{error}");
     }
@@ -255,7 +255,7 @@ mod on_rocksdb {
             let error = drive(&job, &settings, go_for(1)).0.unwrap_err();
             assert!(error.to_string().contains("no space left"), "{load:?}: {error}");
             let fewer = KvSettings { records: Some(100), ..settings };
-            job.reuse = true;
+            job.existing = Existing::Reuse;
             assert!(drive(&job, &fewer, go_for(1)).0.is_err(), "half a database was taken for a whole one");
             std::fs::remove_dir_all(small_disk.place().join(&job.name)).unwrap();
         }
