@@ -22,7 +22,7 @@ import kv_null
 RECORDS = 1_000_000
 SECONDS = 6
 # Long enough to bring every block into the block cache; db_bench reads the database through instead.
-WARMUP = 7
+WARMUP = 20
 PAIRS = int(os.environ.get("PAIRS", "5"))
 GOAL = 0.97
 KEY_BYTES = 23
