@@ -75,10 +75,16 @@ fn estimate(estimate: &Estimate) -> String {
 
 fn pressure(ratio: &Ratio) -> String {
     match (ratio.value, ratio.ci_low, ratio.ci_high) {
-        (Some(value), Some(low), Some(high)) => format!("{value:.2} [{low:.2}, {high:.2}]"),
-        (Some(value), _, _) => format!("{value:.2}"),
+        (Some(value), Some(low), Some(high)) => format!("{} [{low:.2}, {high:.2}]", share(value)),
+        (Some(value), _, _) => share(value),
         _ => "–".to_owned(),
     }
+}
+
+/// Two decimals, and no sign before a zero.
+fn share(value: f64) -> String {
+    let text = format!("{value:.2}");
+    if text == "-0.00" { "0.00".to_owned() } else { text }
 }
 
 fn p99(phase: &PhaseSummary) -> String {
