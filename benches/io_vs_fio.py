@@ -9,31 +9,23 @@ manometer, the job alone for fio.
 """
 
 import argparse
-import json
-import os
-import platform
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import bench
+from bench import run_json
 
 FIO_TUNED = ["--fixedbufs=1", "--registerfiles=1", "--nonvectored=1", "--norandommap=1"]
 METRICS = {"iops": ("IOPS", 0), "cpu_s_per_million": ("CPU s per million", 3)}
 GOALS = {"iops": "at least 1.0", "cpu_s_per_million": "at most 1.0"}
 
 
-def run_json(command):
-    """Run `command` and read the one JSON document on its standard output."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    text = done.stdout.decode()
-    return json.loads(text[text.index("{"):])
-
-
 def measure_manometer(options, depth):
     """One run of manometer on the file that is there already."""
     result = run_json([
-        options.manometer, "io", "--file", options.file, "--file-size", options.file_size,
+        str(bench.BINARY), "io", "--file", options.file, "--file-size", options.file_size,
         "--block-size", "4KiB", "--write-ratio", "0", "--random-ratio", "1", "--iodepth", str(depth),
         "--io-engine", options.engine, "--direct", "--seconds", str(options.seconds), "--format", "json",
     ])
@@ -87,34 +79,6 @@ def compare(rounds, rival, metric):
     }
 
 
-def first_line(path, prefix=""):
-    """What stands after `prefix` in the file's first line that has it, or None."""
-    try:
-        lines = Path(path).read_text().splitlines()
-    except OSError:
-        return None
-    found = (line for line in lines if line.startswith(prefix))
-    return next((line[len(prefix):].strip(" \t:=\"") for line in found), None)
-
-
-def describe_machine(options):
-    """What a reader must know to judge the figures."""
-    number = os.stat(options.file).st_dev
-    queue = f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/queue"
-    kind = subprocess.run(["stat", "-f", "-c", "%T", options.file], stdout=subprocess.PIPE, check=False)
-    fio = subprocess.run(["fio", "--version"], stdout=subprocess.PIPE, check=True)
-    manometer = subprocess.run([options.manometer, "--version"], stdout=subprocess.PIPE, check=True)
-    return {
-        "system": first_line("/etc/os-release", "PRETTY_NAME"), "kernel": platform.release(),
-        "cpu": first_line("/proc/cpuinfo", "model name"), "cores": os.cpu_count(),
-        "memory": first_line("/proc/meminfo", "MemTotal"),
-        "virtual_machine": "hypervisor" in (first_line("/proc/cpuinfo", "flags") or ""),
-        "scheduler": first_line(f"{queue}/scheduler"), "rotational": first_line(f"{queue}/rotational") == "1",
-        "file_system": kind.stdout.decode().strip(), "load_average": os.getloadavg()[0],
-        "fio": fio.stdout.decode().strip(), "manometer": manometer.stdout.decode().strip(),
-    }
-
-
 def print_table(results):
     """Both figures, their ratio and its spread, a line each."""
     line = "{:>7}  {:<18} {:<10} {:>10} {:>10}   {:>6}  {:>15}  {}"
@@ -131,14 +95,12 @@ def print_table(results):
 
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--manometer", default="manometer", help="the binary, built for release")
     parser.add_argument("--directory", help="where the file is made, on the disk to measure; unsaid, /var/tmp")
     parser.add_argument("--file-size", default="1GiB")
     parser.add_argument("--engine", default="io_uring", choices=["io_uring", "libaio"])
     parser.add_argument("--iodepth", type=int, nargs="+", default=[1, 32])
     parser.add_argument("--pairs", type=int, default=6, help="rounds, at least 5")
     parser.add_argument("--seconds", type=int, default=5, help="of each run")
-    parser.add_argument("--out", default=str(Path(__file__).parent / "results" / "io.json"))
     options = parser.parse_args()
     if options.pairs < 5:
         parser.error(f"--pairs is {options.pairs}: a spread needs at least 5")
@@ -149,9 +111,9 @@ def main():
     options = read_options()
     with tempfile.TemporaryDirectory(dir=options.directory or "/var/tmp", prefix="manometer-bench-") as scratch:
         options.file = str(Path(scratch) / "file")
-        run_json([options.manometer, "io", "--file", options.file, "--file-size", options.file_size,
+        run_json([str(bench.BINARY), "io", "--file", options.file, "--file-size", options.file_size,
                   "--io-engine", options.engine, "--seconds", "1", "--keep", "--format", "json"])
-        machine = describe_machine(options)
+        machine = bench.machine(Path(scratch)) | {"fio": bench.version("fio", "--version")}
         results = []
         for depth in options.iodepth:
             rounds = measure_depth(options, depth)
@@ -162,10 +124,7 @@ def main():
               "file_size": options.file_size, "seconds": options.seconds, "pairs": options.pairs,
               "fio_tuned": FIO_TUNED, "machine": machine, "results": results}
     print_table(results)
-    out = Path(options.out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(report, indent=1) + "\n")
-    print(f"written to {out}", file=sys.stderr)
+    bench.write("io_vs_fio", report)
 
 
 if __name__ == "__main__":

@@ -12,12 +12,14 @@ import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-import kv_null
+import bench
+from bench import spread
+from kv_null import kv
 
 RECORDS = 1_000_000
 SECONDS = 6
@@ -35,7 +37,7 @@ def crates() -> dict:
     version = subprocess.check_output(["rustc", "-vV"], text=True)
     host = re.search(r"^host: (.*)$", version, re.M).group(1)
     command = ["cargo", "metadata", "--format-version", "1", "--filter-platform", host]
-    packages = json.loads(subprocess.check_output(command, cwd=kv_null.ROOT))["packages"]
+    packages = json.loads(subprocess.check_output(command, cwd=bench.ROOT))["packages"]
     return {package["name"]: Path(package["manifest_path"]).parent for package in packages}
 
 
@@ -96,7 +98,7 @@ def read_through(directory: Path) -> None:
 
 
 def ours_rate(directory: Path, threads: int, seconds: int, *more: str) -> float:
-    document = kv_null.kv(
+    document = kv(
         "--workload", "ycsb-c", "--engine", "rocksdb", "--records", str(RECORDS), "--distribution", "uniform",
         "--threads", str(threads), "--warmup", str(WARMUP), "--seconds", str(seconds), "--dir", str(directory), "--reuse",
         "--option", f"block_cache={{capacity={CACHE_BYTES};high_pri_pool_ratio=0.0}}", "--option", "compression=kNoCompression", *more)
@@ -108,7 +110,7 @@ def main() -> None:
     if not library:
         sys.exit("set ROCKSDB_LIB_DIR to the folder of librocksdb.a, as `make bench` does")
     binary = db_bench(Path(library))
-    home = kv_null.ROOT / "manometer-data" / "bench"
+    home = bench.ROOT / "manometer-data" / "bench"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
     threads = 1
@@ -123,8 +125,21 @@ def main() -> None:
     finally:
         shutil.rmtree(home, ignore_errors=True)
     ratios = [ours / theirs for ours, theirs in pairs]
-    rows = [["YCSB C / readrandom, 1 thread", [ours for ours, _ in pairs], [theirs for _, theirs in pairs], ratios]]
-    kv_null.report("kv_vs_db_bench", "manometer kv", "db_bench", rows, GOAL, __doc__)
+    report(pairs, ratios, threads)
+
+
+def report(pairs: list, ratios: list, threads: int) -> None:
+    """Prints and keeps the comparison."""
+    ours, theirs = [ours for ours, _ in pairs], [theirs for _, theirs in pairs]
+    middle = statistics.median(ratios)
+    verdict = "reached" if middle >= GOAL else "missed"
+    label = f"YCSB C / readrandom, {threads} thread(s)"
+    print(f"{'':34} {'manometer kv':>14} {'db_bench':>14} {'ratio':>7}  {'(min to max)':>16}")
+    print(f"{label:34} {statistics.median(ours):14,.0f} {statistics.median(theirs):14,.0f} {middle:7.3f}  "
+          f"({min(ratios):.3f} to {max(ratios):.3f})  goal {GOAL} {verdict}")
+    result = {"label": label, "unit": "ops/s", "manometer kv": spread(ours), "db_bench": spread(theirs),
+              "ratio": spread(ratios), "goal": GOAL, "reached": middle >= GOAL}
+    bench.write("kv_vs_db_bench", {"about": __doc__.strip(), "machine": bench.machine(bench.ROOT), "results": [result]})
 
 
 if __name__ == "__main__":

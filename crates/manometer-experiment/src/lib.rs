@@ -6,6 +6,7 @@
 
 pub mod conductor;
 pub mod file;
+pub mod fit;
 pub mod plan;
 pub mod worker;
 

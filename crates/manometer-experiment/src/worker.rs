@@ -20,11 +20,8 @@ const ORPHAN_PATIENCE_NS: u64 = 1_500_000_000;
 /// The job failed, or there was none; the text is the message already sent.
 pub fn run() -> Result<(), String> {
     let mut lines = BufReader::new(stdin()).lines();
-    let first = lines.next().ok_or("standard input is empty: the first line is the job, as JSON")?;
-    let job = first.map_err(|error| format!("standard input: {error}"))?;
     let (sender, controls) = channel();
-    let outcome = serde_json::from_str::<Job>(&job).map_err(|error| format!("the job makes no sense: {error}"));
-    let outcome = outcome.and_then(|job| {
+    let outcome = first_line(&mut lines).and_then(|job| {
         std::thread::spawn(move || listen(lines, &sender));
         perform(&job, controls)
     });
@@ -35,6 +32,12 @@ pub fn run() -> Result<(), String> {
     // With nobody left to read it, the message has no meaning: the run is over either way.
     let _ = send(last);
     outcome
+}
+
+fn first_line(lines: &mut Lines<BufReader<Stdin>>) -> Result<Job, String> {
+    let first = lines.next().ok_or("standard input is empty: the first line is the job, as JSON")?;
+    let job = first.map_err(|error| format!("standard input: {error}"))?;
+    serde_json::from_str(&job).map_err(|error| format!("the job makes no sense: {error}"))
 }
 
 fn perform(job: &Job, controls: Receiver<Control>) -> Result<(), String> {

@@ -102,6 +102,39 @@ fn a_ladder_beyond_the_range_of_its_setting_is_refused() {
 }
 
 #[test]
+fn a_table_that_should_be_a_list_and_a_list_that_should_be_a_table_are_told() {
+    change_is_told("[[neighbour]]", "[neighbour]", &["list of tables", "[[neighbour]]"]);
+    change_is_told("[primary]", "[[primary]]", &["one table", "write `[primary]`"]);
+}
+
+#[test]
+fn a_criterion_must_name_an_operation_of_the_primary() {
+    let text = format!("criterion = \"latency.raed.p99\"\n{}", GOOD.trim_start());
+    told(load(&text), &text, "criterion", &["`raed`", "did you mean `read`"]);
+}
+
+#[test]
+fn a_sweep_that_cannot_run_is_refused_before_its_first_run() {
+    let text = format!("{GOOD}[sweep]\n\"writer.block_size\" = [\"4KiB\", \"1000B\"]\n");
+    told(load(&text), &text, "[sweep]", &["block_size", "multiple"]);
+    let text = format!("{GOOD}[sweep]\n\"writer.io_engine\" = [\"libaio\", \"posix\"]\n");
+    told(load(&text), &text, "[plan]", &["iodepth", "posix"]);
+}
+
+#[test]
+fn a_value_is_kept_as_its_setting_writes_it() {
+    let experiment = load_changed("\"writer.iodepth\" = [1, 16]", "\"writer.block_size\" = [\"4 KiB\", 8192]").unwrap();
+    assert_eq!(experiment.vary[0].values, ["4KiB", "8KiB"]);
+}
+
+#[test]
+fn times_out_of_reason_are_refused() {
+    change_is_told("phase = \"10s\"", "phase = \"600 years\"", &["longer than a year"]);
+    let text = format!("interval = \"10500us\"\n{}", GOOD.trim_start());
+    told(load(&text), &text, "interval", &["milliseconds"]);
+}
+
+#[test]
 fn settings_that_cannot_be_together_are_refused() {
     let both = "\"writer.iodepth\" = [1, 1024], \"writer.block_size\" = [\"4KiB\", \"4MiB\"]";
     let text = GOOD.replace("\"writer.iodepth\" = [1, 16]", both).replace("\"1MiB\"", "\"64MiB\"");

@@ -31,11 +31,11 @@ fn a_ladder_of_two_keys_is_their_product_in_the_order_written() {
         .iter()
         .map(|phase| (phase.settings["writer.write_ratio"].clone(), phase.settings["writer.iodepth"].clone()))
         .collect();
-    assert_eq!(pairs, [(0, 1), (0, 4), (1, 1), (1, 4)].map(|(ratio, depth)| (ratio.into(), depth.into())));
+    assert_eq!(pairs, [(0.0, 1), (0.0, 4), (1.0, 1), (1.0, 4)].map(|(ratio, depth)| (ratio.into(), depth.into())));
     assert_eq!(plan.phases[0].running, ["primary"]);
     assert_eq!(plan.phases[1].running, ["primary"]);
     assert_eq!(plan.phases[2].running, ["primary", "writer"]);
-    assert_eq!(plan.phases[3].label, "writer.write_ratio = 0, writer.iodepth = 4");
+    assert_eq!(plan.phases[3].label, "writer.write_ratio = 0.0, writer.iodepth = 4");
     assert_eq!(plan.duration_s(), 55.0);
 }
 
@@ -50,7 +50,7 @@ fn steps_keep_what_they_do_not_change() {
     assert_eq!(plan.phases[1].settings["n1.write_ratio"], 0.0);
     assert_eq!(plan.phases[2].settings["n1.write_ratio"], 0.5);
     assert_eq!(plan.phases[3].settings["n1.write_ratio"], 0.5);
-    assert_eq!(plan.phases[3].settings["n2.write_ratio"], 1);
+    assert_eq!(plan.phases[3].settings["n2.write_ratio"], 1.0);
     assert_eq!(plan.phases[2].label, "start n2, n1.write_ratio = 0.5");
 }
 

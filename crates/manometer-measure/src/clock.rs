@@ -84,11 +84,11 @@ impl WallAnchor {
         let unix_ns = nanoseconds(clock_gettime(ClockId::Realtime));
         Self { monotonic_ns, unix_ns }
     }
+}
 
-    /// The calendar time of a monotonic one, in nanoseconds since 1970.
-    pub fn unix_ns_of(&self, monotonic_ns: u64) -> u64 {
-        (self.unix_ns + monotonic_ns).saturating_sub(self.monotonic_ns)
-    }
+/// The first multiple of `step_ns` after `t_ns`: the next beat of samples taken every `step_ns`.
+pub fn next_multiple(t_ns: u64, step_ns: u64) -> u64 {
+    (t_ns / step_ns + 1) * step_ns
 }
 
 fn nanoseconds(time: Timespec) -> u64 {
@@ -111,9 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_anchor_ties_both_clocks() {
-        let anchor = WallAnchor { monotonic_ns: 100, unix_ns: 5_000 };
-        assert_eq!(anchor.unix_ns_of(150), 5_050);
+    fn the_anchor_reads_the_calendar() {
         assert!(WallAnchor::now().unix_ns > 1_600_000_000_000_000_000);
     }
 }

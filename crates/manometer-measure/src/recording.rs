@@ -199,7 +199,10 @@ impl RecordingWriter {
 }
 
 /// Writes a whole file so that it is either there or not: under another name first.
-fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordingError> {
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordingError> {
     let part = path.with_extension("part");
     let mut file = File::create(&part).map_err(io_error(&part))?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(io_error(&part))?;

@@ -34,6 +34,30 @@ impl WorkloadSettings {
         }
     }
 
+    /// The operations that its samples may hold.
+    pub fn operations(&self) -> Vec<&'static str> {
+        match self {
+            Self::Io(_) => vec!["read", "write"],
+            Self::Kv(kv) => KvPlan::new(kv).map(|plan| plan.mix.operations()).unwrap_or_default(),
+        }
+    }
+
+    /// Whether both prepare the same data.
+    pub fn same_data(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Io(one), Self::Io(other)) => (one.file_size, one.files) == (other.file_size, other.files),
+            (Self::Kv(one), Self::Kv(other)) => match (KvPlan::new(one), KvPlan::new(other)) {
+                (Ok(plan), Ok(their)) => {
+                    one.options == other.options
+                        && (plan.engine.name, plan.records, plan.load) == (their.engine.name, their.records, their.load)
+                        && (plan.field_count, plan.field_length) == (their.field_count, their.field_length)
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
     /// The settings that can change while the workload runs.
     pub fn changeable(&self) -> Vec<&'static str> {
         match self {

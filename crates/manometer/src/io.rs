@@ -188,8 +188,11 @@ fn stop_on_signal(controls: Sender<Control>) -> std::io::Result<Arc<AtomicBool>>
     let interrupted = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&interrupted);
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        if signals.forever().next().is_some() {
-            told.store(true, Ordering::SeqCst);
+        for _ in signals.forever() {
+            if told.swap(true, Ordering::SeqCst) {
+                // A device that hangs may never hear the stop: the second signal ends the program at once.
+                signal_hook::low_level::exit(130);
+            }
             // The workload may have ended by itself.
             let _ = controls.send(Control::Stop);
         }

@@ -131,6 +131,7 @@ pub fn run(args: &KvArgs) -> anyhow::Result<ExitCode> {
     if let Some(database) = finished.database.filter(|_| !args.keep && !args.reuse) {
         database.remove().context("removing the database")?;
     }
+    anyhow::ensure!(!outcome.is_empty(), "stopped before anything was measured");
     outcome.print(args.format)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -177,6 +178,8 @@ fn drive(job: &Job, settings: &KvSettings, seconds: [f64; 2], outcome: &mut Outc
     let (messages, heard) = channel::<Message>();
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // A second signal ends the program at once: a load may take long to hear the first.
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))?;
         signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
     }
     std::thread::scope(|scope| {
@@ -201,7 +204,7 @@ fn follow(
     // A worker that has ended already needs no control line: sending fails and need not be heard.
     let tell = |control| drop(controls.send(control));
     let bar = ProgressBar::new(0).with_style(bar_style());
-    let (mut stop_at_ns, mut count_from_ns) = (None, 0);
+    let (mut stop_at_ns, mut count_from_ns, mut stopped) = (None, 0, false);
     loop {
         match heard.try_recv() {
             Ok(Message::Progress { done, total, .. }) => {
@@ -223,9 +226,9 @@ fn follow(
             Err(mpsc::TryRecvError::Empty) => clock.sleep(LOOK_NS),
         }
         let over = stop_at_ns.is_some_and(|stop_ns| clock.now_ns() >= stop_ns);
-        if over || interrupted.swap(false, Ordering::Relaxed) {
+        if !stopped && (over || interrupted.load(Ordering::Relaxed)) {
             tell(Control::Stop);
-            stop_at_ns = None;
+            stopped = true;
         }
     }
 }

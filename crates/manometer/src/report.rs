@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use clap::Args;
 use manometer_analysis::summary::Summary;
-use manometer_measure::Recording;
+use manometer_measure::recording;
+use manometer_measure::{Recording, RecordingError};
 use manometer_report::Recorded;
 use serde_json::{Value, json};
 
 use crate::format::{self, Format};
-use crate::table;
+use crate::{WRONG_REQUEST, table};
 
 /// The report's name in the recording's folder.
 pub const FILE: &str = "report.html";
@@ -34,9 +34,19 @@ pub struct Arguments {
 
 /// Writes the page and prints what it says.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let recorded = arguments.recordings.iter().map(|dir| open(dir)).collect::<anyhow::Result<Vec<_>>>()?;
+    let recorded = match arguments.recordings.iter().map(|dir| open(dir)).collect::<Result<Vec<_>, _>>() {
+        Ok(recorded) => recorded,
+        Err(error) => {
+            format::problem(&error.into());
+            return Ok(ExitCode::from(WRONG_REQUEST));
+        }
+    };
     for (dir, one) in arguments.recordings.iter().zip(&recorded) {
-        write_summary(dir, &one.summary)?;
+        // Somebody else's recording may be read-only; with a page of its own elsewhere, that is no failure.
+        match write_summary(dir, &one.summary) {
+            Err(error) if arguments.out.is_some() => format::note(&format!("summary.json was not written: {error}")),
+            outcome => outcome?,
+        }
     }
     let page = arguments.out.clone().unwrap_or_else(|| arguments.recordings[0].join(FILE));
     write_page(&page, &recorded)?;
@@ -62,7 +72,7 @@ pub fn summarise_and_write(dir: &Path) -> anyhow::Result<Recorded> {
     Ok(recorded)
 }
 
-fn open(dir: &Path) -> anyhow::Result<Recorded> {
+fn open(dir: &Path) -> Result<Recorded, RecordingError> {
     let recording = Recording::open(dir)?;
     let summary = manometer_analysis::summarise(&recording);
     let settings = recording.plan.sweep.clone();
@@ -78,12 +88,12 @@ pub fn runs_document(recorded: &[Recorded]) -> Value {
 fn write_summary(dir: &Path, summary: &Summary) -> anyhow::Result<()> {
     let path = dir.join("summary.json");
     let text = serde_json::to_string_pretty(summary)?;
-    std::fs::write(&path, text + "\n").with_context(|| path.display().to_string())
+    Ok(recording::write_file(&path, (text + "\n").as_bytes())?)
 }
 
 /// Writes one page over all of `recorded` to `path`.
 pub fn write_page(path: &Path, recorded: &[Recorded]) -> anyhow::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let page = manometer_report::page(recorded, folder)?;
-    std::fs::write(path, page).with_context(|| path.display().to_string())
+    Ok(recording::write_file(path, page.as_bytes())?)
 }

@@ -1,20 +1,22 @@
 //! `manometer run`: experiments become recordings.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context as _;
 use clap::Args;
-use manometer_experiment::conductor::{self, Existing, Setup};
-use manometer_experiment::{Experiment, file, plan};
+use manometer_experiment::conductor::{self, Ended, RunError, Setup};
+use manometer_experiment::file::{Workload, settings_text};
+use manometer_experiment::{Experiment, file, fit, plan};
+use manometer_measure::RecordingError;
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::Status;
-use manometer_measure::plan::Settings;
+use manometer_report::Recorded;
 use miette::GraphicalReportHandler;
 use serde_json::{Value, json};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::format::{self, Format};
 use crate::progress::Progress;
@@ -58,6 +60,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             }
         }
     }
+    let runs = fit::fit(runs);
     if arguments.dry_run { dry_run(arguments, &runs) } else { perform(arguments, &runs) }
 }
 
@@ -73,7 +76,7 @@ fn show_problem(problem: &file::Problem) {
 
 fn perform(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCode> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         // A second signal ends the program at once: the workers end with their standard input.
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))?;
         signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
@@ -81,76 +84,98 @@ fn perform(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCod
     let out = arguments.out.clone().unwrap_or_else(|| default_out(&runs[0]));
     let single = runs.len() == 1 && runs[0].swept.is_empty();
     let mut recorded = Vec::new();
-    let mut status = Status::Complete;
+    let mut outcome = Ok(Ended { status: Status::Complete, made: BTreeSet::new() });
     for (index, experiment) in runs.iter().enumerate() {
+        let Ok(Ended { status: Status::Complete, made }) = &outcome else { break };
         let dir = if single { out.clone() } else { out.join("runs").join(format!("{:03}", index + 1)) };
-        announce(runs.len(), index, experiment);
-        let existing = match (arguments.reuse, index) {
-            (true, _) => Existing::Reuse,
-            (false, 0) => Existing::Remake,
-            // What lies there now, an earlier run of this command has made.
-            (false, _) => Existing::Renew,
-        };
-        status = perform_one(experiment, existing, &dir, &interrupted)?;
-        let one = report::summarise_and_write(&dir)?;
-        if arguments.format == Format::Text {
-            format::text(&table::summary(&one.summary))?;
-            format::text(&format!("\nReport: {}", dir.join(report::FILE).display()))?;
-        }
-        recorded.push(one);
-        if status != Status::Complete {
-            break;
+        announce(runs, index);
+        outcome = perform_one(arguments, experiment, &dir, made, &interrupted);
+        // A run that could not begin leaves nothing to show, or nothing of its own.
+        if outcome.is_ok() {
+            recorded.push(show(arguments, &dir)?);
         }
     }
-    if !single {
+    if !single && !recorded.is_empty() {
         let page = out.join(report::FILE);
         report::write_page(&page, &recorded)?;
         format::note(&format!("Report over all runs: {}", page.display()));
     }
-    if arguments.format == Format::Json {
+    if arguments.format == Format::Json && !recorded.is_empty() {
         match recorded.as_slice() {
             [only] if single => format::json(&only.summary)?,
             many => format::json(&report::runs_document(many))?,
         }
     }
-    Ok(ExitCode::from(if status == Status::Complete { DONE } else { FAILED }))
+    match outcome {
+        Ok(Ended { status: Status::Complete, .. }) => Ok(ExitCode::from(DONE)),
+        Ok(_) => Ok(ExitCode::from(FAILED)),
+        Err(error) if is_wrong_request(&error) => {
+            format::problem(&error.into());
+            Ok(ExitCode::from(WRONG_REQUEST))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
+/// Whether another request would have been right, rather than another host.
+fn is_wrong_request(error: &RunError) -> bool {
+    matches!(error, RunError::Locked(_) | RunError::Recording(RecordingError::NotEmpty { .. }))
+}
+
+/// Runs one experiment; `made` are the folders whose data earlier runs of this command made.
 fn perform_one(
+    arguments: &Arguments,
     experiment: &Experiment,
-    existing: Existing,
     dir: &Path,
+    made: &BTreeSet<PathBuf>,
     interrupted: &AtomicBool,
-) -> anyhow::Result<Status> {
-    let setup = Setup {
-        program: std::env::current_exe().context("where this program lies")?,
-        out: dir.to_owned(),
-        existing,
-        interrupted,
-    };
+) -> Result<Ended, RunError> {
+    let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("manometer"));
+    let setup = Setup { program, out: dir.to_owned(), reuse: arguments.reuse, made, interrupted };
     let mut progress = Progress::new(experiment);
     let outcome = conductor::run(experiment, &setup, &mut |update| progress.show(&update));
     progress.finish();
-    Ok(outcome?)
+    let Ended { status, made: now } = outcome?;
+    Ok(Ended { status, made: made.union(&now).cloned().collect() })
 }
 
-fn announce(runs: usize, index: usize, experiment: &Experiment) {
+/// Analyses the recording in `dir`, and prints what it says.
+fn show(arguments: &Arguments, dir: &Path) -> anyhow::Result<Recorded> {
+    let recorded = report::summarise_and_write(dir)?;
+    if arguments.format == Format::Text {
+        format::text(&table::summary(&recorded.summary))?;
+        format::text(&format!("\nReport: {}", dir.join(report::FILE).display()))?;
+    }
+    Ok(recorded)
+}
+
+fn announce(runs: &[Experiment], index: usize) {
+    let experiment = &runs[index];
     let plan = plan::plan(experiment);
-    let number = if runs > 1 { format!("run {} of {runs}: ", index + 1) } else { String::new() };
-    let said = if experiment.swept.is_empty() { String::new() } else { format!(" ({})", said(&experiment.swept)) };
+    let number = if runs.len() > 1 { format!("run {} of {}: ", index + 1, runs.len()) } else { String::new() };
+    let swept = &experiment.swept;
+    let swept = if swept.is_empty() { String::new() } else { format!(" ({})", settings_text(swept)) };
     format::note(&format!(
-        "{number}{}{said}: {} phases, {} after writing {} of data into {}",
+        "{number}{}{swept}: {} phases, {} after preparing {} of data in {}",
         experiment.name,
         plan.phases.len(),
         table::duration(plan.duration_s()),
-        table::bytes(experiment.bytes_to_prepare().0),
+        table::bytes(bytes_to_prepare(runs, index)),
         experiment.directory.display(),
     ));
 }
 
-/// `key = value, key = value`.
-fn said(settings: &Settings) -> String {
-    settings.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
+/// The bytes that preparing run `index` writes: what the run before it made, it need not.
+fn bytes_to_prepare(runs: &[Experiment], index: usize) -> u64 {
+    let before = index.checked_sub(1).map(|before| &runs[before]);
+    let there = |workload: &Workload| {
+        before.is_some_and(|run| {
+            let same = |other: &Workload| other.name == workload.name && other.settings.same_data(&workload.settings);
+            run.directory == runs[index].directory && run.workloads().any(same)
+        })
+    };
+    let missing = runs[index].workloads().filter(|workload| !there(workload));
+    missing.map(|workload| workload.settings.bytes_to_prepare()).sum()
 }
 
 /// `manometer-runs/NAME-TIME`.
@@ -165,7 +190,7 @@ fn default_out(experiment: &Experiment) -> PathBuf {
 fn dry_run(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCode> {
     let plans: Vec<_> = runs.iter().map(plan::plan).collect();
     let seconds: f64 = plans.iter().map(manometer_measure::Plan::duration_s).sum();
-    let bytes: u64 = runs.iter().map(|experiment| experiment.bytes_to_prepare().0).sum();
+    let bytes: u64 = (0..runs.len()).map(|index| bytes_to_prepare(runs, index)).sum();
     if arguments.format == Format::Json {
         let run = |(experiment, plan): (&Experiment, &manometer_measure::Plan)| {
             json!({
@@ -189,12 +214,12 @@ fn dry_run(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCod
         format::text("\nRuns, each with these phases:")?;
     }
     for (index, experiment) in runs.iter().enumerate().filter(|_| runs.len() > 1) {
-        format::text(&format!("{:4}  {}", index + 1, said(&experiment.swept)))?;
+        format::text(&format!("{:4}  {}", index + 1, settings_text(&experiment.swept)))?;
     }
     let copies = if runs.len() > 1 { format!(" in {} runs", runs.len()) } else { String::new() };
     format::text(&format!(
-        "\n{} of phases{copies}, preparation aside, which writes {}. What workloads write while they run depends on \
-         the device; `rate` bounds it.",
+        "\n{} of phases{copies}, preparation and up to one sample interval a phase aside. Preparing writes {}; what \
+         workloads write while they run depends on the device: `rate` bounds it.",
         table::duration(seconds),
         table::bytes(bytes),
     ))?;

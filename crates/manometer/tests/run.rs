@@ -231,6 +231,34 @@ fn a_worker_killed_while_it_prepares_leaves_only_gaps() {
 }
 
 #[test]
+fn a_neighbour_killed_while_it_prepares_leaves_only_gaps() {
+    let summary = kill_worker(1, "");
+    let measured = |phase: &Value| phase["performance"]["mean"].is_number();
+    assert!(!phase(&summary, "w1")["performance"]["mean"].is_number() && !measured(phase(&summary, "w2")));
+}
+
+#[test]
+fn several_files_do_not_touch_what_others_made() {
+    let scene = Scene::new();
+    scene.write("one.toml", &on_rocksdb());
+    scene.write("two.toml", &on_rocksdb().replace("records = 1000", "records = 500").replace("\"data\"", "\"other\""));
+    scene.run("run two.toml --set primary.records=700 --out before").status(0);
+    scene.run("run one.toml two.toml --out both").status(1).err_has(&["made by another experiment"]);
+    assert_eq!(scene.json("both/runs/001/summary.json")["status"], "complete");
+}
+
+#[test]
+fn ctrl_c_at_the_terminal_ends_the_workers_in_order() {
+    let scene = Scene::short();
+    let running = scene.start("run short.toml --out rec --set plan.phase=60s");
+    wait_for_event(&scene.path("rec"), "phase_started\",\"phase\":\"w0");
+    // A terminal signals the whole foreground group; the workers must not be in it.
+    let group = std::fs::read_to_string(format!("/proc/{}/stat", running.worker(0))).unwrap();
+    let group = group.rsplit_once(") ").unwrap().1.split(' ').nth(2).unwrap().to_owned();
+    assert_eq!(group, running.worker(0).to_string());
+}
+
+#[test]
 fn a_primary_killed_in_the_warm_up_leaves_only_gaps() {
     let summary = kill_worker(0, "phase_started\",\"phase\":\"warmup");
     assert!(phase(&summary, "w0")["performance"]["mean"].is_null());
@@ -259,13 +287,13 @@ fn a_directory_that_another_run_holds_is_refused() {
     let first = scene.start("run short.toml --out one --set plan.phase=60s");
     wait_for_event(&scene.path("one"), "started");
     let pid = first.pid().to_string();
-    scene.run("run short.toml --out two").status(1).err_has(&["in use by another run", &pid]);
+    scene.run("run short.toml --out two").status(2).err_has(&["in use by another run", &pid]);
 }
 
 #[test]
 fn a_directory_that_cannot_be_written_is_named() {
     let scene = Scene::short();
-    scene.run("run short.toml --out rec --set device.directory=/proc/none").status(1).err_has(&["/proc/none"]);
+    scene.run("run short.toml --out rec --set device.directory=/proc/none").status(2).err_has(&["/proc/none"]);
 }
 
 #[test]
@@ -283,14 +311,41 @@ fn a_folder_that_holds_something_is_no_place_for_a_recording() {
     let scene = Scene::short();
     std::fs::create_dir(scene.path("rec")).unwrap();
     scene.write("rec/thesis.txt", "years of work");
-    scene.run("run short.toml --out rec").status(1).err_has(&["rec exists and is not empty"]);
+    scene.run("run short.toml --out rec").status(2).err_has(&["rec exists and is not empty"]);
     assert_eq!(scene.read("rec/thesis.txt"), "years of work");
 }
 
 #[test]
 fn what_is_no_recording_is_named() {
     let scene = Scene::new();
-    scene.run("report nowhere").status(1).err_has(&["nowhere is no recording"]);
+    scene.run("report nowhere").status(2).err_has(&["nowhere is no recording"]);
+}
+
+/// Every file below `dir`.
+fn files(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_recording_with_any_file_cut_is_reported_as_far_as_it_is_whole() {
+    let scene = Scene::short();
+    scene.run("run short.toml --out rec").status(0);
+    let results = ["report.html", "summary.json"].map(|name| scene.path(&format!("rec/{name}")));
+    for path in files(&scene.path("rec")).into_iter().filter(|path| !results.contains(path)) {
+        let whole = std::fs::read(&path).unwrap();
+        for share in [0, 1, 2] {
+            std::fs::write(&path, &whole[..whole.len() * share / 3]).unwrap();
+            let said = scene.run("report rec --format json");
+            if path.ends_with("plan.json") {
+                // Without its plan nothing in a recording has a meaning.
+                said.status(2).err_has(&["plan.json"]);
+            } else {
+                assert!(said.status(0).json()["phases"].is_array(), "{}", path.display());
+            }
+        }
+        std::fs::write(&path, whole).unwrap();
+    }
 }
 
 #[test]

@@ -1,18 +1,17 @@
 //! Runs the phases of a plan: one worker process per workload, everything they tell and everything the
 //! host shows into one recording.
 
-mod fit;
 mod lock;
 mod process;
 mod run;
 mod scribe;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use manometer_measure::RecordingError;
 use manometer_measure::event::{Finding, Status};
-pub use manometer_workload::protocol::Existing;
 
 pub use lock::{DirectoryLock, LockError};
 
@@ -24,8 +23,10 @@ pub struct Setup<'a> {
     pub program: PathBuf,
     /// The folder of the recording; made, or empty.
     pub out: PathBuf,
-    /// What may be done with databases and files of ours that are there already.
-    pub existing: Existing,
+    /// Whether databases and files that another experiment of ours left may be used where they serve.
+    pub reuse: bool,
+    /// The folders whose data an earlier run of this command made: they may be made anew.
+    pub made: &'a BTreeSet<PathBuf>,
     /// Set from outside to end the run early.
     pub interrupted: &'a AtomicBool,
 }
@@ -91,14 +92,6 @@ pub enum Update<'a> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The device directory cannot be used.
-    #[error("{}: {reason}", path.display())]
-    Directory {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
     /// Another run holds the device directory.
     #[error(transparent)]
     Locked(#[from] LockError),
@@ -115,12 +108,21 @@ pub enum RunError {
     Recording(#[from] RecordingError),
 }
 
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Whole or not.
+    pub status: Status,
+    /// The folders whose data this run made itself.
+    pub made: BTreeSet<PathBuf>,
+}
+
 /// Runs `experiment` (whose sweep is already resolved) and leaves a recording in `setup.out`.
 ///
 /// # Errors
 /// The run could not be begun, or its recording not written. A run whose workload failed is no error
 /// here: its recording says so, and its status is [`Status::Failed`].
-pub fn run(experiment: &Experiment, setup: &Setup<'_>, watch: &mut dyn FnMut(Update<'_>)) -> Result<Status, RunError> {
+pub fn run(experiment: &Experiment, setup: &Setup<'_>, watch: &mut dyn FnMut(Update<'_>)) -> Result<Ended, RunError> {
     let lock = DirectoryLock::take(&experiment.directory)?;
     let outcome = run::run(experiment, setup, watch);
     drop(lock);

@@ -1,13 +1,19 @@
 //! A worker process, seen from the conductor.
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::Sender;
 
+use manometer_measure::{Clock as _, MonotonicClock};
 use manometer_workload::protocol::{Control, Job, Message};
 
 use super::RunError;
+
+/// How long a killed worker may take to be gone, and how often that is looked for.
+const KILL_PATIENCE_NS: u64 = 2_000_000_000;
+const KILL_LOOK_NS: u64 = 5_000_000;
 
 /// What the reader of a worker's output passes on.
 #[derive(Debug)]
@@ -39,6 +45,8 @@ impl Worker {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
+            // Ctrl-C at the terminal is the conductor's to hear; it ends its workers in order.
+            .process_group(0)
             .spawn()
             .map_err(|error| failed(format!("{}: {error}", program.display())))?;
         let stdin = child.stdin.take();
@@ -79,6 +87,15 @@ impl Worker {
         stdin.flush()
     }
 
+    /// Ends the worker where it is still alive.
+    pub(super) fn end(&mut self) {
+        drop(self.stdin.take());
+        if matches!(self.child.try_wait(), Ok(None)) {
+            // A process that ended in between is what was wanted.
+            let _ = self.child.kill();
+        }
+    }
+
     /// How the worker ended, for people; called once its output has ended.
     pub(super) fn ending(&mut self) -> String {
         match self.child.wait() {
@@ -90,11 +107,11 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        drop(self.stdin.take());
-        if matches!(self.child.try_wait(), Ok(None)) {
-            // It was told to stop and has had its time; a process that is gone already is fine too.
-            let _ = self.child.kill();
+        self.end();
+        // A thread that hangs in a device cannot be killed before the device answers: nobody waits for that.
+        let deadline_ns = MonotonicClock.now_ns() + KILL_PATIENCE_NS;
+        while matches!(self.child.try_wait(), Ok(None)) && MonotonicClock.now_ns() < deadline_ns {
+            MonotonicClock.sleep(KILL_LOOK_NS);
         }
-        let _ = self.child.wait();
     }
 }

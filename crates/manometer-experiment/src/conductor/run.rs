@@ -1,20 +1,20 @@
 //! One run, from starting the workers to the end of the recording.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use manometer_measure::clock::WallAnchor;
+use manometer_measure::clock::{WallAnchor, next_multiple};
 use manometer_measure::event::{Event, Finding, Severity, Status};
 use manometer_measure::host::{self, Observer, environment};
 use manometer_measure::plan::{Phase, Plan, Settings, Workload as Part};
 use manometer_measure::{ByteSize, Clock as _, MonotonicClock, RecordingError, RecordingWriter};
-use manometer_workload::protocol::{Control, Job, Message};
+use manometer_workload::protocol::{Control, Existing, Job, Message};
 
-use super::fit::fit;
 use super::process::{Told, Worker};
 use super::scribe::Scribe;
-use super::{RunError, Setup, Update, same_device};
+use super::{Ended, RunError, Setup, Update, same_device};
 use crate::file::Experiment;
 
 /// How long a worker may take to put settings into force: a deep queue on a slow disk has to drain.
@@ -25,7 +25,7 @@ const STOP_PATIENCE_NS: u64 = 10_000_000_000;
 
 /// How late after its beat a sample may end and still count: this part of an interval, and no longer than
 /// the next.
-const SAMPLE_LATENESS: u64 = 20;
+const SAMPLE_LATENESS_DIVISOR: u64 = 20;
 const MAX_SAMPLE_LATENESS_NS: u64 = 50_000_000;
 
 /// How often an interruption is looked for.
@@ -36,11 +36,10 @@ pub(super) fn run(
     experiment: &Experiment,
     setup: &Setup<'_>,
     watch: &mut dyn FnMut(Update<'_>),
-) -> Result<Status, RunError> {
-    let (experiment, shrunk) = fit(experiment, environment::free_bytes(&experiment.directory));
-    let mut run = Run::begin(&experiment, setup, watch)?;
-    let conditions = [shrunk, recording_on_device(setup, &experiment), database_in_memory(&experiment)];
-    for finding in conditions.into_iter().flatten() {
+) -> Result<Ended, RunError> {
+    let mut run = Run::begin(experiment, setup, watch)?;
+    let conditions = [recording_on_device(setup, experiment), database_in_memory(experiment)];
+    for finding in experiment.shrunk.clone().into_iter().chain(conditions.into_iter().flatten()) {
         run.finding(finding)?;
     }
     run.prepare()?;
@@ -53,6 +52,8 @@ pub(super) fn run(
 /// A workload of the run and its worker.
 struct Member {
     worker: Worker,
+    /// Where its data lies; nothing for an engine that keeps none.
+    folder: Option<PathBuf>,
     part: Part,
     /// What it said when it was ready; nothing before.
     facts: Option<Settings>,
@@ -63,6 +64,13 @@ struct Member {
     settings: Settings,
     /// Whether it owes the answer to a `set`.
     pending: bool,
+}
+
+impl Member {
+    /// Whether what lies in its folder was made in this run, to the end.
+    fn made_its_data(&self) -> bool {
+        self.facts.as_ref().is_some_and(|facts| facts.get("reused") != Some(&serde_json::Value::Bool(true)))
+    }
 }
 
 struct Run<'a> {
@@ -96,10 +104,11 @@ impl<'a> Run<'a> {
         let mut members = Vec::new();
         let mut observers = host::observers(&experiment.directory);
         for (index, (workload, part)) in experiment.workloads().zip(&plan.workloads).enumerate() {
+            let folder = experiment.directory.join(&workload.name);
             let job = Job {
                 name: workload.name.clone(),
                 directory: experiment.directory.clone(),
-                existing: setup.existing,
+                existing: existing(setup, &folder),
                 interval_ms: u64::try_from(experiment.interval.0.as_millis()).unwrap_or(u64::MAX),
                 seed: seed_of(experiment.seed, index),
                 workload: workload.settings.clone(),
@@ -108,6 +117,7 @@ impl<'a> Run<'a> {
             observers.push(host::process(&workload.name, worker.pid()));
             members.push(Member {
                 worker,
+                folder: (workload.settings.bytes_to_prepare() > 0).then_some(folder),
                 part: part.clone(),
                 facts: None,
                 gone: None,
@@ -197,7 +207,7 @@ impl<'a> Run<'a> {
         }
         self.scribe.recording.event(begin_ns, Event::PhaseStarted { phase: phase.id.clone() })?;
         // Samples end a moment after the beat: the phase lasts until the one of its last beat has ended too.
-        let end_ns = self.phase_end_ns + (self.interval_ns / SAMPLE_LATENESS).min(MAX_SAMPLE_LATENESS_NS);
+        let end_ns = self.phase_end_ns + (self.interval_ns / SAMPLE_LATENESS_DIVISOR).min(MAX_SAMPLE_LATENESS_NS);
         self.pump(end_ns, |run| run.obstacle(phase).is_some())?;
         if let Some(reason) = self.obstacle(phase) {
             return Ok(Some(reason));
@@ -211,10 +221,15 @@ impl<'a> Run<'a> {
         if self.interrupted() {
             return Some("the run was interrupted".to_owned());
         }
-        self.members
-            .iter()
-            .filter(|member| phase.running.contains(&member.part.name))
-            .find_map(|member| member.gone.as_ref().map(|reason| format!("`{}` failed: {reason}", member.part.name)))
+        let needed = self.members.iter().filter(|member| phase.running.contains(&member.part.name));
+        needed.into_iter().find_map(|member| {
+            let name = &member.part.name;
+            match (&member.gone, &member.facts) {
+                (Some(reason), _) => Some(format!("`{name}` failed: {reason}")),
+                (None, None) => Some(format!("`{name}` was not prepared")),
+                (None, Some(_)) => None,
+            }
+        })
     }
 
     /// Tells every worker the settings of `phase` that differ from those in force.
@@ -323,6 +338,7 @@ impl<'a> Run<'a> {
         let text = why.unwrap_or_else(|| member.worker.ending());
         member.gone = Some(text.clone());
         member.pending = false;
+        member.worker.end();
         self.failed = true;
         let workload = member.part.name.clone();
         (self.watch)(Update::Failed { workload: &workload, text: &text });
@@ -330,7 +346,7 @@ impl<'a> Run<'a> {
     }
 
     /// Ends the workers, then the recording.
-    fn end(mut self) -> Result<Status, RunError> {
+    fn end(mut self) -> Result<Ended, RunError> {
         let status = match (self.interrupted(), self.failed) {
             (true, _) => Status::Interrupted,
             (false, true) => Status::Failed,
@@ -350,9 +366,9 @@ impl<'a> Run<'a> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        drop(self.members);
         self.scribe.recording.finish(MonotonicClock.now_ns(), status)?;
-        Ok(status)
+        let made = self.members.iter().filter(|member| member.made_its_data());
+        Ok(Ended { status, made: made.filter_map(|member| member.folder.clone()).collect() })
     }
 
     fn whole_intervals_ns(&self, seconds: f64) -> u64 {
@@ -362,6 +378,15 @@ impl<'a> Run<'a> {
     fn time_after(&self, phase: &Phase) -> f64 {
         let after = self.plan.phases.iter().skip_while(|other| other.id != phase.id).skip(1);
         after.map(|phase| phase.settle_s + phase.duration_s).sum()
+    }
+}
+
+/// What a worker may do with data of ours that lies in `folder`.
+fn existing(setup: &Setup<'_>, folder: &Path) -> Existing {
+    match (setup.reuse, setup.made.contains(folder)) {
+        (true, _) => Existing::Reuse,
+        (false, true) => Existing::Renew,
+        (false, false) => Existing::Remake,
     }
 }
 
@@ -393,11 +418,6 @@ fn database_in_memory(experiment: &Experiment) -> Option<Finding> {
 
 fn seconds_ns(seconds: f64) -> u64 {
     (seconds * 1e9) as u64
-}
-
-/// The first multiple of `step_ns` after `t_ns`.
-fn next_multiple(t_ns: u64, step_ns: u64) -> u64 {
-    (t_ns / step_ns + 1) * step_ns
 }
 
 /// A seed of its own for each worker, from the run's.

@@ -1,9 +1,11 @@
 //! An experiment that can run: what a file means once it is read and checked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use manometer_measure::event::Finding;
 use manometer_measure::plan::Criterion;
 use manometer_measure::{ByteSize, Span};
+use manometer_workload::kv::EngineOptions;
 use manometer_workload::settings::WorkloadSettings;
 use serde_json::{Map, Value, json};
 
@@ -36,6 +38,8 @@ pub struct Experiment {
     pub sweep: Vec<(String, Vec<Value>)>,
     /// What a sweep has set for this run; empty before [`Experiment::runs`] and without a sweep.
     pub swept: Map<String, Value>,
+    /// That the data was shrunk to fit the disk, where it was.
+    pub shrunk: Option<Finding>,
     /// The resolved whole, `extends` and `--set` applied.
     pub resolved: Value,
 }
@@ -137,6 +141,39 @@ impl Experiment {
         runs
     }
 
+    /// The same experiment with the paths in its resolved whole made absolute, so that the whole means the
+    /// same wherever it lies.
+    pub(crate) fn with_absolute_paths(mut self) -> Self {
+        let neighbours = self.neighbours.iter().map(|one| (one.table.clone(), one.workload.settings.clone()));
+        let primary = self.primary.iter().map(|primary| (primary.name.clone(), primary.settings.clone()));
+        for (table, settings) in primary.chain(neighbours) {
+            let WorkloadSettings::Kv(kv) = &settings else { continue };
+            if matches!(kv.options, Some(EngineOptions::File(_))) {
+                set_in_table(&mut self.resolved, &table, "options", &settings.get("options"));
+            }
+            if Path::new(&kv.workload).is_absolute() {
+                set_in_table(&mut self.resolved, &table, "workload", &settings.get("workload"));
+            }
+        }
+        self
+    }
+
+    /// The same experiment with its data shrunk to the share `factor`.
+    pub(crate) fn shrunk(mut self, factor: f64) -> Self {
+        let neighbours = self.neighbours.iter_mut().map(|one| (one.table.clone(), &mut one.workload));
+        let primary = self.primary.iter_mut().map(|primary| (primary.name.clone(), primary));
+        for (table, workload) in primary.chain(neighbours) {
+            workload.settings = workload.settings.shrunk(factor);
+            let setting = match &workload.settings {
+                WorkloadSettings::Io(_) => "file_size",
+                WorkloadSettings::Kv(_) => "records",
+            };
+            let value = workload.settings.get(setting);
+            set_in_table(&mut self.resolved, &table, setting, &value);
+        }
+        self
+    }
+
     fn with_swept(&self, key: &str, value: &Value) -> Self {
         let mut swept = self.clone();
         swept.swept.insert(key.to_owned(), value.clone());
@@ -148,21 +185,31 @@ impl Experiment {
                 workload.settings = settings;
             }
         }
-        let tables = swept.resolved.as_object_mut().into_iter().flat_map(|root| {
+        if let Some(root) = swept.resolved.as_object_mut() {
             root.remove("sweep");
-            root.iter_mut().flat_map(|(key, value)| match (key.as_str(), value) {
-                ("primary", table) => vec![table],
-                ("neighbour", Value::Array(tables)) => tables.iter_mut().collect(),
-                _ => Vec::new(),
-            })
-        });
-        for table in tables {
-            let named = table.get("name").and_then(Value::as_str).unwrap_or("primary") == name;
-            if let (true, Some(table)) = (named, table.as_object_mut()) {
-                table.insert(setting.to_owned(), value.clone());
-            }
         }
+        set_in_table(&mut swept.resolved, name, setting, value);
         swept
+    }
+}
+
+/// Settings as people write them: `key = value, key = value`.
+pub fn settings_text(settings: &Map<String, Value>) -> String {
+    settings.iter().map(|(key, value)| format!("{key} = {}", text(value))).collect::<Vec<_>>().join(", ")
+}
+
+/// Puts a setting into the table of the workload `name` of a resolved file.
+fn set_in_table(resolved: &mut Value, name: &str, setting: &str, value: &Value) {
+    let tables = resolved.as_object_mut().into_iter().flatten().flat_map(|(key, value)| match (key.as_str(), value) {
+        ("primary", table) => vec![table],
+        ("neighbour", Value::Array(tables)) => tables.iter_mut().collect(),
+        _ => Vec::new(),
+    });
+    for table in tables {
+        let named = table.get("name").and_then(Value::as_str).unwrap_or("primary") == name;
+        if let (true, Some(table)) = (named, table.as_object_mut()) {
+            table.insert(setting.to_owned(), value.clone());
+        }
     }
 }
 

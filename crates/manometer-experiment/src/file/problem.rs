@@ -8,13 +8,13 @@ use super::tree::Origin;
 
 /// One thing that is wrong.
 #[derive(Debug, Clone)]
-pub(super) struct Finding {
+pub(super) struct Complaint {
     pub message: String,
     pub help: Option<String>,
     pub origin: Option<Origin>,
 }
 
-impl Finding {
+impl Complaint {
     pub(super) fn new(message: impl Into<String>, origin: Option<Origin>) -> Self {
         Self { message: message.into(), help: None, origin }
     }
@@ -34,9 +34,9 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(finding: Finding, source: Option<NamedSource<String>>) -> Self {
-        let place = source.zip(finding.origin.map(|origin| origin.span));
-        Self { message: finding.message, help: finding.help, place }
+    pub(super) fn new(complaint: Complaint, source: Option<NamedSource<String>>) -> Self {
+        let place = source.zip(complaint.origin.map(|origin| origin.span));
+        Self { message: complaint.message, help: complaint.help, place }
     }
 
     /// What is wrong.

@@ -9,7 +9,7 @@ use miette::NamedSource;
 use serde_json::Value;
 use toml_edit::{Document, Item, TableLike};
 
-use super::problem::{ExperimentError, Finding, Problem};
+use super::problem::{Complaint, ExperimentError, Problem};
 
 /// How deep `extends` may go.
 const MAX_EXTENDS: usize = 16;
@@ -126,18 +126,18 @@ impl Sources {
         self.0.len() - 1
     }
 
-    pub(super) fn error(&self, findings: Vec<Finding>) -> ExperimentError {
-        let source = |finding: &Finding| {
-            let (path, text) = self.0.get(finding.origin.as_ref()?.source)?;
+    pub(super) fn error(&self, complaints: Vec<Complaint>) -> ExperimentError {
+        let source = |complaint: &Complaint| {
+            let (path, text) = self.0.get(complaint.origin.as_ref()?.source)?;
             Some(NamedSource::new(path.display().to_string(), text.clone()))
         };
-        let problem = |finding: Finding| Problem::new(finding.clone(), source(&finding));
-        ExperimentError { problems: findings.into_iter().map(problem).collect() }
+        let problem = |complaint: Complaint| Problem::new(complaint.clone(), source(&complaint));
+        ExperimentError { problems: complaints.into_iter().map(problem).collect() }
     }
 }
 
 /// Reads the file at `path`, the files it extends beneath it, and `sets` above it.
-pub(super) fn load(sources: &mut Sources, path: &Path, sets: &[String]) -> Result<Node, Vec<Finding>> {
+pub(super) fn load(sources: &mut Sources, path: &Path, sets: &[String]) -> Result<Node, Vec<Complaint>> {
     let mut root = load_file(sources, path, None, MAX_EXTENDS)?;
     for set in sets {
         apply_set(sources, &mut root, set)?;
@@ -150,18 +150,18 @@ fn load_file(
     path: &Path,
     said_at: Option<Origin>,
     depth_left: usize,
-) -> Result<Node, Vec<Finding>> {
+) -> Result<Node, Vec<Complaint>> {
     let text = fs::read_to_string(path)
-        .map_err(|error| vec![Finding::new(format!("{}: {error}", path.display()), said_at.clone())])?;
+        .map_err(|error| vec![Complaint::new(format!("{}: {error}", path.display()), said_at.clone())])?;
     let source = sources.add(path.to_owned(), text.clone());
     let mut node = parse(source, &text)?;
     let Some(extends) = node.get("extends").cloned() else { return Ok(node) };
     let Value::String(base) = extends.to_json() else {
-        return Err(vec![Finding::new("`extends` takes the path of one file, as text", Some(extends.origin))]);
+        return Err(vec![Complaint::new("`extends` takes the path of one file, as text", Some(extends.origin))]);
     };
     if depth_left == 0 {
         let message = format!("`extends` goes deeper than {MAX_EXTENDS} files: does a file extend itself?");
-        return Err(vec![Finding::new(message, Some(extends.origin))]);
+        return Err(vec![Complaint::new(message, Some(extends.origin))]);
     }
     let base = path.parent().unwrap_or(Path::new("")).join(base);
     let mut below = load_file(sources, &base, Some(extends.origin), depth_left - 1)?;
@@ -172,16 +172,16 @@ fn load_file(
     Ok(below)
 }
 
-fn parse(source: usize, text: &str) -> Result<Node, Vec<Finding>> {
+fn parse(source: usize, text: &str) -> Result<Node, Vec<Complaint>> {
     let document = text.parse::<Document<String>>().map_err(|error| {
         let origin = error.span().map(|span| Origin { source, span });
-        vec![Finding::new(error.message().trim().to_owned(), origin)]
+        vec![Complaint::new(error.message().trim().to_owned(), origin)]
     })?;
     let whole = Origin { source, span: 0..0 };
-    table(source, document.as_table(), &whole).map_err(|finding| vec![finding])
+    table(source, document.as_table(), &whole).map_err(|complaint| vec![complaint])
 }
 
-fn table(source: usize, table: &dyn TableLike, origin: &Origin) -> Result<Node, Finding> {
+fn table(source: usize, table: &dyn TableLike, origin: &Origin) -> Result<Node, Complaint> {
     let mut entries = Vec::new();
     for (name, item) in table.iter() {
         let key_span = table.key(name).and_then(|key| key.span()).or(item.span());
@@ -193,7 +193,7 @@ fn table(source: usize, table: &dyn TableLike, origin: &Origin) -> Result<Node, 
     Ok(Node { kind: Kind::Table(entries), origin: origin.clone(), key_origin: origin.clone() })
 }
 
-fn item(source: usize, item: &Item, near: &Origin) -> Result<Node, Finding> {
+fn item(source: usize, item: &Item, near: &Origin) -> Result<Node, Complaint> {
     let origin = item.span().map_or_else(|| near.clone(), |span| Origin { source, span });
     if let Some(inner) = item.as_table_like() {
         return table(source, inner, &origin);
@@ -210,7 +210,7 @@ fn item(source: usize, item: &Item, near: &Origin) -> Result<Node, Finding> {
     Ok(Node { kind, key_origin: origin.clone(), origin })
 }
 
-fn value(source: usize, value: &toml_edit::Value, near: &Origin) -> Result<Node, Finding> {
+fn value(source: usize, value: &toml_edit::Value, near: &Origin) -> Result<Node, Complaint> {
     let origin = value.span().map_or_else(|| near.clone(), |span| Origin { source, span });
     let kind = match value {
         toml_edit::Value::String(text) => Kind::Leaf(Value::String(text.value().clone())),
@@ -218,10 +218,10 @@ fn value(source: usize, value: &toml_edit::Value, near: &Origin) -> Result<Node,
         toml_edit::Value::Boolean(flag) => Kind::Leaf(Value::Bool(*flag.value())),
         toml_edit::Value::Float(number) => match serde_json::Number::from_f64(*number.value()) {
             Some(number) => Kind::Leaf(Value::Number(number)),
-            None => return Err(Finding::new(format!("{} is no finite number", number.value()), Some(origin))),
+            None => return Err(Complaint::new(format!("{} is no finite number", number.value()), Some(origin))),
         },
         toml_edit::Value::Datetime(_) => {
-            return Err(Finding::new("a date has no meaning in an experiment", Some(origin)));
+            return Err(Complaint::new("a date has no meaning in an experiment", Some(origin)));
         }
         toml_edit::Value::Array(elements) => {
             Kind::Array(elements.iter().map(|one| self::value(source, one, &origin)).collect::<Result<_, _>>()?)
@@ -233,10 +233,10 @@ fn value(source: usize, value: &toml_edit::Value, near: &Origin) -> Result<Node,
 
 /// Puts one `--set key=value` into the tree: `plan.phase=5s`, `primary.records=1000`, or
 /// `writer.write_ratio=0.5` for the neighbour of that name.
-fn apply_set(sources: &mut Sources, root: &mut Node, set: &str) -> Result<(), Vec<Finding>> {
+fn apply_set(sources: &mut Sources, root: &mut Node, set: &str) -> Result<(), Vec<Complaint>> {
     let source = sources.add(PathBuf::from("--set"), set.to_owned());
     let origin = Origin { source, span: 0..set.len() };
-    let wrong = |message: String| vec![Finding::new(message, Some(origin.clone()))];
+    let wrong = |message: String| vec![Complaint::new(message, Some(origin.clone()))];
     let Some((path, text)) = set.split_once('=') else {
         return Err(wrong(format!("`{set}`: write `--set key=value`, such as `--set plan.phase=5s`")));
     };
@@ -244,7 +244,7 @@ fn apply_set(sources: &mut Sources, root: &mut Node, set: &str) -> Result<(), Ve
     let literal = format!("value = {text}");
     let parsed = literal.parse::<Document<String>>().ok();
     let node = match parsed.as_ref().and_then(|document| document.get("value")) {
-        Some(parsed) => item(source, parsed, &origin).map_err(|finding| vec![finding])?,
+        Some(parsed) => item(source, parsed, &origin).map_err(|complaint| vec![complaint])?,
         None => {
             let kind = Kind::Leaf(Value::String(text.to_owned()));
             Node { kind, origin: origin.clone(), key_origin: origin.clone() }

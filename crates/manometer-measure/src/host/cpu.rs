@@ -25,17 +25,18 @@ impl Observer for Cpu {
         let Ok(stat) = KernelStats::current() else { return vec![None; 8] };
         let total = &stat.total;
         let ticks = procfs::ticks_per_second() as f64;
-        let optional = |ticks: Option<u64>| ticks.unwrap_or(0);
+        let interrupts = total.irq.zip(total.softirq).map(|(hard, soft)| hard + soft);
         let spent = [
-            total.user + total.nice,
-            total.system,
-            optional(total.iowait),
-            optional(total.irq) + optional(total.softirq),
-            optional(total.steal),
-            total.idle,
+            Some(total.user + total.nice),
+            Some(total.system),
+            total.iowait,
+            interrupts,
+            total.steal,
+            Some(total.idle),
         ];
-        let mut counters: Vec<f64> = spent.iter().map(|spent| *spent as f64 / ticks).collect();
-        counters.push(stat.ctxt as f64);
+        let mut counters: Vec<Option<f64>> =
+            spent.iter().map(|spent| spent.map(|spent| spent as f64 / ticks)).collect();
+        counters.push(Some(stat.ctxt as f64));
         let mut row = self.0.per_second(t_ns, counters);
         row.push(stat.procs_running.map(f64::from));
         row

@@ -100,7 +100,7 @@ impl Observer for DiskStats {
             disk.time_writing as f64 / 1e3,
             disk.time_in_progress as f64 / 1e3,
         ];
-        let mut row = self.rates.per_second(t_ns, counters);
+        let mut row = self.rates.per_second(t_ns, counters.into_iter().map(Some).collect());
         row.push(Some(disk.in_progress as f64));
         row
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use procfs::{CpuInfo, Current as _, Meminfo};
-use rustix::fs::StatFs;
+use rustix::fs::StatVfs;
 use serde_json::{Value, json};
 
 use super::device::{Device, device_of};
@@ -25,8 +25,8 @@ pub fn describe(dir: &Path) -> Value {
             "source": mount.source,
             "mounted_at": mount.mounted_at,
             "options": mount.options,
-            "block_size_bytes": statfs(dir).map(|stat| stat.f_bsize),
-            "size_bytes": statfs(dir).map(|stat| stat.f_blocks * stat.f_bsize as u64),
+            "block_size_bytes": block_size_bytes(dir),
+            "size_bytes": statvfs(dir).map(|stat| stat.f_blocks * stat.f_frsize),
             "free_bytes": free_bytes(dir),
         })),
         "device": device.as_ref().map(describe_device),
@@ -112,16 +112,16 @@ pub fn is_memory(dir: &Path) -> bool {
 
 /// The bytes that can still be written below `dir` by this user.
 pub fn free_bytes(dir: &Path) -> Option<u64> {
-    statfs(dir).map(|stat| stat.f_bavail * stat.f_bsize as u64)
+    statvfs(dir).map(|stat| stat.f_bavail * stat.f_frsize)
 }
 
-/// The file system's block size in bytes.
+/// The file system's block in bytes: what it allocates by, not what it prefers to be asked for at once.
 pub fn block_size_bytes(dir: &Path) -> Option<u64> {
-    statfs(dir).map(|stat| stat.f_bsize as u64)
+    statvfs(dir).map(|stat| stat.f_frsize)
 }
 
-fn statfs(dir: &Path) -> Option<StatFs> {
-    rustix::fs::statfs(&existing_ancestor(dir)?).ok()
+fn statvfs(dir: &Path) -> Option<StatVfs> {
+    rustix::fs::statvfs(&existing_ancestor(dir)?).ok()
 }
 
 fn existing_ancestor(dir: &Path) -> Option<std::path::PathBuf> {

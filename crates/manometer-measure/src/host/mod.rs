@@ -4,7 +4,7 @@ mod cpu;
 mod device;
 pub mod environment;
 mod memory;
-mod pressure;
+mod pressure_stall;
 mod process;
 
 use std::path::Path;
@@ -27,8 +27,11 @@ pub trait Observer: Send {
 
 /// The observers of this host: its processors, memory and pressure stalls, and the device under `dir`.
 pub fn observers(dir: &Path) -> Vec<Box<dyn Observer>> {
-    let mut observers: Vec<Box<dyn Observer>> =
-        vec![Box::new(cpu::Cpu::default()), Box::new(memory::Memory), Box::new(pressure::Pressure::default())];
+    let mut observers: Vec<Box<dyn Observer>> = vec![
+        Box::new(cpu::Cpu::default()),
+        Box::new(memory::Memory),
+        Box::new(pressure_stall::PressureStall::default()),
+    ];
     if let Some(device) = device_of(dir) {
         observers.push(Box::new(device::DiskStats::new(&device)));
     }
@@ -37,23 +40,26 @@ pub fn observers(dir: &Path) -> Vec<Box<dyn Observer>> {
 
 /// The observer of the process `pid`, which runs the workload `name`.
 pub fn process(name: &str, pid: u32) -> Box<dyn Observer> {
-    Box::new(process::Worker::new(name, pid))
+    Box::new(process::WorkerProcess::new(name, pid))
 }
 
 /// Turns counters that only grow into rates per second.
 #[derive(Debug, Default)]
 struct Rates {
-    last: Option<(u64, Vec<f64>)>,
+    last: Option<(u64, Vec<Option<f64>>)>,
 }
 
 impl Rates {
-    /// The growth per second of each counter since the last look; missing at the first, and for a
-    /// counter that fell (it began anew).
-    fn per_second(&mut self, t_ns: u64, counters: Vec<f64>) -> Vec<Option<f64>> {
+    /// The growth per second of each counter since the last look; missing at the first, for a counter
+    /// that is missing, and for one that fell (it began anew).
+    fn per_second(&mut self, t_ns: u64, counters: Vec<Option<f64>>) -> Vec<Option<f64>> {
         let rates = match &self.last {
             Some((last_ns, last)) if t_ns > *last_ns => {
                 let seconds = (t_ns - last_ns) as f64 / 1e9;
-                let rate = |(now, before): (&f64, &f64)| (now >= before).then(|| (now - before) / seconds);
+                let rate = |(now, before): (&Option<f64>, &Option<f64>)| {
+                    let (now, before) = ((*now)?, (*before)?);
+                    (now >= before).then(|| (now - before) / seconds)
+                };
                 counters.iter().zip(last).map(rate).collect()
             }
             _ => vec![None; counters.len()],
@@ -70,9 +76,12 @@ mod tests {
     #[test]
     fn rates_need_two_looks_and_survive_a_counter_that_begins_anew() {
         let mut rates = Rates::default();
-        assert_eq!(rates.per_second(0, vec![10.0, 10.0]), [None, None]);
-        assert_eq!(rates.per_second(2_000_000_000, vec![14.0, 5.0]), [Some(2.0), None]);
-        assert_eq!(rates.per_second(3_000_000_000, vec![14.0, 6.0]), [Some(0.0), Some(1.0)]);
+        assert_eq!(rates.per_second(0, vec![Some(10.0), Some(10.0), None]), [None; 3]);
+        assert_eq!(rates.per_second(2_000_000_000, vec![Some(14.0), Some(5.0), None]), [Some(2.0), None, None]);
+        assert_eq!(
+            rates.per_second(3_000_000_000, vec![Some(14.0), Some(6.0), Some(1.0)]),
+            [Some(0.0), Some(1.0), None]
+        );
     }
 
     #[test]

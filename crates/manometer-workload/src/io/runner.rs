@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use manometer_measure::Clock;
+use manometer_measure::clock::next_multiple;
 use manometer_measure::plan::Settings;
 use manometer_target::file::{Backend, FileError, IoEngine, WriteData};
 
@@ -321,9 +322,4 @@ pub(super) fn may_write(settings: &IoSettings, may_write: bool) -> Result<(), Se
 
 fn flight(backend: Box<dyn Backend>, engine: IoEngine, settings: &IoSettings) -> Flight {
     Flight::new(backend, engine, settings.iodepth, settings.block_size.0 as u32)
-}
-
-/// The first multiple of `interval_ns` after `now_ns`.
-fn next_multiple(now_ns: u64, interval_ns: u64) -> u64 {
-    (now_ns / interval_ns + 1) * interval_ns
 }

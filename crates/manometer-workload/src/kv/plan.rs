@@ -6,6 +6,7 @@ use manometer_target::engine::value::MIN_VALUE_BYTES;
 use manometer_target::engine::{self, EngineInfo, Options};
 use serde_json::{Value, json};
 
+use super::client::{OPERATIONS, operations_of};
 use super::error::KvError;
 use super::keys::KEY_BYTES_MAX;
 use super::properties::Properties;
@@ -25,6 +26,13 @@ pub struct Mix {
     pub update: f64,
     /// Reads of a record followed by its update, as one operation.
     pub read_modify_write: f64,
+}
+
+impl Mix {
+    /// The operations that it holds.
+    pub fn operations(self) -> Vec<&'static str> {
+        operations_of(self).map(|operation| OPERATIONS[operation]).collect()
+    }
 }
 
 /// What an update writes.

@@ -1,5 +1,6 @@
 //! Samples: what all threads did together since the last look.
 
+use manometer_measure::clock::next_multiple;
 use std::collections::BTreeMap;
 
 use manometer_measure::LatencyHistogram;
@@ -41,7 +42,7 @@ impl<'a> Sampler<'a> {
 
     /// When the next sample is due: at the next multiple of the interval.
     pub(super) fn beat_ns(&self) -> u64 {
-        (self.last_ns / self.interval_ns + 1) * self.interval_ns
+        next_multiple(self.last_ns, self.interval_ns)
     }
 
     /// The sample from the last look to this one, at `now_ns`.

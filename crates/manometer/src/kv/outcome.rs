@@ -81,6 +81,11 @@ impl Outcome {
         }
     }
 
+    /// Whether nothing was measured.
+    pub(super) fn is_empty(&self) -> bool {
+        self.samples == 0
+    }
+
     fn rate(&self, requests: u64) -> Option<f64> {
         (self.length_ns > 0).then(|| requests as f64 / (self.length_ns as f64 / 1e9))
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Checker;
 use super::reading::nearest_of;
-use super::workloads::setting_names;
+use super::workloads::{setting_names, with_paths};
 use crate::file::experiment::{Neighbour, NeighbourChange, Rung, Step, Workload, text};
 use crate::file::tree::{Node, Origin};
 use crate::file::types::{PlanTable, StepTable};
@@ -24,10 +24,9 @@ impl Checker<'_> {
         let mut rungs = Vec::new();
         for (key, node) in table.entries() {
             let Some(targets) = self.targets(key, &node.key_origin, neighbours) else { continue };
-            let values = self.values(key, node);
-            for (value, element) in values.iter().zip(node.elements()) {
-                self.value_fits(key, value, &element.origin, &targets, neighbours, block_size);
-            }
+            let fitting = |element: &Node| self.fitting(key, element, &targets, neighbours, block_size);
+            let values: Vec<Value> = node.elements().iter().filter_map(fitting).collect();
+            self.not_empty(key, node);
             rungs.push(Rung { targets, key: key.clone(), values });
         }
         self.product_is_bounded("plan.vary", rungs.iter().map(|rung| rung.values.len()), &table.key_origin);
@@ -47,12 +46,11 @@ impl Checker<'_> {
             let mut changes = Vec::new();
             for (key, value) in node.get("set").map_or(&[][..], Node::entries) {
                 let Some(targets) = self.targets(key, &value.key_origin, neighbours) else { continue };
-                let json = value.to_json();
-                self.value_fits(key, &json, &value.origin, &targets, neighbours, block_size);
+                let Some(fitting) = self.fitting(key, value, &targets, neighbours, block_size) else { continue };
                 changes.extend(targets.into_iter().map(|(neighbour, setting)| NeighbourChange {
                     neighbour,
                     setting,
-                    value: json.clone(),
+                    value: fitting.clone(),
                 }));
             }
             let start = self.members(node, "start", neighbours);
@@ -116,29 +114,28 @@ impl Checker<'_> {
         Some(found.into_iter().map(|neighbour| (neighbour, setting.to_owned())).collect())
     }
 
-    pub(super) fn values(&mut self, key: &str, node: &Node) -> Vec<Value> {
-        let values: Vec<Value> = node.elements().iter().map(Node::to_json).collect();
-        if values.is_empty() {
+    fn not_empty(&mut self, key: &str, node: &Node) {
+        if node.elements().is_empty() {
             self.report(format!("`{key}` takes a list of at least one value"), Some(&node.origin), None);
         }
-        values
     }
 
-    pub(super) fn value_fits(
+    /// The value of a setting as the setting itself writes it, where it can take it.
+    fn fitting(
         &mut self,
         key: &str,
-        value: &Value,
-        origin: &Origin,
+        node: &Node,
         targets: &[(usize, String)],
         neighbours: &[Neighbour],
         block_size: u64,
-    ) {
-        let Some((neighbour, setting)) = targets.first() else { return };
-        let changed = neighbours[*neighbour].workload.settings.with(setting, value);
-        let checked = changed.and_then(|settings| settings.validate(block_size).map_err(|(_, text)| text));
-        if let Err(reason) = checked {
-            self.report(format!("`{key}`: {reason}"), Some(origin), None);
-        }
+    ) -> Option<Value> {
+        let (neighbour, setting) = targets.first()?;
+        let changed = neighbours[*neighbour].workload.settings.with(setting, &node.to_json());
+        let checked = changed.and_then(|settings| {
+            settings.validate(block_size).map_err(|(_, text)| text)?;
+            Ok(settings.get(setting))
+        });
+        checked.map_err(|reason| self.report(format!("`{key}`: {reason}"), Some(&node.origin), None)).ok()
     }
 
     pub(super) fn sweep(
@@ -165,10 +162,18 @@ impl Checker<'_> {
                 self.report(format!("`{name}` has no setting `{setting}`"), Some(&node.key_origin), Some(&help));
                 continue;
             }
-            let values = self.values(key, node);
-            for (value, element) in values.iter().zip(node.elements()) {
-                if let Err(reason) = settings.with(setting, value) {
-                    self.report(format!("`{key}`: {reason}"), Some(&element.origin), None);
+            self.not_empty(key, node);
+            let sources = self.sources;
+            let mut values = Vec::new();
+            for element in node.elements() {
+                match settings.with(setting, &element.to_json()) {
+                    Ok(swept) => {
+                        values.push(
+                            with_paths(swept, |name| (name == setting).then(|| sources.folder(&element.origin)))
+                                .get(setting),
+                        );
+                    }
+                    Err(reason) => self.report(format!("`{key}`: {reason}"), Some(&element.origin), None),
                 }
             }
             sweep.push((key.clone(), values));

@@ -12,36 +12,40 @@ use manometer_measure::host::environment;
 use manometer_measure::plan::{Better, Criterion};
 
 use self::changes::{script_of, scripted_steps};
-use self::reading::property_names;
-use super::experiment::{Experiment, Neighbour, Rung, Step, Times, Workload};
-use super::problem::Finding;
+use self::reading::{nearest_of, property_names};
+use super::experiment::{Experiment, Neighbour, Rung, Step, Times, Workload, settings_text};
+use super::problem::Complaint;
 use super::tree::{Node, Sources};
 use super::types::{DeviceTable, ExperimentTable, PlanTable};
 
 /// Percentiles that a latency criterion can name.
 const PERCENTILES: [&str; 5] = ["p50", "p90", "p99", "p999", "max"];
 
+/// More than a year is a slip of the finger.
+const LONGEST_PHASE_S: f64 = 366.0 * 86_400.0;
+
 /// The file system's block where it does not tell.
 const USUAL_BLOCK_BYTES: u64 = 4096;
 
 /// Reads and checks the whole tree.
-pub(super) fn check(root: &Node, sources: &Sources) -> Result<Experiment, Vec<Finding>> {
-    let mut checker = Checker { findings: Vec::new(), sources };
+pub(super) fn check(root: &Node, sources: &Sources) -> Result<Experiment, Vec<Complaint>> {
+    let mut checker = Checker { complaints: Vec::new(), sources };
     let experiment = checker.experiment(root);
     match experiment {
-        Some(experiment) if checker.findings.is_empty() => Ok(experiment),
-        _ => Err(checker.findings),
+        Some(experiment) if checker.complaints.is_empty() => Ok(experiment),
+        _ => Err(checker.complaints),
     }
 }
 
 struct Checker<'a> {
-    findings: Vec<Finding>,
+    complaints: Vec<Complaint>,
     sources: &'a Sources,
 }
 
 impl Checker<'_> {
     fn experiment(&mut self, root: &Node) -> Option<Experiment> {
         self.known_keys(root, &property_names::<ExperimentTable>());
+        self.shapes(root);
         let name: String = self.required(root, "name")?;
         let seed = self.optional(root, "seed").unwrap_or(1);
         let interval = self.optional(root, "interval").unwrap_or(Span(Duration::from_secs(1)));
@@ -54,10 +58,11 @@ impl Checker<'_> {
         let primary = root.get("primary").and_then(|node| self.primary(node, block_size));
         let neighbours = self.neighbours(root, primary.as_ref(), block_size);
         if root.get("primary").is_none() && root.get("neighbour").is_none() {
-            self.report("there is no workload: write a `[primary]`, a `[[neighbour]]`, or both", None, None);
+            let help = "write a `[primary]`, a `[[neighbour]]`, or both";
+            self.report("there is no workload", Some(&root.key_origin), Some(help));
         }
         let criterion = self.criterion(root, primary.as_ref())?;
-        if !self.findings.is_empty() {
+        if !self.complaints.is_empty() {
             // What follows speaks of workloads: where one is wrong, its echoes would only confuse.
             return None;
         }
@@ -78,15 +83,52 @@ impl Checker<'_> {
             steps,
             sweep,
             swept: serde_json::Map::new(),
+            shrunk: None,
             resolved: root.to_json(),
-        };
-        if let (true, Some((phase, reason))) =
-            (self.findings.is_empty(), crate::plan::impossible_phase(&experiment, block_size))
-        {
-            let origin = root.get("plan").map(|plan| plan.key_origin.clone());
-            self.report(format!("the phase `{phase}` cannot be: {reason}"), origin.as_ref(), None);
+        }
+        .with_absolute_paths();
+        if self.complaints.is_empty() {
+            self.every_run(root, &experiment, block_size);
         }
         Some(experiment)
+    }
+
+    /// Reports the first run whose settings, valid one by one, cannot be together.
+    fn every_run(&mut self, root: &Node, experiment: &Experiment, block_size: u64) {
+        let wrong = experiment.runs().into_iter().find_map(|run| {
+            let workload = run.workloads().find_map(|workload| {
+                let (_, reason) = workload.settings.validate(block_size).err()?;
+                Some(("sweep", format!("the run with {} cannot be: {reason}", settings_text(&run.swept))))
+            });
+            workload.or_else(|| {
+                let (phase, reason) = crate::plan::impossible_phase(&run, block_size)?;
+                Some(("plan", format!("the phase `{phase}` cannot be: {reason}")))
+            })
+        });
+        if let Some((table, message)) = wrong {
+            let origin = root.get(table).map_or(&root.key_origin, |table| &table.key_origin).clone();
+            self.report(message, Some(&origin), None);
+        }
+    }
+
+    /// Reports tables that are lists and lists that are tables: they would be read as empty.
+    fn shapes(&mut self, root: &Node) {
+        let tables = [("primary", "[primary]"), ("sweep", "[sweep]"), ("device", "[device]"), ("plan", "[plan]")];
+        for (key, header) in tables {
+            if let Some(node) = root.get(key).filter(|node| !node.is_table()) {
+                self.report(
+                    format!("`{key}` is one table"),
+                    Some(&node.key_origin),
+                    Some(&format!("write `{header}`")),
+                );
+            }
+        }
+        let wrong = root
+            .get("neighbour")
+            .filter(|node| node.elements().is_empty() || node.elements().iter().any(|element| !element.is_table()));
+        if let Some(node) = wrong {
+            self.report("`neighbour` is a list of tables", Some(&node.key_origin), Some("write `[[neighbour]]`"));
+        }
     }
 
     /// The ladder or the explicit phases; timetables of neighbours become explicit phases.
@@ -121,15 +163,37 @@ impl Checker<'_> {
     fn times(&mut self, root: &Node, plan: &PlanTable, interval: Span) {
         let table = root.get("plan");
         let origin = |key: &str| table.and_then(|table| table.get(key)).map(|node| node.origin.clone());
-        if interval.0.as_millis() < 10 {
+        let whole_milliseconds = interval.nanoseconds().is_multiple_of(1_000_000);
+        if interval.0.as_millis() < 10 || !whole_milliseconds {
             let origin = root.get("interval").map(|node| node.origin.clone());
-            self.report("`interval` is shorter than 10ms", origin.as_ref(), None);
+            self.report("`interval` is no whole number of milliseconds from 10ms", origin.as_ref(), None);
+        }
+        let all = [
+            ("warmup", plan.warmup),
+            ("phase", plan.phase),
+            ("baseline", plan.baseline.unwrap_or_default()),
+            ("settle", plan.settle),
+            ("solo_warmup", plan.solo_warmup),
+        ];
+        for (key, _) in all.into_iter().filter(|(_, span)| span.seconds() > LONGEST_PHASE_S) {
+            self.report(format!("`{key}` is longer than a year"), origin(key).as_ref(), None);
         }
         for (key, span) in [("phase", Some(plan.phase)), ("baseline", plan.baseline)] {
             if span.is_some_and(|span| span < interval) {
                 let help = format!("a phase holds whole sample intervals, here of {interval}");
                 self.report(format!("`{key}` is shorter than one sample interval"), origin(key).as_ref(), Some(&help));
             }
+        }
+    }
+
+    /// Whether the primary has the operation that a latency criterion names.
+    fn operation(&mut self, root: &Node, operation: &str, primary: Option<&Workload>) {
+        let Some(primary) = primary else { return };
+        let known = primary.settings.operations();
+        if !known.contains(&operation) {
+            let origin = root.get("criterion").map(|node| node.origin.clone());
+            let help = nearest_of(operation, known.into_iter());
+            self.report(format!("`{}` has no operation `{operation}`", primary.name), origin.as_ref(), Some(&help));
         }
     }
 
@@ -142,6 +206,7 @@ impl Checker<'_> {
         let parts: Vec<&str> = metric.split('.').collect();
         match parts.as_slice() {
             ["latency", operation, percentile] if !operation.is_empty() && PERCENTILES.contains(percentile) => {
+                self.operation(root, operation, primary);
                 Some(Criterion { metric, unit: "us".to_owned(), better: Better::Lower })
             }
             _ => {

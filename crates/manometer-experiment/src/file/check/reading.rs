@@ -5,16 +5,16 @@ use serde::de::DeserializeOwned;
 use serde_json::Map;
 
 use super::Checker;
-use crate::file::problem::Finding;
+use crate::file::problem::Complaint;
 use crate::file::tree::{Node, Origin};
 use crate::file::types::StepTable;
 
 impl Checker<'_> {
     pub(super) fn report(&mut self, message: impl Into<String>, origin: Option<&Origin>, help: Option<&str>) {
-        let finding = Finding::new(message, origin.cloned());
-        self.findings.push(match help {
-            Some(help) => finding.with_help(help),
-            None => finding,
+        let complaint = Complaint::new(message, origin.cloned());
+        self.complaints.push(match help {
+            Some(help) => complaint.with_help(help),
+            None => complaint,
         });
     }
 
@@ -59,10 +59,10 @@ impl Checker<'_> {
     /// Reads a table that must be there, its keys those of `T`.
     pub(super) fn table<T: DeserializeOwned + JsonSchema>(&mut self, root: &Node, key: &str) -> Option<T> {
         let Some(node) = root.get(key) else {
-            self.report(format!("the table `[{key}]` is missing"), None, None);
+            self.report(format!("the table `[{key}]` is missing"), Some(&root.key_origin), None);
             return None;
         };
-        let found_before = self.findings.len();
+        let found_before = self.complaints.len();
         self.known_keys(node, &property_names::<T>());
         if key == "plan" {
             for step in node.get("step").map_or(&[][..], Node::elements) {
@@ -70,7 +70,7 @@ impl Checker<'_> {
             }
         }
         // A misspelt key would be told again as a missing one.
-        (self.findings.len() == found_before).then(|| self.value(node, key))?
+        (self.complaints.len() == found_before).then(|| self.value(node, key))?
     }
 }
 

@@ -1,5 +1,7 @@
 //! The primary and the neighbours.
 
+use std::path::{Path, PathBuf};
+
 use manometer_workload::kv::EngineOptions;
 use manometer_workload::settings::WorkloadSettings;
 
@@ -102,7 +104,8 @@ impl Checker<'_> {
             "io" => WorkloadSettings::Io(self.value(&own, "io")?),
             _ => WorkloadSettings::Kv(self.value(&own, "kv")?),
         };
-        let settings = self.with_paths(settings, node);
+        let sources = self.sources;
+        let settings = with_paths(settings, |key| node.get(key).map(|node| sources.folder(&node.origin)));
         if let Err((setting, text)) = settings.validate(block_size) {
             let origin = node.get(&setting).map_or(&node.key_origin, |node| &node.origin).clone();
             self.report(text, Some(&origin), None);
@@ -110,21 +113,24 @@ impl Checker<'_> {
         }
         Some(settings)
     }
+}
 
-    /// Paths in a file are relative to the file that says them.
-    pub(super) fn with_paths(&self, mut settings: WorkloadSettings, node: &Node) -> WorkloadSettings {
-        let folder = |key: &str| node.get(key).map(|node| self.sources.folder(&node.origin));
-        if let WorkloadSettings::Kv(kv) = &mut settings {
-            if let (Some(EngineOptions::File(file)), Some(folder)) = (&mut kv.options, folder("options")) {
-                *file = folder.join(&*file);
-            }
-            let beside = folder("workload").map(|folder| folder.join(&kv.workload));
-            if let Some(file) = beside.filter(|file| file.is_file()) {
-                kv.workload = file.display().to_string();
-            }
+/// The settings with the paths in them made absolute: `folder` says from which folder a setting speaks.
+pub(super) fn with_paths<'a>(
+    mut settings: WorkloadSettings,
+    folder: impl Fn(&str) -> Option<&'a Path>,
+) -> WorkloadSettings {
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+    if let WorkloadSettings::Kv(kv) = &mut settings {
+        if let (Some(EngineOptions::File(file)), Some(folder)) = (&mut kv.options, folder("options")) {
+            *file = absolute(folder.join(&*file));
         }
-        settings
+        let beside = folder("workload").map(|folder| absolute(folder.join(&kv.workload)));
+        if let Some(file) = beside.filter(|file| file.is_file()) {
+            kv.workload = file.display().to_string();
+        }
     }
+    settings
 }
 
 /// The settings of workloads of `kind`.

@@ -10,9 +10,9 @@ const STALLS: [(&str, &str); 5] =
     [("cpu", "some"), ("io", "some"), ("io", "full"), ("memory", "some"), ("memory", "full")];
 
 #[derive(Debug, Default)]
-pub(super) struct Pressure(Rates);
+pub(super) struct PressureStall(Rates);
 
-impl Observer for Pressure {
+impl Observer for PressureStall {
     fn source(&self) -> &str {
         "pressure_stall"
     }
@@ -22,11 +22,7 @@ impl Observer for Pressure {
     }
 
     fn sample(&mut self, t_ns: u64) -> Vec<Option<f64>> {
-        let totals: Option<Vec<f64>> = STALLS.iter().map(|(resource, line)| total_s(resource, line)).collect();
-        match totals {
-            Some(totals) => self.0.per_second(t_ns, totals),
-            None => vec![None; STALLS.len()],
-        }
+        self.0.per_second(t_ns, STALLS.iter().map(|(resource, line)| total_s(resource, line)).collect())
     }
 }
 

@@ -1,0 +1,58 @@
+"""What all benchmarks share: our binary, the machine's description, and where results are kept."""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+BINARY = Path(os.environ.get("MANOMETER", TARGET / "release" / "manometer"))
+
+
+def run_json(command: list) -> dict:
+    """Runs `command`; returns the one JSON document on its standard output."""
+    text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return json.loads(text[text.index("{"):])
+
+
+def first_line(path: str, prefix: str = ""):
+    """What stands after `prefix` in the file's first line that has it, or None."""
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError:
+        return None
+    found = (line for line in lines if line.startswith(prefix))
+    return next((line[len(prefix):].strip(" \t:=\"") for line in found), None)
+
+
+def version(*command: str) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def machine(folder: Path) -> dict:
+    """What a reader must know of the machine, and of the disk under `folder`, to judge the figures."""
+    number = os.stat(folder).st_dev
+    queue = f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/queue"
+    return {
+        "system": first_line("/etc/os-release", "PRETTY_NAME"), "kernel": platform.release(),
+        "cpu": first_line("/proc/cpuinfo", "model name"), "cores": os.cpu_count(),
+        "memory": first_line("/proc/meminfo", "MemTotal"),
+        "virtual_machine": "hypervisor" in (first_line("/proc/cpuinfo", "flags") or ""),
+        "scheduler": first_line(f"{queue}/scheduler"), "rotational": first_line(f"{queue}/rotational") == "1",
+        "load_average": os.getloadavg()[0], "manometer": version(str(BINARY), "--version"),
+    }
+
+
+def spread(values: list) -> dict:
+    return {"median": statistics.median(values), "min": min(values), "max": max(values), "runs": len(values)}
+
+
+def write(name: str, document: dict) -> None:
+    """Keeps `document` as `results/NAME.json`."""
+    path = ROOT / "benches" / "results" / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=2) + "\n")
+    print(f"written to {path.relative_to(ROOT)}\n")
