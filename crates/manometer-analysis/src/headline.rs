@@ -7,13 +7,8 @@ use crate::criterion::{Metric, Percentile};
 use crate::sources::Sources;
 use crate::summarise::{Judged, baseline};
 
-/// The sentence; `scale` tells whether the greatest pressure differs from none.
-pub(crate) fn headline(
-    recording: &Recording,
-    sources: &Sources,
-    judged: &[Judged<'_>],
-    scale: &[Vec<String>],
-) -> String {
+/// The sentence; the interval of the greatest pressure tells whether it differs from none.
+pub(crate) fn headline(recording: &Recording, sources: &Sources, judged: &[Judged<'_>]) -> String {
     if recording.plan.primary().is_none() {
         return "No primary: this experiment judges nobody.".to_owned();
     }
@@ -30,11 +25,13 @@ pub(crate) fn headline(
         return format!("{who} reaches {} without neighbours; none was measured beside it.", amount(alone));
     };
     let what = keeps(recording, sources, &who, worst);
-    let told_apart = !scale.iter().any(|step| step.contains(&worst.phase.id) && step.contains(&alone.phase.id));
+    let interval = worst.pressure.ci_low.zip(worst.pressure.ci_high);
     let helped = worst.pressure.value.is_some_and(|pressure| pressure < 0.0);
-    match (worst.pressure.ci_low.is_some(), told_apart, helped) {
-        (true, false, _) => format!("No neighbour costs {who} a share that can be told: even {what}."),
-        (_, _, true) => format!("No neighbour harms {who}: even {what}."),
+    match interval {
+        Some((low, high)) if low <= 0.0 && 0.0 <= high => {
+            format!("No neighbour costs {who} a share that can be told: even {what}.")
+        }
+        _ if helped => format!("No neighbour harms {who}: even {what}."),
         _ => format!("{}.", capitalised(&what)),
     }
 }

@@ -50,10 +50,6 @@ impl Sources {
 fn read_latency(recording: &Recording, damage: &mut Vec<String>) -> LatencyLog {
     let primary = recording.plan.workloads.iter().find(|workload| workload.role == Role::Primary);
     let Some(primary) = primary else { return LatencyLog::default() };
-    // A workload that sent no request has no log; that is no damage.
-    if !recording.dir.join("latency").join(format!("{}.hlog", primary.name)).exists() {
-        return LatencyLog::default();
-    }
     match recording.latency(&primary.name) {
         Ok(log) => {
             if log.cut {

@@ -50,7 +50,7 @@ pub fn summarise(recording: &Recording) -> Summary {
         experiment: recording.plan.experiment.clone(),
         status: status_word(recording.status()).to_owned(),
         criterion: recording.plan.criterion.clone(),
-        headline: headline::headline(recording, &sources, &judged, &scale),
+        headline: headline::headline(recording, &sources, &judged),
         scale_rule: scale::RULE.to_owned(),
         phases: judged.iter().map(|one| phase_summary(recording, &sources, &judged, one)).collect(),
         scale,

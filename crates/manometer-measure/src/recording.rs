@@ -293,12 +293,15 @@ impl Recording {
         Samples::read_parquet(&parquet).map_err(samples_error(&parquet))
     }
 
-    /// The latencies of `workload`, as far as they are whole.
+    /// The latencies of `workload`, as far as they are whole; none for a workload that answered nothing.
     ///
     /// # Errors
-    /// There is no such log, or it cannot be read.
+    /// The log cannot be read.
     pub fn latency(&self, workload: &str) -> Result<LatencyLog, RecordingError> {
         let path = self.dir.join("latency").join(format!("{workload}.hlog"));
+        if !path.exists() {
+            return Ok(LatencyLog::default());
+        }
         LatencyLog::read(&path).map_err(io_error(&path))
     }
 

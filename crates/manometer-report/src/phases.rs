@@ -59,7 +59,7 @@ fn span<'a>(recording: &Recording, phase: &'a Phase, last_s: f64) -> Option<Phas
         match &line.event {
             Event::PhaseStarted { phase: id } if *id == phase.id => begin_s = Some(at_s),
             Event::PhaseEnded { phase: id } if *id == phase.id => {
-                end.get_or_insert((at_s, Fate::Measured));
+                end = Some((at_s, Fate::Measured));
             }
             Event::PhaseGap { phase: id, reason } if *id == phase.id => {
                 end = Some((at_s, Fate::Gap { reason: reason.clone() }));

@@ -31,7 +31,7 @@ impl LatencyCriterion {
     /// The latency that `criterion` names; nothing when it is a throughput.
     pub(crate) fn of(criterion: &Criterion) -> Option<Self> {
         let (operation, percentile) = criterion.metric.strip_prefix("latency.")?.rsplit_once('.')?;
-        let (name, quantile) = PERCENTILES.into_iter().find(|(name, _)| *name == percentile)?;
+        let (name, quantile) = PERCENTILES.into_iter().chain([("max", 1.0)]).find(|(name, _)| *name == percentile)?;
         Some(Self { operation: operation.to_owned(), name, quantile })
     }
 }

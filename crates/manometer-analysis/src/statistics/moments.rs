@@ -5,15 +5,6 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The unbiased variance (divisor n − 1); nothing of fewer than two values.
-pub fn variance(values: &[f64]) -> Option<f64> {
-    if values.len() < 2 {
-        return None;
-    }
-    let mean = mean(values)?;
-    Some(values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64)
-}
-
 /// The quantiles at `shares` (each 0 to 1), interpolated linearly between order statistics (type 7 of
 /// Hyndman & Fan 1996); nothing of nothing.
 pub fn quantiles<const N: usize>(values: &[f64], shares: [f64; N]) -> Option<[f64; N]> {
@@ -55,7 +46,6 @@ mod tests {
     fn small_samples_by_hand() {
         let values = [4.0, 1.0, 3.0, 2.0];
         assert_eq!(mean(&values), Some(2.5));
-        assert_eq!(variance(&values), Some(5.0 / 3.0));
         assert_eq!(median(&values), Some(2.5));
         assert_eq!(quantiles(&values, [0.0, 0.25, 1.0]), Some([1.0, 1.75, 4.0]));
         assert_eq!(slope(&[1.0, 3.0, 5.0]), Some(2.0));
@@ -63,6 +53,6 @@ mod tests {
 
     #[test]
     fn nothing_comes_of_nothing() {
-        assert_eq!((mean(&[]), variance(&[1.0]), median(&[]), slope(&[1.0])), (None, None, None, None));
+        assert_eq!((mean(&[]), median(&[]), slope(&[1.0])), (None, None, None));
     }
 }

@@ -52,8 +52,9 @@ fn rows(source: &Source) -> Vec<Row> {
     let mut rows = Vec::new();
     for (order, phase) in source.summary.phases.iter().enumerate() {
         let (Some(begin_s), Some(end_s)) = (phase.start_s, phase.end_s) else { continue };
-        // A sample carries its interval's end, so one that ends as the phase begins is not its own.
-        let ours = points.iter().filter(|point| point.t_s > begin_s && point.t_s <= end_s);
+        // A sample carries its interval's end, a moment after the beat: one that began before the phase is not its own.
+        let half_s = source.recording.plan.interval_s / 2.0;
+        let ours = points.iter().filter(|point| point.t_s > begin_s + half_s && point.t_s <= end_s);
         let values: Vec<f64> = ours.filter_map(|point| point.mean).collect();
         let samples = values.len();
         rows.extend(distribution(values).into_iter().map(|(value, share)| Row {

@@ -36,23 +36,30 @@ pub struct ScriptError {
 /// The first step that cannot be read or made.
 pub fn parse_script(text: &str, settings: &IoSettings, fs_block_bytes: u64) -> Result<Vec<ScriptStep>, ScriptError> {
     let written = text.split(';').map(str::trim).enumerate().filter(|(_, text)| !text.is_empty());
-    let mut settings = settings.clone();
-    let mut steps: Vec<ScriptStep> = Vec::new();
+    let mut steps: Vec<((usize, &str), ScriptStep)> = Vec::new();
     for (index, text) in written {
         let error = |reason: String| ScriptError { step: index + 1, text: text.to_owned(), reason };
         let (at_ns, (name, value)) = parse_step(text).map_err(error)?;
         if name == "script" {
             return Err(error("a script cannot change the script".to_owned()));
         }
-        let change: Settings = [(name, value)].into_iter().collect();
-        settings = apply(&settings, &change, fs_block_bytes).map_err(|wrong: SettingError| error(wrong.to_string()))?;
         match steps.last_mut() {
-            Some(last) if last.at_ns > at_ns => return Err(error("it comes before the step before it".to_owned())),
-            Some(last) if last.at_ns == at_ns => last.settings.extend(change),
-            _ => steps.push(ScriptStep { at_ns, settings: change }),
+            Some((_, last)) if last.at_ns > at_ns => {
+                return Err(error("it comes before the step before it".to_owned()));
+            }
+            Some((_, last)) if last.at_ns == at_ns => drop(last.settings.insert(name, value)),
+            _ => steps.push(((index, text), ScriptStep { at_ns, settings: [(name, value)].into_iter().collect() })),
         }
     }
-    Ok(steps)
+    let mut settings = settings.clone();
+    for ((index, text), step) in &steps {
+        settings = apply(&settings, &step.settings, fs_block_bytes).map_err(|wrong: SettingError| ScriptError {
+            step: index + 1,
+            text: (*text).to_owned(),
+            reason: wrong.to_string(),
+        })?;
+    }
+    Ok(steps.into_iter().map(|(_, step)| step).collect())
 }
 
 fn parse_step(text: &str) -> Result<(u64, (String, serde_json::Value)), String> {
@@ -71,6 +78,14 @@ mod tests {
 
     fn parse(text: &str) -> Result<Vec<ScriptStep>, ScriptError> {
         parse_script(text, &IoSettings::default(), 4096)
+    }
+
+    #[test]
+    fn what_changes_at_one_time_is_tried_together() {
+        let deep =
+            IoSettings { block_size: manometer_measure::ByteSize(4 << 20), iodepth: 256, ..IoSettings::default() };
+        parse_script("1m: iodepth = 1024; 1m: block_size = 1MiB", &deep, 4096).unwrap();
+        assert!(parse_script("1m: iodepth = 1024; 2m: block_size = 1MiB", &deep, 4096).is_err());
     }
 
     #[test]

@@ -83,14 +83,28 @@ fn ycsbs_zipfian_follows_its_closed_form() {
     const CUTS: u64 = 4_000_000;
     let zipf = YcsbZipfian::new(RECORDS);
     let mut exact = vec![0_u64; RECORDS as usize];
-    for cut in 0..CUTS {
-        exact[zipf.of((cut as f64 + 0.5) / CUTS as f64) as usize] += 1;
-    }
-    let shares: Vec<f64> = exact.iter().map(|count| *count as f64 / CUTS as f64).collect();
+    (0..CUTS).filter_map(|cut| zipf.of((cut as f64 + 0.5) / CUTS as f64)).for_each(|of| exact[of as usize] += 1);
+    let all: u64 = exact.iter().sum();
+    let shares: Vec<f64> = exact.iter().map(|count| *count as f64 / all as f64).collect();
     for seed in SEEDS {
         let p = chi_square_p(&counts(RECORDS, seed, |random| zipf.draw(random)), &shares);
         assert!(p > P_MIN, "seed {seed}: p = {p}");
     }
+}
+
+/// Computed from the formulas of YCSB's `ZipfianGenerator`, `ScrambledZipfianGenerator` and `fnvhash64` by a
+/// program of its own.
+#[test]
+fn ycsbs_zipfian_takes_the_records_that_ycsb_takes() {
+    let thousand = [(0.0, 144), (0.05, 610), (0.1, 942), (0.25, 809), (0.5, 367), (0.75, 767), (0.9, 991)];
+    let million = [(0.0, 801_320), (0.05, 216_074), (0.1, 293_804), (0.5, 686_676), (0.9, 736_200)];
+    for (u, record) in thousand {
+        assert_eq!(YcsbZipfian::new(1000).of(u), Some(record), "{u}");
+    }
+    for (u, record) in million {
+        assert_eq!(YcsbZipfian::new(1_000_000).of(u), Some(record), "{u}");
+    }
+    assert_eq!(YcsbZipfian::new(50).of(0.18589), None, "YCSB draws again");
 }
 
 #[test]

@@ -181,7 +181,8 @@ fn put_share(
     stop: &AtomicBool,
 ) -> Result<(), KvError> {
     let mut session = engine.session();
-    let mut random = stream(seed, thread);
+    // Beyond the streams of the sorted loader (0) and of the clients, which follow it.
+    let mut random = stream(seed, 1 + plan.threads + thread);
     let mut values = Values::new(plan.value_bytes(), &mut random);
     let mut key = KeyBuffer::default();
     for record in (u64::from(thread)..plan.records).step_by(plan.threads as usize) {

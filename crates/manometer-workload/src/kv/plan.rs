@@ -207,8 +207,9 @@ fn distribution(settings: &KvSettings, properties: &Properties) -> Result<KeyDis
 
 fn update(properties: &Properties) -> Result<Update, KvError> {
     Ok(match properties.value::<bool>("writeallfields", "write true or false")? {
-        Some(false) => Update::Field,
-        _ => Update::Record,
+        Some(true) => Update::Record,
+        // YCSB's own default: an update replaces one field.
+        _ => Update::Field,
     })
 }
 

@@ -20,7 +20,7 @@ use crate::control::{Controls, Sink};
 use crate::protocol::{Control, Job, Message};
 
 /// How keys and values are formed; part of a database's marker.
-const FORM: &str = "ycsb-hashed-1";
+const FORM: &str = "ycsb-hashed-2";
 
 /// The longest time between two looks at the control lines.
 const LOOK_NS: u64 = 10_000_000;
@@ -124,9 +124,10 @@ impl<C: Clock> Course<'_, C> {
         let failed = Mutex::new(None);
         let places = if self.plan.pin { processors()? } else { Vec::new() };
         let driven = std::thread::scope(|scope| {
+            let mut clients = Vec::new();
             for (thread, counted) in (0..).zip(&counted) {
                 let (gate, failed, places) = (&gate, &failed, &places);
-                scope.spawn(move || {
+                clients.push(scope.spawn(move || {
                     let result = pin(thread, places).and_then(|()| {
                         let session = self.engine.session();
                         Client::new(self.plan, self.job.seed, thread, self.clock, gate, counted, session).run()
@@ -134,7 +135,7 @@ impl<C: Clock> Course<'_, C> {
                     if let Err(error) = result {
                         failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                     }
-                });
+                }));
             }
             let mut driver = Driver {
                 clock: self.clock,
@@ -146,7 +147,13 @@ impl<C: Clock> Course<'_, C> {
             };
             let driven = driver.drive(watch);
             gate.stop();
-            driven
+            // A writer that the engine holds back, on a full disk say, is let go by the look alone.
+            while clients.iter().any(|client| !client.is_finished()) {
+                self.clock.sleep(LOOK_NS);
+                let _ = self.engine.check();
+            }
+            let panicked = clients.into_iter().any(|client| client.join().is_err());
+            if panicked { Err(KvError::Panicked) } else { driven }
         });
         match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),

@@ -95,6 +95,7 @@ impl RocksDb {
         let mut options = options::build(&given)?;
         options.create_if_missing(true);
         options.enable_statistics();
+        // The binding's numbers lie one above the library's: this is the library's `kExceptTimers`, with histograms.
         options.set_statistics_level(StatsLevel::ExceptHistogramOrTimers);
         let log = request.directory.with_file_name(directory::LOG);
         let (logger, background) =

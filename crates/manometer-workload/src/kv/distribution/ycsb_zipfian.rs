@@ -1,9 +1,10 @@
 //! YCSB's scrambled zipfian, bit for bit.
 //!
 //! YCSB draws over a fixed 10^10 + 1 items, whatever the number of records, by the closed form of Gray
-//! and others (SIGMOD 1994), hashes the item, and takes the remainder by the number of records. Most
-//! draws are of items that no record owns and land anywhere, so that the popular records get far less
-//! than their share under Zipf.
+//! and others (SIGMOD 1994), hashes the item, and takes the remainder by one more than the number of
+//! records (its bounds are inclusive, and a record to come is counted in); what lands on that one is drawn
+//! again. Most draws are of items that no record owns and land anywhere, so that the popular records get
+//! far less than their share under Zipf.
 
 use rand_xoshiro::rand_core::Rng as _;
 
@@ -37,14 +38,20 @@ impl YcsbZipfian {
     /// The next record.
     #[inline]
     pub fn draw(&self, random: &mut Random) -> u64 {
-        // 53 bits, as Java's `nextDouble` makes them of its own generator.
-        self.of((random.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64))
+        loop {
+            // 53 bits, as Java's `nextDouble` makes them of its own generator.
+            let u = (random.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64);
+            if let Some(record) = self.of(u) {
+                return record;
+            }
+        }
     }
 
-    /// The record that YCSB takes for the uniform number `u` in [0, 1).
+    /// The record that YCSB takes for the uniform number `u` in [0, 1); nothing where it draws again.
     #[inline]
-    pub fn of(&self, u: f64) -> u64 {
-        fnv_hash(self.item_of(u)) % self.records
+    pub fn of(&self, u: f64) -> Option<u64> {
+        let record = fnv_hash(self.item_of(u)) % (self.records + 1);
+        (record < self.records).then_some(record)
     }
 
     #[inline]
