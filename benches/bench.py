@@ -46,6 +46,14 @@ def machine(folder: Path) -> dict:
     }
 
 
+def pairs() -> int:
+    """How many alternating pairs: PAIRS, at least 5, for a spread of fewer says nothing."""
+    wanted = int(os.environ.get("PAIRS", "5"))
+    if wanted < 5:
+        raise SystemExit(f"PAIRS is {wanted}: a spread needs at least 5")
+    return wanted
+
+
 def spread(values: list) -> dict:
     return {"median": statistics.median(values), "min": min(values), "max": max(values), "runs": len(values)}
 

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """YCSB C and A on the engine that answers at once: the client's own ceiling, one thread.
 
-Latency histograms on, records of 1000 bytes, one million keys, exact Zipf. C and A alternate. YCSB-cpp
-and YCSB (Java) reached 2.4 and 1.8 (C), 1.6 and 1.1 (A) million operations per second and thread on a
-machine of this kind; they are not run again here.
+Latency histograms on, records of 1000 bytes, one million keys, exact Zipf. C and A alternate. The figures of
+YCSB-cpp and YCSB (Java) are quoted: they are not run here.
 """
 
 import os
@@ -13,8 +12,10 @@ import bench
 from bench import spread
 
 SECONDS = int(os.environ.get("SECONDS_EACH", "5"))
-ROUNDS = int(os.environ.get("PAIRS", "5"))
+ROUNDS = bench.pairs()
 GOAL = 5_000_000
+# Quoted, not measured in this run: what YCSB-cpp and YCSB (Java) reached on a machine of this kind.
+QUOTED = {"ycsb-c": {"YCSB-cpp": 2.4e6, "YCSB (Java)": 1.8e6}, "ycsb-a": {"YCSB-cpp": 1.6e6, "YCSB (Java)": 1.1e6}}
 
 
 def kv(*flags: str) -> dict:
@@ -35,7 +36,9 @@ def main() -> None:
         middle = statistics.median(values)
         verdict = "reached" if middle >= GOAL else "missed"
         print(f"{workload:24} {middle:14,.0f} {min(values):12,.0f} {max(values):12,.0f}  goal {GOAL:,} {verdict}")
-        kept.append({"label": workload, "unit": "ops/s", "manometer": spread(values), "goal": GOAL,
+        for rival, rate in QUOTED[workload].items():
+            print(f"    {rival} {rate:,.0f} (quoted, not measured here): ratio {middle / rate:.1f}")
+        kept.append({"label": workload, "quoted_not_measured": QUOTED[workload], "unit": "ops/s", "manometer": spread(values), "goal": GOAL,
                      "reached": middle >= GOAL})
     bench.write("kv_null", {"about": __doc__.strip(), "machine": bench.machine(bench.ROOT), "results": kept})
 

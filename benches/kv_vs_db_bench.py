@@ -25,7 +25,7 @@ RECORDS = 1_000_000
 SECONDS = 6
 # Long enough to bring every block into the block cache; db_bench reads the database through instead.
 WARMUP = 20
-PAIRS = int(os.environ.get("PAIRS", "5"))
+PAIRS = bench.pairs()
 GOAL = 0.97
 KEY_BYTES = 23
 VALUE_BYTES = 1000
@@ -119,9 +119,12 @@ def main() -> None:
         ours_rate(home / "ours", threads, 1)
         read_through(home)
         pairs = []
-        for _ in range(PAIRS):
-            ours = ours_rate(home / "ours", threads, SECONDS)
-            pairs.append((ours, theirs_rate(binary, home / "theirs", threads)))
+        turns = [lambda: ours_rate(home / "ours", threads, SECONDS), lambda: theirs_rate(binary, home / "theirs", threads)]
+        for number in range(PAIRS):
+            # Each pair begins with the other one.
+            first = number % 2
+            rates = {first: turns[first](), 1 - first: turns[1 - first]()}
+            pairs.append((rates[0], rates[1]))
     finally:
         shutil.rmtree(home, ignore_errors=True)
     ratios = [ours / theirs for ours, theirs in pairs]

@@ -22,7 +22,9 @@ pub fn autocorrelation(series: &[f64], lag: usize) -> f64 {
 /// It is the greater of two estimates, since each alone is too short on short series: the sum by Geyer's
 /// initial monotone sequence (1992: sums of neighbouring pairs of lags, up to the first that is not
 /// positive, made non-increasing), and (1 + φ) / (1 − φ) of the AR(1) process with the measured lag-1
-/// autocorrelation, corrected for its bias (Kendall 1954: φ = r(1) + (1 + 3 r(1)) / n).
+/// autocorrelation, corrected for its bias (Kendall 1954: φ = r(1) + (1 + 3 r(1)) / n) and raised by one
+/// standard error (Bartlett 1946: √((1 − φ²) / n)): a short series that remembers less than it should by
+/// chance would otherwise be the very one that gets an interval.
 pub fn autocorrelation_time(series: &[f64]) -> f64 {
     let centred = centred(series);
     let spread = covariance_sum(&centred, 0);
@@ -50,7 +52,8 @@ fn geyer_time(centred: &[f64], spread: f64) -> f64 {
 fn first_order_time(centred: &[f64], spread: f64) -> f64 {
     let first = covariance_sum(centred, 1) / spread;
     let unbiased = first + (1.0 + 3.0 * first) / centred.len() as f64;
-    let coefficient = unbiased.clamp(0.0, GREATEST_COEFFICIENT);
+    let standard_error = ((1.0 - unbiased * unbiased).max(0.0) / centred.len() as f64).sqrt();
+    let coefficient = (unbiased + standard_error).clamp(0.0, GREATEST_COEFFICIENT);
     (1.0 + coefficient) / (1.0 - coefficient)
 }
 
