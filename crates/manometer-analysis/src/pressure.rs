@@ -10,7 +10,7 @@ use crate::summary::{Estimate, Ratio};
 /// The quantiles shown where there is no interval.
 const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 
-pub(crate) const TOO_SHORT: &str = "too short for an interval: run the phase longer";
+pub(crate) const TOO_SHORT: &str = "the phase is too short: run it longer";
 
 /// What a workload reached in a phase, as it is told and as it is computed with.
 #[derive(Debug, Clone, PartialEq, Default)]
