@@ -65,8 +65,11 @@ impl Worker {
         });
         let mut worker = Self { name: job.name.clone(), child, stdin };
         let job = serde_json::to_string(job).map_err(|error| failed(error.to_string()))?;
-        worker.write_line(&job).map_err(|error| failed(error.to_string()))?;
-        Ok(worker)
+        match worker.write_line(&job) {
+            // Gone already: the end of its output tells, as at any later time.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(worker),
+            written => written.map(|()| worker).map_err(|error| failed(error.to_string())),
+        }
     }
 
     pub(super) fn pid(&self) -> u32 {
