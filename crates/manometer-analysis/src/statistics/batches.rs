@@ -38,7 +38,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The mean of `series` with the standard error that the batches' contrasts show (two for every
+    /// The mean of `series` with the standard error that the series' slow waves show (two for every
     /// whole wave, hence an even number of degrees of freedom); nothing where the
     /// series has fewer than five batches of three autocorrelation times.
     pub fn of(series: &[f64]) -> Option<Self> {
