@@ -1,5 +1,6 @@
 //! What all kinds of workload settings have in common.
 
+use manometer_target::engine::Keeps;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -104,7 +105,7 @@ impl WorkloadSettings {
         match self {
             Self::Io(io) => io.file_size.0,
             Self::Kv(kv) => match KvPlan::new(kv) {
-                Ok(plan) if plan.engine.on_disk => plan.load_bytes(),
+                Ok(plan) if plan.engine.keeps == Keeps::Disk => plan.load_bytes(),
                 _ => 0,
             },
         }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use comfy_table::Table;
-use manometer_target::engine::ENGINES;
+use manometer_target::engine::{Ability, ENGINES};
 use serde_json::json;
 
 use crate::format::{self, Format};
@@ -32,18 +32,25 @@ fn machine_form(engine: &manometer_target::engine::EngineInfo) -> serde_json::Va
         "name": engine.name,
         "version": (engine.version)(),
         "about": engine.about,
-        "supports": engine.supports,
+        "abilities": engine.abilities,
         "durability": engine.durability,
-        "on_disk": engine.on_disk,
+        "keeps": engine.keeps,
     })
 }
 
+/// An ability as the machine form spells it.
+fn name(ability: &Ability) -> String {
+    json!(ability).as_str().unwrap_or_default().to_owned()
+}
+
 fn table() -> Table {
-    let head = ["engine", "version", "what it is", "supports", "a put that was answered"];
+    let head = ["engine", "version", "what it is", "beyond get, put, delete", "a put that was answered"];
     let mut table = crate::table::table(&head, head.len());
     for engine in ENGINES {
         let version = (engine.version)();
-        table.add_row([engine.name, &version, engine.about, &engine.supports.join(", "), engine.durability]);
+        let abilities: Vec<String> = engine.abilities.iter().map(name).collect();
+        let abilities = abilities.join(", ");
+        table.add_row([engine.name, &version, engine.about, &abilities, engine.durability]);
     }
     table
 }

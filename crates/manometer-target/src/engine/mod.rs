@@ -16,6 +16,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::plan::Settings;
+use serde::Serialize;
 
 pub use error::{EngineError, nearest};
 
@@ -28,16 +29,48 @@ pub struct EngineInfo {
     pub about: &'static str,
     /// Its version, as the library itself tells it.
     pub version: fn() -> String,
-    /// What it can do.
-    pub supports: &'static [&'static str],
+    /// What it can do beyond get, put, delete and loading.
+    pub abilities: &'static [Ability],
     /// What a put that was answered survives, with the engine's defaults.
     pub durability: &'static str,
-    /// Whether it keeps a database in a folder.
-    pub on_disk: bool,
+    /// Where it keeps what is put.
+    pub keeps: Keeps,
     /// Opens it.
     pub open: fn(&OpenRequest) -> Result<Box<dyn Engine>, EngineError>,
     /// Checks its options without opening anything.
     pub check: fn(&Options) -> Result<(), EngineError>,
+}
+
+/// What an engine may do beyond get, put, delete and loading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ability {
+    /// Scans in the order of the keys, in either direction.
+    Scan,
+    /// A merge of its own; elsewhere a merge is a get and a put.
+    Merge,
+    /// Many keys in one request of its own; elsewhere one after the other.
+    MultiGet,
+    /// Many requests sent before the first answer; elsewhere one after the other.
+    Pipeline,
+    /// A loading path of its own for sorted records; elsewhere they are put.
+    BulkLoad,
+    /// An options file of its own.
+    OptionsFile,
+    /// A state that it tells each interval.
+    State,
+}
+
+/// Where an engine keeps what is put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keeps {
+    /// Nowhere: there is nothing to load.
+    Nothing,
+    /// In memory, gone when it is closed: loaded for every run.
+    Memory,
+    /// In a folder of its own, there again when it is opened again.
+    Disk,
 }
 
 /// Every engine of this build.
@@ -127,6 +160,93 @@ pub trait Session {
     /// # Errors
     /// The engine failed.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError>;
+
+    /// Takes `key` and its value away; a key that is not there is no error.
+    ///
+    /// # Errors
+    /// The engine failed.
+    fn delete(&mut self, key: &[u8]) -> Result<(), EngineError>;
+
+    /// Merges `operand` into the value of `key` by the rule that the last operand wins, db_bench's `put`
+    /// operator. An engine without [`Ability::Merge`] reads the old value and writes the new one.
+    ///
+    /// # Errors
+    /// The engine failed.
+    fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), EngineError> {
+        self.get(key)?;
+        self.put(key, operand)
+    }
+
+    /// Looks `keys` up together and calls `answer` once for every one, with its place in `keys` and its
+    /// value, in any order. An engine without [`Ability::MultiGet`] looks them up one after the other.
+    ///
+    /// # Errors
+    /// The engine failed; some may have been told already.
+    fn get_many(&mut self, keys: &[&[u8]], answer: &mut Answer<'_>) -> Result<(), EngineError> {
+        for (place, key) in keys.iter().enumerate() {
+            answer(place, self.get(key)?);
+        }
+        Ok(())
+    }
+
+    /// Sends `requests` without waiting for answers in between, then calls `answer` once for every one, in
+    /// order, with its place and, for a get, its value. An engine without [`Ability::Pipeline`] answers
+    /// one after the other.
+    ///
+    /// # Errors
+    /// The engine failed; some may have been answered already.
+    fn pipeline(&mut self, requests: &[Pipelined], answer: &mut Answer<'_>) -> Result<(), EngineError> {
+        for (place, request) in requests.iter().enumerate() {
+            match request {
+                Pipelined::Get { key } => answer(place, self.get(key)?),
+                Pipelined::Put { key, value } => {
+                    self.put(key, value)?;
+                    answer(place, None);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks over records in the order of their keys, as bytes, from `start` (itself included; from the
+    /// first or last of all without it) in `direction`, until `visit` breaks or none is left. What is put
+    /// while it walks may or may not be seen. Only with [`Ability::Scan`].
+    ///
+    /// # Errors
+    /// The engine failed, or has no order.
+    fn scan(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError>;
+}
+
+/// Takes one record of a scan, and says whether to go on.
+pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
+
+/// Takes the answer of one request among many: its place, and the value that was found.
+pub type Answer<'a> = dyn FnMut(usize, Option<&[u8]>) + 'a;
+
+/// One request of a pipeline.
+#[derive(Debug, Clone, Copy)]
+pub enum Pipelined<'a> {
+    /// A look-up.
+    Get {
+        /// The key.
+        key: &'a [u8],
+    },
+    /// A write.
+    Put {
+        /// The key.
+        key: &'a [u8],
+        /// Its new value.
+        value: &'a [u8],
+    },
+}
+
+/// Which way a scan goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Towards higher keys.
+    Forward,
+    /// Towards lower keys.
+    Backward,
 }
 
 /// Records in the order of their keys, each key once.

@@ -11,14 +11,17 @@
 //! The header counts as part of the value: a record of 1000 bytes stays one. The check covers nothing
 //! further in: touching a value's far end costs a miss of the processor's caches for every read, which a
 //! benchmark that only asks whether the value was found does not pay.
+//!
+//! A value of fewer than 32 bytes has no room for that: it begins with as many bytes of the key's hash as
+//! it holds, eight at most, and random bytes follow.
 
 use rapidhash::v3::rapidhash_v3;
 
 /// The header's length.
 pub const HEADER_BYTES: usize = 24;
 
-/// The shortest value: a header and the random bytes that its check covers.
-pub const MIN_VALUE_BYTES: usize = HEADER_BYTES + 8;
+/// The shortest value with a header: it and the random bytes that its check covers.
+pub const HEADED_BYTES: usize = HEADER_BYTES + 8;
 
 const MAGIC: u64 = u32::from_le_bytes(*b"MNM1") as u64;
 const FOLD: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
@@ -45,12 +48,15 @@ pub enum ValueFault {
     Damaged,
 }
 
-/// Writes the header for `key` over the first [`HEADER_BYTES`] of `value`.
-///
-/// # Panics
-/// `value` is shorter than [`MIN_VALUE_BYTES`].
+/// Makes `value` the value of `key`: writes the header over its first [`HEADER_BYTES`], or what there is
+/// room for.
 #[inline]
 pub fn seal(key: &[u8], value: &mut [u8]) {
+    if value.len() < HEADED_BYTES {
+        let hash = rapidhash_v3(key).to_le_bytes();
+        let marked = value.len().min(hash.len());
+        return value[..marked].copy_from_slice(&hash[..marked]);
+    }
     let first = first_word(value.len());
     let key_hash = rapidhash_v3(key);
     let check = check(first, key_hash, salt(value));
@@ -59,18 +65,23 @@ pub fn seal(key: &[u8], value: &mut [u8]) {
     value[16..24].copy_from_slice(&check.to_le_bytes());
 }
 
-/// Whether `value`, `bytes` long, is what was written for `key`.
+/// Whether `value` is what was written for `key`.
 ///
 /// # Errors
 /// What is wrong with it.
 #[inline]
-pub fn verify(key: &[u8], value: &[u8], bytes: usize) -> Result<(), ValueFault> {
-    if value.len() != bytes || bytes < MIN_VALUE_BYTES {
-        return Err(ValueFault::Length { got: value.len(), wanted: bytes });
+pub fn verify(key: &[u8], value: &[u8]) -> Result<(), ValueFault> {
+    if value.len() < HEADED_BYTES {
+        let marked = value.len().min(8);
+        let own = value[..marked] == rapidhash_v3(key).to_le_bytes()[..marked];
+        return if own { Ok(()) } else { Err(ValueFault::OtherKey) };
     }
     let (first, key_hash) = (word(value, 0), word(value, 8));
-    if first != first_word(bytes) {
+    if first as u32 != MAGIC as u32 {
         return Err(ValueFault::NotOurs);
+    }
+    if first != first_word(value.len()) {
+        return Err(ValueFault::Length { got: value.len(), wanted: (first >> 32) as usize });
     }
     if key_hash != rapidhash_v3(key) {
         return Err(ValueFault::OtherKey);
@@ -119,12 +130,12 @@ mod tests {
     fn each_fault_has_its_name() {
         let mut value = vec![7; 100];
         seal(b"user1", &mut value);
-        assert_eq!(verify(b"user1", &value, 100), Ok(()));
-        assert_eq!(verify(b"user2", &value, 100), Err(ValueFault::OtherKey));
-        assert_eq!(verify(b"user1", &value[..99], 100), Err(ValueFault::Length { got: 99, wanted: 100 }));
-        assert_eq!(verify(b"user1", &[0; 100], 100), Err(ValueFault::NotOurs));
+        assert_eq!(verify(b"user1", &value), Ok(()));
+        assert_eq!(verify(b"user2", &value), Err(ValueFault::OtherKey));
+        assert_eq!(verify(b"user1", &value[..99]), Err(ValueFault::Length { got: 99, wanted: 100 }));
+        assert_eq!(verify(b"user1", &[0; 100]), Err(ValueFault::NotOurs));
         value[31] ^= 1;
-        assert_eq!(verify(b"user1", &value, 100), Err(ValueFault::Damaged));
+        assert_eq!(verify(b"user1", &value), Err(ValueFault::Damaged));
     }
 
     #[test]
@@ -137,11 +148,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_flipped_bit_shows(len in MIN_VALUE_BYTES..2000, bit in 0usize..256) {
+        fn a_short_value_knows_its_key(len in 0..HEADED_BYTES) {
+            let mut value = vec![0xA5; len];
+            seal(b"user42", &mut value);
+            prop_assert_eq!(verify(b"user42", &value), Ok(()));
+            prop_assert_eq!(verify(b"user43", &value).is_err(), len > 0);
+        }
+
+        #[test]
+        fn a_flipped_bit_shows(len in HEADED_BYTES..2000, bit in 0usize..256) {
             let mut value = vec![0xA5; len];
             seal(b"user42", &mut value);
             value[bit / 8] ^= 1 << (bit % 8);
-            prop_assert!(verify(b"user42", &value, len).is_err());
+            prop_assert!(verify(b"user42", &value).is_err());
         }
     }
 }

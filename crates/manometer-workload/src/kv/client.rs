@@ -177,7 +177,7 @@ fn verify<'v>(plan: &KvPlan, record: u64, key: &[u8], found: Option<&'v [u8]>) -
     let text = || String::from_utf8_lossy(key).into_owned();
     let engine = plan.engine.name;
     let found = found.ok_or_else(|| KvError::Lost { engine, record, key: text() })?;
-    match value::verify(key, found, plan.value_bytes()) {
+    match value::verify(key, found) {
         Ok(()) => Ok(found),
         Err(fault) => Err(KvError::Wrong { engine, record, key: text(), fault }),
     }

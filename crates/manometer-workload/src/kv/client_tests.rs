@@ -1,7 +1,8 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use manometer_measure::ManualClock;
 use manometer_target::engine::value::ValueFault;
+use manometer_target::engine::{Direction, Visit};
 
 use super::*;
 use crate::kv::KvSettings;
@@ -9,7 +10,7 @@ use crate::kv::KvSettings;
 /// A session that keeps what is put, and loses or swaps values on request.
 #[derive(Default)]
 struct Map {
-    records: HashMap<Vec<u8>, Vec<u8>>,
+    records: BTreeMap<Vec<u8>, Vec<u8>>,
     puts: u64,
 }
 
@@ -21,6 +22,27 @@ impl Session for &mut Map {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
         self.puts += 1;
         self.records.insert(key.to_vec(), value.to_vec());
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), EngineError> {
+        self.records.remove(key);
+        Ok(())
+    }
+
+    fn scan(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+        let start = start.unwrap_or_default();
+        let mut forward = self.records.range(start.to_vec()..);
+        let mut backward = self.records.range(..=start.to_vec()).rev();
+        let records: &mut dyn Iterator<Item = _> = match direction {
+            Direction::Forward => &mut forward,
+            Direction::Backward => &mut backward,
+        };
+        for (key, value) in records {
+            if visit(key, value).is_break() {
+                break;
+            }
+        }
         Ok(())
     }
 }
@@ -88,7 +110,7 @@ fn updates_of_one_field_leave_the_others_and_stay_valid() {
     assert!(puts > 0);
     let length = plan.field_length as usize;
     for (key, value) in &map.records {
-        value::verify(key, value, plan.value_bytes()).unwrap();
+        value::verify(key, value).unwrap();
         // The first field holds the header, whose check changes with the last bytes of the value.
         let fields = before[key].chunks(length).zip(value.chunks(length)).skip(1);
         let changed = fields.filter(|(before, after)| before != after).count();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use manometer_target::engine::value::MIN_VALUE_BYTES;
+use manometer_target::engine::value::HEADED_BYTES;
 use manometer_target::engine::{self, EngineInfo, Options};
 use serde_json::{Value, json};
 
@@ -132,7 +132,7 @@ impl KvPlan {
             return bad("threads", self.threads.into(), "write a number from 1 to 1024");
         }
         let bytes = u64::from(self.field_count) * u64::from(self.field_length);
-        if bytes < MIN_VALUE_BYTES as u64 || bytes > VALUE_BYTES_MAX {
+        if bytes < HEADED_BYTES as u64 || bytes > VALUE_BYTES_MAX {
             let wanted = "the header by which a lost value shows needs 32 bytes, and 64 MiB are the most";
             return bad("field_count × field_length", bytes, wanted);
         }

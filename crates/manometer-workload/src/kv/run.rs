@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use manometer_measure::Clock;
 use manometer_measure::plan::Settings;
 use manometer_target::engine::directory::{DatabaseDirectory, Marker};
-use manometer_target::engine::{Engine, OpenRequest};
+use manometer_target::engine::{Engine, Keeps, OpenRequest};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::json;
 
@@ -47,7 +47,7 @@ pub fn run<C: Clock>(
 ) -> Result<Finished, KvError> {
     let plan = KvPlan::new(settings)?;
     let path = job.directory.join(&job.name);
-    let mut database = match plan.engine.on_disk {
+    let mut database = match plan.engine.keeps == Keeps::Disk {
         true => Some(DatabaseDirectory::prepare(&path, marker(&plan, job.seed), job.existing)?),
         false => None,
     };
@@ -55,16 +55,16 @@ pub fn run<C: Clock>(
     let request = OpenRequest { directory: &folder, options: &plan.options, value_bytes: plan.value_bytes() };
     let engine = (plan.engine.open)(&request)?;
     let mut watch = Watch::new(controls, sink);
-    if let Some(database) = database.as_mut().filter(|database| !database.is_reused()) {
+    let is_there = database.as_ref().is_some_and(DatabaseDirectory::is_reused);
+    if plan.engine.keeps != Keeps::Nothing && !is_there {
         load(&plan, job.seed, &*engine, &mut watch, clock)?;
         if !watch.stopped {
             engine.settle()?;
-            database.set_loaded()?;
+            database.as_mut().map_or(Ok(()), DatabaseDirectory::set_loaded)?;
         }
     }
     if !watch.stopped {
-        let reused = database.as_ref().is_some_and(DatabaseDirectory::is_reused);
-        watch.sink.send(Message::Ready { facts: facts(&plan, &*engine, reused) })?;
+        watch.sink.send(Message::Ready { facts: facts(&plan, &*engine, is_there) })?;
         Course { plan: &plan, job, engine: &*engine, clock }.run(watch)?;
     }
     drop(engine);

@@ -64,7 +64,7 @@ mod tests {
         let second = values.make(b"user1", &mut random).to_vec();
         assert_ne!(first, second);
         for value in [first, second] {
-            assert_eq!(value::verify(b"user1", &value, 1000), Ok(()));
+            assert_eq!(value::verify(b"user1", &value), Ok(()));
         }
         let (at, beneath) = (values.at, values.beneath);
         values.pool[at..at + HEADER_BYTES].copy_from_slice(&beneath);

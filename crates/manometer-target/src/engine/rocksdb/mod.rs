@@ -19,18 +19,30 @@ use serde_json::json;
 
 use self::events::Background;
 use self::options::Given;
-use super::{Engine, EngineError, EngineInfo, OpenRequest, Session, SortedRecords, State, directory};
+use super::{
+    Ability, Answer, Direction, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State,
+    Visit, directory,
+};
 
 const ENGINE: &str = "rocksdb";
 const BACKGROUND: &str = "flushing or compacting";
+/// The name of our merge operator, which a database remembers.
+const LAST_OPERAND: &str = "manometer.last_operand";
 
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "log-structured merge tree of Meta; built from source with zstd and lz4",
     version,
-    supports: &["get", "put", "load", "bulk load", "options file", "state"],
+    abilities: &[
+        Ability::Scan,
+        Ability::Merge,
+        Ability::MultiGet,
+        Ability::BulkLoad,
+        Ability::OptionsFile,
+        Ability::State,
+    ],
     durability: "write-ahead log without sync: a put survives the process, not the host",
-    on_disk: true,
+    keeps: Keeps::Disk,
     open: |request| Ok(Box::new(RocksDb::open(request)?)),
     check: |options| options::build(&options::read(options)?).map(drop),
 };
@@ -94,6 +106,8 @@ impl RocksDb {
         let given = options::read(request.options)?;
         let mut options = options::build(&given)?;
         options.create_if_missing(true);
+        options
+            .set_merge_operator_associative(LAST_OPERAND, |_, _, operands| operands.iter().last().map(<[u8]>::to_vec));
         options.enable_statistics();
         // The binding's numbers lie one above the library's: this is the library's `kExceptTimers`, with histograms.
         options.set_statistics_level(StatsLevel::ExceptHistogramOrTimers);
@@ -197,6 +211,50 @@ impl Session for RocksSession<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
         let put = self.engine.db.put_opt(key, value, &self.write_options);
         put.map_err(|error| self.engine.failure("writing", error))
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), EngineError> {
+        let deleted = self.engine.db.delete_opt(key, &self.write_options);
+        deleted.map_err(|error| self.engine.failure("deleting", error))
+    }
+
+    fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), EngineError> {
+        let merged = self.engine.db.merge_opt(key, operand, &self.write_options);
+        merged.map_err(|error| self.engine.failure("merging", error))
+    }
+
+    fn get_many(&mut self, keys: &[&[u8]], answer: &mut Answer<'_>) -> Result<(), EngineError> {
+        const SORTED: bool = false;
+        let family = self
+            .engine
+            .db
+            .cf_handle(rocksdb::DEFAULT_COLUMN_FAMILY_NAME)
+            .ok_or(EngineError::Unsupported { engine: ENGINE, what: "find its default column family" })?;
+        let found = self.engine.db.batched_multi_get_cf_opt(&family, keys, SORTED, &self.read_options);
+        for (place, found) in found.into_iter().enumerate() {
+            answer(place, found.map_err(|error| self.engine.failure("reading", error))?.as_deref());
+        }
+        Ok(())
+    }
+
+    fn scan(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+        let mut iterator = self.engine.db.raw_iterator();
+        match (start, direction) {
+            (Some(start), Direction::Forward) => iterator.seek(start),
+            (Some(start), Direction::Backward) => iterator.seek_for_prev(start),
+            (None, Direction::Forward) => iterator.seek_to_first(),
+            (None, Direction::Backward) => iterator.seek_to_last(),
+        }
+        while let Some((key, value)) = iterator.item() {
+            if visit(key, value).is_break() {
+                return Ok(());
+            }
+            match direction {
+                Direction::Forward => iterator.next(),
+                Direction::Backward => iterator.prev(),
+            }
+        }
+        iterator.status().map_err(|error| self.engine.failure("scanning", error))
     }
 }
 
