@@ -174,8 +174,13 @@ pub struct OperationSample {
     /// Requests that had to be repeated, a short read or write, say.
     #[serde(default)]
     pub retries: u64,
-    /// Their latencies: base64 HdrHistogram V2 of nanoseconds; empty without requests.
+    /// Their latencies from when they were sent (service time): base64 HdrHistogram V2 of nanoseconds; empty
+    /// without requests.
     pub latency: String,
+    /// Their latencies from when they were due (response time), in the same form; empty where a request is
+    /// due when it is sent.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub response: String,
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::io::{self, IoSettings};
-use crate::kv::{KvPlan, KvSettings};
+use crate::kv::{KvPlan, KvSettings, Operation};
 
 /// A workload of any kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,7 +39,9 @@ impl WorkloadSettings {
     pub fn operations(&self) -> Vec<&'static str> {
         match self {
             Self::Io(_) => vec!["read", "write"],
-            Self::Kv(kv) => KvPlan::new(kv).map(|plan| plan.mix.operations()).unwrap_or_default(),
+            Self::Kv(kv) => KvPlan::new(kv)
+                .map(|plan| plan.work.operations().into_iter().map(Operation::name).collect())
+                .unwrap_or_default(),
         }
     }
 
@@ -49,9 +51,11 @@ impl WorkloadSettings {
             (Self::Io(one), Self::Io(other)) => (one.file_size, one.files) == (other.file_size, other.files),
             (Self::Kv(one), Self::Kv(other)) => match (KvPlan::new(one), KvPlan::new(other)) {
                 (Ok(plan), Ok(their)) => {
+                    let (work, other_work) = (&plan.work, &their.work);
                     one.options == other.options
-                        && (plan.engine.name, plan.records, plan.load) == (their.engine.name, their.records, their.load)
-                        && (plan.field_count, plan.field_length) == (their.field_count, their.field_length)
+                        && (plan.engine.name, plan.load) == (their.engine.name, their.load)
+                        && (work.loaded, work.keys, &work.values)
+                            == (other_work.loaded, other_work.keys, &other_work.values)
                 }
                 _ => false,
             },

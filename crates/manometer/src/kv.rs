@@ -69,6 +69,9 @@ pub struct KvArgs {
     /// Bytes of each field.
     #[arg(long)]
     field_length: Option<u32>,
+    /// End after so many requests, if that is before the time is over.
+    #[arg(long)]
+    operations: Option<u64>,
     /// How records come into the database: bulk (sorted) or puts.
     #[arg(long, value_parser = from_name::<LoadMethod>, default_value = "bulk")]
     load: LoadMethod,
@@ -158,6 +161,7 @@ fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
         distribution: args.distribution,
         field_count: args.field_count,
         field_length: args.field_length,
+        operations: args.operations,
         pin: args.pin,
         load: args.load,
         properties: pairs(&args.property, "-p")?,

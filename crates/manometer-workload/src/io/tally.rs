@@ -28,7 +28,13 @@ impl Direction {
 
     fn take(&mut self) -> OperationSample {
         let latency = if self.latency.is_empty() { String::new() } else { self.latency.to_base64() };
-        let sample = OperationSample { requests: self.requests, bytes: self.bytes, retries: self.retries, latency };
+        let sample = OperationSample {
+            requests: self.requests,
+            bytes: self.bytes,
+            retries: self.retries,
+            latency,
+            response: String::new(),
+        };
         if self.requests > 0 {
             self.latency.clear();
         }

@@ -15,7 +15,7 @@ const HALF_BITS: u32 = 10;
 const HALF: u64 = 1 << HALF_BITS;
 const CELLS: usize = cell_of(MAX_LATENCY_NS) + 1;
 
-/// What one thread did with one operation.
+/// One kind of latency of one thread.
 #[derive(Debug)]
 pub(super) struct Cells {
     counts: Box<[AtomicU64]>,

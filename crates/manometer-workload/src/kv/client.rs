@@ -1,192 +1,280 @@
-//! One thread's requests, one after the other: the closed loop.
+//! One thread's requests, one after the other.
+
+use std::ops::ControlFlow;
 
 use manometer_measure::Clock;
-use manometer_target::engine::{EngineError, Session, value};
+use manometer_target::engine::{Direction, Session, value};
 use rand_xoshiro::rand_core::Rng as _;
 
-use super::cells::Cells;
-use super::distribution::{Random, Records, stream};
+use super::asker::{Asker, asker};
+use super::counted::Counted;
+use super::distribution::{Random, stream};
 use super::error::KvError;
 use super::gate::Gate;
 use super::keys::KeyBuffer;
-use super::plan::{KvPlan, Mix, Update};
+use super::pace::{Due, Pace};
+use super::plan::{Expect, KvPlan, Update};
+use super::population::Population;
+use super::request::{Operation, Request};
 use super::values::Values;
 
-/// The operations, in the order of a thread's cells.
-pub(super) const OPERATIONS: [&str; 3] = ["read", "update", "read_modify_write"];
-const READ: usize = 0;
-const UPDATE: usize = 1;
-const READ_MODIFY_WRITE: usize = 2;
-
-/// What one thread counts, an entry for each of [`OPERATIONS`].
-#[derive(Debug, Default)]
-pub(super) struct Counted {
-    pub(super) cells: [Cells; OPERATIONS.len()],
-}
-
-/// Decides which operation comes next.
-#[derive(Debug, Clone, Copy)]
-struct Chooser {
-    reads_below: u64,
-    updates_below: u64,
-}
-
-impl Chooser {
-    fn new(mix: Mix) -> Self {
-        let scale = (1_u64 << 63) as f64;
-        let reads_below = (mix.read * scale) as u64;
-        Self { reads_below, updates_below: reads_below + (mix.update * scale) as u64 }
-    }
-
-    /// Uses 63 bits, so that a share of 1 is all there is.
-    #[inline]
-    fn choose(self, random: &mut Random) -> usize {
-        let at = random.next_u64() >> 1;
-        usize::from(at >= self.reads_below) + usize::from(at >= self.updates_below)
-    }
+/// What the threads of a workload share.
+pub(super) struct Shared<'a, C> {
+    pub(super) plan: &'a KvPlan,
+    pub(super) seed: u64,
+    pub(super) clock: &'a C,
+    pub(super) gate: &'a Gate,
+    pub(super) population: &'a Population,
 }
 
 /// A thread that asks.
 pub(super) struct Client<'a, C> {
-    plan: &'a KvPlan,
-    clock: &'a C,
-    gate: &'a Gate,
+    shared: &'a Shared<'a, C>,
     counted: &'a Counted,
     session: Box<dyn Session + 'a>,
-    records: Records,
-    chooser: Chooser,
+    asker: Box<dyn Asker + 'a>,
+    pace: Pace,
     random: Random,
     values: Values,
     key: KeyBuffer,
     record: Vec<u8>,
+    many: Vec<KeyBuffer>,
+    /// Where a walk through all records has come to; nowhere before it begins and after its end.
+    walked_to: Option<Vec<u8>>,
+    turn: u32,
+    /// Requests still to send.
+    left: u64,
 }
 
 impl<'a, C: Clock> Client<'a, C> {
     /// The client of thread `thread`.
     pub(super) fn new(
-        plan: &'a KvPlan,
-        seed: u64,
+        shared: &'a Shared<'a, C>,
         thread: u32,
-        clock: &'a C,
-        gate: &'a Gate,
         counted: &'a Counted,
         session: Box<dyn Session + 'a>,
     ) -> Self {
-        let mut random = stream(seed, thread + 1);
+        let plan = shared.plan;
+        let mut random = stream(shared.seed, thread + 1);
         Self {
-            plan,
-            clock,
-            gate,
+            shared,
             counted,
             session,
-            records: Records::new(plan.distribution, plan.records, seed),
-            chooser: Chooser::new(plan.mix),
-            values: Values::new(plan.value_bytes(), &mut random),
+            asker: asker(plan, shared.seed, thread, shared.population),
+            pace: Pace::Closed,
+            values: Values::new(&plan.work.values, &mut random),
             random,
-            key: KeyBuffer::default(),
-            record: Vec::with_capacity(plan.value_bytes()),
+            key: KeyBuffer::new(plan.work.keys),
+            record: Vec::new(),
+            many: Vec::new(),
+            walked_to: None,
+            turn: 0,
+            left: plan.operations_of(thread),
         }
     }
 
-    /// Asks until the gate says it is time to go home.
+    /// Asks until the gate says it is time to go home, or until everything that was to be asked has been.
     pub(super) fn run(&mut self) -> Result<(), KvError> {
-        while self.gate.pass() {
-            self.operate()?;
+        while self.left > 0 && self.shared.gate.pass(&mut self.turn) {
+            if let Some(due) = self.pace.next(self.shared.clock) {
+                self.operate(due)?;
+            }
         }
         Ok(())
     }
 
-    /// One operation. Choosing the record and writing its key is not part of its latency, as in YCSB.
+    /// One request. Choosing the record and writing its key is not part of its latency, as in YCSB.
     #[inline]
-    fn operate(&mut self) -> Result<(), KvError> {
-        let operation = self.chooser.choose(&mut self.random);
-        let record = self.records.draw(&mut self.random);
-        self.key.of_record(record);
-        let start_ns = self.clock.now_ns();
-        let passes = match operation {
-            READ => self.read(record)?,
-            UPDATE => self.update(record)?,
-            _ => self.read_modify_write(record)?,
+    fn operate(&mut self, due: Due) -> Result<(), KvError> {
+        let request = self.asker.next(&mut self.random);
+        if request.operation == Operation::Next {
+            return self.walk(request);
+        }
+        self.key.of_record(request.record);
+        if request.operation == Operation::MultiRead {
+            self.choose_many(request);
+        }
+        let start_ns = self.shared.clock.now_ns();
+        let bytes = self.ask(request)?;
+        let end_ns = self.shared.clock.now_ns();
+        let response_ns = match due {
+            Due::Now => None,
         };
-        let end_ns = self.clock.now_ns();
-        let bytes = passes * (self.key.bytes().len() + self.plan.value_bytes());
-        self.counted.cells[operation].count(end_ns.saturating_sub(start_ns), bytes);
+        self.counted.count(request.operation, end_ns.saturating_sub(start_ns), response_ns, bytes);
+        self.left -= 1;
         Ok(())
     }
 
-    /// Reads and verifies; tells how often a record moved.
+    /// Sends `request` and takes the answer; tells the bytes of keys and values that moved.
+    #[inline]
+    fn ask(&mut self, request: Request) -> Result<usize, KvError> {
+        let record = request.record;
+        match request.operation {
+            Operation::Read => self.read(record),
+            Operation::Update if self.shared.plan.work.update == Update::Field => self.write_field(record),
+            Operation::Update => self.write(),
+            Operation::ReadModifyWrite if self.shared.plan.work.update == Update::Field => self.write_field(record),
+            Operation::ReadModifyWrite => Ok(self.read(record)? + self.write()?),
+            Operation::Insert => {
+                let bytes = self.write()?;
+                self.shared.population.inserted(record);
+                Ok(bytes)
+            }
+            Operation::Merge => {
+                let key = self.key.bytes();
+                let operand = self.values.make(key, &mut self.random);
+                let bytes = key.len() + operand.len();
+                self.session.merge(key, operand)?;
+                Ok(bytes)
+            }
+            Operation::Delete => {
+                self.session.delete(self.key.bytes())?;
+                Ok(self.key.bytes().len())
+            }
+            Operation::MultiRead => self.read_many(),
+            Operation::Scan | Operation::Next => self.scan(request),
+        }
+    }
+
     #[inline]
     fn read(&mut self, record: u64) -> Result<usize, KvError> {
         let key = self.key.bytes();
         let found = self.session.get(key)?;
-        verify(self.plan, record, key, found)?;
-        Ok(1)
+        Ok(key.len() + verify(self.shared.plan, record, key, found)?.len())
     }
 
     #[inline]
-    fn update(&mut self, record: u64) -> Result<usize, KvError> {
-        match self.plan.update {
-            Update::Record => {
-                self.write()?;
-                Ok(1)
-            }
-            Update::Field => {
-                self.write_field(record)?;
-                Ok(2)
-            }
-        }
-    }
-
-    #[inline]
-    fn read_modify_write(&mut self, record: u64) -> Result<usize, KvError> {
-        match self.plan.update {
-            Update::Record => {
-                self.read(record)?;
-                self.write()?;
-            }
-            Update::Field => self.write_field(record)?,
-        }
-        Ok(2)
-    }
-
-    #[inline]
-    fn write(&mut self) -> Result<(), EngineError> {
+    fn write(&mut self) -> Result<usize, KvError> {
         let key = self.key.bytes();
         let value = self.values.make(key, &mut self.random);
-        self.session.put(key, value)
+        self.session.put(key, value)?;
+        Ok(key.len() + value.len())
     }
 
     /// Reads the record, replaces one of its fields, writes it whole.
-    fn write_field(&mut self, record: u64) -> Result<(), KvError> {
+    fn write_field(&mut self, record: u64) -> Result<usize, KvError> {
+        let work = &self.shared.plan.work;
         let key = self.key.bytes();
-        let found = verify(self.plan, record, key, self.session.get(key)?)?;
+        let found = verify(self.shared.plan, record, key, self.session.get(key)?)?;
         self.record.clear();
         self.record.extend_from_slice(found);
-        let length = self.plan.field_length as usize;
-        let field = self.random.next_u64() as usize % self.plan.field_count as usize;
-        let fresh = self.values.bytes(length, &mut self.random);
-        self.record[field * length..(field + 1) * length].copy_from_slice(fresh);
+        let length = (self.record.len() / work.fields.max(1) as usize).max(1);
+        let field = self.random.next_u64() as usize % work.fields.max(1) as usize;
+        let from = (field * length).min(self.record.len());
+        let place = from..(from + length).min(self.record.len());
+        let fresh = self.values.bytes(place.len(), &mut self.random);
+        self.record[place].copy_from_slice(fresh);
         value::seal(key, &mut self.record);
-        Ok(self.session.put(key, &self.record)?)
+        self.session.put(key, &self.record)?;
+        Ok(2 * (key.len() + self.record.len()))
+    }
+
+    /// Chooses the records of a multi-read; the first is that of the request.
+    fn choose_many(&mut self, request: Request) {
+        self.many.resize(request.length as usize, KeyBuffer::new(self.shared.plan.work.keys));
+        for (place, key) in self.many.iter_mut().enumerate() {
+            let record = if place == 0 { request.record } else { self.asker.record(&mut self.random) };
+            key.of_record(record);
+        }
+    }
+
+    fn read_many(&mut self) -> Result<usize, KvError> {
+        let keys: Vec<&[u8]> = self.many.iter().map(KeyBuffer::bytes).collect();
+        let (mut bytes, mut fault) = (0, None);
+        let plan = self.shared.plan;
+        self.session.get_many(&keys, &mut |place, found| match verify(plan, u64::MAX, keys[place], found) {
+            Ok(found) => bytes += keys[place].len() + found.len(),
+            Err(error) => drop(fault.get_or_insert(error)),
+        })?;
+        fault.map_or(Ok(bytes), Err)
+    }
+
+    /// Takes up to `length` records from the key on.
+    fn scan(&mut self, request: Request) -> Result<usize, KvError> {
+        let plan = self.shared.plan;
+        let direction = if request.backward { Direction::Backward } else { Direction::Forward };
+        let (mut left, mut bytes, mut fault) = (request.length, 0, None);
+        let key = self.key.bytes();
+        let mut first = plan.work.expect == Expect::Present;
+        self.session.scan(Some(key), direction, &mut |found_key, value| {
+            if std::mem::take(&mut first) && found_key != key {
+                fault = Some(lost(plan, request.record, key));
+                return ControlFlow::Break(());
+            }
+            if let Err(found) = value::verify(found_key, value) {
+                fault = Some(wrong(plan, u64::MAX, found_key, found));
+                return ControlFlow::Break(());
+            }
+            bytes += found_key.len() + value.len();
+            left = left.saturating_sub(1);
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if first {
+            fault = Some(lost(plan, request.record, key));
+        }
+        fault.map_or(Ok(bytes), Err)
+    }
+
+    /// Walks on through all records until the gate closes or the end is reached, counting each.
+    fn walk(&mut self, request: Request) -> Result<(), KvError> {
+        let Shared { plan, clock, gate, .. } = *self.shared;
+        let direction = if request.backward { Direction::Backward } else { Direction::Forward };
+        let mut last_ns = clock.now_ns();
+        let mut last_key = Vec::new();
+        let (mut fault, mut cut) = (None, false);
+        let start = self.walked_to.take();
+        let (left, counted, turn) = (&mut self.left, self.counted, self.turn);
+        self.session.scan(start.as_deref(), direction, &mut |key, value| {
+            if start.as_deref() == Some(key) {
+                return ControlFlow::Continue(());
+            }
+            if let Err(found) = value::verify(key, value) {
+                fault = Some(wrong(plan, u64::MAX, key, found));
+                return ControlFlow::Break(());
+            }
+            let now_ns = clock.now_ns();
+            counted.count(Operation::Next, now_ns.saturating_sub(last_ns), None, key.len() + value.len());
+            last_ns = now_ns;
+            *left -= 1;
+            cut = *left == 0 || !gate.is_open(turn);
+            if !cut {
+                return ControlFlow::Continue(());
+            }
+            last_key.extend_from_slice(key);
+            ControlFlow::Break(())
+        })?;
+        if cut {
+            self.walked_to = Some(last_key);
+        }
+        fault.map_or(Ok(()), Err)
     }
 }
 
-/// What was found, when it is what was written.
+/// What was found, when it is what was written; nothing where that may be.
 #[inline]
 fn verify<'v>(plan: &KvPlan, record: u64, key: &[u8], found: Option<&'v [u8]>) -> Result<&'v [u8], KvError> {
-    let text = || String::from_utf8_lossy(key).into_owned();
-    let engine = plan.engine.name;
-    let found = found.ok_or_else(|| KvError::Lost { engine, record, key: text() })?;
+    let Some(found) = found else {
+        return if plan.work.expect == Expect::Present { Err(lost(plan, record, key)) } else { Ok(&[]) };
+    };
     match value::verify(key, found) {
         Ok(()) => Ok(found),
-        Err(fault) => Err(KvError::Wrong { engine, record, key: text(), fault }),
+        Err(fault) => Err(wrong(plan, record, key, fault)),
     }
 }
 
-/// The operations that `mix` has.
-pub(super) fn operations_of(mix: Mix) -> impl Iterator<Item = usize> {
-    let has = [mix.read > 0.0, mix.update > 0.0, mix.read_modify_write > 0.0];
-    [READ, UPDATE, READ_MODIFY_WRITE].into_iter().filter(move |operation| has[*operation])
+#[cold]
+fn lost(plan: &KvPlan, record: u64, key: &[u8]) -> KvError {
+    KvError::Lost { engine: plan.engine.name, record, key: text(key) }
+}
+
+#[cold]
+fn wrong(plan: &KvPlan, record: u64, key: &[u8], fault: value::ValueFault) -> KvError {
+    KvError::Wrong { engine: plan.engine.name, record, key: text(key), fault }
+}
+
+/// A key as text, with what cannot be printed escaped.
+fn text(key: &[u8]) -> String {
+    key.escape_ascii().to_string()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use manometer_measure::ManualClock;
 use manometer_target::engine::value::ValueFault;
-use manometer_target::engine::{Direction, Visit};
+use manometer_target::engine::{EngineError, Visit};
 
 use super::*;
 use crate::kv::KvSettings;
@@ -56,26 +56,35 @@ fn plan(pairs: &[(&str, &str)]) -> KvPlan {
 
 fn loaded(plan: &KvPlan) -> Map {
     let mut random = stream(0, 0);
-    let mut values = Values::new(plan.value_bytes(), &mut random);
-    let mut key = KeyBuffer::default();
+    let mut values = Values::new(&plan.work.values, &mut random);
+    let mut key = KeyBuffer::new(plan.work.keys);
     let mut map = Map::default();
-    for record in 0..plan.records {
+    for record in 0..plan.work.loaded {
         let key = key.of_record(record);
         map.records.insert(key.to_vec(), values.make(key, &mut random).to_vec());
     }
     map
 }
 
-/// Lets one client do `operations` operations on `map`.
-fn operate(plan: &KvPlan, map: &mut Map, operations: u64) -> Result<[u64; 3], KvError> {
+/// Lets one client do `operations` operations on `map`; tells how often each of `kinds` was done.
+fn operate<const N: usize>(
+    plan: &KvPlan,
+    map: &mut Map,
+    operations: u64,
+    kinds: [Operation; N],
+) -> Result<[u64; N], KvError> {
     let (clock, gate, counted) = (ManualClock::at(0), Gate::default(), Counted::default());
-    let mut client = Client::new(plan, 5, 0, &clock, &gate, &counted, Box::new(map));
+    let population = Population::new(plan.work.loaded);
+    let shared = Shared { plan, seed: 5, clock: &clock, gate: &gate, population: &population };
+    let mut client = Client::new(&shared, 0, &counted, Box::new(map));
     for _ in 0..operations {
-        client.operate()?;
+        client.operate(Due::Now)?;
     }
-    Ok(counted.cells.each_ref().map(|cells| {
+    Ok(kinds.map(|operation| {
         let mut histogram = manometer_measure::LatencyHistogram::new();
-        cells.read_since(&mut super::super::cells::Seen::default(), &mut histogram);
+        if let Some(cells) = counted.service(operation) {
+            cells.read_since(&mut super::super::cells::Seen::default(), &mut histogram);
+        }
         histogram.len()
     }))
 }
@@ -84,7 +93,8 @@ fn operate(plan: &KvPlan, map: &mut Map, operations: u64) -> Result<[u64; 3], Kv
 fn operations_come_in_their_proportions() {
     let plan = plan(&[("readproportion", "0.5"), ("updateproportion", "0.3"), ("readmodifywriteproportion", "0.2")]);
     let mut map = loaded(&plan);
-    let counts = operate(&plan, &mut map, 10_000).unwrap();
+    let counts =
+        operate(&plan, &mut map, 10_000, [Operation::Read, Operation::Update, Operation::ReadModifyWrite]).unwrap();
     for (count, share) in counts.into_iter().zip([0.5, 0.3, 0.2]) {
         // Six standard deviations of a binomial count of this many draws.
         assert!((count as f64 - share * 10_000.0).abs() < 300.0, "{counts:?}");
@@ -96,7 +106,7 @@ fn operations_come_in_their_proportions() {
 fn a_pure_reader_never_writes() {
     let plan = plan(&[("readproportion", "1"), ("updateproportion", "0")]);
     let mut map = loaded(&plan);
-    assert_eq!(operate(&plan, &mut map, 5000).unwrap(), [5000, 0, 0]);
+    assert_eq!(operate(&plan, &mut map, 5000, [Operation::Read]).unwrap(), [5000]);
     assert_eq!(map.puts, 0);
 }
 
@@ -105,10 +115,10 @@ fn updates_of_one_field_leave_the_others_and_stay_valid() {
     let plan = plan(&[("readproportion", "0.5"), ("updateproportion", "0.5"), ("writeallfields", "false")]);
     let mut map = loaded(&plan);
     let before = map.records.clone();
-    operate(&plan, &mut map, 60).unwrap();
+    operate(&plan, &mut map, 60, []).unwrap();
     let puts = usize::try_from(map.puts).unwrap();
     assert!(puts > 0);
-    let length = plan.field_length as usize;
+    let length = plan.value_bytes() / plan.work.fields as usize;
     for (key, value) in &map.records {
         value::verify(key, value).unwrap();
         // The first field holds the header, whose check changes with the last bytes of the value.
@@ -123,7 +133,7 @@ fn updates_of_one_field_leave_the_others_and_stay_valid() {
 #[test]
 fn a_lost_record_ends_the_run_by_name() {
     let plan = plan(&[]);
-    let error = operate(&plan, &mut Map::default(), 1000).map(|_| ());
+    let error = operate(&plan, &mut Map::default(), 1000, []).map(|_| ());
     assert!(matches!(error, Err(KvError::Lost { .. })), "{error:?}");
 }
 
@@ -133,6 +143,6 @@ fn a_swapped_value_ends_the_run_by_name() {
     let mut map = loaded(&plan);
     let other = map.records[b"user6284781860667377211".as_slice()].clone();
     map.records.values_mut().for_each(|value| value.clone_from(&other));
-    let error = operate(&plan, &mut map, 1000).unwrap_err();
+    let error = operate(&plan, &mut map, 1000, []).unwrap_err();
     assert!(matches!(error, KvError::Wrong { fault: ValueFault::OtherKey, .. }), "{error}");
 }

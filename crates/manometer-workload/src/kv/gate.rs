@@ -1,55 +1,70 @@
 //! Go, wait, stop: what every client thread looks at before each request.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-const WAIT: u8 = 0;
-const GO: u8 = 1;
-const STOP: u8 = 2;
+const WAIT: u32 = 0;
+const STOP: u32 = 1;
+/// From here on: go. Each opening has a number of its own, so that a thread that missed a pause still sees
+/// that there was one.
+const FIRST_TURN: u32 = 2;
 
 /// Lets threads pass, holds them, or sends them home.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    state: AtomicU8,
+    state: AtomicU32,
     changed: Condvar,
-    lock: Mutex<()>,
+    /// The number of the next opening, counted from [`FIRST_TURN`].
+    openings: Mutex<u32>,
 }
 
 impl Gate {
     /// Lets every thread pass.
     pub(super) fn open(&self) {
-        self.change(GO);
+        self.change(|openings| {
+            *openings = openings.wrapping_add(1) % (u32::MAX - FIRST_TURN);
+            FIRST_TURN + *openings
+        });
     }
 
     /// Holds every thread before its next request.
     pub(super) fn close(&self) {
-        self.change(WAIT);
+        self.change(|_| WAIT);
     }
 
     /// Sends every thread home, for good.
     pub(super) fn stop(&self) {
-        self.change(STOP);
+        self.change(|_| STOP);
     }
 
-    /// Waits while the gate is closed; false when it is time to go home.
+    /// Waits while the gate is closed; false when it is time to go home. `turn` is the caller's own, 0 at
+    /// first, and changes with every opening.
     #[inline]
-    pub(super) fn pass(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == GO || self.wait()
+    pub(super) fn pass(&self, turn: &mut u32) -> bool {
+        self.is_open(*turn) || self.wait(turn)
+    }
+
+    /// Whether the opening `turn` still lasts.
+    #[inline]
+    pub(super) fn is_open(&self, turn: u32) -> bool {
+        let state = self.state.load(Ordering::Relaxed);
+        state == turn && state >= FIRST_TURN
     }
 
     #[cold]
-    fn wait(&self) -> bool {
-        let mut held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+    fn wait(&self, turn: &mut u32) -> bool {
+        let mut held = self.openings.lock().unwrap_or_else(PoisonError::into_inner);
         while self.state.load(Ordering::Acquire) == WAIT {
             held = self.changed.wait(held).unwrap_or_else(PoisonError::into_inner);
         }
-        self.state.load(Ordering::Acquire) == GO
+        *turn = self.state.load(Ordering::Acquire);
+        *turn != STOP
     }
 
-    fn change(&self, state: u8) {
-        let held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+    fn change(&self, state: impl FnOnce(&mut u32) -> u32) {
+        let mut held = self.openings.lock().unwrap_or_else(PoisonError::into_inner);
         if self.state.load(Ordering::Acquire) != STOP {
-            self.state.store(state, Ordering::Release);
+            self.state.store(state(&mut held), Ordering::Release);
         }
         drop(held);
         self.changed.notify_all();
@@ -64,19 +79,32 @@ mod tests {
     fn a_stopped_gate_stays_stopped() {
         let gate = Gate::default();
         gate.open();
-        assert!(gate.pass());
+        assert!(gate.pass(&mut 0));
         gate.stop();
         gate.open();
-        assert!(!gate.pass());
+        assert!(!gate.pass(&mut 0));
     }
 
     #[test]
     fn who_waits_goes_on_when_the_gate_opens() {
         let gate = Gate::default();
         std::thread::scope(|threads| {
-            let waiting = threads.spawn(|| gate.pass());
+            let waiting = threads.spawn(|| gate.pass(&mut 0));
             gate.open();
             assert!(waiting.join().unwrap());
         });
+    }
+
+    #[test]
+    fn a_pause_that_was_missed_shows() {
+        let gate = Gate::default();
+        gate.open();
+        let mut turn = 0;
+        assert!(gate.pass(&mut turn) && gate.is_open(turn));
+        gate.close();
+        gate.open();
+        assert!(!gate.is_open(turn));
+        let before = turn;
+        assert!(gate.pass(&mut turn) && turn != before);
     }
 }

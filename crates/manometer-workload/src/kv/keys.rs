@@ -1,14 +1,13 @@
-//! YCSB's keys: `user` and the decimal FNV-1a hash of the record's number.
+//! Keys: YCSB's, `user` and the decimal FNV-1a hash of the record's number, and db_bench's.
 
 const FNV_OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
 const FNV_PRIME: u64 = 0x0000_0100_0000_01B3;
 
 /// Digits of the largest hash, which has 63 bits.
 const DIGITS_MAX: usize = 19;
+/// Above every text of 19 digits.
+const TEXT_ORDER_END: u64 = 10_000_000_000_000_000_000;
 const PREFIX: &[u8; 4] = b"user";
-
-/// The longest key in bytes.
-pub const KEY_BYTES_MAX: usize = PREFIX.len() + DIGITS_MAX;
 
 /// YCSB's hash of a number: FNV-1a over its eight bytes, lowest first, then the absolute value of the
 /// result as a signed number, as `Math.abs` gives it.
@@ -21,19 +20,68 @@ pub fn fnv_hash(number: u64) -> u64 {
     (hash as i64).unsigned_abs()
 }
 
+/// How the number of a record becomes its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyForm {
+    /// YCSB's: `user` and a number in decimal, with zeroes in front up to `zero_padding` digits.
+    Ycsb {
+        /// Whether the number is the hash of the record's, or the record's own.
+        hashed: bool,
+        /// Digits at least.
+        zero_padding: u32,
+    },
+    /// db_bench's: the record's number, highest byte first, in up to eight bytes, then `0`s.
+    DbBench {
+        /// Bytes of every key.
+        key_bytes: u32,
+    },
+}
+
+impl KeyForm {
+    /// YCSB's own default.
+    pub const YCSB: Self = Self::Ycsb { hashed: true, zero_padding: 1 };
+
+    /// The longest key in bytes.
+    pub fn max_bytes(self) -> usize {
+        match self {
+            Self::Ycsb { zero_padding, .. } => PREFIX.len() + DIGITS_MAX.max(zero_padding as usize),
+            Self::DbBench { key_bytes } => key_bytes as usize,
+        }
+    }
+
+    /// The number that is written in the key of record `record`.
+    #[inline]
+    pub fn number(self, record: u64) -> u64 {
+        match self {
+            Self::Ycsb { hashed: true, .. } => fnv_hash(record),
+            _ => record,
+        }
+    }
+
+    /// Above the first half of every [`order`](Self::order) of the keys of `records` records.
+    pub(super) fn order_end(self, records: u64) -> u64 {
+        match self {
+            Self::Ycsb { .. } => TEXT_ORDER_END,
+            Self::DbBench { .. } => records,
+        }
+    }
+
+    /// Numbers sort by this as their keys do.
+    #[inline]
+    pub fn order(self, number: u64) -> (u64, u32) {
+        match self {
+            Self::Ycsb { zero_padding, .. } => text_order(number, zero_padding),
+            Self::DbBench { .. } => (number, 0),
+        }
+    }
+}
+
 /// Where a key is written, again and again, without asking for memory.
 #[derive(Debug, Clone)]
 pub struct KeyBuffer {
-    bytes: [u8; KEY_BYTES_MAX],
+    form: KeyForm,
+    bytes: Vec<u8>,
     len: usize,
-}
-
-impl Default for KeyBuffer {
-    fn default() -> Self {
-        let mut bytes = [0; KEY_BYTES_MAX];
-        bytes[..PREFIX.len()].copy_from_slice(PREFIX);
-        Self { bytes, len: PREFIX.len() }
-    }
 }
 
 /// `00` to `99`, side by side.
@@ -49,27 +97,51 @@ const PAIRS: [u8; 200] = {
 };
 
 impl KeyBuffer {
+    /// For keys of `form`.
+    pub fn new(form: KeyForm) -> Self {
+        let mut bytes = vec![b'0'; form.max_bytes()];
+        if let KeyForm::Ycsb { .. } = form {
+            bytes[..PREFIX.len()].copy_from_slice(PREFIX);
+        }
+        let len = bytes.len();
+        Self { form, bytes, len }
+    }
+
     /// The key of record `record`.
     #[inline]
     pub fn of_record(&mut self, record: u64) -> &[u8] {
-        self.of_hash(fnv_hash(record))
+        self.of_number(self.form.number(record))
     }
 
-    /// The key whose record number hashes to `hash`.
+    /// The key that holds `number`; see [`KeyForm::number`].
     #[inline]
-    pub fn of_hash(&mut self, hash: u64) -> &[u8] {
-        let digits = hash.checked_ilog10().unwrap_or(0) as usize + 1;
-        self.len = PREFIX.len() + digits;
+    pub fn of_number(&mut self, number: u64) -> &[u8] {
+        match self.form {
+            KeyForm::Ycsb { zero_padding, .. } => self.write_decimal(number, zero_padding as usize),
+            KeyForm::DbBench { key_bytes } => {
+                let filled = (key_bytes as usize).min(8);
+                self.bytes[..filled].copy_from_slice(&number.to_be_bytes()[8 - filled..]);
+            }
+        }
+        self.bytes()
+    }
+
+    #[inline]
+    fn write_decimal(&mut self, number: u64, at_least: usize) {
+        let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
+        let padding = at_least.saturating_sub(digits);
+        self.bytes[PREFIX.len()..PREFIX.len() + padding].fill(b'0');
+        let from = PREFIX.len() + padding;
+        self.len = from + digits;
         // Two halves of at most ten digits each: their divisions do not wait for one another.
-        let (high, low) = (hash / 10_000_000_000, hash % 10_000_000_000);
+        let (high, low) = (number / 10_000_000_000, number % 10_000_000_000);
         if high == 0 {
-            write_digits(&mut self.bytes[PREFIX.len()..self.len], low);
+            write_digits(&mut self.bytes[from..self.len], low);
         } else {
             let middle = self.len - 10;
             write_digits(&mut self.bytes[middle..self.len], low);
-            write_digits(&mut self.bytes[PREFIX.len()..middle], high);
+            write_digits(&mut self.bytes[from..middle], high);
         }
-        self.bytes()
     }
 
     /// The key written last.
@@ -93,11 +165,14 @@ fn write_digits(place: &mut [u8], mut number: u64) {
     }
 }
 
-/// Hashes sort as their decimal texts do, when compared by this.
+/// Numbers sort as their decimal texts of at least `at_least` digits do, when compared by this.
 #[inline]
-pub fn text_order(hash: u64) -> (u64, u32) {
-    let digits = hash.checked_ilog10().unwrap_or(0) + 1;
-    (hash * POWERS_OF_TEN[DIGITS_MAX - digits as usize], digits)
+fn text_order(number: u64, at_least: u32) -> (u64, u32) {
+    if at_least as usize >= DIGITS_MAX {
+        return (number, 0);
+    }
+    let digits = (number.checked_ilog10().unwrap_or(0) + 1).max(at_least);
+    (number * POWERS_OF_TEN[DIGITS_MAX - digits as usize], digits)
 }
 
 const POWERS_OF_TEN: [u64; DIGITS_MAX] = {
@@ -118,23 +193,44 @@ mod tests {
     /// Hashes as Java's `site.ycsb.Utils.fnvhash64` computes them.
     #[test]
     fn hashes_are_ycsbs() {
-        assert_eq!(KeyBuffer::default().of_record(0), b"user6284781860667377211");
-        assert_eq!(KeyBuffer::default().of_record(1), b"user8517097267634966620");
-        assert_eq!(KeyBuffer::default().of_record(2), b"user1820151046732198393");
+        assert_eq!(KeyBuffer::new(KeyForm::YCSB).of_record(0), b"user6284781860667377211");
+        assert_eq!(KeyBuffer::new(KeyForm::YCSB).of_record(1), b"user8517097267634966620");
+        assert_eq!(KeyBuffer::new(KeyForm::YCSB).of_record(2), b"user1820151046732198393");
+    }
+
+    #[test]
+    fn db_bench_keys_are_numbers_and_padding() {
+        let key = |key_bytes, record| KeyBuffer::new(KeyForm::DbBench { key_bytes }).of_record(record).to_vec();
+        assert_eq!(key(16, 0x0102), b"\0\0\0\0\0\0\x01\x0200000000");
+        assert_eq!(key(4, 0x0102), b"\0\0\x01\x02");
     }
 
     proptest! {
         #[test]
-        fn digits_are_written_right(hash in prop_oneof![0..1_u64 << 63, 0..20_000_000_000_u64, 0..200_u64]) {
-            let mut key = KeyBuffer::default();
-            let wanted = format!("user{hash}");
-            prop_assert_eq!(key.of_hash(hash), wanted.as_bytes());
+        fn digits_are_written_right(
+            number in prop_oneof![0..1_u64 << 63, 0..20_000_000_000_u64, 0..200_u64],
+            zero_padding in 1..25_u32,
+        ) {
+            let mut key = KeyBuffer::new(KeyForm::Ycsb { hashed: false, zero_padding });
+            // A longer key first: nothing of it may be left.
+            key.of_record((1 << 63) - 1);
+            let wanted = format!("user{number:0width$}", width = zero_padding as usize);
+            prop_assert_eq!(key.of_record(number), wanted.as_bytes());
         }
 
         #[test]
-        fn hashes_order_as_texts(a in 0..1_u64 << 63, b in 0..1_u64 << 63, shift in 0..63_u32) {
+        fn numbers_order_as_their_keys(
+            a in 0..1_u64 << 63,
+            b in 0..1_u64 << 63,
+            shift in 0..63_u32,
+            form in prop_oneof![
+                (1..25_u32).prop_map(|zero_padding| KeyForm::Ycsb { hashed: false, zero_padding }),
+                (8..20_u32).prop_map(|key_bytes| KeyForm::DbBench { key_bytes }),
+            ],
+        ) {
+            let key = |number| KeyBuffer::new(form).of_number(number).to_vec();
             let (a, b) = (a, b >> shift);
-            prop_assert_eq!(text_order(a).cmp(&text_order(b)), a.to_string().cmp(&b.to_string()));
+            prop_assert_eq!(form.order(a).cmp(&form.order(b)), key(a).cmp(&key(b)));
         }
     }
 }

@@ -9,7 +9,7 @@ use manometer_target::engine::{Engine, SortedRecords};
 
 use super::distribution::{Random, stream};
 use super::error::KvError;
-use super::keys::{KeyBuffer, fnv_hash, text_order};
+use super::keys::{KeyBuffer, KeyForm};
 use super::plan::KvPlan;
 use super::settings::LoadMethod;
 use super::values::Values;
@@ -18,9 +18,6 @@ use crate::protocol::{Control, Message};
 
 /// Keys that are sorted at once: 8 bytes each. More records take more passes over their numbers.
 const KEYS_PER_PASS: u64 = 1 << 26;
-
-/// Above the first half of every [`text_order`], which has 19 digits.
-const TEXT_ORDER_END: u64 = 10_000_000_000_000_000_000;
 
 /// How often loading tells how far it is.
 const STEPS: u64 = 100;
@@ -74,7 +71,7 @@ pub(super) fn load(
         LoadMethod::Bulk => engine.load_sorted(&mut Sorted::new(plan, seed, watch))?,
         LoadMethod::Puts => puts(plan, seed, engine, watch, clock)?,
     }
-    let _ = watch.look(plan.records, plan.records);
+    let _ = watch.look(plan.work.loaded, plan.work.loaded);
     match watch.unheard.take() {
         Some(error) => Err(error.into()),
         None => Ok(()),
@@ -86,7 +83,8 @@ struct Sorted<'a, 'w> {
     records: u64,
     passes: u64,
     pass: u64,
-    hashes: std::vec::IntoIter<u64>,
+    numbers: std::vec::IntoIter<u64>,
+    form: KeyForm,
     values: Values,
     random: Random,
     key: KeyBuffer,
@@ -98,36 +96,37 @@ impl<'a, 'w> Sorted<'a, 'w> {
     fn new(plan: &KvPlan, seed: u64, watch: &'a mut Watch<'w>) -> Self {
         let mut random = stream(seed, 0);
         Self {
-            records: plan.records,
-            passes: plan.records.div_ceil(KEYS_PER_PASS),
+            records: plan.work.loaded,
+            passes: plan.work.loaded.div_ceil(KEYS_PER_PASS),
             pass: 0,
-            hashes: Vec::new().into_iter(),
-            values: Values::new(plan.value_bytes(), &mut random),
+            numbers: Vec::new().into_iter(),
+            form: plan.work.keys,
+            values: Values::new(&plan.work.values, &mut random),
             random,
-            key: KeyBuffer::default(),
+            key: KeyBuffer::new(plan.work.keys),
             done: 0,
             watch,
         }
     }
 
-    /// The next hash in the order of the keys.
-    fn next_hash(&mut self) -> Option<u64> {
-        while self.hashes.len() == 0 {
+    /// The next number in the order of the keys.
+    fn next_number(&mut self) -> Option<u64> {
+        while self.numbers.len() == 0 {
             if self.pass == self.passes {
                 return None;
             }
-            self.hashes = sorted_part(self.records, self.pass, self.passes).into_iter();
+            self.numbers = sorted_part(self.form, self.records, self.pass, self.passes).into_iter();
             self.pass += 1;
         }
-        self.hashes.next()
+        self.numbers.next()
     }
 }
 
 impl SortedRecords for Sorted<'_, '_> {
     fn next(&mut self) -> Option<(&[u8], &[u8])> {
-        let hash = self.next_hash()?;
+        let number = self.next_number()?;
         self.done += 1;
-        let key = self.key.of_hash(hash);
+        let key = self.key.of_number(number);
         Some((key, self.values.make(key, &mut self.random)))
     }
 
@@ -136,15 +135,15 @@ impl SortedRecords for Sorted<'_, '_> {
     }
 }
 
-/// The hashes of all records whose keys lie in part `part` of `parts` equal parts of the key space, in
-/// the order of the keys and each once: YCSB's hash may, very rarely, give two records one key.
-fn sorted_part(records: u64, part: u64, parts: u64) -> Vec<u64> {
-    let width = TEXT_ORDER_END / parts + 1;
-    let of_part = |hash: &u64| parts == 1 || text_order(*hash).0 / width == part;
-    let mut hashes: Vec<u64> = (0..records).map(fnv_hash).filter(of_part).collect();
-    hashes.sort_unstable_by_key(|hash| text_order(*hash));
-    hashes.dedup();
-    hashes
+/// The numbers in the keys of all records whose keys lie in part `part` of `parts` parts of the key space,
+/// in the order of the keys and each once: YCSB's hash may, very rarely, give two records one key.
+fn sorted_part(form: KeyForm, records: u64, part: u64, parts: u64) -> Vec<u64> {
+    let width = form.order_end(records) / parts + 1;
+    let of_part = |number: &u64| parts == 1 || form.order(*number).0 / width == part;
+    let mut numbers: Vec<u64> = (0..records).map(|record| form.number(record)).filter(of_part).collect();
+    numbers.sort_unstable_by_key(|number| form.order(*number));
+    numbers.dedup();
+    numbers
 }
 
 /// Puts every record, each thread its own share, in the order of their numbers.
@@ -160,7 +159,7 @@ fn puts(plan: &KvPlan, seed: u64, engine: &dyn Engine, watch: &mut Watch, clock:
             })
             .collect();
         while threads.iter().any(|thread| !thread.is_finished()) {
-            let told_to_stop = watch.look(done.load(Ordering::Relaxed), plan.records).is_break();
+            let told_to_stop = watch.look(done.load(Ordering::Relaxed), plan.work.loaded).is_break();
             // Lets go threads that wait for background work that has failed; they tell why.
             if engine.check().is_err() || told_to_stop {
                 stop.store(true, Ordering::Relaxed);
@@ -183,9 +182,9 @@ fn put_share(
     let mut session = engine.session();
     // Beyond the streams of the sorted loader (0) and of the clients, which follow it.
     let mut random = stream(seed, 1 + plan.threads + thread);
-    let mut values = Values::new(plan.value_bytes(), &mut random);
-    let mut key = KeyBuffer::default();
-    for record in (u64::from(thread)..plan.records).step_by(plan.threads as usize) {
+    let mut values = Values::new(&plan.work.values, &mut random);
+    let mut key = KeyBuffer::new(plan.work.keys);
+    for record in (u64::from(thread)..plan.work.loaded).step_by(plan.threads as usize) {
         if stop.load(Ordering::Relaxed) {
             break;
         }
@@ -204,9 +203,10 @@ mod tests {
 
     #[test]
     fn parts_make_the_whole_in_the_order_of_the_keys() {
-        let key = |hash: u64| KeyBuffer::default().of_hash(hash).to_vec();
-        let whole: Vec<_> = sorted_part(5000, 0, 1).into_iter().map(key).collect();
-        let parts: Vec<_> = (0..4).flat_map(|part| sorted_part(5000, part, 4)).map(key).collect();
+        let form = KeyForm::YCSB;
+        let key = |number: u64| KeyBuffer::new(form).of_number(number).to_vec();
+        let whole: Vec<_> = sorted_part(form, 5000, 0, 1).into_iter().map(key).collect();
+        let parts: Vec<_> = (0..4).flat_map(|part| sorted_part(form, 5000, part, 4)).map(key).collect();
         assert!(whole.is_sorted() && whole.len() == 5000);
         assert_eq!(whole, parts);
     }

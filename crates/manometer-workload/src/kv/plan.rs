@@ -1,39 +1,20 @@
 //! A `kv` workload, checked and complete: nothing in it is unsaid any more.
 
-use std::collections::BTreeMap;
-
-use manometer_target::engine::value::HEADED_BYTES;
 use manometer_target::engine::{self, EngineInfo, Options};
 use serde_json::{Value, json};
 
-use super::client::{OPERATIONS, operations_of};
+use super::asker::YcsbMix;
 use super::error::KvError;
-use super::keys::KEY_BYTES_MAX;
-use super::properties::Properties;
+use super::keys::KeyForm;
+use super::request::Operation;
 use super::settings::{EngineOptions, KeyDistribution, KvSettings, LoadMethod};
+use super::values::ValueForm;
+use super::ycsb;
 
 /// The most threads a workload may have.
 const THREADS_MAX: u32 = 1024;
 /// The largest value in bytes.
 const VALUE_BYTES_MAX: u64 = 64 << 20;
-
-/// How often each operation, as shares that add up to 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Mix {
-    /// Reads of a record.
-    pub read: f64,
-    /// Writes of a record, or of one of its fields.
-    pub update: f64,
-    /// Reads of a record followed by its update, as one operation.
-    pub read_modify_write: f64,
-}
-
-impl Mix {
-    /// The operations that it holds.
-    pub fn operations(self) -> Vec<&'static str> {
-        operations_of(self).map(|operation| OPERATIONS[operation]).collect()
-    }
-}
 
 /// What an update writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +23,54 @@ pub enum Update {
     Record,
     /// One fresh field: the record is read, changed and written, as YCSB's RocksDB binding does.
     Field,
+}
+
+/// Whether the records that are asked for are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// All of them: one that is missing has been lost.
+    Present,
+    /// Some of them.
+    Maybe,
+}
+
+/// What the threads ask, by family of workloads.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asks {
+    /// YCSB's core workloads.
+    Ycsb(YcsbMix),
+}
+
+/// What a workload asks for, whoever answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Work {
+    /// Records that requests are about.
+    pub records: u64,
+    /// How many of them are loaded before the first request.
+    pub loaded: u64,
+    /// How their numbers become keys.
+    pub keys: KeyForm,
+    /// How their values are formed.
+    pub values: ValueForm,
+    /// Which records are asked for.
+    pub distribution: KeyDistribution,
+    /// Which operations, in which order.
+    pub asks: Asks,
+    /// Whether the records that are asked for are there.
+    pub expect: Expect,
+    /// What an update writes.
+    pub update: Update,
+    /// Fields of a record.
+    pub fields: u32,
+}
+
+impl Work {
+    /// The operations that it may ask for.
+    pub fn operations(&self) -> Vec<Operation> {
+        match &self.asks {
+            Asks::Ycsb(mix) => mix.operations(),
+        }
+    }
 }
 
 /// A `kv` workload, checked and complete.
@@ -53,24 +82,16 @@ pub struct KvPlan {
     pub options: Options,
     /// The workload's name.
     pub workload: String,
-    /// Records in the database.
-    pub records: u64,
-    /// Which of them are asked for.
-    pub distribution: KeyDistribution,
-    /// How often each operation.
-    pub mix: Mix,
-    /// What an update writes.
-    pub update: Update,
-    /// Fields of a record.
-    pub field_count: u32,
-    /// Bytes of a field.
-    pub field_length: u32,
+    /// What is asked.
+    pub work: Work,
     /// Threads that send requests.
     pub threads: u32,
     /// Whether each thread stays on one processor.
     pub pin: bool,
     /// How the records come into the database.
     pub load: LoadMethod,
+    /// After how many requests the workload ends of itself; never unless said.
+    pub operations: Option<u64>,
     /// What the person should know about what was asked for.
     pub notes: Vec<String>,
 }
@@ -88,53 +109,50 @@ impl KvPlan {
             Some(EngineOptions::Table(table)) => Options::Table(table.clone()),
         };
         (engine.check)(&options)?;
-        let mut properties = Properties::of_workload(&settings.workload)?;
-        for (name, value) in &settings.properties {
-            properties.set("properties".to_owned(), name, value)?;
-        }
-        let (mix, assumed) = mix(&properties, &settings.workload)?;
-        let field = "a number of at least 1";
+        let Resolved { work, threads, notes } = ycsb::resolve(settings)?;
         let plan = Self {
             engine,
             options,
             workload: settings.workload.clone(),
-            records: settings.records.or(properties.value("recordcount", field)?).unwrap_or(1000),
-            distribution: distribution(settings, &properties)?,
-            mix,
-            update: update(&properties)?,
-            field_count: settings.field_count.or(properties.value("fieldcount", field)?).unwrap_or(10),
-            field_length: settings.field_length.or(properties.value("fieldlength", field)?).unwrap_or(100),
-            threads: threads(settings, &properties)?,
+            work,
+            threads,
             pin: settings.pin,
             load: settings.load,
-            notes: properties.notes.into_iter().chain(assumed).collect(),
+            operations: settings.operations,
+            notes,
         };
         plan.check()?;
         Ok(plan)
     }
 
-    /// Bytes of each value.
+    /// The longest value in bytes.
     pub fn value_bytes(&self) -> usize {
-        self.field_count as usize * self.field_length as usize
+        self.work.values.lengths.max()
     }
 
-    /// Bytes that loading gives to the engine.
+    /// Bytes that loading gives to the engine, on average.
     pub fn load_bytes(&self) -> u64 {
-        self.records.saturating_mul((self.value_bytes() + KEY_BYTES_MAX) as u64)
+        let record = self.work.values.lengths.mean() + self.work.keys.max_bytes() as f64;
+        (self.work.loaded as f64 * record) as u64
+    }
+
+    /// How many requests thread `thread` sends before it ends.
+    pub(super) fn operations_of(&self, thread: u32) -> u64 {
+        let threads = u64::from(self.threads);
+        self.operations.map_or(u64::MAX, |all| all / threads + u64::from(u64::from(thread) < all % threads))
     }
 
     fn check(&self) -> Result<(), KvError> {
         let bad = |name, got: u64, wanted| Err(KvError::BadSetting { name, got: got.to_string(), wanted });
-        if self.records == 0 || self.records > 1 << 53 {
-            return bad("records", self.records, "write a number from 1 to 2^53");
+        if self.work.records == 0 || self.work.records > 1 << 53 {
+            return bad("records", self.work.records, "write a number from 1 to 2^53");
         }
         if self.threads == 0 || self.threads > THREADS_MAX {
             return bad("threads", self.threads.into(), "write a number from 1 to 1024");
         }
-        let bytes = u64::from(self.field_count) * u64::from(self.field_length);
-        if bytes < HEADED_BYTES as u64 || bytes > VALUE_BYTES_MAX {
-            let wanted = "the header by which a lost value shows needs 32 bytes, and 64 MiB are the most";
-            return bad("field_count × field_length", bytes, wanted);
+        let bytes = self.work.values.lengths.max() as u64;
+        if bytes > VALUE_BYTES_MAX {
+            return bad("field_count × field_length", bytes, "values have 64 MiB at most");
         }
         Ok(())
     }
@@ -152,70 +170,11 @@ impl KvPlan {
     }
 }
 
-fn mix(properties: &Properties, workload: &str) -> Result<(Mix, Option<String>), KvError> {
-    let share = |name, unless_said| -> Result<f64, KvError> {
-        let wanted = "write a share from 0 to 1";
-        let value = properties.value::<f64>(name, wanted)?.unwrap_or(unless_said);
-        if value.is_finite() && value >= 0.0 {
-            return Ok(value);
-        }
-        Err(KvError::BadSetting { name, got: value.to_string(), wanted })
-    };
-    if share("insertproportion", 0.0)? > 0.0 {
-        return Err(KvError::Grows(workload.to_owned()));
-    }
-    if share("scanproportion", 0.0)? > 0.0 {
-        return Err(KvError::Scans(workload.to_owned()));
-    }
-    let mix = Mix {
-        read: share("readproportion", 0.95)?,
-        update: share("updateproportion", 0.05)?,
-        read_modify_write: share("readmodifywriteproportion", 0.0)?,
-    };
-    let sum = mix.read + mix.update + mix.read_modify_write;
-    if sum <= 0.0 {
-        return Err(KvError::BadSetting {
-            name: "readproportion, updateproportion, readmodifywriteproportion",
-            got: sum.to_string(),
-            wanted: "at least one must be above 0",
-        });
-    }
-    let assumed = ((sum - 1.0).abs() > 1e-9)
-        .then(|| format!("the proportions add up to {sum}; they were divided by that, as YCSB does"));
-    let mix = Mix { read: mix.read / sum, update: mix.update / sum, read_modify_write: mix.read_modify_write / sum };
-    Ok((mix, assumed))
-}
-
-fn distribution(settings: &KvSettings, properties: &Properties) -> Result<KeyDistribution, KvError> {
-    if let Some(distribution) = settings.distribution {
-        return Ok(distribution);
-    }
-    let names = BTreeMap::from([
-        ("uniform", KeyDistribution::Uniform),
-        ("zipfian", KeyDistribution::Zipfian),
-        ("ycsb-zipfian", KeyDistribution::YcsbZipfian),
-        ("latest", KeyDistribution::Latest),
-    ]);
-    // YCSB's own default is uniform.
-    let name = properties.text("requestdistribution").unwrap_or("uniform");
-    names.get(name).copied().ok_or_else(|| KvError::BadSetting {
-        name: "requestdistribution",
-        got: name.to_owned(),
-        wanted: "write uniform, zipfian, ycsb-zipfian or latest; the others are not supported yet",
-    })
-}
-
-fn update(properties: &Properties) -> Result<Update, KvError> {
-    Ok(match properties.value::<bool>("writeallfields", "write true or false")? {
-        Some(true) => Update::Record,
-        // YCSB's own default: an update replaces one field.
-        _ => Update::Field,
-    })
-}
-
-fn threads(settings: &KvSettings, properties: &Properties) -> Result<u32, KvError> {
-    let said = properties.value("threadcount", "a number of threads")?;
-    Ok(if settings.threads == 1 { said.unwrap_or(1) } else { settings.threads })
+/// What a family of workloads makes of the settings.
+pub(super) struct Resolved {
+    pub(super) work: Work,
+    pub(super) threads: u32,
+    pub(super) notes: Vec<String>,
 }
 
 #[cfg(test)]

@@ -19,10 +19,11 @@ fn the_core_workloads_are_ycsbs() {
         ("ycsb-f", 0.5, 0.0, 0.5),
     ] {
         let plan = KvPlan::new(&null(name)).unwrap();
-        assert_eq!(plan.mix, Mix { read, update, read_modify_write }, "{name}");
-        assert_eq!((plan.records, plan.value_bytes(), plan.threads), (1000, 1000, 1));
-        assert_eq!(plan.distribution, KeyDistribution::Zipfian);
-        assert_eq!(plan.update, Update::Record);
+        let shares = [read, update, 0.0, 0.0, read_modify_write];
+        assert_eq!(plan.work.asks, Asks::Ycsb(YcsbMix { shares }), "{name}");
+        assert_eq!((plan.work.records, plan.value_bytes(), plan.threads), (1000, 1000, 1));
+        assert_eq!(plan.work.distribution, KeyDistribution::Zipfian);
+        assert_eq!(plan.work.update, Update::Record);
     }
 }
 
@@ -46,9 +47,10 @@ fn a_properties_file_is_read_and_the_nearer_setting_wins() {
     settings.properties.insert("fieldcount".to_owned(), "4".to_owned());
     settings.field_length = Some(20);
     let plan = KvPlan::new(&settings).unwrap();
-    assert_eq!((plan.records, plan.threads, plan.value_bytes()), (5000, 3, 80));
-    assert_eq!(plan.distribution, KeyDistribution::Latest);
-    assert_eq!((plan.mix.read, plan.mix.update), (0.5, 0.5));
+    assert_eq!((plan.work.records, plan.threads, plan.value_bytes()), (5000, 3, 80));
+    assert_eq!(plan.work.distribution, KeyDistribution::Latest);
+    let Asks::Ycsb(mix) = plan.work.asks;
+    assert_eq!((mix.share(Operation::Read), mix.share(Operation::Update)), (0.5, 0.5));
     let notes = plan.notes.join("\n");
     assert!(notes.contains("add up to 0.4") && notes.contains("rocksdb.dir") && notes.contains(":3"), "{notes}");
 }
@@ -63,7 +65,7 @@ fn what_makes_no_sense_is_named() {
         (vec![("readproportion", "0"), ("updateproportion", "0")], "above 0"),
         (vec![("requestdistribution", "hotspot")], "uniform"),
         (vec![("insertorder", "ordered")], "hashed"),
-        (vec![("fieldlength", "2")], "32 bytes"),
+        (vec![("fieldlength", "999999999")], "64 MiB"),
         (vec![("threadcount", "0")], "1024"),
     ] {
         let error = KvPlan::new(&with(&pairs)).unwrap_err().to_string();
@@ -75,5 +77,5 @@ fn what_makes_no_sense_is_named() {
 #[test]
 fn an_update_of_one_field_is_asked_for_by_name() {
     let plan = KvPlan::new(&with(&[("writeallfields", "false")])).unwrap();
-    assert_eq!(plan.update, Update::Field);
+    assert_eq!(plan.work.update, Update::Field);
 }

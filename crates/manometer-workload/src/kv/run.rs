@@ -1,5 +1,6 @@
 //! A `kv` workload from its job to its end.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use manometer_measure::Clock;
@@ -9,11 +10,13 @@ use manometer_target::engine::{Engine, Keeps, OpenRequest};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::json;
 
-use super::client::{Client, Counted};
+use super::client::{Client, Shared};
+use super::counted::Counted;
 use super::error::KvError;
 use super::gate::Gate;
 use super::load::{Watch, load};
 use super::plan::KvPlan;
+use super::population::Population;
 use super::sampler::Sampler;
 use super::settings::KvSettings;
 use crate::control::{Controls, Sink};
@@ -76,7 +79,7 @@ fn marker(plan: &KvPlan, seed: u64) -> Marker {
         engine: plan.engine.name.to_owned(),
         engine_version: (plan.engine.version)(),
         options: plan.options_told(),
-        records: plan.records,
+        records: plan.work.loaded,
         form: FORM.to_owned(),
         value_bytes: plan.value_bytes() as u64,
         load: json!(plan.load).as_str().unwrap_or_default().to_owned(),
@@ -94,9 +97,9 @@ fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
         "engine_version": (plan.engine.version)(),
         "durability": plan.engine.durability,
         "workload": plan.workload,
-        "records": plan.records,
+        "records": plan.work.records,
         "value_bytes": plan.value_bytes(),
-        "distribution": plan.distribution,
+        "distribution": plan.work.distribution,
         "threads": plan.threads,
         "load": plan.load,
         "reused": reused,
@@ -120,18 +123,21 @@ struct Course<'a, C> {
 impl<C: Clock> Course<'_, C> {
     fn run(&self, watch: Watch) -> Result<(), KvError> {
         let gate = Gate::default();
+        let population = Population::new(self.plan.work.loaded);
+        let at_work = AtomicU32::new(self.plan.threads);
+        let shared =
+            Shared { plan: self.plan, seed: self.job.seed, clock: self.clock, gate: &gate, population: &population };
         let counted: Vec<Counted> = (0..self.plan.threads).map(|_| Counted::default()).collect();
         let failed = Mutex::new(None);
         let places = if self.plan.pin { processors()? } else { Vec::new() };
         let driven = std::thread::scope(|scope| {
             let mut clients = Vec::new();
             for (thread, counted) in (0..).zip(&counted) {
-                let (gate, failed, places) = (&gate, &failed, &places);
+                let (shared, failed, places, at_work) = (&shared, &failed, &places, &at_work);
                 clients.push(scope.spawn(move || {
-                    let result = pin(thread, places).and_then(|()| {
-                        let session = self.engine.session();
-                        Client::new(self.plan, self.job.seed, thread, self.clock, gate, counted, session).run()
-                    });
+                    let result = pin(thread, places)
+                        .and_then(|()| Client::new(shared, thread, counted, self.engine.session()).run());
+                    at_work.fetch_sub(1, Ordering::Release);
                     if let Err(error) = result {
                         failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                     }
@@ -142,7 +148,13 @@ impl<C: Clock> Course<'_, C> {
                 engine: self.engine,
                 gate: &gate,
                 failed: &failed,
-                sampler: Sampler::new(self.plan.mix, &counted, self.engine.state(), self.job.interval_ms),
+                at_work: &at_work,
+                sampler: Sampler::new(
+                    &self.plan.work.operations(),
+                    &counted,
+                    self.engine.state(),
+                    self.job.interval_ms,
+                ),
                 going: false,
             };
             let driven = driver.drive(watch);
@@ -168,15 +180,20 @@ struct Driver<'a, C> {
     engine: &'a dyn Engine,
     gate: &'a Gate,
     failed: &'a Mutex<Option<KvError>>,
+    /// Threads that have not yet sent all they were to send.
+    at_work: &'a AtomicU32,
     sampler: Sampler<'a>,
     going: bool,
 }
 
 impl<C: Clock> Driver<'_, C> {
-    /// Drives until told to stop, or until a thread fails.
+    /// Drives until told to stop, until everything has been asked, or until a thread fails.
     fn drive(&mut self, mut watch: Watch) -> Result<(), KvError> {
         while self.failed.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
             self.engine.check()?;
+            if self.at_work.load(Ordering::Acquire) == 0 {
+                return self.halt(watch.sink);
+            }
             match watch.early.pop_front().or_else(|| watch.controls.poll()) {
                 Some(Control::Go) => self.go(),
                 Some(Control::Wait) => self.halt(watch.sink)?,

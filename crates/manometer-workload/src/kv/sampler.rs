@@ -1,32 +1,45 @@
 //! Samples: what all threads did together since the last look.
 
-use manometer_measure::clock::next_multiple;
 use std::collections::BTreeMap;
 
 use manometer_measure::LatencyHistogram;
+use manometer_measure::clock::next_multiple;
 use manometer_target::engine::State;
 
-use super::cells::Seen;
-use super::client::{Counted, OPERATIONS, operations_of};
-use super::plan::Mix;
+use super::cells::{Cells, Seen};
+use super::counted::Counted;
+use super::request::Operation;
 use crate::protocol::{OperationSample, Sample};
 
 /// Reads the threads' cells on the beat.
 pub(super) struct Sampler<'a> {
     counted: &'a [Counted],
-    seen: Vec<[Seen; OPERATIONS.len()]>,
-    operations: Vec<usize>,
+    operations: Vec<Seeing>,
     state: Box<dyn State + 'a>,
     interval_ns: u64,
     last_ns: u64,
 }
 
+/// One operation, and what was seen of it in each thread.
+struct Seeing {
+    operation: Operation,
+    service: Vec<Option<Seen>>,
+    response: Vec<Option<Seen>>,
+}
+
 impl<'a> Sampler<'a> {
-    pub(super) fn new(mix: Mix, counted: &'a [Counted], state: Box<dyn State + 'a>, interval_ms: u64) -> Self {
+    /// Samples `operations`, each whether it happens or not.
+    pub(super) fn new(
+        operations: &[Operation],
+        counted: &'a [Counted],
+        state: Box<dyn State + 'a>,
+        interval_ms: u64,
+    ) -> Self {
+        let nothing = || counted.iter().map(|_| None).collect();
+        let seeing = |operation: &Operation| Seeing { operation: *operation, service: nothing(), response: nothing() };
         Self {
             counted,
-            seen: counted.iter().map(|_| Default::default()).collect(),
-            operations: operations_of(mix).collect(),
+            operations: operations.iter().map(seeing).collect(),
             state,
             interval_ns: interval_ms.max(1) * 1_000_000,
             last_ns: 0,
@@ -47,22 +60,42 @@ impl<'a> Sampler<'a> {
 
     /// The sample from the last look to this one, at `now_ns`.
     pub(super) fn take(&mut self, now_ns: u64) -> Sample {
-        let operations = self.operations.clone();
-        let operations =
-            operations.into_iter().map(|operation| (OPERATIONS[operation].to_owned(), self.read(operation)));
-        let operations: BTreeMap<_, _> = operations.collect();
+        let operations: BTreeMap<_, _> = self
+            .operations
+            .iter_mut()
+            .map(|seeing| (seeing.operation.name().to_owned(), seeing.look(self.counted)))
+            .collect();
         let length_ns = now_ns - self.last_ns;
         self.last_ns = now_ns;
         Sample { t_ns: now_ns, length_ns, operations, state: self.state.sample(now_ns) }
     }
+}
 
-    fn read(&mut self, operation: usize) -> OperationSample {
-        let mut histogram = LatencyHistogram::new();
-        let threads = self.counted.iter().zip(&mut self.seen);
-        let bytes =
-            threads.map(|(counted, seen)| counted.cells[operation].read_since(&mut seen[operation], &mut histogram));
-        let bytes = bytes.sum();
-        let latency = if histogram.is_empty() { String::new() } else { histogram.to_base64() };
-        OperationSample { requests: histogram.len(), bytes, retries: 0, latency }
+impl Seeing {
+    fn look(&mut self, counted: &[Counted]) -> OperationSample {
+        let service = counted.iter().map(|thread| thread.service(self.operation));
+        let (service, bytes) = add_up(service, &mut self.service);
+        let response = counted.iter().map(|thread| thread.response(self.operation));
+        let (response, _) = add_up(response, &mut self.response);
+        let text = |all: &LatencyHistogram| if all.is_empty() { String::new() } else { all.to_base64() };
+        OperationSample {
+            requests: service.len(),
+            bytes,
+            retries: 0,
+            latency: text(&service),
+            response: text(&response),
+        }
     }
+}
+
+/// What all threads counted since it was last `seen`: latencies and bytes.
+fn add_up<'a>(cells: impl Iterator<Item = Option<&'a Cells>>, seen: &mut [Option<Seen>]) -> (LatencyHistogram, u64) {
+    let mut histogram = LatencyHistogram::new();
+    let mut bytes = 0;
+    for (cells, seen) in cells.zip(seen) {
+        if let Some(cells) = cells {
+            bytes += cells.read_since(seen.get_or_insert_default(), &mut histogram);
+        }
+    }
+    (histogram, bytes)
 }

@@ -31,6 +31,9 @@ pub struct KvSettings {
     /// Random bytes in each field; YCSB's 100 unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field_length: Option<u32>,
+    /// After how many requests, of all threads together, the workload ends of itself; never unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operations: Option<u64>,
     /// Whether each thread stays on one processor.
     pub pin: bool,
     /// How the records come into the database.
@@ -44,7 +47,7 @@ pub struct KvSettings {
 impl KvSettings {
     /// The same workload on the share `factor` of its records, at least one.
     pub fn shrunk(&self, factor: f64) -> Self {
-        let records = super::KvPlan::new(self).map_or(self.records, |plan| Some(plan.records));
+        let records = super::KvPlan::new(self).map_or(self.records, |plan| Some(plan.work.records));
         let records = records.map(|records| ((records as f64 * factor) as u64).max(1));
         Self { records, ..self.clone() }
     }
@@ -61,6 +64,7 @@ impl Default for KvSettings {
             distribution: None,
             field_count: None,
             field_length: None,
+            operations: None,
             pin: false,
             load: LoadMethod::default(),
             properties: BTreeMap::new(),

@@ -8,27 +8,35 @@ use manometer_target::engine::value::{self, HEADER_BYTES};
 use rand_xoshiro::rand_core::Rng as _;
 
 use super::distribution::Random;
+use super::lengths::Lengths;
 
 /// Places a value can begin at.
 const PLACES: usize = 1 << 20;
 
-/// Makes values of one length.
+/// How values are formed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ValueForm {
+    /// How long they are.
+    pub lengths: Lengths,
+}
+
+/// Makes values.
 #[derive(Debug)]
 pub(super) struct Values {
     pool: Vec<u8>,
-    bytes: usize,
+    lengths: Lengths,
     at: usize,
     beneath: [u8; HEADER_BYTES],
 }
 
 impl Values {
-    /// Values of `bytes` bytes each, from bytes that `random` makes.
-    pub(super) fn new(bytes: usize, random: &mut Random) -> Self {
-        let mut pool = vec![0; PLACES + bytes];
+    /// Values of `form`, from bytes that `random` makes.
+    pub(super) fn new(form: &ValueForm, random: &mut Random) -> Self {
+        let mut pool = vec![0; PLACES + form.lengths.max().max(HEADER_BYTES)];
         random.fill_bytes(&mut pool);
         let mut beneath = [0; HEADER_BYTES];
         beneath.copy_from_slice(&pool[..HEADER_BYTES]);
-        Self { pool, bytes, at: 0, beneath }
+        Self { pool, lengths: form.lengths.clone(), at: 0, beneath }
     }
 
     /// A fresh value for `key`.
@@ -36,8 +44,9 @@ impl Values {
     pub(super) fn make(&mut self, key: &[u8], random: &mut Random) -> &[u8] {
         self.pool[self.at..self.at + HEADER_BYTES].copy_from_slice(&self.beneath);
         self.at = random.next_u64() as usize % PLACES;
-        let value = &mut self.pool[self.at..self.at + self.bytes];
-        self.beneath.copy_from_slice(&value[..HEADER_BYTES]);
+        self.beneath.copy_from_slice(&self.pool[self.at..self.at + HEADER_BYTES]);
+        let bytes = self.lengths.draw(random);
+        let value = &mut self.pool[self.at..self.at + bytes];
         value::seal(key, value);
         value
     }
@@ -58,7 +67,7 @@ mod tests {
     #[test]
     fn every_value_is_valid_and_the_pool_stays_random() {
         let mut random = stream(1, 0);
-        let mut values = Values::new(1000, &mut random);
+        let mut values = Values::new(&ValueForm { lengths: Lengths::Constant(1000) }, &mut random);
         let before = values.pool.clone();
         let first = values.make(b"user1", &mut random).to_vec();
         let second = values.make(b"user1", &mut random).to_vec();

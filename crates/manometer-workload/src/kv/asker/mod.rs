@@ -1,0 +1,27 @@
+//! What a thread asks for next: one family of workloads a file.
+
+mod ycsb;
+
+use super::distribution::Random;
+use super::plan::{Asks, KvPlan};
+use super::population::Population;
+use super::request::Request;
+
+pub use ycsb::YcsbMix;
+
+/// Decides one thread's requests, one after the other. All chance comes from the generator handed in, so
+/// that a stream can be repeated from its seed.
+pub trait Asker: Send {
+    /// The next request.
+    fn next(&mut self, random: &mut Random) -> Request;
+
+    /// One more record of the same popularity, for requests that take several.
+    fn record(&mut self, random: &mut Random) -> u64;
+}
+
+/// The asker of thread `thread` of `plan`; `seed` decides which records are popular.
+pub fn asker<'a>(plan: &'a KvPlan, seed: u64, _thread: u32, population: &'a Population) -> Box<dyn Asker + 'a> {
+    match &plan.work.asks {
+        Asks::Ycsb(mix) => Box::new(ycsb::Ycsb::new(mix, plan, seed, population)),
+    }
+}

@@ -1,0 +1,35 @@
+//! What one thread counts, for the sampler to read.
+
+use std::sync::OnceLock;
+
+use super::cells::Cells;
+use super::request::Operation;
+
+/// What one thread counts. Cells are made with their first latency: most workloads know few operations.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    service: [OnceLock<Cells>; Operation::COUNT],
+    response: [OnceLock<Cells>; Operation::COUNT],
+}
+
+impl Counted {
+    /// Counts one request and the bytes that it moved; `response_ns` counts from when it was due, where
+    /// that is another time than when it was sent.
+    #[inline]
+    pub(super) fn count(&self, operation: Operation, service_ns: u64, response_ns: Option<u64>, bytes: usize) {
+        self.service[operation as usize].get_or_init(Cells::default).count(service_ns, bytes);
+        if let Some(response_ns) = response_ns {
+            self.response[operation as usize].get_or_init(Cells::default).count(response_ns, 0);
+        }
+    }
+
+    /// Latencies from the sending of requests, once there was one.
+    pub(super) fn service(&self, operation: Operation) -> Option<&Cells> {
+        self.service[operation as usize].get()
+    }
+
+    /// Latencies from when requests were due, once there was one.
+    pub(super) fn response(&self, operation: Operation) -> Option<&Cells> {
+        self.response[operation as usize].get()
+    }
+}
