@@ -69,6 +69,9 @@ pub struct KvArgs {
     /// Bytes of each field.
     #[arg(long)]
     field_length: Option<u32>,
+    /// How many requests each thread sends before it waits for their answers.
+    #[arg(long, default_value_t = 1)]
+    pipeline: u32,
     /// End after so many requests, if that is before the time is over.
     #[arg(long)]
     operations: Option<u64>,
@@ -162,6 +165,7 @@ fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
         field_count: args.field_count,
         field_length: args.field_length,
         operations: args.operations,
+        pipeline: args.pipeline,
         pin: args.pin,
         load: args.load,
         properties: pairs(&args.property, "-p")?,

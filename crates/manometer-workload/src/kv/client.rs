@@ -7,6 +7,7 @@ use manometer_target::engine::{Direction, Session, value};
 use rand_xoshiro::rand_core::Rng as _;
 
 use super::asker::{Asker, asker};
+use super::batch::Batch;
 use super::counted::Counted;
 use super::distribution::{Random, stream};
 use super::error::KvError;
@@ -29,21 +30,22 @@ pub(super) struct Shared<'a, C> {
 
 /// A thread that asks.
 pub(super) struct Client<'a, C> {
-    shared: &'a Shared<'a, C>,
-    counted: &'a Counted,
-    session: Box<dyn Session + 'a>,
-    asker: Box<dyn Asker + 'a>,
+    pub(super) shared: &'a Shared<'a, C>,
+    pub(super) counted: &'a Counted,
+    pub(super) session: Box<dyn Session + 'a>,
+    pub(super) asker: Box<dyn Asker + 'a>,
     pace: Pace,
-    random: Random,
-    values: Values,
-    key: KeyBuffer,
+    pub(super) random: Random,
+    pub(super) values: Values,
+    pub(super) key: KeyBuffer,
+    pub(super) batch: Batch,
     record: Vec<u8>,
     many: Vec<KeyBuffer>,
     /// Where a walk through all records has come to; nowhere before it begins and after its end.
     walked_to: Option<Vec<u8>>,
     turn: u32,
     /// Requests still to send.
-    left: u64,
+    pub(super) left: u64,
 }
 
 impl<'a, C: Clock> Client<'a, C> {
@@ -65,6 +67,7 @@ impl<'a, C: Clock> Client<'a, C> {
             values: Values::new(&plan.work.values, &mut random),
             random,
             key: KeyBuffer::new(plan.work.keys),
+            batch: Batch::default(),
             record: Vec::new(),
             many: Vec::new(),
             walked_to: None,
@@ -76,7 +79,9 @@ impl<'a, C: Clock> Client<'a, C> {
     /// Asks until the gate says it is time to go home, or until everything that was to be asked has been.
     pub(super) fn run(&mut self) -> Result<(), KvError> {
         while self.left > 0 && self.shared.gate.pass(&mut self.turn) {
-            if let Some(due) = self.pace.next(self.shared.clock) {
+            if self.shared.plan.pipeline > 1 {
+                self.operate_together()?;
+            } else if let Some(due) = self.pace.next(self.shared.clock) {
                 self.operate(due)?;
             }
         }
@@ -252,7 +257,7 @@ impl<'a, C: Clock> Client<'a, C> {
 
 /// What was found, when it is what was written; nothing where that may be.
 #[inline]
-fn verify<'v>(plan: &KvPlan, record: u64, key: &[u8], found: Option<&'v [u8]>) -> Result<&'v [u8], KvError> {
+pub(super) fn verify<'v>(plan: &KvPlan, record: u64, key: &[u8], found: Option<&'v [u8]>) -> Result<&'v [u8], KvError> {
     let Some(found) = found else {
         return if plan.work.expect == Expect::Present { Err(lost(plan, record, key)) } else { Ok(&[]) };
     };

@@ -146,3 +146,40 @@ fn a_swapped_value_ends_the_run_by_name() {
     let error = operate(&plan, &mut map, 1000, []).unwrap_err();
     assert!(matches!(error, KvError::Wrong { fault: ValueFault::OtherKey, .. }), "{error}");
 }
+
+#[test]
+fn requests_sent_together_are_all_answered_and_counted() {
+    let mut plan = plan(&[("readproportion", "0.5"), ("updateproportion", "0.5")]);
+    plan.pipeline = 7;
+    let mut map = loaded(&plan);
+    let (clock, gate, counted) = (ManualClock::at(0), Gate::default(), Counted::default());
+    let population = Population::new(plan.work.loaded);
+    let shared = Shared { plan: &plan, seed: 5, clock: &clock, gate: &gate, population: &population };
+    let mut client = Client::new(&shared, 0, &counted, Box::new(&mut map));
+    client.left = 100;
+    gate.open();
+    client.run().unwrap();
+    drop(client);
+    let counts = [Operation::Read, Operation::Update].map(|operation| {
+        let mut histogram = manometer_measure::LatencyHistogram::new();
+        let cells = counted.service(operation).unwrap();
+        cells.read_since(&mut super::super::cells::Seen::default(), &mut histogram);
+        histogram.len()
+    });
+    assert_eq!(counts.iter().sum::<u64>(), 100);
+    assert_eq!(counts[1], map.puts);
+    map.records.iter().for_each(|(key, value)| value::verify(key, value).unwrap());
+}
+
+#[test]
+fn a_record_lost_among_requests_sent_together_ends_the_run() {
+    let mut plan = plan(&[]);
+    plan.pipeline = 4;
+    let (clock, gate, counted) = (ManualClock::at(0), Gate::default(), Counted::default());
+    let population = Population::new(plan.work.loaded);
+    let shared = Shared { plan: &plan, seed: 5, clock: &clock, gate: &gate, population: &population };
+    let mut map = Map::default();
+    gate.open();
+    let error = Client::new(&shared, 0, &counted, Box::new(&mut map)).run().unwrap_err();
+    assert!(matches!(error, KvError::Lost { .. }), "{error}");
+}

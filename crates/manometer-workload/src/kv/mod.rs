@@ -4,6 +4,7 @@
 //! database and then lets threads ask, in a closed loop, as the control lines say.
 
 mod asker;
+mod batch;
 mod cells;
 mod client;
 mod counted;

@@ -13,6 +13,8 @@ use super::ycsb;
 
 /// The most threads a workload may have.
 const THREADS_MAX: u32 = 1024;
+/// The most requests that are sent together.
+const PIPELINE_MAX: u32 = 4096;
 /// The largest value in bytes.
 const VALUE_BYTES_MAX: u64 = 64 << 20;
 
@@ -86,6 +88,8 @@ pub struct KvPlan {
     pub work: Work,
     /// Threads that send requests.
     pub threads: u32,
+    /// How many requests each thread sends before it waits for their answers.
+    pub pipeline: u32,
     /// Whether each thread stays on one processor.
     pub pin: bool,
     /// How the records come into the database.
@@ -116,6 +120,7 @@ impl KvPlan {
             workload: settings.workload.clone(),
             work,
             threads,
+            pipeline: settings.pipeline,
             pin: settings.pin,
             load: settings.load,
             operations: settings.operations,
@@ -149,6 +154,18 @@ impl KvPlan {
         }
         if self.threads == 0 || self.threads > THREADS_MAX {
             return bad("threads", self.threads.into(), "write a number from 1 to 1024");
+        }
+        if self.pipeline == 0 || self.pipeline > PIPELINE_MAX {
+            return bad("pipeline", self.pipeline.into(), "write a number from 1 to 4096");
+        }
+        let together = |operation| match operation {
+            Operation::Read | Operation::Insert => true,
+            Operation::Update => self.work.update == Update::Record,
+            _ => false,
+        };
+        if self.pipeline > 1 && !self.work.operations().into_iter().all(together) {
+            let wanted = "only reads, inserts and updates of whole records can be sent together: write 1";
+            return bad("pipeline", self.pipeline.into(), wanted);
         }
         let bytes = self.work.values.lengths.max() as u64;
         if bytes > VALUE_BYTES_MAX {

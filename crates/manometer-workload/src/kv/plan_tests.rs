@@ -79,3 +79,13 @@ fn an_update_of_one_field_is_asked_for_by_name() {
     let plan = KvPlan::new(&with(&[("writeallfields", "false")])).unwrap();
     assert_eq!(plan.work.update, Update::Field);
 }
+
+#[test]
+fn what_cannot_be_sent_together_is_refused() {
+    let settings = |workload: &str, pipeline| KvSettings { pipeline, ..null(workload) };
+    assert_eq!(KvPlan::new(&settings("ycsb-a", 16)).unwrap().pipeline, 16);
+    for (workload, pipeline) in [("ycsb-f", 16), ("ycsb-c", 0), ("ycsb-c", 5000)] {
+        let error = KvPlan::new(&settings(workload, pipeline)).unwrap_err();
+        assert_eq!(error.setting(), "pipeline", "{error}");
+    }
+}

@@ -34,6 +34,9 @@ pub struct KvSettings {
     /// After how many requests, of all threads together, the workload ends of itself; never unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
+    /// How many requests each thread sends before it waits for their answers: reads, and writes of whole
+    /// records.
+    pub pipeline: u32,
     /// Whether each thread stays on one processor.
     pub pin: bool,
     /// How the records come into the database.
@@ -65,6 +68,7 @@ impl Default for KvSettings {
             field_count: None,
             field_length: None,
             operations: None,
+            pipeline: 1,
             pin: false,
             load: LoadMethod::default(),
             properties: BTreeMap::new(),

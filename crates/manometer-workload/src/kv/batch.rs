@@ -1,0 +1,100 @@
+//! Requests that are sent together, before the first answer.
+
+use manometer_measure::Clock;
+use manometer_target::engine::Pipelined;
+
+use super::client::{Client, verify};
+use super::error::KvError;
+use super::request::{Operation, Request};
+
+/// Requests with their keys and values, one behind the other in `bytes`.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    bytes: Vec<u8>,
+    places: Vec<Place>,
+}
+
+/// Where a request's key and value lie.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    request: Request,
+    key: usize,
+    value: usize,
+    end: usize,
+}
+
+impl Batch {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
+    }
+
+    fn push(&mut self, request: Request, key: &[u8], value: &[u8]) {
+        let at = self.bytes.len();
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(value);
+        self.places.push(Place { request, key: at, value: at + key.len(), end: self.bytes.len() });
+    }
+
+    fn key(&self, place: usize) -> &[u8] {
+        let Place { key, value, .. } = self.places[place];
+        &self.bytes[key..value]
+    }
+
+    fn pipelined(&self) -> Vec<Pipelined<'_>> {
+        let pipelined = |place: &Place| {
+            let key = &self.bytes[place.key..place.value];
+            match place.request.operation {
+                Operation::Read => Pipelined::Get { key },
+                _ => Pipelined::Put { key, value: &self.bytes[place.value..place.end] },
+            }
+        };
+        self.places.iter().map(pipelined).collect()
+    }
+}
+
+impl<C: Clock> Client<'_, C> {
+    /// Sends as many requests together as the pipeline is deep. Each one's latency is that of them all: it
+    /// was sent with the first and its answer is at hand with the last.
+    pub(super) fn operate_together(&mut self) -> Result<(), KvError> {
+        let plan = self.shared.plan;
+        self.gather(u64::from(plan.pipeline).min(self.left));
+        let batch = &self.batch;
+        let mut bytes = vec![0; batch.places.len()];
+        let mut fault = None;
+        let start_ns = self.shared.clock.now_ns();
+        self.session.pipeline(&batch.pipelined(), &mut |place, found| {
+            let Place { request, key, end, .. } = batch.places[place];
+            if request.operation != Operation::Read {
+                bytes[place] = end - key;
+                return;
+            }
+            match verify(plan, request.record, batch.key(place), found) {
+                Ok(found) => bytes[place] = end - key + found.len(),
+                Err(error) => drop(fault.get_or_insert(error)),
+            }
+        })?;
+        let latency_ns = self.shared.clock.now_ns().saturating_sub(start_ns);
+        for (place, bytes) in batch.places.iter().zip(bytes) {
+            if place.request.operation == Operation::Insert {
+                self.shared.population.inserted(place.request.record);
+            }
+            self.counted.count(place.request.operation, latency_ns, None, bytes);
+        }
+        self.left -= batch.places.len() as u64;
+        fault.map_or(Ok(()), Err)
+    }
+
+    fn gather(&mut self, count: u64) {
+        self.batch.clear();
+        for _ in 0..count {
+            let request = self.asker.next(&mut self.random);
+            let key = self.key.of_record(request.record);
+            let value = match request.operation {
+                Operation::Read => &[],
+                _ => self.values.make(key, &mut self.random),
+            };
+            self.batch.push(request, key, value);
+        }
+    }
+}
