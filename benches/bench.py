@@ -5,6 +5,7 @@ import os
 import platform
 import statistics
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,6 +57,41 @@ def pairs() -> int:
 
 def spread(values: list) -> dict:
     return {"median": statistics.median(values), "min": min(values), "max": max(values), "runs": len(values)}
+
+
+def alternate(turns: dict, rounds: int) -> list:
+    """Lets every contestant run once a round, each round begun by another one; what the disk or a busy host does
+    to a round, it does to all. Returns a {name: figure} for each round."""
+    names = list(turns)
+    measured = []
+    for number in range(rounds):
+        first = number % len(names)
+        figures = {name: turns[name]() for name in names[first:] + names[:first]}
+        print(f"  round {number + 1} of {rounds}: " + ", ".join(f"{name} {figures[name]:,.0f}" for name in names),
+              file=sys.stderr)
+        measured.append(figures)
+    return measured
+
+
+def compare(label: str, rounds: list, ours: str, theirs: str, goal: float) -> dict:
+    """Prints one line of figures, ratio and spread; returns what is kept of it."""
+    ratios = [figures[ours] / figures[theirs] for figures in rounds]
+    middle = statistics.median(ratios)
+    verdict = "reached" if middle >= goal else "missed"
+    figure = {name: spread([figures[name] for figures in rounds]) for name in (ours, theirs)}
+    print(f"{label:36} {ours} {figure[ours]['median']:,.0f}, {theirs} {figure[theirs]['median']:,.0f} ops/s: "
+          f"ratio {middle:.3f} ({min(ratios):.3f} to {max(ratios):.3f}), goal {goal} {verdict}", flush=True)
+    return {"label": label, "unit": "ops/s", **figure, "ratio": spread(ratios), "goal": goal, "reached": middle >= goal}
+
+
+def kv(*flags: str) -> dict:
+    """One run of `manometer kv`, as its JSON document."""
+    return run_json([str(BINARY), "kv", *flags, "--format", "json"])
+
+
+def rate(*flags: str) -> float:
+    """The throughput of one run of `manometer kv`, in operations per second."""
+    return kv(*flags)["throughput"]["mean"]
 
 
 def write(name: str, document: dict) -> None:

@@ -5,7 +5,8 @@ import pathlib
 import subprocess
 import sys
 
-BENCHES = ["io_vs_fio.py", "kv_null.py", "kv_vs_db_bench.py"]
+BENCHES = ["io_vs_fio.py", "kv_null.py", "kv_vs_db_bench.py", "kv_vs_go_ycsb.py",
+           "kv_vs_redis_benchmark.py"]
 
 
 def main() -> int:
