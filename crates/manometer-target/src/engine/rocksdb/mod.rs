@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use manometer_measure::plan::Settings;
 use rocksdb::statistics::StatsLevel;
 use rocksdb::{
-    DB, DBPinnableSlice, Env, ErrorKind, InfoLogger, LogLevel, Options as RocksOptions, ReadOptions,
-    WaitForCompactOptions, WriteOptions,
+    ColumnFamilyDescriptor, DB, DBPinnableSlice, DEFAULT_COLUMN_FAMILY_NAME, Env, ErrorKind, InfoLogger, LogLevel,
+    Options as RocksOptions, ReadOptions, WaitForCompactOptions, WriteOptions,
 };
 use serde_json::json;
 
@@ -115,7 +115,9 @@ impl RocksDb {
         let (logger, background) =
             events::logger(&log).map_err(|reason| EngineError::NotWritable { path: log, reason })?;
         options.set_info_logger(logger);
-        let db = DB::open(&options, request.directory)
+        // Opened by its name, the default column family has a handle, which looking up many keys needs.
+        let family = ColumnFamilyDescriptor::new(DEFAULT_COLUMN_FAMILY_NAME, options.clone());
+        let db = DB::open_cf_descriptors(&options, request.directory, [family])
             .map_err(|error| failure(request.directory, "opening the database", error))?;
         Ok(Self { db, options, given, directory: request.directory.to_owned(), background })
     }
@@ -228,7 +230,7 @@ impl Session for RocksSession<'_> {
         let family = self
             .engine
             .db
-            .cf_handle(rocksdb::DEFAULT_COLUMN_FAMILY_NAME)
+            .cf_handle(DEFAULT_COLUMN_FAMILY_NAME)
             .ok_or(EngineError::Unsupported { engine: ENGINE, what: "find its default column family" })?;
         let found = self.engine.db.batched_multi_get_cf_opt(&family, keys, SORTED, &self.read_options);
         for (place, found) in found.into_iter().enumerate() {
