@@ -6,9 +6,23 @@
 
 pub mod directory;
 mod error;
+#[cfg(feature = "fjall")]
+mod fjall;
+#[cfg(feature = "lmdb")]
+mod lmdb;
+#[cfg(feature = "map")]
+mod map;
 mod null;
+#[cfg(any(feature = "fjall", feature = "lmdb", feature = "map", feature = "redb", feature = "sqlite"))]
+mod options;
+#[cfg(feature = "redb")]
+mod redb;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
+#[cfg(any(feature = "fjall", feature = "lmdb", feature = "sqlite"))]
+mod space;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 pub mod value;
 
 use std::collections::BTreeMap;
@@ -77,6 +91,16 @@ pub enum Keeps {
 pub const ENGINES: &[EngineInfo] = &[
     #[cfg(feature = "rocksdb")]
     rocksdb::INFO,
+    #[cfg(feature = "fjall")]
+    fjall::INFO,
+    #[cfg(feature = "lmdb")]
+    lmdb::INFO,
+    #[cfg(feature = "redb")]
+    redb::INFO,
+    #[cfg(feature = "sqlite")]
+    sqlite::INFO,
+    #[cfg(feature = "map")]
+    map::INFO,
     null::INFO,
 ];
 

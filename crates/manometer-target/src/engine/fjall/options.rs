@@ -1,0 +1,225 @@
+//! fjall's options: those of the process, and those that a database keeps from when it was made.
+
+use std::fs;
+use std::path::Path;
+
+use fjall::config::{BlockSizePolicy, CompressionPolicy};
+use fjall::{CompressionType, Database, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
+use manometer_measure::units::ByteSize;
+use serde_json::{Value, json};
+
+use super::ENGINE;
+use crate::engine::options::{Given, word};
+use crate::engine::{EngineError, Options};
+
+/// Where we write down the keyspace's options: fjall keeps them but does not tell them.
+const KEPT: &str = "keyspace.json";
+
+const OPTIONS: &[&str] = &[
+    "cache_size",
+    "data_block_compression",
+    "data_block_size",
+    "expect_point_read_hits",
+    "journal_compression",
+    "journal_persist",
+    "kv_separation",
+    "max_cached_files",
+    "max_journaling_size",
+    "max_memtable_size",
+    "worker_threads",
+];
+
+const COMPRESSIONS: [(&str, CompressionType); 2] = [("none", CompressionType::None), ("lz4", CompressionType::Lz4)];
+
+/// How far a put gets before it is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Persist {
+    None,
+    Buffer,
+    SyncData,
+    SyncAll,
+}
+
+const PERSISTS: [(&str, Persist); 4] = [
+    ("none", Persist::None),
+    ("buffer", Persist::Buffer),
+    ("sync-data", Persist::SyncData),
+    ("sync-all", Persist::SyncAll),
+];
+
+/// With fjall's defaults.
+pub(super) const BUFFER: &str = "journal without sync: a put survives the process, not the host";
+
+impl Persist {
+    pub(super) fn durability(self) -> &'static str {
+        match self {
+            Self::None => "journal in the process's own buffer: the last puts survive neither the process nor the host",
+            Self::Buffer => BUFFER,
+            Self::SyncData => "journal synced with `fdatasync`: a put survives the host",
+            Self::SyncAll => "journal synced with `fsync`: a put survives the host",
+        }
+    }
+
+    /// What is left to do once fjall has written to its journal.
+    pub(super) fn after_write(self) -> Option<PersistMode> {
+        match self {
+            Self::None | Self::Buffer => None,
+            Self::SyncData => Some(PersistMode::SyncData),
+            Self::SyncAll => Some(PersistMode::SyncAll),
+        }
+    }
+}
+
+/// The options in force; what is missing is fjall's own choice.
+#[derive(Debug)]
+pub(super) struct Config {
+    cache_size: Option<u64>,
+    journal_compression: Option<CompressionType>,
+    max_cached_files: Option<usize>,
+    max_journaling_size: Option<u64>,
+    worker_threads: Option<usize>,
+    pub(super) persist: Persist,
+    keyspace: KeyspaceConfig,
+}
+
+/// What a database keeps from when it was made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct KeyspaceConfig {
+    compression: Option<CompressionType>,
+    block_size: Option<u32>,
+    expect_point_read_hits: bool,
+    kv_separation: bool,
+    max_memtable_size: Option<u64>,
+    manual_journal_persist: bool,
+}
+
+impl Config {
+    pub(super) fn read(options: &Options) -> Result<Self, EngineError> {
+        let given = Given::read(ENGINE, OPTIONS, options)?;
+        let persist = given.choice("journal_persist", &PERSISTS)?.unwrap_or(Persist::Buffer);
+        let whole = |number: Option<u64>| number.map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+        Ok(Self {
+            cache_size: given.bytes("cache_size", (0, 1 << 50))?,
+            journal_compression: given.choice("journal_compression", &COMPRESSIONS)?,
+            max_cached_files: whole(given.number("max_cached_files", (10, 1 << 30))?),
+            max_journaling_size: given.bytes("max_journaling_size", (64 << 20, 1 << 50))?,
+            worker_threads: whole(given.number("worker_threads", (1, 1024))?),
+            persist,
+            keyspace: KeyspaceConfig::read(&given, persist)?,
+        })
+    }
+
+    pub(super) fn open(&self, directory: &Path) -> fjall::Result<Database> {
+        let mut builder = Database::builder(directory);
+        if let Some(bytes) = self.cache_size {
+            builder = builder.cache_size(bytes);
+        }
+        if let Some(compression) = self.journal_compression {
+            builder = builder.journal_compression(compression);
+        }
+        if let Some(files) = self.max_cached_files {
+            builder = builder.max_cached_files(Some(files));
+        }
+        if let Some(bytes) = self.max_journaling_size {
+            builder = builder.max_journaling_size(bytes);
+        }
+        if let Some(threads) = self.worker_threads {
+            builder = builder.worker_threads(threads);
+        }
+        builder.open()
+    }
+
+    pub(super) fn keyspace(&self) -> KeyspaceCreateOptions {
+        self.keyspace.build()
+    }
+
+    /// Writes down what the database will keep.
+    pub(super) fn keep(&self, directory: &Path) -> Result<(), EngineError> {
+        let path = directory.join(KEPT);
+        let text = self.keyspace.told().to_string();
+        fs::write(&path, text).map_err(|reason| EngineError::NotWritable { path, reason })
+    }
+
+    /// Whether the database was made with these options; others would be told but not in force.
+    pub(super) fn check_kept(&self, directory: &Path) -> Result<(), EngineError> {
+        let path = directory.join(KEPT);
+        let text =
+            fs::read_to_string(&path).map_err(|reason| EngineError::NotReadable { path: path.clone(), reason })?;
+        let (kept, wanted) = (serde_json::from_str(&text).unwrap_or(Value::Null), self.keyspace.told());
+        let Value::Object(wanted) = wanted else { return Ok(()) };
+        match wanted.into_iter().find(|(name, wanted)| kept.get(name) != Some(wanted)) {
+            None => Ok(()),
+            Some((name, wanted)) => Err(EngineError::BadOption {
+                engine: ENGINE,
+                place: "options".to_owned(),
+                value: wanted.to_string(),
+                reason: format!(
+                    "the database keeps {} from when it was made; make it anew or leave the option as it was",
+                    kept.get(&name).unwrap_or(&Value::Null)
+                ),
+                name,
+            }),
+        }
+    }
+
+    /// The options in force, told with the results.
+    pub(super) fn told(&self, cache_bytes: u64) -> Value {
+        let mut told = json!({
+            "cache_size": ByteSize(cache_bytes),
+            "journal_compression": word(&COMPRESSIONS, self.journal_compression.unwrap_or(CompressionType::Lz4)),
+            "journal_persist": word(&PERSISTS, self.persist),
+            "max_cached_files": self.max_cached_files,
+            "max_journaling_size": ByteSize(self.max_journaling_size.unwrap_or(512 << 20)),
+            "worker_threads": self.worker_threads,
+        });
+        if let (Value::Object(told), Value::Object(keyspace)) = (&mut told, self.keyspace.told()) {
+            told.extend(keyspace);
+            told.retain(|_, value| !value.is_null());
+        }
+        told
+    }
+}
+
+impl KeyspaceConfig {
+    fn read(given: &Given, persist: Persist) -> Result<Self, EngineError> {
+        let block_size = given.bytes("data_block_size", (1 << 10, 1 << 20))?;
+        Ok(Self {
+            compression: given.choice("data_block_compression", &COMPRESSIONS)?,
+            block_size: block_size.and_then(|bytes| u32::try_from(bytes).ok()),
+            expect_point_read_hits: given.flag("expect_point_read_hits")?.unwrap_or(false),
+            kv_separation: given.flag("kv_separation")?.unwrap_or(false),
+            max_memtable_size: given.bytes("max_memtable_size", (1 << 10, 1 << 40))?,
+            manual_journal_persist: persist == Persist::None,
+        })
+    }
+
+    fn build(self) -> KeyspaceCreateOptions {
+        let mut options = KeyspaceCreateOptions::default()
+            .expect_point_read_hits(self.expect_point_read_hits)
+            .with_kv_separation(self.kv_separation.then(KvSeparationOptions::default))
+            .manual_journal_persist(self.manual_journal_persist);
+        if let Some(compression) = self.compression {
+            options = options.data_block_compression_policy(CompressionPolicy::all(compression));
+        }
+        if let Some(bytes) = self.block_size {
+            options = options.data_block_size_policy(BlockSizePolicy::all(bytes));
+        }
+        if let Some(bytes) = self.max_memtable_size {
+            options = options.max_memtable_size(bytes);
+        }
+        options
+    }
+
+    fn told(self) -> Value {
+        // fjall's default leaves the two upper levels as they are.
+        let compression = self.compression.map_or("none,none,lz4", |compression| word(&COMPRESSIONS, compression));
+        json!({
+            "data_block_compression": compression,
+            "data_block_size": ByteSize(u64::from(self.block_size.unwrap_or(4 << 10))),
+            "expect_point_read_hits": self.expect_point_read_hits,
+            "kv_separation": self.kv_separation,
+            "manual_journal_persist": self.manual_journal_persist,
+            "max_memtable_size": ByteSize(self.max_memtable_size.unwrap_or(64 << 20)),
+        })
+    }
+}

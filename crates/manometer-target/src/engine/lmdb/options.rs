@@ -1,0 +1,123 @@
+//! LMDB's options, and what a put survives with them.
+
+use std::path::Path;
+
+use heed::{Env, EnvFlags};
+use manometer_measure::units::ByteSize;
+use serde_json::{Value, json};
+
+use super::ENGINE;
+use crate::engine::options::{Given, word};
+use crate::engine::{EngineError, Options};
+
+const OPTIONS: &[&str] = &["map_size", "max_readers", "sync", "write_map", "no_read_ahead", "no_mem_init"];
+
+/// No map is larger unless it is asked for: some file systems take no larger file.
+const MAP_BYTES_MAX: u64 = 8 << 40;
+
+/// LMDB's own default of 126 would refuse the threads of a large run.
+const READERS: u64 = 1024;
+
+/// With LMDB's defaults.
+pub(super) const FULL: &str = "a transaction of its own, data and meta page synced: a put survives the host";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Synced {
+    All,
+    Data,
+    Nothing,
+}
+
+const SYNCS: [(&str, Synced); 3] =
+    [("full", Synced::All), ("no-meta-sync", Synced::Data), ("no-sync", Synced::Nothing)];
+
+impl Synced {
+    fn flags(self) -> EnvFlags {
+        match self {
+            Self::All => EnvFlags::empty(),
+            Self::Data => EnvFlags::NO_META_SYNC,
+            Self::Nothing => EnvFlags::NO_SYNC,
+        }
+    }
+
+    pub(super) fn durability(self) -> &'static str {
+        match self {
+            Self::All => FULL,
+            Self::Data => {
+                "a transaction of its own, data synced, the meta page not: a put survives the process; a crash of \
+                 the host may undo the last ones"
+            }
+            Self::Nothing => {
+                "a transaction of its own, nothing synced: a put survives the process; a crash of the host may \
+                 ruin the database"
+            }
+        }
+    }
+}
+
+/// The options in force.
+#[derive(Debug)]
+pub(super) struct Config {
+    /// As large as the file system where it is not given.
+    map_size: Option<u64>,
+    pub(super) max_readers: u32,
+    pub(super) sync: Synced,
+    write_map: bool,
+    no_read_ahead: bool,
+    no_mem_init: bool,
+}
+
+impl Config {
+    pub(super) fn read(options: &Options) -> Result<Self, EngineError> {
+        let given = Given::read(ENGINE, OPTIONS, options)?;
+        let readers = given.number("max_readers", (1, 1 << 20))?.unwrap_or(READERS);
+        Ok(Self {
+            map_size: given.bytes("map_size", (1 << 20, 64 << 40))?,
+            max_readers: u32::try_from(readers).map_err(|error| given.refuse("max_readers", error))?,
+            sync: given.choice("sync", &SYNCS)?.unwrap_or(Synced::All),
+            write_map: given.flag("write_map")?.unwrap_or(false),
+            no_read_ahead: given.flag("no_read_ahead")?.unwrap_or(false),
+            no_mem_init: given.flag("no_mem_init")?.unwrap_or(false),
+        })
+    }
+
+    pub(super) fn flags(&self) -> EnvFlags {
+        let optional = [
+            (self.write_map, EnvFlags::WRITE_MAP),
+            (self.no_read_ahead, EnvFlags::NO_READ_AHEAD),
+            (self.no_mem_init, EnvFlags::NO_MEM_INIT),
+        ];
+        let wanted = optional.into_iter().filter(|(wanted, _)| *wanted).map(|(_, flag)| flag);
+        wanted.fold(self.sync.flags(), |flags, flag| flags | flag)
+    }
+
+    /// The map's size: as given, or so large that the device is full before the map is.
+    pub(super) fn map_bytes(&self, directory: &Path) -> Result<usize, EngineError> {
+        let bytes = match self.map_size {
+            Some(bytes) => bytes,
+            None => file_system_bytes(directory)?.min(MAP_BYTES_MAX),
+        };
+        let page = rustix::param::page_size() as u64;
+        let whole = bytes.div_ceil(page).saturating_mul(page);
+        usize::try_from(whole)
+            .map_err(|_| EngineError::Unsupported { engine: ENGINE, what: "map so much on this host" })
+    }
+
+    /// The options in force, told with the results.
+    pub(super) fn told(&self, env: &Env) -> Value {
+        json!({
+            "map_size": ByteSize(env.info().map_size as u64),
+            "max_readers": env.max_readers(),
+            "sync": word(&SYNCS, self.sync),
+            "write_map": self.write_map,
+            "no_read_ahead": self.no_read_ahead,
+            "no_mem_init": self.no_mem_init,
+        })
+    }
+}
+
+fn file_system_bytes(directory: &Path) -> Result<u64, EngineError> {
+    let told = rustix::fs::statvfs(directory);
+    let told = told.map_err(|errno| EngineError::NotReadable { path: directory.to_owned(), reason: errno.into() })?;
+    Ok(told.f_blocks.saturating_mul(told.f_frsize))
+}

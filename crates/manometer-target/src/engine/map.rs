@@ -1,0 +1,156 @@
+//! A concurrent hash map in memory: the upper bound of any engine that keeps what is put.
+//!
+//! What is measured on it is the generator, the pacing and one look-up in memory; an engine on a device
+//! can only be slower.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use manometer_measure::plan::Settings;
+use rapidhash::fast::RandomState;
+
+use super::options::Given;
+use super::{
+    Ability, Direction, Engine, EngineError, EngineInfo, Keeps, Options, Session, SortedRecords, State, Visit,
+};
+
+const ENGINE: &str = "map";
+
+/// So many that threads seldom meet at one lock.
+const SHARDS: usize = 1024;
+
+/// How many records are loaded between two looks at whether to go on.
+const RECORDS_PER_LOOK: u32 = 10_000;
+
+pub(super) const INFO: EngineInfo = EngineInfo {
+    name: ENGINE,
+    about: "concurrent hash map in memory: the upper bound of any engine",
+    version: || env!("CARGO_PKG_VERSION").to_owned(),
+    abilities: &[Ability::State],
+    durability: "none: in memory, gone with the process",
+    keeps: Keeps::Memory,
+    open: |request| {
+        check(request.options)?;
+        Ok(Box::new(ShardedMap::new()))
+    },
+    check,
+};
+
+fn check(options: &Options) -> Result<(), EngineError> {
+    Given::read(ENGINE, &[], options).map(drop)
+}
+
+type Shard = HashMap<Box<[u8]>, Box<[u8]>, RandomState>;
+
+struct ShardedMap {
+    hasher: RandomState,
+    shards: Vec<RwLock<Shard>>,
+}
+
+impl ShardedMap {
+    fn new() -> Self {
+        Self { hasher: RandomState::new(), shards: (0..SHARDS).map(|_| RwLock::default()).collect() }
+    }
+
+    fn shard(&self, key: &[u8]) -> &RwLock<Shard> {
+        // A shard's own table takes the lowest and the highest bits of the same hash.
+        &self.shards[(self.hasher.hash_one(key) >> 32) as usize % SHARDS]
+    }
+
+    fn read(&self, key: &[u8]) -> RwLockReadGuard<'_, Shard> {
+        self.shard(key).read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, key: &[u8]) -> RwLockWriteGuard<'_, Shard> {
+        self.shard(key).write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, key: &[u8], value: &[u8]) {
+        let mut shard = self.write(key);
+        match shard.get_mut(key) {
+            Some(there) if there.len() == value.len() => there.copy_from_slice(value),
+            Some(there) => *there = value.into(),
+            None => drop(shard.insert(key.into(), value.into())),
+        }
+    }
+}
+
+impl Engine for ShardedMap {
+    fn session(&self) -> Box<dyn Session + '_> {
+        Box::new(MapSession { map: self, value: Vec::new() })
+    }
+
+    fn load_sorted(&self, records: &mut dyn SortedRecords) -> Result<(), EngineError> {
+        let mut until_look = RECORDS_PER_LOOK;
+        while let Some((key, value)) = records.next() {
+            self.put(key, value);
+            until_look -= 1;
+            if until_look == 0 {
+                until_look = RECORDS_PER_LOOK;
+                if records.keep_going().is_break() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&self) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn state(&self) -> Box<dyn State + '_> {
+        Box::new(MapState(self))
+    }
+
+    fn facts(&self) -> Settings {
+        let mut facts = Settings::new();
+        facts.insert("durability".to_owned(), INFO.durability.into());
+        facts
+    }
+}
+
+/// Copies what it finds: a lock held until the next call would stop those who write.
+struct MapSession<'a> {
+    map: &'a ShardedMap,
+    value: Vec<u8>,
+}
+
+impl Session for MapSession<'_> {
+    fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
+        let shard = self.map.read(key);
+        let Some(found) = shard.get(key) else { return Ok(None) };
+        self.value.clear();
+        self.value.extend_from_slice(found);
+        Ok(Some(&self.value))
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+        self.map.put(key, value);
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), EngineError> {
+        self.map.write(key).remove(key);
+        Ok(())
+    }
+
+    fn scan(&mut self, _: Option<&[u8]>, _: Direction, _: &mut Visit<'_>) -> Result<(), EngineError> {
+        Err(EngineError::Unsupported { engine: ENGINE, what: "scan: a hash map has no order" })
+    }
+}
+
+struct MapState<'a>(&'a ShardedMap);
+
+impl State for MapState<'_> {
+    fn columns(&self) -> &'static [(&'static str, &'static str)] {
+        &[("entries", "records")]
+    }
+
+    fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {
+        let entries = |shard: &RwLock<Shard>| shard.read().unwrap_or_else(PoisonError::into_inner).len();
+        let entries: usize = self.0.shards.iter().map(entries).sum();
+        BTreeMap::from([("entries".to_owned(), entries as f64)])
+    }
+}

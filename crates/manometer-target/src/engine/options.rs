@@ -1,0 +1,176 @@
+//! Options of an engine that takes them as a table: every name and every value checked.
+
+#![cfg_attr(
+    not(all(feature = "fjall", feature = "lmdb", feature = "redb", feature = "sqlite")),
+    allow(dead_code, reason = "each engine uses what it has options for")
+)]
+
+use std::fmt::Display;
+
+use manometer_measure::units::ByteSize;
+use serde_json::{Map, Value};
+
+use super::{EngineError, Options, nearest};
+
+/// An engine's options as given, read one by one.
+#[derive(Debug)]
+pub(super) struct Given<'a> {
+    engine: &'static str,
+    table: Option<&'a Map<String, Value>>,
+}
+
+impl<'a> Given<'a> {
+    /// The options of `engine`, whose names must be among `known`.
+    pub(super) fn read(
+        engine: &'static str,
+        known: &'static [&'static str],
+        options: &'a Options,
+    ) -> Result<Self, EngineError> {
+        let table = match options {
+            Options::Defaults => None,
+            Options::Table(table) => Some(table),
+            Options::File(_) => {
+                return Err(EngineError::Unsupported {
+                    engine,
+                    what: "read an options file: give its options as a table",
+                });
+            }
+        };
+        let unknown = table.and_then(|table| table.keys().find(|name| !known.contains(&name.as_str())));
+        match unknown {
+            None => Ok(Self { engine, table }),
+            Some(name) => Err(EngineError::UnknownOption {
+                engine,
+                place: place(),
+                name: name.clone(),
+                nearest: nearest(name, known.iter().copied()),
+            }),
+        }
+    }
+
+    /// A number of bytes within `limits`.
+    pub(super) fn bytes(&self, name: &str, limits: (u64, u64)) -> Result<Option<u64>, EngineError> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        let read: ByteSize = serde_json::from_value(value.clone()).map_err(|error| self.refuse(name, error))?;
+        let shown = |bytes| ByteSize(bytes).to_string();
+        self.within(name, read.0, limits, shown).map(Some)
+    }
+
+    /// A whole number within `limits`.
+    pub(super) fn number(&self, name: &str, limits: (u64, u64)) -> Result<Option<u64>, EngineError> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        let read = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
+        let read = read.ok_or_else(|| self.refuse(name, "expected a whole number"))?;
+        self.within(name, read, limits, |number| number.to_string()).map(Some)
+    }
+
+    /// Yes or no.
+    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, EngineError> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        let read = value.as_bool().or_else(|| value.as_str()?.trim().parse().ok());
+        read.map(Some).ok_or_else(|| self.refuse(name, "expected `true` or `false`"))
+    }
+
+    /// One of `choices`.
+    pub(super) fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>, EngineError> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        let chosen = value.as_str().and_then(|text| choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)));
+        match chosen {
+            Some((_, chosen)) => Ok(Some(*chosen)),
+            None => {
+                let words: Vec<String> = choices.iter().map(|(word, _)| format!("`{word}`")).collect();
+                Err(self.refuse(name, format!("expected one of {}", words.join(", "))))
+            }
+        }
+    }
+
+    /// The error that says why the value of `name` will not do.
+    pub(super) fn refuse(&self, name: &str, reason: impl Display) -> EngineError {
+        EngineError::BadOption {
+            engine: self.engine,
+            place: place(),
+            name: name.to_owned(),
+            value: self.value(name).map(spelt).unwrap_or_default(),
+            reason: reason.to_string(),
+        }
+    }
+
+    fn value(&self, name: &str) -> Option<&'a Value> {
+        self.table?.get(name)
+    }
+
+    fn within(
+        &self,
+        name: &str,
+        got: u64,
+        (least, most): (u64, u64),
+        shown: fn(u64) -> String,
+    ) -> Result<u64, EngineError> {
+        if got < least {
+            return Err(self.refuse(name, format!("at least {}", shown(least))));
+        }
+        if got > most {
+            return Err(self.refuse(name, format!("at most {}", shown(most))));
+        }
+        Ok(got)
+    }
+}
+
+fn place() -> String {
+    "options".to_owned()
+}
+
+/// A value as a person would write it.
+fn spelt(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The word for `wanted` among `choices`.
+pub(super) fn word<T: Copy + PartialEq>(choices: &[(&'static str, T)], wanted: T) -> &'static str {
+    choices.iter().find(|(_, choice)| *choice == wanted).map_or("unknown", |(word, _)| word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const KNOWN: &[&str] = &["cache_size", "sync", "max_readers", "write_map"];
+
+    fn with<T>(value: Value, read: impl Fn(&Given) -> Result<T, EngineError>) -> Result<T, String> {
+        let Value::Object(table) = value else { panic!("{value}") };
+        let options = Options::Table(table);
+        let given = Given::read("any", KNOWN, &options).map_err(|error| error.to_string())?;
+        read(&given).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn values_are_read_as_people_write_them() {
+        let all = (0, u64::MAX);
+        for value in [json!("64MiB"), json!(64 << 20)] {
+            assert_eq!(with(json!({"cache_size": value}), |given| given.bytes("cache_size", all)), Ok(Some(64 << 20)));
+        }
+        for value in [json!(7), json!("7")] {
+            assert_eq!(with(json!({"max_readers": value}), |given| given.number("max_readers", all)), Ok(Some(7)));
+        }
+        for value in [json!(true), json!("true")] {
+            assert_eq!(with(json!({"write_map": value}), |given| given.flag("write_map")), Ok(Some(true)));
+        }
+        assert_eq!(with(json!({"sync": "FULL"}), |given| given.choice("sync", &[("full", 2)])), Ok(Some(2)));
+        assert_eq!(with(json!({}), |given| given.flag("write_map")), Ok(None));
+    }
+
+    #[test]
+    fn what_will_not_do_is_refused_with_what_would() {
+        let limits = (1024, 4096);
+        let bytes = |value| with(json!({"cache_size": value}), |given| given.bytes("cache_size", limits));
+        assert!(bytes(json!("1GiB")).unwrap_err().contains("at most 4KiB"));
+        assert!(bytes(json!(1)).unwrap_err().contains("at least 1KiB"));
+        assert!(bytes(json!("much")).unwrap_err().contains("cache_size"));
+        assert!(bytes(json!([])).unwrap_err().contains("cache_size"));
+        let sync = with(json!({"sync": "never"}), |given| given.choice("sync", &[("full", 2), ("no-sync", 0)]));
+        assert!(sync.unwrap_err().contains("`full`, `no-sync`"));
+        assert!(with(json!({"write_map": 3}), |given| given.flag("write_map")).unwrap_err().contains("`true`"));
+        assert!(with(json!({"cash_size": 3}), |_| Ok(())).unwrap_err().contains("`cache_size`"));
+    }
+}

@@ -1,0 +1,242 @@
+//! redb, through the crate of the same name.
+//!
+//! Every put and delete is a transaction of its own; redb lets one writer in at a time. Every get looks
+//! at a snapshot of its own and copies what it finds: a snapshot kept until the next request would stop
+//! redb from using freed pages again for as long as a client pauses.
+
+mod options;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use manometer_measure::plan::Settings;
+use redb::{
+    Database, DatabaseError, Durability, Error as RedbError, ReadOnlyTable, ReadableDatabase as _, Table,
+    TableDefinition, TableError,
+};
+
+use self::options::{Config, Level};
+use super::{
+    Ability, Direction, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, Visit,
+};
+
+const ENGINE: &str = "redb";
+const FILE: &str = "records.redb";
+const RECORDS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("records");
+
+/// How many records one transaction loads, and between two looks at whether to go on.
+const RECORDS_PER_BATCH: u32 = 10_000;
+
+pub(super) const INFO: EngineInfo = EngineInfo {
+    name: ENGINE,
+    about: "copy-on-write B-tree in one file, one writer at a time; written in Rust",
+    version: || env!("REDB_VERSION").to_owned(),
+    abilities: &[Ability::Scan, Ability::State],
+    durability: options::IMMEDIATE,
+    keeps: Keeps::Disk,
+    open: |request| Ok(Box::new(Redb::open(request)?)),
+    check: |options| Config::read(options).map(drop),
+};
+
+struct Redb {
+    database: Database,
+    config: Config,
+    file: PathBuf,
+    /// Once the device was full, redb refuses every request without saying why.
+    full: AtomicBool,
+}
+
+impl Redb {
+    fn open(request: &OpenRequest) -> Result<Self, EngineError> {
+        let config = Config::read(request.options)?;
+        let file = request.directory.join(FILE);
+        let mut builder = Database::builder();
+        builder.set_cache_size(config.cache_size).set_check_integrity_on_open(config.check_integrity_on_open);
+        let database = builder.create(&file).map_err(|error| match error {
+            DatabaseError::DatabaseAlreadyOpen => EngineError::Locked(request.directory.to_owned()),
+            other => failure(&file, "opening the database", other.into()),
+        })?;
+        let engine = Self { database, config, file, full: AtomicBool::new(false) };
+        // From here on every snapshot has the table.
+        engine.write(Level::Immediate, "opening the database", |_| Ok(()))?;
+        Ok(engine)
+    }
+
+    fn failure(&self, doing: &'static str, error: RedbError) -> EngineError {
+        let error = match error {
+            RedbError::PreviousIo if self.full.load(Ordering::Relaxed) => {
+                EngineError::NoSpace { path: self.file.clone(), doing }
+            }
+            other => failure(&self.file, doing, other),
+        };
+        if matches!(error, EngineError::NoSpace { .. }) {
+            self.full.store(true, Ordering::Relaxed);
+        }
+        error
+    }
+
+    /// Runs `write` as one transaction.
+    fn write<T>(
+        &self,
+        level: Level,
+        doing: &'static str,
+        write: impl FnOnce(&mut Records) -> Result<T, RedbError>,
+    ) -> Result<T, EngineError> {
+        self.transact(level, write).map_err(|error| self.failure(doing, error))
+    }
+
+    fn transact<T>(
+        &self,
+        level: Level,
+        write: impl FnOnce(&mut Records) -> Result<T, RedbError>,
+    ) -> Result<T, RedbError> {
+        let mut transaction = self.database.begin_write()?;
+        transaction.set_durability(match level {
+            Level::Immediate => Durability::Immediate,
+            Level::None => Durability::None,
+        })?;
+        transaction.set_two_phase_commit(self.config.two_phase_commit);
+        transaction.set_quick_repair(self.config.quick_repair);
+        let mut records = transaction.open_table(RECORDS)?;
+        let written = write(&mut records)?;
+        drop(records);
+        transaction.commit()?;
+        Ok(written)
+    }
+
+    /// The records as they are now.
+    fn snapshot(&self) -> Result<ReadOnlyTable<&'static [u8], &'static [u8]>, RedbError> {
+        let transaction = self.database.begin_read()?;
+        transaction.open_table(RECORDS).map_err(TableError::into)
+    }
+}
+
+type Records<'a> = Table<'a, &'static [u8], &'static [u8]>;
+
+/// Loads the next records; false when none was left.
+fn load_batch(records: &mut Records, sorted: &mut dyn SortedRecords) -> Result<bool, RedbError> {
+    for _ in 0..RECORDS_PER_BATCH {
+        let Some((key, value)) = sorted.next() else { return Ok(false) };
+        records.insert(key, value)?;
+    }
+    Ok(true)
+}
+
+impl Engine for Redb {
+    fn session(&self) -> Box<dyn Session + '_> {
+        Box::new(RedbSession { engine: self, value: Vec::new() })
+    }
+
+    fn load_sorted(&self, records: &mut dyn SortedRecords) -> Result<(), EngineError> {
+        while self.write(Level::Immediate, "loading", |database| load_batch(database, records))? {
+            if records.keep_going().is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Commits once more, synced: what was put with durability `none` lies on the device then.
+    fn settle(&self) -> Result<(), EngineError> {
+        self.write(Level::Immediate, "syncing", |_| Ok(()))
+    }
+
+    fn state(&self) -> Box<dyn State + '_> {
+        Box::new(RedbState(self))
+    }
+
+    fn facts(&self) -> Settings {
+        let mut facts = Settings::new();
+        facts.insert("options".to_owned(), self.config.told());
+        facts.insert("durability".to_owned(), self.config.durability().into());
+        facts
+    }
+}
+
+struct RedbSession<'a> {
+    engine: &'a Redb,
+    value: Vec<u8>,
+}
+
+impl RedbSession<'_> {
+    fn find(&mut self, key: &[u8]) -> Result<bool, RedbError> {
+        // The value's guard alone does not keep redb from freeing its page; the snapshot does.
+        let records = self.engine.snapshot()?;
+        let Some(found) = records.get(key)? else { return Ok(false) };
+        self.value.clear();
+        self.value.extend_from_slice(found.value());
+        Ok(true)
+    }
+}
+
+impl Session for RedbSession<'_> {
+    fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
+        let found = self.find(key).map_err(|error| self.engine.failure("reading", error))?;
+        Ok(found.then_some(self.value.as_slice()))
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+        self.engine.write(self.engine.config.durability, "writing", |records| {
+            records.insert(key, value)?;
+            Ok(())
+        })
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), EngineError> {
+        self.engine.write(self.engine.config.durability, "deleting", |records| {
+            records.remove(key)?;
+            Ok(())
+        })
+    }
+
+    fn scan(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+        scan(self.engine, start, direction, visit).map_err(|error| self.engine.failure("scanning", error))
+    }
+}
+
+fn scan(engine: &Redb, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), RedbError> {
+    let start = start.map_or(Bound::Unbounded, Bound::Included);
+    let bounds = match direction {
+        Direction::Forward => (start, Bound::Unbounded),
+        Direction::Backward => (Bound::Unbounded, start),
+    };
+    let mut records = engine.snapshot()?.range::<&[u8]>(bounds)?;
+    let mut next = || match direction {
+        Direction::Forward => records.next(),
+        Direction::Backward => records.next_back(),
+    };
+    while let Some(record) = next() {
+        let (key, value) = record?;
+        if visit(key.value(), value.value()).is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// redb counts its pages only by walking over all of them, which would disturb what is measured.
+struct RedbState<'a>(&'a Redb);
+
+impl State for RedbState<'_> {
+    fn columns(&self) -> &'static [(&'static str, &'static str)] {
+        &[("file_bytes", "B")]
+    }
+
+    fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {
+        let bytes = fs::metadata(&self.0.file).map(|file| file.len() as f64);
+        bytes.map(|bytes| ("file_bytes".to_owned(), bytes)).into_iter().collect()
+    }
+}
+
+fn failure(file: &Path, doing: &'static str, error: RedbError) -> EngineError {
+    match error {
+        RedbError::Io(reason) if reason.kind() == ErrorKind::StorageFull => {
+            EngineError::NoSpace { path: file.to_owned(), doing }
+        }
+        other => EngineError::Failed { engine: ENGINE, doing, text: other.to_string() },
+    }
+}

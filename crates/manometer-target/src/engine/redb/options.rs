@@ -1,0 +1,69 @@
+//! redb's options, and what a put survives with them.
+
+use manometer_measure::units::ByteSize;
+use serde_json::{Value, json};
+
+use super::ENGINE;
+use crate::engine::options::{Given, word};
+use crate::engine::{EngineError, Options};
+
+const OPTIONS: &[&str] = &["cache_size", "durability", "two_phase_commit", "quick_repair", "check_integrity_on_open"];
+
+/// redb's own default, which it does not tell.
+const CACHE_BYTES: u64 = 1 << 30;
+
+/// With redb's defaults.
+pub(super) const IMMEDIATE: &str = "a transaction of its own, synced: a put survives the host";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    Immediate,
+    None,
+}
+
+const LEVELS: [(&str, Level); 2] = [("immediate", Level::Immediate), ("none", Level::None)];
+
+/// The options in force.
+#[derive(Debug)]
+pub(super) struct Config {
+    pub(super) cache_size: usize,
+    pub(super) durability: Level,
+    pub(super) two_phase_commit: bool,
+    pub(super) quick_repair: bool,
+    pub(super) check_integrity_on_open: bool,
+}
+
+impl Config {
+    pub(super) fn read(options: &Options) -> Result<Self, EngineError> {
+        let given = Given::read(ENGINE, OPTIONS, options)?;
+        let cache = given.bytes("cache_size", (0, 1 << 50))?.unwrap_or(CACHE_BYTES);
+        Ok(Self {
+            cache_size: usize::try_from(cache).map_err(|error| given.refuse("cache_size", error))?,
+            durability: given.choice("durability", &LEVELS)?.unwrap_or(Level::Immediate),
+            two_phase_commit: given.flag("two_phase_commit")?.unwrap_or(false),
+            quick_repair: given.flag("quick_repair")?.unwrap_or(false),
+            check_integrity_on_open: given.flag("check_integrity_on_open")?.unwrap_or(false),
+        })
+    }
+
+    pub(super) fn durability(&self) -> &'static str {
+        match (self.durability, self.two_phase_commit || self.quick_repair) {
+            (Level::Immediate, false) => IMMEDIATE,
+            (Level::Immediate, true) => "a transaction of its own, synced in two phases: a put survives the host",
+            (Level::None, _) => {
+                "a transaction of its own, kept in memory: a put survives neither the process nor the host"
+            }
+        }
+    }
+
+    /// The options in force, told with the results.
+    pub(super) fn told(&self) -> Value {
+        json!({
+            "cache_size": ByteSize(self.cache_size as u64),
+            "durability": word(&LEVELS, self.durability),
+            "two_phase_commit": self.two_phase_commit,
+            "quick_repair": self.quick_repair,
+            "check_integrity_on_open": self.check_integrity_on_open,
+        })
+    }
+}

@@ -1,0 +1,12 @@
+//! Whether a device is full, for engines that do not say it themselves.
+
+use std::path::Path;
+
+/// With so little left no engine here can write its next log, journal or shared-memory file.
+const BYTES_LEAST: u64 = 1 << 20;
+
+/// Whether the file system of `directory` has next to nothing left.
+pub(super) fn is_full(directory: &Path) -> bool {
+    rustix::fs::statvfs(directory)
+        .is_ok_and(|file_system| file_system.f_bavail.saturating_mul(file_system.f_frsize) < BYTES_LEAST)
+}
