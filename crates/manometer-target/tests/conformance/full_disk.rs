@@ -1,0 +1,89 @@
+//! A disk that fills is told as such, and nothing hangs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use manometer_measure::{Clock as _, MonotonicClock};
+use manometer_target::engine::{Engine, EngineError, Keeps};
+
+use crate::subject::{Counted, Subject, engines_of_this_host, record};
+
+const DISK_BYTES: u64 = 48 << 20;
+const VALUE_BYTES: usize = 64 << 10;
+
+/// So many values as the disk never holds.
+const VALUES: u32 = 2 * (DISK_BYTES / VALUE_BYTES as u64) as u32;
+
+/// A small file system in a file, mounted while this lives.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    fn new() -> Option<Self> {
+        let disk = Self(tempfile::tempdir_in("/var/tmp").unwrap());
+        let (image, place) = (disk.0.path().join("image"), disk.place());
+        std::fs::File::create(&image).unwrap().set_len(DISK_BYTES).unwrap();
+        std::fs::create_dir(&place).unwrap();
+        let did = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+        let mounted = did(Command::new("mkfs.ext4").arg("-qF").arg(&image))
+            && did(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&place));
+        if !mounted {
+            println!("skipped: mounting a small file system needs root and loop devices");
+        }
+        mounted.then_some(disk)
+    }
+
+    fn place(&self) -> PathBuf {
+        self.0.path().join("mounted")
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.place()).output();
+    }
+}
+
+fn fill(place: &Path, write: impl Fn(&dyn Engine) -> Result<(), EngineError>) {
+    for info in engines_of_this_host().filter(|info| info.keeps == Keeps::Disk) {
+        let folder = place.join(info.name);
+        let engine = Subject::within(info, &folder).open();
+        let error = write(&*engine).expect_err("more was written than the disk holds");
+        assert!(matches!(error, EngineError::NoSpace { .. }), "{}: {error}", info.name);
+        drop(engine);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
+fn a_disk_that_fills_while_loading_is_named() {
+    let Some(disk) = SmallDisk::new() else { return };
+    fill(&disk.place(), |engine| {
+        let mut records = Counted { value_bytes: 1_000, ..Counted::up_to(2 * DISK_BYTES as u32 / 1_000) };
+        engine.load_sorted(&mut records)
+    });
+}
+
+#[test]
+fn a_disk_that_fills_while_writing_is_named() {
+    let Some(disk) = SmallDisk::new() else { return };
+    fill(&disk.place(), |engine| {
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            // Some engines hold those who write until there is room, unless they are asked how they are.
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) && engine.check().is_ok() {
+                    MonotonicClock.sleep(20_000_000);
+                }
+            });
+            let mut session = engine.session();
+            let written = (0..VALUES).try_for_each(|number| {
+                let (key, value) = record(number, VALUE_BYTES);
+                session.put(&key, &value)
+            });
+            done.store(true, Ordering::Relaxed);
+            written
+        })
+    });
+}
