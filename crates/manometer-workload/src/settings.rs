@@ -54,8 +54,8 @@ impl WorkloadSettings {
                     let (work, other_work) = (&plan.work, &their.work);
                     one.options == other.options
                         && (plan.engine.name, plan.load) == (their.engine.name, their.load)
-                        && (work.loaded, work.keys, &work.values)
-                            == (other_work.loaded, other_work.keys, &other_work.values)
+                        && (work.part(), work.keys, &work.values)
+                            == (other_work.part(), other_work.keys, &other_work.values)
                 }
                 _ => false,
             },

@@ -1,5 +1,6 @@
 //! `manometer kv`: one key-value workload alone, from flags.
 
+mod describe;
 mod outcome;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,9 @@ use crate::format::{self, Format};
 /// The folder of the workload below `--dir`.
 const NAME: &str = "kv";
 
+/// How long a run lasts where nobody says, in seconds.
+const SECONDS: f64 = 10.0;
+
 /// How often the end of the run and Ctrl-C are looked for.
 const LOOK_NS: u64 = 10_000_000;
 
@@ -34,15 +38,16 @@ const LOOK_NS: u64 = 10_000_000;
 #[command(after_help = "\
 Examples:
   manometer kv --workload ycsb-b --records 1000000 --threads 2 --seconds 30
-  manometer kv -P workloada -p recordcount=1000000 --engine null --seconds 10 --format json")]
+  manometer kv -P workloada -p recordcount=1000000 --engine null --seconds 10 --format json
+  manometer kv --workload ycsb-c --records 1000000 --distribution ycsb-zipfian --describe")]
 pub struct KvArgs {
-    /// A YCSB properties file, or a core workload by its name: workloada, b, c or f.
+    /// A YCSB properties file, or a core workload by its name: workloada to workloadf.
     #[arg(short = 'P', value_name = "FILE", conflicts_with = "workload")]
     properties_file: Option<String>,
     /// A YCSB property that goes before those of the workload; may be repeated.
     #[arg(short = 'p', value_name = "NAME=VALUE")]
     property: Vec<String>,
-    /// The workload: ycsb-a, ycsb-b, ycsb-c, ycsb-f, or a YCSB properties file.
+    /// The workload: ycsb-a to ycsb-f, or a YCSB properties file.
     #[arg(long, default_value = "ycsb-b")]
     workload: String,
     /// The engine; `manometer engines` lists them.
@@ -60,9 +65,12 @@ pub struct KvArgs {
     /// Threads that send requests.
     #[arg(long, default_value_t = 1)]
     threads: u32,
-    /// Which keys are asked for: uniform, zipfian (exact), ycsb-zipfian, latest.
+    /// Which keys are asked for: uniform, zipfian (exact), ycsb-zipfian, latest, hotspot, exponential, sequential.
     #[arg(long, value_parser = from_name::<KeyDistribution>)]
     distribution: Option<KeyDistribution>,
+    /// How steeply popularity falls with rank, for zipfian and latest: 0.99 unless said.
+    #[arg(long)]
+    exponent: Option<f64>,
     /// Fields of a record.
     #[arg(long)]
     field_count: Option<u32>,
@@ -72,15 +80,17 @@ pub struct KvArgs {
     /// How many requests each thread sends before it waits for their answers.
     #[arg(long, default_value_t = 1)]
     pipeline: u32,
-    /// End after so many requests, if that is before the time is over.
+    /// End after so many requests, if that is before the time is over; the properties' operationcount unless
+    /// this or --seconds is given.
     #[arg(long)]
     operations: Option<u64>,
     /// How records come into the database: bulk (sorted) or puts.
     #[arg(long, value_parser = from_name::<LoadMethod>, default_value = "bulk")]
     load: LoadMethod,
-    /// How long to run, once loaded, in seconds.
-    #[arg(long, default_value_t = 10.0)]
-    seconds: f64,
+    /// How long to run, once loaded, in seconds; the properties' maxexecutiontime unless this or --operations
+    /// is given, and 10 where neither they nor an operationcount say how long.
+    #[arg(long)]
+    seconds: Option<f64>,
     /// How long to run before that without counting, in seconds: a database that was just loaded is cold.
     #[arg(long, default_value_t = 0.0, value_name = "SECONDS")]
     warmup: f64,
@@ -102,6 +112,9 @@ pub struct KvArgs {
     /// Keep each thread on one processor.
     #[arg(long)]
     pin: bool,
+    /// Tell how popular the records would be, and run nothing.
+    #[arg(long)]
+    describe: bool,
     /// For people, or one JSON document for machines.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -114,13 +127,13 @@ fn from_name<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
 
 /// Runs the workload and prints what it did.
 pub fn run(args: &KvArgs) -> anyhow::Result<ExitCode> {
-    let settings = match settings(args).and_then(|settings| Ok((KvPlan::new(&settings)?, settings))) {
-        Ok((plan, settings)) => {
-            plan.notes.iter().for_each(|note| format::note(&format!("note: {note}")));
-            settings
-        }
+    let (settings, seconds) = match settings(args).and_then(|settings| planned(args, settings)) {
+        Ok(planned) => planned,
         Err(error) => return Ok(wrong(&error)),
     };
+    if args.describe {
+        return describe::print(&settings, args.format);
+    }
     let job = Job {
         name: NAME.to_owned(),
         directory: args.dir.clone(),
@@ -130,7 +143,7 @@ pub fn run(args: &KvArgs) -> anyhow::Result<ExitCode> {
         workload: WorkloadSettings::Kv(settings.clone()),
     };
     let mut outcome = Outcome::new(args.format == Format::Text);
-    let finished = match drive(&job, &settings, [args.warmup, args.seconds], &mut outcome) {
+    let finished = match drive(&job, &settings, [args.warmup, seconds], &mut outcome) {
         Ok(finished) => finished,
         Err(error) => return failed(error),
     };
@@ -145,7 +158,8 @@ pub fn run(args: &KvArgs) -> anyhow::Result<ExitCode> {
 /// What the flags ask for.
 fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
     let good = |seconds: f64| (0.0..1e9).contains(&seconds);
-    anyhow::ensure!(good(args.seconds) && args.seconds > 0.0, "`--seconds` = {}: write a number above 0", args.seconds);
+    let seconds = args.seconds.unwrap_or(SECONDS);
+    anyhow::ensure!(good(seconds) && seconds > 0.0, "`--seconds` = {seconds}: write a number above 0");
     anyhow::ensure!(good(args.warmup), "`--warmup` = {}: write a number from 0", args.warmup);
     let options = match (&args.options, args.option.is_empty()) {
         (Some(file), _) => Some(EngineOptions::File(file.clone())),
@@ -162,6 +176,7 @@ fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
         records: args.records,
         threads: args.threads,
         distribution: args.distribution,
+        exponent: args.exponent,
         field_count: args.field_count,
         field_length: args.field_length,
         operations: args.operations,
@@ -170,6 +185,22 @@ fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
         load: args.load,
         properties: pairs(&args.property, "-p")?,
     })
+}
+
+/// The settings with the run's length in them, and how many seconds it lasts at most. What a flag says
+/// goes before what a file of properties says: the count of a file does not cut short `--seconds`.
+fn planned(args: &KvArgs, mut settings: KvSettings) -> anyhow::Result<(KvSettings, f64)> {
+    let said = KvPlan::new(&settings)?.properties_say;
+    let by_flag = args.seconds.is_some() || args.operations.is_some();
+    let heeded = |name| !by_flag || settings.properties.contains_key(name);
+    let operation_count = said.operation_count.filter(|_| heeded("operationcount"));
+    let max_execution_s = said.max_execution_s.filter(|_| heeded("maxexecutiontime")).map(|seconds| seconds as f64);
+    let unless_said = if operation_count.is_some() && !by_flag { f64::INFINITY } else { SECONDS };
+    settings.operations = settings.operations.or(operation_count);
+    for note in KvPlan::new(&settings)?.notes {
+        format::note(&format!("note: {note}"));
+    }
+    Ok((settings, args.seconds.or(max_execution_s).unwrap_or(unless_said)))
 }
 
 fn pairs(texts: &[String], flag: &str) -> anyhow::Result<BTreeMap<String, String>> {
@@ -223,7 +254,7 @@ fn follow(
                 bar.finish_and_clear();
                 outcome.ready(facts);
                 count_from_ns = clock.now_ns() + (warmup_s * 1e9) as u64;
-                stop_at_ns = Some(count_from_ns + (seconds * 1e9) as u64);
+                stop_at_ns = Some(count_from_ns.saturating_add((seconds * 1e9) as u64));
                 tell(Control::Go);
             }
             // An interval that began while warming up does not count.

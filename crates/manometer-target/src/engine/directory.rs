@@ -50,10 +50,18 @@ pub struct Marker {
     pub seed: u64,
     /// Whether loading came to its end.
     pub loaded: bool,
+    /// Whether a run that inserts or deletes has been at it since: what it holds is no longer what was loaded.
+    #[serde(default)]
+    pub changed: bool,
 }
 
 impl Marker {
-    /// The fields in which `other` differs; `loaded` is no such field.
+    /// Whether the database holds what was loaded, all of it and nothing else.
+    fn is_as_loaded(&self) -> bool {
+        self.loaded && !self.changed
+    }
+
+    /// The fields in which `other` differs; `loaded` and `changed` are no such fields.
     fn differences(&self, other: &Self, only_what_serves: bool) -> Vec<String> {
         let text = |value: &dyn std::fmt::Display| value.to_string();
         let mut fields = vec![
@@ -126,6 +134,7 @@ impl DatabaseDirectory {
         let mut held = Self { path: path.to_owned(), marker, reused: verdict == Verdict::Use, _lock: lock };
         if !held.reused {
             held.clear()?;
+            held.marker.changed = false;
             held.write_marker(false)?;
             create_empty(&held.database())?;
             create_empty(&held.loading())?;
@@ -149,6 +158,15 @@ impl DatabaseDirectory {
     /// The marker cannot be written.
     pub fn set_loaded(&mut self) -> Result<(), EngineError> {
         remove_dir(&self.loading())?;
+        self.write_marker(true)
+    }
+
+    /// Writes down that the database is about to be changed: no later run takes it for the one that was loaded.
+    ///
+    /// # Errors
+    /// The marker cannot be written.
+    pub fn set_changed(&mut self) -> Result<(), EngineError> {
+        self.marker.changed = true;
         self.write_marker(true)
     }
 
@@ -225,10 +243,17 @@ fn compare(path: &Path, there: &Marker, wanted: &Marker, existing: Existing) -> 
         if !there.loaded {
             differences.push("its loading did not come to its end".to_owned());
         }
+        if there.changed {
+            differences.push("it was changed by a run that inserts or deletes".to_owned());
+        }
         Err(EngineError::Differs { path: path.to_owned(), differences: differences.join("; "), remedy })
     };
     if all.is_empty() {
-        return Ok(if existing != Existing::Remake && there.loaded { Verdict::Use } else { Verdict::Replace });
+        return match existing {
+            Existing::Reuse if there.changed => refuse(all, "run without `--reuse` to load it again"),
+            Existing::Reuse | Existing::Renew if there.is_as_loaded() => Ok(Verdict::Use),
+            _ => Ok(Verdict::Replace),
+        };
     }
     match existing {
         Existing::Remake => {
@@ -238,7 +263,7 @@ fn compare(path: &Path, there: &Marker, wanted: &Marker, existing: Existing) -> 
         Existing::Reuse => {}
     }
     let serves = there.differences(wanted, true);
-    if serves.is_empty() && there.loaded {
+    if serves.is_empty() && there.is_as_loaded() {
         return Ok(Verdict::Use);
     }
     refuse(serves, "it cannot serve this one; delete it or choose another folder yourself")

@@ -16,6 +16,7 @@ fn marker() -> Marker {
         load: "bulk".to_owned(),
         seed: 1,
         loaded: false,
+        changed: false,
     }
 }
 
@@ -76,6 +77,22 @@ fn half_a_load_is_not_taken_for_a_load() {
     drop(half);
     assert!(matches!(prepare(&dir, Marker { seed: 2, ..marker() }, Existing::Reuse), Err(EngineError::Differs { .. })));
     assert!(!prepare(&dir, marker(), Existing::Reuse).unwrap().is_reused());
+}
+
+#[test]
+fn a_database_that_a_run_has_changed_is_not_taken_for_the_loaded_one() {
+    let dir = disk();
+    loaded(&dir);
+    prepare(&dir, marker(), Existing::Reuse).unwrap().set_changed().unwrap();
+    for wanted in [marker(), Marker { seed: 2, ..marker() }] {
+        let error = prepare(&dir, wanted, Existing::Reuse).unwrap_err().to_string();
+        assert!(error.contains("it was changed by a run that inserts or deletes"), "{error}");
+    }
+    let mut again = prepare(&dir, marker(), Existing::Renew).unwrap();
+    assert!(!again.is_reused() && !again.database().join("data").exists());
+    again.set_loaded().unwrap();
+    drop(again);
+    assert!(prepare(&dir, marker(), Existing::Reuse).unwrap().is_reused());
 }
 
 #[test]

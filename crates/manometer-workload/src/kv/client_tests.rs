@@ -74,7 +74,7 @@ fn operate<const N: usize>(
     kinds: [Operation; N],
 ) -> Result<[u64; N], KvError> {
     let (clock, gate, counted) = (ManualClock::at(0), Gate::default(), Counted::default());
-    let population = Population::new(plan.work.loaded);
+    let population = Population::new(plan.work.part());
     let shared = Shared { plan, seed: 5, clock: &clock, gate: &gate, population: &population };
     let mut client = Client::new(&shared, 0, &counted, Box::new(map));
     for _ in 0..operations {

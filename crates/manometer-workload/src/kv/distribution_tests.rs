@@ -3,7 +3,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF as _};
 
 const SEEDS: [u64; 3] = [1, 42, 20_260_101];
 const DRAWS: u64 = 400_000;
-/// Below this a deviation is no longer chance; three seeds by five distributions stay well above.
+/// Below this a deviation is no longer chance.
 const P_MIN: f64 = 0.001;
 
 /// The probability of a deviation like this, or a larger one, from the expected shares.
@@ -41,15 +41,132 @@ fn uniform_is_uniform() {
     }
 }
 
+/// Counts of ranks below `count` into the first hundred alone and the others in powers of two.
+fn binned(count: u64, number_of: impl Fn(u64) -> f64) -> Vec<f64> {
+    let mut bins = Vec::new();
+    let mut from = 0;
+    while from < count {
+        let width = if from < 100 { 1 } else { from };
+        let to = (from + width).min(count);
+        bins.push((from..to).map(&number_of).sum());
+        from = to;
+    }
+    bins
+}
+
+fn binned_counts(counts: &[u64]) -> Vec<u64> {
+    let bins = binned(counts.len() as u64, |rank| counts[rank as usize] as f64);
+    bins.into_iter().map(|bin| bin as u64).collect()
+}
+
 #[test]
 fn zipf_is_exact_for_exponents_below_at_and_above_one() {
-    for exponent in [0.5, 0.99, 1.0, 1.5] {
-        let shares = zipf_shares(200, exponent);
+    for exponent in [0.5, 0.99, 0.9999, 1.0, 1.2, 2.0] {
+        for count in [1, 2, 200, 10_000] {
+            let shares = zipf_shares(count, exponent);
+            let shares = binned(count, |rank| shares[rank as usize]);
+            for seed in SEEDS {
+                let zipf = Zipf::new(count, exponent);
+                let counts = binned_counts(&counts(count, seed, |random| zipf.draw(random)));
+                let p = if count == 1 { 1.0 } else { chi_square_p(&counts, &shares) };
+                assert!(p > P_MIN, "exponent {exponent} of {count}, seed {seed}: p = {p}");
+            }
+        }
+    }
+}
+
+/// Where no table could be: the shares of a thousand million ranks, in powers of ten.
+#[test]
+fn zipf_is_exact_for_a_thousand_million_ranks() {
+    const COUNT: u64 = 1_000_000_000;
+    for exponent in [0.5, 0.99, 1.0, 1.2, 2.0] {
+        let sums: Vec<f64> = (0..=9).map(|power| harmonic(10_u64.pow(power), exponent)).collect();
+        let shares: Vec<f64> = (0..10).map(|at| sums[at] - if at == 0 { 0.0 } else { sums[at - 1] }).collect();
+        // What is too rare to be tested goes together with what is not.
+        let first = shares.iter().position(|share| share / sums[9] * DRAWS as f64 > 10.0).unwrap();
+        let last = shares.iter().rposition(|share| share / sums[9] * DRAWS as f64 > 10.0).unwrap();
+        let bins = last - first + 1;
         for seed in SEEDS {
-            let zipf = Zipf::new(200, exponent);
-            let p = chi_square_p(&counts(200, seed, |random| zipf.draw(random)), &shares);
+            let zipf = Zipf::new(COUNT, exponent);
+            let mut random = stream(seed, 0);
+            let (mut counts, mut expected) = (vec![0; bins], vec![0.0; bins]);
+            for _ in 0..DRAWS {
+                let rank = zipf.draw(&mut random) + 1;
+                let at = (0..10).find(|at| rank <= 10_u64.pow(*at as u32)).unwrap();
+                counts[at.clamp(first, last) - first] += 1;
+            }
+            for (at, share) in shares.iter().enumerate() {
+                expected[at.clamp(first, last) - first] += share / sums[9];
+            }
+            let p = chi_square_p(&counts, &expected);
             assert!(p > P_MIN, "exponent {exponent}, seed {seed}: p = {p}");
         }
+    }
+}
+
+#[test]
+fn a_hot_set_gets_its_share_and_all_in_it_alike() {
+    let shares: Vec<f64> = (0..100).map(|record| if record < 20 { 0.7 / 20.0 } else { 0.3 / 80.0 }).collect();
+    for seed in SEEDS {
+        let hotspot = Hotspot::new(100, 0.2, 0.7);
+        let p = chi_square_p(&counts(100, seed, |random| hotspot.draw(random)), &shares);
+        assert!(p > P_MIN, "seed {seed}: p = {p}");
+    }
+    let all_hot = Hotspot::new(100, 1.0, 1.0);
+    assert!(counts(100, 1, |random| all_hot.draw(random)).iter().all(|count| *count > 0));
+}
+
+#[test]
+fn exponential_is_exponential_over_age_and_holds_its_percentile() {
+    const RECORDS: u64 = 200;
+    let rate = rate(RECORDS, 95.0, 0.5);
+    let weights: Vec<f64> = (0..RECORDS).rev().map(|age| (-rate * age as f64).exp()).collect();
+    let sum: f64 = weights.iter().sum();
+    let shares: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
+    for seed in SEEDS {
+        let exponential = Exponential::new(rate);
+        let counts = counts(RECORDS, seed, |random| exponential.draw(RECORDS, random));
+        let p = chi_square_p(&counts, &shares);
+        assert!(p > P_MIN, "seed {seed}: p = {p}");
+    }
+    let last_half: f64 = shares[100..].iter().sum();
+    // Of what is not drawn again, since it lies beyond all records.
+    assert!((last_half * (1.0 - (-rate * 200.0).exp()) - 0.95).abs() < 1e-9, "{last_half}");
+}
+
+#[test]
+fn sequential_takes_all_records_in_turn_whatever_the_threads() {
+    for threads in [1, 3, 10, 25] {
+        let mut of_threads: Vec<Sequential> = (0..threads).map(|at| Sequential::new(10, at, threads)).collect();
+        let drawn: Vec<u64> =
+            (0..4).flat_map(|_| of_threads.iter_mut().map(Sequential::draw).collect::<Vec<_>>()).collect();
+        let wanted: Vec<u64> = (0..u64::from(4 * threads)).map(|turn| turn % 10).collect();
+        assert_eq!(drawn, wanted, "{threads} threads");
+    }
+}
+
+#[test]
+fn what_grows_is_drawn_from_as_far_as_it_has_grown() {
+    let shares: Vec<f64> = zipf_shares(300, EXPONENT).into_iter().rev().collect();
+    let space = Space { records: 200, expected: 400, thread: 0, threads: 1 };
+    for seed in SEEDS {
+        let mut latest = Records::new(Popularity::Latest { exponent: EXPONENT }, space, seed);
+        let p = chi_square_p(&counts(300, seed, |random| latest.draw(300, random)), &shares);
+        assert!(p > P_MIN, "seed {seed}: p = {p}");
+        // Who is popular stays so, however many there are by now.
+        let zipf = ScatteredZipf::new(400, EXPONENT, seed);
+        let of_all = zipf_shares(400, EXPONENT);
+        let mut of_place = vec![0.0; 300];
+        (0..400).for_each(|rank| {
+            if let Some(share) = of_place.get_mut(zipf.record_of(rank) as usize) {
+                *share = of_all[rank as usize];
+            }
+        });
+        let sum: f64 = of_place.iter().sum();
+        let of_place: Vec<f64> = of_place.into_iter().map(|share| share / sum).collect();
+        let mut zipfian = Records::new(Popularity::ZIPFIAN, space, seed);
+        let p = chi_square_p(&counts(300, seed, |random| zipfian.draw(300, random)), &of_place);
+        assert!(p > P_MIN, "seed {seed}: p = {p}");
     }
 }
 
@@ -70,8 +187,8 @@ fn latest_is_zipf_over_age() {
     let mut shares = zipf_shares(200, EXPONENT);
     shares.reverse();
     for seed in SEEDS {
-        let latest = Latest::new(200, EXPONENT);
-        let p = chi_square_p(&counts(200, seed, |random| latest.draw(random)), &shares);
+        let mut latest = Latest::new(200, EXPONENT);
+        let p = chi_square_p(&counts(200, seed, |random| latest.draw(200, random)), &shares);
         assert!(p > P_MIN, "seed {seed}: p = {p}");
     }
 }
@@ -115,18 +232,38 @@ fn the_top_hundredth_of_a_million_keys_gets_its_share() {
     assert!((top - 0.664).abs() < 0.005, "{top}");
 }
 
+/// Every distribution there is.
+const ALL: [Popularity; 7] = [
+    Popularity::Uniform,
+    Popularity::ZIPFIAN,
+    Popularity::YcsbZipfian,
+    Popularity::Latest { exponent: 1.2 },
+    Popularity::Hotspot { records: 0.2, requests: 0.8 },
+    Popularity::Exponential { percentile: 95.0, fraction: 0.5 },
+    Popularity::Sequential,
+];
+
 #[test]
 fn a_stream_can_be_repeated_and_threads_have_their_own() {
-    for kind in
-        [KeyDistribution::Uniform, KeyDistribution::Zipfian, KeyDistribution::YcsbZipfian, KeyDistribution::Latest]
-    {
-        let records = Records::new(kind, 1000, 9);
+    for popularity in ALL {
         let draw = |thread| {
+            let space = Space { records: 1000, expected: 1000, thread, threads: 3 };
+            let mut records = Records::new(popularity, space, 9);
             let mut random = stream(9, thread);
-            (0..100).map(|_| records.draw(&mut random)).collect::<Vec<_>>()
+            (0..100).map(|_| records.draw(1000, &mut random)).collect::<Vec<_>>()
         };
         assert_eq!(draw(0), draw(0));
         assert_ne!(draw(0), draw(1));
         assert!(draw(2).into_iter().all(|record| record < 1000));
+    }
+}
+
+#[test]
+fn a_drawer_over_a_thousand_million_records_is_small_and_ready_at_once() {
+    assert!(size_of::<Records>() < 256);
+    let space = Space { records: 1_000_000_000, expected: 1_000_000_000, thread: 0, threads: 1 };
+    for popularity in ALL {
+        let mut records = Records::new(popularity, space, 9);
+        assert!(records.draw(space.records, &mut stream(9, 0)) < space.records);
     }
 }

@@ -11,23 +11,41 @@ pub enum KvError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// A workload that is neither built in nor a file.
-    #[error(
-        "there is no workload `{got}`: write ycsb-a, ycsb-b, ycsb-c, ycsb-f or the path of a YCSB properties file ({reason})"
-    )]
+    #[error("there is no workload `{got}`: write ycsb-a to ycsb-f or the path of a YCSB properties file ({reason})")]
     UnknownWorkload {
         /// The name as given.
         got: String,
         /// Why it is no file either.
         reason: String,
     },
-    /// A workload that changes the size of its database.
-    #[error(
-        "{0} inserts records: its database grows while it is measured, so that phases cannot be compared (requirement WR1); choose ycsb-a, b, c or f"
-    )]
-    Grows(String),
-    /// A workload that scans.
-    #[error("{0} scans, which is not supported yet; choose ycsb-a, b, c or f")]
-    Scans(String),
+    /// A workload that scans, on an engine that has no order.
+    #[error("{workload} scans, but {engine} keeps no order of keys; {}", if .able.is_empty() { "no engine of this build does".to_owned() } else { format!("choose {}", .able) })]
+    CannotScan {
+        /// The workload.
+        workload: String,
+        /// The engine.
+        engine: &'static str,
+        /// The engines that can.
+        able: String,
+    },
+    /// A histogram of lengths that is none.
+    #[error("{place}: {reason}")]
+    BadHistogram {
+        /// File and line.
+        place: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A popularity that cannot be told.
+    #[error("the popularity of {records} records of `{distribution}` cannot be told: {reason}")]
+    NotDescribed {
+        /// The distribution.
+        distribution: String,
+        /// The number of records.
+        records: u64,
+        /// Why.
+        reason: String,
+    },
     /// A property that YCSB does not know.
     #[error("{place}: YCSB has no property `{name}`{}", .nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
     UnknownProperty {
@@ -114,8 +132,9 @@ impl KvError {
             Self::Engine(EngineError::UnknownEngine { .. }) => "engine",
             Self::Engine(_) => "options",
             Self::UnknownWorkload { .. }
-            | Self::Grows(_)
-            | Self::Scans(_)
+            | Self::CannotScan { .. }
+            | Self::BadHistogram { .. }
+            | Self::NotDescribed { .. }
             | Self::UnknownProperty { .. }
             | Self::BadProperty { .. }
             | Self::BadLine { .. } => "workload",

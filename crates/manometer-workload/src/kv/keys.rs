@@ -61,8 +61,24 @@ impl KeyForm {
     /// Above the first half of every [`order`](Self::order) of the keys of `records` records.
     pub(super) fn order_end(self, records: u64) -> u64 {
         match self {
+            // Numbers that all have the same digits in front crowd at the low end of all texts.
+            Self::Ycsb { hashed: false, zero_padding } if zero_padding > records.checked_ilog10().unwrap_or(0) => {
+                text_order(records, zero_padding).0
+            }
             Self::Ycsb { .. } => TEXT_ORDER_END,
             Self::DbBench { .. } => records,
+        }
+    }
+
+    /// How it is called in a database's marker.
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::YCSB => "ycsb-hashed-2".to_owned(),
+            Self::Ycsb { hashed, zero_padding } => {
+                let order = if hashed { "hashed" } else { "ordered" };
+                format!("ycsb-{order}-2 of {zero_padding} digits")
+            }
+            Self::DbBench { key_bytes } => format!("db_bench-1 of {key_bytes} bytes"),
         }
     }
 

@@ -1,20 +1,24 @@
 //! How long values are.
 
 use super::distribution::Random;
+use super::field_lengths::FieldLengths;
 
 /// How long values are, in bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lengths {
     /// All alike.
     Constant(usize),
+    /// The sum of fields whose lengths are drawn.
+    Fields(FieldLengths),
 }
 
 impl Lengths {
     /// The length of the next value.
     #[inline]
-    pub fn draw(&self, _random: &mut Random) -> usize {
+    pub fn draw(&self, random: &mut Random) -> usize {
         match self {
             Self::Constant(bytes) => *bytes,
+            Self::Fields(fields) => fields.draw(random),
         }
     }
 
@@ -22,6 +26,15 @@ impl Lengths {
     pub fn max(&self) -> usize {
         match self {
             Self::Constant(bytes) => *bytes,
+            Self::Fields(fields) => fields.max(),
+        }
+    }
+
+    /// How they are called in a database's marker; nothing where its value bytes say all.
+    pub(super) fn name(&self) -> Option<String> {
+        match self {
+            Self::Constant(_) => None,
+            Self::Fields(fields) => Some(fields.name()),
         }
     }
 
@@ -29,6 +42,7 @@ impl Lengths {
     pub fn mean(&self) -> f64 {
         match self {
             Self::Constant(bytes) => *bytes as f64,
+            Self::Fields(fields) => fields.mean(),
         }
     }
 }

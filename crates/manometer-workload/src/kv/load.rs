@@ -11,6 +11,7 @@ use super::distribution::{Random, stream};
 use super::error::KvError;
 use super::keys::{KeyBuffer, KeyForm};
 use super::plan::KvPlan;
+use super::population::Part;
 use super::settings::LoadMethod;
 use super::values::Values;
 use crate::control::{Controls, Sink};
@@ -71,7 +72,8 @@ pub(super) fn load(
         LoadMethod::Bulk => engine.load_sorted(&mut Sorted::new(plan, seed, watch))?,
         LoadMethod::Puts => puts(plan, seed, engine, watch, clock)?,
     }
-    let _ = watch.look(plan.work.loaded, plan.work.loaded);
+    let loaded = plan.work.loaded;
+    let _ = watch.look(loaded, loaded);
     match watch.unheard.take() {
         Some(error) => Err(error.into()),
         None => Ok(()),
@@ -80,7 +82,7 @@ pub(super) fn load(
 
 /// All records in the order of their keys, a part of the key space at a time.
 struct Sorted<'a, 'w> {
-    records: u64,
+    part: Part,
     passes: u64,
     pass: u64,
     numbers: std::vec::IntoIter<u64>,
@@ -96,7 +98,7 @@ impl<'a, 'w> Sorted<'a, 'w> {
     fn new(plan: &KvPlan, seed: u64, watch: &'a mut Watch<'w>) -> Self {
         let mut random = stream(seed, 0);
         Self {
-            records: plan.work.loaded,
+            part: plan.work.part(),
             passes: plan.work.loaded.div_ceil(KEYS_PER_PASS),
             pass: 0,
             numbers: Vec::new().into_iter(),
@@ -115,7 +117,7 @@ impl<'a, 'w> Sorted<'a, 'w> {
             if self.pass == self.passes {
                 return None;
             }
-            self.numbers = sorted_part(self.form, self.records, self.pass, self.passes).into_iter();
+            self.numbers = sorted_part(self.form, self.part, self.pass, self.passes).into_iter();
             self.pass += 1;
         }
         self.numbers.next()
@@ -131,16 +133,17 @@ impl SortedRecords for Sorted<'_, '_> {
     }
 
     fn keep_going(&mut self) -> ControlFlow<()> {
-        self.watch.look(self.done, self.records)
+        self.watch.look(self.done, self.part.loaded)
     }
 }
 
 /// The numbers in the keys of all records whose keys lie in part `part` of `parts` parts of the key space,
 /// in the order of the keys and each once: YCSB's hash may, very rarely, give two records one key.
-fn sorted_part(form: KeyForm, records: u64, part: u64, parts: u64) -> Vec<u64> {
-    let width = form.order_end(records) / parts + 1;
+fn sorted_part(form: KeyForm, Part { first, loaded, .. }: Part, part: u64, parts: u64) -> Vec<u64> {
+    let end = first + loaded;
+    let width = form.order_end(end) / parts + 1;
     let of_part = |number: &u64| parts == 1 || form.order(*number).0 / width == part;
-    let mut numbers: Vec<u64> = (0..records).map(|record| form.number(record)).filter(of_part).collect();
+    let mut numbers: Vec<u64> = (first..end).map(|record| form.number(record)).filter(of_part).collect();
     numbers.sort_unstable_by_key(|number| form.order(*number));
     numbers.dedup();
     numbers
@@ -184,7 +187,8 @@ fn put_share(
     let mut random = stream(seed, 1 + plan.threads + thread);
     let mut values = Values::new(&plan.work.values, &mut random);
     let mut key = KeyBuffer::new(plan.work.keys);
-    for record in (u64::from(thread)..plan.work.loaded).step_by(plan.threads as usize) {
+    let Part { first, loaded, .. } = plan.work.part();
+    for record in (first + u64::from(thread)..first + loaded).step_by(plan.threads as usize) {
         if stop.load(Ordering::Relaxed) {
             break;
         }
@@ -203,11 +207,16 @@ mod tests {
 
     #[test]
     fn parts_make_the_whole_in_the_order_of_the_keys() {
-        let form = KeyForm::YCSB;
-        let key = |number: u64| KeyBuffer::new(form).of_number(number).to_vec();
-        let whole: Vec<_> = sorted_part(form, 5000, 0, 1).into_iter().map(key).collect();
-        let parts: Vec<_> = (0..4).flat_map(|part| sorted_part(form, 5000, part, 4)).map(key).collect();
-        assert!(whole.is_sorted() && whole.len() == 5000);
-        assert_eq!(whole, parts);
+        let ordered = |zero_padding| KeyForm::Ycsb { hashed: false, zero_padding };
+        let part = Part { first: 700, loaded: 5000, next: 9000 };
+        for form in [KeyForm::YCSB, ordered(1), ordered(4), ordered(12), ordered(25)] {
+            let key = |number: u64| KeyBuffer::new(form).of_number(number).to_vec();
+            let whole: Vec<_> = sorted_part(form, part, 0, 1).into_iter().map(key).collect();
+            let parts: Vec<_> = (0..4).map(|at| sorted_part(form, part, at, 4)).collect();
+            assert!(parts.iter().all(|part| part.len() < 4000), "{form:?}: one part holds most");
+            let parts: Vec<_> = parts.into_iter().flatten().map(key).collect();
+            assert!(whole.is_sorted() && whole.len() == 5000);
+            assert_eq!(whole, parts);
+        }
     }
 }

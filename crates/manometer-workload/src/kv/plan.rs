@@ -1,13 +1,15 @@
 //! A `kv` workload, checked and complete: nothing in it is unsaid any more.
 
-use manometer_target::engine::{self, EngineInfo, Options};
+use manometer_target::engine::{self, Ability, EngineInfo, Options};
 use serde_json::{Value, json};
 
 use super::asker::YcsbMix;
+use super::distribution::Popularity;
 use super::error::KvError;
 use super::keys::KeyForm;
+use super::population::Part;
 use super::request::Operation;
-use super::settings::{EngineOptions, KeyDistribution, KvSettings, LoadMethod};
+use super::settings::{EngineOptions, KvSettings, LoadMethod};
 use super::values::ValueForm;
 use super::ycsb;
 
@@ -15,6 +17,8 @@ use super::ycsb;
 const THREADS_MAX: u32 = 1024;
 /// The most requests that are sent together.
 const PIPELINE_MAX: u32 = 4096;
+/// The most records: what a double still counts one by one.
+const RECORDS_MAX: u64 = 1 << 53;
 /// The largest value in bytes.
 const VALUE_BYTES_MAX: u64 = 64 << 20;
 
@@ -48,14 +52,18 @@ pub enum Asks {
 pub struct Work {
     /// Records that requests are about.
     pub records: u64,
+    /// The number of the first that is loaded.
+    pub first: u64,
     /// How many of them are loaded before the first request.
     pub loaded: u64,
+    /// The number of the first that is inserted.
+    pub next: u64,
     /// How their numbers become keys.
     pub keys: KeyForm,
     /// How their values are formed.
     pub values: ValueForm,
     /// Which records are asked for.
-    pub distribution: KeyDistribution,
+    pub distribution: Popularity,
     /// Which operations, in which order.
     pub asks: Asks,
     /// Whether the records that are asked for are there.
@@ -73,6 +81,45 @@ impl Work {
             Asks::Ycsb(mix) => mix.operations(),
         }
     }
+
+    /// Which records are loaded, and which are inserted.
+    pub fn part(&self) -> Part {
+        Part { first: self.first, loaded: self.loaded, next: self.next }
+    }
+
+    /// Why what it is about does not stay the same while it runs (requirement WR1); nothing where it does.
+    pub fn unstable(&self) -> Option<&'static str> {
+        let operations = self.operations();
+        match [Operation::Insert, Operation::Delete].map(|kind| operations.contains(&kind)) {
+            [true, true] => Some("it inserts and deletes records"),
+            [true, false] => Some("it inserts records"),
+            [false, true] => Some("it deletes records"),
+            [false, false] => None,
+        }
+    }
+
+    /// How keys and values are formed, and which of them are there; part of a database's marker.
+    pub(super) fn form(&self) -> String {
+        let mut form = self.keys.name();
+        if self.first > 0 {
+            form += &format!(" from record {}", self.first);
+        }
+        if let Some(lengths) = self.values.lengths.name() {
+            form += &format!(", {lengths}");
+        }
+        form
+    }
+}
+
+/// How long a run takes and how fast it goes, as YCSB's properties say.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct SaidByProperties {
+    /// Requests per second of all threads together, above 0.
+    pub target: Option<f64>,
+    /// Seconds, above 0.
+    pub max_execution_s: Option<u64>,
+    /// Requests of all threads together, above 0.
+    pub operation_count: Option<u64>,
 }
 
 /// A `kv` workload, checked and complete.
@@ -96,6 +143,8 @@ pub struct KvPlan {
     pub load: LoadMethod,
     /// After how many requests the workload ends of itself; never unless said.
     pub operations: Option<u64>,
+    /// What YCSB's properties say of the run's length and speed; it is for the caller to heed it.
+    pub properties_say: SaidByProperties,
     /// What the person should know about what was asked for.
     pub notes: Vec<String>,
 }
@@ -113,7 +162,7 @@ impl KvPlan {
             Some(EngineOptions::Table(table)) => Options::Table(table.clone()),
         };
         (engine.check)(&options)?;
-        let Resolved { work, threads, notes } = ycsb::resolve(settings)?;
+        let Resolved { work, threads, said, notes } = ycsb::resolve(settings)?;
         let plan = Self {
             engine,
             options,
@@ -124,6 +173,7 @@ impl KvPlan {
             pin: settings.pin,
             load: settings.load,
             operations: settings.operations,
+            properties_say: said,
             notes,
         };
         plan.check()?;
@@ -147,9 +197,18 @@ impl KvPlan {
         self.operations.map_or(u64::MAX, |all| all / threads + u64::from(u64::from(thread) < all % threads))
     }
 
+    /// How many records are expected at the end, as YCSB reckons: twice the inserts of the operations that
+    /// were asked for. Where nobody said how many those are, none but those of the start.
+    pub(super) fn expected_records(&self) -> u64 {
+        let Asks::Ycsb(mix) = &self.work.asks;
+        let operations = self.operations.or(self.properties_say.operation_count).unwrap_or(0);
+        let inserts = operations as f64 * mix.share(Operation::Insert) * 2.0;
+        self.work.loaded.saturating_add(inserts as u64).min(RECORDS_MAX)
+    }
+
     fn check(&self) -> Result<(), KvError> {
         let bad = |name, got: u64, wanted| Err(KvError::BadSetting { name, got: got.to_string(), wanted });
-        if self.work.records == 0 || self.work.records > 1 << 53 {
+        if self.work.records == 0 || self.work.records > RECORDS_MAX {
             return bad("records", self.work.records, "write a number from 1 to 2^53");
         }
         if self.threads == 0 || self.threads > THREADS_MAX {
@@ -171,7 +230,7 @@ impl KvPlan {
         if bytes > VALUE_BYTES_MAX {
             return bad("field_count × field_length", bytes, "values have 64 MiB at most");
         }
-        Ok(())
+        check_order(&self.work, &self.workload, self.engine, engine::ENGINES)
     }
 
     /// What the database's marker remembers of the options.
@@ -187,10 +246,23 @@ impl KvPlan {
     }
 }
 
+/// Refuses scans on an engine without order; names those of `engines` that have one.
+fn check_order(work: &Work, workload: &str, engine: &EngineInfo, engines: &[EngineInfo]) -> Result<(), KvError> {
+    let operations = work.operations();
+    let scans = [Operation::Scan, Operation::Next].iter().any(|kind| operations.contains(kind));
+    let can = |engine: &EngineInfo| engine.abilities.contains(&Ability::Scan);
+    if !scans || can(engine) {
+        return Ok(());
+    }
+    let able: Vec<&str> = engines.iter().filter(|engine| can(engine)).map(|engine| engine.name).collect();
+    Err(KvError::CannotScan { workload: workload.to_owned(), engine: engine.name, able: able.join(", ") })
+}
+
 /// What a family of workloads makes of the settings.
 pub(super) struct Resolved {
     pub(super) work: Work,
     pub(super) threads: u32,
+    pub(super) said: SaidByProperties,
     pub(super) notes: Vec<String>,
 }
 

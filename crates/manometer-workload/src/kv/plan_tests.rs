@@ -1,4 +1,5 @@
 use super::*;
+use crate::kv::KeyDistribution;
 use std::io::Write as _;
 
 fn null(workload: &str) -> KvSettings {
@@ -12,43 +13,62 @@ fn with(pairs: &[(&str, &str)]) -> KvSettings {
 
 #[test]
 fn the_core_workloads_are_ycsbs() {
-    for (name, read, update, read_modify_write) in [
-        ("ycsb-a", 0.5, 0.5, 0.0),
-        ("workloadb", 0.95, 0.05, 0.0),
-        ("ycsb-c", 1.0, 0.0, 0.0),
-        ("ycsb-f", 0.5, 0.0, 0.5),
+    for (name, shares, distribution, unstable) in [
+        ("ycsb-a", [0.5, 0.5, 0.0, 0.0, 0.0], Popularity::ZIPFIAN, false),
+        ("workloadb", [0.95, 0.05, 0.0, 0.0, 0.0], Popularity::ZIPFIAN, false),
+        ("ycsb-c", [1.0, 0.0, 0.0, 0.0, 0.0], Popularity::ZIPFIAN, false),
+        ("workloadd", [0.95, 0.0, 0.05, 0.0, 0.0], Popularity::Latest { exponent: 0.99 }, true),
+        ("ycsb-e", [0.0, 0.0, 0.05, 0.95, 0.0], Popularity::ZIPFIAN, true),
+        ("ycsb-f", [0.5, 0.0, 0.0, 0.0, 0.5], Popularity::ZIPFIAN, false),
     ] {
         let plan = KvPlan::new(&null(name)).unwrap();
-        let shares = [read, update, 0.0, 0.0, read_modify_write];
-        assert_eq!(plan.work.asks, Asks::Ycsb(YcsbMix { shares }), "{name}");
+        let Asks::Ycsb(mix) = plan.work.asks;
+        assert_eq!(mix.shares, shares, "{name}");
         assert_eq!((plan.work.records, plan.value_bytes(), plan.threads), (1000, 1000, 1));
-        assert_eq!(plan.work.distribution, KeyDistribution::Zipfian);
+        assert_eq!(plan.work.distribution, distribution, "{name}");
         assert_eq!(plan.work.update, Update::Record);
+        assert_eq!(plan.work.unstable().is_some(), unstable, "{name}");
+        assert_eq!(mix.scan_lengths.bounds(), (1, if name == "ycsb-e" { 100 } else { 1000 }));
+        assert_eq!(plan.notes, Vec::<String>::new());
     }
 }
 
+/// An engine that keeps no order.
+const HASHED: EngineInfo = EngineInfo {
+    name: "hashed",
+    about: "",
+    version: String::new,
+    abilities: &[Ability::MultiGet],
+    durability: "",
+    keeps: engine::Keeps::Memory,
+    open: |_| Err(engine::EngineError::Unsupported { engine: "hashed", what: "open" }),
+    check: |_| Ok(()),
+};
+
 #[test]
-fn workloads_that_grow_are_refused_with_the_reason() {
-    for name in ["ycsb-d", "workloade"] {
-        let error = KvPlan::new(&null(name)).unwrap_err().to_string();
-        assert!(error.contains("WR1"), "{error}");
-    }
-    assert!(matches!(KvPlan::new(&with(&[("insertproportion", "0.1")])), Err(KvError::Grows(_))));
-    assert!(matches!(KvPlan::new(&with(&[("scanproportion", "0.1")])), Err(KvError::Scans(_))));
+fn scans_need_an_engine_with_an_order() {
+    let work = |name| KvPlan::new(&null(name)).unwrap().work;
+    let engines = || [HASHED, EngineInfo { name: "sorted", abilities: &[Ability::Scan], ..HASHED }];
+    assert!(check_order(&work("ycsb-d"), "ycsb-d", &HASHED, &engines()).is_ok());
+    assert!(check_order(&work("ycsb-e"), "ycsb-e", &engines()[1], &engines()).is_ok());
+    let error = check_order(&work("ycsb-e"), "ycsb-e", &HASHED, &engines()).unwrap_err().to_string();
+    assert_eq!(error, "ycsb-e scans, but hashed keeps no order of keys; choose sorted");
+    let error = check_order(&work("ycsb-e"), "ycsb-e", &HASHED, &[HASHED]).unwrap_err().to_string();
+    assert!(error.ends_with("no engine of this build does"), "{error}");
 }
 
 #[test]
 fn a_properties_file_is_read_and_the_nearer_setting_wins() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     let text = "# ours\nrecordcount=5000\nworkload=site.ycsb.workloads.CoreWorkload\nreadproportion = 0.2\n\
-                updateproportion: 0.2\nrequestdistribution=latest\nthreadcount=3\nfieldlength=50\nrocksdb.dir=/x\n";
+                updateproportion \\\n   0.2\nrequestdistribution=latest\nthreadcount=3\nfieldlength=50\nrocksdb.dir=/x\n";
     file.write_all(text.as_bytes()).unwrap();
     let mut settings = null(file.path().to_str().unwrap());
     settings.properties.insert("fieldcount".to_owned(), "4".to_owned());
     settings.field_length = Some(20);
     let plan = KvPlan::new(&settings).unwrap();
     assert_eq!((plan.work.records, plan.threads, plan.value_bytes()), (5000, 3, 80));
-    assert_eq!(plan.work.distribution, KeyDistribution::Latest);
+    assert_eq!(plan.work.distribution, Popularity::Latest { exponent: 0.99 });
     let Asks::Ycsb(mix) = plan.work.asks;
     assert_eq!((mix.share(Operation::Read), mix.share(Operation::Update)), (0.5, 0.5));
     let notes = plan.notes.join("\n");
@@ -63,8 +83,39 @@ fn what_makes_no_sense_is_named() {
         (vec![("recordcount", "0")], "from 1"),
         (vec![("readproportion", "-1")], "from 0 to 1"),
         (vec![("readproportion", "0"), ("updateproportion", "0")], "above 0"),
-        (vec![("requestdistribution", "hotspot")], "uniform"),
-        (vec![("insertorder", "ordered")], "hashed"),
+        (vec![("requestdistribution", "zipf")], "hotspot"),
+        (vec![("requestdistribution", "hotspot"), ("hotspotdatafraction", "1.5")], "hotspotdatafraction"),
+        (vec![("requestdistribution", "hotspot"), ("hotspotopnfraction", "-0.1")], "hotspotopnfraction"),
+        (vec![("requestdistribution", "hotspot"), ("hotspotdatafraction", "0.0001")], "larger share"),
+        (vec![("requestdistribution", "hotspot"), ("hotspotdatafraction", "1")], "smaller share"),
+        (vec![("requestdistribution", "exponential"), ("exponential.percentile", "100")], "below 100"),
+        (vec![("requestdistribution", "exponential"), ("exponential.frac", "0")], "exponential.frac"),
+        (vec![("exponential.percentil", "95")], "`exponential.percentile`"),
+        (vec![("insertorder", "sorted")], "ordered"),
+        (vec![("zeropadding", "-1")], "digits"),
+        (vec![("zeropadding", "5000")], "1000"),
+        (vec![("fieldcount", "ten")], "at least 1"),
+        (vec![("fieldlength", "-1")], "from 0"),
+        (vec![("fieldlengthdistribution", "normal")], "histogram"),
+        (vec![("fieldlengthdistribution", "uniform"), ("minfieldlength", "101")], "`fieldlength`"),
+        (vec![("fieldlengthdistribution", "histogram"), ("fieldlengthhistogram", "/nowhere")], "/nowhere"),
+        (vec![("fieldlengthdistribution", "uniform"), ("dataintegrity", "true")], "constant"),
+        (vec![("dataintegrity", "maybe")], "true or false"),
+        (vec![("readallfields", "1")], "true or false"),
+        (vec![("writeallfields", "yes")], "true or false"),
+        (vec![("minscanlength", "0")], "maxscanlength"),
+        (vec![("minscanlength", "20"), ("maxscanlength", "10")], "maxscanlength"),
+        (vec![("maxscanlength", "5000000000")], "4294967295"),
+        (vec![("scanlengthdistribution", "constant")], "zipfian"),
+        (vec![("insertproportion", "half")], "from 0 to 1"),
+        (vec![("scanproportion", "NaN")], "from 0 to 1"),
+        (vec![("insertstart", "1000")], "below"),
+        (vec![("insertstart", "500"), ("insertcount", "501")], "insertcount"),
+        (vec![("insertcount", "0")], "insertcount"),
+        (vec![("target", "-5")], "per second"),
+        (vec![("maxexecutiontime", "soon")], "maxexecutiontime"),
+        (vec![("operationcount", "1e6")], "operationcount"),
+        (vec![("threadcount", "two")], "threads"),
         (vec![("fieldlength", "999999999")], "64 MiB"),
         (vec![("threadcount", "0")], "1024"),
     ] {
@@ -88,4 +139,67 @@ fn what_cannot_be_sent_together_is_refused() {
         let error = KvPlan::new(&settings(workload, pipeline)).unwrap_err();
         assert_eq!(error.setting(), "pipeline", "{error}");
     }
+}
+
+#[test]
+fn a_part_of_the_records_is_loaded_and_asked_for() {
+    let plan = KvPlan::new(&with(&[("insertstart", "200"), ("insertcount", "300")])).unwrap();
+    assert_eq!(plan.work.part(), Part { first: 200, loaded: 300, next: 1000 });
+    let rest = KvPlan::new(&with(&[("insertstart", "200")])).unwrap();
+    assert_eq!(rest.work.part(), Part { first: 200, loaded: 800, next: 1000 });
+    assert_ne!(plan.work.form(), KvPlan::new(&null("ycsb-a")).unwrap().work.form());
+    let half = KvPlan::new(&with(&[("insertstart", "200"), ("insertcount", "300")]).shrunk(0.5)).unwrap();
+    assert_eq!(half.work.part(), Part { first: 100, loaded: 150, next: 500 });
+}
+
+#[test]
+fn keys_and_lengths_are_as_the_properties_say() {
+    let plan = KvPlan::new(&with(&[
+        ("insertorder", "ordered"),
+        ("zeropadding", "12"),
+        ("fieldlengthdistribution", "zipfian"),
+        ("minfieldlength", "10"),
+    ]))
+    .unwrap();
+    assert_eq!(plan.work.keys, KeyForm::Ycsb { hashed: false, zero_padding: 12 });
+    assert_eq!(plan.value_bytes(), 1000);
+    let mean = plan.work.values.lengths.mean();
+    assert!((100.0..500.0).contains(&mean), "{mean}");
+    assert_eq!(plan.work.form(), "ycsb-ordered-2 of 12 digits, 10 fields of zipfian 10 to 100 bytes");
+}
+
+#[test]
+fn what_the_properties_say_of_length_and_speed_is_kept_and_noted() {
+    let said = [("target", "5000"), ("maxexecutiontime", "60"), ("operationcount", "100")];
+    let mut settings = with(&said);
+    let plan = KvPlan::new(&settings).unwrap();
+    let wanted = SaidByProperties { target: Some(5000.0), max_execution_s: Some(60), operation_count: Some(100) };
+    assert_eq!((plan.properties_say, plan.operations), (wanted, None));
+    assert_eq!(plan.notes.len(), 2, "{:?}", plan.notes);
+    settings.operations = Some(100);
+    assert_eq!(KvPlan::new(&settings).unwrap().notes.len(), 1);
+    let zero = KvPlan::new(&with(&said.map(|(name, _)| (name, "0")))).unwrap();
+    assert_eq!(zero.properties_say, SaidByProperties::default());
+}
+
+#[test]
+fn an_exponent_goes_with_the_distributions_that_have_one() {
+    let of = |distribution, exponent| KvSettings { distribution: Some(distribution), exponent, ..null("ycsb-c") };
+    let plan = KvPlan::new(&of(KeyDistribution::Latest, Some(1.2))).unwrap();
+    assert_eq!(plan.work.distribution, Popularity::Latest { exponent: 1.2 });
+    for kind in [KeyDistribution::Uniform, KeyDistribution::YcsbZipfian, KeyDistribution::Hotspot] {
+        let error = KvPlan::new(&of(kind, Some(1.2))).unwrap_err().to_string();
+        assert!(error.contains("zipfian and latest"), "{error}");
+    }
+    for exponent in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(KvPlan::new(&of(KeyDistribution::Zipfian, Some(exponent))).is_err(), "{exponent}");
+    }
+}
+
+#[test]
+fn zipfian_over_a_database_that_grows_reckons_with_the_inserts_to_come() {
+    let plan = |pairs: &[(&str, &str)]| KvPlan::new(&with(pairs)).unwrap();
+    let inserts = ("insertproportion", "1");
+    assert_eq!(plan(&[inserts]).expected_records(), 1000);
+    assert_eq!(plan(&[inserts, ("operationcount", "300")]).expected_records(), 1300);
 }

@@ -7,9 +7,29 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The records 0 to [`count`](Self::count) - 1 are there.
+/// Which records are loaded, and which are inserted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// The number of the first record that is loaded.
+    pub first: u64,
+    /// How many are loaded.
+    pub loaded: u64,
+    /// The number of the first record that is inserted.
+    pub next: u64,
+}
+
+impl Part {
+    /// The first `loaded` of all, followed by those that are inserted.
+    pub fn whole(loaded: u64) -> Self {
+        Self { first: 0, loaded, next: loaded }
+    }
+}
+
+/// The records at the places 0 to [`count`](Self::count) - 1 are there. A record's place is its number,
+/// but where only a part of the records was loaded.
 #[derive(Debug)]
 pub struct Population {
+    part: Part,
     claimed: AtomicU64,
     count: AtomicU64,
     /// Inserted, but not yet all before them; never more than there are threads.
@@ -17,26 +37,33 @@ pub struct Population {
 }
 
 impl Population {
-    /// `records` records are there.
-    pub fn new(records: u64) -> Self {
-        Self { claimed: AtomicU64::new(records), count: AtomicU64::new(records), ahead: Mutex::default() }
+    /// The records of `part` are there.
+    pub fn new(part: Part) -> Self {
+        let loaded = part.loaded;
+        Self { part, claimed: AtomicU64::new(loaded), count: AtomicU64::new(loaded), ahead: Mutex::default() }
     }
 
     /// How many records can be asked for.
-    #[cfg(test)]
+    #[inline]
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Acquire)
     }
 
+    /// The number of the record at `place`.
+    #[inline]
+    pub fn record(&self, place: u64) -> u64 {
+        if place < self.part.loaded { self.part.first + place } else { self.part.next + (place - self.part.loaded) }
+    }
+
     /// The number of a record to insert; nobody else gets it.
     pub fn claim(&self) -> u64 {
-        self.claimed.fetch_add(1, Ordering::Relaxed)
+        self.record(self.claimed.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The claimed record `record` has been inserted.
     pub fn inserted(&self, record: u64) {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
-        ahead.insert(record);
+        ahead.insert(self.part.loaded + (record - self.part.next));
         let mut count = self.count.load(Ordering::Relaxed);
         while ahead.remove(&count) {
             count += 1;
@@ -51,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_record_counts_once_all_before_it_are_there() {
-        let population = Population::new(10);
+        let population = Population::new(Part::whole(10));
         let claimed: Vec<u64> = (0..3).map(|_| population.claim()).collect();
         assert_eq!(claimed, [10, 11, 12]);
         population.inserted(12);
@@ -59,5 +86,15 @@ mod tests {
         assert_eq!(population.count(), 10);
         population.inserted(10);
         assert_eq!(population.count(), 13);
+    }
+
+    #[test]
+    fn a_part_is_followed_by_what_comes_after_the_whole() {
+        let population = Population::new(Part { first: 30, loaded: 20, next: 100 });
+        assert_eq!([0, 19].map(|place| population.record(place)), [30, 49]);
+        let claimed = population.claim();
+        assert_eq!((claimed, population.record(20)), (100, 100));
+        population.inserted(claimed);
+        assert_eq!(population.count(), 21);
     }
 }

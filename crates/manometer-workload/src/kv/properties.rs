@@ -7,50 +7,66 @@ use std::path::Path;
 use manometer_target::engine::nearest;
 
 use super::error::KvError;
+use super::java_properties::{self, Malformed};
 
 /// Properties that we follow.
-const FOLLOWED: [&str; 12] = [
+const FOLLOWED: [&str; 30] = [
+    "dataintegrity",
+    "exponential.frac",
+    "exponential.percentile",
     "fieldcount",
     "fieldlength",
+    "fieldlengthdistribution",
+    "fieldlengthhistogram",
+    "hotspotdatafraction",
+    "hotspotopnfraction",
+    "insertcount",
+    "insertorder",
     "insertproportion",
+    "insertstart",
+    "maxexecutiontime",
+    "maxscanlength",
+    "minfieldlength",
+    "minscanlength",
+    "operationcount",
     "readallfields",
     "readmodifywriteproportion",
     "readproportion",
     "recordcount",
     "requestdistribution",
+    "scanlengthdistribution",
     "scanproportion",
+    "target",
     "threadcount",
     "updateproportion",
     "writeallfields",
+    "zeropadding",
 ];
 
+/// What our own properties with a dot in their names begin with; any other dot is a binding's.
+const OWN_PREFIX: &str = "exponential.";
+
 /// Properties that change nothing here: what they are about is settled elsewhere or does not exist.
-const WITHOUT_EFFECT: [&str; 16] = [
-    "dataintegrity",
+const WITHOUT_EFFECT: [&str; 19] = [
+    "core_workload_insertion_retry_interval",
+    "core_workload_insertion_retry_limit",
     "db",
+    "dotransactions",
     "exporter",
+    "exportfile",
     "fieldnameprefix",
-    "maxexecutiontime",
-    "maxscanlength",
+    "label",
+    "latencytrackederrors",
+    "measurement.interval",
+    "measurement.raw.output_file",
     "measurementtype",
-    "minscanlength",
-    "operationcount",
     "readallfieldsbyname",
-    "scanlengthdistribution",
+    "reportlatencyforeacherror",
     "status.interval",
     "table",
     "timeseries.granularity",
     "warmupexecutiontime",
     "workload",
-];
-
-/// Properties that are followed only at the value given here.
-const ONLY_AT: [(&str, &str); 5] = [
-    ("fieldlengthdistribution", "constant"),
-    ("insertorder", "hashed"),
-    ("insertstart", "0"),
-    ("target", "0"),
-    ("zeropadding", "1"),
 ];
 
 /// What the core workloads have in common.
@@ -83,51 +99,47 @@ impl Properties {
             Some("f") => {
                 core(&[("readproportion", "0.5"), ("updateproportion", "0"), ("readmodifywriteproportion", "0.5")])
             }
-            Some("d" | "e") => Err(KvError::Grows(name.to_owned())),
+            Some("d") => core(&[
+                ("readproportion", "0.95"),
+                ("updateproportion", "0"),
+                ("insertproportion", "0.05"),
+                ("requestdistribution", "latest"),
+            ]),
+            Some("e") => core(&[
+                ("readproportion", "0"),
+                ("updateproportion", "0"),
+                ("scanproportion", "0.95"),
+                ("insertproportion", "0.05"),
+                ("maxscanlength", "100"),
+            ]),
             _ => Self::of_file(Path::new(name)),
         }
     }
 
     fn of_file(path: &Path) -> Result<Self, KvError> {
-        let text = fs::read_to_string(path)
+        let bytes = fs::read(path)
             .map_err(|error| KvError::UnknownWorkload { got: path.display().to_string(), reason: error.to_string() })?;
         let mut properties = Self::default();
-        for (number, line) in text.lines().enumerate() {
-            let line = line.trim();
-            let place = format!("{}:{}", path.display(), number + 1);
-            if line.is_empty() || line.starts_with(['#', '!']) {
-                continue;
-            }
-            let Some((name, value)) = line.split_once(['=', ':']) else {
-                return Err(KvError::BadLine { place, line: line.to_owned() });
-            };
-            properties.set(place, name.trim(), value.trim())?;
+        let place = |number| format!("{}:{number}", path.display());
+        let lines = java_properties::parse(&bytes)
+            .map_err(|Malformed { number, line }| KvError::BadLine { place: place(number), line })?;
+        for line in lines {
+            properties.set(place(line.number), &line.name, &line.value)?;
         }
         Ok(properties)
     }
 
     /// Sets one property.
     pub(super) fn set(&mut self, place: String, name: &str, value: &str) -> Result<(), KvError> {
-        let bad = |wanted: String| KvError::BadProperty {
-            place: place.clone(),
-            name: name.to_owned(),
-            value: value.to_owned(),
-            wanted,
-        };
         if FOLLOWED.contains(&name) {
             self.values.insert(name.to_owned(), (value.to_owned(), place));
-        } else if let Some((_, only)) = ONLY_AT.iter().find(|(known, _)| *known == name) {
-            if value != *only {
-                return Err(bad(format!("only `{only}` is supported yet")));
-            }
         } else if WITHOUT_EFFECT.contains(&name) {
             self.notes.push(format!("{place}: `{name}` has no effect here"));
-        } else if name.contains('.') {
+        } else if name.contains('.') && !name.starts_with(OWN_PREFIX) {
             self.notes.push(format!("{place}: `{name}` belongs to a binding of YCSB and has no effect here"));
         } else {
-            let known = FOLLOWED.into_iter().chain(ONLY_AT.into_iter().map(|(name, _)| name));
             return Err(KvError::UnknownProperty {
-                nearest: nearest(name, known.chain(WITHOUT_EFFECT)),
+                nearest: nearest(name, FOLLOWED.into_iter().chain(WITHOUT_EFFECT)),
                 name: name.to_owned(),
                 place,
             });
@@ -137,13 +149,13 @@ impl Properties {
 
     /// The text of `name`, if it is set.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
-        self.values.get(name).map(|(value, _)| value.as_str())
+        self.values.get(name).map(|(value, _)| value.trim())
     }
 
     /// The value of `name`, if it is set.
     pub(super) fn value<T: std::str::FromStr>(&self, name: &str, wanted: &str) -> Result<Option<T>, KvError> {
         let Some((text, place)) = self.values.get(name) else { return Ok(None) };
-        text.parse().map(Some).map_err(|_| KvError::BadProperty {
+        text.trim().parse().map(Some).map_err(|_| KvError::BadProperty {
             place: place.clone(),
             name: name.to_owned(),
             value: text.clone(),

@@ -22,9 +22,6 @@ use super::settings::KvSettings;
 use crate::control::{Controls, Sink};
 use crate::protocol::{Control, Job, Message};
 
-/// How keys and values are formed; part of a database's marker.
-const FORM: &str = "ycsb-hashed-2";
-
 /// The longest time between two looks at the control lines.
 const LOOK_NS: u64 = 10_000_000;
 
@@ -67,6 +64,9 @@ pub fn run<C: Clock>(
         }
     }
     if !watch.stopped {
+        if let Some(database) = database.as_mut().filter(|_| plan.work.unstable().is_some()) {
+            database.set_changed()?;
+        }
         watch.sink.send(Message::Ready { facts: facts(&plan, &*engine, is_there) })?;
         Course { plan: &plan, job, engine: &*engine, clock }.run(watch)?;
     }
@@ -80,11 +80,12 @@ fn marker(plan: &KvPlan, seed: u64) -> Marker {
         engine_version: (plan.engine.version)(),
         options: plan.options_told(),
         records: plan.work.loaded,
-        form: FORM.to_owned(),
+        form: plan.work.form(),
         value_bytes: plan.value_bytes() as u64,
         load: json!(plan.load).as_str().unwrap_or_default().to_owned(),
         seed,
         loaded: false,
+        changed: false,
     }
 }
 
@@ -98,7 +99,10 @@ fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
         "workload": plan.workload,
         "records": plan.work.records,
         "value_bytes": plan.value_bytes(),
-        "distribution": plan.work.distribution,
+        "distribution": plan.work.distribution.kind(),
+        "exponent": plan.work.distribution.exponent(),
+        "loaded": plan.work.loaded,
+        "unstable": plan.work.unstable(),
         "threads": plan.threads,
         "load": plan.load,
         "reused": reused,
@@ -106,7 +110,7 @@ fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
         "state_units": units,
     });
     if let serde_json::Value::Object(told) = told {
-        facts.extend(told);
+        facts.extend(told.into_iter().filter(|(_, fact)| !fact.is_null()));
     }
     // An engine that knows what its options make of a put has told it already.
     facts.entry("durability").or_insert_with(|| json!(plan.engine.durability));
@@ -124,7 +128,7 @@ struct Course<'a, C> {
 impl<C: Clock> Course<'_, C> {
     fn run(&self, watch: Watch) -> Result<(), KvError> {
         let gate = Gate::default();
-        let population = Population::new(self.plan.work.loaded);
+        let population = Population::new(self.plan.work.part());
         let at_work = AtomicU32::new(self.plan.threads);
         let shared =
             Shared { plan: self.plan, seed: self.job.seed, clock: self.clock, gate: &gate, population: &population };

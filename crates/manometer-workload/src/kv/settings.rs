@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::population::Part;
+
 /// A YCSB workload on a key-value engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -15,7 +17,7 @@ pub struct KvSettings {
     /// The engine's options: its own options file, or a table of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<EngineOptions>,
-    /// `ycsb-a`, `ycsb-b`, `ycsb-c`, `ycsb-f`, or the path of a YCSB properties file.
+    /// `ycsb-a` to `ycsb-f`, or the path of a YCSB properties file.
     pub workload: String,
     /// Records in the database; the properties file's `recordcount` unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,6 +27,9 @@ pub struct KvSettings {
     /// Which keys are asked for; the workload's own unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distribution: Option<KeyDistribution>,
+    /// How steeply popularity falls, for the distributions `zipfian` and `latest`; YCSB's 0.99 unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exponent: Option<f64>,
     /// Fields of a record; YCSB's 10 unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field_count: Option<u32>,
@@ -50,9 +55,19 @@ pub struct KvSettings {
 impl KvSettings {
     /// The same workload on the share `factor` of its records, at least one.
     pub fn shrunk(&self, factor: f64) -> Self {
-        let records = super::KvPlan::new(self).map_or(self.records, |plan| Some(plan.work.records));
-        let records = records.map(|records| ((records as f64 * factor) as u64).max(1));
-        Self { records, ..self.clone() }
+        let scaled = |count: u64| ((count as f64 * factor) as u64).max(1);
+        let Ok(plan) = super::KvPlan::new(self) else {
+            return Self { records: self.records.map(scaled), ..self.clone() };
+        };
+        let mut shrunk = Self { records: Some(scaled(plan.work.records)), ..self.clone() };
+        if plan.work.part() != Part::whole(plan.work.records) {
+            // A part of the records stays the same part of them.
+            let (first, loaded) = ((plan.work.first as f64 * factor) as u64, scaled(plan.work.loaded));
+            shrunk.properties.insert("insertstart".to_owned(), first.to_string());
+            shrunk.properties.insert("insertcount".to_owned(), loaded.to_string());
+            shrunk.records = shrunk.records.max(Some(first + loaded));
+        }
+        shrunk
     }
 }
 
@@ -65,6 +80,7 @@ impl Default for KvSettings {
             records: None,
             threads: 1,
             distribution: None,
+            exponent: None,
             field_count: None,
             field_length: None,
             operations: None,
@@ -92,13 +108,20 @@ pub enum EngineOptions {
 pub enum KeyDistribution {
     /// Every key alike.
     Uniform,
-    /// Exact Zipf over the real number of records, exponent 0.99, ranks scattered over the key space.
+    /// Exact Zipf over the real number of records, ranks scattered over the key space.
     Zipfian,
     /// YCSB's scrambled zipfian, bit for bit: drawn over 10^10 items and then folded onto the records,
     /// which takes most of their share from the most popular keys.
     YcsbZipfian,
-    /// The records inserted last most often.
+    /// The records inserted last most often: exact Zipf over their age.
     Latest,
+    /// A hot set gets its own share of the requests (`hotspotdatafraction`, `hotspotopnfraction`).
+    Hotspot,
+    /// The records inserted last most often, each older one by the same factor less
+    /// (`exponential.percentile`, `exponential.frac`).
+    Exponential,
+    /// One record after the other.
+    Sequential,
 }
 
 /// How the records come into the database.

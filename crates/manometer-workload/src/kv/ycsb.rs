@@ -1,15 +1,27 @@
 //! YCSB's core workloads: from settings and properties to what is asked.
 
-use std::collections::BTreeMap;
+use std::path::Path;
+use std::str::FromStr;
 
 use super::asker::YcsbMix;
+use super::distribution::{Between, EXPONENT, Popularity};
 use super::error::KvError;
+use super::field_lengths::{FieldLength, FieldLengths, LengthHistogram};
 use super::keys::KeyForm;
 use super::lengths::Lengths;
-use super::plan::{Asks, Expect, Resolved, Update, Work};
+use super::plan::{Asks, Expect, Resolved, SaidByProperties, Update, Work};
+use super::population::Part;
 use super::properties::Properties;
 use super::settings::{KeyDistribution, KvSettings};
 use super::values::ValueForm;
+
+/// The most digits a key is padded to.
+const ZERO_PADDING_MAX: u32 = 1000;
+/// The most records of one scan.
+const SCAN_LENGTH_MAX: u64 = u32::MAX as u64;
+
+const A_NUMBER: &str = "write a number from 0";
+const AT_LEAST_ONE: &str = "a number of at least 1";
 
 /// Resolves `settings` and the properties that they name.
 pub(super) fn resolve(settings: &KvSettings) -> Result<Resolved, KvError> {
@@ -17,86 +29,218 @@ pub(super) fn resolve(settings: &KvSettings) -> Result<Resolved, KvError> {
     for (name, value) in &settings.properties {
         properties.set("properties".to_owned(), name, value)?;
     }
-    let (mix, assumed) = mix(&properties, &settings.workload)?;
-    let wanted = "a number of at least 1";
-    let records = settings.records.or(properties.value("recordcount", wanted)?).unwrap_or(1000);
-    let fields: u32 = settings.field_count.or(properties.value("fieldcount", wanted)?).unwrap_or(10);
-    let length: u32 = settings.field_length.or(properties.value("fieldlength", wanted)?).unwrap_or(100);
+    let (mix, assumed) = mix(&properties)?;
+    let records = records(settings, &mut properties)?;
+    let Part { first, loaded, next } = part(&properties, records)?;
+    let distribution = popularity(settings, &properties)?;
+    if records > 0 {
+        distribution.check(loaded)?;
+    }
+    let fields: u32 = settings.field_count.or(properties.value("fieldcount", AT_LEAST_ONE)?).unwrap_or(10);
     let work = Work {
         records,
-        loaded: records,
-        keys: KeyForm::YCSB,
-        values: ValueForm { lengths: Lengths::Constant(fields as usize * length as usize) },
-        distribution: distribution(settings, &properties)?,
+        first,
+        loaded,
+        next,
+        keys: keys(&properties)?,
+        values: ValueForm { lengths: lengths(settings, &mut properties, fields)? },
+        distribution,
         asks: Asks::Ycsb(mix),
         expect: Expect::Present,
-        update: update(&properties)?,
+        update: if yes(&properties, "writeallfields")? { Update::Record } else { Update::Field },
         fields,
     };
+    yes(&properties, "readallfields")?;
+    let said = said(&properties)?;
     let threads = threads(settings, &properties)?;
-    Ok(Resolved { work, threads, notes: properties.notes.into_iter().chain(assumed).collect() })
+    let notes = properties.notes.into_iter().chain(assumed).chain(said.notes(settings)).collect();
+    Ok(Resolved { work, threads, said, notes })
 }
 
-fn mix(properties: &Properties, workload: &str) -> Result<(YcsbMix, Option<String>), KvError> {
+fn bad(name: &'static str, got: impl ToString, wanted: &'static str) -> KvError {
+    KvError::BadSetting { name, got: got.to_string(), wanted }
+}
+
+/// Whether `name` is true; false, as in YCSB, unless said.
+fn yes(properties: &Properties, name: &'static str) -> Result<bool, KvError> {
+    match properties.text(name).map(str::to_ascii_lowercase).as_deref() {
+        Some("true") => Ok(true),
+        Some("false") | None => Ok(false),
+        Some(other) => Err(bad(name, other, "write true or false")),
+    }
+}
+
+/// The value of `name`, or `unless_said`.
+fn value<T: FromStr>(properties: &Properties, name: &'static str, wanted: &str, unless_said: T) -> Result<T, KvError> {
+    Ok(properties.value(name, wanted)?.unwrap_or(unless_said))
+}
+
+fn mix(properties: &Properties) -> Result<(YcsbMix, Option<String>), KvError> {
     let share = |name, unless_said| -> Result<f64, KvError> {
         let wanted = "write a share from 0 to 1";
-        let value = properties.value::<f64>(name, wanted)?.unwrap_or(unless_said);
-        if value.is_finite() && value >= 0.0 {
-            return Ok(value);
-        }
-        Err(KvError::BadSetting { name, got: value.to_string(), wanted })
+        let share: f64 = value(properties, name, wanted, unless_said)?;
+        if share.is_finite() && share >= 0.0 { Ok(share) } else { Err(bad(name, share, wanted)) }
     };
-    if share("insertproportion", 0.0)? > 0.0 {
-        return Err(KvError::Grows(workload.to_owned()));
-    }
-    if share("scanproportion", 0.0)? > 0.0 {
-        return Err(KvError::Scans(workload.to_owned()));
-    }
     let shares = [
         share("readproportion", 0.95)?,
         share("updateproportion", 0.05)?,
-        0.0,
-        0.0,
+        share("insertproportion", 0.0)?,
+        share("scanproportion", 0.0)?,
         share("readmodifywriteproportion", 0.0)?,
     ];
     let sum: f64 = shares.iter().sum();
     if sum <= 0.0 {
-        return Err(KvError::BadSetting {
-            name: "readproportion, updateproportion, readmodifywriteproportion",
-            got: sum.to_string(),
-            wanted: "at least one must be above 0",
-        });
+        let names = "readproportion, updateproportion, insertproportion, scanproportion, readmodifywriteproportion";
+        return Err(bad(names, sum, "at least one must be above 0"));
     }
     let assumed = ((sum - 1.0).abs() > 1e-9)
         .then(|| format!("the proportions add up to {sum}; they were divided by that, as YCSB does"));
-    Ok((YcsbMix { shares: shares.map(|share| share / sum) }, assumed))
+    Ok((YcsbMix { shares: shares.map(|share| share / sum), scan_lengths: scan_lengths(properties)? }, assumed))
 }
 
-fn distribution(settings: &KvSettings, properties: &Properties) -> Result<KeyDistribution, KvError> {
-    if let Some(distribution) = settings.distribution {
-        return Ok(distribution);
+fn scan_lengths(properties: &Properties) -> Result<Between, KvError> {
+    let min: u64 = value(properties, "minscanlength", AT_LEAST_ONE, 1)?;
+    let max: u64 = value(properties, "maxscanlength", AT_LEAST_ONE, 1000)?;
+    if min == 0 || min > max {
+        return Err(bad("minscanlength", min, "write a number from 1 to `maxscanlength`"));
     }
-    let names = BTreeMap::from([
-        ("uniform", KeyDistribution::Uniform),
-        ("zipfian", KeyDistribution::Zipfian),
-        ("ycsb-zipfian", KeyDistribution::YcsbZipfian),
-        ("latest", KeyDistribution::Latest),
-    ]);
+    if max > SCAN_LENGTH_MAX {
+        return Err(bad("maxscanlength", max, "a scan takes 4294967295 records at most"));
+    }
+    match properties.text("scanlengthdistribution").unwrap_or("uniform") {
+        "uniform" => Ok(Between::uniform(min, max)),
+        "zipfian" => Ok(Between::zipfian(min, max)),
+        other => Err(bad("scanlengthdistribution", other, "write uniform or zipfian")),
+    }
+}
+
+fn records(settings: &KvSettings, properties: &mut Properties) -> Result<u64, KvError> {
+    let said = settings.records.or(properties.value("recordcount", AT_LEAST_ONE)?);
+    Ok(said.unwrap_or_else(|| {
+        let note = "`recordcount` is not said: 1000 records were assumed (YCSB would take 2147483647)";
+        properties.notes.push(note.to_owned());
+        1000
+    }))
+}
+
+/// Which of `records` records are loaded here.
+fn part(properties: &Properties, records: u64) -> Result<Part, KvError> {
+    let first: u64 = value(properties, "insertstart", A_NUMBER, 0)?;
+    let Some(rest) = records.checked_sub(first).filter(|rest| *rest > 0 || records == 0) else {
+        return Err(bad("insertstart", first, "write a number below the number of records"));
+    };
+    let loaded: u64 = value(properties, "insertcount", AT_LEAST_ONE, rest)?;
+    if loaded > rest || (loaded == 0 && records > 0) {
+        let wanted = "write a number from 1; `insertstart` + `insertcount` must not be above the number of records";
+        return Err(bad("insertcount", loaded, wanted));
+    }
+    Ok(Part { first, loaded, next: records })
+}
+
+fn keys(properties: &Properties) -> Result<KeyForm, KvError> {
+    let zero_padding: u32 = value(properties, "zeropadding", "write a number of digits", 1)?;
+    if zero_padding > ZERO_PADDING_MAX {
+        return Err(bad("zeropadding", zero_padding, "write a number of digits from 0 to 1000"));
+    }
+    // No key has fewer digits than one.
+    let zero_padding = zero_padding.max(1);
+    match properties.text("insertorder").unwrap_or("hashed") {
+        "hashed" => Ok(KeyForm::Ycsb { hashed: true, zero_padding }),
+        "ordered" => Ok(KeyForm::Ycsb { hashed: false, zero_padding }),
+        other => Err(bad("insertorder", other, "write hashed or ordered")),
+    }
+}
+
+fn lengths(settings: &KvSettings, properties: &mut Properties, fields: u32) -> Result<Lengths, KvError> {
+    let max: u32 = settings.field_length.or(properties.value("fieldlength", A_NUMBER)?).unwrap_or(100);
+    let min: u32 = value(properties, "minfieldlength", A_NUMBER, 1)?;
+    let form = properties.text("fieldlengthdistribution").unwrap_or("constant").to_owned();
+    if yes(properties, "dataintegrity")? {
+        if form != "constant" {
+            return Err(bad("dataintegrity", true, "needs `fieldlengthdistribution` constant, as in YCSB"));
+        }
+        let note = "`dataintegrity` changes nothing here: every read is verified always (docs/kv.md says against what)";
+        properties.notes.push(note.to_owned());
+    }
+    let between = |draw: fn(u64, u64) -> Between| {
+        if min > max {
+            return Err(bad("minfieldlength", min, "write a number from 0 to `fieldlength`"));
+        }
+        Ok(FieldLength::Between(draw(min.into(), max.into())))
+    };
+    let each = match form.as_str() {
+        "constant" => return Ok(Lengths::Constant(fields as usize * max as usize)),
+        "uniform" => between(Between::uniform)?,
+        "zipfian" => between(Between::zipfian)?,
+        "histogram" => {
+            let path = properties.text("fieldlengthhistogram").unwrap_or("hist.txt");
+            FieldLength::Histogram(LengthHistogram::of_file(Path::new(path))?)
+        }
+        other => {
+            return Err(bad("fieldlengthdistribution", other, "write constant, uniform, zipfian or histogram"));
+        }
+    };
+    Ok(Lengths::Fields(FieldLengths { fields, each }))
+}
+
+fn popularity(settings: &KvSettings, properties: &Properties) -> Result<Popularity, KvError> {
     // YCSB's own default is uniform.
     let name = properties.text("requestdistribution").unwrap_or("uniform");
-    names.get(name).copied().ok_or_else(|| KvError::BadSetting {
-        name: "requestdistribution",
-        got: name.to_owned(),
-        wanted: "write uniform, zipfian, ycsb-zipfian or latest; the others are not supported yet",
+    let kind = match settings.distribution {
+        Some(kind) => kind,
+        None => serde_json::from_value(name.into()).map_err(|_| {
+            let wanted = "write uniform, zipfian, ycsb-zipfian, latest, hotspot, exponential or sequential";
+            bad("requestdistribution", name, wanted)
+        })?,
+    };
+    let number = |name, unless_said| value(properties, name, "write a number", unless_said);
+    let exponent = settings.exponent.unwrap_or(EXPONENT);
+    let popularity = match kind {
+        KeyDistribution::Zipfian => Popularity::Zipfian { exponent },
+        KeyDistribution::Latest => Popularity::Latest { exponent },
+        _ if settings.exponent.is_some() => {
+            return Err(bad("exponent", exponent, "only the distributions zipfian and latest take one"));
+        }
+        KeyDistribution::Uniform => Popularity::Uniform,
+        KeyDistribution::YcsbZipfian => Popularity::YcsbZipfian,
+        KeyDistribution::Sequential => Popularity::Sequential,
+        KeyDistribution::Hotspot => Popularity::Hotspot {
+            records: number("hotspotdatafraction", 0.2)?,
+            requests: number("hotspotopnfraction", 0.8)?,
+        },
+        KeyDistribution::Exponential => Popularity::Exponential {
+            percentile: number("exponential.percentile", 95.0)?,
+            fraction: number("exponential.frac", 0.857_142_857_1)?,
+        },
+    };
+    Ok(popularity)
+}
+
+fn said(properties: &Properties) -> Result<SaidByProperties, KvError> {
+    let above_zero =
+        |name| -> Result<Option<u64>, KvError> { Ok(properties.value(name, A_NUMBER)?.filter(|count| *count > 0)) };
+    let target: Option<f64> = properties.value("target", "write a number of operations per second")?;
+    if let Some(target) = target.filter(|target| !(target.is_finite() && *target >= 0.0)) {
+        return Err(bad("target", target, "write a number of operations per second, or 0 for no limit"));
+    }
+    Ok(SaidByProperties {
+        target: target.filter(|target| *target > 0.0),
+        max_execution_s: above_zero("maxexecutiontime")?,
+        operation_count: above_zero("operationcount")?,
     })
 }
 
-fn update(properties: &Properties) -> Result<Update, KvError> {
-    Ok(match properties.value::<bool>("writeallfields", "write true or false")? {
-        Some(true) => Update::Record,
-        // YCSB's own default: an update replaces one field.
-        _ => Update::Field,
-    })
+impl SaidByProperties {
+    fn notes(self, settings: &KvSettings) -> Vec<String> {
+        let note =
+            |name, value: u64| format!("`{name}` = {value}: `manometer kv` heeds it, an experiment's plan does not");
+        let count = self.operation_count.filter(|_| settings.operations.is_none());
+        let notes = [
+            count.map(|count| note("operationcount", count)),
+            self.max_execution_s.map(|seconds| note("maxexecutiontime", seconds)),
+        ];
+        notes.into_iter().flatten().collect()
+    }
 }
 
 fn threads(settings: &KvSettings, properties: &Properties) -> Result<u32, KvError> {

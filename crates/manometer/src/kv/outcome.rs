@@ -144,6 +144,7 @@ fn microseconds(ns: Option<u64>) -> String {
     ns.map_or("-".to_owned(), |ns| format!("{:.2}", ns as f64 / 1e3))
 }
 
-fn plain(value: &Value) -> String {
+/// A fact without the quotes of a text.
+pub(super) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -20,8 +20,8 @@ pub trait Asker: Send {
 }
 
 /// The asker of thread `thread` of `plan`; `seed` decides which records are popular.
-pub fn asker<'a>(plan: &'a KvPlan, seed: u64, _thread: u32, population: &'a Population) -> Box<dyn Asker + 'a> {
+pub fn asker<'a>(plan: &'a KvPlan, seed: u64, thread: u32, population: &'a Population) -> Box<dyn Asker + 'a> {
     match &plan.work.asks {
-        Asks::Ycsb(mix) => Box::new(ycsb::Ycsb::new(mix, plan, seed, population)),
+        Asks::Ycsb(mix) => Box::new(ycsb::Ycsb::new(mix, plan, seed, thread, population)),
     }
 }

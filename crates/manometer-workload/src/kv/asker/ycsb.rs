@@ -3,7 +3,7 @@
 use rand_xoshiro::rand_core::Rng as _;
 
 use super::Asker;
-use crate::kv::distribution::{Random, Records};
+use crate::kv::distribution::{Between, Random, Records, Space};
 use crate::kv::plan::KvPlan;
 use crate::kv::population::Population;
 use crate::kv::request::{Operation, Request};
@@ -12,11 +12,13 @@ use crate::kv::request::{Operation, Request};
 const OPERATIONS: [Operation; 5] =
     [Operation::Read, Operation::Update, Operation::Insert, Operation::Scan, Operation::ReadModifyWrite];
 
-/// How often each operation, as shares that add up to 1.
+/// How often each operation, as shares that add up to 1, and how long a scan is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct YcsbMix {
     /// Reads, updates, inserts, scans, read-modify-writes.
     pub shares: [f64; OPERATIONS.len()],
+    /// Records of a scan.
+    pub scan_lengths: Between,
 }
 
 impl YcsbMix {
@@ -36,11 +38,12 @@ pub(super) struct Ycsb<'a> {
     /// A draw of 63 bits below the first of these is a read, below the second an update, and so on.
     below: [u64; OPERATIONS.len() - 1],
     records: Records,
+    scan_lengths: Between,
     population: &'a Population,
 }
 
 impl<'a> Ycsb<'a> {
-    pub(super) fn new(mix: &YcsbMix, plan: &KvPlan, seed: u64, population: &'a Population) -> Self {
+    pub(super) fn new(mix: &YcsbMix, plan: &KvPlan, seed: u64, thread: u32, population: &'a Population) -> Self {
         let scale = (1_u64 << 63) as f64;
         let mut sum = 0.0;
         let mut below = [0; OPERATIONS.len() - 1];
@@ -48,8 +51,13 @@ impl<'a> Ycsb<'a> {
             sum += share;
             *bound = (sum * scale) as u64;
         }
-        let records = Records::new(plan.work.distribution, plan.work.records, seed);
-        Self { below, records, population }
+        // Rounding in the sum must not give anything to operations that have no share.
+        let last = mix.shares.iter().rposition(|share| *share > 0.0).unwrap_or(0);
+        below.iter_mut().skip(last).for_each(|bound| *bound = 1 << 63);
+        let space =
+            Space { records: plan.work.loaded, expected: plan.expected_records(), thread, threads: plan.threads };
+        let records = Records::new(plan.work.distribution, space, seed);
+        Self { below, records, scan_lengths: mix.scan_lengths, population }
     }
 
     /// Uses 63 bits, so that a share of 1 is all there is.
@@ -65,12 +73,16 @@ impl Asker for Ycsb<'_> {
     fn next(&mut self, random: &mut Random) -> Request {
         match self.operation(random) {
             Operation::Insert => Request::of(Operation::Insert, self.population.claim()),
-            operation => Request::of(operation, self.records.draw(random)),
+            Operation::Scan => {
+                let record = self.record(random);
+                Request { length: self.scan_lengths.draw(random) as u32, ..Request::of(Operation::Scan, record) }
+            }
+            operation => Request::of(operation, self.record(random)),
         }
     }
 
     #[inline]
     fn record(&mut self, random: &mut Random) -> u64 {
-        self.records.draw(random)
+        self.population.record(self.records.draw(self.population.count(), random))
     }
 }

@@ -1,20 +1,32 @@
 //! Which record is asked for next: one distribution a file.
+//!
+//! None keeps anything for each record: what a drawer takes in memory does not depend on their number.
 
+mod between;
+mod exponential;
+mod harmonic;
+mod hotspot;
 mod latest;
+mod popularity;
 mod scatter;
+mod sequential;
 mod uniform;
 mod ycsb_zipfian;
 mod zipf;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+pub use between::Between;
+pub use exponential::{Exponential, rate};
+pub use harmonic::harmonic;
+pub use hotspot::{Hotspot, hot_records};
 pub use latest::Latest;
+pub use popularity::Popularity;
 pub use scatter::Scatter;
+pub use sequential::Sequential;
 pub use uniform::Uniform;
 pub use ycsb_zipfian::YcsbZipfian;
 pub use zipf::{ScatteredZipf, Zipf};
-
-use super::settings::KeyDistribution;
 
 /// The generator of every random choice; fast, small, and the same on every machine.
 pub type Random = Xoshiro256PlusPlus;
@@ -22,7 +34,20 @@ pub type Random = Xoshiro256PlusPlus;
 /// YCSB's exponent.
 pub const EXPONENT: f64 = 0.99;
 
-/// A drawer of record numbers.
+/// What the records are drawn from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// Records that are there at the start.
+    pub records: u64,
+    /// Records that are expected at the end; the others are there by then.
+    pub expected: u64,
+    /// The thread that draws.
+    pub thread: u32,
+    /// How many threads draw.
+    pub threads: u32,
+}
+
+/// A drawer of records, each as its place among those that are there: the first 0, the newest last.
 #[derive(Debug, Clone)]
 pub enum Records {
     /// Every record alike.
@@ -33,27 +58,53 @@ pub enum Records {
     YcsbZipfian(YcsbZipfian),
     /// The last ones most often.
     Latest(Latest),
+    /// A hot set and the rest.
+    Hotspot(Hotspot),
+    /// Exponential over age.
+    Exponential(Exponential),
+    /// One after the other.
+    Sequential(Sequential),
 }
 
 impl Records {
-    /// The distribution `kind` over `records` records; `seed` decides which ones are popular.
-    pub fn new(kind: KeyDistribution, records: u64, seed: u64) -> Self {
-        match kind {
-            KeyDistribution::Uniform => Self::Uniform(Uniform::new(records)),
-            KeyDistribution::Zipfian => Self::Zipfian(ScatteredZipf::new(records, EXPONENT, seed)),
-            KeyDistribution::YcsbZipfian => Self::YcsbZipfian(YcsbZipfian::new(records)),
-            KeyDistribution::Latest => Self::Latest(Latest::new(records, EXPONENT)),
+    /// The distribution `popularity` over `space`; `seed` decides which records are popular.
+    pub fn new(popularity: Popularity, space: Space, seed: u64) -> Self {
+        let Space { records, expected, thread, threads } = space;
+        match popularity {
+            Popularity::Uniform => Self::Uniform(Uniform::new(records)),
+            Popularity::Zipfian { exponent } => Self::Zipfian(ScatteredZipf::new(expected, exponent, seed)),
+            Popularity::YcsbZipfian => Self::YcsbZipfian(YcsbZipfian::new(expected)),
+            Popularity::Latest { exponent } => Self::Latest(Latest::new(records, exponent)),
+            Popularity::Hotspot { records: hot, requests } => Self::Hotspot(Hotspot::new(records, hot, requests)),
+            Popularity::Exponential { percentile, fraction } => {
+                Self::Exponential(Exponential::new(rate(records, percentile, fraction)))
+            }
+            Popularity::Sequential => Self::Sequential(Sequential::new(records, thread, threads)),
         }
     }
 
-    /// The next record's number, below the number of records.
+    /// The place of the next record, below `there`, how many there are by now. A record that is expected
+    /// but not there yet is drawn again, as in YCSB.
     #[inline]
-    pub fn draw(&self, random: &mut Random) -> u64 {
+    pub fn draw(&mut self, there: u64, random: &mut Random) -> u64 {
         match self {
             Self::Uniform(uniform) => uniform.draw(random),
-            Self::Zipfian(zipf) => zipf.draw(random),
-            Self::YcsbZipfian(zipf) => zipf.draw(random),
-            Self::Latest(latest) => latest.draw(random),
+            Self::Zipfian(zipf) => loop {
+                let place = zipf.draw(random);
+                if place < there {
+                    return place;
+                }
+            },
+            Self::YcsbZipfian(zipf) => loop {
+                let place = zipf.draw(random);
+                if place < there {
+                    return place;
+                }
+            },
+            Self::Latest(latest) => latest.draw(there, random),
+            Self::Hotspot(hotspot) => hotspot.draw(random),
+            Self::Exponential(exponential) => exponential.draw(there, random),
+            Self::Sequential(sequential) => sequential.draw(),
         }
     }
 }

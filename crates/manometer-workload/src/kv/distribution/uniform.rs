@@ -5,7 +5,7 @@ use rand_xoshiro::rand_core::Rng as _;
 use super::Random;
 
 /// Every record alike.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Uniform {
     records: u64,
 }
@@ -20,5 +20,10 @@ impl Uniform {
     #[inline]
     pub fn draw(&self, random: &mut Random) -> u64 {
         ((u128::from(random.next_u64()) * u128::from(self.records)) >> 64) as u64
+    }
+
+    /// How many records there are.
+    pub fn count(&self) -> u64 {
+        self.records
     }
 }

@@ -50,8 +50,31 @@ impl YcsbZipfian {
     /// The record that YCSB takes for the uniform number `u` in [0, 1); nothing where it draws again.
     #[inline]
     pub fn of(&self, u: f64) -> Option<u64> {
-        let record = fnv_hash(self.item_of(u)) % (self.records + 1);
+        self.record_of(self.item_of(u))
+    }
+
+    /// The record that `item` is folded onto; nothing where YCSB draws again.
+    #[inline]
+    pub fn record_of(&self, item: u64) -> Option<u64> {
+        let record = fnv_hash(item) % (self.records + 1);
         (record < self.records).then_some(record)
+    }
+
+    /// How often each item is drawn, from item 0 on.
+    pub fn shares_of_items(&self) -> impl Iterator<Item = f64> {
+        let special = [1.0 / ZETA_ITEMS, (self.second - 1.0) / ZETA_ITEMS];
+        let closed_form_from = self.second / ZETA_ITEMS;
+        // The uniform number from which on the closed form gives `item`.
+        let from = move |item: u64| {
+            let u = ((item as f64 / (LAST_ITEM + 1) as f64).powf(1.0 / self.alpha) + self.eta - 1.0) / self.eta;
+            u.clamp(closed_form_from, 1.0)
+        };
+        let mut begin = from(0);
+        (0..=LAST_ITEM).map(move |item| {
+            let end = from(item + 1);
+            let share = end - std::mem::replace(&mut begin, end);
+            share + special.get(item as usize).copied().unwrap_or(0.0)
+        })
     }
 
     #[inline]

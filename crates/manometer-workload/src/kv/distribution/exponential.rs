@@ -1,0 +1,40 @@
+//! Exponential over age: the record inserted last most often, each older one by the same factor less.
+//!
+//! As in YCSB, the age is an exponential number rounded down, and an age at which there is no record is
+//! drawn again.
+
+use rand_xoshiro::rand_core::Rng as _;
+
+use super::Random;
+
+/// Exponential over age.
+#[derive(Debug, Clone, Copy)]
+pub struct Exponential {
+    mean: f64,
+}
+
+/// The rate at which popularity falls with age, where the share `percentile` (in percent) of all requests
+/// goes to the last `fraction` of `records` records.
+pub fn rate(records: u64, percentile: f64, fraction: f64) -> f64 {
+    -(-percentile / 100.0).ln_1p() / (records as f64 * fraction)
+}
+
+impl Exponential {
+    /// Over ages, falling at [`rate`].
+    pub fn new(rate: f64) -> Self {
+        Self { mean: 1.0 / rate }
+    }
+
+    /// The next record of the `there` that are there by now, the last the newest.
+    #[inline]
+    pub fn draw(&self, there: u64, random: &mut Random) -> u64 {
+        loop {
+            // Never zero, whose logarithm there is not.
+            let u = ((random.next_u64() >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64);
+            let age = (-u.ln() * self.mean) as u64;
+            if age < there {
+                return there - 1 - age;
+            }
+        }
+    }
+}
