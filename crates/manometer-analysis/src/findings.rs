@@ -6,6 +6,7 @@ use manometer_measure::{Event, Recording};
 use crate::phases::Fate;
 use crate::pressure::TOO_SHORT;
 use crate::sources::Sources;
+use crate::stable::not_stable;
 use crate::summarise::Judged;
 
 /// A phase with fewer samples than this share of what its length has room for misses some.
@@ -16,6 +17,7 @@ pub(crate) fn findings(recording: &Recording, sources: &Sources, judged: &[Judge
     let mut findings: Vec<Finding> = recording.events.iter().filter_map(|line| of_event(&line.event)).collect();
     findings.extend(end_of_run(recording));
     findings.extend(damage(sources));
+    findings.extend(not_stable(recording, sources));
     findings.extend(judged.iter().filter_map(gap));
     findings.extend(not_run(judged));
     findings.extend(judged.iter().filter_map(|one| missing_samples(recording, one)));

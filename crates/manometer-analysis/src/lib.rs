@@ -12,6 +12,7 @@ mod pressure;
 pub mod scale;
 pub mod series;
 mod sources;
+mod stable;
 pub mod statistics;
 pub mod steady;
 pub mod summarise;

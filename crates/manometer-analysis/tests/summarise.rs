@@ -256,6 +256,24 @@ fn an_unsteady_phase_is_told() {
 }
 
 #[test]
+fn a_primary_whose_data_grow_is_named() {
+    let (_dir, steady) = run(&plan(ladder(20)), &LEVELS, Status::Complete);
+    assert!(findings(&steady, "primary-not-stable").is_empty());
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(ladder(20));
+    let mut run = Run::begin(dir.path(), &plan);
+    let facts = serde_json::json!({"engine": "rocksdb", "loaded": 1000, "unstable": "it inserts records"});
+    let facts = facts.as_object().unwrap().clone().into_iter().collect();
+    run.event(Event::Ready { workload: "db".into(), facts });
+    run.phase(&plan.phases[2], 1_000.0, 100, 0.0);
+    run.writer.finish(at(run.second), Status::Complete).unwrap();
+    let summary = summarise(&open(dir.path()));
+    let found = findings(&summary, "primary-not-stable");
+    assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
+    assert!(found[0].text.contains("it inserts records"), "{}", found[0].text);
+}
+
+#[test]
 fn without_primary_or_w0_there_is_no_pressure() {
     let mut nobody = plan(ladder(60));
     nobody.workloads[0].role = Role::Neighbour;

@@ -59,7 +59,7 @@ fn loaded(plan: &KvPlan) -> Map {
     let mut values = Values::new(&plan.work.values, &mut random);
     let mut key = KeyBuffer::new(plan.work.keys);
     let mut map = Map::default();
-    for record in 0..plan.work.loaded {
+    for record in plan.work.first..plan.work.first + plan.work.loaded {
         let key = key.of_record(record);
         map.records.insert(key.to_vec(), values.make(key, &mut random).to_vec());
     }
@@ -128,6 +128,42 @@ fn updates_of_one_field_leave_the_others_and_stay_valid() {
     }
     let touched = map.records.iter().filter(|(key, value)| before[*key] != **value).count();
     assert!((1..=puts).contains(&touched), "{touched} records after {puts} updates");
+}
+
+#[test]
+fn what_is_inserted_is_read_and_nothing_else_before() {
+    let part = [("insertstart", "5"), ("insertcount", "10")];
+    for popularity in ["uniform", "zipfian", "ycsb-zipfian", "latest", "hotspot", "exponential", "sequential"] {
+        for part in [&part[..], &[]] {
+            let mut pairs = vec![
+                ("readproportion", "0.5"),
+                ("updateproportion", "0"),
+                ("insertproportion", "0.3"),
+                ("scanproportion", "0.2"),
+                ("maxscanlength", "7"),
+                ("operationcount", "2000"),
+                ("requestdistribution", popularity),
+            ];
+            pairs.extend(part);
+            let plan = plan(&pairs);
+            let mut map = loaded(&plan);
+            assert_eq!(map.records.len() as u64, plan.work.loaded);
+            let kinds = [Operation::Read, Operation::Insert, Operation::Scan];
+            let [reads, inserts, scans] = operate(&plan, &mut map, 2000, kinds).unwrap();
+            assert!(reads > 0 && scans > 0 && reads + inserts + scans == 2000, "{popularity}");
+            assert_eq!(map.records.len() as u64, plan.work.loaded + inserts, "{popularity}");
+            assert!(map.records.contains_key(KeyBuffer::new(plan.work.keys).of_record(20)), "the first one inserted");
+        }
+    }
+}
+
+#[test]
+fn values_have_the_lengths_that_were_asked_for() {
+    let plan = plan(&[("fieldlengthdistribution", "uniform"), ("minfieldlength", "3"), ("fieldlength", "9")]);
+    let mut map = loaded(&plan);
+    operate(&plan, &mut map, 1000, []).unwrap();
+    let lengths: std::collections::BTreeSet<usize> = map.records.values().map(Vec::len).collect();
+    assert!(lengths.len() > 3 && lengths.iter().all(|length| (30..=90).contains(length)), "{lengths:?}");
 }
 
 #[test]

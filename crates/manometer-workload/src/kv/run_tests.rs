@@ -149,6 +149,8 @@ mod on_rocksdb {
             ("ycsb-a", LoadMethod::Bulk),
             ("ycsb-b", LoadMethod::Puts),
             ("ycsb-c", LoadMethod::Bulk),
+            ("ycsb-d", LoadMethod::Puts),
+            ("ycsb-e", LoadMethod::Bulk),
             ("ycsb-f", LoadMethod::Puts),
         ] {
             let dir = disk();
@@ -179,6 +181,38 @@ mod on_rocksdb {
         let larger = KvSettings { records: Some(4000), ..settings };
         let error = drive(&job, &larger, go_for(1)).0.unwrap_err().to_string();
         assert!(error.contains("records 3000, wanted 4000"), "{error}");
+    }
+
+    #[test]
+    fn a_database_that_grew_is_not_taken_for_the_one_that_was_loaded() {
+        let dir = disk();
+        let settings = small("ycsb-d", LoadMethod::Bulk);
+        let mut job = job(&dir, &settings);
+        let (result, heard) = drive(&job, &settings, go_for(1));
+        result.unwrap();
+        assert_eq!(facts_of(&heard)["unstable"], "it inserts records");
+        job.existing = Existing::Reuse;
+        for workload in ["ycsb-d", "ycsb-c"] {
+            let again = KvSettings { workload: workload.to_owned(), ..settings.clone() };
+            let error = drive(&job, &again, go_for(1)).0.unwrap_err().to_string();
+            assert!(error.contains("it was changed by a run that inserts or deletes"), "{error}");
+        }
+        job.existing = Existing::Remake;
+        drive(&job, &settings, go_for(1)).0.unwrap();
+    }
+
+    #[test]
+    fn a_part_of_the_records_is_loaded_in_order_and_read() {
+        for load in [LoadMethod::Bulk, LoadMethod::Puts] {
+            let dir = disk();
+            let mut settings = small("ycsb-a", load);
+            for (name, value) in [("insertstart", "1000"), ("insertcount", "500"), ("insertorder", "ordered")] {
+                settings.properties.insert(name.to_owned(), value.to_owned());
+            }
+            let (result, heard) = drive(&job(&dir, &settings), &settings, go_for(2));
+            result.unwrap();
+            assert_eq!((&facts_of(&heard)["records"], &facts_of(&heard)["loaded"]), (&3000.into(), &500.into()));
+        }
     }
 
     #[test]

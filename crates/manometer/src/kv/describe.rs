@@ -36,7 +36,7 @@ fn people_form(description: &Description) -> String {
         table.add_row([
             percent(top.share_of_records),
             count(top.records),
-            format!("{:.1} %", 100.0 * top.share_of_requests),
+            format!("{:.2} %", 100.0 * top.share_of_requests),
             bar(top.share_of_requests),
         ]);
     }

@@ -1,0 +1,80 @@
+//! Whether the primary keeps what it works on as it is, so that phases can be compared (requirement WR1).
+
+use manometer_measure::event::{Finding, Severity};
+use manometer_measure::plan::Settings;
+use manometer_measure::{Event, Recording, Samples};
+
+use crate::sources::Sources;
+
+/// Says so where the primary's data change as it runs: the worker tells that they will, the samples by
+/// how much they did.
+pub(crate) fn not_stable(recording: &Recording, sources: &Sources) -> Option<Finding> {
+    let primary = recording.plan.primary()?;
+    let facts = recording.events.iter().rev().find_map(|line| match &line.event {
+        Event::Ready { workload, facts } if *workload == primary.name => Some(facts),
+        _ => None,
+    })?;
+    let reason = facts.get("unstable")?.as_str()?;
+    let seen = sources.samples(&primary.name).and_then(|samples| seen(samples, facts)).unwrap_or_default();
+    let text = format!(
+        "The primary does not keep its data stable: {reason}.{seen} Later phases work on other data than earlier ones, \
+         so that a difference between them need not come from a neighbour; for pressure choose a primary that only \
+         reads and updates."
+    );
+    Some(Finding { id: "primary-not-stable".to_owned(), severity: Severity::Warning, phase: None, text })
+}
+
+/// What the samples say of it; nothing where there was no request.
+fn seen(samples: &Samples, facts: &Settings) -> Option<String> {
+    let requests = |wanted: &dyn Fn(&str) -> bool| -> f64 {
+        let columns = samples.columns.iter().zip(&samples.values);
+        let counts = columns.filter(|(column, _)| wanted(&column.name)).flat_map(|(_, values)| values.iter().flatten());
+        // Not `sum`, which says -0 where there is nothing.
+        counts.filter(|count| count.is_finite() && **count > 0.0).fold(0.0, |sum, count| sum + count)
+    };
+    let all = requests(&|name| name.ends_with(".requests"));
+    let [inserts, deletes] = ["insert.requests", "delete.requests"].map(|kind| requests(&|name| name == kind));
+    if all == 0.0 {
+        return None;
+    }
+    let percent = |part: f64, whole: f64| 100.0 * part / whole;
+    let mut text = format!(
+        " Of its requests {:.1} % were inserts and {:.1} % deletes",
+        percent(inserts, all),
+        percent(deletes, all)
+    );
+    if let Some(loaded) = facts.get("loaded").and_then(serde_json::Value::as_f64).filter(|loaded| *loaded > 0.0) {
+        // A delete may ask for a record that is gone already: how many are left is not known then.
+        let bound = if deletes > 0.0 { " at most" } else { "" };
+        text += &format!("; its {loaded:.0} records grew by {:.1} %{bound}", percent(inserts, loaded));
+    }
+    Some(text + ".")
+}
+
+#[cfg(test)]
+mod tests {
+    use manometer_measure::Column;
+    use serde_json::json;
+
+    use super::*;
+
+    fn samples(inserts: [f64; 2], deletes: Option<f64>) -> Samples {
+        let names = ["read.requests", "insert.requests", "delete.requests"];
+        Samples {
+            t_ns: vec![1, 2],
+            columns: names.map(|name| Column::new(name, "")).to_vec(),
+            values: vec![vec![Some(90.0), Some(85.0)], inserts.map(Some).to_vec(), vec![deletes, None]],
+            cut: false,
+        }
+    }
+
+    #[test]
+    fn shares_and_growth_are_those_of_the_samples() {
+        let facts: Settings = [("loaded".to_owned(), json!(500))].into_iter().collect();
+        let text = seen(&samples([10.0, 15.0], None), &facts).unwrap();
+        assert_eq!(text, " Of its requests 12.5 % were inserts and 0.0 % deletes; its 500 records grew by 5.0 %.");
+        let text = seen(&samples([0.0, 15.0], Some(10.0)), &facts).unwrap();
+        assert!(text.contains("7.5 % were inserts and 5.0 % deletes; its 500 records grew by 3.0 % at most"), "{text}");
+        assert!(seen(&Samples { values: vec![], columns: vec![], ..samples([0.0; 2], None) }, &facts).is_none());
+    }
+}
