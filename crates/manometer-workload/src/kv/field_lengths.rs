@@ -70,15 +70,9 @@ impl FieldLengths {
     }
 }
 
-/// Lengths by how often they come, from a file as YCSB's `fieldlengthhistogram`:
-///
-/// ```text
-/// BlockSize	10
-/// 0	5
-/// 1	3
-/// ```
-///
-/// A field of bucket b is (b + 1) × `BlockSize` bytes long; the second column says how often.
+/// Lengths by how often they come, from a file as YCSB's `fieldlengthhistogram`: a line of `BlockSize`, a tab
+/// and a number of bytes; then a line for every bucket from 0 on, its number, a tab and how often it comes.
+/// A field of bucket b is b + 1 blocks long.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LengthHistogram {
     block_bytes: u64,
