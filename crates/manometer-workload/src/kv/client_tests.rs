@@ -189,7 +189,7 @@ fn requests_sent_together_are_all_answered_and_counted() {
     plan.pipeline = 7;
     let mut map = loaded(&plan);
     let (clock, gate, counted) = (ManualClock::at(0), Gate::default(), Counted::default());
-    let population = Population::new(plan.work.loaded);
+    let population = Population::new(plan.work.part());
     let shared = Shared { plan: &plan, seed: 5, clock: &clock, gate: &gate, population: &population };
     let mut client = Client::new(&shared, 0, &counted, Box::new(&mut map));
     client.left = 100;
@@ -212,7 +212,7 @@ fn a_record_lost_among_requests_sent_together_ends_the_run() {
     let mut plan = plan(&[]);
     plan.pipeline = 4;
     let (clock, gate, counted) = (ManualClock::at(0), Gate::default(), Counted::default());
-    let population = Population::new(plan.work.loaded);
+    let population = Population::new(plan.work.part());
     let shared = Shared { plan: &plan, seed: 5, clock: &clock, gate: &gate, population: &population };
     let mut map = Map::default();
     gate.open();
