@@ -27,6 +27,10 @@ const DATABASE: &str = "db";
 const LOADING: &str = "load";
 /// The engine's log, where it writes one.
 pub const LOG: &str = "engine.log";
+const REMEDIES: [&str; 2] = [
+    "reuse it with `--reuse`, or delete it or choose another folder yourself",
+    "it cannot serve this one; delete it or choose another folder yourself",
+];
 const OURS: [&str; 5] = [MARKER, LOCK, DATABASE, LOADING, LOG];
 
 /// What made a database: all that its content and layout follow from.
@@ -62,7 +66,7 @@ impl Marker {
     }
 
     /// The fields in which `other` differs; `loaded` and `changed` are no such fields.
-    fn differences(&self, other: &Self, only_what_serves: bool) -> Vec<String> {
+    pub(super) fn differences(&self, other: &Self, only_what_serves: bool) -> Vec<String> {
         let text = |value: &dyn std::fmt::Display| value.to_string();
         let mut fields = vec![
             ("engine", text(&self.engine), text(&other.engine)),
@@ -98,7 +102,7 @@ pub enum Existing {
 
 /// What a folder means to an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+pub(super) enum Verdict {
     /// Load it.
     Empty,
     /// It holds the same experiment's database: replace it.
@@ -234,10 +238,18 @@ fn judge(path: &Path, wanted: &Marker, existing: Existing) -> Result<Verdict, En
     let there: Marker = fs::read(path.join(MARKER))
         .map_err(|reason| EngineError::NotReadable { path: path.join(MARKER), reason })
         .and_then(|bytes| serde_json::from_slice(&bytes).map_err(|_| foreign(MARKER)))?;
-    compare(path, &there, wanted, existing)
+    compare(path, &there, wanted, existing, REMEDIES)
 }
 
-fn compare(path: &Path, there: &Marker, wanted: &Marker, existing: Existing) -> Result<Verdict, EngineError> {
+/// What a marker means to an experiment that would make `wanted`. The remedies are for a database of another
+/// experiment, and for one that cannot serve.
+pub(super) fn compare(
+    path: &Path,
+    there: &Marker,
+    wanted: &Marker,
+    existing: Existing,
+    remedies: [&'static str; 2],
+) -> Result<Verdict, EngineError> {
     let all = there.differences(wanted, false);
     let refuse = |mut differences: Vec<String>, remedy| {
         if !there.loaded {
@@ -257,7 +269,7 @@ fn compare(path: &Path, there: &Marker, wanted: &Marker, existing: Existing) -> 
     }
     match existing {
         Existing::Remake => {
-            return refuse(all, "reuse it with `--reuse`, or delete it or choose another folder yourself");
+            return refuse(all, remedies[0]);
         }
         Existing::Renew => return Ok(Verdict::Replace),
         Existing::Reuse => {}
@@ -266,7 +278,7 @@ fn compare(path: &Path, there: &Marker, wanted: &Marker, existing: Existing) -> 
     if serves.is_empty() && there.is_as_loaded() {
         return Ok(Verdict::Use);
     }
-    refuse(serves, "it cannot serve this one; delete it or choose another folder yourself")
+    refuse(serves, remedies[1])
 }
 
 fn lock(path: &Path) -> Result<File, EngineError> {

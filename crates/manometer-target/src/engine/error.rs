@@ -98,6 +98,17 @@ pub enum EngineError {
         /// What to do.
         remedy: &'static str,
     },
+    /// A server that is not ours holds something that is not ours.
+    #[error(
+        "the server at {place} holds {keys} keys that no experiment of ours put there; choose an empty one, or say \
+         `flush = true` to have it emptied, whatever it holds"
+    )]
+    ForeignKeys {
+        /// Where it is.
+        place: String,
+        /// How many.
+        keys: u64,
+    },
     /// The device is full.
     #[error("no space left in {} while {doing}; make room or ask for fewer records", path.display())]
     NoSpace {

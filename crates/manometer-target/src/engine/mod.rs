@@ -5,6 +5,7 @@
 //! ([`value`]).
 
 pub mod directory;
+pub mod elsewhere;
 mod error;
 #[cfg(feature = "fjall")]
 mod fjall;
@@ -12,13 +13,19 @@ mod fjall;
 mod lmdb;
 #[cfg(feature = "map")]
 mod map;
+#[cfg(feature = "memcached")]
+mod memcached;
 mod null;
 #[cfg(any(feature = "fjall", feature = "lmdb", feature = "map", feature = "redb", feature = "sqlite"))]
 mod options;
 #[cfg(feature = "redb")]
 mod redb;
+#[cfg(feature = "redis")]
+mod redis;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
+#[cfg(any(feature = "memcached", feature = "redis"))]
+mod server;
 #[cfg(any(feature = "fjall", feature = "lmdb", feature = "sqlite"))]
 mod space;
 #[cfg(feature = "sqlite")]
@@ -32,6 +39,7 @@ use std::path::{Path, PathBuf};
 use manometer_measure::plan::Settings;
 use serde::Serialize;
 
+pub use elsewhere::Elsewhere;
 pub use error::{EngineError, nearest};
 
 /// What is known of an engine before it is opened.
@@ -101,6 +109,10 @@ pub const ENGINES: &[EngineInfo] = &[
     sqlite::INFO,
     #[cfg(feature = "map")]
     map::INFO,
+    #[cfg(feature = "redis")]
+    redis::INFO,
+    #[cfg(feature = "memcached")]
+    memcached::INFO,
     null::INFO,
 ];
 
@@ -125,6 +137,13 @@ pub enum Options {
     File(PathBuf),
     /// Options by name, as the engine spells them.
     Table(serde_json::Map<String, serde_json::Value>),
+}
+
+impl Options {
+    /// Whether they name a server that is not ours: what is put lies there and not in the folder.
+    pub fn lead_elsewhere(&self) -> bool {
+        matches!(self, Self::Table(table) if table.contains_key("address"))
+    }
 }
 
 /// What an engine needs to open.
@@ -162,6 +181,11 @@ pub trait Engine: Send + Sync {
     /// Background work failed.
     fn check(&self) -> Result<(), EngineError> {
         Ok(())
+    }
+
+    /// The server that is not ours, when the data lies in one.
+    fn elsewhere(&self) -> Option<&dyn Elsewhere> {
+        None
     }
 
     /// What the engine tells of itself, once an interval.

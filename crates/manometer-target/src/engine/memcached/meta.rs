@@ -1,0 +1,159 @@
+//! memcached's meta commands, as far as look-ups and writes need them. The kept crates take keys as text
+//! only and wait for each answer; here keys are any bytes, and many requests leave in one write.
+
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use crate::engine::server::{Protocol, Refusal, Wire, decimal};
+
+/// memcached's own limit, for a key as it is sent.
+const KEY_BYTES_MAX: usize = 250;
+
+/// How look-ups and writes are spoken.
+pub(super) enum Meta {}
+
+impl Protocol for Meta {
+    #[inline]
+    fn write_get(out: &mut Vec<u8>, key: &[u8]) -> Result<(), Refusal> {
+        out.extend_from_slice(b"mg ");
+        let encoded = write_key(out, key)?;
+        out.extend_from_slice(if encoded { b" b v\r\n" } else { b" v\r\n" });
+        Ok(())
+    }
+
+    #[inline]
+    fn write_put(out: &mut Vec<u8>, key: &[u8], value: &[u8]) -> Result<(), Refusal> {
+        out.extend_from_slice(b"ms ");
+        let encoded = write_key(out, key)?;
+        out.push(b' ');
+        decimal(out, value.len());
+        out.extend_from_slice(if encoded { b" b\r\n" } else { b"\r\n" });
+        out.extend_from_slice(value);
+        out.extend_from_slice(b"\r\n");
+        Ok(())
+    }
+
+    fn write_delete(out: &mut Vec<u8>, key: &[u8]) -> Result<(), Refusal> {
+        out.extend_from_slice(b"md ");
+        let encoded = write_key(out, key)?;
+        out.extend_from_slice(if encoded { b" b\r\n" } else { b"\r\n" });
+        Ok(())
+    }
+
+    #[inline]
+    fn read_value(wire: &mut Wire) -> Result<Option<Range<usize>>, Refusal> {
+        let line = wire.line()?;
+        match wire.at(line.clone()) {
+            b"EN" => Ok(None),
+            [b'V', b'A', b' ', bytes @ ..] => match length(bytes) {
+                Some(bytes) => Ok(Some(wire.block(bytes)?)),
+                None => Err(unexpected().into()),
+            },
+            _ => Err(refusal(wire, line)),
+        }
+    }
+
+    #[inline]
+    fn read_put(wire: &mut Wire) -> Result<(), Refusal> {
+        let line = wire.line()?;
+        match wire.at(line.clone()) {
+            b"HD" => Ok(()),
+            _ => Err(refusal(wire, line)),
+        }
+    }
+
+    fn read_delete(wire: &mut Wire) -> Result<(), Refusal> {
+        let line = wire.line()?;
+        match wire.at(line.clone()) {
+            b"HD" | b"NF" => Ok(()),
+            _ => Err(refusal(wire, line)),
+        }
+    }
+}
+
+/// Writes a key, in base64 when it is no word; tells whether it did that.
+#[inline]
+fn write_key(out: &mut Vec<u8>, key: &[u8]) -> Result<bool, Refusal> {
+    let encoded = key.iter().any(|byte| *byte <= b' ' || *byte == 0x7f);
+    let sent = if encoded { key.len().div_ceil(3) * 4 } else { key.len() };
+    if key.is_empty() || sent > KEY_BYTES_MAX {
+        return Err(Refusal::Said(format!(
+            "a key of {} bytes: memcached takes from 1 to {KEY_BYTES_MAX}, and 186 when there are blanks or control \
+             characters in it; choose shorter keys",
+            key.len()
+        )));
+    }
+    if encoded {
+        out.extend_from_slice(BASE64.encode(key).as_bytes());
+    } else {
+        out.extend_from_slice(key);
+    }
+    Ok(encoded)
+}
+
+/// The number at the start of `text`.
+#[inline]
+fn length(text: &[u8]) -> Option<usize> {
+    let digits = text.split(|byte| *byte == b' ').next().filter(|digits| !digits.is_empty())?;
+    digits.iter().try_fold(0_usize, |number, digit| {
+        let digit = digit.is_ascii_digit().then(|| usize::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// What an answer says that is not the one awaited, and what to do about it where that is known.
+fn refusal(wire: &Wire, line: Range<usize>) -> Refusal {
+    let said = wire.text(line);
+    let remedy = match said.as_str() {
+        "SERVER_ERROR object too large for cache" => {
+            "; choose smaller values, or let it take larger ones (`max_item_size`)"
+        }
+        text if text.starts_with("SERVER_ERROR out of memory") => "; give it more memory (`memory_mib`)",
+        "ERROR" => "; memcached 1.6 or later is needed",
+        text if text.contains("ERROR") => "",
+        _ => return unexpected().into(),
+    };
+    Refusal::Said(format!("{said}{remedy}"))
+}
+
+pub(super) fn unexpected() -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, "it does not answer as memcached does")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn get(key: &[u8]) -> Result<Vec<u8>, String> {
+        let mut out = Vec::new();
+        match Meta::write_get(&mut out, key) {
+            Ok(()) => Ok(out),
+            Err(Refusal::Said(text)) => Err(text),
+            Err(Refusal::Broken(error)) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn keys_that_are_no_words_are_sent_in_base64() {
+        assert_eq!(get(b"user1").unwrap(), b"mg user1 v\r\n");
+        assert_eq!(get(b"\0\x01").unwrap(), b"mg AAE= b v\r\n");
+        assert_eq!(get(b"a b").unwrap(), b"mg YSBi b v\r\n");
+    }
+
+    #[test]
+    fn keys_that_are_too_long_are_refused() {
+        assert!(get(&[b'a'; 250]).is_ok() && get(&[0; 186]).is_ok());
+        for key in [&[b'a'; 251][..], &[0; 187], b""] {
+            assert!(get(key).unwrap_err().contains(&format!("a key of {} bytes", key.len())));
+        }
+    }
+
+    #[test]
+    fn lengths_are_read_up_to_the_flags() {
+        assert_eq!([length(b"100"), length(b"7 f0"), length(b"")], [Some(100), Some(7), None]);
+        assert_eq!(length(b"12x"), None);
+    }
+}

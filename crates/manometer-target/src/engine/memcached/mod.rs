@@ -1,0 +1,285 @@
+//! memcached: a server of our own, or one of yours.
+
+mod meta;
+mod options;
+mod state;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use manometer_measure::plan::Settings;
+use manometer_measure::{Clock as _, MonotonicClock};
+use serde_json::json;
+
+use self::meta::Meta;
+use self::options::Asked;
+use super::server::{
+    Answer, Launch, MARKER_KEY, Process, Refusal, Remote, ServerSession, Wire, installed_version, load_sorted,
+};
+use super::{
+    Ability, Elsewhere, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, directory,
+};
+
+const ENGINE: &str = "memcached";
+const PROGRAM: &str = "memcached";
+const PACKAGE: &str = "memcached";
+const PREPARING: &str = "preparing for our data";
+const LOADING: &str = "loading";
+
+/// memcached takes emptied items away when it comes across them; it is given this long to come across all.
+const CLEAR_LIMIT_NS: u64 = 10_000_000_000;
+
+/// Between two looks at whether it has.
+const LOOK_NS: u64 = 50_000_000;
+
+pub(super) const INFO: EngineInfo = EngineInfo {
+    name: ENGINE,
+    about: "memcached: a server of our own, or with `address` one of yours",
+    version,
+    abilities: &[Ability::MultiGet, Ability::Pipeline, Ability::State],
+    durability: "none: a put is in memory alone, and may be evicted from there",
+    keeps: Keeps::Memory,
+    open: |request| Ok(Box::new(Memcached::open(request)?)),
+    check: |options| options::read(options).map(drop),
+};
+
+/// Settings that shape what is measured; told with the results.
+const TOLD: [&str; 6] = ["maxbytes", "maxconns", "num_threads", "item_size_max", "evictions", "slab_chunk_max"];
+
+fn version() -> String {
+    static VERSION: OnceLock<String> = OnceLock::new();
+    VERSION.get_or_init(|| installed_version(PROGRAM)).clone()
+}
+
+/// A server to speak to.
+struct Memcached {
+    flush: bool,
+    remote: Remote,
+    /// The connection for its administration; made anew after an error.
+    wire: Mutex<Option<Wire>>,
+    /// The server and the folder of its log, when it is our own.
+    own: Option<(Process, Folder)>,
+}
+
+impl Memcached {
+    fn open(request: &OpenRequest) -> Result<Self, EngineError> {
+        let asked = options::read(request.options)?;
+        let (own, address) = match asked.address {
+            Some(address) => (None, address),
+            None => {
+                let own = start(request.directory, &asked)?;
+                let address = own.0.address().to_owned();
+                (Some(own), address)
+            }
+        };
+        let remote = Remote { engine: ENGINE, address };
+        let wire = Mutex::new(Some(remote.connect()?));
+        Ok(Self { flush: asked.flush, remote, wire, own })
+    }
+
+    /// What the server tells upon `command`.
+    fn stats(&self, doing: &'static str, command: &str) -> Result<Stats, EngineError> {
+        self.ask(doing, |wire| Stats::ask(wire, command))
+    }
+
+    fn ask<T>(
+        &self,
+        doing: &'static str,
+        talk: impl FnOnce(&mut Wire) -> Result<T, Refusal>,
+    ) -> Result<T, EngineError> {
+        let mut held = self.wire.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wire = match held.take() {
+            Some(wire) => wire,
+            None => self.remote.connect()?,
+        };
+        let said = talk(&mut wire).map_err(|refusal| refusal.told(&self.remote, doing))?;
+        *held = Some(wire);
+        Ok(said)
+    }
+
+    /// A command that is answered with one line.
+    fn command(&self, doing: &'static str, command: &str) -> Result<String, EngineError> {
+        self.ask(doing, |wire| {
+            send(wire, command)?;
+            let line = wire.line()?;
+            Ok(wire.text(line))
+        })
+    }
+
+    fn evictions(&self) -> Result<f64, EngineError> {
+        Ok(self.stats(LOADING, "stats")?.number("evictions").unwrap_or(0.0))
+    }
+}
+
+fn send(wire: &mut Wire, command: &str) -> std::io::Result<()> {
+    wire.out().extend_from_slice(command.as_bytes());
+    wire.out().extend_from_slice(b"\r\n");
+    wire.send()
+}
+
+/// What `stats` says, by name.
+#[derive(Debug)]
+struct Stats(BTreeMap<String, String>);
+
+impl Stats {
+    fn ask(wire: &mut Wire, command: &str) -> Result<Self, Refusal> {
+        send(wire, command)?;
+        let mut stats = BTreeMap::new();
+        loop {
+            let line = wire.line()?;
+            let line = wire.text(line);
+            match line.strip_prefix("STAT ").and_then(|rest| rest.split_once(' ')) {
+                Some((name, value)) => drop(stats.insert(name.to_owned(), value.to_owned())),
+                None if line == "END" => return Ok(Self(stats)),
+                None if line.contains("ERROR") => return Err(Refusal::Said(line)),
+                None => return Err(meta::unexpected().into()),
+            }
+        }
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        self.0.get(name)?.parse().ok()
+    }
+}
+
+fn start(directory: &Path, asked: &Asked) -> Result<(Process, Folder), EngineError> {
+    let not_writable = |reason| EngineError::NotWritable { path: directory.to_owned(), reason };
+    std::fs::create_dir_all(directory).map_err(not_writable)?;
+    let folder = Folder(directory.to_owned());
+    let arguments = |port: u16| {
+        let port = port.to_string();
+        // Without `-u` the server refuses to run as root; other users it ignores.
+        let own = ["-l", "127.0.0.1", "-p", &port, "-U", "0", "-u", "root"].map(str::to_owned);
+        own.into_iter().chain(asked.arguments.iter().cloned()).collect()
+    };
+    let log = folder.log();
+    let launch =
+        Launch { engine: ENGINE, program: PROGRAM, package: PACKAGE, log, arguments: &arguments, ask: &how_far };
+    Ok((launch.start()?, folder))
+}
+
+fn how_far(address: &str) -> Answer {
+    let Ok(mut wire) = Wire::connect(address) else { return Answer::Silence };
+    match Stats::ask(&mut wire, "stats").ok().and_then(|stats| stats.number("pid")) {
+        Some(id) => Answer::Ready(id as u32),
+        None => Answer::Silence,
+    }
+}
+
+/// The folder where a server of our own has its log. It keeps nothing there that would be wanted later.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn log(&self) -> PathBuf {
+        self.0.join(directory::LOG)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.log());
+        // Left in place when something else lies in it.
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+impl Engine for Memcached {
+    fn session(&self) -> Box<dyn Session + '_> {
+        Box::new(ServerSession::<Meta>::new(&self.remote))
+    }
+
+    /// Puts the records and looks whether they are all there: memcached makes room in silence.
+    fn load_sorted(&self, records: &mut dyn SortedRecords) -> Result<(), EngineError> {
+        let before = self.evictions()?;
+        let put = load_sorted::<Meta>(&self.remote, records)?;
+        let stats = self.stats(LOADING, "stats")?;
+        let evicted = self.evictions()? - before;
+        let items = stats.number("curr_items").unwrap_or(0.0);
+        if evicted == 0.0 && items >= put as f64 {
+            return Ok(());
+        }
+        let text = format!(
+            "of {put} records that were put, it evicted {evicted} and holds {items}: its memory is too small; give it \
+             more (`memory_mib`, for a server of yours `-m`), or ask for fewer records"
+        );
+        Err(self.remote.failed(LOADING, text))
+    }
+
+    fn settle(&self) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), EngineError> {
+        self.own.as_ref().map_or(Ok(()), |(process, _)| process.check())
+    }
+
+    fn elsewhere(&self) -> Option<&dyn Elsewhere> {
+        self.own.is_none().then_some(self)
+    }
+
+    fn state(&self) -> Box<dyn State + '_> {
+        Box::new(state::MemcachedState::new(self))
+    }
+
+    fn facts(&self) -> Settings {
+        const TELLING: &str = "telling its settings";
+        let mut facts = Settings::new();
+        if let Ok(settings) = self.stats(TELLING, "stats settings") {
+            let told = TOLD.iter().filter_map(|name| Some(((*name).to_owned(), json!(settings.0.get(*name)?))));
+            facts.insert("options".to_owned(), told.collect::<Settings>().into());
+        }
+        if let Ok(stats) = self.stats(TELLING, "stats") {
+            facts.insert("engine_version".to_owned(), json!(stats.0.get("version")));
+        }
+        facts.insert("address".to_owned(), json!(self.remote.address));
+        facts.insert("own_server".to_owned(), json!(self.own.is_some()));
+        facts.extend(self.own.iter().map(|(process, _)| ("pid".to_owned(), json!(process.id()))));
+        facts
+    }
+}
+
+impl Elsewhere for Memcached {
+    fn place(&self) -> &str {
+        &self.remote.address
+    }
+
+    fn keys(&self) -> Result<u64, EngineError> {
+        let items = self.stats(PREPARING, "stats")?.number("curr_items");
+        items.map(|items| items as u64).ok_or_else(|| self.remote.failed(PREPARING, "it does not count its items"))
+    }
+
+    fn marker(&self) -> Result<Option<String>, EngineError> {
+        let mut session = self.session();
+        let text = session.get(MARKER_KEY)?;
+        Ok(text.map(|text| String::from_utf8_lossy(text).into_owned()))
+    }
+
+    fn set_marker(&self, text: &str) -> Result<(), EngineError> {
+        self.session().put(MARKER_KEY, text.as_bytes())
+    }
+
+    fn may_clear(&self) -> bool {
+        self.flush
+    }
+
+    fn clear(&self) -> Result<(), EngineError> {
+        if !self.flush {
+            return Err(EngineError::Unsupported {
+                engine: ENGINE,
+                what: "empty a server of yours without `flush = true`",
+            });
+        }
+        let said = self.command(PREPARING, "flush_all")?;
+        if said != "OK" {
+            return Err(self.remote.failed(PREPARING, said));
+        }
+        // Emptied items count on until the crawler finds them; nothing is wrong where that takes longer.
+        self.command(PREPARING, "lru_crawler crawl all")?;
+        let deadline_ns = MonotonicClock.now_ns() + CLEAR_LIMIT_NS;
+        while self.keys()? > 0 && MonotonicClock.now_ns() < deadline_ns {
+            MonotonicClock.sleep(LOOK_NS);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+//! One server's administration, over a connection of the `redis` crate.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::sync::{Mutex, PoisonError};
+
+use redis::{Client, Connection, FromRedisValue, RedisError, RedisResult};
+
+use crate::engine::EngineError;
+use crate::engine::server::{ANSWER_LIMIT, Answer, CONNECT_LIMIT, Remote};
+
+/// A server and a connection that all threads share.
+pub(super) struct Node {
+    pub(super) remote: Remote,
+    connection: Mutex<Connection>,
+}
+
+impl Node {
+    pub(super) fn connect(remote: Remote) -> Result<Self, EngineError> {
+        let connection = connect(&remote.address).map_err(|error| failure(&remote, "connecting", &error))?;
+        Ok(Self { remote, connection: Mutex::new(connection) })
+    }
+
+    /// Sends one command.
+    pub(super) fn ask<T: FromRedisValue>(&self, doing: &'static str, words: &[&str]) -> Result<T, EngineError> {
+        self.try_ask(words).map_err(|error| failure(&self.remote, doing, &error))
+    }
+
+    pub(super) fn try_ask<T: FromRedisValue>(&self, words: &[&str]) -> RedisResult<T> {
+        let mut command = redis::Cmd::new();
+        command.arg(words);
+        command.query(&mut *self.connection.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// All that it tells of itself.
+    pub(super) fn info(&self, doing: &'static str) -> Result<Info, EngineError> {
+        Ok(Info::read(&self.ask::<String>(doing, &["INFO"])?))
+    }
+
+    /// A directive in force, when the server tells it.
+    pub(super) fn directive(&self, name: &str) -> Option<String> {
+        self.try_ask::<BTreeMap<String, String>>(&["CONFIG", "GET", name]).ok()?.remove(name)
+    }
+}
+
+fn connect(address: &str) -> RedisResult<Connection> {
+    let connection = Client::open(format!("redis://{address}/"))?.get_connection_with_timeout(CONNECT_LIMIT)?;
+    connection.set_read_timeout(Some(ANSWER_LIMIT))?;
+    connection.set_write_timeout(Some(ANSWER_LIMIT))?;
+    Ok(connection)
+}
+
+/// The error for people.
+pub(super) fn failure(remote: &Remote, doing: &'static str, error: &RedisError) -> EngineError {
+    let kind = match error {
+        _ if error.is_connection_refusal() => ErrorKind::ConnectionRefused,
+        _ if error.is_timeout() => ErrorKind::TimedOut,
+        _ if error.is_connection_dropped() => ErrorKind::UnexpectedEof,
+        _ => return remote.failed(doing, error),
+    };
+    remote.broken(doing, &kind.into())
+}
+
+/// How far a server that was just started is.
+pub(super) fn how_far(address: &str) -> Answer {
+    let said = connect(address).and_then(|mut connection| redis::cmd("INFO").query::<String>(&mut connection));
+    let Ok(info) = said.map(|text| Info::read(&text)) else { return Answer::Silence };
+    match (info.number("loading"), info.number("process_id")) {
+        (Some(0.0), Some(id)) => Answer::Ready(id as u32),
+        (Some(_), _) => Answer::Loading,
+        (None, _) => Answer::Silence,
+    }
+}
+
+/// What `INFO` says, by name.
+#[derive(Debug)]
+pub(super) struct Info(BTreeMap<String, String>);
+
+impl Info {
+    fn read(text: &str) -> Self {
+        let pairs = text.lines().filter_map(|line| line.split_once(':'));
+        Self(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    pub(super) fn number(&self, name: &str) -> Option<f64> {
+        self.text(name)?.parse().ok()
+    }
+
+    /// The keys of all databases.
+    pub(super) fn keys(&self) -> f64 {
+        let of = |text: &str| text.strip_prefix("keys=")?.split(',').next()?.parse::<f64>().ok();
+        let databases = self.0.iter().filter(|(name, _)| name.starts_with("db"));
+        databases.filter_map(|(_, text)| of(text)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_tells_is_read() {
+        let info = Info::read(
+            "# Memory\r\nused_memory:1024\r\n\r\ndb0:keys=5,expires=0,avg_ttl=0\r\ndb3:keys=2,expires=1\r\n",
+        );
+        assert_eq!(info.number("used_memory"), Some(1024.0));
+        assert_eq!(info.number("missing"), None);
+        assert_eq!(info.keys(), 7.0);
+    }
+}

@@ -1,0 +1,149 @@
+//! Redis's protocol, RESP2, as far as look-ups and writes need it. The `redis` crate makes an owned value of
+//! every answer; here an answer stays where it was read.
+
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+
+use crate::engine::server::{Protocol, Refusal, Wire, decimal};
+
+/// How look-ups and writes are spoken to one server.
+pub(super) enum Resp {}
+
+impl Protocol for Resp {
+    #[inline]
+    fn write_get(out: &mut Vec<u8>, key: &[u8]) -> Result<(), Refusal> {
+        out.extend_from_slice(b"*2\r\n$3\r\nGET\r\n");
+        argument(out, key);
+        Ok(())
+    }
+
+    #[inline]
+    fn write_put(out: &mut Vec<u8>, key: &[u8], value: &[u8]) -> Result<(), Refusal> {
+        out.extend_from_slice(b"*3\r\n$3\r\nSET\r\n");
+        argument(out, key);
+        argument(out, value);
+        Ok(())
+    }
+
+    fn write_delete(out: &mut Vec<u8>, key: &[u8]) -> Result<(), Refusal> {
+        out.extend_from_slice(b"*2\r\n$3\r\nDEL\r\n");
+        argument(out, key);
+        Ok(())
+    }
+
+    #[inline]
+    fn read_value(wire: &mut Wire) -> Result<Option<Range<usize>>, Refusal> {
+        match header(wire)? {
+            (b'$', -1) => Ok(None),
+            (b'$', bytes @ 0..) => Ok(Some(wire.block(bytes as usize)?)),
+            _ => Err(unexpected().into()),
+        }
+    }
+
+    #[inline]
+    fn read_put(wire: &mut Wire) -> Result<(), Refusal> {
+        let line = wire.line()?;
+        match wire.at(line.clone()) {
+            b"+OK" => Ok(()),
+            _ => Err(refusal(wire, line)),
+        }
+    }
+
+    fn read_delete(wire: &mut Wire) -> Result<(), Refusal> {
+        match header(wire)? {
+            (b':', _) => Ok(()),
+            _ => Err(unexpected().into()),
+        }
+    }
+
+    fn write_get_many(out: &mut Vec<u8>, keys: &[&[u8]]) -> bool {
+        out.push(b'*');
+        decimal(out, keys.len() + 1);
+        out.extend_from_slice(b"\r\n$4\r\nMGET\r\n");
+        keys.iter().for_each(|key| argument(out, key));
+        true
+    }
+
+    fn read_many(wire: &mut Wire, keys: usize) -> Result<(), Refusal> {
+        match header(wire)? {
+            (b'*', values) if usize::try_from(values) == Ok(keys) => Ok(()),
+            _ => Err(unexpected().into()),
+        }
+    }
+}
+
+#[inline]
+fn argument(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.push(b'$');
+    decimal(out, bytes.len());
+    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(bytes);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// The kind of the next answer and the number behind it.
+#[inline]
+fn header(wire: &mut Wire) -> Result<(u8, i64), Refusal> {
+    let line = wire.line()?;
+    let number = match wire.at(line.clone()) {
+        [kind @ (b'$' | b'*' | b':'), digits @ ..] => number(digits).map(|number| (*kind, number)),
+        _ => None,
+    };
+    number.ok_or_else(|| refusal(wire, line))
+}
+
+#[inline]
+fn number(digits: &[u8]) -> Option<i64> {
+    match digits {
+        [b'-', digits @ ..] => number(digits).map(|number| -number),
+        [] => None,
+        _ => digits.iter().try_fold(0_i64, |number, digit| {
+            let digit = digit.is_ascii_digit().then(|| i64::from(digit - b'0'))?;
+            number.checked_mul(10)?.checked_add(digit)
+        }),
+    }
+}
+
+/// What an answer says that is not the one awaited, and what to do about it where that is known.
+fn refusal(wire: &Wire, line: Range<usize>) -> Refusal {
+    let text = wire.text(line);
+    let Some(said) = text.strip_prefix('-') else { return unexpected().into() };
+    let remedy = match said.split(' ').next() {
+        Some("OOM") => {
+            "; give it more memory (`maxmemory`), ask for fewer records, or let it evict (`maxmemory-policy`)"
+        }
+        Some("NOAUTH") => "; servers with a password are not supported",
+        Some("MOVED" | "CLUSTERDOWN") => "; say `cluster = true` for a cluster, and see that it is whole",
+        Some("MISCONF") => "; see its log for why it cannot write its snapshot",
+        Some("READONLY") => "; give the address of a master",
+        _ => "",
+    };
+    Refusal::Said(format!("{said}{remedy}"))
+}
+
+fn unexpected() -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, "it does not answer as Redis does")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_arrays_of_bulk_strings() {
+        let mut out = Vec::new();
+        assert!(Resp::write_put(&mut out, b"a\r\n", b"").is_ok());
+        assert_eq!(out, b"*3\r\n$3\r\nSET\r\n$3\r\na\r\n\r\n$0\r\n\r\n");
+        out.clear();
+        assert!(Resp::write_get_many(&mut out, &[b"a", b"b"]));
+        assert_eq!(out, b"*3\r\n$4\r\nMGET\r\n$1\r\na\r\n$1\r\nb\r\n");
+    }
+
+    #[test]
+    fn only_whole_numbers_are_numbers() {
+        assert_eq!([number(b"-1"), number(b"0"), number(b"512")], [Some(-1), Some(0), Some(512)]);
+        for text in [b"".as_slice(), b"-", b"1x", b"99999999999999999999", b"+1"] {
+            assert_eq!(number(text), None);
+        }
+    }
+}

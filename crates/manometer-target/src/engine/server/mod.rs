@@ -1,0 +1,103 @@
+//! What engines that are servers share: a process of our own, a connection, a session over it.
+
+mod process;
+mod rates;
+mod session;
+mod wire;
+
+use std::net::ToSocketAddrs as _;
+use std::time::Duration;
+
+use serde_json::Value;
+
+pub(super) use process::{Answer, Launch, Process, installed_version};
+pub(super) use rates::Rates;
+pub(super) use session::{Protocol, Refusal, ServerSession, load_sorted};
+pub(super) use wire::{Wire, decimal};
+
+use super::{EngineError, Options};
+
+/// Connecting takes at most this long.
+pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+
+/// A server that says nothing for this long is taken for gone.
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+
+/// The key under which the marker lies in a server that is not ours.
+pub(super) const MARKER_KEY: &[u8] = b"manometer:marker";
+
+/// Where a server listens, and what to call it in an error.
+#[derive(Debug, Clone)]
+pub(super) struct Remote {
+    pub(super) engine: &'static str,
+    pub(super) address: String,
+}
+
+impl Remote {
+    /// The error of a server that failed while `doing`.
+    pub(super) fn failed(&self, doing: &'static str, what: impl std::fmt::Display) -> EngineError {
+        EngineError::Failed { engine: self.engine, doing, text: format!("the server at {}: {what}", self.address) }
+    }
+
+    /// The error of a connection that broke while `doing`.
+    pub(super) fn broken(&self, doing: &'static str, error: &std::io::Error) -> EngineError {
+        use std::io::ErrorKind as Kind;
+        let limit_s = ANSWER_LIMIT.as_secs();
+        match error.kind() {
+            Kind::WouldBlock | Kind::TimedOut => self.failed(doing, format_args!("no answer for {limit_s} s")),
+            Kind::ConnectionRefused => self.failed(doing, "nobody listens there; start it, or correct `address`"),
+            Kind::UnexpectedEof | Kind::ConnectionReset | Kind::BrokenPipe => {
+                self.failed(doing, format_args!("it went away ({error})"))
+            }
+            _ => self.failed(doing, error),
+        }
+    }
+
+    pub(super) fn connect(&self) -> Result<Wire, EngineError> {
+        Wire::connect(&self.address).map_err(|error| self.broken("connecting", &error))
+    }
+}
+
+/// The addresses in an option's value, each as host and port.
+pub(super) fn addresses(engine: &'static str, value: &Value) -> Result<Vec<String>, EngineError> {
+    let text = value.as_str().unwrap_or_default();
+    let addresses: Vec<String> = text.split(',').map(|part| part.trim().to_owned()).collect();
+    let is_one = |address: &String| match address.rsplit_once(':') {
+        Some((host, port)) => !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0),
+        None => false,
+    };
+    if !addresses.iter().all(is_one) {
+        return Err(bad_option(engine, "address", value, "write \"host:port\""));
+    }
+    Ok(addresses)
+}
+
+/// Whether the address leads anywhere, as far as names go.
+pub(super) fn resolve(address: &str) -> std::io::Result<Vec<std::net::SocketAddr>> {
+    Ok(address.to_socket_addrs()?.collect())
+}
+
+/// The error of an option in a table.
+pub(super) fn bad_option(engine: &'static str, name: &str, value: &Value, reason: impl Into<String>) -> EngineError {
+    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    EngineError::BadOption { engine, place: "options".to_owned(), name: name.to_owned(), value, reason: reason.into() }
+}
+
+/// A flag's value; the command line gives it as text.
+pub(super) fn flag(engine: &'static str, name: &str, value: &Value) -> Result<bool, EngineError> {
+    match value {
+        Value::Bool(flag) => Ok(*flag),
+        Value::String(text) if text == "true" => Ok(true),
+        Value::String(text) if text == "false" => Ok(false),
+        _ => Err(bad_option(engine, name, value, "write true or false")),
+    }
+}
+
+/// The table of options of an engine that has no options file.
+pub(super) fn table(engine: &'static str, options: &Options) -> Result<serde_json::Map<String, Value>, EngineError> {
+    match options {
+        Options::Defaults => Ok(serde_json::Map::new()),
+        Options::Table(table) => Ok(table.clone()),
+        Options::File(_) => Err(EngineError::Unsupported { engine, what: "take an options file: write a table" }),
+    }
+}

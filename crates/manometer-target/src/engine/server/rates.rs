@@ -1,0 +1,47 @@
+//! Rates, from counters that only grow.
+
+use std::collections::BTreeMap;
+
+/// The last look at some counters.
+#[derive(Default)]
+pub(in crate::engine) struct Rates {
+    last: Option<(u64, BTreeMap<&'static str, f64>)>,
+}
+
+impl Rates {
+    /// Adds to `row` how much each of `counters` grew a second since the last look. At the first look there
+    /// is nothing to add, nor for a counter that shrank: the server was started anew, or told to forget.
+    pub(in crate::engine) fn add(
+        &mut self,
+        t_ns: u64,
+        counters: BTreeMap<&'static str, f64>,
+        row: &mut BTreeMap<String, f64>,
+    ) {
+        if let Some((last_ns, last)) = self.last.as_ref().filter(|(last_ns, _)| t_ns > *last_ns) {
+            let seconds = (t_ns - last_ns) as f64 / 1e9;
+            for (name, now) in &counters {
+                if let Some(grown) = last.get(name).map(|then| now - then).filter(|grown| *grown >= 0.0) {
+                    row.insert((*name).to_owned(), grown / seconds);
+                }
+            }
+        }
+        self.last = Some((t_ns, counters));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_needs_two_looks_and_a_counter_that_grows() {
+        let mut rates = Rates::default();
+        let mut look = |t_ns, grows, shrinks| {
+            let mut row = BTreeMap::new();
+            rates.add(t_ns, BTreeMap::from([("grows", grows), ("shrinks", shrinks)]), &mut row);
+            row
+        };
+        assert!(look(0, 10.0, 10.0).is_empty());
+        assert_eq!(look(2_000_000_000, 30.0, 9.0), BTreeMap::from([("grows".to_owned(), 10.0)]));
+    }
+}

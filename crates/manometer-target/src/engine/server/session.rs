@@ -1,0 +1,241 @@
+//! A session over one connection: one request after the other, or many in one write.
+
+use std::io;
+use std::ops::Range;
+
+use super::{Remote, Wire};
+use crate::engine::{Answer, Direction, EngineError, Pipelined, Session, SortedRecords, Visit};
+
+/// Requests that leave before the first answer is read. A server may stop reading while it cannot write,
+/// so what leaves must find room in the buffers between us: else both sides would wait for ever.
+const IN_FLIGHT_BYTES: usize = 32 << 10;
+
+/// Records that are put before the loader looks up.
+const RECORDS_PER_LOOK: usize = 1000;
+
+const READING: &str = "reading";
+const WRITING: &str = "writing";
+const DELETING: &str = "deleting";
+const PIPELINING: &str = "pipelining";
+const LOADING: &str = "loading";
+
+/// Why a request was not answered as it should be.
+pub(in crate::engine) enum Refusal {
+    /// The connection broke.
+    Broken(io::Error),
+    /// The server, or the protocol, says no.
+    Said(String),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::Broken(error)
+    }
+}
+
+impl Refusal {
+    /// The error for people.
+    pub(in crate::engine) fn told(self, remote: &Remote, doing: &'static str) -> EngineError {
+        match self {
+            Self::Broken(error) => remote.broken(doing, &error),
+            Self::Said(text) => remote.failed(doing, text),
+        }
+    }
+}
+
+/// How a kind of server is spoken to.
+pub(in crate::engine) trait Protocol {
+    /// Writes a look-up.
+    fn write_get(out: &mut Vec<u8>, key: &[u8]) -> Result<(), Refusal>;
+
+    /// Writes a write.
+    fn write_put(out: &mut Vec<u8>, key: &[u8], value: &[u8]) -> Result<(), Refusal>;
+
+    /// Writes a deletion.
+    fn write_delete(out: &mut Vec<u8>, key: &[u8]) -> Result<(), Refusal>;
+
+    /// Reads the answer to a look-up.
+    fn read_value(wire: &mut Wire) -> Result<Option<Range<usize>>, Refusal>;
+
+    /// Reads the answer to a write.
+    fn read_put(wire: &mut Wire) -> Result<(), Refusal>;
+
+    /// Reads the answer to a deletion.
+    fn read_delete(wire: &mut Wire) -> Result<(), Refusal>;
+
+    /// Writes a look-up of many keys in one request; false where the protocol has none.
+    fn write_get_many(_out: &mut Vec<u8>, _keys: &[&[u8]]) -> bool {
+        false
+    }
+
+    /// Reads what comes before the values of many keys.
+    fn read_many(_wire: &mut Wire, _keys: usize) -> Result<(), Refusal> {
+        Ok(())
+    }
+}
+
+/// One thread's connection, made anew after an error: what was still under way is not to be taken for the
+/// answer to the next request.
+pub(in crate::engine) struct ServerSession<'a, P> {
+    remote: &'a Remote,
+    wire: Option<Wire>,
+    protocol: std::marker::PhantomData<P>,
+}
+
+impl<'a, P: Protocol> ServerSession<'a, P> {
+    /// A session that is connected already, where that can be; else the first request says why not.
+    pub(in crate::engine) fn new(remote: &'a Remote) -> Self {
+        Self { remote, wire: remote.connect().ok(), protocol: std::marker::PhantomData }
+    }
+
+    #[inline]
+    fn ask<T>(
+        &mut self,
+        doing: &'static str,
+        talk: impl FnOnce(&mut Wire) -> Result<T, Refusal>,
+    ) -> Result<T, EngineError> {
+        let mut wire = match self.wire.take() {
+            Some(wire) => wire,
+            None => self.remote.connect()?,
+        };
+        let said = talk(&mut wire).map_err(|refusal| refusal.told(self.remote, doing))?;
+        self.wire = Some(wire);
+        Ok(said)
+    }
+}
+
+impl<P: Protocol> Session for ServerSession<'_, P> {
+    #[inline]
+    fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
+        let found = self.ask(READING, |wire| {
+            P::write_get(wire.out(), key)?;
+            wire.send()?;
+            P::read_value(wire)
+        })?;
+        Ok(found.and_then(|range| Some(self.wire.as_ref()?.at(range))))
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+        self.ask(WRITING, |wire| {
+            P::write_put(wire.out(), key, value)?;
+            wire.send()?;
+            P::read_put(wire)
+        })
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), EngineError> {
+        self.ask(DELETING, |wire| {
+            P::write_delete(wire.out(), key)?;
+            wire.send()?;
+            P::read_delete(wire)
+        })
+    }
+
+    fn get_many(&mut self, keys: &[&[u8]], answer: &mut Answer<'_>) -> Result<(), EngineError> {
+        self.ask(READING, |wire| {
+            if keys.is_empty() || !P::write_get_many(wire.out(), keys) {
+                return pipeline::<P>(wire, keys.iter().map(|key| Pipelined::Get { key }), answer);
+            }
+            wire.send()?;
+            P::read_many(wire, keys.len())?;
+            (0..keys.len()).try_for_each(|place| value::<P>(wire, place, answer))
+        })
+    }
+
+    fn pipeline(&mut self, requests: &[Pipelined], answer: &mut Answer<'_>) -> Result<(), EngineError> {
+        self.ask(PIPELINING, |wire| pipeline::<P>(wire, requests.iter().copied(), answer))
+    }
+
+    fn scan(&mut self, _: Option<&[u8]>, _: Direction, _: &mut Visit<'_>) -> Result<(), EngineError> {
+        Err(EngineError::Unsupported { engine: self.remote.engine, what: "scan: its keys have no order" })
+    }
+}
+
+#[inline]
+fn value<P: Protocol>(wire: &mut Wire, place: usize, answer: &mut Answer<'_>) -> Result<(), Refusal> {
+    let found = P::read_value(wire)?;
+    answer(place, found.map(|range| wire.at(range)));
+    Ok(())
+}
+
+fn pipeline<'r, P: Protocol>(
+    wire: &mut Wire,
+    requests: impl Iterator<Item = Pipelined<'r>> + Clone,
+    answer: &mut Answer<'_>,
+) -> Result<(), Refusal> {
+    let mut unanswered = requests.clone().enumerate();
+    let mut sent = 0;
+    for (place, request) in requests.enumerate() {
+        let before = wire.out().len();
+        if before > 0 && before + bytes(&request) > IN_FLIGHT_BYTES {
+            wire.send()?;
+            unanswered.by_ref().take(place - sent).try_for_each(|asked| read::<P>(wire, asked, answer))?;
+            sent = place;
+        }
+        match request {
+            Pipelined::Get { key } => P::write_get(wire.out(), key)?,
+            Pipelined::Put { key, value } => P::write_put(wire.out(), key, value)?,
+        }
+    }
+    wire.send()?;
+    unanswered.try_for_each(|asked| read::<P>(wire, asked, answer))
+}
+
+fn bytes(request: &Pipelined) -> usize {
+    match request {
+        Pipelined::Get { key } => key.len(),
+        Pipelined::Put { key, value } => key.len() + value.len(),
+    }
+}
+
+#[inline]
+fn read<P: Protocol>(
+    wire: &mut Wire,
+    (place, request): (usize, Pipelined),
+    answer: &mut Answer<'_>,
+) -> Result<(), Refusal> {
+    match request {
+        Pipelined::Get { .. } => value::<P>(wire, place, answer),
+        Pipelined::Put { .. } => {
+            P::read_put(wire)?;
+            answer(place, None);
+            Ok(())
+        }
+    }
+}
+
+/// Puts every record, many in one write; tells how many there were.
+pub(in crate::engine) fn load_sorted<P: Protocol>(
+    remote: &Remote,
+    records: &mut dyn SortedRecords,
+) -> Result<u64, EngineError> {
+    let mut wire = remote.connect()?;
+    let mut total = 0;
+    loop {
+        let put = put_some::<P>(&mut wire, records).map_err(|refusal| refusal.told(remote, LOADING))?;
+        total += put as u64;
+        if put < RECORDS_PER_LOOK || records.keep_going().is_break() {
+            return Ok(total);
+        }
+    }
+}
+
+/// Puts records until it is time to look up; fewer when none is left.
+fn put_some<P: Protocol>(wire: &mut Wire, records: &mut dyn SortedRecords) -> Result<usize, Refusal> {
+    let (mut put, mut unanswered) = (0, 0);
+    while put < RECORDS_PER_LOOK {
+        let Some((key, value)) = records.next() else { break };
+        if unanswered > 0 && wire.out().len() + key.len() + value.len() > IN_FLIGHT_BYTES {
+            wire.send()?;
+            (0..unanswered).try_for_each(|_| P::read_put(wire))?;
+            unanswered = 0;
+        }
+        P::write_put(wire.out(), key, value)?;
+        put += 1;
+        unanswered += 1;
+    }
+    wire.send()?;
+    (0..unanswered).try_for_each(|_| P::read_put(wire))?;
+    Ok(put)
+}

@@ -1,0 +1,201 @@
+//! A connection with buffers on both sides: many requests leave in one write, and answers are read where
+//! they lie.
+
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
+use std::ops::Range;
+
+use super::{ANSWER_LIMIT, CONNECT_LIMIT, resolve};
+
+/// The buffer for answers at the start; it grows with the longest answer.
+const READ_BYTES: usize = 64 << 10;
+
+/// No answer is longer: Redis's own limit for one value.
+const ANSWER_BYTES_MAX: usize = 512 << 20;
+
+/// A connection to a server.
+pub(in crate::engine) struct Wire {
+    stream: TcpStream,
+    out: Vec<u8>,
+    read: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Wire {
+    /// Connects to `address`, within a limit, to the first of its places that answers.
+    pub(in crate::engine) fn connect(address: &str) -> io::Result<Self> {
+        let mut last = io::Error::new(ErrorKind::NotFound, "the name leads nowhere");
+        for place in resolve(address)? {
+            match TcpStream::connect_timeout(&place, CONNECT_LIMIT) {
+                Ok(stream) => return Self::over(stream),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    fn over(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(ANSWER_LIMIT))?;
+        stream.set_write_timeout(Some(ANSWER_LIMIT))?;
+        Ok(Self { stream, out: Vec::with_capacity(READ_BYTES), read: vec![0; READ_BYTES], start: 0, end: 0 })
+    }
+
+    /// Requests that have not left yet.
+    #[inline]
+    pub(in crate::engine) fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
+    /// Sends the requests.
+    #[inline]
+    pub(in crate::engine) fn send(&mut self) -> io::Result<()> {
+        self.stream.write_all(&self.out)?;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// The next line, without its end.
+    #[inline]
+    pub(in crate::engine) fn line(&mut self) -> io::Result<Range<usize>> {
+        let mut seen = 0;
+        loop {
+            if let Some(length) = self.read[self.start + seen..self.end].iter().position(|byte| *byte == b'\n') {
+                let begin = self.start;
+                let end = begin + seen + length;
+                self.start = end + 1;
+                let has_return = end > begin && self.read[end - 1] == b'\r';
+                return Ok(begin..end - usize::from(has_return));
+            }
+            seen = self.end - self.start;
+            self.fill()?;
+        }
+    }
+
+    /// The next `bytes` bytes, which a line's end follows.
+    #[inline]
+    pub(in crate::engine) fn block(&mut self, bytes: usize) -> io::Result<Range<usize>> {
+        const LINE_END: &[u8] = b"\r\n";
+        if bytes > ANSWER_BYTES_MAX {
+            return Err(io::Error::new(ErrorKind::InvalidData, format!("an answer of {bytes} bytes makes no sense")));
+        }
+        let whole = bytes + LINE_END.len();
+        while self.end - self.start < whole {
+            self.fill()?;
+        }
+        let begin = self.start;
+        self.start += whole;
+        if &self.read[begin + bytes..begin + whole] != LINE_END {
+            return Err(io::Error::new(ErrorKind::InvalidData, "an answer does not end where it said"));
+        }
+        Ok(begin..begin + bytes)
+    }
+
+    /// What lies in `range` of the last answer.
+    #[inline]
+    pub(in crate::engine) fn at(&self, range: Range<usize>) -> &[u8] {
+        &self.read[range]
+    }
+
+    /// What lies in `range`, for people.
+    pub(in crate::engine) fn text(&self, range: Range<usize>) -> String {
+        String::from_utf8_lossy(&self.read[range]).into_owned()
+    }
+
+    /// Reads more behind what is there; what was handed out before is gone then.
+    fn fill(&mut self) -> io::Result<()> {
+        if self.start > 0 {
+            self.read.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.end == self.read.len() {
+            if self.end > ANSWER_BYTES_MAX {
+                return Err(io::Error::new(ErrorKind::InvalidData, "an answer without an end"));
+            }
+            self.read.resize(self.end * 2, 0);
+        }
+        loop {
+            match self.stream.read(&mut self.read[self.end..]) {
+                Ok(0) => return Err(io::Error::new(ErrorKind::UnexpectedEof, "it closed the connection")),
+                Ok(bytes) => {
+                    self.end += bytes;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Writes `number` in decimal digits.
+#[inline]
+pub(in crate::engine) fn decimal(out: &mut Vec<u8>, mut number: usize) {
+    /// The longest 64-bit number.
+    const DIGITS: usize = 20;
+    let mut digits = [0; DIGITS];
+    let mut at = DIGITS;
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    /// A wire at whose other end `pieces` are said, one write each.
+    fn hears(pieces: Vec<Vec<u8>>) -> Wire {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            for piece in pieces {
+                stream.write_all(&piece).unwrap();
+            }
+        });
+        Wire::connect(&address).unwrap()
+    }
+
+    #[test]
+    fn lines_and_blocks_are_found_however_they_arrive() {
+        let long = vec![b'x'; 3 * READ_BYTES];
+        let whole = [b"+OK\r\n$3\r\na\r\n\r\n".as_slice(), &long, b"\r\nend\n"].concat();
+        let mut wire = hears(whole.chunks(7001).map(<[u8]>::to_vec).collect());
+        let line = wire.line().unwrap();
+        assert_eq!(wire.at(line), b"+OK");
+        let line = wire.line().unwrap();
+        assert_eq!(wire.at(line), b"$3");
+        let block = wire.block(3).unwrap();
+        assert_eq!(wire.at(block), b"a\r\n");
+        let block = wire.block(long.len()).unwrap();
+        assert_eq!(wire.at(block), long);
+        let line = wire.line().unwrap();
+        assert_eq!(wire.at(line), b"end");
+        assert_eq!(wire.line().unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn a_block_of_another_length_than_said_is_an_error() {
+        assert_eq!(hears(vec![b"abcdef\r\n".to_vec()]).block(3).unwrap_err().kind(), ErrorKind::InvalidData);
+        assert_eq!(hears(Vec::new()).block(usize::MAX).unwrap_err().kind(), ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn numbers_are_written_as_the_library_writes_them() {
+        for number in [0, 7, 10, 12345, usize::MAX] {
+            let mut out = Vec::new();
+            decimal(&mut out, number);
+            assert_eq!(out, number.to_string().into_bytes());
+        }
+    }
+}

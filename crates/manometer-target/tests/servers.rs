@@ -1,0 +1,471 @@
+//! The engines that are servers: our own, and ones that are not ours. Where a server is not installed, its
+//! tests say so and pass.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking and says what it skips")]
+
+use std::io::{BufRead as _, BufReader};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use manometer_measure::{Clock as _, MonotonicClock};
+use manometer_target::engine::directory::{Existing, Marker};
+use manometer_target::engine::elsewhere::DataElsewhere;
+use manometer_target::engine::{self, Ability, Engine, EngineError, OpenRequest, Options, Pipelined, SortedRecords};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+const SERVERS: [&str; 2] = ["redis", "memcached"];
+
+/// A place for a database, as a run prepares it.
+struct Place {
+    _dir: tempfile::TempDir,
+    database: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+        let database = dir.path().join("primary/db");
+        Self { _dir: dir, database }
+    }
+
+    fn open(&self, name: &str, options: Value) -> Result<Box<dyn Engine>, EngineError> {
+        open(name, &self.database, options)
+    }
+}
+
+fn open(name: &str, database: &Path, options: Value) -> Result<Box<dyn Engine>, EngineError> {
+    let Value::Object(table) = options else { panic!("{options}") };
+    let options = Options::Table(table);
+    let request = OpenRequest { directory: database, options: &options, value_bytes: 100 };
+    (engine::find(name)?.open)(&request)
+}
+
+/// The servers of this build that are installed here.
+fn installed() -> impl Iterator<Item = &'static str> {
+    SERVERS.into_iter().filter(|name| {
+        let there = engine::find(name).is_ok_and(|engine| (engine.version)() != "not installed");
+        if !there {
+            eprintln!("skipped: {name} is not installed");
+        }
+        there
+    })
+}
+
+fn is_installed(name: &str) -> bool {
+    installed().any(|installed| installed == name)
+}
+
+fn address(engine: &dyn Engine) -> String {
+    engine.facts()["address"].as_str().unwrap().to_owned()
+}
+
+fn pid(engine: &dyn Engine) -> i32 {
+    i32::try_from(engine.facts()["pid"].as_u64().unwrap()).unwrap()
+}
+
+fn kill(pid: i32) {
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+}
+
+/// Waits until the process is gone, or a body that nobody has fetched yet.
+fn is_gone(pid: i32) -> bool {
+    (0..500).any(|_| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let gone = stat.is_empty() || stat.contains(") Z ");
+        if !gone {
+            MonotonicClock.sleep(10_000_000);
+        }
+        gone
+    })
+}
+
+/// Keys `000000` … with values that tell them apart.
+struct Counted {
+    next: u32,
+    end: u32,
+    key: String,
+    value: Vec<u8>,
+}
+
+impl Counted {
+    fn new(end: u32, value_bytes: usize) -> Self {
+        Self { next: 0, end, key: String::new(), value: vec![b'v'; value_bytes] }
+    }
+}
+
+impl SortedRecords for Counted {
+    fn next(&mut self) -> Option<(&[u8], &[u8])> {
+        if self.next == self.end {
+            return None;
+        }
+        self.key = format!("{:06}", self.next);
+        self.value[..4].copy_from_slice(&self.next.to_le_bytes());
+        self.next += 1;
+        Some((self.key.as_bytes(), &self.value))
+    }
+
+    fn keep_going(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn a_server_of_our_own_answers_and_is_gone_afterwards() {
+    for name in installed() {
+        let place = Place::new();
+        let engine = place.open(name, json!({})).unwrap();
+        let pid = pid(&*engine);
+        assert!(Path::new(&format!("/proc/{pid}")).exists());
+        let mut session = engine.session();
+        assert_eq!(session.get(b"a").unwrap(), None);
+        session.put(b"a", b"1").unwrap();
+        session.put(b"a", b"22").unwrap();
+        assert_eq!(session.get(b"a").unwrap(), Some(b"22".as_slice()));
+        session.put(b"empty", b"").unwrap();
+        assert_eq!(session.get(b"empty").unwrap(), Some(b"".as_slice()));
+        session.delete(b"a").unwrap();
+        session.delete(b"a").unwrap();
+        assert_eq!(session.get(b"a").unwrap(), None);
+        engine.check().unwrap();
+        drop(session);
+        drop(engine);
+        assert!(!Path::new(&format!("/proc/{pid}")).exists(), "{name}");
+    }
+}
+
+#[test]
+fn keys_and_values_are_any_bytes() {
+    let keys: [&[u8]; 5] = [b"\0\0\0\x01", b"a b", b"line\r\nend", &[0xff; 16], b"VA 1"];
+    let long = vec![b'\n'; 300_000];
+    for name in installed() {
+        let place = Place::new();
+        let engine = place.open(name, json!({})).unwrap();
+        let mut session = engine.session();
+        for value in [b"END\r\n".as_slice(), &long] {
+            for key in keys {
+                session.put(key, value).unwrap();
+                assert_eq!(session.get(key).unwrap(), Some(value), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn many_requests_are_answered_in_order() {
+    // Far more than lies in the buffers between client and server, in both directions.
+    let values: Vec<Vec<u8>> = (0..200_usize).map(|place| vec![b'0' + (place % 10) as u8; 1 + place * 311]).collect();
+    let keys: Vec<String> = (0..200).map(|place| format!("key{place}")).collect();
+    for name in installed() {
+        let info = engine::find(name).unwrap();
+        assert!(info.abilities.contains(&Ability::Pipeline) && info.abilities.contains(&Ability::MultiGet));
+        let place = Place::new();
+        let engine = place.open(name, json!({})).unwrap();
+        let mut session = engine.session();
+        let requests: Vec<Pipelined> = keys
+            .iter()
+            .zip(&values)
+            .flat_map(|(key, value)| {
+                let key = key.as_bytes();
+                [Pipelined::Get { key }, Pipelined::Put { key, value }, Pipelined::Get { key }]
+            })
+            .collect();
+        let mut heard = Vec::new();
+        session.pipeline(&requests, &mut |place, value| heard.push((place, value.map(<[u8]>::to_vec)))).unwrap();
+        assert_eq!(heard.len(), 600);
+        for (place, (told, value)) in heard.into_iter().enumerate() {
+            let wanted = (place % 3 == 2).then(|| values[place / 3].clone());
+            assert!(told == place && value == wanted, "{name}: {place}");
+        }
+        let mut asked: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
+        asked.insert(7, b"missing");
+        let mut found = vec![None; asked.len()];
+        session.get_many(&asked, &mut |place, value| found[place] = value.map(<[u8]>::to_vec)).unwrap();
+        assert_eq!(found.remove(7), None);
+        assert!(found.into_iter().map(Option::unwrap).eq(values.iter().cloned()), "{name}");
+        session.get_many(&[], &mut |_, _| panic!("nothing was asked")).unwrap();
+        session.pipeline(&[], &mut |_, _| panic!("nothing was asked")).unwrap();
+    }
+}
+
+#[test]
+fn every_record_is_loaded_and_every_column_told() {
+    for name in installed() {
+        let place = Place::new();
+        let options = if name == "redis" { json!({"appendonly": "yes"}) } else { json!({}) };
+        let engine = place.open(name, options).unwrap();
+        let mut state = engine.state();
+        let first = state.sample(0);
+        assert!(!first.is_empty() && first.len() < state.columns().len());
+        engine.load_sorted(&mut Counted::new(12_345, 100)).unwrap();
+        engine.settle().unwrap();
+        let mut session = engine.session();
+        for record in [0_u32, 999, 1000, 12_344] {
+            let found = session.get(format!("{record:06}").as_bytes()).unwrap().unwrap();
+            assert_eq!(found[..4], record.to_le_bytes());
+        }
+        let row = state.sample(1_000_000_000);
+        for (column, _) in state.columns() {
+            assert!(row.contains_key(*column), "{name}: {column} is missing: {row:?}");
+        }
+        assert_eq!(row.len(), state.columns().len());
+        let keys = if name == "redis" { "keys" } else { "curr_items" };
+        assert_eq!(row[keys], 12_345.0);
+    }
+}
+
+#[test]
+fn what_redis_holds_is_there_when_it_is_opened_again() {
+    if !is_installed("redis") {
+        return;
+    }
+    for options in [json!({}), json!({"save": ""}), json!({"appendonly": true})] {
+        let place = Place::new();
+        for round in 0..2 {
+            let engine = place.open("redis", options.clone()).unwrap();
+            let mut session = engine.session();
+            if round == 0 {
+                session.put(b"a", b"kept").unwrap();
+            }
+            assert_eq!(session.get(b"a").unwrap(), Some(b"kept".as_slice()), "{options}");
+        }
+    }
+}
+
+#[test]
+fn what_redis_has_loaded_survives_its_death() {
+    if !is_installed("redis") {
+        return;
+    }
+    let place = Place::new();
+    let engine = place.open("redis", json!({"save": ""})).unwrap();
+    engine.load_sorted(&mut Counted::new(500, 100)).unwrap();
+    engine.settle().unwrap();
+    kill(pid(&*engine));
+    drop(engine);
+    let engine = place.open("redis", json!({"save": ""})).unwrap();
+    assert!(engine.session().get(b"000499").unwrap().is_some());
+}
+
+#[test]
+fn the_facts_say_what_is_in_force() {
+    for name in installed() {
+        let place = Place::new();
+        let options = match name {
+            "redis" => json!({"appendonly": "yes", "appendfsync": "always", "maxmemory": "64mb"}),
+            _ => json!({"memory_mib": 96, "threads": 2}),
+        };
+        let facts = place.open(name, options).unwrap().facts();
+        assert_eq!(facts["own_server"], true);
+        let version = facts["engine_version"].as_str().unwrap();
+        assert_eq!(version, (engine::find(name).unwrap().version)());
+        if name == "redis" {
+            assert_eq!(facts["options"]["maxmemory"], "67108864");
+            assert!(facts["durability"].as_str().unwrap().contains("before a put is answered"));
+        } else {
+            assert_eq!(facts["options"]["maxbytes"], (96 << 20).to_string());
+            assert_eq!(facts["options"]["num_threads"], "2");
+        }
+    }
+}
+
+fn marker(records: u64) -> Marker {
+    Marker {
+        engine: "redis".to_owned(),
+        engine_version: "1".to_owned(),
+        options: Value::Null,
+        records,
+        form: "test".to_owned(),
+        value_bytes: 100,
+        load: "bulk".to_owned(),
+        seed: 1,
+        loaded: false,
+    }
+}
+
+#[test]
+fn a_server_that_is_not_ours_keeps_what_it_holds() {
+    for name in installed() {
+        let place = Place::new();
+        let theirs = place.open(name, json!({})).unwrap();
+        assert!(theirs.elsewhere().is_none());
+        let mut session = theirs.session();
+        session.put(b"precious", b"1").unwrap();
+        let engine = open(name, Path::new("/nowhere/at/all"), json!({"address": address(&*theirs)})).unwrap();
+        let server = engine.elsewhere().unwrap();
+        assert_eq!(server.place(), address(&*theirs));
+        let error = DataElsewhere::prepare(server, marker(100), Existing::Remake).unwrap_err().to_string();
+        assert!(error.contains("holds 1 keys") && error.contains("flush = true"), "{error}");
+        assert!(server.clear().is_err());
+        drop(engine);
+        assert_eq!(session.get(b"precious").unwrap(), Some(b"1".as_slice()), "{name}");
+
+        let flushed = json!({"address": address(&*theirs), "flush": true});
+        let engine = open(name, Path::new("/nowhere/at/all"), flushed).unwrap();
+        let server = engine.elsewhere().unwrap();
+        assert!(!DataElsewhere::prepare(server, marker(100), Existing::Remake).unwrap().is_reused());
+        assert_eq!(session.get(b"precious").unwrap(), None, "{name}");
+        assert_eq!(server.keys().unwrap(), 1, "{name}: the marker alone");
+    }
+}
+
+#[test]
+fn our_data_in_a_server_that_is_not_ours_is_known_again() {
+    for name in installed() {
+        let place = Place::new();
+        let theirs = place.open(name, json!({})).unwrap();
+        let there = || open(name, Path::new("/nowhere/at/all"), json!({"address": address(&*theirs)})).unwrap();
+        let engine = there();
+        let mut data = DataElsewhere::prepare(engine.elsewhere().unwrap(), marker(1000), Existing::Remake).unwrap();
+        engine.load_sorted(&mut Counted::new(1000, 100)).unwrap();
+        engine.settle().unwrap();
+        data.set_loaded(&*engine).unwrap();
+        drop(engine);
+        let engine = there();
+        let prepare = |existing| DataElsewhere::prepare(engine.elsewhere().unwrap(), marker(1000), existing).unwrap();
+        assert!(prepare(Existing::Reuse).is_reused(), "{name}");
+        assert!(!prepare(Existing::Remake).is_reused(), "{name}");
+        assert!(engine.session().get(b"000999").unwrap().is_some());
+        // Whoever only looked leaves the server as it was.
+        drop(engine);
+        theirs.check().unwrap();
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    for name in SERVERS.into_iter().filter(|name| engine::find(name).is_ok()) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        drop(listener);
+        let error = open(name, Path::new("/nowhere/at/all"), json!({ "address": address })).err().unwrap().to_string();
+        assert!(error.contains(&address) && error.contains("nobody listens there"), "{error}");
+    }
+}
+
+#[test]
+fn a_server_that_goes_away_is_an_error_and_no_wait() {
+    for name in installed() {
+        let place = Place::new();
+        let engine = place.open(name, json!({})).unwrap();
+        let (pid, address) = (pid(&*engine), address(&*engine));
+        let mut session = engine.session();
+        session.put(b"a", b"1").unwrap();
+        kill(pid);
+        assert!(is_gone(pid));
+        for attempt in 0..2 {
+            let error = session.get(b"a").unwrap_err().to_string();
+            assert!(
+                error.contains(&address) && error.contains("reading") | error.contains("connecting"),
+                "{attempt}: {error}"
+            );
+        }
+        assert!(session.pipeline(&[Pipelined::Get { key: b"a" }], &mut |_, _| {}).is_err());
+        assert!(engine.state().sample(0).is_empty());
+        let error = engine.check().unwrap_err().to_string();
+        assert!(error.contains("signal 9"), "{error}");
+        assert!(
+            engine.load_sorted(&mut Counted::new(10, 100)).is_err() && engine.settle().is_err() | (name == "memcached")
+        );
+    }
+}
+
+#[test]
+fn a_value_that_is_refused_says_why() {
+    for name in installed() {
+        let place = Place::new();
+        let options = match name {
+            "redis" => json!({"maxmemory": "2mb", "maxmemory-policy": "noeviction"}),
+            _ => json!({}),
+        };
+        let engine = place.open(name, options).unwrap();
+        let mut session = engine.session();
+        let value = vec![b'x'; 3 << 20];
+        let mut error = session.put(b"a", &value).err();
+        if error.is_none() {
+            error = session.put(b"b", b"small").err();
+        }
+        let error = error.unwrap().to_string();
+        let (says, remedy) = match name {
+            "redis" => ("OOM", "maxmemory"),
+            _ => ("too large", "max_item_size"),
+        };
+        assert!(error.contains(says) && error.contains(remedy), "{error}");
+        // The next request is not given the answer of the last.
+        assert_eq!(session.get(b"missing").unwrap(), None);
+    }
+}
+
+#[test]
+fn loading_more_than_there_is_room_for_is_no_success() {
+    for name in installed() {
+        let place = Place::new();
+        let (options, remedy) = match name {
+            "redis" => (json!({"maxmemory": "3mb", "maxmemory-policy": "allkeys-lru"}), "maxmemory"),
+            _ => (json!({"memory_mib": 2}), "memory_mib"),
+        };
+        let engine = place.open(name, options).unwrap();
+        let error = engine.load_sorted(&mut Counted::new(20_000, 1000)).unwrap_err().to_string();
+        assert!(error.contains("evicted") && error.contains(remedy), "{error}");
+    }
+}
+
+#[test]
+fn what_the_server_does_not_accept_is_quoted() {
+    if is_installed("redis") {
+        let error = Place::new().open("redis", json!({"apendonly": "yes"})).err().unwrap().to_string();
+        assert!(error.contains("Bad directive") && error.contains("apendonly"), "{error}");
+    }
+    if is_installed("memcached") {
+        let error = Place::new().open("memcached", json!({"max_item_size": "1"})).err().unwrap().to_string();
+        assert!(error.contains("Item max size"), "{error}");
+        let mut key = [b'k'; 251];
+        key[0] = b'l';
+        let place = Place::new();
+        let engine = place.open("memcached", json!({})).unwrap();
+        let error = engine.session().put(&key, b"1").unwrap_err().to_string();
+        assert!(error.contains("251 bytes"), "{error}");
+    }
+}
+
+#[test]
+fn scans_are_refused_for_want_of_an_order() {
+    for name in installed() {
+        let engine_info = engine::find(name).unwrap();
+        assert!(!engine_info.abilities.contains(&Ability::Scan));
+        let place = Place::new();
+        let engine = place.open(name, json!({})).unwrap();
+        let scanned = engine.session().scan(None, engine::Direction::Forward, &mut |_, _| ControlFlow::Continue(()));
+        assert!(scanned.unwrap_err().to_string().contains("no order"));
+    }
+}
+
+/// Not a test by itself: a process that opens an engine, says which server it started, and waits to be killed.
+#[test]
+#[ignore = "run by the test below in a process of its own"]
+fn someone_who_is_killed() {
+    let Ok(name) = std::env::var("MANOMETER_TEST_SERVER") else { return };
+    let place = Place::new();
+    let engine = place.open(&name, json!({})).unwrap();
+    eprintln!("pid {}", pid(&*engine));
+    MonotonicClock.sleep(60_000_000_000);
+}
+
+#[test]
+fn a_server_of_our_own_dies_with_us() {
+    for name in installed() {
+        let mut us = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "someone_who_is_killed", "--ignored", "--nocapture"])
+            .env("MANOMETER_TEST_SERVER", name)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(us.stderr.take().unwrap()).lines();
+        let pid = lines.find_map(|line| line.unwrap().strip_prefix("pid ")?.parse::<i32>().ok()).unwrap();
+        us.kill().unwrap();
+        us.wait().unwrap();
+        assert!(is_gone(pid), "{name}");
+    }
+}
