@@ -56,6 +56,8 @@ fn version() -> String {
 struct Memcached {
     flush: bool,
     remote: Remote,
+    /// What it had evicted before we came.
+    evicted: f64,
     /// The connection for its administration; made anew after an error.
     wire: Mutex<Option<Wire>>,
     /// The server and the folder of its log, when it is our own.
@@ -75,7 +77,9 @@ impl Memcached {
         };
         let remote = Remote { engine: ENGINE, address };
         let wire = Mutex::new(Some(remote.connect()?));
-        Ok(Self { flush: asked.flush, remote, wire, own })
+        let mut server = Self { flush: asked.flush, remote, evicted: 0.0, wire, own };
+        server.evicted = server.evictions()?;
+        Ok(server)
     }
 
     /// What the server tells upon `command`.
@@ -189,25 +193,22 @@ impl Engine for Memcached {
         Box::new(ServerSession::<Meta>::new(&self.remote))
     }
 
-    /// Puts the records and looks whether they are all there: memcached makes room in silence.
     fn load_sorted(&self, records: &mut dyn SortedRecords) -> Result<(), EngineError> {
-        let before = self.evictions()?;
-        let put = load_sorted::<Meta>(&self.remote, records)?;
-        let stats = self.stats(LOADING, "stats")?;
-        let evicted = self.evictions()? - before;
-        let items = stats.number("curr_items").unwrap_or(0.0);
-        if evicted == 0.0 && items >= put as f64 {
+        load_sorted::<Meta>(&self.remote, records)?;
+        self.settle()
+    }
+
+    /// Looks whether all is there that was put: memcached makes room in silence.
+    fn settle(&self) -> Result<(), EngineError> {
+        let evicted = self.evictions()? - self.evicted;
+        if evicted == 0.0 {
             return Ok(());
         }
         let text = format!(
-            "of {put} records that were put, it evicted {evicted} and holds {items}: its memory is too small; give it \
-             more (`memory_mib`, for a server of yours `-m`), or ask for fewer records"
+            "it evicted {evicted} records: its memory is too small; give it more (`memory_mib`, for a server of yours \
+             `-m`), or ask for fewer records"
         );
         Err(self.remote.failed(LOADING, text))
-    }
-
-    fn settle(&self) -> Result<(), EngineError> {
-        Ok(())
     }
 
     fn check(&self) -> Result<(), EngineError> {

@@ -205,18 +205,16 @@ fn read<P: Protocol>(
     }
 }
 
-/// Puts every record, many in one write; tells how many there were.
+/// Puts every record, many in one write.
 pub(in crate::engine) fn load_sorted<P: Protocol>(
     remote: &Remote,
     records: &mut dyn SortedRecords,
-) -> Result<u64, EngineError> {
+) -> Result<(), EngineError> {
     let mut wire = remote.connect()?;
-    let mut total = 0;
     loop {
         let put = put_some::<P>(&mut wire, records).map_err(|refusal| refusal.told(remote, LOADING))?;
-        total += put as u64;
         if put < RECORDS_PER_LOOK || records.keep_going().is_break() {
-            return Ok(total);
+            return Ok(());
         }
     }
 }
