@@ -280,6 +280,7 @@ fn marker(records: u64) -> Marker {
         value_bytes: 100,
         load: "bulk".to_owned(),
         seed: 1,
+        changed: false,
         loaded: false,
     }
 }

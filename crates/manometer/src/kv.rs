@@ -147,8 +147,9 @@ pub fn run(args: &KvArgs) -> anyhow::Result<ExitCode> {
         Ok(finished) => finished,
         Err(error) => return failed(error),
     };
-    if let Some(database) = finished.database.filter(|_| !args.keep && !args.reuse) {
-        database.remove().context("removing the database")?;
+    if !args.keep && !args.reuse {
+        finished.database.map_or(Ok(()), |database| database.remove()).context("removing the database")?;
+        finished.elsewhere.map_or(Ok(()), |left| left.remove()).context("emptying the server")?;
     }
     anyhow::ensure!(!outcome.is_empty(), "stopped before anything was measured");
     outcome.print(args.format)?;

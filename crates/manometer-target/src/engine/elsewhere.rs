@@ -96,6 +96,15 @@ impl DataElsewhere {
         engine.elsewhere().map_or(Ok(()), |server| self.write(server, true))
     }
 
+    /// Writes down that the data are about to be changed: they are no longer what was loaded.
+    ///
+    /// # Errors
+    /// The server refuses it.
+    pub fn set_changed(&mut self, engine: &dyn Engine) -> Result<(), EngineError> {
+        self.marker.changed = true;
+        engine.elsewhere().map_or(Ok(()), |server| self.write(server, true))
+    }
+
     fn write(&mut self, server: &dyn Elsewhere, loaded: bool) -> Result<(), EngineError> {
         self.marker.loaded = loaded;
         server.set_marker(&serde_json::json!(self.marker).to_string())

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use manometer_measure::Clock;
 use manometer_measure::plan::Settings;
 use manometer_target::engine::directory::{DatabaseDirectory, Marker};
+use manometer_target::engine::elsewhere::{self, DataElsewhere, Left};
 use manometer_target::engine::{Engine, Keeps, OpenRequest};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::json;
@@ -30,6 +31,8 @@ const LOOK_NS: u64 = 10_000_000;
 pub struct Finished {
     /// The database, held until dropped; nothing for an engine that keeps none.
     pub database: Option<DatabaseDirectory>,
+    /// What was put into a server that is not ours and may be emptied.
+    pub elsewhere: Option<Left>,
 }
 
 /// Runs the workload `settings` of `job` until it is told to stop: prepares the database, says
@@ -47,31 +50,35 @@ pub fn run<C: Clock>(
 ) -> Result<Finished, KvError> {
     let plan = KvPlan::new(settings)?;
     let path = job.directory.join(&job.name);
-    let mut database = match plan.engine.keeps == Keeps::Disk {
+    let mut database = match plan.engine.keeps == Keeps::Disk && !plan.options.lead_elsewhere() {
         true => Some(DatabaseDirectory::prepare(&path, marker(&plan, job.seed), job.existing)?),
         false => None,
     };
     let folder = database.as_ref().map_or(path, DatabaseDirectory::database);
     let request = OpenRequest { directory: &folder, options: &plan.options, value_bytes: plan.value_bytes() };
     let engine = (plan.engine.open)(&request)?;
+    let prepare = |server| DataElsewhere::prepare(server, marker(&plan, job.seed), job.existing);
+    let mut elsewhere = engine.elsewhere().map(prepare).transpose()?;
     let mut watch = Watch::new(controls, sink);
-    let is_there = database.as_ref().is_some_and(DatabaseDirectory::is_reused);
+    let is_there = database.as_ref().is_some_and(DatabaseDirectory::is_reused)
+        || elsewhere.as_ref().is_some_and(DataElsewhere::is_reused);
     if plan.engine.keeps != Keeps::Nothing && !is_there {
         load(&plan, job.seed, &*engine, &mut watch, clock)?;
         if !watch.stopped {
             engine.settle()?;
             database.as_mut().map_or(Ok(()), DatabaseDirectory::set_loaded)?;
+            elsewhere.as_mut().map_or(Ok(()), |data| data.set_loaded(&*engine))?;
         }
     }
     if !watch.stopped {
-        if let Some(database) = database.as_mut().filter(|_| plan.work.unstable().is_some()) {
-            database.set_changed()?;
+        if plan.work.unstable().is_some() {
+            database.as_mut().map_or(Ok(()), DatabaseDirectory::set_changed)?;
+            elsewhere.as_mut().map_or(Ok(()), |data| data.set_changed(&*engine))?;
         }
         watch.sink.send(Message::Ready { facts: facts(&plan, &*engine, is_there) })?;
         Course { plan: &plan, job, engine: &*engine, clock }.run(watch)?;
     }
-    drop(engine);
-    Ok(Finished { database })
+    Ok(Finished { database, elsewhere: if is_there { None } else { Left::of(engine) } })
 }
 
 fn marker(plan: &KvPlan, seed: u64) -> Marker {
@@ -92,10 +99,12 @@ fn marker(plan: &KvPlan, seed: u64) -> Marker {
 fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
     let units: Settings =
         engine.state().columns().iter().map(|(name, unit)| ((*name).to_owned(), json!(unit))).collect();
-    let mut facts = engine.facts();
+    let notes: Vec<String> = plan.notes.iter().cloned().chain(engine.elsewhere().and_then(elsewhere::note)).collect();
+    let mut facts = Settings::new();
     let told = json!({
         "engine": plan.engine.name,
         "engine_version": (plan.engine.version)(),
+        "durability": plan.engine.durability,
         "workload": plan.workload,
         "records": plan.work.records,
         "value_bytes": plan.value_bytes(),
@@ -106,14 +115,14 @@ fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
         "threads": plan.threads,
         "load": plan.load,
         "reused": reused,
-        "notes": plan.notes,
+        "notes": notes,
         "state_units": units,
     });
     if let serde_json::Value::Object(told) = told {
         facts.extend(told.into_iter().filter(|(_, fact)| !fact.is_null()));
     }
-    // An engine that knows what its options make of a put has told it already.
-    facts.entry("durability").or_insert_with(|| json!(plan.engine.durability));
+    // What the engine itself says of this run, of its durability above all, is nearer than what is said of it.
+    facts.extend(engine.facts());
     facts
 }
 

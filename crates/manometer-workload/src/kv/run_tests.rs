@@ -295,3 +295,80 @@ mod on_rocksdb {
         }
     }
 }
+
+/// A short run on an engine that is a server.
+fn on_server(engine: &str, options: serde_json::Value) -> KvSettings {
+    let serde_json::Value::Object(table) = options else { panic!("{options}") };
+    KvSettings {
+        engine: engine.to_owned(),
+        options: Some(EngineOptions::Table(table)),
+        records: Some(500),
+        threads: 2,
+        ..null("ycsb-a")
+    }
+}
+
+#[cfg(all(feature = "memcached", feature = "redis"))]
+#[test]
+fn a_server_that_is_not_ours_is_emptied_only_when_told() {
+    for name in ["redis", "memcached"] {
+        let info = manometer_target::engine::find(name).unwrap();
+        if (info.version)() == "not installed" {
+            eprintln!("skipped: {name} is not installed");
+            continue;
+        }
+        let theirs_dir = disk();
+        let theirs = (info.open)(&OpenRequest {
+            directory: &theirs_dir.path().join("db"),
+            options: &manometer_target::engine::Options::Defaults,
+            value_bytes: 0,
+        })
+        .unwrap();
+        let address = theirs.facts()["address"].clone();
+        let run_there = |options: serde_json::Value, existing| {
+            let dir = disk();
+            let settings = on_server(name, options);
+            let job = Job { existing, ..job(&dir, &settings) };
+            drive(&job, &settings, go_for(1))
+        };
+
+        let (result, heard) = run_there(json!({ "address": address }), Existing::Remake);
+        let finished = result.unwrap();
+        assert!(finished.database.is_none() && finished.elsewhere.is_none());
+        let note = facts_of(&heard)["notes"].to_string();
+        assert!(note.contains("the records stay"), "{note}");
+        assert_eq!(facts_of(&heard)["own_server"], false);
+
+        let (result, heard) = run_there(json!({ "address": address }), Existing::Reuse);
+        result.unwrap();
+        assert_eq!(facts_of(&heard)["reused"], true, "{name}");
+
+        theirs.session().put(b"precious", b"1").unwrap();
+        let (result, _) = run_there(json!({ "address": address }), Existing::Remake);
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("flush = true"), "{error}");
+        assert!(theirs.session().get(b"precious").unwrap().is_some());
+
+        let (result, _) = run_there(json!({ "address": address, "flush": true }), Existing::Remake);
+        let left = result.unwrap().elsewhere.unwrap();
+        assert!(theirs.session().get(b"precious").unwrap().is_none());
+        assert!(theirs.session().get(b"manometer:marker").unwrap().is_some());
+        left.remove().unwrap();
+        assert!(theirs.session().get(b"manometer:marker").unwrap().is_none(), "{name}");
+    }
+}
+
+#[cfg(feature = "redis")]
+#[test]
+fn a_server_of_our_own_is_measured_and_says_what_a_put_survives() {
+    if (manometer_target::engine::find("redis").unwrap().version)() == "not installed" {
+        return eprintln!("skipped: redis is not installed");
+    }
+    let dir = disk();
+    let settings = on_server("redis", json!({"appendonly": true}));
+    let (result, heard) = drive(&job(&dir, &settings), &settings, go_for(2));
+    assert!(result.unwrap().database.is_some());
+    let facts = facts_of(&heard);
+    assert!(facts["durability"].as_str().unwrap().starts_with("append-only file"), "{facts:?}");
+    assert!(samples(&heard).iter().any(|sample| sample.operations["update"].requests > 0));
+}
