@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Lines, Stdin, Write as _, stdin, stdout};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use manometer_measure::{Clock, MonotonicClock};
+use manometer_workload::command;
 use manometer_workload::control::Controls;
 use manometer_workload::io::{self, IoJob};
 use manometer_workload::kv;
@@ -52,6 +53,9 @@ fn perform(job: &Job, controls: Receiver<Control>) -> Result<(), String> {
         }
         WorkloadSettings::Kv(kv) => {
             kv::run(job, kv, &controls, &mut send, &MonotonicClock).map(drop).map_err(|error| error.to_string())
+        }
+        WorkloadSettings::Command(settings) => {
+            command::run(job, settings, &controls, &mut send).map_err(|error| error.to_string())
         }
     }
 }

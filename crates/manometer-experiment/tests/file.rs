@@ -255,6 +255,52 @@ fn the_files_that_ship_are_right() {
     }
 }
 
+#[test]
+fn the_files_with_external_programs_are_right() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    for (name, program, phases) in [("fio-neighbour.toml", "fio", 3), ("db_bench-primary.toml", "db_bench", 5)] {
+        match file::load(&folder.join(name), &[]) {
+            Ok(experiment) => assert_eq!(manometer_experiment::plan::plan(&experiment).phases.len(), phases, "{name}"),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(text.contains(&format!("`{program}`, which is not installed")), "{text}");
+                eprintln!("{name} was not read to its end: {program} is not installed here");
+            }
+        }
+    }
+}
+
+fn with_command(command: &str) -> Result<Experiment, ExperimentError> {
+    load(&format!(
+        "name = \"a test\"\n[device]\ndirectory = \"/var/tmp/manometer-none\"\n[primary]\nkind = \"command\"\n{command}\n[plan]\nphase = \"1s\"\n"
+    ))
+}
+
+#[test]
+fn an_external_program_is_checked_at_its_line() {
+    let good = "command = [\"sh\", \"-c\", \"x\"]\nparser = \"regex\"\npatterns = { op = '(?<rate>[0-9]+)' }";
+    assert_eq!(with_command(good).unwrap().criterion.unit, "ops/s");
+    for (wrong, wanted) in [
+        ("command = \"no-such-program\"\nparser = \"ycsb\"", "`no-such-program`, which is not installed"),
+        ("command = \"sh\"\nparser = \"regex\"\npatterns = { op = '(?<rate>[0-9+)' }", "unclosed character class"),
+        ("command = \"sh\"\nparser = \"regex\"\npatterns = { op = 'x' }", "(?<rate>"),
+        ("command = \"sh\"\nparser = \"tarot\"", "db_bench"),
+        ("command = \"sh\"\nparser = \"ycsb\"\npatience = \"soon\"", "patience"),
+        ("parser = \"ycsb\"", "command"),
+    ] {
+        let text = with_command(wrong).unwrap_err().to_string();
+        assert!(text.contains(wanted), "{wrong}: {text}");
+    }
+}
+
+#[test]
+fn a_program_without_latencies_cannot_be_judged_by_them() {
+    let text = "name = \"a test\"\ncriterion = \"latency.read.p99\"\n[device]\ndirectory = \"/var/tmp/manometer-none\"\n\
+        [primary]\nkind = \"command\"\ncommand = \"sh\"\nparser = \"ycsb\"\n[plan]\nphase = \"1s\"\n";
+    let error = load(text).unwrap_err();
+    assert!(error.to_string().contains("has no operation `read`"), "{error}");
+}
+
 proptest::proptest! {
     #[test]
     fn no_text_can_panic(text in ".{0,300}") {

@@ -51,6 +51,13 @@ pub enum Event {
         /// What it found and chose, such as its I/O engine.
         facts: Settings,
     },
+    /// Something happened in a workload: an external program was started, say.
+    Note {
+        /// The workload.
+        workload: String,
+        /// What, for people.
+        text: String,
+    },
     /// A workload failed.
     Error {
         /// The workload.

@@ -1,9 +1,11 @@
 //! Who asks: the sources of requests.
 //!
 //! [`io`] reads and writes files, the seed's `access_time3` done better; [`kv`] is YCSB on a key-value
-//! engine. Both are driven through [`control`] and tell what they did through [`protocol`] messages, so
+//! engine; [`command`] is an
+//! external program. All are driven through [`control`] and tell what they did through [`protocol`] messages, so
 //! that a thread, a worker process or a person at a terminal can run them alike.
 
+pub mod command;
 pub mod control;
 pub mod io;
 pub mod kv;

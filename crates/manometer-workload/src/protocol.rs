@@ -134,6 +134,13 @@ pub enum Message {
         /// The settings that changed, with their new values.
         settings: Settings,
     },
+    /// Something happened that belongs into the recording.
+    Note {
+        /// When.
+        t_ns: u64,
+        /// What, for people.
+        text: String,
+    },
     /// A control line was refused; everything stays as it was.
     Refused {
         /// The line.

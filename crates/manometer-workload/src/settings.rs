@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::command::{self, CommandSettings};
 use crate::io::{self, IoSettings};
 use crate::kv::{KvPlan, KvSettings, Operation};
 
@@ -16,6 +17,8 @@ pub enum WorkloadSettings {
     Io(IoSettings),
     /// Operations on a key-value engine.
     Kv(KvSettings),
+    /// An external program.
+    Command(CommandSettings),
 }
 
 impl WorkloadSettings {
@@ -24,6 +27,7 @@ impl WorkloadSettings {
         match self {
             Self::Io(_) => "io",
             Self::Kv(_) => "kv",
+            Self::Command(_) => "command",
         }
     }
 
@@ -32,16 +36,18 @@ impl WorkloadSettings {
         match self {
             Self::Io(_) => "MiB/s",
             Self::Kv(_) => "ops/s",
+            Self::Command(command) => command::unit(command),
         }
     }
 
-    /// The operations that its samples may hold.
+    /// The operations whose latencies its samples may hold.
     pub fn operations(&self) -> Vec<&'static str> {
         match self {
             Self::Io(_) => vec!["read", "write"],
             Self::Kv(kv) => KvPlan::new(kv)
                 .map(|plan| plan.work.operations().into_iter().map(Operation::name).collect())
                 .unwrap_or_default(),
+            Self::Command(command) => command::latencies(command),
         }
     }
 
@@ -59,15 +65,23 @@ impl WorkloadSettings {
                 }
                 _ => false,
             },
+            (Self::Command(one), Self::Command(other)) => {
+                (&one.command, &one.prepare) == (&other.command, &other.prepare)
+            }
             _ => false,
         }
+    }
+
+    /// Whether it leaves data of its own in its folder.
+    pub fn keeps_data(&self) -> bool {
+        matches!(self, Self::Command(_)) || self.bytes_to_prepare() > 0
     }
 
     /// The settings that can change while the workload runs.
     pub fn changeable(&self) -> Vec<&'static str> {
         match self {
             Self::Io(_) => io::changeable(),
-            Self::Kv(_) => Vec::new(),
+            Self::Kv(_) | Self::Command(_) => Vec::new(),
         }
     }
 
@@ -87,6 +101,7 @@ impl WorkloadSettings {
         Ok(match self {
             Self::Io(_) => Self::Io(read(all)?),
             Self::Kv(_) => Self::Kv(read(all)?),
+            Self::Command(_) => Self::Command(read(all)?),
         })
     }
 
@@ -100,11 +115,14 @@ impl WorkloadSettings {
                 io::validate(io, block_size_bytes).map_err(|error| (error.setting().to_owned(), error.to_string()))
             }
             Self::Kv(kv) => KvPlan::new(kv).map(drop).map_err(|error| (error.setting().to_owned(), error.to_string())),
+            Self::Command(command) => {
+                command::validate(command).map_err(|error| (error.name.clone(), error.to_string()))
+            }
         }
     }
 
     /// The bytes that preparing the database or the files writes; 0 for settings that are not valid and
-    /// for an engine that keeps nothing on disk.
+    /// for an engine that keeps nothing on disk, and for an external program, whose business that is.
     pub fn bytes_to_prepare(&self) -> u64 {
         match self {
             Self::Io(io) => io.file_size.0,
@@ -112,6 +130,7 @@ impl WorkloadSettings {
                 Ok(plan) if plan.engine.keeps == Keeps::Disk => plan.load_bytes(),
                 _ => 0,
             },
+            Self::Command(_) => 0,
         }
     }
 
@@ -120,6 +139,7 @@ impl WorkloadSettings {
         match self {
             Self::Io(io) => Self::Io(io.shrunk(factor)),
             Self::Kv(kv) => Self::Kv(kv.shrunk(factor)),
+            Self::Command(command) => Self::Command(command.clone()),
         }
     }
 
@@ -127,6 +147,7 @@ impl WorkloadSettings {
         let value = match self {
             Self::Io(io) => serde_json::to_value(io),
             Self::Kv(kv) => serde_json::to_value(kv),
+            Self::Command(command) => serde_json::to_value(command),
         };
         match value {
             Ok(Value::Object(map)) => map,

@@ -117,7 +117,7 @@ impl<'a> Run<'a> {
             observers.push(host::process(&workload.name, worker.pid()));
             members.push(Member {
                 worker,
-                folder: (workload.settings.bytes_to_prepare() > 0).then_some(folder),
+                folder: workload.settings.keeps_data().then_some(folder),
                 part: part.clone(),
                 facts: None,
                 gone: None,
@@ -318,6 +318,9 @@ impl<'a> Run<'a> {
             Message::Setting { t_ns, settings } => {
                 member.pending = false;
                 self.scribe.recording.event(t_ns, Event::Setting { workload: name.to_owned(), settings })?;
+            }
+            Message::Note { t_ns, text } => {
+                self.scribe.recording.event(t_ns, Event::Note { workload: name.to_owned(), text })?;
             }
             Message::Refused { line, reason } => {
                 let text = format!("it refused `{line}`: {reason}");

@@ -34,11 +34,17 @@ impl Scribe {
         sample: &Sample,
     ) -> Result<Rate, RecordingError> {
         self.begin(workload, facts, sample)?;
+        // What an external program does not tell is a gap, not a nought.
+        let uncounted = |what: &str| {
+            let all = facts.get("uncounted").and_then(Value::as_array);
+            all.is_some_and(|all| all.iter().any(|name| name == what))
+        };
+        let (no_requests, no_bytes) = (uncounted("requests"), uncounted("bytes"));
         let mut row = vec![Some(sample.length_ns as f64 / 1e9)];
         for operation in &self.operations[workload] {
             let done = sample.operations.get(operation);
-            row.push(done.map(|done| done.requests as f64));
-            row.push(done.map(|done| done.bytes as f64));
+            row.push(done.filter(|_| !no_requests).map(|done| done.requests as f64));
+            row.push(done.filter(|_| !no_bytes).map(|done| done.bytes as f64));
             row.push(done.map(|done| done.retries as f64));
         }
         self.recording.sample(workload, sample.t_ns, &row)?;

@@ -167,6 +167,7 @@ impl Experiment {
             let setting = match &workload.settings {
                 WorkloadSettings::Io(_) => "file_size",
                 WorkloadSettings::Kv(_) => "records",
+                WorkloadSettings::Command(_) => continue,
             };
             let value = workload.settings.get(setting);
             set_in_table(&mut self.resolved, &table, setting, &value);

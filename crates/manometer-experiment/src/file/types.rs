@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use manometer_measure::Span;
+use manometer_workload::command::CommandSettings;
 use manometer_workload::io::IoSettings;
 use manometer_workload::kv::KvSettings;
 use schemars::JsonSchema;
@@ -101,6 +102,8 @@ pub enum WorkloadTable {
     Io(IoSettings),
     /// Operations on a key-value engine.
     Kv(KvSettings),
+    /// An external program.
+    Command(CommandSettings),
 }
 
 /// The phases of one run.

@@ -38,6 +38,7 @@ impl Show {
             }
             Message::Refused { line, reason } => writeln!(stderr(), "refused `{line}`: {reason}"),
             Message::Error { text } => writeln!(stderr(), "error: {text}"),
+            Message::Note { text, .. } => writeln!(stdout(), "{text}"),
             Message::Done => Ok(()),
         }
     }

@@ -207,7 +207,7 @@ fn step_label(step: &StepTable) -> String {
 pub(super) fn script_of(neighbour: &Neighbour) -> Option<&str> {
     match &neighbour.workload.settings {
         WorkloadSettings::Io(io) => io.script.as_deref(),
-        WorkloadSettings::Kv(_) => None,
+        WorkloadSettings::Kv(_) | WorkloadSettings::Command(_) => None,
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use manometer_measure::Span;
 use manometer_measure::host::environment;
 use manometer_measure::plan::{Better, Criterion};
+use manometer_workload::settings::WorkloadSettings;
 
 use self::changes::{script_of, scripted_steps};
 use self::reading::{nearest_of, property_names};
@@ -192,7 +193,12 @@ impl Checker<'_> {
         let known = primary.settings.operations();
         if !known.contains(&operation) {
             let origin = root.get("criterion").map(|node| node.origin.clone());
-            let help = nearest_of(operation, known.into_iter());
+            let help = match &primary.settings {
+                WorkloadSettings::Command(_) if known.is_empty() => {
+                    "this parser finds no latencies interval by interval: judge by `throughput`".to_owned()
+                }
+                _ => nearest_of(operation, known.into_iter()),
+            };
             self.report(format!("`{}` has no operation `{operation}`", primary.name), origin.as_ref(), Some(&help));
         }
     }

@@ -80,14 +80,15 @@ impl Checker<'_> {
                 self.report(
                     "`kind` is missing",
                     Some(&node.key_origin),
-                    Some("write `kind = \"io\"` or `kind = \"kv\"`"),
+                    Some("write `kind = \"io\"`, `kind = \"kv\"` or `kind = \"command\"`"),
                 );
                 return None;
             }
         };
         let Some(mut known) = setting_names(&kind) else {
             let origin = node.get("kind").map(|node| node.origin.clone());
-            self.report(format!("`{kind}` is no kind of workload"), origin.as_ref(), Some("there are `io` and `kv`"));
+            let help = "there are `io`, `kv` and `command`";
+            self.report(format!("`{kind}` is no kind of workload"), origin.as_ref(), Some(help));
             return None;
         };
         known.extend(beside.iter().map(|key| (*key).to_owned()));
@@ -102,6 +103,7 @@ impl Checker<'_> {
         let own = Node { kind: Kind::Table(own), ..node.clone() };
         let settings = match kind.as_str() {
             "io" => WorkloadSettings::Io(self.value(&own, "io")?),
+            "command" => WorkloadSettings::Command(self.value(&own, "command")?),
             _ => WorkloadSettings::Kv(self.value(&own, "kv")?),
         };
         let sources = self.sources;
@@ -138,6 +140,7 @@ pub(super) fn setting_names(kind: &str) -> Option<Vec<String>> {
     match kind {
         "io" => Some(property_names::<manometer_workload::io::IoSettings>()),
         "kv" => Some(property_names::<manometer_workload::kv::KvSettings>()),
+        "command" => Some(property_names::<manometer_workload::command::CommandSettings>()),
         _ => None,
     }
 }

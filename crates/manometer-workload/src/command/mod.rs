@@ -1,0 +1,20 @@
+//! External programs as workloads: a command, and a parser that turns what it says into samples.
+//!
+//! [`CommandSettings`] says which program, [`validate`] whether it can be started here, [`run`] does it.
+//! What a program's output means is the matter of one parser each; a parser is a plain state machine
+//! that knows neither processes nor clocks.
+
+mod error;
+mod parser;
+mod plan;
+mod program;
+mod reports;
+mod run;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub use error::CommandError;
+pub use plan::{latencies, unit, validate};
+pub use run::run;
+pub use settings::{AtEnd, CommandSettings, ParserName, Words};

@@ -1,0 +1,156 @@
+//! fio's `json+`: with `--status-interval`, one document now and then, each with all that was done so far.
+//!
+//! A report is the difference of two documents: requests, bytes, and the completion latencies, bin by bin.
+
+use std::collections::BTreeMap;
+
+use manometer_measure::LatencyHistogram;
+use serde_json::Value;
+
+use super::{Amount, Counted, Parser, Report, grown};
+
+const DIRECTIONS: [&str; 2] = ["read", "write"];
+
+/// A document longer than this is none of fio's.
+const MAX_DOCUMENT_BYTES: usize = 64 << 20;
+
+#[derive(Debug, Default)]
+pub(super) struct Fio {
+    /// The document that has begun and not ended.
+    open: Option<String>,
+    /// When the last document was written, in milliseconds of fio's own clock.
+    told_ms: Option<u64>,
+    done: BTreeMap<&'static str, Done>,
+}
+
+/// What all jobs have done in one direction.
+#[derive(Debug, Clone, Default)]
+struct Done {
+    requests: u64,
+    bytes: u64,
+    /// How often each latency in nanoseconds occurred.
+    bins: BTreeMap<u64, u64>,
+}
+
+impl Parser for Fio {
+    fn line(&mut self, line: &str) -> Option<Vec<Report>> {
+        if line == "{" {
+            self.open = Some(String::new());
+        }
+        let open = self.open.as_mut().filter(|open| open.len() < MAX_DOCUMENT_BYTES)?;
+        open.push_str(line);
+        open.push('\n');
+        if line != "}" {
+            return Some(Vec::new());
+        }
+        let document: Value = serde_json::from_str(&self.open.take()?).ok()?;
+        Some(self.report(&document)?.into_iter().collect())
+    }
+
+    fn operations(&self) -> Vec<String> {
+        DIRECTIONS.map(str::to_owned).into()
+    }
+
+    fn unit(&self) -> &'static str {
+        "MiB/s"
+    }
+
+    fn uncounted(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn latencies(&self) -> Vec<&'static str> {
+        DIRECTIONS.into()
+    }
+
+    fn needs(&self) -> &'static [(&'static str, &'static str)] {
+        &[("fio", "--output-format=json+"), ("fio", "--status-interval=")]
+    }
+}
+
+impl Fio {
+    /// What was done since the document before; nothing when no time has passed, and no document at all
+    /// when it is none of fio's.
+    fn report(&mut self, document: &Value) -> Option<Option<Report>> {
+        let jobs = document.get("jobs")?.as_array()?;
+        let now_ms = document.get("timestamp_ms")?.as_u64()?;
+        let length_ms = self.told_ms.map_or_else(|| longest_runtime_ms(jobs), |before| now_ms.saturating_sub(before));
+        if length_ms == 0 {
+            return Some(None);
+        }
+        self.told_ms = Some(now_ms);
+        let mut report = Report { length_s: Some(length_ms as f64 / 1e3), ..Report::default() };
+        for direction in DIRECTIONS {
+            let done = Done::of_all(jobs, direction);
+            let before = self.done.insert(direction, done.clone()).unwrap_or_default();
+            report.operations.insert(direction.to_owned(), done.since(&before));
+        }
+        Some(Some(report))
+    }
+}
+
+impl Done {
+    fn of_all(jobs: &[Value], direction: &str) -> Self {
+        let mut done = Self::default();
+        for job in jobs.iter().filter_map(|job| job.get(direction)) {
+            done.requests += job["total_ios"].as_u64().unwrap_or(0);
+            done.bytes += job["io_bytes"].as_u64().unwrap_or(0);
+            let bins = ["clat_ns", "lat_ns"].iter().find_map(|name| job[*name]["bins"].as_object());
+            for (ns, count) in bins.into_iter().flatten() {
+                if let (Ok(ns), Some(count)) = (ns.parse(), count.as_u64()) {
+                    *done.bins.entry(ns).or_default() += count;
+                }
+            }
+        }
+        done
+    }
+
+    fn since(&self, before: &Self) -> Counted {
+        let mut latency = LatencyHistogram::new();
+        for (ns, count) in &self.bins {
+            latency.record_many(*ns, grown(*count, before.bins.get(ns).copied().unwrap_or(0)));
+        }
+        Counted {
+            requests: Amount::Count(grown(self.requests, before.requests)),
+            bytes: Amount::Count(grown(self.bytes, before.bytes)),
+            latency: Some(latency).filter(|latency| !latency.is_empty()),
+        }
+    }
+}
+
+/// How long the jobs have run, start-up aside.
+fn longest_runtime_ms(jobs: &[Value]) -> u64 {
+    let runtimes = jobs.iter().flat_map(|job| DIRECTIONS.map(|direction| job[direction]["runtime"].as_u64()));
+    runtimes.flatten().max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::parser::read_all;
+
+    #[test]
+    fn recorded_documents_become_differences_with_their_latencies() {
+        let (reports, unknown) = read_all(&mut Fio::default(), include_str!("samples/fio.txt"));
+        // The empty line after the last document, and nothing else.
+        assert!(unknown <= 3, "{unknown}");
+        assert!(reports.len() >= 2, "{}", reports.len());
+        let [first, second] = [&reports[0], &reports[1]].map(|report| &report.operations["read"]);
+        let Amount::Count(requests) = first.requests else { panic!("{first:?}") };
+        let Amount::Count(bytes) = first.bytes else { panic!("{first:?}") };
+        // Its jobs go on while it writes the document: its counters are some requests apart.
+        assert!((bytes / 4096).abs_diff(requests) < 10, "{bytes} bytes, {requests} requests");
+        assert_eq!(first.latency.as_ref().unwrap().len(), requests);
+        assert!(second.latency.as_ref().unwrap().len() < 2 * requests, "documents are cumulative, reports are not");
+        assert_eq!(Amount::Count(second.latency.as_ref().unwrap().len()), second.requests);
+    }
+
+    #[test]
+    fn what_is_no_document_means_nothing() {
+        let mut fio = Fio::default();
+        assert_eq!(fio.line("fio: this job does not exist"), None);
+        assert_eq!(fio.line("{"), Some(Vec::new()));
+        assert_eq!(fio.line("}"), None, "a document without jobs");
+        assert_eq!(fio.line("}"), None, "no document has begun");
+    }
+}

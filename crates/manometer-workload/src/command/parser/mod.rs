@@ -1,0 +1,155 @@
+//! What programs say, made into reports: one parser per file, each a state machine without a clock.
+
+mod db_bench;
+mod fio;
+mod memtier;
+mod redis_benchmark;
+mod regex;
+mod sysbench;
+mod ycsb;
+
+use std::collections::BTreeMap;
+
+use manometer_measure::LatencyHistogram;
+
+use super::ParserName;
+use crate::settings::SettingError;
+
+/// What one program says.
+pub(in crate::command) trait Parser: Send {
+    /// Reads the next line of standard output or standard error. Nothing when the line means nothing to
+    /// the parser; else the reports that it completes, often none.
+    fn line(&mut self, line: &str) -> Option<Vec<Report>>;
+
+    /// Every operation that a report can count.
+    fn operations(&self) -> Vec<String>;
+
+    /// Every number that a report can tell beside its counts, with its unit.
+    fn state(&self) -> Vec<(String, &'static str)> {
+        Vec::new()
+    }
+
+    /// The unit of the workload's performance: `ops/s` or `MiB/s`.
+    fn unit(&self) -> &'static str {
+        "ops/s"
+    }
+
+    /// What the program does not count, `requests` or `bytes`: a gap in the recording.
+    fn uncounted(&self) -> &'static [&'static str] {
+        &["bytes"]
+    }
+
+    /// The operations whose latencies the reports hold as distributions.
+    fn latencies(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Programs, each with the begin of a word that it has to be given.
+    fn needs(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+}
+
+/// What a program tells of one stretch of time.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(in crate::command) struct Report {
+    /// The length of that stretch as the program tells it; nothing when it is the time since the report
+    /// before, and 0 when the report counts nothing.
+    pub length_s: Option<f64>,
+    /// What each operation did.
+    pub operations: BTreeMap<String, Counted>,
+    /// What else it tells, by name.
+    pub state: BTreeMap<String, f64>,
+}
+
+/// What one operation did.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(in crate::command) struct Counted {
+    /// Requests answered.
+    pub requests: Amount,
+    /// Bytes moved.
+    pub bytes: Amount,
+    /// Their latencies, where the program tells all of them.
+    pub latency: Option<LatencyHistogram>,
+}
+
+/// How much, as a program tells it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::command) enum Amount {
+    /// So many.
+    Count(u64),
+    /// So many per second.
+    PerSecond(f64),
+}
+
+impl Default for Amount {
+    fn default() -> Self {
+        Self::Count(0)
+    }
+}
+
+impl Report {
+    /// A report that counts the requests of one operation.
+    fn of(operation: &str, requests: Amount) -> Self {
+        Self { operations: BTreeMap::from([(operation.to_owned(), Counted::requests(requests))]), ..Self::default() }
+    }
+
+    /// The same with one more number.
+    fn with_state(mut self, name: &str, value: Option<f64>) -> Self {
+        self.state.extend(value.filter(|value| value.is_finite()).map(|value| (name.to_owned(), value)));
+        self
+    }
+}
+
+impl Counted {
+    fn requests(requests: Amount) -> Self {
+        Self { requests, ..Self::default() }
+    }
+
+    fn bytes(bytes: Amount) -> Self {
+        Self { bytes, ..Self::default() }
+    }
+}
+
+/// A new parser for the output of `words`.
+pub(in crate::command) fn new(
+    name: ParserName,
+    words: &[String],
+    patterns: &BTreeMap<String, String>,
+) -> Result<Box<dyn Parser>, SettingError> {
+    if name != ParserName::Regex && !patterns.is_empty() {
+        return Err(SettingError::new("patterns", "patterns", "only `parser = \"regex\"` takes them"));
+    }
+    Ok(match name {
+        ParserName::Fio => Box::new(fio::Fio::default()),
+        ParserName::DbBench => Box::new(db_bench::DbBench::new(words)),
+        ParserName::Ycsb => Box::new(ycsb::Ycsb::default()),
+        ParserName::RedisBenchmark => Box::new(redis_benchmark::RedisBenchmark),
+        ParserName::Memtier => Box::new(memtier::Memtier::default()),
+        ParserName::Sysbench => Box::new(sysbench::Sysbench::new(words)),
+        ParserName::Regex => Box::new(regex::Patterns::new(patterns)?),
+    })
+}
+
+/// What `value` has grown by since `before`; all of it when it was begun anew.
+fn grown(value: u64, before: u64) -> u64 {
+    value.checked_sub(before).unwrap_or(value)
+}
+
+/// The number that the group `name` holds.
+fn number(found: &::regex::Captures<'_>, name: &str) -> Option<f64> {
+    found.name(name)?.as_str().parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// The value of the word `--NAME=VALUE`.
+fn option<'a>(words: &'a [String], name: &str) -> Option<&'a str> {
+    words.iter().find_map(|word| word.trim_start_matches('-').strip_prefix(name)?.strip_prefix('='))
+}
+
+/// The reports of a whole recorded output, and how many lines were not understood.
+#[cfg(test)]
+fn read_all(parser: &mut dyn Parser, text: &str) -> (Vec<Report>, usize) {
+    let read: Vec<_> = text.split(['\n', '\r']).map(|line| parser.line(line)).collect();
+    let unknown = read.iter().filter(|line| line.is_none()).count();
+    (read.into_iter().flatten().flatten().collect(), unknown)
+}

@@ -1,0 +1,126 @@
+//! YCSB with `-s`: a line now and then with all operations so far, and in brackets what each kind did.
+//!
+//! ```text
+//! 2017-05-20 18:55:44:512 10 sec: 376385 operations; 37634.74 current ops/sec; … [READ: Count=188431, … 99.9=15359, …]
+//! ```
+//!
+//! YCSB in Java tells `current ops/sec` and counts in the brackets since the line before; the port to C++
+//! tells no current rate and counts since the beginning. A read-modify-write is also counted as the read
+//! and the update that it consists of; here it is counted once.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use super::{Amount, Counted, Parser, Report, grown, number};
+
+static STATUS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\d+ sec: (?<all>\d+) operations;(?<current> [\d.,E]+ current ops/sec;)?")
+        .expect("the constant pattern is valid")
+});
+static KIND: LazyLock<Regex> = LazyLock::new(|| {
+    let text = r"\[(?<kind>[A-Z-]+): Count=(?<count>\d+),? .*?Avg=(?<mean>[\d.]+),? .*?99=(?<p99>[\d.]+),? 99\.9=(?<p999>[\d.]+)";
+    Regex::new(text).expect("the constant pattern is valid")
+});
+
+const KINDS: [(&str, &str); 6] = [
+    ("READ", "read"),
+    ("UPDATE", "update"),
+    ("INSERT", "insert"),
+    ("SCAN", "scan"),
+    ("DELETE", "delete"),
+    ("READ-MODIFY-WRITE", "read_modify_write"),
+];
+const NUMBERS: [&str; 3] = ["mean", "p99", "p999"];
+
+#[derive(Debug, Default)]
+pub(super) struct Ycsb {
+    before: BTreeMap<&'static str, u64>,
+}
+
+impl Parser for Ycsb {
+    fn line(&mut self, line: &str) -> Option<Vec<Report>> {
+        let status = STATUS.captures(line)?;
+        let since_the_beginning = status.name("current").is_none();
+        let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
+        let mut report = Report::default();
+        for found in KIND.captures_iter(line) {
+            let Some((_, kind)) = KINDS.iter().find(|(name, _)| *name == &found["kind"]) else { continue };
+            let told = found["count"].parse().ok()?;
+            let before = self.before.insert(kind, told).filter(|_| since_the_beginning);
+            counts.insert(kind, grown(told, before.unwrap_or(0)));
+            report = with_latencies(report, kind, &found);
+        }
+        let both = counts.get("read_modify_write").copied().unwrap_or(0);
+        for kind in ["read", "update"] {
+            counts.entry(kind).and_modify(|count| *count = count.saturating_sub(both));
+        }
+        let counted = |(kind, count): (&str, u64)| (kind.to_owned(), Counted::requests(Amount::Count(count)));
+        report.operations = counts.into_iter().map(counted).collect();
+        Some(vec![report])
+    }
+
+    fn operations(&self) -> Vec<String> {
+        KINDS.iter().map(|(_, kind)| (*kind).to_owned()).collect()
+    }
+
+    fn state(&self) -> Vec<(String, &'static str)> {
+        KINDS.iter().flat_map(|(_, kind)| NUMBERS.map(|number| (format!("{kind}_{number}_us"), "us"))).collect()
+    }
+
+    fn needs(&self) -> &'static [(&'static str, &'static str)] {
+        &[("ycsb", "-s"), ("ycsb.sh", "-s"), ("java", "-s")]
+    }
+}
+
+fn with_latencies(report: Report, kind: &str, found: &Captures<'_>) -> Report {
+    NUMBERS.iter().fold(report, |report, name| report.with_state(&format!("{kind}_{name}_us"), number(found, name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::parser::read_all;
+
+    fn count(report: &Report, kind: &str) -> u64 {
+        match report.operations[kind].requests {
+            Amount::Count(count) => count,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_java_program_counts_since_the_line_before() {
+        let (reports, _) = read_all(&mut Ycsb::default(), include_str!("samples/ycsb.txt"));
+        let [begin, first, second] = reports.as_slice() else { panic!("{reports:?}") };
+        assert!(begin.operations.is_empty());
+        assert_eq!((count(first, "read"), count(first, "insert")), (188_431, 189_530));
+        assert_eq!((count(second, "read"), count(second, "insert")), (312_914, 311_032));
+        assert_eq!((second.state["read_mean_us"], second.state["read_p99_us"]), (367.63, 749.0));
+        assert_eq!(second.state["insert_p999_us"], 5103.0);
+    }
+
+    #[test]
+    fn the_port_to_cpp_counts_since_the_beginning() {
+        let (reports, _) = read_all(&mut Ycsb::default(), include_str!("samples/ycsb-cpp.txt"));
+        let counts: Vec<u64> = reports[1..].iter().map(|report| count(report, "insert")).collect();
+        assert_eq!(counts, [1_489_546, 2_479_666 - 1_489_546]);
+        assert_eq!(reports[1].state["insert_p999_us"], 49.47);
+    }
+
+    #[test]
+    fn a_read_modify_write_is_one_request() {
+        let line = "2020-06-03 11:21:32:197 10 sec: 1649 operations; 164.9 current ops/sec; \
+            [READ: Count=1649, Max=9, Min=6, Avg=8.02, 90=3, 99=6, 99.9=7, 99.99=9] \
+            [READ-MODIFY-WRITE: Count=792, Max=9, Min=6, Avg=8.3, 90=3, 99=6, 99.9=7, 99.99=9] \
+            [UPDATE: Count=792, Max=9, Min=6, Avg=8.3, 90=3, 99=6, 99.9=7, 99.99=9]";
+        let report = Ycsb::default().line(line).unwrap().remove(0);
+        assert_eq!(["read", "update", "read_modify_write"].map(|kind| count(&report, kind)), [857, 0, 792]);
+    }
+
+    #[test]
+    fn other_lines_mean_nothing() {
+        assert_eq!(Ycsb::default().line("[OVERALL], Throughput(ops/sec), 98.9"), None);
+    }
+}

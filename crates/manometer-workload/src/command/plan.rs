@@ -1,0 +1,100 @@
+//! From settings to what can be started: words, a parser, a program that is there.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+use super::parser::{self, Parser};
+use super::{CommandSettings, Words};
+use crate::settings::SettingError;
+
+/// Where a program comes from when it is missing: Debian's names.
+const PACKAGES: [(&str, &str); 6] = [
+    ("fio", "fio"),
+    ("db_bench", "rocksdb-tools"),
+    ("redis-benchmark", "redis-tools"),
+    ("redis-server", "redis-server"),
+    ("sysbench", "sysbench"),
+    ("java", "default-jre-headless"),
+];
+
+/// Checks that the command has words, its parser what it needs, and that the programs are there.
+///
+/// # Errors
+/// The first setting that is wrong, with what would be right.
+pub fn validate(settings: &CommandSettings) -> Result<(), SettingError> {
+    parser_of(settings)?;
+    installed("command", &words_of("command", &settings.command)?, settings)?;
+    match &settings.prepare {
+        Some(prepare) => installed("prepare", &words_of("prepare", prepare)?, settings),
+        None => Ok(()),
+    }
+}
+
+/// The unit of the workload's performance.
+pub fn unit(settings: &CommandSettings) -> &'static str {
+    parser_of(settings).map_or("ops/s", |parser| parser.unit())
+}
+
+/// The operations whose latencies the program tells, not only their means.
+pub fn latencies(settings: &CommandSettings) -> Vec<&'static str> {
+    parser_of(settings).map_or_else(|_| Vec::new(), |parser| parser.latencies())
+}
+
+/// A new parser of what the program says.
+pub(super) fn parser_of(settings: &CommandSettings) -> Result<Box<dyn Parser>, SettingError> {
+    let words = words_of("command", &settings.command)?;
+    let parser = parser::new(settings.parser, &words, &settings.patterns)?;
+    let lacks = |(program, _): &&(&str, &str)| words.iter().any(|word| file_name(word) == *program);
+    let written = |wanted: &str| words.iter().any(|word| word.starts_with(wanted));
+    match parser.needs().iter().filter(lacks).find(|(_, wanted)| !written(wanted)) {
+        Some((program, wanted)) => {
+            let text = format!("`{program}` tells nothing that can be sampled without it: write `{wanted}…` as a word");
+            Err(SettingError::new("command", format!("no word `{wanted}…`"), text))
+        }
+        None => Ok(parser),
+    }
+}
+
+/// The words of a command, at least one.
+pub(super) fn words_of(setting: &str, words: &Words) -> Result<Vec<String>, SettingError> {
+    let words = match words {
+        Words::List(words) => words.clone(),
+        Words::Line(line) => {
+            shell_words::split(line).map_err(|_| SettingError::new(setting, line, "close the quotes"))?
+        }
+    };
+    match words.first() {
+        Some(program) if !program.is_empty() => Ok(words),
+        _ => Err(SettingError::new(setting, "no word", "write a program and its arguments")),
+    }
+}
+
+/// The last part of a program's path.
+pub(super) fn file_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
+fn installed(setting: &str, words: &[String], settings: &CommandSettings) -> Result<(), SettingError> {
+    let program = &words[0];
+    let path = settings.environment.get("PATH").map(Into::into).or_else(|| std::env::var_os("PATH"));
+    let found = if program.contains('/') {
+        is_program(Path::new(program))
+    } else {
+        let folders: Vec<PathBuf> = path.iter().flat_map(std::env::split_paths).collect();
+        folders.iter().any(|folder| is_program(&folder.join(program)))
+    };
+    if found {
+        return Ok(());
+    }
+    let package = PACKAGES.iter().find(|(name, _)| *name == file_name(program));
+    let wanted = package.map_or_else(
+        || "install it, or write its whole path".to_owned(),
+        |(_, package)| format!("install it (Debian: `apt-get install {package}`), or write its whole path"),
+    );
+    Err(SettingError::new(setting, format!("`{program}`, which is not installed"), wanted))
+}
+
+fn is_program(path: &Path) -> bool {
+    path.is_file() && access(path, Access::EXEC_OK).is_ok()
+}

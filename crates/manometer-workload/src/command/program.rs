@@ -1,0 +1,206 @@
+//! A running program: its lines, its end, and that it never outlives us.
+//!
+//! The program leads a process group of its own, so that what it starts ends with it. Two things see to
+//! that even when this process is killed: the kernel sends the program itself SIGKILL, and a guard, a
+//! shell that waits for a pipe of ours to close, sends it to the whole group.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use manometer_measure::{Clock as _, MonotonicClock};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+
+/// How long a program may take to end once it was told to, before it is killed.
+const GRACE_NS: u64 = 3_000_000_000;
+
+/// How long the output of a program that has ended is waited for.
+const LAST_WORDS_NS: u64 = 1_000_000_000;
+
+/// How often it is looked for whether a program has ended.
+const LOOK_NS: u64 = 10_000_000;
+
+/// Lines that wait to be read; a program that says more waits in its turn.
+const MAX_WAITING_LINES: usize = 4096;
+
+/// A line longer than this is cut.
+const MAX_LINE_BYTES: usize = 1 << 20;
+
+/// What the guard does: waits for its standard input to end, then kills the group.
+const GUARD: &str = "read -r _; kill -9 \"-$0\"";
+
+/// One line of output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    /// When it arrived.
+    pub t_ns: u64,
+    pub text: String,
+    /// Whether it came from standard error.
+    pub is_error: bool,
+}
+
+/// What came of waiting for a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Heard {
+    Line(Line),
+    /// Nothing yet.
+    Nothing,
+    /// The output has ended.
+    End,
+}
+
+/// A running program. Dropping it kills it and all that it started.
+pub(super) struct Program {
+    child: Child,
+    guard: Child,
+    group: Pid,
+    lines: Receiver<Line>,
+    pub began_ns: u64,
+}
+
+impl Program {
+    /// Starts `words` in `folder`.
+    pub(super) fn start(words: &[String], environment: &BTreeMap<String, String>, folder: &Path) -> io::Result<Self> {
+        let parent = rustix::process::getpid();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).envs(environment).current_dir(folder);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        // SAFETY: between fork and exec only system calls are made; nothing is allocated and no lock taken.
+        unsafe { command.pre_exec(move || die_with(parent)) };
+        let mut child = command.spawn()?;
+        let group = Pid::from_child(&child);
+        let guard = match guard(group) {
+            Ok(guard) => guard,
+            Err(error) => {
+                // A program without its guard could outlive us.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(error);
+            }
+        };
+        let (sender, lines) = sync_channel(MAX_WAITING_LINES);
+        listen(child.stdout.take(), false, sender.clone());
+        listen(child.stderr.take(), true, sender);
+        Ok(Self { child, guard, group, lines, began_ns: MonotonicClock.now_ns() })
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The next line, once it has arrived, or nothing after `ns`.
+    pub(super) fn hear(&self, ns: u64) -> Heard {
+        match self.lines.recv_timeout(Duration::from_nanos(ns)) {
+            Ok(line) => Heard::Line(line),
+            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Heard::End,
+        }
+    }
+
+    /// Whether the program has ended. It is not waited for: its number stays its own.
+    pub(super) fn has_ended(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        !matches!(rustix::process::waitid(WaitId::Pid(self.group), options), Ok(None))
+    }
+
+    /// Tells the program to end, kills what does not, and passes its last lines to `hear`.
+    pub(super) fn end(mut self, mut hear: impl FnMut(Line)) -> io::Result<ExitStatus> {
+        self.signal(Signal::TERM);
+        let deadline_ns = MonotonicClock.now_ns() + GRACE_NS;
+        while !self.has_ended() && MonotonicClock.now_ns() < deadline_ns {
+            self.hear_or_wait(&mut hear);
+        }
+        self.signal(Signal::KILL);
+        self.last_words(&mut hear);
+        self.child.wait()
+    }
+
+    /// Passes what is left of the output of a program that has ended to `hear`; how it ended.
+    pub(super) fn ended(mut self, mut hear: impl FnMut(Line)) -> io::Result<ExitStatus> {
+        // What it left running in its group would hold the pipes open, and be an orphan.
+        self.signal(Signal::KILL);
+        self.last_words(&mut hear);
+        self.child.wait()
+    }
+
+    fn last_words(&self, hear: &mut impl FnMut(Line)) {
+        let deadline_ns = MonotonicClock.now_ns() + LAST_WORDS_NS;
+        while MonotonicClock.now_ns() < deadline_ns {
+            match self.hear(LOOK_NS) {
+                Heard::Line(line) => hear(line),
+                Heard::Nothing => {}
+                Heard::End => return,
+            }
+        }
+    }
+
+    fn hear_or_wait(&self, hear: &mut impl FnMut(Line)) {
+        match self.hear(LOOK_NS) {
+            Heard::Line(line) => hear(line),
+            Heard::Nothing => {}
+            Heard::End => MonotonicClock.sleep(LOOK_NS),
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        // A group that is gone is what was wanted.
+        let _ = rustix::process::kill_process_group(self.group, signal);
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // Waited for already, its number may be another's by now.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.signal(Signal::KILL);
+            let _ = self.child.wait();
+        }
+        let _ = self.guard.kill();
+        let _ = self.guard.wait();
+    }
+}
+
+/// Asks the kernel to kill this process when its parent dies, and looks whether it has already.
+fn die_with(parent: Pid) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    if rustix::process::getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+}
+
+fn guard(group: Pid) -> io::Result<Child> {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", GUARD, &group.as_raw_nonzero().to_string()]);
+    // Its own group: what is sent to the program's, or typed at the terminal, is not for it.
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()
+}
+
+/// Passes the lines of `output` on from a thread of their own, until it ends or nobody listens.
+fn listen(output: Option<impl Read + Send + 'static>, is_error: bool, lines: SyncSender<Line>) {
+    let Some(mut output) = output else { return };
+    std::thread::spawn(move || {
+        let mut line = Vec::new();
+        let mut bytes = [0; 1 << 14];
+        while let Ok(count @ 1..) = output.read(&mut bytes) {
+            for byte in &bytes[..count] {
+                if *byte != b'\n' && *byte != b'\r' {
+                    if line.len() < MAX_LINE_BYTES {
+                        line.push(*byte);
+                    }
+                } else if !pass_on(&mut line, is_error, &lines) {
+                    return;
+                }
+            }
+        }
+        pass_on(&mut line, is_error, &lines);
+    });
+}
+
+/// Passes a line on, unless it is empty; whether somebody listens.
+fn pass_on(line: &mut Vec<u8>, is_error: bool, lines: &SyncSender<Line>) -> bool {
+    let text = String::from_utf8_lossy(line).trim_end().to_owned();
+    line.clear();
+    text.is_empty() || lines.send(Line { t_ns: MonotonicClock.now_ns(), text, is_error }).is_ok()
+}

@@ -1,0 +1,80 @@
+//! The parameters of a `command` workload.
+
+use std::collections::BTreeMap;
+
+use manometer_measure::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// An external program, and how what it says becomes samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandSettings {
+    /// The program and its arguments: a list of words, or one line that is split into words as a shell
+    /// does, without a shell. `{directory}`, `{seed}` and `{interval_ms}` are replaced.
+    pub command: Words,
+    /// What reads its output.
+    pub parser: ParserName,
+    /// For the parser `regex`: operations, each with the regular expression of the lines that tell of it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub patterns: BTreeMap<String, String>,
+    /// Environment variables that are added to those of this program.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
+    /// A command that is run to its end before the workload is ready: loading a database, say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prepare: Option<Words>,
+    /// What happens when the program ends by itself, with status 0, before it is told to.
+    #[serde(default)]
+    pub at_end: AtEnd,
+    /// How long the program may run without saying anything that its parser understands.
+    #[serde(default = "usual_patience")]
+    pub patience: Span,
+}
+
+fn usual_patience() -> Span {
+    Span(std::time::Duration::from_secs(30))
+}
+
+/// A command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Words {
+    /// Word by word.
+    List(Vec<String>),
+    /// One line, split as a shell does.
+    Line(String),
+}
+
+/// What reads a program's output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ParserName {
+    /// `fio` with `--output-format=json+ --status-interval=1`.
+    Fio,
+    /// RocksDB's `db_bench` with `--stats_interval_seconds=1`.
+    #[serde(rename = "db_bench")]
+    DbBench,
+    /// YCSB with `-s`.
+    Ycsb,
+    /// `redis-benchmark`.
+    RedisBenchmark,
+    /// `memtier_benchmark`.
+    Memtier,
+    /// `sysbench` with `--report-interval=1`.
+    Sysbench,
+    /// Regular expressions of one's own.
+    Regex,
+}
+
+/// What happens when a program ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AtEnd {
+    /// It is started again.
+    #[default]
+    Restart,
+    /// It stays ended: what follows is a gap.
+    Rest,
+    /// The workload has failed.
+    Fail,
+}
