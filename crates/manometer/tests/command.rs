@@ -10,6 +10,7 @@ use serde_json::Value;
 use support::{SHORT, Scene, is_alive, signal_process, wait_for, wait_for_event};
 
 /// Whether `program` is here; says so when not.
+#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn is_here(program: &str) -> bool {
     let here = std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()));

@@ -55,7 +55,7 @@ impl DbBench {
         let mut operations: Vec<&str> = counted.clone().map(operation_of).collect();
         operations.dedup();
         let operation = if let [one] = operations.as_slice() { one } else { "operation" };
-        let beside = counted.filter_map(|name| beside_of(name)).next().filter(|_| operation != "operation");
+        let beside = counted.clone().find_map(beside_of).filter(|_| operation != "operation");
         let threads: usize = option(words, "threads").and_then(|count| count.parse().ok()).unwrap_or(1);
         let all = threads.clamp(1, MAX_THREADS) + usize::from(beside.is_some());
         Self { operation, beside, threads: vec![Thread::default(); all] }
