@@ -71,6 +71,7 @@ fn marker(job: &Job, settings: &CommandSettings) -> Result<Marker, SettingError>
         load: "by the program".to_owned(),
         seed: job.seed,
         loaded: false,
+        changed: false,
     })
 }
 
