@@ -1,5 +1,6 @@
 //! One sentence for people: what the worst neighbour costs.
 
+use manometer_measure::operation::is_background;
 use manometer_measure::plan::Better;
 use manometer_measure::{Event, PhaseKind, Recording};
 
@@ -71,7 +72,8 @@ fn asked(recording: &Recording, sources: &Sources) -> String {
     let samples = recording.plan.primary().and_then(|primary| sources.samples(&primary.name));
     let columns = samples.map(|samples| samples.columns.iter().zip(&samples.values)).into_iter().flatten();
     let used = columns.filter(|(_, values)| values.iter().flatten().any(|requests| *requests > 0.0));
-    let operations: Vec<&str> = used.filter_map(|(column, _)| column.name.strip_suffix(".requests")).collect();
+    let names = used.filter_map(|(column, _)| column.name.strip_suffix(".requests"));
+    let operations: Vec<&str> = names.filter(|name| !is_background(name)).collect();
     match operations.as_slice() {
         [only] => format!("{}s", only.replace('_', "-")),
         _ => "throughput".to_owned(),

@@ -5,6 +5,7 @@
 
 use manometer_measure::Samples;
 use manometer_measure::latency_log::{LatencyInterval, LatencyLog};
+use manometer_measure::operation::is_background;
 
 use crate::criterion::{Percentile, Throughput};
 
@@ -50,7 +51,8 @@ impl Series {
 
 /// The throughput of a workload in `window`, all operations together, interval by interval.
 ///
-/// `samples` is its series as `docs/recording.md` describes it. An operation whose count is null had no
+/// `samples` is its series as `docs/recording.md` describes it. Operations in the background are no part of
+/// its performance. An operation whose count is null had no
 /// request in that interval; where all are null the interval is a gap. `interval_s` is the length of an
 /// interval where the series does not say.
 pub fn throughput(samples: &Samples, what: Throughput, window: Window, interval_s: f64) -> Series {
@@ -58,7 +60,7 @@ pub fn throughput(samples: &Samples, what: Throughput, window: Window, interval_
         Throughput::Requests => (".requests", 1.0),
         Throughput::Mebibytes => (".bytes", BYTES_PER_MIB),
     };
-    let counted = columns(samples, |name| name.ends_with(suffix));
+    let counted = columns(samples, |name| name.strip_suffix(suffix).is_some_and(|operation| !is_background(operation)));
     let lengths = columns(samples, |name| name == "length").into_iter().next();
     let mut series = Series::default();
     for (row, end_ns) in samples.t_ns.iter().copied().enumerate() {
@@ -152,6 +154,14 @@ mod tests {
         assert_eq!(series, Series { end_s: vec![1.0, 3.0], values: vec![150.0, 100.0] });
         let series = throughput(&samples, Throughput::Mebibytes, window, 1.0);
         assert_eq!(series.values, [100.0 / 256.0, 100.0 / 256.0]);
+    }
+
+    #[test]
+    fn what_is_asked_in_the_background_is_no_performance() {
+        let mut samples = samples(&[(11 * SECOND, Some(100.0), Some(50.0))]);
+        samples.columns[2].name = "background_update.requests".to_owned();
+        let window = Window { begin_ns: 10 * SECOND, end_ns: 11 * SECOND };
+        assert_eq!(throughput(&samples, Throughput::Requests, window, 1.0).values, [100.0]);
     }
 
     #[test]

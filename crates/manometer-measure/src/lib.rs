@@ -9,6 +9,7 @@ pub mod event;
 pub mod histogram;
 pub mod host;
 pub mod latency_log;
+pub mod operation;
 pub mod plan;
 pub mod recording;
 pub mod samples;

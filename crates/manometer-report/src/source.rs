@@ -7,6 +7,7 @@ use std::rc::Rc;
 use manometer_analysis::summary::Summary;
 use manometer_measure::histogram::PERCENTILES;
 use manometer_measure::latency_log::LatencyLog;
+use manometer_measure::operation::is_background;
 use manometer_measure::plan::{Criterion, Workload};
 use manometer_measure::{Recording, Samples};
 
@@ -139,7 +140,7 @@ impl<'a> Source<'a> {
         let amounts: Vec<&[Option<f64>]> = samples
             .columns
             .iter()
-            .filter(|column| column.name.ends_with(suffix))
+            .filter(|column| column.name.strip_suffix(suffix).is_some_and(|operation| !is_background(operation)))
             .filter_map(|column| samples.column(&column.name))
             .collect();
         let value = |row: usize| {

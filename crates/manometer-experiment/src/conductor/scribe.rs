@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use manometer_measure::host::Observer;
+use manometer_measure::operation::is_background;
 use manometer_measure::{Column, LatencyHistogram, RecordingError, RecordingWriter};
 use manometer_workload::protocol::Sample;
 use serde_json::Value;
@@ -53,14 +54,15 @@ impl Scribe {
             self.recording.sample(&format!("{workload}.engine"), sample.t_ns, &row)?;
         }
         let all = self.latencies(workload, sample)?;
-        let bytes: u64 = sample.operations.values().map(|done| done.bytes).sum();
-        let requests: u64 = sample.operations.values().map(|done| done.requests).sum();
+        let own = || sample.operations.iter().filter(|(operation, _)| !is_background(operation));
+        let bytes: u64 = own().map(|(_, done)| done.bytes).sum();
+        let requests: u64 = own().map(|(_, done)| done.requests).sum();
         let done = if unit == "MiB/s" { bytes as f64 / f64::from(1 << 20) } else { requests as f64 };
         let seconds = sample.length_ns.max(1) as f64 / 1e9;
         Ok(Rate { per_second: done / seconds, p99_us: all.quantile_ns(0.99).map(|ns| ns as f64 / 1e3) })
     }
 
-    /// Writes each operation's latencies; returns them all together.
+    /// Writes each operation's latencies; returns all together but those in the background.
     fn latencies(&mut self, workload: &str, sample: &Sample) -> Result<LatencyHistogram, RecordingError> {
         let mut all = LatencyHistogram::new();
         let begin_ns = sample.t_ns.saturating_sub(sample.length_ns);
@@ -68,7 +70,9 @@ impl Scribe {
             match LatencyHistogram::from_base64(&done.latency) {
                 Ok(histogram) => {
                     self.recording.latency(workload, operation, begin_ns, sample.t_ns, &histogram)?;
-                    all.add(&histogram);
+                    if !is_background(operation) {
+                        all.add(&histogram);
+                    }
                 }
                 Err(error) => tracing::warn!("{workload} sent latencies that cannot be read: {error}"),
             }
