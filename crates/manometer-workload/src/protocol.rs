@@ -181,6 +181,9 @@ pub struct OperationSample {
     /// Requests that had to be repeated, a short read or write, say.
     #[serde(default)]
     pub retries: u64,
+    /// Records that were asked for and not there, where that is no error.
+    #[serde(default)]
+    pub missing: u64,
     /// Their latencies from when they were sent (service time): base64 HdrHistogram V2 of nanoseconds; empty
     /// without requests.
     pub latency: String,

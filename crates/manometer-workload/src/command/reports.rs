@@ -25,6 +25,7 @@ fn operation(counted: &Counted, length_ns: u64) -> OperationSample {
         requests: count(counted.requests, length_ns),
         bytes: count(counted.bytes, length_ns),
         retries: 0,
+        missing: 0,
         latency: counted.latency.as_ref().map_or_else(String::new, |latency| latency.to_base64()),
         response: String::new(),
     }

@@ -32,6 +32,7 @@ impl Direction {
             requests: self.requests,
             bytes: self.bytes,
             retries: self.retries,
+            missing: 0,
             latency,
             response: String::new(),
         };

@@ -69,6 +69,9 @@ impl<C: Clock> Client<'_, C> {
                 bytes[place] = end - key;
                 return;
             }
+            if found.is_none() {
+                self.counted.miss(Operation::Read);
+            }
             match verify(plan, request.record, batch.key(place), found) {
                 Ok(found) => bytes[place] = end - key + found.len(),
                 Err(error) => drop(fault.get_or_insert(error)),
@@ -76,7 +79,7 @@ impl<C: Clock> Client<'_, C> {
         })?;
         let latency_ns = self.shared.clock.now_ns().saturating_sub(start_ns);
         for (place, bytes) in batch.places.iter().zip(bytes) {
-            if place.request.operation == Operation::Insert {
+            if place.request.operation == Operation::Insert && plan.work.grows() {
                 self.shared.population.inserted(place.request.record);
             }
             self.counted.count(place.request.operation, latency_ns, None, bytes);
@@ -92,7 +95,7 @@ impl<C: Clock> Client<'_, C> {
             let key = self.key.of_record(request.record);
             let value = match request.operation {
                 Operation::Read => &[],
-                _ => self.values.make(key, &mut self.random),
+                _ => self.values.make_for(request, key, &mut self.random),
             };
             self.batch.push(request, key, value);
         }

@@ -9,6 +9,7 @@ use rand_xoshiro::rand_core::Rng as _;
 use super::asker::{Asker, asker};
 use super::batch::Batch;
 use super::counted::Counted;
+use super::db_bench::Throttle;
 use super::distribution::{Random, stream};
 use super::error::KvError;
 use super::gate::Gate;
@@ -35,6 +36,8 @@ pub(super) struct Client<'a, C> {
     pub(super) session: Box<dyn Session + 'a>,
     pub(super) asker: Box<dyn Asker + 'a>,
     pace: Pace,
+    /// Of the background writer alone.
+    throttle: Option<Throttle>,
     pub(super) random: Random,
     pub(super) values: Values,
     pub(super) key: KeyBuffer,
@@ -44,6 +47,8 @@ pub(super) struct Client<'a, C> {
     /// Where a walk through all records has come to; nowhere before it begins and after its end.
     walked_to: Option<Vec<u8>>,
     turn: u32,
+    /// Whether requests are sent together; those in the background never are.
+    together: bool,
     /// Requests still to send.
     pub(super) left: u64,
 }
@@ -64,14 +69,16 @@ impl<'a, C: Clock> Client<'a, C> {
             session,
             asker: asker(plan, shared.seed, thread, shared.population),
             pace: Pace::Closed,
+            throttle: plan.background_of(thread).and_then(|background| background.per_second).map(Throttle::new),
             values: Values::new(&plan.work.values, &mut random),
             random,
-            key: KeyBuffer::new(plan.work.keys),
+            key: KeyBuffer::new(plan.work.keys_asked_for()),
             batch: Batch::default(),
             record: Vec::new(),
             many: Vec::new(),
             walked_to: None,
             turn: 0,
+            together: plan.pipeline > 1 && plan.background_of(thread).is_none(),
             left: plan.operations_of(thread),
         }
     }
@@ -79,7 +86,10 @@ impl<'a, C: Clock> Client<'a, C> {
     /// Asks until the gate says it is time to go home, or until everything that was to be asked has been.
     pub(super) fn run(&mut self) -> Result<(), KvError> {
         while self.left > 0 && self.shared.gate.pass(&mut self.turn) {
-            if self.shared.plan.pipeline > 1 {
+            if self.throttle.as_mut().is_some_and(|throttle| !throttle.wait(self.shared.clock)) {
+                continue;
+            }
+            if self.together {
                 self.operate_together()?;
             } else if let Some(due) = self.pace.next(self.shared.clock) {
                 self.operate(due)?;
@@ -92,7 +102,7 @@ impl<'a, C: Clock> Client<'a, C> {
     #[inline]
     fn operate(&mut self, due: Due) -> Result<(), KvError> {
         let request = self.asker.next(&mut self.random);
-        if request.operation == Operation::Next {
+        if matches!(request.operation, Operation::Next | Operation::BackgroundScan) {
             return self.walk(request);
         }
         self.key.of_record(request.record);
@@ -115,17 +125,19 @@ impl<'a, C: Clock> Client<'a, C> {
     fn ask(&mut self, request: Request) -> Result<usize, KvError> {
         let record = request.record;
         match request.operation {
-            Operation::Read => self.read(record),
+            Operation::Read => self.read(request),
             Operation::Update if self.shared.plan.work.update == Update::Field => self.write_field(record),
-            Operation::Update => self.write(),
+            Operation::Update | Operation::BackgroundUpdate => self.write(request),
             Operation::ReadModifyWrite if self.shared.plan.work.update == Update::Field => self.write_field(record),
-            Operation::ReadModifyWrite => Ok(self.read(record)? + self.write()?),
+            Operation::ReadModifyWrite => Ok(self.read(request)? + self.write(request)?),
             Operation::Insert => {
-                let bytes = self.write()?;
-                self.shared.population.inserted(record);
+                let bytes = self.write(request)?;
+                if self.shared.plan.work.grows() {
+                    self.shared.population.inserted(record);
+                }
                 Ok(bytes)
             }
-            Operation::Merge => {
+            Operation::Merge | Operation::BackgroundMerge => {
                 let key = self.key.bytes();
                 let operand = self.values.make(key, &mut self.random);
                 let bytes = key.len() + operand.len();
@@ -137,21 +149,24 @@ impl<'a, C: Clock> Client<'a, C> {
                 Ok(self.key.bytes().len())
             }
             Operation::MultiRead => self.read_many(),
-            Operation::Scan | Operation::Next => self.scan(request),
+            Operation::Scan | Operation::Next | Operation::BackgroundScan => self.scan(request),
         }
     }
 
     #[inline]
-    fn read(&mut self, record: u64) -> Result<usize, KvError> {
+    fn read(&mut self, request: Request) -> Result<usize, KvError> {
         let key = self.key.bytes();
         let found = self.session.get(key)?;
-        Ok(key.len() + verify(self.shared.plan, record, key, found)?.len())
+        if found.is_none() {
+            self.counted.miss(request.operation);
+        }
+        Ok(key.len() + verify(self.shared.plan, request.record, key, found)?.len())
     }
 
     #[inline]
-    fn write(&mut self) -> Result<usize, KvError> {
+    fn write(&mut self, request: Request) -> Result<usize, KvError> {
         let key = self.key.bytes();
-        let value = self.values.make(key, &mut self.random);
+        let value = self.values.make_for(request, key, &mut self.random);
         self.session.put(key, value)?;
         Ok(key.len() + value.len())
     }
@@ -176,7 +191,7 @@ impl<'a, C: Clock> Client<'a, C> {
 
     /// Chooses the records of a multi-read; the first is that of the request.
     fn choose_many(&mut self, request: Request) {
-        self.many.resize(request.length as usize, KeyBuffer::new(self.shared.plan.work.keys));
+        self.many.resize(request.length as usize, KeyBuffer::new(self.shared.plan.work.keys_asked_for()));
         for (place, key) in self.many.iter_mut().enumerate() {
             let record = if place == 0 { request.record } else { self.asker.record(&mut self.random) };
             key.of_record(record);
@@ -187,9 +202,14 @@ impl<'a, C: Clock> Client<'a, C> {
         let keys: Vec<&[u8]> = self.many.iter().map(KeyBuffer::bytes).collect();
         let (mut bytes, mut fault) = (0, None);
         let plan = self.shared.plan;
-        self.session.get_many(&keys, &mut |place, found| match verify(plan, u64::MAX, keys[place], found) {
-            Ok(found) => bytes += keys[place].len() + found.len(),
-            Err(error) => drop(fault.get_or_insert(error)),
+        self.session.get_many(&keys, &mut |place, found| {
+            if found.is_none() {
+                self.counted.miss(Operation::MultiRead);
+            }
+            match verify(plan, u64::MAX, keys[place], found) {
+                Ok(found) => bytes += keys[place].len() + found.len(),
+                Err(error) => drop(fault.get_or_insert(error)),
+            }
         })?;
         fault.map_or(Ok(bytes), Err)
     }
@@ -200,11 +220,13 @@ impl<'a, C: Clock> Client<'a, C> {
         let direction = if request.backward { Direction::Backward } else { Direction::Forward };
         let (mut left, mut bytes, mut fault) = (request.length, 0, None);
         let key = self.key.bytes();
-        let mut first = plan.work.expect == Expect::Present;
+        let (mut first, mut sought_is_there) = (true, false);
         self.session.scan(Some(key), direction, &mut |found_key, value| {
-            if std::mem::take(&mut first) && found_key != key {
-                fault = Some(lost(plan, request.record, key));
-                return ControlFlow::Break(());
+            if std::mem::take(&mut first) {
+                sought_is_there = found_key == key;
+                if !sought_is_there && plan.work.expect == Expect::Present {
+                    return ControlFlow::Break(());
+                }
             }
             if let Err(found) = value::verify(found_key, value) {
                 fault = Some(wrong(plan, u64::MAX, found_key, found));
@@ -214,8 +236,11 @@ impl<'a, C: Clock> Client<'a, C> {
             left = left.saturating_sub(1);
             if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        if first {
-            fault = Some(lost(plan, request.record, key));
+        if !sought_is_there && plan.work.expect == Expect::Present {
+            return Err(lost(plan, request.record, key));
+        }
+        if !sought_is_there {
+            self.counted.miss(request.operation);
         }
         fault.map_or(Ok(bytes), Err)
     }
@@ -229,8 +254,10 @@ impl<'a, C: Clock> Client<'a, C> {
         let (mut fault, mut cut) = (None, false);
         let start = self.walked_to.take();
         let (left, counted, turn) = (&mut self.left, self.counted, self.turn);
+        let mut first = true;
         self.session.scan(start.as_deref(), direction, &mut |key, value| {
-            if start.as_deref() == Some(key) {
+            // Where it stopped was counted before; later keys are never compared, which would cost time.
+            if std::mem::take(&mut first) && start.as_deref() == Some(key) {
                 return ControlFlow::Continue(());
             }
             if let Err(found) = value::verify(key, value) {
@@ -238,7 +265,7 @@ impl<'a, C: Clock> Client<'a, C> {
                 return ControlFlow::Break(());
             }
             let now_ns = clock.now_ns();
-            counted.count(Operation::Next, now_ns.saturating_sub(last_ns), None, key.len() + value.len());
+            counted.count(request.operation, now_ns.saturating_sub(last_ns), None, key.len() + value.len());
             last_ns = now_ns;
             *left -= 1;
             cut = *left == 0 || !gate.is_open(turn);
@@ -261,6 +288,9 @@ pub(super) fn verify<'v>(plan: &KvPlan, record: u64, key: &[u8], found: Option<&
     let Some(found) = found else {
         return if plan.work.expect == Expect::Present { Err(lost(plan, record, key)) } else { Ok(&[]) };
     };
+    if plan.work.expect == Expect::Absent {
+        return Err(KvError::Found { engine: plan.engine.name, record, key: text(key) });
+    }
     match value::verify(key, found) {
         Ok(()) => Ok(found),
         Err(fault) => Err(wrong(plan, record, key, fault)),

@@ -1,6 +1,7 @@
 //! What one thread counts, for the sampler to read.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::cells::Cells;
 use super::request::Operation;
@@ -10,6 +11,7 @@ use super::request::Operation;
 pub(super) struct Counted {
     service: [OnceLock<Cells>; Operation::COUNT],
     response: [OnceLock<Cells>; Operation::COUNT],
+    missing: [AtomicU64; Operation::COUNT],
 }
 
 impl Counted {
@@ -21,6 +23,18 @@ impl Counted {
         if let Some(response_ns) = response_ns {
             self.response[operation as usize].get_or_init(Cells::default).count(response_ns, 0);
         }
+    }
+
+    /// Counts one record that was not there. Only one thread may do so.
+    #[inline]
+    pub(super) fn miss(&self, operation: Operation) {
+        let missing = &self.missing[operation as usize];
+        missing.store(missing.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// Records that were not there.
+    pub(super) fn missing(&self, operation: Operation) -> u64 {
+        self.missing[operation as usize].load(Ordering::Relaxed)
     }
 
     /// Latencies from the sending of requests, once there was one.

@@ -11,7 +11,9 @@ pub enum KvError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// A workload that is neither built in nor a file.
-    #[error("there is no workload `{got}`: write ycsb-a to ycsb-f or the path of a YCSB properties file ({reason})")]
+    #[error(
+        "there is no workload `{got}`: write ycsb-a to ycsb-f, the path of a YCSB properties file, or a benchmark of db_bench such as readrandom ({reason})"
+    )]
     UnknownWorkload {
         /// The name as given.
         got: String,
@@ -51,6 +53,14 @@ pub enum KvError {
     UnknownProperty {
         /// File and line, or `properties`.
         place: String,
+        /// The name as given.
+        name: String,
+        /// The nearest that exists.
+        nearest: Option<&'static str>,
+    },
+    /// A parameter that db_bench's workloads do not have.
+    #[error("no db_bench workload has a parameter `{name}`{}", .nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
+    UnknownParameter {
         /// The name as given.
         name: String,
         /// The nearest that exists.
@@ -96,6 +106,16 @@ pub enum KvError {
         /// Its key.
         key: String,
     },
+    /// A key that was never written is there.
+    #[error("{engine} found a value for key `{key}`, which was never written (record {record})")]
+    Found {
+        /// The engine.
+        engine: &'static str,
+        /// The record's number.
+        record: u64,
+        /// The key.
+        key: String,
+    },
     /// A record's value is not what was written.
     #[error("{engine} gave a wrong value for record {record} (key `{key}`): {fault}")]
     Wrong {
@@ -136,9 +156,15 @@ impl KvError {
             | Self::BadHistogram { .. }
             | Self::NotDescribed { .. }
             | Self::UnknownProperty { .. }
+            | Self::UnknownParameter { .. }
             | Self::BadProperty { .. }
             | Self::BadLine { .. } => "workload",
-            Self::Lost { .. } | Self::Wrong { .. } | Self::Pin { .. } | Self::Panicked | Self::Unheard(_) => "",
+            Self::Lost { .. }
+            | Self::Found { .. }
+            | Self::Wrong { .. }
+            | Self::Pin { .. }
+            | Self::Panicked
+            | Self::Unheard(_) => "",
         }
     }
 }

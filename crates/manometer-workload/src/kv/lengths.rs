@@ -1,5 +1,6 @@
 //! How long values are.
 
+use super::db_bench::Spread;
 use super::distribution::Random;
 use super::field_lengths::FieldLengths;
 
@@ -10,6 +11,8 @@ pub enum Lengths {
     Constant(usize),
     /// The sum of fields whose lengths are drawn.
     Fields(FieldLengths),
+    /// db_bench's distributions.
+    DbBench(Spread),
 }
 
 impl Lengths {
@@ -19,6 +22,7 @@ impl Lengths {
         match self {
             Self::Constant(bytes) => *bytes,
             Self::Fields(fields) => fields.draw(random),
+            Self::DbBench(spread) => spread.draw(random),
         }
     }
 
@@ -27,6 +31,7 @@ impl Lengths {
         match self {
             Self::Constant(bytes) => *bytes,
             Self::Fields(fields) => fields.max(),
+            Self::DbBench(spread) => spread.max(),
         }
     }
 
@@ -35,6 +40,7 @@ impl Lengths {
         match self {
             Self::Constant(_) => None,
             Self::Fields(fields) => Some(fields.name()),
+            Self::DbBench(spread) => Some(spread.name()),
         }
     }
 
@@ -43,6 +49,7 @@ impl Lengths {
         match self {
             Self::Constant(bytes) => *bytes as f64,
             Self::Fields(fields) => fields.mean(),
+            Self::DbBench(spread) => spread.mean(),
         }
     }
 }

@@ -69,6 +69,7 @@ pub(super) fn load(
     clock: &impl Clock,
 ) -> Result<(), KvError> {
     match plan.load {
+        _ if plan.work.loaded == 0 => {}
         LoadMethod::Bulk => engine.load_sorted(&mut Sorted::new(plan, seed, watch))?,
         LoadMethod::Puts => puts(plan, seed, engine, watch, clock)?,
     }

@@ -1,4 +1,4 @@
-//! YCSB on a key-value engine.
+//! YCSB and db_bench on a key-value engine.
 //!
 //! [`KvSettings`] as written become a [`KvPlan`] that is checked and complete; [`run`] prepares the
 //! database and then lets threads ask, in a closed loop, as the control lines say.
@@ -8,6 +8,7 @@ mod batch;
 mod cells;
 mod client;
 mod counted;
+pub mod db_bench;
 mod describe;
 pub mod distribution;
 mod error;

@@ -1,12 +1,15 @@
 //! A `kv` workload, checked and complete: nothing in it is unsaid any more.
 
+use manometer_measure::operation::is_background;
 use manometer_target::engine::{self, Ability, EngineInfo, Options};
 use serde_json::{Value, json};
 
 use super::asker::YcsbMix;
+use super::db_bench::{self, Background, DbBench};
 use super::distribution::Popularity;
 use super::error::KvError;
 use super::keys::KeyForm;
+use super::lengths::Lengths;
 use super::population::Part;
 use super::request::Operation;
 use super::settings::{EngineOptions, KvSettings, LoadMethod};
@@ -38,6 +41,8 @@ pub enum Expect {
     Present,
     /// Some of them.
     Maybe,
+    /// None of them: one that is found is wrong.
+    Absent,
 }
 
 /// What the threads ask, by family of workloads.
@@ -45,6 +50,8 @@ pub enum Expect {
 pub enum Asks {
     /// YCSB's core workloads.
     Ycsb(YcsbMix),
+    /// db_bench's benchmarks.
+    DbBench(DbBench),
 }
 
 /// What a workload asks for, whoever answers.
@@ -79,6 +86,35 @@ impl Work {
     pub fn operations(&self) -> Vec<Operation> {
         match &self.asks {
             Asks::Ycsb(mix) => mix.operations(),
+            Asks::DbBench(bench) => bench.operations(),
+        }
+    }
+
+    /// The form of the keys that are asked for.
+    pub fn keys_asked_for(&self) -> KeyForm {
+        self.db_bench().and_then(|bench| bench.other_keys).unwrap_or(self.keys)
+    }
+
+    /// What one more thread asks, beside the workload's own.
+    pub fn background(&self) -> Option<&Background> {
+        self.db_bench()?.background.as_ref()
+    }
+
+    /// After how many requests, of all threads together, it has done what it is for; nothing for one that
+    /// may go on for ever.
+    pub fn round(&self) -> Option<u64> {
+        self.db_bench()?.round
+    }
+
+    /// Whether an insert adds a record that others may ask for once it is there.
+    pub(super) fn grows(&self) -> bool {
+        matches!(self.asks, Asks::Ycsb(_))
+    }
+
+    fn db_bench(&self) -> Option<&DbBench> {
+        match &self.asks {
+            Asks::DbBench(bench) => Some(bench),
+            Asks::Ycsb(_) => None,
         }
     }
 
@@ -89,6 +125,9 @@ impl Work {
 
     /// Why what it is about does not stay the same while it runs (requirement WR1); nothing where it does.
     pub fn unstable(&self) -> Option<&'static str> {
+        if let Some(bench) = self.db_bench() {
+            return bench.unstable;
+        }
         let operations = self.operations();
         match [Operation::Insert, Operation::Delete].map(|kind| operations.contains(&kind)) {
             [true, true] => Some("it inserts and deletes records"),
@@ -106,6 +145,9 @@ impl Work {
         }
         if let Some(lengths) = self.values.lengths.name() {
             form += &format!(", {lengths}");
+        }
+        if self.values.compressible_to < 1.0 {
+            form += &format!(", compressible to {}", self.values.compressible_to);
         }
         form
     }
@@ -162,7 +204,8 @@ impl KvPlan {
             Some(EngineOptions::Table(table)) => Options::Table(table.clone()),
         };
         (engine.check)(&options)?;
-        let Resolved { work, threads, said, notes } = ycsb::resolve(settings)?;
+        let Resolved { work, threads, said, notes } = resolve(settings)?;
+        let operations = settings.operations.or(work.db_bench().and_then(|bench| bench.requests));
         let plan = Self {
             engine,
             options,
@@ -172,7 +215,7 @@ impl KvPlan {
             pipeline: settings.pipeline,
             pin: settings.pin,
             load: settings.load,
-            operations: settings.operations,
+            operations,
             properties_say: said,
             notes,
         };
@@ -191,8 +234,21 @@ impl KvPlan {
         (self.work.loaded as f64 * record) as u64
     }
 
-    /// How many requests thread `thread` sends before it ends.
+    /// The threads that send requests, that in the background included, which comes last.
+    pub(super) fn all_threads(&self) -> u32 {
+        self.threads + u32::from(self.work.background().is_some())
+    }
+
+    /// What thread `thread` asks where that is no part of the workload.
+    pub(super) fn background_of(&self, thread: u32) -> Option<&Background> {
+        self.work.background().filter(|_| thread >= self.threads)
+    }
+
+    /// How many requests thread `thread` sends before it ends; the background goes on for as long as others do.
     pub(super) fn operations_of(&self, thread: u32) -> u64 {
+        if self.background_of(thread).is_some() {
+            return u64::MAX;
+        }
         let threads = u64::from(self.threads);
         self.operations.map_or(u64::MAX, |all| all / threads + u64::from(u64::from(thread) < all % threads))
     }
@@ -200,7 +256,7 @@ impl KvPlan {
     /// How many records are expected at the end, as YCSB reckons: twice the inserts of the operations that
     /// were asked for. Where nobody said how many those are, none but those of the start.
     pub(super) fn expected_records(&self) -> u64 {
-        let Asks::Ycsb(mix) = &self.work.asks;
+        let Asks::Ycsb(mix) = &self.work.asks else { return self.work.loaded };
         let operations = self.operations.or(self.properties_say.operation_count).unwrap_or(0);
         let inserts = operations as f64 * mix.share(Operation::Insert) * 2.0;
         self.work.loaded.saturating_add(inserts as u64).min(RECORDS_MAX)
@@ -220,7 +276,7 @@ impl KvPlan {
         let together = |operation| match operation {
             Operation::Read | Operation::Insert => true,
             Operation::Update => self.work.update == Update::Record,
-            _ => false,
+            other => is_background(other.name()),
         };
         if self.pipeline > 1 && !self.work.operations().into_iter().all(together) {
             let wanted = "only reads, inserts and updates of whole records can be sent together: write 1";
@@ -228,7 +284,7 @@ impl KvPlan {
         }
         let bytes = self.work.values.lengths.max() as u64;
         if bytes > VALUE_BYTES_MAX {
-            return bad("field_count × field_length", bytes, "values have 64 MiB at most");
+            return bad("value_size", bytes, "values have 64 MiB at most");
         }
         check_order(&self.work, &self.workload, self.engine, engine::ENGINES)
     }
@@ -249,13 +305,33 @@ impl KvPlan {
 /// Refuses scans on an engine without order; names those of `engines` that have one.
 fn check_order(work: &Work, workload: &str, engine: &EngineInfo, engines: &[EngineInfo]) -> Result<(), KvError> {
     let operations = work.operations();
-    let scans = [Operation::Scan, Operation::Next].iter().any(|kind| operations.contains(kind));
+    let scans =
+        [Operation::Scan, Operation::Next, Operation::BackgroundScan].iter().any(|kind| operations.contains(kind));
     let can = |engine: &EngineInfo| engine.abilities.contains(&Ability::Scan);
     if !scans || can(engine) {
         return Ok(());
     }
     let able: Vec<&str> = engines.iter().filter(|engine| can(engine)).map(|engine| engine.name).collect();
     Err(KvError::CannotScan { workload: workload.to_owned(), engine: engine.name, able: able.join(", ") })
+}
+
+/// What the family of the workload makes of `settings`.
+fn resolve(settings: &KvSettings) -> Result<Resolved, KvError> {
+    if let Some(benchmark) = db_bench::find(&settings.workload) {
+        return db_bench::resolve(benchmark, settings);
+    }
+    let bad = |name, got: u32, wanted| Err(KvError::BadSetting { name, got: got.to_string(), wanted });
+    if let Some(bytes) = settings.key_size {
+        return bad("key_size", bytes, "a YCSB key is `user` and a number; only db_bench's workloads have a key size");
+    }
+    let mut resolved = ycsb::resolve(settings)?;
+    if let Some(bytes) = settings.value_size {
+        if settings.field_count.is_some() && settings.field_length.is_some() {
+            return bad("value_size", bytes, "field_count and field_length say how long a record is; leave one out");
+        }
+        resolved.work.values.lengths = Lengths::Constant(bytes as usize);
+    }
+    Ok(resolved)
 }
 
 /// What a family of workloads makes of the settings.

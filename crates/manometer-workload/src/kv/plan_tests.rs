@@ -22,7 +22,7 @@ fn the_core_workloads_are_ycsbs() {
         ("ycsb-f", [0.5, 0.0, 0.0, 0.0, 0.5], Popularity::ZIPFIAN, false),
     ] {
         let plan = KvPlan::new(&null(name)).unwrap();
-        let Asks::Ycsb(mix) = plan.work.asks;
+        let Asks::Ycsb(mix) = &plan.work.asks else { panic!("{:?}", plan.work.asks) };
         assert_eq!(mix.shares, shares, "{name}");
         assert_eq!((plan.work.records, plan.value_bytes(), plan.threads), (1000, 1000, 1));
         assert_eq!(plan.work.distribution, distribution, "{name}");
@@ -69,7 +69,7 @@ fn a_properties_file_is_read_and_the_nearer_setting_wins() {
     let plan = KvPlan::new(&settings).unwrap();
     assert_eq!((plan.work.records, plan.threads, plan.value_bytes()), (5000, 3, 80));
     assert_eq!(plan.work.distribution, Popularity::Latest { exponent: 0.99 });
-    let Asks::Ycsb(mix) = plan.work.asks;
+    let Asks::Ycsb(mix) = plan.work.asks else { panic!("{:?}", plan.work.asks) };
     assert_eq!((mix.share(Operation::Read), mix.share(Operation::Update)), (0.5, 0.5));
     let notes = plan.notes.join("\n");
     assert!(notes.contains("add up to 0.4") && notes.contains("rocksdb.dir") && notes.contains(":3"), "{notes}");

@@ -21,6 +21,12 @@ pub enum Operation {
     Delete,
     /// An operand merged into a value.
     Merge,
+    /// An update beside the workload.
+    BackgroundUpdate,
+    /// A merge beside the workload.
+    BackgroundMerge,
+    /// The next record of a walk beside the workload.
+    BackgroundScan,
 }
 
 impl Operation {
@@ -28,7 +34,7 @@ impl Operation {
     pub const COUNT: usize = Self::ALL.len();
 
     /// All of them, each at the place of its number.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Read,
         Self::MultiRead,
         Self::Update,
@@ -38,6 +44,9 @@ impl Operation {
         Self::Next,
         Self::Delete,
         Self::Merge,
+        Self::BackgroundUpdate,
+        Self::BackgroundMerge,
+        Self::BackgroundScan,
     ];
 
     /// Its name.
@@ -52,6 +61,9 @@ impl Operation {
             Self::Next => "next",
             Self::Delete => "delete",
             Self::Merge => "merge",
+            Self::BackgroundUpdate => "background_update",
+            Self::BackgroundMerge => "background_merge",
+            Self::BackgroundScan => "background_scan",
         }
     }
 }
@@ -67,13 +79,15 @@ pub struct Request {
     pub length: u32,
     /// Whether a scan or a walk goes towards lower keys.
     pub backward: bool,
+    /// How long the value is that a write writes; as the workload's values are unless said.
+    pub value_bytes: Option<u32>,
 }
 
 impl Request {
     /// `operation` on one record.
     #[inline]
     pub fn of(operation: Operation, record: u64) -> Self {
-        Self { operation, record, length: 1, backward: false }
+        Self { operation, record, length: 1, backward: false, value_bytes: None }
     }
 }
 

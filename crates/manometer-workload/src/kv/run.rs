@@ -141,7 +141,7 @@ impl<C: Clock> Course<'_, C> {
         let at_work = AtomicU32::new(self.plan.threads);
         let shared =
             Shared { plan: self.plan, seed: self.job.seed, clock: self.clock, gate: &gate, population: &population };
-        let counted: Vec<Counted> = (0..self.plan.threads).map(|_| Counted::default()).collect();
+        let counted: Vec<Counted> = (0..self.plan.all_threads()).map(|_| Counted::default()).collect();
         let failed = Mutex::new(None);
         let places = if self.plan.pin { processors()? } else { Vec::new() };
         let driven = std::thread::scope(|scope| {
@@ -151,7 +151,9 @@ impl<C: Clock> Course<'_, C> {
                 clients.push(scope.spawn(move || {
                     let result = pin(thread, places)
                         .and_then(|()| Client::new(shared, thread, counted, self.engine.session()).run());
-                    at_work.fetch_sub(1, Ordering::Release);
+                    if thread < self.plan.threads {
+                        at_work.fetch_sub(1, Ordering::Release);
+                    }
                     if let Err(error) = result {
                         failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                     }

@@ -7,6 +7,9 @@ use crate::kv::{EngineOptions, LoadMethod};
 use crate::protocol::{Existing, Sample};
 use crate::settings::WorkloadSettings;
 
+#[path = "run_db_bench_tests.rs"]
+mod db_bench;
+
 /// A folder on a disk.
 fn disk() -> tempfile::TempDir {
     tempfile::tempdir_in("/var/tmp").unwrap()

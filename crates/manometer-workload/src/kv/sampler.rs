@@ -25,6 +25,7 @@ struct Seeing {
     operation: Operation,
     service: Vec<Option<Seen>>,
     response: Vec<Option<Seen>>,
+    missing: u64,
 }
 
 impl<'a> Sampler<'a> {
@@ -36,7 +37,12 @@ impl<'a> Sampler<'a> {
         interval_ms: u64,
     ) -> Self {
         let nothing = || counted.iter().map(|_| None).collect();
-        let seeing = |operation: &Operation| Seeing { operation: *operation, service: nothing(), response: nothing() };
+        let seeing = |operation: &Operation| Seeing {
+            operation: *operation,
+            service: nothing(),
+            response: nothing(),
+            missing: 0,
+        };
         Self {
             counted,
             operations: operations.iter().map(seeing).collect(),
@@ -77,11 +83,13 @@ impl Seeing {
         let (service, bytes) = add_up(service, &mut self.service);
         let response = counted.iter().map(|thread| thread.response(self.operation));
         let (response, _) = add_up(response, &mut self.response);
+        let missing: u64 = counted.iter().map(|thread| thread.missing(self.operation)).sum();
         let text = |all: &LatencyHistogram| if all.is_empty() { String::new() } else { all.to_base64() };
         OperationSample {
             requests: service.len(),
             bytes,
             retries: 0,
+            missing: missing - std::mem::replace(&mut self.missing, missing),
             latency: text(&service),
             response: text(&response),
         }

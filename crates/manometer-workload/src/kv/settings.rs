@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::population::Part;
 
-/// A YCSB workload on a key-value engine.
+/// A workload of YCSB or db_bench on a key-value engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct KvSettings {
@@ -17,7 +17,8 @@ pub struct KvSettings {
     /// The engine's options: its own options file, or a table of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<EngineOptions>,
-    /// `ycsb-a` to `ycsb-f`, or the path of a YCSB properties file.
+    /// `ycsb-a` to `ycsb-f`, the path of a YCSB properties file, or a benchmark of db_bench such as
+    /// `readwhilewriting`.
     pub workload: String,
     /// Records in the database; the properties file's `recordcount` unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,6 +37,12 @@ pub struct KvSettings {
     /// Random bytes in each field; YCSB's 100 unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field_length: Option<u32>,
+    /// Bytes of each key of a db_bench workload; 16 unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_size: Option<u32>,
+    /// Bytes of each value: of a db_bench workload, 100 unless said; of a YCSB workload all its fields together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value_size: Option<u32>,
     /// After how many requests, of all threads together, the workload ends of itself; never unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
@@ -46,7 +53,7 @@ pub struct KvSettings {
     pub pin: bool,
     /// How the records come into the database.
     pub load: LoadMethod,
-    /// YCSB properties that go before those of the workload, such as `readproportion = "0.9"`. What is
+    /// Parameters of a db_bench workload, such as `seek_nexts = "10"`, or YCSB properties that go before those of the workload, such as `readproportion = "0.9"`. What is
     /// set above goes before both.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub properties: BTreeMap<String, String>,
@@ -83,6 +90,8 @@ impl Default for KvSettings {
             exponent: None,
             field_count: None,
             field_length: None,
+            key_size: None,
+            value_size: None,
             operations: None,
             pipeline: 1,
             pin: false,

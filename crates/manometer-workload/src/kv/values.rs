@@ -3,21 +3,38 @@
 //! No byte is copied and none but the header's is made anew, so that making a value costs the same
 //! whatever its length; the bytes beneath the header return when the next value is made. Two values
 //! share bytes only where their places in the pool overlap, and hardly ever at the same alignment.
+//!
+//! Bytes that are to compress come in db_bench's pieces of 100: as many printable random bytes as are to be
+//! left, and then their repetition. Values begin where a piece does, and what the header covers is not
+//! repeated, so that a value compresses as if it had none.
 
 use manometer_target::engine::value::{self, HEADER_BYTES};
 use rand_xoshiro::rand_core::Rng as _;
 
 use super::distribution::Random;
 use super::lengths::Lengths;
+use super::request::Request;
 
 /// Places a value can begin at.
 const PLACES: usize = 1 << 20;
+
+/// Bytes after which compressible ones begin anew.
+const PIECE_BYTES: usize = 100;
 
 /// How values are formed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueForm {
     /// How long they are.
     pub lengths: Lengths,
+    /// The share of their bytes that a compression leaves, 1 for bytes that do not compress.
+    pub compressible_to: f64,
+}
+
+impl ValueForm {
+    /// Values of random bytes.
+    pub fn random(lengths: Lengths) -> Self {
+        Self { lengths, compressible_to: 1.0 }
+    }
 }
 
 /// Makes values.
@@ -25,6 +42,8 @@ pub struct ValueForm {
 pub(super) struct Values {
     pool: Vec<u8>,
     lengths: Lengths,
+    /// Whether values begin where pieces do.
+    compressible: bool,
     at: usize,
     beneath: [u8; HEADER_BYTES],
 }
@@ -33,19 +52,39 @@ impl Values {
     /// Values of `form`, from bytes that `random` makes.
     pub(super) fn new(form: &ValueForm, random: &mut Random) -> Self {
         let mut pool = vec![0; PLACES + form.lengths.max().max(HEADER_BYTES)];
-        random.fill_bytes(&mut pool);
+        let compressible = form.compressible_to < 1.0;
+        if compressible {
+            pool.chunks_mut(PIECE_BYTES).for_each(|piece| fill_piece(piece, form.compressible_to, random));
+        } else {
+            random.fill_bytes(&mut pool);
+        }
         let mut beneath = [0; HEADER_BYTES];
         beneath.copy_from_slice(&pool[..HEADER_BYTES]);
-        Self { pool, lengths: form.lengths.clone(), at: 0, beneath }
+        Self { pool, lengths: form.lengths.clone(), compressible, at: 0, beneath }
     }
 
     /// A fresh value for `key`.
     #[inline]
     pub(super) fn make(&mut self, key: &[u8], random: &mut Random) -> &[u8] {
-        self.pool[self.at..self.at + HEADER_BYTES].copy_from_slice(&self.beneath);
-        self.at = random.next_u64() as usize % PLACES;
-        self.beneath.copy_from_slice(&self.pool[self.at..self.at + HEADER_BYTES]);
         let bytes = self.lengths.draw(random);
+        self.make_of(bytes, key, random)
+    }
+
+    /// A fresh value for `key`, as long as `request` says, if it does.
+    #[inline]
+    pub(super) fn make_for(&mut self, request: Request, key: &[u8], random: &mut Random) -> &[u8] {
+        match request.value_bytes {
+            None => self.make(key, random),
+            Some(bytes) => self.make_of(bytes as usize, key, random),
+        }
+    }
+
+    /// A fresh value of `bytes` bytes for `key`; no value is longer than [`Lengths::max`].
+    #[inline]
+    pub(super) fn make_of(&mut self, bytes: usize, key: &[u8], random: &mut Random) -> &[u8] {
+        self.pool[self.at..self.at + HEADER_BYTES].copy_from_slice(&self.beneath);
+        self.at = self.place(random);
+        self.beneath.copy_from_slice(&self.pool[self.at..self.at + HEADER_BYTES]);
         let value = &mut self.pool[self.at..self.at + bytes];
         value::seal(key, value);
         value
@@ -54,8 +93,24 @@ impl Values {
     /// Fresh random bytes, at most as many as a value has, without a header.
     #[inline]
     pub(super) fn bytes(&self, len: usize, random: &mut Random) -> &[u8] {
-        let at = random.next_u64() as usize % PLACES;
+        let at = self.place(random);
         &self.pool[at..at + len]
+    }
+
+    /// Where the next value begins.
+    #[inline]
+    fn place(&self, random: &mut Random) -> usize {
+        let place = random.next_u64() as usize % PLACES;
+        if self.compressible { place - place % PIECE_BYTES } else { place }
+    }
+}
+
+/// Fills one piece with random printable bytes and, from the share `compressible_to` on, their repetition.
+fn fill_piece(piece: &mut [u8], compressible_to: f64, random: &mut Random) {
+    let fresh = ((PIECE_BYTES as f64 * compressible_to) as usize).clamp(1, PIECE_BYTES);
+    let period = if fresh > HEADER_BYTES { fresh - HEADER_BYTES } else { fresh };
+    for at in 0..piece.len() {
+        piece[at] = if at < fresh { b' ' + (random.next_u64() % 95) as u8 } else { piece[at - period] };
     }
 }
 
@@ -67,7 +122,7 @@ mod tests {
     #[test]
     fn every_value_is_valid_and_the_pool_stays_random() {
         let mut random = stream(1, 0);
-        let mut values = Values::new(&ValueForm { lengths: Lengths::Constant(1000) }, &mut random);
+        let mut values = Values::new(&ValueForm::random(Lengths::Constant(1000)), &mut random);
         let before = values.pool.clone();
         let first = values.make(b"user1", &mut random).to_vec();
         let second = values.make(b"user1", &mut random).to_vec();
@@ -78,5 +133,29 @@ mod tests {
         let (at, beneath) = (values.at, values.beneath);
         values.pool[at..at + HEADER_BYTES].copy_from_slice(&beneath);
         assert!(values.pool == before);
+    }
+
+    #[test]
+    fn compressible_values_repeat_what_is_to_compress() {
+        let mut random = stream(1, 0);
+        let form = ValueForm { lengths: Lengths::Constant(100), compressible_to: 0.5 };
+        let mut values = Values::new(&form, &mut random);
+        for _ in 0..1000 {
+            let value = values.make(b"key", &mut random);
+            assert_eq!(value::verify(b"key", value), Ok(()));
+            // 24 bytes of header and 26 more are all there is that is new.
+            assert!((50..100).all(|at| value[at] == value[at - 26]));
+            assert!(value[HEADER_BYTES..].iter().all(|byte| (b' '..=b'~').contains(byte)));
+        }
+    }
+
+    #[test]
+    fn a_value_may_be_shorter_than_the_longest() {
+        let mut random = stream(2, 0);
+        let mut values = Values::new(&ValueForm::random(Lengths::Constant(500)), &mut random);
+        for bytes in [0, 7, 31, 32, 500] {
+            let value = values.make_of(bytes, b"key", &mut random);
+            assert_eq!((value.len(), value::verify(b"key", value)), (bytes, Ok(())));
+        }
     }
 }

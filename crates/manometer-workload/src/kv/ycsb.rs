@@ -43,7 +43,7 @@ pub(super) fn resolve(settings: &KvSettings) -> Result<Resolved, KvError> {
         loaded,
         next,
         keys: keys(&properties)?,
-        values: ValueForm { lengths: lengths(settings, &mut properties, fields)? },
+        values: ValueForm::random(lengths(settings, &mut properties, fields)?),
         distribution,
         asks: Asks::Ycsb(mix),
         expect: Expect::Present,

@@ -1,5 +1,6 @@
 //! What a thread asks for next: one family of workloads a file.
 
+mod db_bench;
 mod ycsb;
 
 use super::distribution::Random;
@@ -21,7 +22,11 @@ pub trait Asker: Send {
 
 /// The asker of thread `thread` of `plan`; `seed` decides which records are popular.
 pub fn asker<'a>(plan: &'a KvPlan, seed: u64, thread: u32, population: &'a Population) -> Box<dyn Asker + 'a> {
+    if let Some(background) = plan.background_of(thread) {
+        return Box::new(db_bench::Beside::new(background));
+    }
     match &plan.work.asks {
         Asks::Ycsb(mix) => Box::new(ycsb::Ycsb::new(mix, plan, seed, thread, population)),
+        Asks::DbBench(bench) => db_bench::asker(bench, plan, thread),
     }
 }

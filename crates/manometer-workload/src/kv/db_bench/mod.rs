@@ -1,0 +1,233 @@
+//! db_bench's benchmarks as workloads of ours, so that they run on every engine: one line each in
+//! [`BENCHMARKS`]. What is asked is decided here; `docs/db_bench.md` tells where ours differ.
+
+mod lengths;
+mod mersenne;
+mod mixgraph;
+mod parameters;
+mod pareto;
+mod resolve;
+#[cfg(test)]
+#[path = "db_bench_tests.rs"]
+mod tests;
+mod throttle;
+
+use super::keys::KeyForm;
+use super::request::Operation;
+
+pub use lengths::Spread;
+pub use mixgraph::{KeyRanges, MixGraph, MixKeys, Power, SineRate};
+pub use pareto::Pareto;
+pub(super) use resolve::resolve;
+pub(super) use throttle::Throttle;
+
+/// What a benchmark is, before any parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Benchmark {
+    /// Its name, db_bench's own.
+    pub name: &'static str,
+    /// What it asks.
+    pub kind: Kind,
+    /// What it does beside that, in a thread of its own.
+    pub background: Option<Operation>,
+    /// What it finds at its start.
+    pub starts: Starts,
+    /// When it ends of itself.
+    pub ends: Ends,
+}
+
+/// What a database holds when the first request is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Starts {
+    /// Nothing.
+    Empty,
+    /// Every record.
+    Loaded,
+}
+
+/// When a benchmark ends of itself, unless it is told how long to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ends {
+    /// Once it has asked as often as there are records.
+    Round,
+    /// Never.
+    Never,
+}
+
+/// The ways of asking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Every record once, in the order of the keys, and then again.
+    Sequence(Operation),
+    /// Any record.
+    Random(Operation),
+    /// Any record, drawn as db_bench's readers draw: perhaps skewed.
+    Draw(Operation),
+    /// Any of a few records.
+    Hot,
+    /// Keys that are not there.
+    Missing,
+    /// On and on through all records, or back.
+    Walk {
+        /// Towards lower keys.
+        backward: bool,
+    },
+    /// Some reads, then some writes, and so on.
+    Turns,
+    /// Merges and reads, as chance has it.
+    Chance,
+    /// mixgraph.
+    Mix,
+}
+
+use Ends::{Never, Round};
+use Operation::{
+    BackgroundMerge, BackgroundScan, BackgroundUpdate, Delete, Insert, Merge, MultiRead, Read, ReadModifyWrite, Scan,
+    Update,
+};
+use Starts::{Empty, Loaded};
+
+/// Every benchmark that there is.
+pub const BENCHMARKS: &[Benchmark] = &[
+    row("fillseq", Kind::Sequence(Insert), None, Empty, Round),
+    row("fillrandom", Kind::Random(Insert), None, Empty, Round),
+    row("overwrite", Kind::Random(Update), None, Loaded, Never),
+    row("updaterandom", Kind::Random(ReadModifyWrite), None, Loaded, Never),
+    row("readseq", Kind::Walk { backward: false }, None, Loaded, Never),
+    row("readreverse", Kind::Walk { backward: true }, None, Loaded, Never),
+    row("readrandom", Kind::Draw(Read), None, Loaded, Never),
+    row("readmissing", Kind::Missing, None, Loaded, Never),
+    row("readhot", Kind::Hot, None, Loaded, Never),
+    row("multireadrandom", Kind::Draw(MultiRead), None, Loaded, Never),
+    row("seekrandom", Kind::Random(Scan), None, Loaded, Never),
+    row("readwhilewriting", Kind::Draw(Read), Some(BackgroundUpdate), Loaded, Never),
+    row("readwhilemerging", Kind::Draw(Read), Some(BackgroundMerge), Loaded, Never),
+    row("readwhilescanning", Kind::Draw(Read), Some(BackgroundScan), Loaded, Never),
+    row("readrandomwriterandom", Kind::Turns, None, Loaded, Never),
+    row("readrandommergerandom", Kind::Chance, None, Loaded, Never),
+    row("mergerandom", Kind::Random(Merge), None, Loaded, Never),
+    row("deleteseq", Kind::Sequence(Delete), None, Loaded, Round),
+    row("deleterandom", Kind::Random(Delete), None, Loaded, Never),
+    row("mixgraph", Kind::Mix, None, Loaded, Never),
+];
+
+const fn row(name: &'static str, kind: Kind, background: Option<Operation>, starts: Starts, ends: Ends) -> Benchmark {
+    Benchmark { name, kind, background, starts, ends }
+}
+
+/// The benchmark called `name`.
+pub(super) fn find(name: &str) -> Option<&'static Benchmark> {
+    BENCHMARKS.iter().find(|benchmark| benchmark.name == name)
+}
+
+/// A benchmark with all its parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DbBench {
+    /// Which one.
+    pub benchmark: &'static Benchmark,
+    /// What its threads ask.
+    pub asks: Questions,
+    /// What one more thread asks meanwhile.
+    pub background: Option<Background>,
+    /// The form of the keys that are asked for, where it is not that of the records.
+    pub other_keys: Option<KeyForm>,
+    /// After how many requests, of all threads together, it was told to end.
+    pub requests: Option<u64>,
+    /// After how many it has done what it is for, where there is such a number.
+    pub round: Option<u64>,
+    /// How fast it wants to be asked, where it does; it is for the caller to heed it.
+    pub sine: Option<SineRate>,
+    /// Why its mix or its database's size does not stay what it is at the start.
+    pub unstable: Option<&'static str>,
+}
+
+/// What the threads of a benchmark ask.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Questions {
+    /// Each thread every so-manieth record in the order of the keys, again and again.
+    Sequence(Operation),
+    /// One operation on records that are drawn.
+    Random {
+        /// The operation.
+        operation: Operation,
+        /// Which records.
+        numbers: Numbers,
+        /// How many records a scan or a multi-read takes.
+        length: u32,
+        /// How far the records of a multi-read lie apart; drawn one by one when 0.
+        stride: u64,
+        /// Whether scans go towards lower keys.
+        backward: bool,
+    },
+    /// On and on through all records, or back.
+    Walk {
+        /// Towards lower keys.
+        backward: bool,
+    },
+    /// Reads and then writes, again and again.
+    Turns {
+        /// So many reads.
+        reads: u32,
+        /// And then so many writes.
+        writes: u32,
+    },
+    /// Merges and reads, as chance has it.
+    Chance {
+        /// Merges among a hundred requests.
+        merges_percent: u32,
+        /// Of the records below this.
+        below: u64,
+    },
+    /// mixgraph.
+    Mix(MixGraph),
+}
+
+/// Which records are drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Numbers {
+    /// Every one below this alike.
+    Below(u64),
+    /// One of `records` · exp(-r), r uniform from 0 to `range`, scattered over all of them.
+    Exponential {
+        /// The records.
+        records: u64,
+        /// The larger, the more skewed.
+        range: f64,
+    },
+}
+
+/// What the background thread of a benchmark asks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Background {
+    /// The operation.
+    pub operation: Operation,
+    /// On any of the records below this.
+    pub below: u64,
+    /// How often in a second at most.
+    pub per_second: Option<f64>,
+}
+
+impl DbBench {
+    /// The operations that it may ask for.
+    pub fn operations(&self) -> Vec<Operation> {
+        let mut operations = match &self.asks {
+            Questions::Sequence(operation) | Questions::Random { operation, .. } => vec![*operation],
+            Questions::Walk { .. } => vec![Operation::Next],
+            Questions::Turns { reads, writes } => used([(Read, u64::from(*reads)), (Update, u64::from(*writes))]),
+            Questions::Chance { merges_percent, .. } => {
+                used([(Read, u64::from(100 - merges_percent)), (Merge, u64::from(*merges_percent))])
+            }
+            Questions::Mix(mix) => {
+                let [reads, writes, scans] = mix.below;
+                used([(Read, reads), (Update, writes - reads), (Scan, scans - writes)])
+            }
+        };
+        operations.extend(self.background.as_ref().map(|background| background.operation));
+        operations
+    }
+}
+
+/// The operations that are asked for at all.
+fn used<const N: usize>(often: [(Operation, u64); N]) -> Vec<Operation> {
+    often.into_iter().filter(|(_, times)| *times > 0).map(|(operation, _)| operation).collect()
+}

@@ -1,0 +1,177 @@
+//! db_bench's parameters: which there are, which of them a benchmark follows, what was given.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use manometer_target::engine::nearest;
+
+use crate::kv::error::KvError;
+
+/// Parameters that some benchmark follows.
+const FOLLOWED: &[&str] = &[
+    "batch_size",
+    "benchmark_write_rate_limit",
+    "bgwriter_num",
+    "compression_ratio",
+    "deletes",
+    "iter_k",
+    "iter_sigma",
+    "iter_theta",
+    "key_dist_a",
+    "key_dist_b",
+    "key_size",
+    "keyrange_dist_a",
+    "keyrange_dist_b",
+    "keyrange_dist_c",
+    "keyrange_dist_d",
+    "keyrange_num",
+    "merge_keys",
+    "mergereadpercent",
+    "mix_get_ratio",
+    "mix_max_scan_len",
+    "mix_max_value_size",
+    "mix_put_ratio",
+    "mix_seek_ratio",
+    "multiread_stride",
+    "num",
+    "read_random_exp_range",
+    "readhot_fraction",
+    "reads",
+    "readwritepercent",
+    "reverse_iterator",
+    "seek_nexts",
+    "sine_a",
+    "sine_b",
+    "sine_c",
+    "sine_d",
+    "sine_mix_rate",
+    "sine_mix_rate_interval_milliseconds",
+    "sine_mix_rate_noise",
+    "use_existing_db",
+    "value_k",
+    "value_sigma",
+    "value_size",
+    "value_size_distribution_type",
+    "value_size_max",
+    "value_size_min",
+    "value_theta",
+    "writes",
+    "mix_accesses",
+    "multiread_batched",
+    "same_value_percentage",
+];
+
+/// Parameters that are another setting's matter here, and which.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("benchmark_read_rate_limit", "set the rate of the workload instead"),
+    ("benchmarks", "that is the workload"),
+    ("db", "that is `--dir`, or the experiment's directory"),
+    ("duration", "that is `--seconds`, or the experiment's plan"),
+    ("histogram", "latencies are always counted"),
+    ("seed", "that is `--seed`, or the experiment's seed"),
+    ("statistics", "the engine's counters are always on"),
+    ("threads", "that is `--threads`, or `threads`"),
+    ("write_buffer_size", "that is an option of the engine"),
+];
+
+/// Parameters that are followed only at the value given here.
+const ONLY_AT: &[(&str, &str)] =
+    &[("mix_accesses", "-1"), ("multiread_batched", "true"), ("same_value_percentage", "0")];
+
+/// What was given, and what of it a benchmark asked for.
+#[derive(Debug)]
+pub(super) struct Parameters<'a> {
+    given: &'a BTreeMap<String, String>,
+    asked_for: RefCell<BTreeSet<&'static str>>,
+}
+
+impl<'a> Parameters<'a> {
+    /// Checks the names in `given`.
+    pub(super) fn new(given: &'a BTreeMap<String, String>) -> Result<Self, KvError> {
+        for (name, value) in given {
+            let bad = |wanted: &str| Err(bad_parameter(name, value, wanted));
+            if let Some((_, wanted)) = ELSEWHERE.iter().find(|(known, _)| known == name) {
+                return bad(wanted);
+            }
+            if let Some((_, only)) = ONLY_AT.iter().find(|(known, _)| known == name).filter(|(_, only)| value != only) {
+                return bad(&format!("only `{only}` is supported"));
+            }
+            if !FOLLOWED.contains(&name.as_str()) {
+                let elsewhere = ELSEWHERE.iter().map(|(known, _)| *known);
+                let nearest = nearest(name, FOLLOWED.iter().copied().chain(elsewhere));
+                return Err(KvError::UnknownParameter { name: name.clone(), nearest });
+            }
+        }
+        Ok(Self { given, asked_for: RefCell::default() })
+    }
+
+    /// The value of `name`, if it was given.
+    pub(super) fn text(&self, name: &'static str) -> Option<&'a str> {
+        self.asked_for.borrow_mut().insert(name);
+        self.given.get(name).map(String::as_str)
+    }
+
+    /// The value of `name` as a number, if it was given and `good` says it is one of those.
+    pub(super) fn number<T: std::str::FromStr>(
+        &self,
+        name: &'static str,
+        wanted: &str,
+        good: impl Fn(&T) -> bool,
+    ) -> Result<Option<T>, KvError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let number = text.parse().ok().filter(good);
+        number.map(Some).ok_or_else(|| bad_parameter(name, text, wanted))
+    }
+
+    /// A count of at least `least`.
+    pub(super) fn count(&self, name: &'static str, least: u64) -> Result<Option<u64>, KvError> {
+        self.number(name, &format!("write a whole number from {least}"), |count| *count >= least)
+    }
+
+    /// A finite number, `unless_said` where none was given.
+    pub(super) fn real(&self, name: &'static str, unless_said: f64) -> Result<f64, KvError> {
+        Ok(self.number(name, "write a number", |number: &f64| number.is_finite())?.unwrap_or(unless_said))
+    }
+
+    /// A number from 0 to 1.
+    pub(super) fn share(&self, name: &'static str, unless_said: f64) -> Result<f64, KvError> {
+        let good = |share: &f64| (0.0..=1.0).contains(share);
+        Ok(self.number(name, "write a share from 0 to 1", good)?.unwrap_or(unless_said))
+    }
+
+    /// A whole number from 0 to 100.
+    pub(super) fn percentage(&self, name: &'static str, unless_said: u32) -> Result<u32, KvError> {
+        let good = |percentage: &u32| *percentage <= 100;
+        Ok(self.number(name, "write a whole number from 0 to 100", good)?.unwrap_or(unless_said))
+    }
+
+    /// Whether `name` is on.
+    pub(super) fn flag(&self, name: &'static str, unless_said: bool) -> Result<bool, KvError> {
+        match self.text(name) {
+            None => Ok(unless_said),
+            Some("true" | "1") => Ok(true),
+            Some("false" | "0") => Ok(false),
+            Some(other) => Err(bad_parameter(name, other, "write true or false")),
+        }
+    }
+
+    /// What was given although `benchmark` does not follow it, as notes for the person.
+    pub(super) fn without_effect(&self, benchmark: &str) -> Vec<String> {
+        let asked_for = self.asked_for.borrow();
+        let idle = self
+            .given
+            .keys()
+            .filter(|name| !asked_for.contains(name.as_str()) && !ONLY_AT.iter().any(|(known, _)| known == name));
+        idle.map(|name| format!("`{name}` has no effect on {benchmark}")).collect()
+    }
+}
+
+/// The error of a parameter whose value makes no sense.
+pub(super) fn bad_parameter(name: &str, value: &str, wanted: &str) -> KvError {
+    KvError::BadProperty {
+        place: "properties".to_owned(),
+        name: name.to_owned(),
+        value: value.to_owned(),
+        wanted: wanted.to_owned(),
+    }
+}
