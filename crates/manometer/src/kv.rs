@@ -33,21 +33,24 @@ const SECONDS: f64 = 10.0;
 /// How often the end of the run and Ctrl-C are looked for.
 const LOOK_NS: u64 = 10_000_000;
 
-/// One key-value workload alone: YCSB on an engine.
+/// One key-value workload alone: YCSB or db_bench on an engine.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   manometer kv --workload ycsb-b --records 1000000 --threads 2 --seconds 30
   manometer kv -P workloada -p recordcount=1000000 --engine null --seconds 10 --format json
-  manometer kv --workload ycsb-c --records 1000000 --distribution ycsb-zipfian --describe")]
+  manometer kv --workload ycsb-c --records 1000000 --distribution ycsb-zipfian --describe
+  manometer kv --workload fillrandom --records 1000000 --key-size 16 --value-size 100
+  manometer kv --workload readwhilewriting --threads 2 -p benchmark_write_rate_limit=2000000")]
 pub struct KvArgs {
     /// A YCSB properties file, or a core workload by its name: workloada to workloadf.
     #[arg(short = 'P', value_name = "FILE", conflicts_with = "workload")]
     properties_file: Option<String>,
-    /// A YCSB property that goes before those of the workload; may be repeated.
+    /// A YCSB property that goes before those of the workload, or a parameter of db_bench; may be repeated.
     #[arg(short = 'p', value_name = "NAME=VALUE")]
     property: Vec<String>,
-    /// The workload: ycsb-a to ycsb-f, or a YCSB properties file.
+    /// The workload: ycsb-a to ycsb-f, a YCSB properties file, or a benchmark of db_bench such as fillrandom,
+    /// readrandom, readwhilewriting or mixgraph.
     #[arg(long, default_value = "ycsb-b")]
     workload: String,
     /// The engine; `manometer engines` lists them.
@@ -77,6 +80,12 @@ pub struct KvArgs {
     /// Bytes of each field.
     #[arg(long)]
     field_length: Option<u32>,
+    /// Bytes of each key of a db_bench workload; 16 unless said.
+    #[arg(long)]
+    key_size: Option<u32>,
+    /// Bytes of each value; of a db_bench workload 100 unless said.
+    #[arg(long)]
+    value_size: Option<u32>,
     /// How many requests each thread sends before it waits for their answers.
     #[arg(long, default_value_t = 1)]
     pipeline: u32,
@@ -88,7 +97,8 @@ pub struct KvArgs {
     #[arg(long, value_parser = from_name::<LoadMethod>, default_value = "bulk")]
     load: LoadMethod,
     /// How long to run, once loaded, in seconds; the properties' maxexecutiontime unless this or --operations
-    /// is given, and 10 where neither they nor an operationcount say how long.
+    /// is given, and 10 where neither they nor an operationcount say how long. A db_bench workload that fills or
+    /// deletes in order ends when it is done unless this is given.
     #[arg(long)]
     seconds: Option<f64>,
     /// How long to run before that without counting, in seconds: a database that was just loaded is cold.
@@ -159,8 +169,9 @@ pub fn run(args: &KvArgs) -> anyhow::Result<ExitCode> {
 /// What the flags ask for.
 fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
     let good = |seconds: f64| (0.0..1e9).contains(&seconds);
-    let seconds = args.seconds.unwrap_or(SECONDS);
-    anyhow::ensure!(good(seconds) && seconds > 0.0, "`--seconds` = {seconds}: write a number above 0");
+    if let Some(seconds) = args.seconds {
+        anyhow::ensure!(good(seconds) && seconds > 0.0, "`--seconds` = {seconds}: write a number above 0");
+    }
     anyhow::ensure!(good(args.warmup), "`--warmup` = {}: write a number from 0", args.warmup);
     let options = match (&args.options, args.option.is_empty()) {
         (Some(file), _) => Some(EngineOptions::File(file.clone())),
@@ -180,6 +191,8 @@ fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
         exponent: args.exponent,
         field_count: args.field_count,
         field_length: args.field_length,
+        key_size: args.key_size,
+        value_size: args.value_size,
         operations: args.operations,
         pipeline: args.pipeline,
         pin: args.pin,
@@ -191,16 +204,20 @@ fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
 /// The settings with the run's length in them, and how many seconds it lasts at most. What a flag says
 /// goes before what a file of properties says: the count of a file does not cut short `--seconds`.
 fn planned(args: &KvArgs, mut settings: KvSettings) -> anyhow::Result<(KvSettings, f64)> {
-    let said = KvPlan::new(&settings)?.properties_say;
+    let plan = KvPlan::new(&settings)?;
+    let said = plan.properties_say;
     let by_flag = args.seconds.is_some() || args.operations.is_some();
     let heeded = |name| !by_flag || settings.properties.contains_key(name);
     let operation_count = said.operation_count.filter(|_| heeded("operationcount"));
     let max_execution_s = said.max_execution_s.filter(|_| heeded("maxexecutiontime")).map(|seconds| seconds as f64);
-    let unless_said = if operation_count.is_some() && !by_flag { f64::INFINITY } else { SECONDS };
-    settings.operations = settings.operations.or(operation_count);
+    // What a fill is for is done after so many requests, however long that takes.
+    let round = plan.work.round().filter(|_| args.seconds.is_none()).map(|round| plan.operations.unwrap_or(round));
+    let for_ever = round.is_some() || operation_count.is_some() && !by_flag;
+    settings.operations = settings.operations.or(operation_count).or(round);
     for note in KvPlan::new(&settings)?.notes {
         format::note(&format!("note: {note}"));
     }
+    let unless_said = if for_ever { f64::INFINITY } else { SECONDS };
     Ok((settings, args.seconds.or(max_execution_s).unwrap_or(unless_said)))
 }
 

@@ -191,7 +191,9 @@ impl<'a, C: Clock> Client<'a, C> {
 
     /// Chooses the records of a multi-read; the first is that of the request.
     fn choose_many(&mut self, request: Request) {
-        self.many.resize(request.length as usize, KeyBuffer::new(self.shared.plan.work.keys_asked_for()));
+        if self.many.len() != request.length as usize {
+            self.many.resize(request.length as usize, KeyBuffer::new(self.shared.plan.work.keys_asked_for()));
+        }
         for (place, key) in self.many.iter_mut().enumerate() {
             let record = if place == 0 { request.record } else { self.asker.record(&mut self.random) };
             key.of_record(record);

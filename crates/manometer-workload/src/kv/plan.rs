@@ -51,7 +51,7 @@ pub enum Asks {
     /// YCSB's core workloads.
     Ycsb(YcsbMix),
     /// db_bench's benchmarks.
-    DbBench(DbBench),
+    DbBench(Box<DbBench>),
 }
 
 /// What a workload asks for, whoever answers.

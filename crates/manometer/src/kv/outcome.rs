@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use comfy_table::Table;
 use manometer_measure::LatencyHistogram;
 use manometer_measure::histogram::PERCENTILES;
+use manometer_measure::operation::is_background;
 use manometer_measure::plan::Settings;
 use manometer_workload::protocol::Sample;
 use serde_json::{Map, Value, json};
@@ -16,6 +17,7 @@ pub(super) struct Outcome {
     live: bool,
     facts: Settings,
     operations: BTreeMap<String, LatencyHistogram>,
+    missing: BTreeMap<String, u64>,
     length_ns: u64,
     samples: u64,
     state: BTreeMap<String, f64>,
@@ -28,6 +30,7 @@ impl Outcome {
             live,
             facts: Settings::new(),
             operations: BTreeMap::new(),
+            missing: BTreeMap::new(),
             length_ns: 0,
             samples: 0,
             state: BTreeMap::new(),
@@ -56,10 +59,13 @@ impl Outcome {
     pub(super) fn sample(&mut self, sample: &Sample) {
         let mut now = LatencyHistogram::new();
         for (name, operation) in &sample.operations {
+            *self.missing.entry(name.clone()).or_default() += operation.missing;
             let all = self.operations.entry(name.clone()).or_default();
             if let Ok(histogram) = LatencyHistogram::from_base64(&operation.latency) {
                 all.add(&histogram);
-                now.add(&histogram);
+                if !is_background(name) {
+                    now.add(&histogram);
+                }
             }
         }
         self.length_ns += sample.length_ns;
@@ -90,8 +96,9 @@ impl Outcome {
         (self.length_ns > 0).then(|| requests as f64 / (self.length_ns as f64 / 1e9))
     }
 
+    /// All requests but those in the background.
     fn requests(&self) -> u64 {
-        self.operations.values().map(LatencyHistogram::len).sum()
+        self.operations.iter().filter(|(name, _)| !is_background(name)).map(|(_, all)| all.len()).sum()
     }
 
     fn machine_form(&self) -> Value {
@@ -101,6 +108,7 @@ impl Outcome {
             "throughput": {"mean": self.rate(self.requests()), "unit": "ops/s", "samples": self.samples},
             "seconds": self.length_ns as f64 / 1e9,
             "operations": counts,
+            "missing": self.missing,
             "latency_us": latency,
             // In a closed loop a request is due when it is sent: the response time is the latency.
             "response_us": latency,
@@ -115,11 +123,12 @@ impl Outcome {
     }
 
     fn people_form(&self) -> Table {
-        let head = ["operation", "requests", "ops/s", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs"];
+        let head = ["operation", "requests", "not found", "ops/s", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs"];
         let mut table = crate::table::table(&head, 1);
         for (name, all) in &self.operations {
             let rate = self.rate(all.len()).map_or("-".to_owned(), |rate| format!("{rate:.0}"));
-            let mut row = vec![name.clone(), all.len().to_string(), rate];
+            let mut row =
+                vec![name.clone(), all.len().to_string(), self.missing.get(name).unwrap_or(&0).to_string(), rate];
             row.extend(PERCENTILES.iter().map(|(_, quantile)| microseconds(all.quantile_ns(*quantile))));
             row.push(microseconds(all.max_ns()));
             table.add_row(row);

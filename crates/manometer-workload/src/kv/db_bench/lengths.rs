@@ -44,8 +44,8 @@ impl Spread {
                 min + ((u128::from(random.next_u64()) * lengths) >> 64) as usize
             }
             Self::Normal { min, max } => {
-                let (mean, deviation) = ((min + max) as f64 / 2.0, (max - min) as f64 / 6.0);
-                let length = mean + deviation * standard_normal(random);
+                let deviation = (max - min) as f64 / 6.0;
+                let length = middle(min, max) + deviation * standard_normal(random);
                 (length as usize).clamp(min, max)
             }
             Self::Pareto { of, max } => mixgraph_bytes(of, max, above_zero(random)),
@@ -62,7 +62,7 @@ impl Spread {
     /// The length on average.
     pub fn mean(self) -> f64 {
         match self {
-            Self::Uniform { min, max } | Self::Normal { min, max } => (min + max) as f64 / 2.0,
+            Self::Uniform { min, max } | Self::Normal { min, max } => middle(min, max),
             Self::Pareto { of, max } => {
                 const STEPS: u32 = 10_000;
                 let middles = (0..STEPS).map(|step| (f64::from(step) + 0.5) / f64::from(STEPS));
@@ -79,6 +79,10 @@ impl Spread {
             Self::Pareto { of: Pareto { theta, k, sigma }, max } => format!("pareto {theta} {k} {sigma} to {max}"),
         }
     }
+}
+
+fn middle(min: usize, max: usize) -> f64 {
+    (min as f64 + max as f64) / 2.0
 }
 
 /// The length of the value that mixgraph writes at the draw `u`: what is too long wraps round.

@@ -45,7 +45,7 @@ pub(in crate::kv) fn resolve(benchmark: &'static Benchmark, settings: &KvSetting
         values,
         distribution: Popularity::Uniform,
         expect: expect(&bench, settings, loaded)?,
-        asks: Asks::DbBench(bench),
+        asks: Asks::DbBench(Box::new(bench)),
         update: Update::Record,
         fields: 1,
     };
