@@ -1,4 +1,5 @@
-//! What is judged, read from its name: `throughput`, or a latency such as `latency.read.p99`.
+//! What is judged, read from its name: `throughput`, a latency such as `latency.read.p99`, or the same from when
+//! requests were due, such as `response.read.p99`.
 
 use manometer_measure::LatencyHistogram;
 use manometer_measure::histogram::PERCENTILES;
@@ -9,7 +10,7 @@ use manometer_measure::plan::Criterion;
 #[non_exhaustive]
 pub enum CriterionError {
     /// The name means nothing.
-    #[error("`{0}` is no criterion: write `throughput`, or `latency.read.p99` and the like")]
+    #[error("`{0}` is no criterion: write `throughput`, `latency.read.p99`, `response.read.p99` and the like")]
     UnknownMetric(String),
     /// The unit does not fit.
     #[error("`{unit}` is no unit of {metric}: write {wanted}")]
@@ -32,6 +33,8 @@ pub enum Metric {
     Latency {
         /// The operation.
         operation: String,
+        /// Whether from when requests were due, instead of from when they were sent.
+        response: bool,
         /// Which of them.
         percentile: Percentile,
         /// How many nanoseconds one unit has.
@@ -82,8 +85,13 @@ impl Metric {
             return Throughput::of_unit(unit).map(Self::Throughput);
         }
         let unknown = || CriterionError::UnknownMetric(metric.clone());
-        let (operation, percentile) =
-            metric.strip_prefix("latency.").and_then(|rest| rest.rsplit_once('.')).ok_or_else(unknown)?;
+        let (kind, rest) = metric.split_once('.').ok_or_else(unknown)?;
+        let (operation, percentile) = rest.rsplit_once('.').ok_or_else(unknown)?;
+        let response = match kind {
+            "latency" => false,
+            "response" => true,
+            _ => return Err(unknown()),
+        };
         let percentile = Percentile::of_name(percentile).filter(|_| !operation.is_empty()).ok_or_else(unknown)?;
         let ns_per_unit = match unit.as_str() {
             "ns" => 1.0,
@@ -92,7 +100,7 @@ impl Metric {
             "s" => 1e9,
             _ => return Err(unknown_unit(metric, unit, "`us`, `ns`, `ms` or `s`")),
         };
-        Ok(Self::Latency { operation: operation.to_owned(), percentile, ns_per_unit })
+        Ok(Self::Latency { operation: operation.to_owned(), response, percentile, ns_per_unit })
     }
 }
 
@@ -128,9 +136,11 @@ mod tests {
     fn criteria_read_as_people_write_them() {
         assert_eq!(metric("throughput", "ops/s"), Ok(Metric::Throughput(Throughput::Requests)));
         assert_eq!(metric("throughput", "MiB/s"), Ok(Metric::Throughput(Throughput::Mebibytes)));
-        let p99 =
-            Metric::Latency { operation: "read".into(), percentile: Percentile::Quantile(0.99), ns_per_unit: 1e3 };
-        assert_eq!(metric("latency.read.p99", "us"), Ok(p99));
+        for (name, response) in [("latency.read.p99", false), ("response.read.p99", true)] {
+            let percentile = Percentile::Quantile(0.99);
+            let p99 = Metric::Latency { operation: "read".into(), response, percentile, ns_per_unit: 1e3 };
+            assert_eq!(metric(name, "us"), Ok(p99));
+        }
         assert!(metric("latency.read.max", "ms").is_ok());
     }
 

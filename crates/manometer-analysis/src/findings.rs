@@ -3,6 +3,7 @@
 use manometer_measure::event::{Finding, Severity, Status};
 use manometer_measure::{Event, Recording};
 
+use crate::pace;
 use crate::phases::Fate;
 use crate::pressure::TOO_SHORT;
 use crate::sources::Sources;
@@ -14,7 +15,9 @@ const ENOUGH_SAMPLES: f64 = 0.9;
 
 /// All findings: what happened in the run, then what the analysis saw. Each once.
 pub(crate) fn findings(recording: &Recording, sources: &Sources, judged: &[Judged<'_>]) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = recording.events.iter().filter_map(|line| of_event(&line.event)).collect();
+    // The client as the bottleneck makes all other numbers moot: it comes first.
+    let mut findings: Vec<Finding> = pace::client_bottleneck(recording, sources, judged).into_iter().collect();
+    findings.extend(recording.events.iter().filter_map(|line| of_event(&line.event)));
     findings.extend(end_of_run(recording));
     findings.extend(damage(sources));
     findings.extend(not_stable(recording, sources));
@@ -24,6 +27,8 @@ pub(crate) fn findings(recording: &Recording, sources: &Sources, judged: &[Judge
     findings.extend(too_short(judged));
     findings.extend(judged.iter().filter_map(not_steady));
     findings.extend(judged.iter().filter_map(warm_up));
+    findings.extend(judged.iter().filter_map(|one| pace::dropped(recording, sources, one)));
+    findings.extend(judged.iter().filter_map(|one| pace::waiting(recording, sources, one)));
     let mut once: Vec<Finding> = Vec::new();
     for finding in findings {
         if !once.contains(&finding) {
@@ -33,7 +38,7 @@ pub(crate) fn findings(recording: &Recording, sources: &Sources, judged: &[Judge
     once
 }
 
-fn finding(id: &str, severity: Severity, phase: Option<&str>, text: String) -> Finding {
+pub(crate) fn finding(id: &str, severity: Severity, phase: Option<&str>, text: String) -> Finding {
     Finding { id: id.to_owned(), severity, phase: phase.map(str::to_owned), text }
 }
 

@@ -7,6 +7,7 @@
 pub mod criterion;
 mod findings;
 mod headline;
+mod pace;
 mod phases;
 mod pressure;
 pub mod scale;

@@ -76,6 +76,18 @@ pub fn throughput(samples: &Samples, what: Throughput, window: Window, interval_
     series
 }
 
+/// The sum of the columns that are `wanted`, over the intervals wholly inside `window`.
+pub fn total(samples: &Samples, wanted: impl Fn(&str) -> bool, window: Window) -> f64 {
+    let lengths = samples.column("length");
+    let counted = columns(samples, wanted);
+    let inside = samples.t_ns.iter().enumerate().filter(|(row, end_ns)| {
+        let length_s = lengths.and_then(|lengths| cell(lengths, *row)).unwrap_or(0.0);
+        **end_ns <= window.end_ns && end_ns.saturating_sub((length_s * 1e9).round() as u64) >= window.begin_ns
+    });
+    let cells = inside.flat_map(|(row, _)| counted.iter().filter_map(move |column| cell(column, row)));
+    cells.filter(|count| count.is_finite()).sum()
+}
+
 /// A percentile of the latencies of `operation`, interval by interval, in units of `ns_per_unit`
 /// nanoseconds. `begin_s` and `end_s` bound the phase, in seconds since the recording's start. An interval
 /// without a request has no latency: a gap.

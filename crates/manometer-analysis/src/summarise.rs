@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use manometer_measure::event::Status;
 use manometer_measure::histogram::PERCENTILES;
+use manometer_measure::latency_log::response_tag;
 use manometer_measure::plan::{Better, Settings};
 use manometer_measure::{LatencyHistogram, Phase, PhaseKind, Recording, Workload};
 
@@ -101,9 +102,10 @@ fn criterion_series(recording: &Recording, sources: &Sources, phase: &Phase, fat
             let samples = sources.samples(&primary.name).ok_or_else(|| no_samples(&primary.name))?;
             Ok(throughput(samples, what, window, recording.plan.interval_s))
         }
-        Metric::Latency { operation, percentile, ns_per_unit } => {
+        Metric::Latency { operation, response, percentile, ns_per_unit } => {
             let bounds_s = (recording.seconds(window.begin_ns), recording.seconds(window.end_ns));
-            Ok(latency(&sources.latency, &operation, percentile, ns_per_unit, bounds_s))
+            let tag = if response { sources.latency.response_tag(&operation) } else { operation };
+            Ok(latency(&sources.latency, &tag, percentile, ns_per_unit, bounds_s))
         }
     }
 }
@@ -174,7 +176,11 @@ fn phase_summary(recording: &Recording, sources: &Sources, judged: &[Judged<'_>]
         pressure: one.pressure.clone(),
         neighbours: neighbours.collect(),
         latency_us: match bounds_s {
-            Some(bounds_s) if one.phase.kind != PhaseKind::Solo => latencies(sources, bounds_s),
+            Some(bounds_s) if one.phase.kind != PhaseKind::Solo => latencies(sources, bounds_s, str::to_owned),
+            _ => BTreeMap::new(),
+        },
+        response_us: match bounds_s {
+            Some(bounds_s) if one.phase.kind != PhaseKind::Solo => latencies(sources, bounds_s, response_tag),
             _ => BTreeMap::new(),
         },
     }
@@ -204,12 +210,18 @@ fn own_settings<'a>(settings: &'a Settings, name: &str) -> BTreeMap<&'a str, &'a
     own.collect()
 }
 
-/// The latencies of each of the primary's operations, over all requests of the phase together.
-fn latencies(sources: &Sources, bounds_s: (f64, f64)) -> BTreeMap<String, LatencySummary> {
+/// The latencies of each of the primary's operations, over all requests of the phase together, from the tag that
+/// `tag` makes of the operation.
+pub(crate) fn latencies(
+    sources: &Sources,
+    bounds_s: (f64, f64),
+    tag: impl Fn(&str) -> String,
+) -> BTreeMap<String, LatencySummary> {
     let mut summaries = BTreeMap::new();
     for operation in sources.latency.operations() {
         let mut all = LatencyHistogram::new();
-        latency_intervals(&sources.latency, &operation, bounds_s).for_each(|interval| all.add(&interval.histogram()));
+        let tag = tag(&operation);
+        latency_intervals(&sources.latency, &tag, bounds_s).for_each(|interval| all.add(&interval.histogram()));
         if !all.is_empty() {
             summaries.insert(operation, latency_summary(&all));
         }

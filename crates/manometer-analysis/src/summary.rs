@@ -55,6 +55,9 @@ pub struct PhaseSummary {
     pub neighbours: BTreeMap<String, NeighbourSummary>,
     /// The primary's latencies by operation.
     pub latency_us: BTreeMap<String, LatencySummary>,
+    /// The same from when requests were due, where the primary ran in an open loop.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub response_us: BTreeMap<String, LatencySummary>,
 }
 
 /// A mean over a phase, with its 95 % interval.

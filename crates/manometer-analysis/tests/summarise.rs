@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 
+#[path = "summarise/pace.rs"]
+mod pace;
 mod synthetic;
 
 use manometer_analysis::summarise;

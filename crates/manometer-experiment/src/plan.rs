@@ -1,6 +1,6 @@
 //! From an experiment to its phases.
 
-use crate::file::{Experiment, NeighbourChange, Step, text};
+use crate::file::{Change, Experiment, Step, text};
 use manometer_measure::plan::{Phase, PhaseKind, Plan, Role, Settings, Workload as Part};
 
 /// The phases of one run of `experiment`.
@@ -46,10 +46,10 @@ pub fn plan(experiment: &Experiment) -> Plan {
 /// The first phase whose settings, valid one by one, cannot be together: its label, and why.
 pub(crate) fn impossible_phase(experiment: &Experiment, block_size_bytes: u64) -> Option<(String, String)> {
     states(experiment).into_iter().find_map(|state| {
-        experiment.neighbours.iter().zip(&state.changed).find_map(|(neighbour, changed)| {
+        experiment.changing().zip(&state.changed).find_map(|(workload, changed)| {
             let settings = changed
                 .iter()
-                .try_fold(neighbour.workload.settings.clone(), |settings, (name, value)| settings.with(name, value));
+                .try_fold(workload.settings.clone(), |settings, (name, value)| settings.with(name, value));
             let checked = settings.and_then(|settings| settings.validate(block_size_bytes).map_err(|(_, text)| text));
             checked.err().map(|reason| (state.label.clone(), reason))
         })
@@ -60,7 +60,7 @@ pub(crate) fn impossible_phase(experiment: &Experiment, block_size_bytes: u64) -
 #[derive(Debug, Clone)]
 struct State {
     label: String,
-    /// By neighbour: its changed settings so far.
+    /// By workload, as [`Experiment::changing`] counts them: its changed settings so far.
     changed: Vec<Settings>,
     /// By neighbour: whether it sends requests.
     running: Vec<bool>,
@@ -68,7 +68,7 @@ struct State {
 }
 
 fn states(experiment: &Experiment) -> Vec<State> {
-    if experiment.neighbours.is_empty() {
+    if experiment.neighbours.is_empty() && experiment.vary.is_empty() && experiment.steps.is_empty() {
         return Vec::new();
     }
     if experiment.steps.is_empty() { ladder(experiment) } else { explicit(experiment) }
@@ -76,11 +76,10 @@ fn states(experiment: &Experiment) -> Vec<State> {
 
 /// The product of the ladder's keys, the last one changing fastest; every neighbour runs in every phase.
 fn ladder(experiment: &Experiment) -> Vec<State> {
-    let count = experiment.neighbours.len();
     let all = State {
         label: String::new(),
-        changed: vec![Settings::new(); count],
-        running: vec![true; count],
+        changed: unchanged(experiment),
+        running: vec![true; experiment.neighbours.len()],
         duration_s: experiment.times.phase.seconds(),
     };
     let mut states = vec![all];
@@ -90,8 +89,8 @@ fn ladder(experiment: &Experiment) -> Vec<State> {
             .flat_map(|state| {
                 rung.values.iter().map(|value| {
                     let mut state = state.clone();
-                    for (neighbour, setting) in &rung.targets {
-                        state.changed[*neighbour].insert(setting.clone(), value.clone());
+                    for (workload, setting) in &rung.targets {
+                        state.changed[*workload].insert(setting.clone(), value.clone());
                     }
                     let label = format!("{} = {}", rung.key, text(value));
                     state.label = if state.label.is_empty() { label } else { format!("{}, {label}", state.label) };
@@ -109,13 +108,12 @@ fn ladder(experiment: &Experiment) -> Vec<State> {
 
 /// One state per explicit step, each keeping what the steps before it set.
 fn explicit(experiment: &Experiment) -> Vec<State> {
-    let count = experiment.neighbours.len();
-    let mut changed = vec![Settings::new(); count];
-    let mut running = vec![false; count];
+    let mut changed = unchanged(experiment);
+    let mut running = vec![false; experiment.neighbours.len()];
     let mut states = Vec::new();
     for Step { label, changes, start, stop, phase } in &experiment.steps {
-        for NeighbourChange { neighbour, setting, value } in changes {
-            changed[*neighbour].insert(setting.clone(), value.clone());
+        for Change { workload, setting, value } in changes {
+            changed[*workload].insert(setting.clone(), value.clone());
         }
         start.iter().for_each(|neighbour| running[*neighbour] = true);
         stop.iter().for_each(|neighbour| running[*neighbour] = false);
@@ -173,17 +171,22 @@ fn pressure_phase(experiment: &Experiment, states: &[State], number: usize, stat
     }
 }
 
-/// Every setting that some phase changes, with the value it has in `state`, for the neighbours wanted.
+/// No changes of any workload.
+fn unchanged(experiment: &Experiment) -> Vec<Settings> {
+    vec![Settings::new(); experiment.changing().count()]
+}
+
+/// Every setting that some phase changes, with the value it has in `state`, for the workloads wanted.
 fn settings_of(experiment: &Experiment, states: &[State], state: &State, wanted: impl Fn(usize) -> bool) -> Settings {
     let mut settings = Settings::new();
-    for (index, neighbour) in experiment.neighbours.iter().enumerate().filter(|(index, _)| wanted(*index)) {
+    for (index, workload) in experiment.changing().enumerate().filter(|(index, _)| wanted(*index)) {
         let mut names: Vec<&String> = states.iter().flat_map(|state| state.changed[index].keys()).collect();
         names.sort();
         names.dedup();
         for name in names {
             let value = state.changed[index].get(name).cloned();
-            let value = value.unwrap_or_else(|| neighbour.workload.settings.get(name));
-            settings.insert(format!("{}.{name}", neighbour.workload.name), value);
+            let value = value.unwrap_or_else(|| workload.settings.get(name));
+            settings.insert(format!("{}.{name}", workload.name), value);
         }
     }
     settings
@@ -191,11 +194,10 @@ fn settings_of(experiment: &Experiment, states: &[State], state: &State, wanted:
 
 /// The settings before any phase changed one.
 fn initial_settings(experiment: &Experiment, states: &[State]) -> Settings {
-    let count = experiment.neighbours.len();
     let untouched = State {
         label: String::new(),
-        changed: vec![Settings::new(); count],
-        running: vec![false; count],
+        changed: unchanged(experiment),
+        running: vec![false; experiment.neighbours.len()],
         duration_s: 0.0,
     };
     settings_of(experiment, states, &untouched, |_| true)

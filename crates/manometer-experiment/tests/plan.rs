@@ -107,3 +107,32 @@ fn any_kind_can_be_primary_or_neighbour() {
     assert_eq!(plan.criterion.unit, "MiB/s");
     assert_eq!(plan.neighbours().next().unwrap().unit, "ops/s");
 }
+
+#[test]
+fn the_primary_changes_by_ladder_and_by_timetable() {
+    let ladder = "[plan]\nphase = \"10s\"\n[plan.vary]\n\"primary.rate\" = [1000, \"1000..5000 in 5s\"]\n";
+    let plan = plan_of(&format!("{PRIMARY}engine = \"null\"\n{ladder}"));
+    assert_eq!(ids(&plan), ["w0", "w1", "w2"]);
+    assert_eq!(plan.phases[0].settings["primary.rate"], serde_json::Value::Null);
+    assert_eq!(plan.phases[1].settings["primary.rate"], 1000.0);
+    assert_eq!(plan.phases[2].settings["primary.rate"], "1000..5000 in 5s");
+    assert_eq!(plan.phases[2].running, ["primary"]);
+    let script = "script = \"10s: read_proportion = 0.5; 30s: rate = 5000\"\n[plan]\nphase = \"1m\"\n";
+    let plan = plan_of(&format!("{WRITER}{PRIMARY}engine = \"null\"\n{script}"));
+    assert_eq!(ids(&plan), ["w0", "w1", "w2", "w3"]);
+    let lengths: Vec<f64> = plan.phases[1..].iter().map(|phase| phase.duration_s).collect();
+    assert_eq!(lengths, [10.0, 20.0, 60.0]);
+    assert_eq!(plan.phases[1].running, ["primary", "writer"]);
+    assert_eq!(plan.phases[2].settings["primary.read_proportion"], 0.5);
+    assert_eq!(plan.phases[3].settings["primary.rate"], 5000.0);
+}
+
+#[test]
+fn what_shapes_a_primarys_data_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("e.toml");
+    let text = "name = \"a test\"\n[device]\ndirectory = \"data\"\n[primary]\nengine = \"null\"\n[plan]\nphase = \"10s\"\n[plan.vary]\n\"primary.records\" = [1, 2]\n";
+    fs::write(&path, text).unwrap();
+    let error = file::load(&path, &[]).unwrap_err().to_string();
+    assert!(error.contains("cannot change while"), "{error}");
+}

@@ -68,6 +68,15 @@ impl LatencyLogWriter {
     }
 }
 
+/// What the tag of response times ends with: `read` is from when requests were sent, `read.response` from
+/// when they were due.
+const RESPONSE: &str = ".response";
+
+/// The tag of an operation's response times.
+pub fn response_tag(operation: &str) -> String {
+    format!("{operation}{RESPONSE}")
+}
+
 /// One line of a latency log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LatencyInterval {
@@ -137,6 +146,13 @@ impl LatencyLog {
         Ok(log)
     }
 
+    /// The tag that holds the response times of `operation`: its own where there is one, else that of the
+    /// operation, since in a closed loop a request is due when it is sent.
+    pub fn response_tag(&self, operation: &str) -> String {
+        let tag = response_tag(operation);
+        if self.intervals.iter().any(|interval| interval.operation == tag) { tag } else { operation.to_owned() }
+    }
+
     /// Everything that `operation` took between two moments, in seconds since the recording's start;
     /// an interval belongs where its middle lies.
     pub fn between(&self, operation: &str, begin_s: f64, end_s: f64) -> LatencyHistogram {
@@ -160,10 +176,11 @@ impl LatencyLog {
         })
     }
 
-    /// The operations in the log, each once, in the order of their first appearance.
+    /// The operations in the log, each once, in the order of their first appearance; the tags of their
+    /// response times are left out.
     pub fn operations(&self) -> Vec<String> {
         let mut operations: Vec<String> = Vec::new();
-        for interval in &self.intervals {
+        for interval in self.intervals.iter().filter(|interval| !interval.operation.ends_with(RESPONSE)) {
             if !operations.contains(&interval.operation) {
                 operations.push(interval.operation.clone());
             }

@@ -22,6 +22,8 @@ const BYTES_PER_MIB: f64 = 1_048_576.0;
 pub(crate) struct LatencyCriterion {
     /// The operation.
     pub(crate) operation: String,
+    /// Whether from when requests were due.
+    pub(crate) response: bool,
     /// The percentile's name.
     pub(crate) name: &'static str,
     /// The percentile, 0 to 1.
@@ -31,9 +33,10 @@ pub(crate) struct LatencyCriterion {
 impl LatencyCriterion {
     /// The latency that `criterion` names; nothing when it is a throughput.
     pub(crate) fn of(criterion: &Criterion) -> Option<Self> {
-        let (operation, percentile) = criterion.metric.strip_prefix("latency.")?.rsplit_once('.')?;
+        let (kind, rest) = criterion.metric.split_once('.')?;
+        let (operation, percentile) = rest.rsplit_once('.').filter(|_| ["latency", "response"].contains(&kind))?;
         let (name, quantile) = PERCENTILES.into_iter().chain([("max", 1.0)]).find(|(name, _)| *name == percentile)?;
-        Some(Self { operation: operation.to_owned(), name, quantile })
+        Some(Self { operation: operation.to_owned(), response: kind == "response", name, quantile })
     }
 }
 
@@ -162,8 +165,12 @@ impl<'a> Source<'a> {
 
     /// A percentile of the primary's latency in microseconds, one value per sample interval.
     pub(crate) fn latency_us(&self, criterion: &LatencyCriterion) -> Vec<Point> {
-        let intervals = self.latencies().intervals.iter();
-        let ours = intervals.filter(|interval| interval.operation == criterion.operation);
+        let log = self.latencies();
+        let tag = match criterion.response {
+            true => log.response_tag(&criterion.operation),
+            false => criterion.operation.clone(),
+        };
+        let ours = log.intervals.iter().filter(|interval| interval.operation == tag);
         let value = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
         ours.map(|line| Point::of(line.end_s, value(line.histogram().quantile_ns(criterion.quantile)))).collect()
     }

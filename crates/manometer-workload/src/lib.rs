@@ -10,4 +10,5 @@ pub mod control;
 pub mod io;
 pub mod kv;
 pub mod protocol;
+pub mod script;
 pub mod settings;

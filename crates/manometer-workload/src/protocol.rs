@@ -64,7 +64,7 @@ impl FromStr for Control {
 
     fn from_str(line: &str) -> Result<Self, ControlError> {
         let error = || ControlError(line.to_owned());
-        let mut words = line.split_whitespace();
+        let mut words = words(line);
         match words.next() {
             Some("go") if words.next().is_none() => Ok(Self::Go),
             Some("wait") if words.next().is_none() => Ok(Self::Wait),
@@ -88,12 +88,26 @@ impl std::fmt::Display for Control {
             Self::Set(settings) => {
                 f.write_str("set")?;
                 settings.iter().try_for_each(|(name, value)| match value {
-                    Value::String(text) => write!(f, " {name}={text}"),
+                    Value::String(text) if !text.contains(char::is_whitespace) => write!(f, " {name}={text}"),
                     other => write!(f, " {name}={other}"),
                 })
             }
         }
     }
+}
+
+/// The words of a control line: white space parts them, but for that between quotes.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let (mut quoted, mut escaped) = (false, false);
+    let words = line.split(move |character: char| {
+        let ends = !quoted && character.is_whitespace();
+        if character == '"' && !escaped {
+            quoted = !quoted;
+        }
+        escaped = quoted && character == '\\' && !escaped;
+        ends
+    });
+    words.filter(|word| !word.is_empty())
 }
 
 /// Reads `name=value`; a value that is no number, flag or null is a text.
@@ -166,9 +180,17 @@ pub struct Sample {
     pub length_ns: u64,
     /// What each operation did: `read`, `write`, `update`, `read_modify_write` …
     pub operations: BTreeMap<String, OperationSample>,
+    /// Requests of an open loop that came due and found no place in the queue.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dropped: u64,
     /// The engine's own state, by column name; see `Ready`'s fact `state_units` for the units.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub state: BTreeMap<String, f64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What one operation did in one interval.
@@ -206,6 +228,16 @@ mod tests {
         assert_eq!(settings["iodepth"], 16);
         assert_eq!(settings["block_size"], "4KiB");
         assert_eq!(settings["direct"], false);
+        assert_eq!(set.to_string().parse(), Ok(set));
+    }
+
+    #[test]
+    fn a_value_of_several_words_stands_in_quotes() {
+        let set: Control = r#"set rate="1000..5000 in 10m" script="say \"a b\"" threads=2"#.parse().unwrap();
+        let Control::Set(settings) = &set else { panic!("{set:?}") };
+        assert_eq!(settings["rate"], "1000..5000 in 10m");
+        assert_eq!(settings["script"], "say \"a b\"");
+        assert_eq!(settings["threads"], 2);
         assert_eq!(set.to_string().parse(), Ok(set));
     }
 

@@ -7,9 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::command::{self, CommandSettings};
 use crate::io::{self, IoSettings};
-use crate::kv::{KvPlan, KvSettings, Operation};
+use crate::kv::{self, KvPlan, KvSettings, Operation};
 
 /// A workload of any kind.
+#[expect(clippy::large_enum_variant, reason = "a process holds a handful of them")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "settings", rename_all = "snake_case")]
 pub enum WorkloadSettings {
@@ -81,7 +82,8 @@ impl WorkloadSettings {
     pub fn changeable(&self) -> Vec<&'static str> {
         match self {
             Self::Io(_) => io::changeable(),
-            Self::Kv(_) | Self::Command(_) => Vec::new(),
+            Self::Kv(_) => kv::changeable(),
+            Self::Command(_) => Vec::new(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `manometer kv`: one key-value workload alone, from flags.
 
 mod describe;
+mod find_max;
 mod outcome;
 
 use std::collections::BTreeMap;
@@ -10,25 +11,32 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use manometer_measure::{Clock as _, MonotonicClock, Span};
 use manometer_workload::control::Controls;
-use manometer_workload::kv::{self, EngineOptions, KeyDistribution, KvError, KvPlan, KvSettings, LoadMethod};
+use manometer_workload::kv::find_max::Goal;
+use manometer_workload::kv::{
+    self, ArrivalKind, EngineOptions, KeyDistribution, KvError, KvPlan, KvSettings, LoadMethod, RateForm,
+};
 use manometer_workload::protocol::{Control, Existing, Job, Message};
 use manometer_workload::settings::WorkloadSettings;
 
+use self::find_max::FindMax;
 use self::outcome::Outcome;
-use crate::WRONG_REQUEST;
 use crate::format::{self, Format};
+use crate::{DONE, NO, WRONG_REQUEST};
 
 /// The folder of the workload below `--dir`.
 const NAME: &str = "kv";
 
 /// How long a run lasts where nobody says, in seconds.
 const SECONDS: f64 = 10.0;
+/// The longest sample interval of a search: a rate is measured in whole intervals.
+const FIND_MAX_INTERVAL: Span = Span(Duration::from_millis(100));
 
 /// How often the end of the run and Ctrl-C are looked for.
 const LOOK_NS: u64 = 10_000_000;
@@ -41,7 +49,9 @@ Examples:
   manometer kv -P workloada -p recordcount=1000000 --engine null --seconds 10 --format json
   manometer kv --workload ycsb-c --records 1000000 --distribution ycsb-zipfian --describe
   manometer kv --workload fillrandom --records 1000000 --key-size 16 --value-size 100
-  manometer kv --workload readwhilewriting --threads 2 -p benchmark_write_rate_limit=2000000")]
+  manometer kv --workload readwhilewriting --threads 2 -p benchmark_write_rate_limit=2000000
+  manometer kv --workload ycsb-a --rate 5000 --arrivals poisson --threads 16 --seconds 30
+  manometer kv --workload ycsb-a --threads 16 --find-max --goal 'p99<=20ms' --seconds 10")]
 pub struct KvArgs {
     /// A YCSB properties file, or a core workload by its name: workloada to workloadf.
     #[arg(short = 'P', value_name = "FILE", conflicts_with = "workload")]
@@ -93,6 +103,27 @@ pub struct KvArgs {
     /// this or --seconds is given.
     #[arg(long)]
     operations: Option<u64>,
+    /// Makes the loop open: requests per second, or a curve (docs/pacing.md).
+    #[arg(long, conflicts_with = "think")]
+    rate: Option<RateForm>,
+    /// How the requests of an open loop follow one another: constant or poisson.
+    #[arg(long, value_parser = from_name::<ArrivalKind>, default_value = "constant")]
+    arrivals: ArrivalKind,
+    /// How many requests of an open loop may wait before they are dropped [default: 10000].
+    #[arg(long)]
+    queue: Option<u32>,
+    /// In a closed loop, how long each thread waits after an answer.
+    #[arg(long, value_name = "TIME")]
+    think: Option<Span>,
+    /// Search the highest rate that meets --goal; each rate runs for --seconds. Exit status 3 if none does.
+    #[arg(long, conflicts_with_all = ["rate", "think", "operations"])]
+    find_max: bool,
+    /// The goal of --find-max: a percentile of the response time and its longest.
+    #[arg(long, default_value = "p99<=50ms", requires = "find_max")]
+    goal: Goal,
+    /// The share of each rate that --find-max wants reached.
+    #[arg(long, default_value_t = 0.95, requires = "find_max")]
+    achieved: f64,
     /// How records come into the database: bulk (sorted) or puts.
     #[arg(long, value_parser = from_name::<LoadMethod>, default_value = "bulk")]
     load: LoadMethod,
@@ -144,26 +175,51 @@ pub fn run(args: &KvArgs) -> anyhow::Result<ExitCode> {
     if args.describe {
         return describe::print(&settings, args.format);
     }
+    let pace = KvPlan::new(&settings)?.pace;
+    let interval = if args.find_max { args.interval.min(FIND_MAX_INTERVAL) } else { args.interval };
     let job = Job {
         name: NAME.to_owned(),
         directory: args.dir.clone(),
         existing: if args.reuse { Existing::Reuse } else { Existing::Remake },
-        interval_ms: u64::try_from(args.interval.0.as_millis()).unwrap_or(u64::MAX).max(1),
+        interval_ms: u64::try_from(interval.0.as_millis()).unwrap_or(u64::MAX).max(1),
         seed: args.seed,
         workload: WorkloadSettings::Kv(settings.clone()),
     };
-    let mut outcome = Outcome::new(args.format == Format::Text);
-    let finished = match drive(&job, &settings, [args.warmup, seconds], &mut outcome) {
+    if args.find_max {
+        let wanted = find_max::Wanted { goal: args.goal, achieved: args.achieved, seconds };
+        let mut search = FindMax::new(wanted);
+        if let Err(error) = carry_out(args, &job, &settings, &mut search)? {
+            return failed(error);
+        }
+        let met = search.verdict()?;
+        search.print(args.format)?;
+        return Ok(ExitCode::from(if met { DONE } else { NO }));
+    }
+    let mut outcome = Outcome::new(args.format == Format::Text, pace, [args.warmup, seconds]);
+    if let Err(error) = carry_out(args, &job, &settings, &mut outcome)? {
+        return failed(error);
+    }
+    anyhow::ensure!(!outcome.is_empty(), "stopped before anything was measured");
+    outcome.print(args.format)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the workload to its end and clears away what nobody wants to keep.
+fn carry_out(
+    args: &KvArgs,
+    job: &Job,
+    settings: &KvSettings,
+    conduct: &mut dyn Conduct,
+) -> anyhow::Result<Result<(), KvError>> {
+    let finished = match drive(job, settings, conduct) {
         Ok(finished) => finished,
-        Err(error) => return failed(error),
+        Err(error) => return Ok(Err(error)),
     };
     if !args.keep && !args.reuse {
         finished.database.map_or(Ok(()), |database| database.remove()).context("removing the database")?;
         finished.elsewhere.map_or(Ok(()), |left| left.remove()).context("emptying the server")?;
     }
-    anyhow::ensure!(!outcome.is_empty(), "stopped before anything was measured");
-    outcome.print(args.format)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Ok(()))
 }
 
 /// What the flags ask for.
@@ -173,6 +229,11 @@ fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
         anyhow::ensure!(good(seconds) && seconds > 0.0, "`--seconds` = {seconds}: write a number above 0");
     }
     anyhow::ensure!(good(args.warmup), "`--warmup` = {}: write a number from 0", args.warmup);
+    anyhow::ensure!(
+        args.achieved > 0.0 && args.achieved <= 1.0,
+        "`--achieved` = {}: write a share up to 1",
+        args.achieved
+    );
     let options = match (&args.options, args.option.is_empty()) {
         (Some(file), _) => Some(EngineOptions::File(file.clone())),
         (None, true) => None,
@@ -198,6 +259,11 @@ fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
         pin: args.pin,
         load: args.load,
         properties: pairs(&args.property, "-p")?,
+        rate: args.rate.clone(),
+        arrivals: args.arrivals,
+        queue: args.queue,
+        think: args.think,
+        ..KvSettings::default()
     })
 }
 
@@ -230,7 +296,7 @@ fn pairs(texts: &[String], flag: &str) -> anyhow::Result<BTreeMap<String, String
 }
 
 /// Runs the workload on a thread of its own and drives it to its end, or to Ctrl-C.
-fn drive(job: &Job, settings: &KvSettings, seconds: [f64; 2], outcome: &mut Outcome) -> Result<kv::Finished, KvError> {
+fn drive(job: &Job, settings: &KvSettings, conduct: &mut dyn Conduct) -> Result<kv::Finished, KvError> {
     let (controls, controlled) = channel();
     let (messages, heard) = channel::<Message>();
     let interrupted = Arc::new(AtomicBool::new(false));
@@ -244,46 +310,46 @@ fn drive(job: &Job, settings: &KvSettings, seconds: [f64; 2], outcome: &mut Outc
             let mut sink = move |message| messages.send(message).map_err(io::Error::other);
             kv::run(job, settings, &Controls::new(controlled), &mut sink, &MonotonicClock)
         });
-        follow(&heard, &controls, &interrupted, seconds, outcome);
+        follow(&heard, &controls, &interrupted, conduct);
         worker.join().map_err(|_| KvError::Panicked)?
     })
 }
 
-/// Takes in messages until the worker ends; tells it to go when ready and to stop in time.
+/// Decides what the worker does next from what it tells.
+trait Conduct {
+    /// Takes a message in; tells what to say to the worker.
+    fn hear(&mut self, message: Message, now_ns: u64) -> Vec<Control>;
+
+    /// Whether the worker is to stop.
+    fn is_over(&self, now_ns: u64) -> bool;
+}
+
+/// Takes in messages until the worker ends; tells it to stop when all is over.
 fn follow(
     heard: &mpsc::Receiver<Message>,
     controls: &mpsc::Sender<Control>,
     interrupted: &AtomicBool,
-    [warmup_s, seconds]: [f64; 2],
-    outcome: &mut Outcome,
+    conduct: &mut dyn Conduct,
 ) {
     let clock = MonotonicClock;
     // A worker that has ended already needs no control line: sending fails and need not be heard.
     let tell = |control| drop(controls.send(control));
     let bar = ProgressBar::new(0).with_style(bar_style());
-    let (mut stop_at_ns, mut count_from_ns, mut stopped) = (None, 0, false);
+    let mut stopped = false;
     loop {
         match heard.try_recv() {
             Ok(Message::Progress { done, total, .. }) => {
                 bar.set_length(total);
                 bar.set_position(done);
             }
-            Ok(Message::Ready { facts }) => {
+            Ok(message) => {
                 bar.finish_and_clear();
-                outcome.ready(facts);
-                count_from_ns = clock.now_ns() + (warmup_s * 1e9) as u64;
-                stop_at_ns = Some(count_from_ns.saturating_add((seconds * 1e9) as u64));
-                tell(Control::Go);
+                conduct.hear(message, clock.now_ns()).into_iter().for_each(tell);
             }
-            // An interval that began while warming up does not count.
-            Ok(Message::Sample(sample)) if warmup_s > 0.0 && sample.t_ns - sample.length_ns < count_from_ns => {}
-            Ok(Message::Sample(sample)) => outcome.sample(&sample),
-            Ok(_) => {}
             Err(mpsc::TryRecvError::Disconnected) => return,
             Err(mpsc::TryRecvError::Empty) => clock.sleep(LOOK_NS),
         }
-        let over = stop_at_ns.is_some_and(|stop_ns| clock.now_ns() >= stop_ns);
-        if !stopped && (over || interrupted.load(Ordering::Relaxed)) {
+        if !stopped && (conduct.is_over(clock.now_ns()) || interrupted.load(Ordering::Relaxed)) {
             tell(Control::Stop);
             stopped = true;
         }

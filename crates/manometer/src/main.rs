@@ -22,6 +22,8 @@ pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
 /// The request was wrong; nothing was started.
 pub const WRONG_REQUEST: u8 = 2;
+/// The exit status of work that is done and whose verdict is no.
+pub const NO: u8 = 3;
 
 /// The pressure gauge for key-value storage: what a database loses when neighbours share its device.
 #[derive(Parser)]

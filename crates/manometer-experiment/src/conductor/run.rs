@@ -1,5 +1,6 @@
 //! One run, from starting the workers to the end of the recording.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -79,6 +80,8 @@ struct Run<'a> {
     plan: Plan,
     environment: serde_json::Value,
     scribe: Scribe,
+    /// Operations whose counts have no column, as they have been told.
+    unrecorded: BTreeSet<String>,
     members: Vec<Member>,
     told: Receiver<(usize, Told)>,
     observers: Vec<Box<dyn Observer>>,
@@ -127,12 +130,17 @@ impl<'a> Run<'a> {
             });
         }
         let interval_ns = experiment.interval.nanoseconds();
+        let mut scribe = Scribe::new(recording);
+        for workload in experiment.workloads() {
+            scribe.expect(&workload.name, operations(workload, &plan));
+        }
         Ok(Self {
             setup,
             watch,
             plan,
             environment,
-            scribe: Scribe::new(recording),
+            scribe,
+            unrecorded: BTreeSet::new(),
             members,
             told,
             observers,
@@ -311,8 +319,13 @@ impl<'a> Run<'a> {
                 let unit = member.part.unit.as_str();
                 let none = Settings::new();
                 let rate = self.scribe.sample(name, unit, member.facts.as_ref().unwrap_or(&none), &sample)?;
+                let fresh = rate.without_column.iter().map(|operation| format!("{name}.{operation}"));
+                let fresh: Vec<String> = fresh.filter(|operation| self.unrecorded.insert(operation.clone())).collect();
                 if member.running {
                     (self.watch)(Update::Rate { workload: name, rate: rate.per_second, unit, p99_us: rate.p99_us });
+                }
+                for operation in fresh {
+                    self.finding(unrecorded(&operation))?;
                 }
             }
             Message::Setting { t_ns, settings } => {
@@ -390,6 +403,31 @@ fn existing(setup: &Setup<'_>, folder: &Path) -> Existing {
         (true, _) => Existing::Reuse,
         (false, true) => Existing::Renew,
         (false, false) => Existing::Remake,
+    }
+}
+
+/// The operations that `workload` does in any phase of `plan`.
+fn operations(workload: &crate::file::Workload, plan: &Plan) -> Vec<String> {
+    let prefix = format!("{}.", workload.name);
+    let mut all: BTreeSet<&'static str> = workload.settings.operations().into_iter().collect();
+    for phase in &plan.phases {
+        let changed = phase.settings.iter().filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value)));
+        let settings = changed
+            .into_iter()
+            .try_fold(workload.settings.clone(), |settings, (name, value)| settings.with(name, value));
+        all.extend(settings.iter().flat_map(|settings| settings.operations()));
+    }
+    all.into_iter().map(str::to_owned).collect()
+}
+
+fn unrecorded(operation: &str) -> Finding {
+    Finding {
+        id: "operation-without-column".to_owned(),
+        severity: Severity::Warning,
+        phase: None,
+        text: format!(
+            "`{operation}` appeared after its series had begun: its latencies are recorded, its counts are not."
+        ),
     }
 }
 

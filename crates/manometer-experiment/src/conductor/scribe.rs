@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use manometer_measure::host::Observer;
+use manometer_measure::latency_log::response_tag;
 use manometer_measure::operation::is_background;
 use manometer_measure::{Column, LatencyHistogram, RecordingError, RecordingWriter};
 use manometer_workload::protocol::Sample;
@@ -13,17 +14,26 @@ pub(super) struct Scribe {
     pub recording: RecordingWriter,
     operations: HashMap<String, Vec<String>>,
     state: HashMap<String, Vec<String>>,
+    /// Operations that some phase brings, by workload: columns cannot be added to a series later.
+    expected: HashMap<String, Vec<String>>,
 }
 
 /// What a sample means for whoever watches.
 pub(super) struct Rate {
     pub per_second: f64,
     pub p99_us: Option<f64>,
+    /// Operations whose counts have no column: their latencies alone are recorded.
+    pub without_column: Vec<String>,
 }
 
 impl Scribe {
     pub(super) fn new(recording: RecordingWriter) -> Self {
-        Self { recording, operations: HashMap::new(), state: HashMap::new() }
+        Self { recording, operations: HashMap::new(), state: HashMap::new(), expected: HashMap::new() }
+    }
+
+    /// Has the series of `workload`, which is yet to begin, hold `operations` as well.
+    pub(super) fn expect(&mut self, workload: &str, operations: Vec<String>) {
+        self.expected.insert(workload.to_owned(), operations);
     }
 
     /// Writes one sample of `workload`; `facts` are what it said when it was ready.
@@ -48,6 +58,9 @@ impl Scribe {
             row.push(done.filter(|_| !no_bytes).map(|done| done.bytes as f64));
             row.push(done.map(|done| done.retries as f64));
         }
+        row.push(Some(sample.dropped as f64));
+        let known = &self.operations[workload];
+        let without_column = sample.operations.keys().filter(|name| !known.contains(name)).cloned().collect();
         self.recording.sample(workload, sample.t_ns, &row)?;
         if let Some(columns) = self.state.get(workload).filter(|_| !sample.state.is_empty()) {
             let row: Vec<Option<f64>> = columns.iter().map(|name| sample.state.get(name).copied()).collect();
@@ -59,22 +72,25 @@ impl Scribe {
         let requests: u64 = own().map(|(_, done)| done.requests).sum();
         let done = if unit == "MiB/s" { bytes as f64 / f64::from(1 << 20) } else { requests as f64 };
         let seconds = sample.length_ns.max(1) as f64 / 1e9;
-        Ok(Rate { per_second: done / seconds, p99_us: all.quantile_ns(0.99).map(|ns| ns as f64 / 1e3) })
+        Ok(Rate { per_second: done / seconds, p99_us: all.quantile_ns(0.99).map(|ns| ns as f64 / 1e3), without_column })
     }
 
     /// Writes each operation's latencies; returns all together but those in the background.
     fn latencies(&mut self, workload: &str, sample: &Sample) -> Result<LatencyHistogram, RecordingError> {
         let mut all = LatencyHistogram::new();
         let begin_ns = sample.t_ns.saturating_sub(sample.length_ns);
-        for (operation, done) in sample.operations.iter().filter(|(_, done)| !done.latency.is_empty()) {
-            match LatencyHistogram::from_base64(&done.latency) {
-                Ok(histogram) => {
-                    self.recording.latency(workload, operation, begin_ns, sample.t_ns, &histogram)?;
-                    if !is_background(operation) {
-                        all.add(&histogram);
+        for (operation, done) in &sample.operations {
+            let both = [(operation.clone(), &done.latency), (response_tag(operation), &done.response)];
+            for (tag, text) in both.into_iter().filter(|(_, text)| !text.is_empty()) {
+                match LatencyHistogram::from_base64(text) {
+                    Ok(histogram) => {
+                        self.recording.latency(workload, &tag, begin_ns, sample.t_ns, &histogram)?;
+                        if tag == *operation && !is_background(operation) {
+                            all.add(&histogram);
+                        }
                     }
+                    Err(error) => tracing::warn!("{workload} sent latencies that cannot be read: {error}"),
                 }
-                Err(error) => tracing::warn!("{workload} sent latencies that cannot be read: {error}"),
             }
         }
         Ok(all)
@@ -88,13 +104,17 @@ impl Scribe {
         sample: &Sample,
     ) -> Result<(), RecordingError> {
         if !self.operations.contains_key(workload) {
-            let operations: Vec<String> = sample.operations.keys().cloned().collect();
+            let mut operations: Vec<String> = sample.operations.keys().cloned().collect();
+            operations.extend(self.expected.remove(workload).unwrap_or_default());
+            operations.sort();
+            operations.dedup();
             let mut columns = vec![Column::new("length", "s")];
             for operation in &operations {
                 columns.push(Column::new(format!("{operation}.requests"), ""));
                 columns.push(Column::new(format!("{operation}.bytes"), "B"));
                 columns.push(Column::new(format!("{operation}.retries"), ""));
             }
+            columns.push(Column::new("dropped", ""));
             self.recording.begin_series(workload, &columns)?;
             self.operations.insert(workload.to_owned(), operations);
         }
@@ -118,5 +138,74 @@ impl Scribe {
             self.recording.sample(observer.source(), t_ns, &row)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use manometer_measure::clock::WallAnchor;
+    use manometer_measure::event::Status;
+    use manometer_measure::plan::{Better, Criterion, Plan};
+    use manometer_measure::{Recording, Samples};
+    use manometer_workload::protocol::OperationSample;
+    use serde_json::json;
+
+    use super::*;
+
+    fn sample(t_ns: u64, operations: &[&str], dropped: u64) -> Sample {
+        let mut histogram = LatencyHistogram::new();
+        histogram.record(1000);
+        let (latency, mut late) = (histogram.to_base64(), LatencyHistogram::new());
+        late.record(5000);
+        let one =
+            OperationSample { requests: 1, bytes: 10, retries: 0, missing: 0, latency, response: late.to_base64() };
+        let operations = operations.iter().map(|name| ((*name).to_owned(), one.clone())).collect();
+        Sample { t_ns, length_ns: 1_000_000_000, operations, dropped, state: BTreeMap::new() }
+    }
+
+    fn write(expected: &[&str], samples: &[Sample]) -> (Vec<Rate>, Samples, Recording, tempfile::TempDir) {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = Plan {
+            experiment: "scribe".to_owned(),
+            criterion: Criterion { metric: "throughput".to_owned(), unit: "ops/s".to_owned(), better: Better::Higher },
+            interval_s: 1.0,
+            seed: 1,
+            sweep: serde_json::Map::new(),
+            workloads: Vec::new(),
+            phases: Vec::new(),
+        };
+        let out = dir.path().join("recording");
+        let start = WallAnchor { monotonic_ns: 0, unix_ns: 1_700_000_000_000_000_000 };
+        let writer = RecordingWriter::create(&out, start, "", &plan, &json!({})).unwrap();
+        let mut scribe = Scribe::new(writer);
+        scribe.expect("db", expected.iter().map(|name| (*name).to_owned()).collect());
+        let facts = serde_json::Map::new();
+        let rates = samples.iter().map(|sample| scribe.sample("db", "ops/s", &facts, sample).unwrap()).collect();
+        scribe.recording.finish(10_000_000_000, Status::Complete).unwrap();
+        let recording = Recording::open(&out).unwrap();
+        (rates, recording.samples("db").unwrap(), recording, dir)
+    }
+
+    #[test]
+    fn an_operation_that_a_later_phase_brings_has_its_column_from_the_start() {
+        let samples = [sample(1_000_000_000, &["read"], 0), sample(2_000_000_000, &["read", "update"], 7)];
+        let (rates, read, recording, _dir) = write(&["update", "read"], &samples);
+        assert_eq!(read.column("update.requests").unwrap(), [None, Some(1.0)]);
+        assert_eq!(read.column("dropped").unwrap(), [Some(0.0), Some(7.0)]);
+        assert!(rates.iter().all(|rate| rate.without_column.is_empty()));
+        let log = recording.latency("db").unwrap();
+        assert_eq!(log.operations(), ["read", "update"]);
+        assert_eq!(log.response_tag("read"), "read.response");
+        assert!(log.between("read.response", 0.0, 9.0).max_ns() > log.between("read", 0.0, 9.0).max_ns());
+    }
+
+    #[test]
+    fn an_operation_that_nobody_announced_is_named() {
+        let samples = [sample(1_000_000_000, &["read"], 0), sample(2_000_000_000, &["read", "scan"], 0)];
+        let (rates, _, recording, _dir) = write(&[], &samples);
+        assert_eq!(rates[1].without_column, ["scan"]);
+        assert_eq!(recording.latency("db").unwrap().between("scan", 0.0, 9.0).len(), 1, "its latencies are kept");
     }
 }

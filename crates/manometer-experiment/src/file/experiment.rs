@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use manometer_measure::event::Finding;
 use manometer_measure::plan::Criterion;
 use manometer_measure::{ByteSize, Span};
-use manometer_workload::kv::EngineOptions;
+use manometer_workload::kv::{EngineOptions, RateForm};
 use manometer_workload::settings::WorkloadSettings;
 use serde_json::{Map, Value, json};
 
@@ -88,11 +88,11 @@ pub struct Rung {
     pub values: Vec<Value>,
 }
 
-/// A changed setting of one neighbour.
+/// A changed setting of one workload.
 #[derive(Debug, Clone, PartialEq)]
-pub struct NeighbourChange {
-    /// Which neighbour.
-    pub neighbour: usize,
+pub struct Change {
+    /// Which workload, as [`Experiment::changing`] counts them.
+    pub workload: usize,
     /// The setting.
     pub setting: String,
     /// Its new value.
@@ -105,7 +105,7 @@ pub struct Step {
     /// What is special about it.
     pub label: String,
     /// What changes.
-    pub changes: Vec<NeighbourChange>,
+    pub changes: Vec<Change>,
     /// Who begins.
     pub start: Vec<usize>,
     /// Who pauses.
@@ -115,6 +115,12 @@ pub struct Step {
 }
 
 impl Experiment {
+    /// Every workload whose settings phases may change, at the index by which changes name it: the neighbours, and
+    /// behind them the primary.
+    pub fn changing(&self) -> impl Iterator<Item = &Workload> {
+        self.neighbours.iter().map(|one| &one.workload).chain(self.primary.iter())
+    }
+
     /// Every workload: the primary first.
     pub fn workloads(&self) -> impl Iterator<Item = &Workload> {
         self.primary.iter().chain(self.neighbours.iter().map(|one| &one.workload))
@@ -150,6 +156,9 @@ impl Experiment {
             let WorkloadSettings::Kv(kv) = &settings else { continue };
             if matches!(kv.options, Some(EngineOptions::File(_))) {
                 set_in_table(&mut self.resolved, &table, "options", &settings.get("options"));
+            }
+            if matches!(kv.rate, Some(RateForm::Table { .. })) {
+                set_in_table(&mut self.resolved, &table, "rate", &settings.get("rate"));
             }
             if Path::new(&kv.workload).is_absolute() {
                 set_in_table(&mut self.resolved, &table, "workload", &settings.get("workload"));

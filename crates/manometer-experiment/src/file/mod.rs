@@ -10,7 +10,7 @@ mod types;
 use std::path::Path;
 
 pub(crate) use experiment::text;
-pub use experiment::{Experiment, Neighbour, NeighbourChange, Step, Workload, settings_text};
+pub use experiment::{Change, Experiment, Neighbour, Step, Workload, settings_text};
 pub use problem::{ExperimentError, Problem};
 pub use schema::json_schema;
 pub use types::{DeviceTable, ExperimentTable, PlanTable};

@@ -1,6 +1,7 @@
 //! Latency percentile spectra: how the primary's latency grows towards the rarest requests, per phase.
 
 use manometer_measure::LatencyHistogram;
+use manometer_measure::latency_log::response_tag;
 use manometer_measure::plan::PhaseKind;
 use serde::Serialize;
 
@@ -13,7 +14,8 @@ pub(super) const CHART: Chart = Chart {
     name: "latency-spectrum",
     title: "Latency spectra",
     reading: "The share of requests (across, ever rarer towards the right) that took at most so long (upwards), for \
-              every operation of the primary. A spectrum ends where its phase has no more requests to tell.",
+              every operation of the primary. In an open loop the dotted line counts from when requests were due: the gap \
+              to the line of its phase is time that they waited, which a closed loop hides. A spectrum ends where its phase has no more requests to tell.",
     spec: include_str!("../../../../charts/latency-spectrum.vl.json"),
     draw,
 };
@@ -30,6 +32,8 @@ struct Row {
     phase: String,
     order: usize,
     baseline: bool,
+    /// Whether from when requests were due, instead of from when they were sent.
+    due: bool,
     /// One request in so many took longer: 2 at the median, 100 at the 99th percentile.
     one_in: f64,
     percentile: f64,
@@ -48,7 +52,12 @@ fn draw(source: &Source) -> Drawing {
         for (operation, latency) in &phase.latency_us {
             if let (Some(p50), Some(p99)) = (latency.p50, latency.p99) {
                 let name = phase_name(&phase.id, &phase.label);
-                words.push(format!("{name}, {operation}: median {}, p99 {}", text::latency(p50), text::latency(p99)));
+                let mut said =
+                    format!("{name}, {operation}: median {}, p99 {}", text::latency(p50), text::latency(p99));
+                if let Some(late) = phase.response_us.get(operation).and_then(|response| response.p99) {
+                    said += &format!(" ({} from when due)", text::latency(late));
+                }
+                words.push(said);
             }
         }
     }
@@ -61,18 +70,21 @@ fn rows(source: &Source) -> Vec<Row> {
     for operation in log.operations() {
         for (order, phase) in source.summary.phases.iter().enumerate() {
             let (Some(begin_s), Some(end_s)) = (phase.start_s, phase.end_s) else { continue };
-            let histogram = log.between(&operation, begin_s, end_s);
-            let requests = histogram.len();
-            rows.extend(spectrum(&histogram).map(|(one_in, latency_us)| Row {
-                operation: operation.clone(),
-                phase: phase_name(&phase.id, &phase.label),
-                order,
-                baseline: phase.kind == PhaseKind::Baseline,
-                one_in,
-                percentile: 100.0 * (1.0 - 1.0 / one_in),
-                latency_us,
-                requests,
-            }));
+            for (due, tag) in [(false, operation.clone()), (true, response_tag(&operation))] {
+                let histogram = log.between(&tag, begin_s, end_s);
+                let requests = histogram.len();
+                rows.extend(spectrum(&histogram).map(|(one_in, latency_us)| Row {
+                    operation: operation.clone(),
+                    phase: phase_name(&phase.id, &phase.label),
+                    order,
+                    baseline: phase.kind == PhaseKind::Baseline,
+                    due,
+                    one_in,
+                    percentile: 100.0 * (1.0 - 1.0 / one_in),
+                    latency_us,
+                    requests,
+                }));
+            }
         }
     }
     rows

@@ -146,6 +146,19 @@ fn spectra_and_distributions_are_of_measured_phases_only() {
 }
 
 #[test]
+fn response_times_are_drawn_beside_service_times() {
+    let dir = tempfile::tempdir().unwrap();
+    let drawing = draw(&complete(dir.path()), "latency-spectrum");
+    let (operations, due) = (column(&drawing, "operation"), column(&drawing, "due"));
+    let lines = |operation: &str, is_due: bool| {
+        operations.iter().zip(&due).filter(|(name, due)| **name == operation && **due == is_due).count()
+    };
+    assert!(operations.iter().all(|name| name == "read" || name == "update"));
+    assert_eq!(lines("read", true), lines("read", false), "the same requests, counted from when they were due");
+    assert_eq!(lines("update", true), 0, "what was not recorded is not drawn");
+}
+
+#[test]
 fn a_latency_can_be_the_criterion() {
     let dir = tempfile::tempdir().unwrap();
     let mut recorded = complete(dir.path());

@@ -48,7 +48,8 @@ fn throughput(source: &Source, workload: &Workload) -> Line {
 fn criterion(source: &Source) -> Option<Strip> {
     let (criterion, primary) = (LatencyCriterion::of(&source.summary.criterion)?, source.primary()?);
     let points = source.line(source.latency_us(&criterion), LIMIT);
-    let title = format!("{}: {} of {} (µs)", primary.name, criterion.name, criterion.operation);
+    let since = if criterion.response { ", from when due" } else { "" };
+    let title = format!("{}: {} of {}{since} (µs)", primary.name, criterion.name, criterion.operation);
     Strip::of(title, vec![Line { name: primary.name.clone(), points }])
 }
 

@@ -219,7 +219,7 @@ impl<'a> Example<'a> {
             return;
         }
         let begin_ns = t_ns - self.latency_every_s * 1_000_000_000;
-        for (operation, factor, requests) in [("read", 1.0, 400), ("update", 0.4, 80)] {
+        for (operation, factor, requests) in [("read", 1.0, 400), ("update", 0.4, 80), ("read.response", 3.0, 400)] {
             let mut histogram = LatencyHistogram::new();
             for request in 0..requests {
                 let tail = 1.0 / (1.0 - noise(t_ns / 1000 + request)).max(1e-3);

@@ -88,6 +88,7 @@ fn phase(recording: &Recording, script: &Script, alone: f64, sure: Sure) -> Phas
         pressure: Ratio::default(),
         neighbours: BTreeMap::new(),
         latency_us: BTreeMap::new(),
+        response_us: BTreeMap::new(),
     };
     if start_s.is_some() {
         phase.performance = estimate(script.rate, "ops/s", script, sure);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use manometer_target::file::FileError;
 
-use super::ScriptError;
+use crate::script::ScriptError;
 use crate::settings::SettingError;
 
 /// Why an `io` workload ended before it was told to.

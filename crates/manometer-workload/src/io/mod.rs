@@ -22,6 +22,6 @@ pub use change::changeable;
 pub use error::IoError;
 pub use manometer_target::file::{Existing, IoEngine};
 pub use run::{IoJob, run};
-pub use script::{ScriptError, ScriptStep, parse_script};
+pub use script::parse_script;
 pub use settings::IoSettings;
 pub use validate::validate;

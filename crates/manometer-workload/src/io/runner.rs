@@ -14,9 +14,10 @@ use super::change::{apply, in_force};
 use super::flight::Flight;
 use super::pattern::Pattern;
 use super::tally::Tally;
-use super::{IoError, IoSettings, ScriptStep, parse_script};
+use super::{IoError, IoSettings, parse_script};
 use crate::control::{Controls, Sink};
 use crate::protocol::{Control, Message};
+use crate::script::ScriptStep;
 use crate::settings::SettingError;
 
 /// How often control lines are looked for.

@@ -1,33 +1,8 @@
-//! The timetable of changes: `"20m: iodepth = 2; 25m: write_ratio = 0.5"`.
-
-use manometer_measure::Span;
-use manometer_measure::plan::Settings;
+//! The timetable of an `io` workload.
 
 use super::IoSettings;
 use super::change::apply;
-use crate::protocol::parse_setting;
-use crate::settings::SettingError;
-
-/// Changes that are made together.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ScriptStep {
-    /// When, in nanoseconds since the first `go`.
-    pub at_ns: u64,
-    /// What changes.
-    pub settings: Settings,
-}
-
-/// A timetable that makes no sense.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("script, step {step} (`{text}`): {reason}")]
-pub struct ScriptError {
-    /// Which step, from 1.
-    pub step: usize,
-    /// The step as it was written.
-    pub text: String,
-    /// What is wrong, and what would be right.
-    pub reason: String,
-}
+use crate::script::{self, ScriptError, ScriptStep};
 
 /// Reads a timetable and tries every step on the settings that it will find. Steps at the same time
 /// become one.
@@ -35,39 +10,11 @@ pub struct ScriptError {
 /// # Errors
 /// The first step that cannot be read or made.
 pub fn parse_script(text: &str, settings: &IoSettings, fs_block_bytes: u64) -> Result<Vec<ScriptStep>, ScriptError> {
-    let written = text.split(';').map(str::trim).enumerate().filter(|(_, text)| !text.is_empty());
-    let mut steps: Vec<((usize, &str), ScriptStep)> = Vec::new();
-    for (index, text) in written {
-        let error = |reason: String| ScriptError { step: index + 1, text: text.to_owned(), reason };
-        let (at_ns, (name, value)) = parse_step(text).map_err(error)?;
-        if name == "script" {
-            return Err(error("a script cannot change the script".to_owned()));
-        }
-        match steps.last_mut() {
-            Some((_, last)) if last.at_ns > at_ns => {
-                return Err(error("it comes before the step before it".to_owned()));
-            }
-            Some((_, last)) if last.at_ns == at_ns => drop(last.settings.insert(name, value)),
-            _ => steps.push(((index, text), ScriptStep { at_ns, settings: [(name, value)].into_iter().collect() })),
-        }
-    }
     let mut settings = settings.clone();
-    for ((index, text), step) in &steps {
-        settings = apply(&settings, &step.settings, fs_block_bytes).map_err(|wrong: SettingError| ScriptError {
-            step: index + 1,
-            text: (*text).to_owned(),
-            reason: wrong.to_string(),
-        })?;
-    }
-    Ok(steps.into_iter().map(|(_, step)| step).collect())
-}
-
-fn parse_step(text: &str) -> Result<(u64, (String, serde_json::Value)), String> {
-    const WANTED: &str = "write `time: setting = value`, such as `20m: iodepth = 2`";
-    let (time, change) = text.split_once(':').ok_or(WANTED)?;
-    let at: Span = time.trim().parse().map_err(|error| format!("{error}"))?;
-    let change = parse_setting(change).ok_or(WANTED)?;
-    Ok((at.nanoseconds(), change))
+    script::parse_script(text, |changes| {
+        settings = apply(&settings, changes, fs_block_bytes).map_err(|wrong| wrong.to_string())?;
+        Ok(())
+    })
 }
 
 #[cfg(test)]

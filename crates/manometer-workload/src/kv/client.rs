@@ -9,35 +9,45 @@ use rand_xoshiro::rand_core::Rng as _;
 use super::asker::{Asker, asker};
 use super::batch::Batch;
 use super::counted::Counted;
-use super::db_bench::Throttle;
 use super::distribution::{Random, stream};
 use super::error::KvError;
 use super::gate::Gate;
 use super::keys::KeyBuffer;
-use super::pace::{Due, Pace};
+use super::pace::{Arrivals, Due, Pace};
 use super::plan::{Expect, KvPlan, Update};
+use super::plans::Plans;
 use super::population::Population;
 use super::request::{Operation, Request};
 use super::values::Values;
 
 /// What the threads of a workload share.
 pub(super) struct Shared<'a, C> {
+    /// The plan in force; a thread's own copy may be that of before the last change.
     pub(super) plan: &'a KvPlan,
+    pub(super) plans: &'a Plans,
     pub(super) seed: u64,
     pub(super) clock: &'a C,
     pub(super) gate: &'a Gate,
     pub(super) population: &'a Population,
+    pub(super) arrivals: &'a Arrivals,
 }
+
+impl<C> Clone for Shared<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Shared<'_, C> {}
 
 /// A thread that asks.
 pub(super) struct Client<'a, C> {
-    pub(super) shared: &'a Shared<'a, C>,
+    pub(super) shared: Shared<'a, C>,
+    thread: u32,
     pub(super) counted: &'a Counted,
     pub(super) session: Box<dyn Session + 'a>,
     pub(super) asker: Box<dyn Asker + 'a>,
-    pace: Pace,
-    /// Of the background writer alone.
-    throttle: Option<Throttle>,
+    pace: Pace<'a>,
     pub(super) random: Random,
     pub(super) values: Values,
     pub(super) key: KeyBuffer,
@@ -49,6 +59,8 @@ pub(super) struct Client<'a, C> {
     turn: u32,
     /// Whether requests are sent together; those in the background never are.
     together: bool,
+    /// The turn whose settings are in force here.
+    followed: u32,
     /// Requests still to send.
     pub(super) left: u64,
 }
@@ -56,7 +68,7 @@ pub(super) struct Client<'a, C> {
 impl<'a, C: Clock> Client<'a, C> {
     /// The client of thread `thread`.
     pub(super) fn new(
-        shared: &'a Shared<'a, C>,
+        shared: &Shared<'a, C>,
         thread: u32,
         counted: &'a Counted,
         session: Box<dyn Session + 'a>,
@@ -64,12 +76,15 @@ impl<'a, C: Clock> Client<'a, C> {
         let plan = shared.plan;
         let mut random = stream(shared.seed, thread + 1);
         Self {
-            shared,
+            shared: *shared,
+            thread,
             counted,
             session,
             asker: asker(plan, shared.seed, thread, shared.population),
-            pace: Pace::Closed,
-            throttle: plan.background_of(thread).and_then(|background| background.per_second).map(Throttle::new),
+            pace: match plan.background_of(thread) {
+                Some(background) => Pace::of_background(background.per_second),
+                None => Pace::new(&plan.pace, shared.arrivals),
+            },
             values: Values::new(&plan.work.values, &mut random),
             random,
             key: KeyBuffer::new(plan.work.keys_asked_for()),
@@ -79,6 +94,7 @@ impl<'a, C: Clock> Client<'a, C> {
             walked_to: None,
             turn: 0,
             together: plan.pipeline > 1 && plan.background_of(thread).is_none(),
+            followed: 0,
             left: plan.operations_of(thread),
         }
     }
@@ -86,16 +102,36 @@ impl<'a, C: Clock> Client<'a, C> {
     /// Asks until the gate says it is time to go home, or until everything that was to be asked has been.
     pub(super) fn run(&mut self) -> Result<(), KvError> {
         while self.left > 0 && self.shared.gate.pass(&mut self.turn) {
-            if self.throttle.as_mut().is_some_and(|throttle| !throttle.wait(self.shared.clock)) {
-                continue;
+            if self.turn != self.followed {
+                self.follow();
             }
             if self.together {
                 self.operate_together()?;
-            } else if let Some(due) = self.pace.next(self.shared.clock) {
+            } else if let Some(due) = self.pace.next(self.shared.clock, self.shared.gate, self.turn) {
                 self.operate(due)?;
             }
         }
         Ok(())
+    }
+
+    /// Takes over the settings in force. What did not change goes on where it was.
+    #[cold]
+    fn follow(&mut self) {
+        self.followed = self.turn;
+        let (old, new) = (self.shared.plan, self.shared.plans.latest());
+        if std::ptr::eq(old, new) {
+            return;
+        }
+        self.shared.plan = new;
+        if old.pace != new.pace && new.background_of(self.thread).is_none() {
+            self.pace = Pace::new(&new.pace, self.shared.arrivals);
+        }
+        if old.work != new.work {
+            self.asker = asker(new, self.shared.seed, self.thread, self.shared.population);
+        }
+        if old.work.values != new.work.values {
+            self.values = Values::new(&new.work.values, &mut self.random);
+        }
     }
 
     /// One request. Choosing the record and writing its key is not part of its latency, as in YCSB.
@@ -114,7 +150,9 @@ impl<'a, C: Clock> Client<'a, C> {
         let end_ns = self.shared.clock.now_ns();
         let response_ns = match due {
             Due::Now => None,
+            Due::At(due_ns) => Some(end_ns.saturating_sub(due_ns)),
         };
+        self.pace.answered(end_ns);
         self.counted.count(request.operation, end_ns.saturating_sub(start_ns), response_ns, bytes);
         self.left -= 1;
         Ok(())
@@ -182,8 +220,11 @@ impl<'a, C: Clock> Client<'a, C> {
         let field = self.random.next_u64() as usize % work.fields.max(1) as usize;
         let from = (field * length).min(self.record.len());
         let place = from..(from + length).min(self.record.len());
-        let fresh = self.values.bytes(place.len(), &mut self.random);
-        self.record[place].copy_from_slice(fresh);
+        // A record may be from before a change and longer than the values of now.
+        for piece in self.record[place].chunks_mut(work.values.lengths.max().max(1)) {
+            let fresh = self.values.bytes(piece.len(), &mut self.random);
+            piece.copy_from_slice(fresh);
+        }
         value::seal(key, &mut self.record);
         self.session.put(key, &self.record)?;
         Ok(2 * (key.len() + self.record.len()))
@@ -249,7 +290,7 @@ impl<'a, C: Clock> Client<'a, C> {
 
     /// Walks on through all records until the gate closes or the end is reached, counting each.
     fn walk(&mut self, request: Request) -> Result<(), KvError> {
-        let Shared { plan, clock, gate, .. } = *self.shared;
+        let Shared { plan, clock, gate, .. } = self.shared;
         let direction = if request.backward { Direction::Backward } else { Direction::Forward };
         let mut last_ns = clock.now_ns();
         let mut last_key = Vec::new();

@@ -75,7 +75,16 @@ fn operate<const N: usize>(
 ) -> Result<[u64; N], KvError> {
     let (clock, gate, counted) = (ManualClock::at(0), Gate::default(), Counted::default());
     let population = Population::new(plan.work.part());
-    let shared = Shared { plan, seed: 5, clock: &clock, gate: &gate, population: &population };
+    let (plans, arrivals) = (Plans::new(plan.clone()), Arrivals::default());
+    let shared = Shared {
+        plan,
+        plans: &plans,
+        seed: 5,
+        clock: &clock,
+        gate: &gate,
+        population: &population,
+        arrivals: &arrivals,
+    };
     let mut client = Client::new(&shared, 0, &counted, Box::new(map));
     for _ in 0..operations {
         client.operate(Due::Now)?;
@@ -190,7 +199,16 @@ fn requests_sent_together_are_all_answered_and_counted() {
     let mut map = loaded(&plan);
     let (clock, gate, counted) = (ManualClock::at(0), Gate::default(), Counted::default());
     let population = Population::new(plan.work.part());
-    let shared = Shared { plan: &plan, seed: 5, clock: &clock, gate: &gate, population: &population };
+    let (plans, arrivals) = (Plans::new(plan.clone()), Arrivals::default());
+    let shared = Shared {
+        plan: &plan,
+        plans: &plans,
+        seed: 5,
+        clock: &clock,
+        gate: &gate,
+        population: &population,
+        arrivals: &arrivals,
+    };
     let mut client = Client::new(&shared, 0, &counted, Box::new(&mut map));
     client.left = 100;
     gate.open();
@@ -213,7 +231,16 @@ fn a_record_lost_among_requests_sent_together_ends_the_run() {
     plan.pipeline = 4;
     let (clock, gate, counted) = (ManualClock::at(0), Gate::default(), Counted::default());
     let population = Population::new(plan.work.part());
-    let shared = Shared { plan: &plan, seed: 5, clock: &clock, gate: &gate, population: &population };
+    let (plans, arrivals) = (Plans::new(plan.clone()), Arrivals::default());
+    let shared = Shared {
+        plan: &plan,
+        plans: &plans,
+        seed: 5,
+        clock: &clock,
+        gate: &gate,
+        population: &population,
+        arrivals: &arrivals,
+    };
     let mut map = Map::default();
     gate.open();
     let error = Client::new(&shared, 0, &counted, Box::new(&mut map)).run().unwrap_err();

@@ -96,6 +96,17 @@ pub enum KvError {
         /// What would be right.
         wanted: &'static str,
     },
+    /// A table of rates that cannot be read.
+    #[error("{place}: {reason}")]
+    BadTable {
+        /// File and line.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A timetable that cannot be.
+    #[error(transparent)]
+    Script(#[from] crate::script::ScriptError),
     /// A record that was written is not there.
     #[error("{engine} lost record {record} (key `{key}`)")]
     Lost {
@@ -149,6 +160,8 @@ impl KvError {
     pub fn setting(&self) -> &str {
         match self {
             Self::BadSetting { name, .. } => name,
+            Self::BadTable { .. } => "rate",
+            Self::Script(_) => "script",
             Self::Engine(EngineError::UnknownEngine { .. }) => "engine",
             Self::Engine(_) => "options",
             Self::UnknownWorkload { .. }

@@ -14,14 +14,21 @@ const FIRST_TURN: u32 = 2;
 pub(super) struct Gate {
     state: AtomicU32,
     changed: Condvar,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
     /// The number of the next opening, counted from [`FIRST_TURN`].
-    openings: Mutex<u32>,
+    openings: u32,
+    /// How many wait here.
+    parked: u32,
 }
 
 impl Gate {
     /// Lets every thread pass.
     pub(super) fn open(&self) {
-        self.change(|openings| {
+        self.change(|Held { openings, .. }| {
             *openings = openings.wrapping_add(1) % (u32::MAX - FIRST_TURN);
             FIRST_TURN + *openings
         });
@@ -51,18 +58,25 @@ impl Gate {
         state == turn && state >= FIRST_TURN
     }
 
+    /// How many wait at the closed gate.
+    pub(super) fn parked(&self) -> u32 {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).parked
+    }
+
     #[cold]
     fn wait(&self, turn: &mut u32) -> bool {
-        let mut held = self.openings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.parked += 1;
         while self.state.load(Ordering::Acquire) == WAIT {
             held = self.changed.wait(held).unwrap_or_else(PoisonError::into_inner);
         }
+        held.parked -= 1;
         *turn = self.state.load(Ordering::Acquire);
         *turn != STOP
     }
 
-    fn change(&self, state: impl FnOnce(&mut u32) -> u32) {
-        let mut held = self.openings.lock().unwrap_or_else(PoisonError::into_inner);
+    fn change(&self, state: impl FnOnce(&mut Held) -> u32) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if self.state.load(Ordering::Acquire) != STOP {
             self.state.store(state(&mut held), Ordering::Release);
         }
@@ -90,8 +104,12 @@ mod tests {
         let gate = Gate::default();
         std::thread::scope(|threads| {
             let waiting = threads.spawn(|| gate.pass(&mut 0));
+            while gate.parked() == 0 {
+                std::thread::yield_now();
+            }
             gate.open();
             assert!(waiting.join().unwrap());
+            assert_eq!(gate.parked(), 0);
         });
     }
 

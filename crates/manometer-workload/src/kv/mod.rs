@@ -1,25 +1,31 @@
 //! YCSB and db_bench on a key-value engine.
 //!
 //! [`KvSettings`] as written become a [`KvPlan`] that is checked and complete; [`run`] prepares the
-//! database and then lets threads ask, in a closed loop, as the control lines say.
+//! database and then lets threads ask, in a closed or an open loop, as the control lines say.
 
 mod asker;
 mod batch;
 mod cells;
+mod change;
 mod client;
 mod counted;
+mod course;
 pub mod db_bench;
 mod describe;
 pub mod distribution;
+mod driver;
 mod error;
 mod field_lengths;
+pub mod find_max;
 mod gate;
+mod headroom;
 mod java_properties;
 pub mod keys;
 mod lengths;
 mod load;
 mod pace;
 mod plan;
+mod plans;
 mod population;
 mod properties;
 mod request;
@@ -30,15 +36,17 @@ mod values;
 mod ycsb;
 
 pub use asker::YcsbMix;
+pub use change::{changeable, read_script};
 pub use describe::{Description, Top, describe};
 pub use distribution::Popularity;
 pub use error::KvError;
 pub use field_lengths::{FieldLength, FieldLengths, LengthHistogram};
 pub use keys::KeyForm;
 pub use lengths::Lengths;
+pub use pace::{Curve, OpenLoop, PacePlan, QUEUE_USUAL, RATE_MAX, RateError, RateForm};
 pub use plan::{Asks, Expect, KvPlan, SaidByProperties, Update, Work};
 pub use population::Part;
 pub use request::Operation;
 pub use run::{Finished, run};
-pub use settings::{EngineOptions, KeyDistribution, KvSettings, LoadMethod};
+pub use settings::{ArrivalKind, EngineOptions, KeyDistribution, KvSettings, LoadMethod};
 pub use values::ValueForm;

@@ -1,15 +1,19 @@
 //! A `kv` workload, checked and complete: nothing in it is unsaid any more.
 
+use std::f64::consts::TAU;
+
 use manometer_measure::operation::is_background;
 use manometer_target::engine::{self, Ability, EngineInfo, Options};
 use serde_json::{Value, json};
 
 use super::asker::YcsbMix;
-use super::db_bench::{self, Background, DbBench};
+use super::change::read_script;
+use super::db_bench::{self, Background, DbBench, SineRate};
 use super::distribution::Popularity;
 use super::error::KvError;
 use super::keys::KeyForm;
 use super::lengths::Lengths;
+use super::pace::{Curve, PacePlan};
 use super::population::Part;
 use super::request::Operation;
 use super::settings::{EngineOptions, KvSettings, LoadMethod};
@@ -179,6 +183,8 @@ pub struct KvPlan {
     pub threads: u32,
     /// How many requests each thread sends before it waits for their answers.
     pub pipeline: u32,
+    /// When requests are sent.
+    pub pace: PacePlan,
     /// Whether each thread stays on one processor.
     pub pin: bool,
     /// How the records come into the database.
@@ -205,6 +211,7 @@ impl KvPlan {
         };
         (engine.check)(&options)?;
         let Resolved { work, threads, said, notes } = resolve(settings)?;
+        let pace = pace(settings, said.target, work.db_bench().and_then(|bench| bench.sine))?;
         let operations = settings.operations.or(work.db_bench().and_then(|bench| bench.requests));
         let plan = Self {
             engine,
@@ -213,6 +220,7 @@ impl KvPlan {
             work,
             threads,
             pipeline: settings.pipeline,
+            pace,
             pin: settings.pin,
             load: settings.load,
             operations,
@@ -220,6 +228,7 @@ impl KvPlan {
             notes,
         };
         plan.check()?;
+        read_script(settings)?;
         Ok(plan)
     }
 
@@ -273,6 +282,11 @@ impl KvPlan {
         if self.pipeline == 0 || self.pipeline > PIPELINE_MAX {
             return bad("pipeline", self.pipeline.into(), "write a number from 1 to 4096");
         }
+        if self.pipeline > 1 && self.pace != PacePlan::Closed {
+            let wanted =
+                "requests are sent together in a closed loop without think time: write 1, or take the pace away";
+            return bad("pipeline", self.pipeline.into(), wanted);
+        }
         let together = |operation| match operation {
             Operation::Read | Operation::Insert => true,
             Operation::Update => self.work.update == Update::Record,
@@ -313,6 +327,19 @@ fn check_order(work: &Work, workload: &str, engine: &EngineInfo, engines: &[Engi
     }
     let able: Vec<&str> = engines.iter().filter(|engine| can(engine)).map(|engine| engine.name).collect();
     Err(KvError::CannotScan { workload: workload.to_owned(), engine: engine.name, able: able.join(", ") })
+}
+
+/// The pace that `settings` ask for; where they leave it open, that of YCSB's `target` or of mixgraph's sine.
+fn pace(settings: &KvSettings, target: Option<f64>, sine: Option<SineRate>) -> Result<PacePlan, KvError> {
+    let curve = match (target, sine) {
+        (_, Some(sine)) => Curve::sine(sine.d, sine.a, TAU / sine.b, sine.c / TAU),
+        (Some(target), None) => Curve::constant(target),
+        (None, None) => return PacePlan::new(settings),
+    };
+    if settings.rate.is_some() || settings.think.is_some() {
+        return PacePlan::new(settings);
+    }
+    PacePlan::open(curve, settings)
 }
 
 /// What the family of the workload makes of `settings`.

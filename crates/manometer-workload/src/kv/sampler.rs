@@ -36,19 +36,21 @@ impl<'a> Sampler<'a> {
         state: Box<dyn State + 'a>,
         interval_ms: u64,
     ) -> Self {
-        let nothing = || counted.iter().map(|_| None).collect();
-        let seeing = |operation: &Operation| Seeing {
-            operation: *operation,
-            service: nothing(),
-            response: nothing(),
-            missing: 0,
-        };
-        Self {
-            counted,
-            operations: operations.iter().map(seeing).collect(),
-            state,
-            interval_ns: interval_ms.max(1) * 1_000_000,
-            last_ns: 0,
+        let mut sampler =
+            Self { counted, operations: Vec::new(), state, interval_ns: interval_ms.max(1) * 1_000_000, last_ns: 0 };
+        sampler.sample_also(operations);
+        sampler
+    }
+
+    /// Samples `operations` from now on, beside those that it samples already: requests of before a change may
+    /// still be under way.
+    pub(super) fn sample_also(&mut self, operations: &[Operation]) {
+        let nothing = || self.counted.iter().map(|_| None).collect();
+        for operation in operations {
+            if !self.operations.iter().any(|seeing| seeing.operation == *operation) {
+                let seeing = Seeing { operation: *operation, service: nothing(), response: nothing(), missing: 0 };
+                self.operations.push(seeing);
+            }
         }
     }
 
@@ -73,7 +75,7 @@ impl<'a> Sampler<'a> {
             .collect();
         let length_ns = now_ns - self.last_ns;
         self.last_ns = now_ns;
-        Sample { t_ns: now_ns, length_ns, operations, state: self.state.sample(now_ns) }
+        Sample { t_ns: now_ns, length_ns, operations, dropped: 0, state: self.state.sample(now_ns) }
     }
 }
 

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use manometer_measure::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::pace::RateForm;
 use super::population::Part;
 
 /// A workload of YCSB or db_bench on a key-value engine.
@@ -49,6 +51,39 @@ pub struct KvSettings {
     /// How many requests each thread sends before it waits for their answers: reads, and writes of whole
     /// records.
     pub pipeline: u32,
+    /// Makes the loop open: requests per second, whether or not the engine keeps up. A number; steps such as
+    /// `0s: 1000, 10m: 5000`; a ramp such as `1000..5000 in 10m`; `sine mean=5000 amplitude=2000 period=60s`;
+    /// or `csv:rates.csv#ops`. A closed loop unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateForm>,
+    /// How the requests of an open loop follow one another.
+    pub arrivals: ArrivalKind,
+    /// How many requests of an open loop may wait, 10,000 unless said; those that find no place are dropped
+    /// and counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<u32>,
+    /// In a closed loop, how long each thread waits after an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub think: Option<Span>,
+    /// How often reads come among all requests; the workload's own proportion unless said. Proportions are
+    /// divided by their sum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_proportion: Option<f64>,
+    /// How often updates come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub update_proportion: Option<f64>,
+    /// How often inserts come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub insert_proportion: Option<f64>,
+    /// How often scans come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scan_proportion: Option<f64>,
+    /// How often read-modify-writes come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_modify_write_proportion: Option<f64>,
+    /// Changes on a timetable that begins with the first `go`: `"10m: read_proportion = 0.5; 20m: rate = 5000"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
     /// Whether each thread stays on one processor.
     pub pin: bool,
     /// How the records come into the database.
@@ -60,6 +95,18 @@ pub struct KvSettings {
 }
 
 impl KvSettings {
+    /// The proportions that are said, by the names of YCSB's properties.
+    pub(super) fn proportions(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let said = [
+            ("readproportion", self.read_proportion),
+            ("updateproportion", self.update_proportion),
+            ("insertproportion", self.insert_proportion),
+            ("scanproportion", self.scan_proportion),
+            ("readmodifywriteproportion", self.read_modify_write_proportion),
+        ];
+        said.into_iter().filter_map(|(name, share)| Some((name, share?)))
+    }
+
     /// The same workload on the share `factor` of its records, at least one.
     pub fn shrunk(&self, factor: f64) -> Self {
         let scaled = |count: u64| ((count as f64 * factor) as u64).max(1);
@@ -94,6 +141,16 @@ impl Default for KvSettings {
             value_size: None,
             operations: None,
             pipeline: 1,
+            rate: None,
+            arrivals: ArrivalKind::default(),
+            queue: None,
+            think: None,
+            read_proportion: None,
+            update_proportion: None,
+            insert_proportion: None,
+            scan_proportion: None,
+            read_modify_write_proportion: None,
+            script: None,
             pin: false,
             load: LoadMethod::default(),
             properties: BTreeMap::new(),
@@ -131,6 +188,17 @@ pub enum KeyDistribution {
     Exponential,
     /// One record after the other.
     Sequential,
+}
+
+/// How the requests of an open loop follow one another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArrivalKind {
+    /// Evenly, as with YCSB's `target`.
+    #[default]
+    Constant,
+    /// Independent of one another, as those of many people: a Poisson process.
+    Poisson,
 }
 
 /// How the records come into the database.

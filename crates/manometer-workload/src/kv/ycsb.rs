@@ -29,6 +29,9 @@ pub(super) fn resolve(settings: &KvSettings) -> Result<Resolved, KvError> {
     for (name, value) in &settings.properties {
         properties.set("properties".to_owned(), name, value)?;
     }
+    for (name, share) in settings.proportions() {
+        properties.set("settings".to_owned(), name, &share.to_string())?;
+    }
     let (mix, assumed) = mix(&properties)?;
     let records = records(settings, &mut properties)?;
     let Part { first, loaded, next } = part(&properties, records)?;

@@ -7,28 +7,48 @@ use manometer_measure::LatencyHistogram;
 use manometer_measure::histogram::PERCENTILES;
 use manometer_measure::operation::is_background;
 use manometer_measure::plan::Settings;
-use manometer_workload::protocol::Sample;
+use manometer_workload::kv::PacePlan;
+use manometer_workload::protocol::{Control, Message, Sample};
 use serde_json::{Map, Value, json};
 
+use super::Conduct;
 use crate::format::{self, Format};
+use crate::table::number;
 
 /// What a run did so far.
 pub(super) struct Outcome {
     live: bool,
     facts: Settings,
+    pace: PacePlan,
+    warmup_s: f64,
+    seconds: f64,
+    /// From when on samples count, and when all is over; nothing before the first request.
+    times: Option<(u64, u64)>,
+    /// How long the requests that do not count came, and how many since then found no place.
+    skipped_ns: u64,
+    dropped: u64,
     operations: BTreeMap<String, LatencyHistogram>,
     missing: BTreeMap<String, u64>,
+    /// From when requests were due, where that is not when they were sent.
+    responses: BTreeMap<String, LatencyHistogram>,
     length_ns: u64,
     samples: u64,
     state: BTreeMap<String, f64>,
 }
 
 impl Outcome {
-    /// Nothing yet; `live` prints a line for each sample.
-    pub(super) fn new(live: bool) -> Self {
+    /// Nothing yet; `live` prints a line for each sample. So many seconds do not count, and so many then do.
+    pub(super) fn new(live: bool, pace: PacePlan, [warmup_s, seconds]: [f64; 2]) -> Self {
         Self {
             live,
             facts: Settings::new(),
+            pace,
+            warmup_s,
+            seconds,
+            times: None,
+            skipped_ns: 0,
+            dropped: 0,
+            responses: BTreeMap::new(),
             operations: BTreeMap::new(),
             missing: BTreeMap::new(),
             length_ns: 0,
@@ -38,7 +58,7 @@ impl Outcome {
     }
 
     /// The database is prepared.
-    pub(super) fn ready(&mut self, facts: Settings) {
+    fn ready(&mut self, facts: Settings) {
         if self.live {
             let text = |name: &str| facts.get(name).map(plain).unwrap_or_default();
             format::note(&format!(
@@ -51,12 +71,15 @@ impl Outcome {
                 text("distribution"),
                 text("threads"),
             ));
+            if let Some(headroom) = facts.get("headroom_ops_per_s").and_then(Value::as_f64) {
+                format::note(&format!("the client alone reaches {} ops/s", number(headroom)));
+            }
         }
         self.facts = facts;
     }
 
     /// One more interval.
-    pub(super) fn sample(&mut self, sample: &Sample) {
+    fn sample(&mut self, sample: &Sample) {
         let mut now = LatencyHistogram::new();
         for (name, operation) in &sample.operations {
             *self.missing.entry(name.clone()).or_default() += operation.missing;
@@ -67,7 +90,11 @@ impl Outcome {
                     now.add(&histogram);
                 }
             }
+            if let Ok(histogram) = LatencyHistogram::from_base64(&operation.response) {
+                self.responses.entry(name.clone()).or_default().add(&histogram);
+            }
         }
+        self.dropped += sample.dropped;
         self.length_ns += sample.length_ns;
         self.samples += 1;
         self.state.extend(sample.state.iter().map(|(name, value)| (name.clone(), *value)));
@@ -83,7 +110,7 @@ impl Outcome {
     pub(super) fn print(&self, format: Format) -> anyhow::Result<()> {
         match format {
             Format::Json => format::json(&self.machine_form()),
-            Format::Text => format::text(&self.people_form().to_string()),
+            Format::Text => format::text(&self.people_form()),
         }
     }
 
@@ -104,15 +131,22 @@ impl Outcome {
     fn machine_form(&self) -> Value {
         let counts: Map<_, _> = self.operations.iter().map(|(name, all)| (name.clone(), all.len().into())).collect();
         let latency: Map<_, _> = self.operations.iter().map(|(name, all)| (name.clone(), latency_us(all))).collect();
+        // In a closed loop a request is due when it is sent: the response time is the latency.
+        let response: Map<_, _> = self
+            .operations
+            .iter()
+            .map(|(name, all)| (name.clone(), latency_us(self.responses.get(name).unwrap_or(all))))
+            .collect();
         let mut document = json!({
             "throughput": {"mean": self.rate(self.requests()), "unit": "ops/s", "samples": self.samples},
             "seconds": self.length_ns as f64 / 1e9,
             "operations": counts,
             "missing": self.missing,
             "latency_us": latency,
-            // In a closed loop a request is due when it is sent: the response time is the latency.
-            "response_us": latency,
-            "loop": "closed",
+            "response_us": response,
+            "loop": self.pace.name(),
+            "asked": self.asked(),
+            "dropped": self.dropped,
             "facts": self.facts,
             "state": self.state,
         });
@@ -122,19 +156,78 @@ impl Outcome {
         document
     }
 
-    fn people_form(&self) -> Table {
+    /// How many requests per second came due on average; nothing in a closed loop.
+    fn asked(&self) -> Option<f64> {
+        let PacePlan::Open(open) = &self.pace else { return None };
+        let (begin_s, length_s) = (self.skipped_ns as f64 / 1e9, self.length_ns as f64 / 1e9);
+        let due = open.curve.arrivals_by(begin_s + length_s) - open.curve.arrivals_by(begin_s);
+        (length_s > 0.0).then(|| due / length_s)
+    }
+
+    fn people_form(&self) -> String {
+        let mut text = self.latencies().to_string();
+        if let (Some(asked), Some(achieved)) = (self.asked(), self.rate(self.requests())) {
+            text += &format!(
+                "\n\n{} ops/s asked, {} achieved ({:.1} %), {} requests dropped",
+                number(asked),
+                number(achieved),
+                100.0 * achieved / asked,
+                self.dropped
+            );
+        }
+        text
+    }
+
+    fn latencies(&self) -> Table {
         let head = ["operation", "requests", "not found", "ops/s", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs"];
         let mut table = crate::table::table(&head, 1);
         for (name, all) in &self.operations {
             let rate = self.rate(all.len()).map_or("-".to_owned(), |rate| format!("{rate:.0}"));
-            let mut row =
-                vec![name.clone(), all.len().to_string(), self.missing.get(name).unwrap_or(&0).to_string(), rate];
-            row.extend(PERCENTILES.iter().map(|(_, quantile)| microseconds(all.quantile_ns(*quantile))));
-            row.push(microseconds(all.max_ns()));
-            table.add_row(row);
+            let missing = self.missing.get(name).unwrap_or(&0).to_string();
+            table.add_row(row([name.clone(), all.len().to_string(), missing, rate], all));
+            if let Some(response) = self.responses.get(name) {
+                table.add_row(row(
+                    [format!("{name}, from when due"), response.len().to_string(), String::new(), String::new()],
+                    response,
+                ));
+            }
         }
         table
     }
+}
+
+impl Conduct for Outcome {
+    fn hear(&mut self, message: Message, now_ns: u64) -> Vec<Control> {
+        match message {
+            Message::Ready { facts } => {
+                self.ready(facts);
+                let count_from_ns = now_ns + (self.warmup_s * 1e9) as u64;
+                self.times = Some((count_from_ns, count_from_ns.saturating_add((self.seconds * 1e9) as u64)));
+                return vec![Control::Go];
+            }
+            // An interval that began while warming up does not count.
+            Message::Sample(sample)
+                if self.warmup_s > 0.0
+                    && self.times.is_some_and(|(from_ns, _)| sample.t_ns - sample.length_ns < from_ns) =>
+            {
+                self.skipped_ns += sample.length_ns;
+            }
+            Message::Sample(sample) => self.sample(&sample),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn is_over(&self, now_ns: u64) -> bool {
+        self.times.is_some_and(|(_, over_ns)| now_ns >= over_ns)
+    }
+}
+
+fn row(begin: [String; 4], all: &LatencyHistogram) -> Vec<String> {
+    let mut row = begin.to_vec();
+    row.extend(PERCENTILES.iter().map(|(_, quantile)| microseconds(all.quantile_ns(*quantile))));
+    row.push(microseconds(all.max_ns()));
+    row
 }
 
 fn latency_us(all: &LatencyHistogram) -> Value {

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use manometer_measure::Span;
 use manometer_workload::io::parse_script;
+use manometer_workload::kv::read_script;
+use manometer_workload::script::ScriptStep;
 use manometer_workload::settings::WorkloadSettings;
 use serde_json::Value;
 
 use super::Checker;
 use super::reading::nearest_of;
 use super::workloads::{setting_names, with_paths};
-use crate::file::experiment::{Neighbour, NeighbourChange, Rung, Step, Workload, text};
+use crate::file::experiment::{Change, Neighbour, Rung, Step, Workload, text};
 use crate::file::tree::{Node, Origin};
 use crate::file::types::{PlanTable, StepTable};
 
@@ -19,12 +21,13 @@ use crate::file::types::{PlanTable, StepTable};
 const MAX_PRODUCT: usize = 10_000;
 
 impl Checker<'_> {
-    pub(super) fn vary(&mut self, root: &Node, neighbours: &[Neighbour], block_size: u64) -> Vec<Rung> {
+    /// The ladder. `changing` holds the neighbours and behind them the primary, whose settings change alike.
+    pub(super) fn vary(&mut self, root: &Node, changing: &[Neighbour], block_size: u64) -> Vec<Rung> {
         let Some(table) = root.get("plan").and_then(|plan| plan.get("vary")) else { return Vec::new() };
         let mut rungs = Vec::new();
         for (key, node) in table.entries() {
-            let Some(targets) = self.targets(key, &node.key_origin, neighbours) else { continue };
-            let fitting = |element: &Node| self.fitting(key, element, &targets, neighbours, block_size);
+            let Some(targets) = self.targets(key, &node.key_origin, changing) else { continue };
+            let fitting = |element: &Node| self.fitting(key, element, &targets, changing, block_size);
             let values: Vec<Value> = node.elements().iter().filter_map(fitting).collect();
             self.not_empty(key, node);
             rungs.push(Rung { targets, key: key.clone(), values });
@@ -37,7 +40,7 @@ impl Checker<'_> {
         &mut self,
         root: &Node,
         plan: &PlanTable,
-        neighbours: &[Neighbour],
+        (neighbours, changing): (&[Neighbour], &[Neighbour]),
         block_size: u64,
     ) -> Vec<Step> {
         let nodes = root.get("plan").and_then(|plan| plan.get("step")).map_or(&[][..], Node::elements);
@@ -45,10 +48,10 @@ impl Checker<'_> {
         for (table, node) in plan.step.iter().zip(nodes) {
             let mut changes = Vec::new();
             for (key, value) in node.get("set").map_or(&[][..], Node::entries) {
-                let Some(targets) = self.targets(key, &value.key_origin, neighbours) else { continue };
-                let Some(fitting) = self.fitting(key, value, &targets, neighbours, block_size) else { continue };
-                changes.extend(targets.into_iter().map(|(neighbour, setting)| NeighbourChange {
-                    neighbour,
+                let Some(targets) = self.targets(key, &value.key_origin, changing) else { continue };
+                let Some(fitting) = self.fitting(key, value, &targets, changing, block_size) else { continue };
+                changes.extend(targets.into_iter().map(|(workload, setting)| Change {
+                    workload,
                     setting,
                     value: fitting.clone(),
                 }));
@@ -76,7 +79,7 @@ impl Checker<'_> {
         members
     }
 
-    /// The neighbours and the setting that a key such as `writer.iodepth` names.
+    /// The workloads and the setting that a key such as `writer.iodepth` names.
     pub(super) fn targets(
         &mut self,
         key: &str,
@@ -84,14 +87,14 @@ impl Checker<'_> {
         neighbours: &[Neighbour],
     ) -> Option<Vec<(usize, String)>> {
         let Some((name, setting)) = key.split_once('.') else {
-            let help = "write `\"neighbour.setting\"`, in quotes, such as `\"writer.iodepth\"`";
-            self.report(format!("`{key}` names no neighbour's setting"), Some(origin), Some(help));
+            let help = "write `\"workload.setting\"`, in quotes, such as `\"writer.iodepth\"`";
+            self.report(format!("`{key}` names no workload's setting"), Some(origin), Some(help));
             return None;
         };
         let found = matching(name, neighbours);
         let Some(first) = found.first() else {
             let help = nearest_of(name, neighbours.iter().map(|one| one.workload.name.as_str()));
-            self.report(format!("no neighbour is called `{name}`"), Some(origin), Some(&help));
+            self.report(format!("no workload is called `{name}`"), Some(origin), Some(&help));
             return None;
         };
         let settings = &neighbours[*first].workload.settings;
@@ -207,30 +210,30 @@ fn step_label(step: &StepTable) -> String {
 pub(super) fn script_of(neighbour: &Neighbour) -> Option<&str> {
     match &neighbour.workload.settings {
         WorkloadSettings::Io(io) => io.script.as_deref(),
-        WorkloadSettings::Kv(_) | WorkloadSettings::Command(_) => None,
+        WorkloadSettings::Kv(kv) => kv.script.as_deref(),
+        WorkloadSettings::Command(_) => None,
     }
 }
 
-/// The phases that the neighbours' timetables make, since every change opens one: the timetables begin
-/// together with `w1`, and the last phase is `last` long. The neighbours lose their scripts to the plan.
-pub(super) fn scripted_steps(neighbours: &mut [Neighbour], last: Span, block_size: u64) -> Vec<Step> {
-    let mut changes: BTreeMap<u64, Vec<NeighbourChange>> = BTreeMap::from([(0, Vec::new())]);
-    for (index, neighbour) in neighbours.iter_mut().enumerate() {
-        let WorkloadSettings::Io(io) = &mut neighbour.workload.settings else { continue };
-        let Some(script) = io.script.take() else { continue };
-        for step in parse_script(&script, io, block_size).unwrap_or_default() {
-            let change = |(setting, value)| NeighbourChange { neighbour: index, setting, value };
+/// The phases that the timetables of `changing` make, since every change opens one: the timetables begin
+/// together with `w1`, and the last phase is `last` long. The workloads lose their scripts to the plan; the
+/// first `neighbours` of them start with it.
+pub(super) fn scripted_steps(changing: &mut [Neighbour], neighbours: usize, last: Span, block_size: u64) -> Vec<Step> {
+    let mut changes: BTreeMap<u64, Vec<Change>> = BTreeMap::from([(0, Vec::new())]);
+    for (workload, one) in changing.iter_mut().enumerate() {
+        for step in timetable(&mut one.workload.settings, block_size) {
+            let change = |(setting, value)| Change { workload, setting, value };
             changes.entry(step.at_ns).or_default().extend(step.settings.into_iter().map(change));
         }
     }
     let times: Vec<u64> = changes.keys().copied().collect();
-    let all: Vec<usize> = (0..neighbours.len()).collect();
+    let all: Vec<usize> = (0..neighbours).collect();
     let lengths = times.windows(2).map(|pair| Span(Duration::from_nanos(pair[1] - pair[0]))).chain([last]);
     let numbered = changes.into_values().zip(lengths).enumerate();
     numbered
         .map(|(number, (changes, phase))| {
-            let label = |change: &NeighbourChange| {
-                let name = &neighbours[change.neighbour].workload.name;
+            let label = |change: &Change| {
+                let name = &changing[change.workload].workload.name;
                 format!("{name}.{} = {}", change.setting, text(&change.value))
             };
             let labels: Vec<String> = changes.iter().map(label).collect();
@@ -238,4 +241,21 @@ pub(super) fn scripted_steps(neighbours: &mut [Neighbour], last: Span, block_siz
             Step { label, changes, start: if number == 0 { all.clone() } else { Vec::new() }, stop: Vec::new(), phase }
         })
         .collect()
+}
+
+/// The timetable of a workload, which loses it.
+fn timetable(settings: &mut WorkloadSettings, block_size: u64) -> Vec<ScriptStep> {
+    // Both were tried when the workload was checked.
+    match settings {
+        WorkloadSettings::Io(io) => match io.script.take() {
+            Some(script) => parse_script(&script, io, block_size).unwrap_or_default(),
+            None => Vec::new(),
+        },
+        WorkloadSettings::Kv(kv) => {
+            let steps = read_script(kv).unwrap_or_default();
+            kv.script = None;
+            steps
+        }
+        WorkloadSettings::Command(_) => Vec::new(),
+    }
 }

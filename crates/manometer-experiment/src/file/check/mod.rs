@@ -67,8 +67,8 @@ impl Checker<'_> {
             // What follows speaks of workloads: where one is wrong, its echoes would only confuse.
             return None;
         }
-        let mut neighbours = neighbours;
-        let (vary, steps) = self.phases(root, &plan, &mut neighbours, block_size);
+        let (mut neighbours, mut primary) = (neighbours, primary);
+        let (vary, steps) = self.phases(root, &plan, (&mut neighbours, &mut primary), block_size);
         let sweep = self.sweep(root, primary.as_ref(), &neighbours);
         let experiment = Experiment {
             name,
@@ -132,23 +132,35 @@ impl Checker<'_> {
         }
     }
 
-    /// The ladder or the explicit phases; timetables of neighbours become explicit phases.
+    /// The ladder or the explicit phases; timetables become explicit phases.
     fn phases(
         &mut self,
         root: &Node,
         plan: &PlanTable,
-        neighbours: &mut [Neighbour],
+        (neighbours, primary): (&mut [Neighbour], &mut Option<Workload>),
         block_size: u64,
     ) -> (Vec<Rung>, Vec<Step>) {
-        let vary = self.vary(root, neighbours, block_size);
-        let steps = self.steps(root, plan, neighbours, block_size);
-        let scripted = neighbours.iter().any(|one| script_of(one).is_some());
+        let mut changing = neighbours.to_vec();
+        changing
+            .extend(primary.iter().map(|primary| Neighbour { table: primary.name.clone(), workload: primary.clone() }));
+        let vary = self.vary(root, &changing, block_size);
+        let steps = self.steps(root, plan, (neighbours, &changing), block_size);
+        let scripted = changing.iter().any(|one| script_of(one).is_some());
         if [!vary.is_empty(), !steps.is_empty(), scripted].into_iter().filter(|there| *there).count() > 1 {
             let origin = root.get("plan").map(|plan| plan.key_origin.clone());
             let help = "a ladder (`vary`), explicit phases (`step`) and a timetable (`script`) exclude one another";
             self.report("the phases are said in two ways", origin.as_ref(), Some(help));
         }
-        let steps = if scripted { scripted_steps(neighbours, plan.phase, block_size) } else { steps };
+        if !scripted {
+            return (vary, steps);
+        }
+        let steps = scripted_steps(&mut changing, neighbours.len(), plan.phase, block_size);
+        let without_scripts = changing.into_iter().map(|one| one.workload);
+        for (workload, without) in
+            neighbours.iter_mut().map(|one| &mut one.workload).chain(primary.as_mut()).zip(without_scripts)
+        {
+            *workload = without;
+        }
         (vary, steps)
     }
 
@@ -211,13 +223,15 @@ impl Checker<'_> {
         }
         let parts: Vec<&str> = metric.split('.').collect();
         match parts.as_slice() {
-            ["latency", operation, percentile] if !operation.is_empty() && PERCENTILES.contains(percentile) => {
+            ["latency" | "response", operation, percentile]
+                if !operation.is_empty() && PERCENTILES.contains(percentile) =>
+            {
                 self.operation(root, operation, primary);
                 Some(Criterion { metric, unit: "us".to_owned(), better: Better::Lower })
             }
             _ => {
                 let origin = root.get("criterion").map(|node| node.origin.clone());
-                let help = "write `throughput`, or `latency.OPERATION.PERCENTILE` such as `latency.read.p99`";
+                let help = "write `throughput`, `latency.OPERATION.PERCENTILE` such as `latency.read.p99`, or `response.…` for the time from when a request was due";
                 self.report(format!("`{metric}` is no criterion"), origin.as_ref(), Some(help));
                 None
             }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use manometer_workload::kv::EngineOptions;
+use manometer_workload::kv::{EngineOptions, RateForm};
 use manometer_workload::settings::WorkloadSettings;
 
 use super::Checker;
@@ -125,6 +125,9 @@ pub(super) fn with_paths<'a>(
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
     if let WorkloadSettings::Kv(kv) = &mut settings {
         if let (Some(EngineOptions::File(file)), Some(folder)) = (&mut kv.options, folder("options")) {
+            *file = absolute(folder.join(&*file));
+        }
+        if let (Some(RateForm::Table { file, .. }), Some(folder)) = (&mut kv.rate, folder("rate")) {
             *file = absolute(folder.join(&*file));
         }
         let beside = folder("workload").map(|folder| absolute(folder.join(&kv.workload)));

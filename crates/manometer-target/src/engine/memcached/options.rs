@@ -10,6 +10,10 @@ use crate::engine::{EngineError, Options, nearest};
 const OWN: [(&str, &str); 4] =
     [("memory_mib", "-m"), ("threads", "-t"), ("max_item_size", "-I"), ("connections", "-c")];
 
+/// The largest item of a server of our own unless said: memcached's 1 MiB leaves no room for a value of
+/// 1 MiB and its key.
+const ITEM_USUAL: &str = "2m";
+
 /// What was asked for.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Asked {
@@ -42,6 +46,10 @@ pub(super) fn read(options: &Options) -> Result<Asked, EngineError> {
                 asked.arguments.extend([flag.to_owned(), amount(name, value)?]);
             }
         }
+    }
+    // Its memory bounds its items: whoever says how much of it there is says both.
+    if ours && !["max_item_size", "memory_mib"].iter().any(|name| table.contains_key(*name)) {
+        asked.arguments.extend(["-I", ITEM_USUAL].map(str::to_owned));
     }
     Ok(asked)
 }

@@ -5,7 +5,7 @@ mod options;
 mod resp;
 mod state;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use manometer_measure::plan::Settings;
@@ -38,8 +38,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     about: "Redis: a server of our own, or with `address` one of yours",
     version,
     abilities: &[Ability::MultiGet, Ability::Pipeline, Ability::State],
-    durability: "snapshots of Redis's own default, after a minute with 10,000 changes, five with 100, an hour with one: \
-                 a put since the last one does not survive the server",
+    durability: "snapshots (`save 3600 1 300 100 60 10000`): a put since the last one does not survive the server",
     keeps: Keeps::Disk,
     open: |request| Ok(Box::new(Redis::open(request)?)),
     check: |options| options::read(options).map(drop),
@@ -67,8 +66,9 @@ struct Redis {
     flush: bool,
     /// Its administration; a cluster has many.
     nodes: Vec<Node>,
-    /// The server, when it is our own.
+    /// The server, when it is our own, and where it keeps its data.
     process: Option<Process>,
+    directory: Option<PathBuf>,
 }
 
 impl Redis {
@@ -81,7 +81,8 @@ impl Redis {
         let own = process.iter().map(|process| process.address().to_owned());
         let remotes = own.chain(asked.addresses).map(|address| Remote { engine: ENGINE, address });
         let nodes = remotes.map(Node::connect).collect::<Result<_, _>>()?;
-        Ok(Self { flush: asked.flush, nodes, process })
+        let directory = process.as_ref().map(|_| request.directory.to_owned());
+        Ok(Self { flush: asked.flush, nodes, process, directory })
     }
 
     fn remote(&self) -> &Remote {
@@ -120,6 +121,10 @@ impl Redis {
         for node in self.nodes.iter().filter(|node| !is_logged(node)) {
             let status = node.info(SETTLING)?.text("rdb_last_bgsave_status").unwrap_or("unknown").to_owned();
             if status != "ok" {
+                let full = self.process.as_ref().is_some_and(|process| process.log_says("No space left on device"));
+                if let Some(path) = self.directory.clone().filter(|_| full) {
+                    return Err(EngineError::NoSpace { path, doing: SETTLING });
+                }
                 return Err(node.remote.failed(SETTLING, format_args!("its snapshot failed ({status}); see its log")));
             }
         }

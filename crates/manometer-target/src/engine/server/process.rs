@@ -145,6 +145,12 @@ impl Process {
         Err(EngineError::Failed { engine: self.engine, doing: "answering", text })
     }
 
+    /// Whether the last lines of its log hold `text`.
+    #[cfg_attr(not(feature = "redis"), allow(dead_code, reason = "the others write nothing to disk"))]
+    pub(in crate::engine) fn log_says(&self, text: &str) -> bool {
+        tail(&self.log).contains(text)
+    }
+
     /// Waits until the server, told to end, has ended; false when it did not within `limit_ns`.
     #[cfg_attr(not(feature = "redis"), allow(dead_code, reason = "the others have nothing to write at their end"))]
     pub(in crate::engine) fn wait_for_end(&self, limit_ns: u64) -> bool {

@@ -3,7 +3,7 @@ use crate::kv::distribution::{Random, stream};
 use crate::kv::plan::{Asks, Expect, KvPlan};
 use crate::kv::population::Population;
 use crate::kv::request::Request;
-use crate::kv::{KeyDistribution, KvError, KvSettings};
+use crate::kv::{KeyDistribution, KvError, KvSettings, PacePlan};
 
 fn settings(workload: &str, pairs: &[(&str, &str)]) -> KvSettings {
     let properties = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -165,12 +165,12 @@ fn sizes_are_settings_or_parameters_and_the_setting_wins() {
 fn databases_of_another_form_have_another_name() {
     let form = |workload, pairs: &[(&str, &str)]| plan(workload, pairs).work.form();
     assert_eq!(form("ycsb-a", &[]), "ycsb-hashed-2");
-    assert_eq!(form("readrandom", &[]), "db_bench-16, compressible to 0.5");
-    assert_eq!(form("readrandom", &[("compression_ratio", "1"), ("key_size", "24")]), "db_bench-24");
+    assert_eq!(form("readrandom", &[]), "db_bench-1 of 16 bytes, compressible to 0.5");
+    assert_eq!(form("readrandom", &[("compression_ratio", "1"), ("key_size", "24")]), "db_bench-1 of 24 bytes");
     assert_eq!(form("readmissing", &[]), form("overwrite", &[]));
-    assert_eq!(form("mixgraph", &[]), "db_bench-16, pareto 0 0.2615 25.45 to 1024, compressible to 0.5");
+    assert_eq!(form("mixgraph", &[]), "db_bench-1 of 16 bytes, pareto 0 0.2615 25.45 to 1024, compressible to 0.5");
     let normal = [("value_size_distribution_type", "normal"), ("value_size_max", "300")];
-    assert_eq!(form("overwrite", &normal), "db_bench-16, normal 100 to 300, compressible to 0.5");
+    assert_eq!(form("overwrite", &normal), "db_bench-1 of 16 bytes, normal 100 to 300, compressible to 0.5");
 }
 
 #[test]
@@ -203,11 +203,15 @@ fn an_empty_start_is_told() {
 }
 
 #[test]
-fn a_sine_is_told_to_whoever_keeps_the_pace() {
-    let pairs = [("sine_mix_rate", "1"), ("sine_a", "1000"), ("sine_b", "0.000073"), ("sine_d", "4500")];
-    let sine = bench(&plan("mixgraph", &pairs)).sine.unwrap();
-    assert_eq!(sine, SineRate { a: 1000.0, b: 0.000_073, c: 0.0, d: 4500.0, step_s: 10.0, noise: 0.0 });
-    assert!(bench(&plan("mixgraph", &[])).sine.is_none());
+fn a_sine_is_the_pace_of_an_open_loop() {
+    let pairs =
+        [("sine_mix_rate", "1"), ("sine_a", "1000"), ("sine_b", "0.000073"), ("sine_c", "0.5"), ("sine_d", "4500")];
+    let PacePlan::Open(open) = plan("mixgraph", &pairs).pace else { panic!() };
+    assert!((open.curve.rate_at(0.0) - 4_979.425_538_604_203).abs() < 1e-6);
+    assert!((open.curve.rate_at(10_000.0) - 5_442.488_801_931_698).abs() < 1e-6);
+    assert_eq!(plan("mixgraph", &[]).pace, PacePlan::Closed);
+    let refused = |name, value| KvPlan::new(&settings("mixgraph", &[("sine_mix_rate", "1"), (name, value)])).is_err();
+    assert!(refused("sine_d", "0.5") && refused("sine_b", "0") && refused("sine_mix_rate_noise", "0.1"));
 }
 
 #[test]

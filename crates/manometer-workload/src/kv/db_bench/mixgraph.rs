@@ -159,7 +159,7 @@ impl KeyRanges {
     }
 }
 
-/// How fast mixgraph asks: a·sin(b·t + c) + d requests a second, reckoned anew every `step_s` seconds.
+/// How fast mixgraph asks: a·sin(b·t + c) + d requests a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SineRate {
     /// Amplitude in requests per second.
@@ -170,17 +170,6 @@ pub struct SineRate {
     pub c: f64,
     /// Requests per second in the middle.
     pub d: f64,
-    /// For so many seconds the rate stays what it was at their start.
-    pub step_s: f64,
-    /// The share of `a` within which the rate is moved by chance, half of it to either side.
-    pub noise: f64,
-}
-
-impl SineRate {
-    /// The rate at `t_s` without noise.
-    pub fn at(&self, t_s: f64) -> f64 {
-        self.a * (self.b * t_s + self.c).sin() + self.d
-    }
 }
 
 #[cfg(test)]

@@ -150,10 +150,3 @@ fn uniform_and_normal_lengths_have_their_middle_and_their_ends() {
     );
     assert!(random.next_u64() > 0);
 }
-
-#[test]
-fn the_sine_is_db_benchs() {
-    let sine = SineRate { a: 1000.0, b: 0.000_073, c: 0.5, d: 4500.0, step_s: 10.0, noise: 0.0 };
-    assert!((sine.at(0.0) - 4_979.425_538_604_203).abs() < 1e-6);
-    assert!((sine.at(10_000.0) - 5_442.488_801_931_698).abs() < 1e-6);
-}

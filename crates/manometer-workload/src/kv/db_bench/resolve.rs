@@ -344,15 +344,28 @@ impl Resolving<'_> {
             return Ok(None);
         }
         let real = |name, unless_said| self.parameters.real(name, unless_said);
-        let step_ms = self.parameters.count("sine_mix_rate_interval_milliseconds", 1)?.unwrap_or(10_000);
-        Ok(Some(SineRate {
+        // It has no effect: ours follows the sine at every moment.
+        self.parameters.count("sine_mix_rate_interval_milliseconds", 1)?;
+        let noise = self.parameters.share("sine_mix_rate_noise", 0.0)?;
+        if noise > 0.0 {
+            let wanted = "write 0, and have chance move the requests themselves: arrivals = poisson";
+            return Err(bad_parameter("sine_mix_rate_noise", &noise.to_string(), wanted));
+        }
+        let sine = SineRate {
             a: real("sine_a", 1.0)?,
             b: real("sine_b", 1.0)?,
             c: real("sine_c", 0.0)?,
             d: real("sine_d", 1.0)?,
-            step_s: step_ms as f64 / 1e3,
-            noise: self.parameters.share("sine_mix_rate_noise", 0.0)?,
-        }))
+        };
+        if sine.b <= 0.0 || sine.a < 0.0 || sine.a > sine.d {
+            let got = format!("{}, {}, {}", sine.a, sine.b, sine.d);
+            return Err(bad_parameter(
+                "sine_a, sine_b, sine_d",
+                &got,
+                "b is above 0, and a is from 0 to d: no rate is below 0",
+            ));
+        }
+        Ok(Some(sine))
     }
 }
 

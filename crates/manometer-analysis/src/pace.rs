@@ -1,0 +1,90 @@
+//! What a reader must know of how requests were sent: whether the client kept up, and whether the store did.
+
+use manometer_measure::event::{Event, Finding, Severity};
+use manometer_measure::latency_log::response_tag;
+use manometer_measure::{PhaseKind, Recording};
+
+use crate::criterion::Throughput;
+use crate::findings::finding;
+use crate::series::{Window, throughput, total};
+use crate::sources::Sources;
+use crate::summarise::{Judged, latencies};
+
+/// From this share of its own speed on, the client is what is measured.
+const HEADROOM_USED: f64 = 0.7;
+/// A response time this much longer than the service time is waiting that a closed loop would have hidden.
+const WAITING_FACTOR: f64 = 2.0;
+
+/// That the client's own speed limits the primary, with the phase that shows it most.
+pub(crate) fn client_bottleneck(recording: &Recording, sources: &Sources, judged: &[Judged<'_>]) -> Option<Finding> {
+    let primary = recording.plan.primary()?;
+    let headroom = recording.events.iter().find_map(|line| match &line.event {
+        Event::Ready { workload, facts } if *workload == primary.name => facts.get("headroom_ops_per_s")?.as_f64(),
+        _ => None,
+    })?;
+    let reached = judged.iter().filter_map(|one| Some((rate(recording, sources, one)?, one.phase.id.as_str())));
+    let (rate, phase) = reached.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    (headroom > 0.0 && rate > HEADROOM_USED * headroom).then(|| {
+        let text = format!(
+            "The client is the bottleneck: {phase} reached {rate:.0} ops/s, {:.0} % of the {headroom:.0} ops/s that the \
+             client reaches on an engine that answers at once. What is measured is the client; give it more threads or \
+             processors, or a simpler workload.",
+            100.0 * rate / headroom
+        );
+        finding("client-bottleneck", Severity::Warning, None, text)
+    })
+}
+
+/// That requests of an open loop found no place in the queue.
+pub(crate) fn dropped(recording: &Recording, sources: &Sources, one: &Judged<'_>) -> Option<Finding> {
+    let (samples, window) = primary_samples(recording, sources, one)?;
+    let dropped = total(samples, |name| name == "dropped", window);
+    let answered = total(samples, |name| name.ends_with(".requests"), window);
+    (dropped > 0.0).then(|| {
+        let text = format!(
+            "{dropped:.0} requests of {} ({:.1} %) came due and found the queue full: they were dropped and are in no \
+             latency. The store does not keep up with the rate that was asked.",
+            one.phase.id,
+            100.0 * dropped / (dropped + answered)
+        );
+        finding("requests-dropped", Severity::Warning, Some(&one.phase.id), text)
+    })
+}
+
+/// That requests of an open loop waited much longer for their turn than for their answer.
+pub(crate) fn waiting(recording: &Recording, sources: &Sources, one: &Judged<'_>) -> Option<Finding> {
+    let window = one.fate.window().ok().filter(|_| one.phase.kind != PhaseKind::Solo)?;
+    let bounds_s = (recording.seconds(window.begin_ns), recording.seconds(window.end_ns));
+    let service = latencies(sources, bounds_s, str::to_owned);
+    let response = latencies(sources, bounds_s, response_tag);
+    let p99s =
+        response.iter().filter_map(|(operation, late)| Some((operation, late.p99?, service.get(operation)?.p99?)));
+    let (operation, late, sent) = p99s.max_by(|one, other| (one.1 / one.2).total_cmp(&(other.1 / other.2)))?;
+    (late > WAITING_FACTOR * sent).then(|| {
+        let text = format!(
+            "In {} the p99 of `{operation}` is {:.2} ms from when requests were due and {:.2} ms from when they were \
+             sent: they waited for their turn. A closed loop would have shown the second alone (coordinated omission).",
+            one.phase.id,
+            late / 1e3,
+            sent / 1e3
+        );
+        finding("coordinated-omission", Severity::Info, Some(&one.phase.id), text)
+    })
+}
+
+fn rate(recording: &Recording, sources: &Sources, one: &Judged<'_>) -> Option<f64> {
+    let (samples, window) = primary_samples(recording, sources, one)?;
+    let series = throughput(samples, Throughput::Requests, window, recording.plan.interval_s);
+    (!series.values.is_empty()).then(|| series.values.iter().sum::<f64>() / series.values.len() as f64)
+}
+
+/// The primary's samples, where it ran in the phase.
+fn primary_samples<'a>(
+    recording: &Recording,
+    sources: &'a Sources,
+    one: &Judged<'_>,
+) -> Option<(&'a manometer_measure::Samples, Window)> {
+    let primary = recording.plan.primary()?;
+    let window = one.fate.window().ok().filter(|_| one.phase.kind != PhaseKind::Solo)?;
+    Some((sources.samples(&primary.name)?, window))
+}

@@ -1,0 +1,179 @@
+//! Whoever drives the threads: heeds control lines and the timetable, changes settings, takes samples.
+
+use std::collections::VecDeque;
+
+use manometer_measure::Clock;
+use manometer_measure::plan::Settings;
+use manometer_target::engine::Engine;
+
+use super::change::{apply, in_force, read_script};
+use super::course::Crew;
+use super::error::KvError;
+use super::load::Watch;
+use super::sampler::Sampler;
+use super::settings::KvSettings;
+use crate::control::Sink;
+use crate::protocol::{Control, Message};
+use crate::script::ScriptStep;
+
+/// The longest time between two looks at the control lines.
+const LOOK_NS: u64 = 10_000_000;
+
+/// How long requests under way are waited for when the gate closes, and how often they are looked for.
+const LANDING_NS: u64 = 1_000_000_000;
+const LANDING_LOOK_NS: u64 = 1_000_000;
+
+/// Heeds control lines and takes samples while the threads are at work.
+pub(super) struct Driver<'a, C> {
+    clock: &'a C,
+    engine: &'a dyn Engine,
+    crew: &'a Crew<'a>,
+    sampler: Sampler<'a>,
+    settings: KvSettings,
+    seed: u64,
+    script: VecDeque<ScriptStep>,
+    /// When the first `go` came.
+    began_ns: Option<u64>,
+    going: bool,
+    dropped: u64,
+}
+
+impl<'a, C: Clock> Driver<'a, C> {
+    pub(super) fn new(
+        clock: &'a C,
+        engine: &'a dyn Engine,
+        crew: &'a Crew<'a>,
+        settings: &KvSettings,
+        (seed, interval_ms): (u64, u64),
+    ) -> Result<Self, KvError> {
+        let operations = crew.plans.latest().work.operations();
+        Ok(Self {
+            sampler: Sampler::new(&operations, crew.counted, engine.state(), interval_ms),
+            script: read_script(settings)?.into(),
+            settings: settings.clone(),
+            clock,
+            engine,
+            crew,
+            seed,
+            began_ns: None,
+            going: false,
+            dropped: 0,
+        })
+    }
+
+    /// Drives until told to stop, until everything has been asked, or until a thread fails.
+    pub(super) fn drive(&mut self, mut watch: Watch) -> Result<(), KvError> {
+        while !self.crew.has_failed() {
+            self.engine.check()?;
+            if self.crew.at_work() == 0 {
+                return self.halt(watch.sink);
+            }
+            match watch.early.pop_front().or_else(|| watch.controls.poll()).or_else(|| self.due_step()) {
+                Some(Control::Go) => self.go(),
+                Some(Control::Wait) => self.halt(watch.sink)?,
+                Some(Control::Stop) => return self.halt(watch.sink),
+                Some(Control::Set(changes)) => self.change(changes, watch.sink)?,
+                None => self.wait_and_sample(watch.sink)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn go(&mut self) {
+        if !self.going {
+            let now_ns = self.clock.now_ns();
+            self.began_ns.get_or_insert(now_ns);
+            self.crew.arrivals.resume(now_ns);
+            self.sampler.begin(now_ns);
+            self.crew.gate.open();
+            self.going = true;
+        }
+    }
+
+    /// Holds the threads and tells what they did since the last beat.
+    fn halt(&mut self, sink: &mut dyn Sink) -> Result<(), KvError> {
+        if self.going {
+            self.crew.gate.close();
+            self.crew.arrivals.pause(self.clock.now_ns());
+            self.land(sink)?;
+            self.going = false;
+            self.sample(sink)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the requests under way, so that they count in the interval that they belong to, but not
+    /// for ever: one that the engine holds up counts when it comes.
+    fn land(&mut self, sink: &mut dyn Sink) -> Result<(), KvError> {
+        let deadline_ns = self.clock.now_ns() + LANDING_NS;
+        while self.crew.gate.parked() < self.crew.at_work() && !self.crew.has_failed() {
+            let now_ns = self.clock.now_ns();
+            if now_ns >= deadline_ns {
+                break;
+            }
+            if now_ns >= self.sampler.beat_ns() {
+                self.sample(sink)?;
+            }
+            self.clock.sleep(LANDING_LOOK_NS);
+        }
+        Ok(())
+    }
+
+    /// Puts `changes` into force, or refuses them. The arrivals of an open loop go on meanwhile: a change is
+    /// no pause.
+    fn change(&mut self, changes: Settings, sink: &mut dyn Sink) -> Result<(), KvError> {
+        let (settings, plan) = match apply(&self.settings, &changes) {
+            Ok(changed) => changed,
+            Err(reason) => {
+                let line = Control::Set(changes).to_string();
+                return Ok(sink.send(Message::Refused { line, reason })?);
+            }
+        };
+        if self.going {
+            self.crew.gate.close();
+            self.land(sink)?;
+            self.sample(sink)?;
+        }
+        let now_ns = self.clock.now_ns();
+        if plan.pace != self.crew.plans.latest().pace {
+            self.crew.arrivals.change(&plan.pace, self.seed, now_ns);
+        }
+        self.sampler.sample_also(&plan.work.operations());
+        self.crew.plans.add(plan);
+        self.settings = settings;
+        sink.send(Message::Setting { t_ns: now_ns, settings: in_force(&self.settings, &changes) })?;
+        if self.going {
+            self.crew.gate.open();
+        }
+        Ok(())
+    }
+
+    /// The step of the timetable that is due.
+    fn due_step(&mut self) -> Option<Control> {
+        let began_ns = self.began_ns?;
+        let due = self.script.front().is_some_and(|step| began_ns.saturating_add(step.at_ns) <= self.clock.now_ns());
+        due.then(|| self.script.pop_front()).flatten().map(|step| Control::Set(step.settings))
+    }
+
+    fn sample(&mut self, sink: &mut dyn Sink) -> Result<(), KvError> {
+        let now_ns = self.clock.now_ns();
+        let dropped = self.crew.arrivals.dropped_by(now_ns);
+        let mut sample = self.sampler.take(now_ns);
+        sample.dropped = dropped - std::mem::replace(&mut self.dropped, dropped);
+        Ok(sink.send(Message::Sample(sample))?)
+    }
+
+    /// Waits for the next beat, but not so long that a control line would have to.
+    fn wait_and_sample(&mut self, sink: &mut dyn Sink) -> Result<(), KvError> {
+        let now_ns = self.clock.now_ns();
+        let look_ns = now_ns + LOOK_NS;
+        if !self.going {
+            self.clock.sleep_until(look_ns);
+        } else if now_ns >= self.sampler.beat_ns() {
+            self.sample(sink)?;
+        } else {
+            self.clock.sleep_until(look_ns.min(self.sampler.beat_ns()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! How fast the client alone could ask: the same requests by the same threads, with an engine that answers
+//! at once. Near that speed one measures the client and not the engine.
+
+use std::path::Path;
+
+use manometer_measure::Clock;
+use manometer_measure::operation::is_background;
+use manometer_target::engine::{self, Keeps, OpenRequest, Options};
+
+use super::course::{Crew, course};
+use super::error::KvError;
+use super::pace::PacePlan;
+use super::plan::KvPlan;
+use super::plans::Plans;
+use super::sampler::Sampler;
+
+/// How long the client is measured: the best of some stretches counts, since others on the host that prepare
+/// at the same time can only make it seem slower than it is.
+const STRETCHES: u32 = 4;
+const STRETCH_MS: u64 = 250;
+
+/// Requests per second that `plan` reaches, in a closed loop, on the engine that keeps nothing; nothing where
+/// that is the plan's own engine, or where it cannot be measured.
+pub(super) fn headroom(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Option<f64> {
+    if plan.engine.keeps == Keeps::Nothing {
+        return None;
+    }
+    let measured = measure(plan, seed, clock);
+    measured.map_err(|error| tracing::warn!("the client's own speed could not be measured: {error}")).ok()
+}
+
+/// Requests per second that the threads of `plan` reach on the engine that keeps nothing.
+pub(super) fn measure(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Result<f64, KvError> {
+    let null = engine::find("null")?;
+    let plan =
+        KvPlan { engine: null, options: Options::Defaults, pace: PacePlan::Closed, operations: None, ..plan.clone() };
+    let request = OpenRequest { directory: Path::new(""), options: &plan.options, value_bytes: plan.value_bytes() };
+    let engine = (null.open)(&request)?;
+    let operations = plan.work.operations();
+    let plans = Plans::new(plan);
+    course(&plans, seed, &*engine, clock, |crew: &Crew<'_>| {
+        let mut sampler = Sampler::new(&operations, crew.counted, engine.state(), STRETCH_MS);
+        sampler.begin(clock.now_ns());
+        crew.gate.open();
+        let mut best: f64 = 0.0;
+        for _ in 0..STRETCHES {
+            clock.sleep(STRETCH_MS * 1_000_000);
+            let sample = sampler.take(clock.now_ns());
+            let own = sample.operations.iter().filter(|(name, _)| !is_background(name));
+            let requests: u64 = own.map(|(_, operation)| operation.requests).sum();
+            best = best.max(requests as f64 * 1e9 / sample.length_ns.max(1) as f64);
+        }
+        Ok(best)
+    })
+}

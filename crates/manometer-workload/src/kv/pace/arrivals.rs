@@ -1,0 +1,214 @@
+//! Arrivals: requests that come when they come, whether or not anybody keeps up.
+//!
+//! All threads share one queue, first come, first served. Arrivals are made when somebody looks, up to the
+//! moment of looking. That drops exactly those that a queue filled in real time would have dropped: while no
+//! thread takes one, none leaves. A thread that finds nothing waiting takes the arrival that is next and
+//! sleeps until it, so that each arrival wakes one thread.
+//!
+//! Arrivals live in a time of their own that stands still during a pause; see `docs/pacing.md`.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rand_xoshiro::rand_core::Rng as _;
+
+use super::{Curve, OpenLoop, PacePlan};
+use crate::kv::distribution::{Random, stream};
+use crate::kv::settings::ArrivalKind;
+
+/// What the seed of arrivals differs by from that of the threads' choices.
+const SEED: u64 = 0x6172_7269_7661_6c73;
+
+/// The times at which requests come, in order, in nanoseconds since the process began.
+#[derive(Debug)]
+pub(super) struct Process {
+    curve: Curve,
+    kind: ArrivalKind,
+    random: Random,
+    /// Where the next arrival lies on Λ.
+    at: f64,
+}
+
+impl Process {
+    pub(super) fn new(curve: Curve, kind: ArrivalKind, seed: u64) -> Self {
+        let mut process = Self { curve, kind, random: stream(seed ^ SEED, 0), at: 0.0 };
+        if kind == ArrivalKind::Poisson {
+            process.at = process.gap();
+        }
+        process
+    }
+
+    /// Whether it is the process that `open` means.
+    fn is_of(&self, open: &OpenLoop) -> bool {
+        (&self.curve, self.kind) == (&open.curve, open.arrivals)
+    }
+
+    /// How far the next arrival on Λ is from the one before it.
+    fn gap(&mut self) -> f64 {
+        match self.kind {
+            ArrivalKind::Constant => 1.0,
+            // 53 random bits and a half: never 0, whose logarithm is none.
+            ArrivalKind::Poisson => -(((self.random.next_u64() >> 11) as f64 + 0.5) * 2_f64.powi(-53)).ln(),
+        }
+    }
+
+    /// The next arrival; the end of time once there is none.
+    pub(super) fn next_ns(&mut self) -> u64 {
+        let next_ns = self.curve.time_of(self.at).map_or(u64::MAX, |t_s| (t_s * 1e9).round() as u64);
+        self.at += self.gap();
+        next_ns
+    }
+}
+
+/// One arrival, in a thread's hands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Arrival {
+    /// When it is due, on the clock.
+    pub(super) due_ns: u64,
+    /// The same on the arrivals' own time.
+    own_ns: u64,
+    /// Of which process it is.
+    process: u32,
+}
+
+/// The arrivals of all threads.
+#[derive(Debug, Default)]
+pub(in crate::kv) struct Arrivals(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    process: Option<Process>,
+    /// How many processes there have been.
+    number: u32,
+    /// When the process began, on the arrivals' own time, and its next arrival on the same.
+    began_ns: u64,
+    next_ns: u64,
+    /// In order. At most `limit` that are due, and in a pause those that sleeping threads gave back.
+    waiting: VecDeque<u64>,
+    limit: usize,
+    dropped: u64,
+    moves: Moves,
+}
+
+/// How the arrivals' own time follows from the clock's.
+#[derive(Debug)]
+enum Moves {
+    /// It stands at this.
+    Stands(u64),
+    /// It runs, and was 0 at this moment of the clock.
+    Since(u64),
+}
+
+impl Default for Moves {
+    fn default() -> Self {
+        Self::Stands(0)
+    }
+}
+
+impl Arrivals {
+    /// Puts `plan` into force at `now_ns`. What came before and still waits goes on waiting; what was yet to
+    /// come does not come, but where only the queue changes. Where nothing arrives any more, what waits is dropped.
+    pub(in crate::kv) fn change(&self, plan: &PacePlan, seed: u64, now_ns: u64) {
+        let mut state = self.lock();
+        let own_ns = state.advance(now_ns);
+        if let (PacePlan::Open(new), Some(process)) = (plan, &state.process)
+            && process.is_of(new)
+        {
+            state.limit = new.queue as usize;
+            return;
+        }
+        state.number = state.number.wrapping_add(1);
+        let due = state.waiting.partition_point(|arrival_ns| *arrival_ns <= own_ns);
+        state.waiting.truncate(due);
+        match plan {
+            PacePlan::Open(OpenLoop { curve, arrivals, queue }) => {
+                let mut process = Process::new(curve.clone(), *arrivals, seed);
+                state.limit = *queue as usize;
+                state.began_ns = own_ns;
+                state.next_ns = own_ns.saturating_add(process.next_ns());
+                state.process = Some(process);
+            }
+            PacePlan::Closed | PacePlan::Think(_) => {
+                state.dropped += state.waiting.len() as u64;
+                state.waiting.clear();
+                state.process = None;
+            }
+        }
+    }
+
+    /// Lets the arrivals' own time run from `now_ns` on.
+    pub(in crate::kv) fn resume(&self, now_ns: u64) {
+        let mut state = self.lock();
+        if let Moves::Stands(own_ns) = state.moves {
+            // A clock that shows less than what has been lived through cannot be: it would have run backwards.
+            state.moves = Moves::Since(now_ns.saturating_sub(own_ns));
+        }
+    }
+
+    /// Lets it stand from `now_ns` on.
+    pub(in crate::kv) fn pause(&self, now_ns: u64) {
+        let mut state = self.lock();
+        let own_ns = state.advance(now_ns);
+        state.moves = Moves::Stands(own_ns);
+    }
+
+    /// How many arrivals have found no place by `now_ns`.
+    pub(in crate::kv) fn dropped_by(&self, now_ns: u64) -> u64 {
+        let mut state = self.lock();
+        state.advance(now_ns);
+        state.dropped
+    }
+
+    /// The next arrival, due or yet to come; nothing where none comes any more or time stands still.
+    pub(super) fn take(&self, now_ns: u64) -> Option<Arrival> {
+        let mut state = self.lock();
+        state.advance(now_ns);
+        let Moves::Since(zero_ns) = state.moves else { return None };
+        let own_ns = state.waiting.pop_front().or_else(|| state.next())?;
+        Some(Arrival { due_ns: zero_ns.saturating_add(own_ns), own_ns, process: state.number })
+    }
+
+    /// Takes back an arrival whose time had not come when the gate closed.
+    pub(super) fn give_back(&self, arrival: Arrival) {
+        let mut state = self.lock();
+        if arrival.process == state.number {
+            let place = state.waiting.partition_point(|other_ns| *other_ns <= arrival.own_ns);
+            state.waiting.insert(place, arrival.own_ns);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Lets arrivals up to `now_ns` come: into the queue while it has room. Tells the own time.
+    fn advance(&mut self, now_ns: u64) -> u64 {
+        let own_ns = match self.moves {
+            Moves::Stands(own_ns) => return own_ns,
+            Moves::Since(zero_ns) => now_ns.saturating_sub(zero_ns),
+        };
+        while self.process.is_some() && self.next_ns <= own_ns {
+            let Some(arrival_ns) = self.next() else { break };
+            if self.waiting.len() < self.limit {
+                self.waiting.push_back(arrival_ns);
+            } else {
+                self.dropped += 1;
+            }
+        }
+        own_ns
+    }
+
+    /// The next arrival that is not in the queue.
+    fn next(&mut self) -> Option<u64> {
+        let began_ns = self.began_ns;
+        let process = self.process.as_mut().filter(|_| self.next_ns < u64::MAX)?;
+        let following_ns = began_ns.saturating_add(process.next_ns());
+        Some(std::mem::replace(&mut self.next_ns, following_ns))
+    }
+}
+
+#[cfg(test)]
+#[path = "arrivals_tests.rs"]
+mod tests;

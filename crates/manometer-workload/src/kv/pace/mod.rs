@@ -1,0 +1,190 @@
+//! When a request is sent: closed loop, closed with think time, or open.
+
+mod arrivals;
+mod curve;
+mod form;
+mod table;
+
+use manometer_measure::Clock;
+
+pub(super) use self::arrivals::Arrivals;
+pub use self::curve::Curve;
+pub use self::form::{RateError, RateForm};
+
+use super::db_bench::Throttle;
+use super::error::KvError;
+use super::gate::Gate;
+use super::settings::{ArrivalKind, KvSettings};
+
+/// How many arrivals may wait unless said.
+pub const QUEUE_USUAL: u32 = 10_000;
+/// The most that may wait: what a queue holds is kept in memory.
+const QUEUE_MAX: u32 = 100_000_000;
+/// The highest rate: making arrivals must take much less time than passes.
+pub const RATE_MAX: f64 = 5e6;
+/// The longest time that a sleeping thread does not look at the gate.
+const LOOK_NS: u64 = 10_000_000;
+
+/// What makes requests come.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PacePlan {
+    /// Each thread sends a request when its last was answered, as YCSB without `target`.
+    Closed,
+    /// The same, so many nanoseconds after the answer.
+    Think(u64),
+    /// Time alone.
+    Open(OpenLoop),
+}
+
+/// An open loop.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenLoop {
+    /// How many requests a second, over time.
+    pub curve: Curve,
+    /// How they follow one another.
+    pub arrivals: ArrivalKind,
+    /// How many may wait; what finds no place is dropped.
+    pub queue: u32,
+}
+
+impl PacePlan {
+    /// Resolves and checks what `settings` say of pace; reads the table that a rate names.
+    pub(super) fn new(settings: &KvSettings) -> Result<Self, KvError> {
+        let bad = |name, got: String, wanted| Err(KvError::BadSetting { name, got, wanted });
+        match (&settings.rate, settings.think) {
+            (Some(rate), Some(_)) => bad(
+                "think",
+                format!("beside `rate` = {rate}"),
+                "write one of both: an open loop does not wait for answers",
+            ),
+            (Some(rate), None) => Self::open(rate.curve()?, settings),
+            (None, Some(think)) => Ok(Self::Think(think.nanoseconds())),
+            (None, None) => Ok(Self::Closed),
+        }
+    }
+
+    /// An open loop along `curve`, the rest as `settings` say.
+    pub(super) fn open(curve: Curve, settings: &KvSettings) -> Result<Self, KvError> {
+        let bad = |name, got: String, wanted| Err(KvError::BadSetting { name, got, wanted });
+        let queue = settings.queue.unwrap_or(QUEUE_USUAL);
+        if queue == 0 || queue > QUEUE_MAX {
+            return bad("queue", queue.to_string(), "write a number from 1 to 100 million");
+        }
+        if !(curve.highest() > 0.0 && curve.highest() <= RATE_MAX) {
+            let wanted = "at its highest it is above 0 and at most 5 million requests per second";
+            return bad("rate", curve.highest().to_string(), wanted);
+        }
+        Ok(Self::Open(OpenLoop { curve, arrivals: settings.arrivals, queue }))
+    }
+
+    /// `closed`, `closed with think time` or `open`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Think(_) => "closed with think time",
+            Self::Open(_) => "open",
+        }
+    }
+}
+
+/// When a thread's next request is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    /// As soon as it is sent.
+    Now,
+    /// At this moment, which may have passed.
+    At(u64),
+}
+
+/// What makes a thread wait before its next request.
+#[derive(Debug)]
+pub(super) enum Pace<'a> {
+    /// Nothing.
+    Closed,
+    /// The time that somebody thinks about the last answer.
+    Think {
+        /// How long.
+        think_ns: u64,
+        /// Until when now; 0 before the first request.
+        until_ns: u64,
+    },
+    /// The next arrival.
+    Open(&'a Arrivals),
+    /// The limit of db_bench's background writer.
+    Throttled(Throttle),
+}
+
+impl<'a> Pace<'a> {
+    /// A thread's part in `plan`.
+    pub(super) fn new(plan: &PacePlan, arrivals: &'a Arrivals) -> Self {
+        match plan {
+            PacePlan::Closed => Self::Closed,
+            PacePlan::Think(think_ns) => Self::Think { think_ns: *think_ns, until_ns: 0 },
+            PacePlan::Open(_) => Self::Open(arrivals),
+        }
+    }
+
+    /// Waits until the next request is due; nothing when the thread is to look at the gate first, whose
+    /// opening `turn` may be over.
+    #[inline]
+    pub(super) fn next(&mut self, clock: &impl Clock, gate: &Gate, turn: u32) -> Option<Due> {
+        match self {
+            Self::Closed => Some(Due::Now),
+            Self::Think { until_ns, .. } => sleep_until(*until_ns, clock, gate, turn).then_some(Due::Now),
+            Self::Open(arrivals) => await_arrival(clock, gate, turn, arrivals),
+            Self::Throttled(throttle) => throttle.wait(clock).then_some(Due::Now),
+        }
+    }
+
+    /// The pace of a thread in the background, which has a limit of its own or none.
+    pub(super) fn of_background(per_second: Option<f64>) -> Self {
+        per_second.map_or(Self::Closed, |per_second| Self::Throttled(Throttle::new(per_second)))
+    }
+
+    /// A request was answered at `now_ns`.
+    #[inline]
+    pub(super) fn answered(&mut self, now_ns: u64) {
+        if let Self::Think { think_ns, until_ns } = self {
+            *until_ns = now_ns.saturating_add(*think_ns);
+        }
+    }
+}
+
+fn await_arrival(clock: &impl Clock, gate: &Gate, turn: u32, arrivals: &Arrivals) -> Option<Due> {
+    let Some(arrival) = arrivals.take(clock.now_ns()) else {
+        // No more come, or not before a change: the gate tells of it.
+        clock.sleep(LOOK_NS);
+        return None;
+    };
+    if sleep_until(arrival.due_ns, clock, gate, turn) {
+        return Some(Due::At(arrival.due_ns));
+    }
+    arrivals.give_back(arrival);
+    None
+}
+
+/// Sleeps in pieces; false when the gate closed before `until_ns`.
+fn sleep_until(until_ns: u64, clock: &impl Clock, gate: &Gate, turn: u32) -> bool {
+    loop {
+        let now_ns = clock.now_ns();
+        if now_ns >= until_ns {
+            return true;
+        }
+        if !gate.is_open(turn) {
+            return false;
+        }
+        clock.sleep_until(until_ns.min(now_ns + LOOK_NS));
+    }
+}
+
+/// Has the kernel wake this thread on time: by default it may be 50 µs late to save power.
+pub(super) fn wake_precisely() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1)) {
+        tracing::warn!("the kernel keeps its timer slack, so that requests may begin some 50 µs late: {error}");
+    }
+}
+
+#[cfg(test)]
+#[path = "pace_tests.rs"]
+mod tests;

@@ -1,0 +1,66 @@
+//! The timetable of changes: `"20m: iodepth = 2; 25m: write_ratio = 0.5"`.
+
+use manometer_measure::Span;
+use manometer_measure::plan::Settings;
+
+use crate::protocol::parse_setting;
+
+/// Changes that are made together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScriptStep {
+    /// When, in nanoseconds since the first `go`.
+    pub at_ns: u64,
+    /// What changes.
+    pub settings: Settings,
+}
+
+/// A timetable that makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("script, step {step} (`{text}`): {reason}")]
+pub struct ScriptError {
+    /// Which step, from 1.
+    pub step: usize,
+    /// The step as it was written.
+    pub text: String,
+    /// What is wrong, and what would be right.
+    pub reason: String,
+}
+
+/// Reads a timetable and lets `attempt` try the changes of one time after the other, each on the settings
+/// that those before it left. Steps at the same time become one.
+///
+/// # Errors
+/// The first step that cannot be read or made.
+pub fn parse_script(
+    text: &str,
+    mut attempt: impl FnMut(&Settings) -> Result<(), String>,
+) -> Result<Vec<ScriptStep>, ScriptError> {
+    let written = text.split(';').map(str::trim).enumerate().filter(|(_, text)| !text.is_empty());
+    let mut steps: Vec<((usize, &str), ScriptStep)> = Vec::new();
+    for (index, text) in written {
+        let error = |reason: String| ScriptError { step: index + 1, text: text.to_owned(), reason };
+        let (at_ns, (name, value)) = parse_step(text).map_err(error)?;
+        if name == "script" {
+            return Err(error("a script cannot change the script".to_owned()));
+        }
+        match steps.last_mut() {
+            Some((_, last)) if last.at_ns > at_ns => {
+                return Err(error("it comes before the step before it".to_owned()));
+            }
+            Some((_, last)) if last.at_ns == at_ns => drop(last.settings.insert(name, value)),
+            _ => steps.push(((index, text), ScriptStep { at_ns, settings: [(name, value)].into_iter().collect() })),
+        }
+    }
+    for ((index, text), step) in &steps {
+        attempt(&step.settings).map_err(|reason| ScriptError { step: index + 1, text: (*text).to_owned(), reason })?;
+    }
+    Ok(steps.into_iter().map(|(_, step)| step).collect())
+}
+
+fn parse_step(text: &str) -> Result<(u64, (String, serde_json::Value)), String> {
+    const WANTED: &str = "write `time: setting = value`, such as `20m: iodepth = 2`";
+    let (time, change) = text.split_once(':').ok_or(WANTED)?;
+    let at: Span = time.trim().parse().map_err(|error| format!("{error}"))?;
+    let change = parse_setting(change).ok_or(WANTED)?;
+    Ok((at.nanoseconds(), change))
+}
