@@ -3,8 +3,9 @@
 
 Same: the library, one million records with keys of 16 bytes in db_bench's form and values of 1000 bytes, of which
 half can be compressed away, uniform choice, threads, options (no compression, an LRU block cache that holds
-everything, counters on, RocksDB's defaults else), a database loaded in order, in the page cache. Overwrite, which
-changes its database, gets a new one every time; readwhilewriting does not need one, and its writer is not counted.
+everything, counters on, RocksDB's defaults else), a database loaded put by put in the order of the keys, in the
+page cache. The two that write get a new one every time, with a cold block cache; the writer of readwhilewriting is
+held to 5 MB/s, and is not counted.
 Different, and not to be made the same: manometer times every request and verifies every value, db_bench does
 neither unless told to; db_bench is C++, manometer calls the C interface.
 """
@@ -20,7 +21,7 @@ from pathlib import Path
 import bench
 
 RECORDS = 1_000_000
-SECONDS = 6
+SECONDS = 8
 # Long enough to bring every block into the block cache; db_bench reads the database through instead.
 WARMUP = 20
 PAIRS = bench.pairs()
@@ -34,6 +35,10 @@ THREADS = 1
 # RocksDB then looks up the sequence number of each key elsewhere.
 LOADED = "fillseq,waitforcompaction"
 WORKLOADS = ["readrandom", "readwhilewriting", "overwrite"]
+# Those that write get a new database every time.
+WRITERS = ["readwhilewriting", "overwrite"]
+# Bytes per second of the writer beside the reader: without a limit the disk decides for both.
+WRITE_LIMIT = 5_000_000
 
 
 def crates() -> dict:
@@ -89,22 +94,31 @@ def theirs(binary: Path, directory: Path, benchmarks: str, *more: str) -> str:
 
 
 def theirs_rate(binary: Path, directory: Path, workload: str) -> float:
-    if workload == "overwrite":
+    limit = [f"--benchmark_write_rate_limit={WRITE_LIMIT}"] if workload == "readwhilewriting" else []
+    if workload in WRITERS:
         shutil.rmtree(directory, ignore_errors=True)
-        text = theirs(binary, directory, f"{LOADED},overwrite", f"--duration={SECONDS}")
-    else:
-        text = theirs(binary, directory, f"readseq,{workload}", "--use_existing_db=1", f"--duration={SECONDS}")
+        # A run of its own: the limit would hold for loading as well.
+        theirs(binary, directory, LOADED)
+    warm = "" if workload in WRITERS else "readseq,"
+    text = theirs(binary, directory, warm + workload, "--use_existing_db=1", f"--duration={SECONDS}", *limit)
     return float(re.search(rf"^{workload}\s*:.*?(\d+) ops/sec", text, re.M).group(1))
 
 
-def ours_rate(directory: Path, workload: str, seconds: int) -> float:
-    """A database that a run writes to is made anew by the next; one that is only read is used again."""
-    again = [] if workload == "overwrite" else ["--reuse", "--warmup", str(WARMUP)]
+def ours_rate(directory: Path, workload: str) -> float:
+    limit = ["-p", f"benchmark_write_rate_limit={WRITE_LIMIT}"] if workload == "readwhilewriting" else []
+    if workload in WRITERS:
+        shutil.rmtree(directory, ignore_errors=True)
+        ours(directory, "readrandom", 1, 0)
+    return ours(directory, workload, SECONDS, 0 if workload in WRITERS else WARMUP, *limit)
+
+
+def ours(directory: Path, workload: str, seconds: int, warmup: int, *more: str) -> float:
+    """One run; the first in a directory loads, and the next ones use what it left."""
     return bench.rate(
         "--workload", workload, "--engine", "rocksdb", "--records", str(RECORDS), "--key-size", str(KEY_BYTES),
-        "--value-size", str(VALUE_BYTES), "--threads", str(THREADS), "--seconds", str(seconds), "--dir", str(directory),
-        "--option", f"block_cache={{capacity={CACHE_BYTES};high_pri_pool_ratio=0.0}}",
-        "--option", "compression=kNoCompression", "--load", "puts", *again)
+        "--value-size", str(VALUE_BYTES), "--threads", str(THREADS), "--seconds", str(seconds), "--warmup", str(warmup),
+        "--dir", str(directory), "--option", f"block_cache={{capacity={CACHE_BYTES};high_pri_pool_ratio=0.0}}",
+        "--option", "compression=kNoCompression", "--load", "puts", "--reuse", *more)
 
 
 def read_through(directory: Path) -> None:
@@ -119,7 +133,7 @@ def make(binary: Path, home: Path) -> None:
     """Both databases, each as its own tool loads it."""
     home.mkdir(parents=True)
     theirs(binary, home / "theirs", LOADED)
-    ours_rate(home / "ours", "readrandom", 1)
+    ours(home / "ours", "readrandom", 1, 0)
     read_through(home)
 
 
@@ -133,9 +147,9 @@ def main() -> None:
     try:
         for workload in WORKLOADS:
             shutil.rmtree(home, ignore_errors=True)
-            if workload != "overwrite":
+            if workload not in WRITERS:
                 make(binary, home)
-            turns = {"manometer": lambda: ours_rate(home / "ours", workload, SECONDS),
+            turns = {"manometer": lambda: ours_rate(home / "ours", workload),
                      "db_bench": lambda: theirs_rate(binary, home / "theirs", workload)}
             rounds = bench.alternate(turns, PAIRS)
             kept.append(bench.compare(f"{workload} on RocksDB, {THREADS} thread", rounds, "manometer", "db_bench", GOAL))

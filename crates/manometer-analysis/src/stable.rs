@@ -14,8 +14,16 @@ pub(crate) fn not_stable(recording: &Recording, sources: &Sources) -> Option<Fin
         Event::Ready { workload, facts } if *workload == primary.name => Some(facts),
         _ => None,
     })?;
-    let reason = facts.get("unstable")?.as_str()?;
-    let seen = sources.samples(&primary.name).and_then(|samples| seen(samples, facts)).unwrap_or_default();
+    let samples = sources.samples(&primary.name);
+    let told = facts.get("unstable").and_then(serde_json::Value::as_str);
+    // Settings that change while it runs may bring what it did not know of at the start.
+    let reason = told.or_else(|| {
+        samples.and_then(changes_records).map(|kind| match kind {
+            "insert" => "a change of its settings made it insert records",
+            _ => "a change of its settings made it delete records",
+        })
+    })?;
+    let seen = samples.and_then(|samples| seen(samples, facts)).unwrap_or_default();
     let text = format!(
         "The primary does not keep its data stable: {reason}.{seen} Later phases work on other data than earlier ones, \
          so that a difference between them need not come from a neighbour; for pressure choose a primary that only \
@@ -24,14 +32,22 @@ pub(crate) fn not_stable(recording: &Recording, sources: &Sources) -> Option<Fin
     Some(Finding { id: "primary-not-stable".to_owned(), severity: Severity::Warning, phase: None, text })
 }
 
+/// Whether any record was inserted or deleted, by the name of the operation.
+fn changes_records(samples: &Samples) -> Option<&'static str> {
+    ["insert", "delete"].into_iter().find(|kind| requests(samples, &|name| name == format!("{kind}.requests")) > 0.0)
+}
+
+/// The requests in all columns whose names are `wanted`.
+fn requests(samples: &Samples, wanted: &dyn Fn(&str) -> bool) -> f64 {
+    let columns = samples.columns.iter().zip(&samples.values);
+    let counts = columns.filter(|(column, _)| wanted(&column.name)).flat_map(|(_, values)| values.iter().flatten());
+    // Not `sum`, which says -0 where there is nothing.
+    counts.filter(|count| count.is_finite() && **count > 0.0).fold(0.0, |sum, count| sum + count)
+}
+
 /// What the samples say of it; nothing where there was no request.
 fn seen(samples: &Samples, facts: &Settings) -> Option<String> {
-    let requests = |wanted: &dyn Fn(&str) -> bool| -> f64 {
-        let columns = samples.columns.iter().zip(&samples.values);
-        let counts = columns.filter(|(column, _)| wanted(&column.name)).flat_map(|(_, values)| values.iter().flatten());
-        // Not `sum`, which says -0 where there is nothing.
-        counts.filter(|count| count.is_finite() && **count > 0.0).fold(0.0, |sum, count| sum + count)
-    };
+    let requests = |wanted: &dyn Fn(&str) -> bool| requests(samples, wanted);
     let all = requests(&|name| name.ends_with(".requests"));
     let [inserts, deletes] = ["insert.requests", "delete.requests"].map(|kind| requests(&|name| name == kind));
     if all == 0.0 {
@@ -75,6 +91,9 @@ mod tests {
         assert_eq!(text, " Of its requests 12.5 % were inserts and 0.0 % deletes; its 500 records grew by 5.0 %.");
         let text = seen(&samples([0.0, 15.0], Some(10.0)), &facts).unwrap();
         assert!(text.contains("7.5 % were inserts and 5.0 % deletes; its 500 records grew by 3.0 % at most"), "{text}");
+        assert_eq!(changes_records(&samples([0.0, 15.0], None)), Some("insert"));
+        assert_eq!(changes_records(&samples([0.0; 2], Some(1.0))), Some("delete"));
+        assert_eq!(changes_records(&samples([0.0; 2], None)), None);
         assert!(seen(&Samples { values: vec![], columns: vec![], ..samples([0.0; 2], None) }, &facts).is_none());
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use manometer_analysis::summary::Summary;
 use manometer_measure::plan::Settings;
+use manometer_measure::{Event, Recording};
 use serde_json::Value;
 
 use super::html::{escape, json};
@@ -75,12 +76,24 @@ fn head(recorded: &Recorded, level: usize) -> String {
         facts.push(format!("{} long", text::seconds(recording.seconds(last.t_ns).max(0.0))));
     }
     facts.push(escape(&status_in_words(&summary.status)));
+    facts.extend(engine_in_words(recording).map(|words| escape(&words)));
     let headline = if summary.headline.is_empty() { &summary.experiment } else { &summary.headline };
     let facts = facts.join("</span> <span>");
     format!(
         "<header class=\"run\"><h{level}>{}</h{level}>\n<p class=\"facts\"><span>{facts}</span></p></header>\n",
         escape(headline)
     )
+}
+
+/// The primary's engine and how durable its puts are: unlike durability makes unlike numbers.
+fn engine_in_words(recording: &Recording) -> Option<String> {
+    let primary = recording.plan.primary()?;
+    let facts = recording.events.iter().find_map(|line| match &line.event {
+        Event::Ready { workload, facts } if *workload == primary.name => Some(facts),
+        _ => None,
+    })?;
+    let text = |name: &str| facts.get(name)?.as_str();
+    Some(format!("{} {}: {}", text("engine")?, text("engine_version")?, text("durability")?))
 }
 
 /// How a run ended.

@@ -10,7 +10,7 @@ use crate::script::{ScriptError, ScriptStep, parse_script};
 
 /// What can change while a workload runs, and what its value looks like. All else shapes the data or the
 /// threads and is settled when the workload starts.
-const CHANGEABLE: [(&str, &str); 12] = [
+const CHANGEABLE: [(&str, &str); 13] = [
     ("rate", "write requests per second such as 5000, `1000..5000 in 10m`, or null for a closed loop"),
     ("arrivals", "write constant or poisson"),
     ("queue", "write how many requests may wait"),
@@ -18,6 +18,7 @@ const CHANGEABLE: [(&str, &str); 12] = [
     ("distribution", "write one that `manometer kv --help` lists, or null for the workload's own"),
     ("exponent", "write a number above 0, or null for 0.99"),
     ("field_length", "write a number of bytes"),
+    ("value_size", "write a number of bytes, or null for the workload's own"),
     ("read_proportion", SHARE),
     ("update_proportion", SHARE),
     ("insert_proportion", SHARE),

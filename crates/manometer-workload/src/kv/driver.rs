@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use manometer_measure::Clock;
 use manometer_measure::plan::Settings;
-use manometer_target::engine::Engine;
+use manometer_target::engine::{Engine, EngineError};
 
 use super::change::{apply, in_force, read_script};
 use super::course::Crew;
@@ -36,6 +36,9 @@ pub(super) struct Driver<'a, C> {
     began_ns: Option<u64>,
     going: bool,
     dropped: u64,
+    /// Writes down that the data are no longer what was loaded; called before the first request that changes
+    /// which records there are, or how long.
+    mark_changed: &'a mut dyn FnMut() -> Result<(), EngineError>,
 }
 
 impl<'a, C: Clock> Driver<'a, C> {
@@ -45,6 +48,7 @@ impl<'a, C: Clock> Driver<'a, C> {
         crew: &'a Crew<'a>,
         settings: &KvSettings,
         (seed, interval_ms): (u64, u64),
+        mark_changed: &'a mut dyn FnMut() -> Result<(), EngineError>,
     ) -> Result<Self, KvError> {
         let operations = crew.plans.latest().work.operations();
         Ok(Self {
@@ -58,6 +62,7 @@ impl<'a, C: Clock> Driver<'a, C> {
             began_ns: None,
             going: false,
             dropped: 0,
+            mark_changed,
         })
     }
 
@@ -135,6 +140,9 @@ impl<'a, C: Clock> Driver<'a, C> {
             self.sample(sink)?;
         }
         let now_ns = self.clock.now_ns();
+        if plan.work.unstable().is_some() || plan.work.values != self.crew.plans.latest().work.values {
+            (self.mark_changed)()?;
+        }
         if plan.pace != self.crew.plans.latest().pace {
             self.crew.arrivals.change(&plan.pace, self.seed, now_ns);
         }

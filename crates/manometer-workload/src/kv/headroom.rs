@@ -10,7 +10,7 @@ use manometer_target::engine::{self, Keeps, OpenRequest, Options};
 use super::course::{Crew, course};
 use super::error::KvError;
 use super::pace::PacePlan;
-use super::plan::KvPlan;
+use super::plan::{Expect, KvPlan};
 use super::plans::Plans;
 use super::sampler::Sampler;
 
@@ -32,8 +32,12 @@ pub(super) fn headroom(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Option<f
 /// Requests per second that the threads of `plan` reach on the engine that keeps nothing.
 pub(super) fn measure(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Result<f64, KvError> {
     let null = engine::find("null")?;
-    let plan =
+    let mut plan =
         KvPlan { engine: null, options: Options::Defaults, pace: PacePlan::Closed, operations: None, ..plan.clone() };
+    // It finds every record, those that are not there as well.
+    if plan.work.expect == Expect::Absent {
+        plan.work.expect = Expect::Maybe;
+    }
     let request = OpenRequest { directory: Path::new(""), options: &plan.options, value_bytes: plan.value_bytes() };
     let engine = (null.open)(&request)?;
     let operations = plan.work.operations();

@@ -63,16 +63,21 @@ pub fn run<C: Clock>(
         }
     }
     if !watch.stopped {
-        if plan.work.unstable().is_some() {
+        let mut mark_changed = || {
             database.as_mut().map_or(Ok(()), DatabaseDirectory::set_changed)?;
-            elsewhere.as_mut().map_or(Ok(()), |data| data.set_changed(&*engine))?;
+            elsewhere.as_mut().map_or(Ok(()), |data| data.set_changed(&*engine))
+        };
+        if plan.work.unstable().is_some() {
+            mark_changed()?;
         }
         let mut facts = facts(&plan, &*engine, is_there);
-        facts.insert("headroom_ops_per_s".to_owned(), json!(headroom(&plan, job.seed, clock)));
+        if let Some(headroom) = headroom(&plan, job.seed, clock) {
+            facts.insert("headroom_ops_per_s".to_owned(), json!(headroom));
+        }
         watch.sink.send(Message::Ready { facts })?;
         let plans = Plans::new(plan);
         course(&plans, job.seed, &*engine, clock, |crew| {
-            Driver::new(clock, &*engine, crew, settings, (job.seed, job.interval_ms))?.drive(watch)
+            Driver::new(clock, &*engine, crew, settings, (job.seed, job.interval_ms), &mut mark_changed)?.drive(watch)
         })?;
     }
     Ok(Finished { database, elsewhere: if is_there { None } else { Left::of(engine) } })
@@ -111,6 +116,7 @@ fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
         "unstable": plan.work.unstable(),
         "threads": plan.threads,
         "loop": plan.pace.name(),
+        "pipeline": plan.pipeline,
         "load": plan.load,
         "reused": reused,
         "notes": notes,

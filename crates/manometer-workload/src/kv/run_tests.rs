@@ -278,6 +278,23 @@ mod on_rocksdb {
     }
 
     #[test]
+    fn a_change_that_inserts_marks_the_database_as_well() {
+        let dir = disk();
+        let settings = small("ycsb-c", LoadMethod::Bulk);
+        let mut job = job(&dir, &settings);
+        let (result, heard) = drive(&job, &settings, |message, controls| match message {
+            Message::Ready { .. } => controls.send("set insert_proportion=0.5".parse().unwrap()).unwrap(),
+            Message::Setting { .. } => controls.send(Control::Stop).unwrap(),
+            _ => {}
+        });
+        result.unwrap();
+        assert!(!facts_of(&heard).contains_key("unstable"));
+        job.existing = Existing::Reuse;
+        let error = drive(&job, &settings, go_for(1)).0.unwrap_err().to_string();
+        assert!(error.contains("it was changed by a run"), "{error}");
+    }
+
+    #[test]
     fn a_part_of_the_records_is_loaded_in_order_and_read() {
         for load in [LoadMethod::Bulk, LoadMethod::Puts] {
             let dir = disk();

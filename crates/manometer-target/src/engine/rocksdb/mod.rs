@@ -18,7 +18,7 @@ use rocksdb::{
 use serde_json::json;
 
 use self::events::Background;
-use self::options::Given;
+use self::options::{Given, Writes};
 use super::{
     Ability, Answer, Direction, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State,
     Visit, directory,
@@ -41,14 +41,18 @@ pub(super) const INFO: EngineInfo = EngineInfo {
         Ability::OptionsFile,
         Ability::State,
     ],
-    durability: "write-ahead log without sync: a put survives the process, not the host",
+    durability: USUAL_DURABILITY,
     keeps: Keeps::Disk,
     open: |request| Ok(Box::new(RocksDb::open(request)?)),
-    check: |options| options::build(&options::read(options)?).map(drop),
+    check: |options| {
+        let given = options::read(options)?;
+        options::writes(&given)?;
+        options::build(&given).map(drop)
+    },
 };
 
 /// Options that shape what is measured; told with the results.
-const TOLD: [&str; 18] = [
+const TOLD: [&str; 19] = [
     "block_cache",
     "block_size",
     "bottommost_compression",
@@ -57,6 +61,7 @@ const TOLD: [&str; 18] = [
     "filter_policy",
     "level0_file_num_compaction_trigger",
     "level_compaction_dynamic_level_bytes",
+    "manual_wal_flush",
     "max_background_jobs",
     "max_bytes_for_level_base",
     "max_bytes_for_level_multiplier",
@@ -97,6 +102,7 @@ struct RocksDb {
     db: DB,
     options: RocksOptions,
     given: Vec<Given>,
+    writes: Writes,
     directory: PathBuf,
     background: Arc<Mutex<Background>>,
 }
@@ -104,6 +110,7 @@ struct RocksDb {
 impl RocksDb {
     fn open(request: &OpenRequest) -> Result<Self, EngineError> {
         let given = options::read(request.options)?;
+        let writes = options::writes(&given)?;
         let mut options = options::build(&given)?;
         options.create_if_missing(true);
         options
@@ -119,7 +126,7 @@ impl RocksDb {
         let family = ColumnFamilyDescriptor::new(DEFAULT_COLUMN_FAMILY_NAME, options.clone());
         let db = DB::open_cf_descriptors(&options, request.directory, [family])
             .map_err(|error| failure(request.directory, "opening the database", error))?;
-        Ok(Self { db, options, given, directory: request.directory.to_owned(), background })
+        Ok(Self { db, options, given, writes, directory: request.directory.to_owned(), background })
     }
 
     fn failure(&self, doing: &'static str, error: rocksdb::Error) -> EngineError {
@@ -149,7 +156,7 @@ impl Engine for RocksDb {
         Box::new(RocksSession {
             engine: self,
             read_options: ReadOptions::default(),
-            write_options: WriteOptions::default(),
+            write_options: write_options(self.writes),
             found: None,
         })
     }
@@ -190,8 +197,29 @@ impl Engine for RocksDb {
             TOLD.iter().filter_map(|name| Some(((*name).to_owned(), json!(options::value_of(&in_force, name)?))));
         let mut facts = Settings::new();
         facts.insert("options".to_owned(), told.collect::<Settings>().into());
+        let buffered = options::value_of(&in_force, "manual_wal_flush") == Some("true");
+        facts.insert("durability".to_owned(), json!(durability(self.writes, buffered)));
         facts
     }
+}
+
+const USUAL_DURABILITY: &str = "write-ahead log without sync: a put survives the process, not the host";
+
+/// What a put that was answered survives; `buffered` where the log stays in the process until it is flushed.
+fn durability(writes: Writes, buffered: bool) -> &'static str {
+    match writes {
+        Writes { sync: true, .. } => "write-ahead log, synced before a put is answered: it survives the host",
+        Writes { without_log: true, .. } => "none: a put is in memory until its memtable is flushed",
+        _ if buffered => "write-ahead log in the process's memory: a put may be lost with the process",
+        _ => USUAL_DURABILITY,
+    }
+}
+
+fn write_options(writes: Writes) -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.set_sync(writes.sync);
+    options.disable_wal(writes.without_log);
+    options
 }
 
 struct RocksSession<'a> {

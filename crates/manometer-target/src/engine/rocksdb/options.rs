@@ -33,7 +33,12 @@ enum Scope {
     Database,
     /// An option of the block-based table.
     Table,
+    /// An option of every write.
+    Write,
 }
+
+/// The options of writes. An OPTIONS file has no place for them.
+const WRITE: &[&str] = &["disableWAL", "sync"];
 
 /// Every option in `options`, its name checked.
 pub(super) fn read(options: &Options) -> Result<Vec<Given>, EngineError> {
@@ -54,6 +59,40 @@ pub(super) fn build(given: &[Given]) -> Result<RocksOptions, EngineError> {
         Ok(options) => Ok(options),
         Err(all) => Err(blame(given, all.into_string())),
     }
+}
+
+/// How each put is written, as `given` says.
+pub(super) fn writes(given: &[Given]) -> Result<Writes, EngineError> {
+    let flag = |name| match given.iter().rev().find(|option| option.name == name) {
+        None => Ok(false),
+        Some(option) => option.value.parse().map_err(|_| EngineError::BadOption {
+            engine: ENGINE,
+            place: option.place.clone(),
+            name: option.name.clone(),
+            value: option.value.clone(),
+            reason: "write true or false".to_owned(),
+        }),
+    };
+    let writes = Writes { sync: flag("sync")?, without_log: flag("disableWAL")? };
+    if writes.sync && writes.without_log {
+        return Err(EngineError::BadOption {
+            engine: ENGINE,
+            place: "options".to_owned(),
+            name: "sync".to_owned(),
+            value: "true".to_owned(),
+            reason: "with `disableWAL` there is no log to sync".to_owned(),
+        });
+    }
+    Ok(writes)
+}
+
+/// How each put is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Writes {
+    /// Whether the log is synced before a put is answered.
+    pub(super) sync: bool,
+    /// Whether there is no log.
+    pub(super) without_log: bool,
 }
 
 /// The value given for `name`, if one is.
@@ -112,8 +151,14 @@ type Names = (&'static [&'static str], Scope);
 
 const TABLE_LISTS: [Names; 2] = [(TABLE, Scope::Table), (TABLE_UNWRITTEN, Scope::Table)];
 const FAMILY_LISTS: [Names; 2] = [(COLUMN_FAMILY, Scope::Database), (COLUMN_FAMILY_UNWRITTEN, Scope::Database)];
-const ALL_LISTS: [Names; 5] =
-    [(DATABASE, Scope::Database), FAMILY_LISTS[0], FAMILY_LISTS[1], TABLE_LISTS[0], TABLE_LISTS[1]];
+const ALL_LISTS: [Names; 6] = [
+    (DATABASE, Scope::Database),
+    FAMILY_LISTS[0],
+    FAMILY_LISTS[1],
+    TABLE_LISTS[0],
+    TABLE_LISTS[1],
+    (WRITE, Scope::Write),
+];
 
 /// The option `name`, when one of `lists` has it.
 fn known(place: String, name: &str, value: String, lists: &[Names]) -> Result<Given, EngineError> {
@@ -238,6 +283,17 @@ mod tests {
         for (text, line) in [("[DBOptions]\nwhat\n", ":2"), ("[Options]\n", ":1"), ("num_levels=6", ":1")] {
             let error = from_file(Path::new("o"), text).unwrap_err().to_string();
             assert!(error.contains(line), "{error}");
+        }
+    }
+
+    #[test]
+    fn writes_have_options_of_their_own() {
+        let given = table(json!({"sync": true, "num_levels": 5})).unwrap();
+        build(&given).unwrap();
+        assert_eq!(writes(&given).unwrap(), Writes { sync: true, without_log: false });
+        for bad in [json!({"sync": "often"}), json!({"sync": true, "disableWAL": true})] {
+            let error = writes(&table(bad).unwrap()).unwrap_err().to_string();
+            assert!(error.contains("`sync`"), "{error}");
         }
     }
 

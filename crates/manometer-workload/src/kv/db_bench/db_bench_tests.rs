@@ -265,6 +265,8 @@ fn settings_of_the_other_family_are_refused() {
     for (refused, named) in [
         (KvSettings { field_count: Some(3), ..base.clone() }, "value_size"),
         (KvSettings { field_length: Some(3), ..base.clone() }, "value_size"),
+        (KvSettings { exponent: Some(1.2), ..base.clone() }, "draw uniformly"),
+        (KvSettings { insert_proportion: Some(0.1), ..base.clone() }, "readwritepercent"),
         (KvSettings { distribution: Some(KeyDistribution::Zipfian), ..base }, "read_random_exp_range"),
         (KvSettings { key_size: Some(16), ..settings("ycsb-a", &[]) }, "db_bench"),
     ] {

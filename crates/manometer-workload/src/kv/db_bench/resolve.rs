@@ -67,7 +67,17 @@ fn refuse_ycsbs(settings: &KvSettings) -> Result<(), KvError> {
             const OWN: &str = "db_bench's workloads draw uniformly; skew its readers with read_random_exp_range";
             bad("distribution", format!("{other:?}"), OWN)
         }
-        _ => Ok(()),
+        KvSettings { exponent: Some(exponent), .. } => {
+            bad("exponent", exponent.to_string(), "db_bench's workloads draw uniformly; leave it out")
+        }
+        _ => match settings.proportions().next() {
+            Some((_, share)) => {
+                const OWN: &str =
+                    "a db_bench workload has a mix of its own; see its parameters, such as readwritepercent";
+                bad("read_proportion, update_proportion …", share.to_string(), OWN)
+            }
+            None => Ok(()),
+        },
     }
 }
 
