@@ -50,7 +50,7 @@ fn seen(samples: &Samples, facts: &Settings) -> Option<String> {
     let requests = |wanted: &dyn Fn(&str) -> bool| requests(samples, wanted);
     let all = requests(&|name| name.ends_with(".requests"));
     let [inserts, deletes] = ["insert.requests", "delete.requests"].map(|kind| requests(&|name| name == kind));
-    if all == 0.0 {
+    if all == 0.0 || inserts + deletes == 0.0 {
         return None;
     }
     let percent = |part: f64, whole: f64| 100.0 * part / whole;

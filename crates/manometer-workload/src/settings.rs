@@ -75,7 +75,12 @@ impl WorkloadSettings {
 
     /// Whether it leaves data of its own in its folder.
     pub fn keeps_data(&self) -> bool {
-        matches!(self, Self::Command(_)) || self.bytes_to_prepare() > 0
+        match self {
+            Self::Command(_) | Self::Io(_) => true,
+            // A fill begins with an empty database, and leaves one all the same.
+            Self::Kv(kv) => KvPlan::new(kv)
+                .is_ok_and(|plan| plan.engine.keeps == Keeps::Disk && !plan.options.lead_elsewhere()),
+        }
     }
 
     /// The settings that can change while the workload runs.
@@ -129,7 +134,9 @@ impl WorkloadSettings {
         match self {
             Self::Io(io) => io.file_size.0,
             Self::Kv(kv) => match KvPlan::new(kv) {
-                Ok(plan) if plan.engine.keeps == Keeps::Disk => plan.load_bytes(),
+                Ok(plan) if plan.engine.keeps == Keeps::Disk && !plan.options.lead_elsewhere() => {
+                    plan.load_bytes().max(plan.fill_bytes())
+                }
                 _ => 0,
             },
             Self::Command(_) => 0,

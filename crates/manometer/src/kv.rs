@@ -20,7 +20,7 @@ use manometer_measure::{Clock as _, MonotonicClock, Span};
 use manometer_workload::control::Controls;
 use manometer_workload::kv::find_max::Goal;
 use manometer_workload::kv::{
-    self, ArrivalKind, EngineOptions, KeyDistribution, KvError, KvPlan, KvSettings, LoadMethod, RateForm,
+    self, ArrivalKind, EngineOptions, KeyDistribution, KvError, KvPlan, KvSettings, LoadMethod, PacePlan, RateForm,
 };
 use manometer_workload::protocol::{Control, Existing, Job, Message};
 use manometer_workload::settings::WorkloadSettings;
@@ -271,6 +271,9 @@ fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
 /// goes before what a file of properties says: the count of a file does not cut short `--seconds`.
 fn planned(args: &KvArgs, mut settings: KvSettings) -> anyhow::Result<(KvSettings, f64)> {
     let plan = KvPlan::new(&settings)?;
+    if args.find_max {
+        return searched(args, &plan, settings);
+    }
     let said = plan.properties_say;
     let by_flag = args.seconds.is_some() || args.operations.is_some();
     let heeded = |name| !by_flag || settings.properties.contains_key(name);
@@ -285,6 +288,21 @@ fn planned(args: &KvArgs, mut settings: KvSettings) -> anyhow::Result<(KvSetting
     }
     let unless_said = if for_ever { f64::INFINITY } else { SECONDS };
     Ok((settings, args.seconds.or(max_execution_s).unwrap_or(unless_said)))
+}
+
+/// The settings of a search, and how many seconds each of its steps lasts: it goes on until it has found what
+/// it looks for, in an open loop of its own.
+fn searched(args: &KvArgs, plan: &KvPlan, settings: KvSettings) -> anyhow::Result<(KvSettings, f64)> {
+    anyhow::ensure!(
+        plan.operations.is_none() && plan.work.round().is_none(),
+        "`--find-max` cannot search with a workload that ends after so many requests: leave the number out"
+    );
+    anyhow::ensure!(
+        plan.pace == PacePlan::Closed && plan.pipeline == 1,
+        "`--find-max` sets the rate itself, one request at a time: leave `rate`, `target`, `think` and `--pipeline` out"
+    );
+    plan.notes.iter().for_each(|note| format::note(&format!("note: {note}")));
+    Ok((settings, args.seconds.unwrap_or(SECONDS)))
 }
 
 fn pairs(texts: &[String], flag: &str) -> anyhow::Result<BTreeMap<String, String>> {
@@ -363,9 +381,9 @@ fn bar_style() -> ProgressStyle {
 
 /// The work failed, or, where the flags could have known, the request was wrong.
 fn failed(error: KvError) -> anyhow::Result<ExitCode> {
-    use manometer_target::engine::EngineError::{Differs, Foreign, Memory, NotWritable};
+    use manometer_target::engine::EngineError::{Differs, Foreign, ForeignKeys, Memory, NotWritable};
     match &error {
-        KvError::Engine(Differs { .. } | Foreign { .. } | Memory(_) | NotWritable { .. }) => Ok(wrong(&error.into())),
+        KvError::Engine(Differs { .. } | Foreign { .. } | ForeignKeys { .. } | Memory(_) | NotWritable { .. }) => Ok(wrong(&error.into())),
         _ => Err(error.into()),
     }
 }

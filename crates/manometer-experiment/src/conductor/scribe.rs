@@ -57,6 +57,7 @@ impl Scribe {
             row.push(done.filter(|_| !no_requests).map(|done| done.requests as f64));
             row.push(done.filter(|_| !no_bytes).map(|done| done.bytes as f64));
             row.push(done.map(|done| done.retries as f64));
+            row.push(done.map(|done| done.missing as f64));
         }
         row.push(Some(sample.dropped as f64));
         let known = &self.operations[workload];
@@ -113,6 +114,7 @@ impl Scribe {
                 columns.push(Column::new(format!("{operation}.requests"), ""));
                 columns.push(Column::new(format!("{operation}.bytes"), "B"));
                 columns.push(Column::new(format!("{operation}.retries"), ""));
+                columns.push(Column::new(format!("{operation}.missing"), ""));
             }
             columns.push(Column::new("dropped", ""));
             self.recording.begin_series(workload, &columns)?;

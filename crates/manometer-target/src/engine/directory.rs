@@ -142,6 +142,9 @@ impl DatabaseDirectory {
             held.write_marker(false)?;
             create_empty(&held.database())?;
             create_empty(&held.loading())?;
+        } else if let Some(there) = marker_of(path)? {
+            // What made it stays what is said of it, whoever uses it.
+            held.marker = there;
         }
         Ok(held)
     }
@@ -235,9 +238,7 @@ fn judge(path: &Path, wanted: &Marker, existing: Existing) -> Result<Verdict, En
         let held = names.iter().find(|name| *name == DATABASE || *name == LOADING);
         return held.map_or(Ok(Verdict::Empty), |name| Err(foreign(name)));
     }
-    let there: Marker = fs::read(path.join(MARKER))
-        .map_err(|reason| EngineError::NotReadable { path: path.join(MARKER), reason })
-        .and_then(|bytes| serde_json::from_slice(&bytes).map_err(|_| foreign(MARKER)))?;
+    let Some(there) = marker_of(path)? else { return Err(foreign(MARKER)) };
     compare(path, &there, wanted, existing, REMEDIES)
 }
 
@@ -279,6 +280,13 @@ pub(super) fn compare(
         return Ok(Verdict::Use);
     }
     refuse(serves, remedies[1])
+}
+
+/// The marker in `path`; nothing where it is none of ours.
+fn marker_of(path: &Path) -> Result<Option<Marker>, EngineError> {
+    let path = path.join(MARKER);
+    let bytes = fs::read(&path).map_err(|reason| EngineError::NotReadable { path, reason })?;
+    Ok(serde_json::from_slice(&bytes).ok())
 }
 
 fn lock(path: &Path) -> Result<File, EngineError> {

@@ -74,7 +74,11 @@ impl DataElsewhere {
             judged => judged.unwrap_or(false),
         };
         let mut data = Self { marker, reused };
-        if !reused {
+        if reused {
+            // What made it stays what is said of it, whoever uses it.
+            let there = server.marker()?.and_then(|text| serde_json::from_str(&text).ok());
+            data.marker = there.unwrap_or(data.marker);
+        } else {
             if server.may_clear() {
                 server.clear()?;
             }

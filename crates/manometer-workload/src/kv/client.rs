@@ -123,10 +123,15 @@ impl<'a, C: Clock> Client<'a, C> {
             return;
         }
         self.shared.plan = new;
-        if old.pace != new.pace && new.background_of(self.thread).is_none() {
-            self.pace = Pace::new(&new.pace, self.shared.arrivals);
+        match new.background_of(self.thread) {
+            Some(background) if old.background_of(self.thread) != Some(background) => {
+                self.pace = Pace::of_background(background.per_second);
+            }
+            None if old.pace != new.pace => self.pace = Pace::new(&new.pace, self.shared.arrivals),
+            _ => {}
         }
-        if old.work != new.work {
+        // An asker that goes through the records in order would begin again.
+        if (&old.work.asks, old.work.distribution) != (&new.work.asks, new.work.distribution) {
             self.asker = asker(new, self.shared.seed, self.thread, self.shared.population);
         }
         if old.work.values != new.work.values {

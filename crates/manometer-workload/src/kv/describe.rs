@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::distribution::{Popularity, YcsbZipfian, harmonic, hot_records, rate};
 use super::error::KvError;
-use super::plan::KvPlan;
+use super::plan::{Asks, KvPlan};
 use super::settings::KeyDistribution;
 
 /// Which shares of the records are told.
@@ -57,6 +57,13 @@ pub struct Top {
 /// # Errors
 /// There are too many to compute it.
 pub fn describe(plan: &KvPlan) -> Result<Description, KvError> {
+    if !matches!(plan.work.asks, Asks::Ycsb(_)) {
+        return Err(KvError::NotDescribed {
+            distribution: plan.workload.clone(),
+            records: plan.work.records,
+            reason: "db_bench's workloads draw in ways of their own, which their manual describes".to_owned(),
+        });
+    }
     let popularity = plan.work.distribution;
     let records = match popularity {
         Popularity::Zipfian { .. } | Popularity::YcsbZipfian => plan.expected_records(),

@@ -253,6 +253,13 @@ impl KvPlan {
         self.work.background().filter(|_| thread >= self.threads)
     }
 
+    /// Bytes that a fill gives to the engine until it is done, on average; 0 for what is no fill.
+    pub fn fill_bytes(&self) -> u64 {
+        let inserts = self.work.operations().contains(&Operation::Insert);
+        let record = self.work.values.lengths.mean() + self.work.keys.max_bytes() as f64;
+        self.work.round().filter(|_| inserts).map_or(0, |round| (round as f64 * record) as u64)
+    }
+
     /// How many requests thread `thread` sends before it ends; the background goes on for as long as others do.
     pub(super) fn operations_of(&self, thread: u32) -> u64 {
         if self.background_of(thread).is_some() {
@@ -286,6 +293,10 @@ impl KvPlan {
             let wanted =
                 "requests are sent together in a closed loop without think time: write 1, or take the pace away";
             return bad("pipeline", self.pipeline.into(), wanted);
+        }
+        if self.pace != PacePlan::Closed && self.work.operations().contains(&Operation::Next) {
+            let wanted = "a walk through all records goes as fast as the engine does: leave rate and think out";
+            return bad("rate", 0, wanted);
         }
         let together = |operation| match operation {
             Operation::Read | Operation::Insert => true,
@@ -353,8 +364,8 @@ fn resolve(settings: &KvSettings) -> Result<Resolved, KvError> {
     }
     let mut resolved = ycsb::resolve(settings)?;
     if let Some(bytes) = settings.value_size {
-        if settings.field_count.is_some() && settings.field_length.is_some() {
-            return bad("value_size", bytes, "field_count and field_length say how long a record is; leave one out");
+        if settings.field_length.is_some() {
+            return bad("value_size", bytes, "field_length says how long a record is as well; leave one out");
         }
         resolved.work.values.lengths = Lengths::Constant(bytes as usize);
     }

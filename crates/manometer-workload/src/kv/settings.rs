@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::pace::RateForm;
+use super::plan::Asks;
 use super::population::Part;
 
 /// A workload of YCSB or db_bench on a key-value engine.
@@ -114,7 +115,7 @@ impl KvSettings {
             return Self { records: self.records.map(scaled), ..self.clone() };
         };
         let mut shrunk = Self { records: Some(scaled(plan.work.records)), ..self.clone() };
-        if plan.work.part() != Part::whole(plan.work.records) {
+        if matches!(plan.work.asks, Asks::Ycsb(_)) && plan.work.part() != Part::whole(plan.work.records) {
             // A part of the records stays the same part of them.
             let (first, loaded) = ((plan.work.first as f64 * factor) as u64, scaled(plan.work.loaded));
             shrunk.properties.insert("insertstart".to_owned(), first.to_string());

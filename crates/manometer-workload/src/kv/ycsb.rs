@@ -40,6 +40,9 @@ pub(super) fn resolve(settings: &KvSettings) -> Result<Resolved, KvError> {
         distribution.check(loaded)?;
     }
     let fields: u32 = settings.field_count.or(properties.value("fieldcount", AT_LEAST_ONE)?).unwrap_or(10);
+    if fields == 0 {
+        return Err(bad("field_count", fields, AT_LEAST_ONE));
+    }
     let work = Work {
         records,
         first,

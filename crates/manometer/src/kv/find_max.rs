@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use manometer_measure::operation::is_background;
 use manometer_measure::LatencyHistogram;
 use manometer_measure::plan::Settings;
 use manometer_workload::kv::find_max::{Goal, Point, Search, Step};
@@ -236,7 +237,7 @@ impl Counting {
     fn count(&mut self, sample: &Sample) {
         self.length_ns += sample.length_ns;
         self.dropped += sample.dropped;
-        for operation in sample.operations.values() {
+        for (_, operation) in sample.operations.iter().filter(|(name, _)| !is_background(name)) {
             self.requests += operation.requests;
             let response = if operation.response.is_empty() { &operation.latency } else { &operation.response };
             if let Ok(histogram) = LatencyHistogram::from_base64(response) {

@@ -140,7 +140,7 @@ impl KeyRanges {
                 (unit * share).floor() as u64
             })
             .collect();
-        let places: u64 = widths.iter().sum();
+        let places = widths.iter().try_fold(0_u64, |sum, width| sum.checked_add(*width))?;
         // The shares alone decide the order of the ranges, so that every run with them finds the same.
         let mut twister = MersenneTwister::new(places);
         for range in 0..widths.len() {

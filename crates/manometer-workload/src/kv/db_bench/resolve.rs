@@ -31,6 +31,9 @@ pub(in crate::kv) fn resolve(benchmark: &'static Benchmark, settings: &KvSetting
     refuse_ycsbs(settings)?;
     let parameters = Parameters::new(&settings.properties)?;
     let records = settings.records.or(parameters.count("num", 1)?).unwrap_or(RECORDS);
+    if records == 0 {
+        return Err(KvError::BadSetting { name: "records", got: "0".to_owned(), wanted: "write a number of at least 1" });
+    }
     let resolving = Resolving { benchmark, settings, parameters: &parameters, records };
     let key_bytes = resolving.key_bytes()?;
     let values = resolving.values()?;
@@ -367,12 +370,12 @@ impl Resolving<'_> {
             c: real("sine_c", 0.0)?,
             d: real("sine_d", 1.0)?,
         };
-        if sine.b <= 0.0 || sine.a < 0.0 || sine.a > sine.d {
+        if !(1e-9..=1e6).contains(&sine.b) || sine.a < 0.0 || sine.a > sine.d {
             let got = format!("{}, {}, {}", sine.a, sine.b, sine.d);
             return Err(bad_parameter(
                 "sine_a, sine_b, sine_d",
                 &got,
-                "b is above 0, and a is from 0 to d: no rate is below 0",
+                "b is from 1e-9 to 1e6, and a is from 0 to d: no rate is below 0",
             ));
         }
         Ok(Some(sine))
