@@ -12,7 +12,7 @@ use super::directory::{Existing, Marker, Verdict, compare};
 use super::{Engine, EngineError};
 
 /// Options that say how to get at the data, not what it is.
-const ACCESS: [&str; 2] = ["address", "flush"];
+const ACCESS: [&str; 3] = ["address", "cluster", "flush"];
 
 /// What to do about data of another experiment, and about data that cannot serve.
 const REMEDIES: [&str; 2] = [

@@ -127,6 +127,19 @@ pub enum EngineError {
         /// What it says.
         text: String,
     },
+    /// The program of a server of our own is not installed.
+    #[error(
+        "{engine} needs `{program}`, which is not installed; install Debian's package `{package}`, or give the \
+         `address` of a server of yours"
+    )]
+    NotInstalled {
+        /// The engine.
+        engine: &'static str,
+        /// Its program.
+        program: &'static str,
+        /// Debian's package of the program.
+        package: &'static str,
+    },
     /// The engine cannot do this.
     #[error("{engine} cannot {what}")]
     Unsupported {

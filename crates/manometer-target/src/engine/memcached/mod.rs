@@ -15,7 +15,8 @@ use serde_json::json;
 use self::meta::Meta;
 use self::options::Asked;
 use super::server::{
-    Answer, Launch, MARKER_KEY, Process, Refusal, Remote, ServerSession, Wire, installed_version, load_sorted,
+    Answer, Launch, MARKER_KEY, Process, Refusal, Remote, ServerSession, Wire, free_port, installed_version,
+    load_sorted,
 };
 use super::{
     Ability, Elsewhere, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, directory,
@@ -158,8 +159,15 @@ fn start(directory: &Path, asked: &Asked) -> Result<(Process, Folder), EngineErr
         own.into_iter().chain(asked.arguments.iter().cloned()).collect()
     };
     let log = folder.log();
-    let launch =
-        Launch { engine: ENGINE, program: PROGRAM, package: PACKAGE, log, arguments: &arguments, ask: &how_far };
+    let launch = Launch {
+        engine: ENGINE,
+        program: PROGRAM,
+        package: PACKAGE,
+        log,
+        port: free_port,
+        arguments: &arguments,
+        ask: &how_far,
+    };
     Ok((launch.start()?, folder))
 }
 

@@ -1,24 +1,25 @@
-//! Redis: a server of our own below the folder of the database, or one of yours.
+//! Redis: a server or a cluster of our own below the folder of the database, or one of yours.
 
+mod cluster;
 mod node;
 mod options;
+mod own;
 mod resp;
 mod state;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use manometer_measure::plan::Settings;
 use manometer_measure::{Clock as _, MonotonicClock};
 use serde_json::json;
 
+use self::cluster::{Cluster, ClusterSession};
 use self::node::Node;
 use self::options::Asked;
 use self::resp::Resp;
-use super::server::{Launch, MARKER_KEY, Process, Remote, ServerSession, installed_version, load_sorted};
-use super::{
-    Ability, Elsewhere, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, directory,
-};
+use super::server::{LOADING, MARKER_KEY, Process, Remote, ServerSession, installed_version, load_sorted};
+use super::{Ability, Elsewhere, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State};
 
 const ENGINE: &str = "redis";
 const PROGRAM: &str = "redis-server";
@@ -35,7 +36,7 @@ const PREPARING: &str = "preparing for our data";
 
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
-    about: "Redis: a server of our own, or with `address` one of yours",
+    about: "Redis: a server of our own, or with `cluster = true` three, or with `address` yours",
     version,
     abilities: &[Ability::MultiGet, Ability::Pipeline, Ability::State],
     durability: "snapshots (`save 3600 1 300 100 60 10000`): a put since the last one does not survive the server",
@@ -61,32 +62,31 @@ fn version() -> String {
     VERSION.get_or_init(|| installed_version(PROGRAM)).clone()
 }
 
-/// A server to speak to.
+/// A server to speak to, or a cluster.
 struct Redis {
     flush: bool,
-    /// Its administration; a cluster has many.
+    /// Its administration; a cluster has one for each master.
     nodes: Vec<Node>,
-    /// The server, when it is our own, and where it keeps its data.
-    process: Option<Process>,
-    directory: Option<PathBuf>,
+    cluster: Option<Cluster>,
+    /// The servers, when they are our own, in the order of `nodes`, and where they keep their data.
+    processes: Vec<Process>,
+    directory: PathBuf,
 }
 
 impl Redis {
     fn open(request: &OpenRequest) -> Result<Self, EngineError> {
         let asked = options::read(request.options)?;
-        if asked.cluster {
-            return Err(EngineError::Unsupported { engine: ENGINE, what: "speak to a cluster yet" });
-        }
-        let process = if asked.addresses.is_empty() { Some(start(request.directory, &asked)?) } else { None };
-        let own = process.iter().map(|process| process.address().to_owned());
-        let remotes = own.chain(asked.addresses).map(|address| Remote { engine: ENGINE, address });
-        let nodes = remotes.map(Node::connect).collect::<Result<_, _>>()?;
-        let directory = process.as_ref().map(|_| request.directory.to_owned());
-        Ok(Self { flush: asked.flush, nodes, process, directory })
+        let processes = if asked.addresses.is_empty() { own::start(request.directory, &asked)? } else { Vec::new() };
+        let (nodes, cluster) = connect(&asked, &processes)?;
+        Ok(Self { flush: asked.flush, nodes, cluster, processes, directory: request.directory.to_owned() })
     }
 
     fn remote(&self) -> &Remote {
-        &self.nodes[0].remote
+        self.cluster.as_ref().map_or(&self.nodes[0].remote, |cluster| &cluster.remote)
+    }
+
+    fn is_our_own(&self) -> bool {
+        !self.processes.is_empty()
     }
 
     /// The sum over all servers of what `INFO` says under `name`.
@@ -121,9 +121,8 @@ impl Redis {
         for node in self.nodes.iter().filter(|node| !is_logged(node)) {
             let status = node.info(SETTLING)?.text("rdb_last_bgsave_status").unwrap_or("unknown").to_owned();
             if status != "ok" {
-                let full = self.process.as_ref().is_some_and(|process| process.log_says("No space left on device"));
-                if let Some(path) = self.directory.clone().filter(|_| full) {
-                    return Err(EngineError::NoSpace { path, doing: SETTLING });
+                if self.processes.iter().any(|process| process.log_says("No space left on device")) {
+                    return Err(EngineError::NoSpace { path: self.directory.clone(), doing: SETTLING });
                 }
                 return Err(node.remote.failed(SETTLING, format_args!("its snapshot failed ({status}); see its log")));
             }
@@ -137,33 +136,34 @@ fn is_logged(node: &Node) -> bool {
     node.directive("appendonly").as_deref() == Some("yes")
 }
 
-fn start(directory: &Path, asked: &Asked) -> Result<Process, EngineError> {
-    let not_writable = |reason| EngineError::NotWritable { path: directory.to_owned(), reason };
-    std::fs::create_dir_all(directory).map_err(not_writable)?;
-    let place = directory.display().to_string();
-    let arguments = |port: u16| {
-        let port = port.to_string();
-        let own = ["--port", &port, "--bind", "127.0.0.1", "--dir", &place, "--daemonize", "no", "--logfile", ""];
-        let given = asked
-            .directives
-            .iter()
-            .flat_map(|(name, words)| std::iter::once(format!("--{name}")).chain(words.iter().cloned()));
-        own.iter().map(|word| (*word).to_owned()).chain(given).collect()
-    };
-    let log = directory.with_file_name(directory::LOG);
-    Launch { engine: ENGINE, program: PROGRAM, package: PACKAGE, log, arguments: &arguments, ask: &node::how_far }
-        .start()
+/// Administration of what was asked for, and how a cluster shares its slots.
+fn connect(asked: &Asked, processes: &[Process]) -> Result<(Vec<Node>, Option<Cluster>), EngineError> {
+    if asked.cluster && processes.is_empty() {
+        let (nodes, cluster) = cluster::masters(&asked.addresses)?;
+        return Ok((nodes, Some(cluster)));
+    }
+    let own = processes.iter().map(Process::address);
+    let addresses = own.chain(asked.addresses.iter().map(String::as_str));
+    let remotes = addresses.map(|address| Remote { engine: ENGINE, address: address.to_owned() });
+    let nodes = remotes.map(Node::connect).collect::<Result<Vec<_>, _>>()?;
+    let cluster = if asked.cluster { Some(own::form(&nodes)?) } else { None };
+    Ok((nodes, cluster))
 }
 
 impl Engine for Redis {
     fn session(&self) -> Box<dyn Session + '_> {
-        Box::new(ServerSession::<Resp>::new(self.remote()))
+        match &self.cluster {
+            Some(cluster) => Box::new(ClusterSession::new(cluster)),
+            None => Box::new(ServerSession::<Resp>::new(self.remote())),
+        }
     }
 
     fn load_sorted(&self, records: &mut dyn SortedRecords) -> Result<(), EngineError> {
-        const LOADING: &str = "loading";
         let before = self.sum(LOADING, "evicted_keys")?;
-        load_sorted::<Resp>(self.remote(), records)?;
+        match &self.cluster {
+            Some(cluster) => ClusterSession::new(cluster).load(records)?,
+            None => load_sorted::<Resp>(self.remote(), records)?,
+        }
         let evicted = self.sum(LOADING, "evicted_keys")? - before;
         if evicted > 0.0 {
             let text =
@@ -175,15 +175,15 @@ impl Engine for Redis {
 
     fn settle(&self) -> Result<(), EngineError> {
         self.wait_for_rest()?;
-        if self.process.is_some() { self.snapshot() } else { Ok(()) }
+        if self.is_our_own() { self.snapshot() } else { Ok(()) }
     }
 
     fn check(&self) -> Result<(), EngineError> {
-        self.process.as_ref().map_or(Ok(()), Process::check)
+        self.processes.iter().try_for_each(Process::check)
     }
 
     fn elsewhere(&self) -> Option<&dyn Elsewhere> {
-        self.process.is_none().then_some(self)
+        (!self.is_our_own()).then_some(self)
     }
 
     fn state(&self) -> Box<dyn State + '_> {
@@ -195,16 +195,20 @@ impl Engine for Redis {
         let options: Settings =
             TOLD.iter().filter_map(|name| Some(((*name).to_owned(), json!(node.directive(name)?)))).collect();
         let mut facts = Settings::new();
-        if let Some(durability) = durability(&options) {
-            facts.insert("durability".to_owned(), json!(durability));
-        }
+        facts.insert("durability".to_owned(), json!(durability(&options)));
         if let Ok(info) = node.info("telling its version") {
             facts.insert("engine_version".to_owned(), json!(info.text("redis_version")));
         }
         facts.insert("options".to_owned(), options.into());
         facts.insert("address".to_owned(), json!(self.place()));
-        facts.insert("own_server".to_owned(), json!(self.process.is_some()));
-        facts.extend(self.process.iter().map(|process| ("pid".to_owned(), json!(process.id()))));
+        facts.insert("own_server".to_owned(), json!(self.is_our_own()));
+        facts.extend(self.cluster.is_some().then(|| ("masters".to_owned(), json!(self.nodes.len()))));
+        let pids: Vec<u32> = self.processes.iter().map(Process::id).collect();
+        facts.extend(match pids.as_slice() {
+            [] => None,
+            [pid] => Some(("pid".to_owned(), json!(pid))),
+            pids => Some(("pids".to_owned(), json!(pids))),
+        });
         facts
     }
 }
@@ -244,39 +248,61 @@ impl Elsewhere for Redis {
 }
 
 /// What a put that was answered survives, with these directives.
-fn durability(options: &Settings) -> Option<String> {
+fn durability(options: &Settings) -> String {
     let of = |name: &str| options.get(name)?.as_str();
-    Some(match (of("appendonly")?, of("appendfsync"), of("save")?) {
-        ("yes", Some("always"), _) => {
+    match (of("appendonly"), of("appendfsync"), of("save")) {
+        (Some("yes"), Some("always"), _) => {
             "append-only file, synced before a put is answered: it survives the host".to_owned()
         }
-        ("yes", Some("everysec"), _) => {
+        (Some("yes"), Some("everysec"), _) => {
             "append-only file, synced each second: a put survives the server, and after a second or two the host"
                 .to_owned()
         }
-        ("yes", _, _) => "append-only file without sync: a put survives the server, not the host".to_owned(),
-        (_, _, "") => "none while it runs: a put is in memory alone".to_owned(),
-        (_, _, save) => {
+        (Some("yes"), Some(_), _) => {
+            "append-only file without sync: a put survives the server, not the host".to_owned()
+        }
+        (Some("no"), _, Some("")) => "none while it runs: a put is in memory alone".to_owned(),
+        (Some("no"), _, Some(save)) => {
             format!("snapshots (`save {save}`): a put since the last one does not survive the server")
         }
-    })
+        _ => "unknown: the server does not tell its directives".to_owned(),
+    }
 }
 
 impl Drop for Redis {
-    /// Lets a server of our own write what it holds, so that it is there when opened again.
+    /// Lets servers of our own write what they hold, so that it is there when they are opened again.
     fn drop(&mut self) {
-        let Some(process) = &self.process else { return };
-        let node = &self.nodes[0];
-        let how = if is_logged(node) { "NOSAVE" } else { "SAVE" };
-        match node.try_ask::<()>(&["SHUTDOWN", how]) {
-            Err(error) if error.is_connection_dropped() || error.is_timeout() || error.is_io_error() => {
-                if !process.wait_for_end(LAST_SNAPSHOT_LIMIT_NS) {
-                    tracing::warn!(
-                        "redis did not write its last snapshot in time: what was put since the one before is lost"
-                    );
-                }
+        self.processes.iter().zip(&self.nodes).for_each(|(process, node)| shut_down(process, node));
+    }
+}
+
+fn shut_down(process: &Process, node: &Node) {
+    let how = if is_logged(node) { "NOSAVE" } else { "SAVE" };
+    match node.try_ask::<()>(&["SHUTDOWN", how]) {
+        Err(error) if error.is_connection_dropped() || error.is_timeout() || error.is_io_error() => {
+            if !process.wait_for_end(LAST_SNAPSHOT_LIMIT_NS) {
+                tracing::warn!(
+                    "redis did not write its last snapshot in time: what was put since the one before is lost"
+                );
             }
-            said => tracing::warn!("redis does not write its last snapshot: {said:?}"),
         }
+        said => tracing::warn!("redis does not write its last snapshot: {said:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durability_follows_from_what_is_told_and_is_unknown_otherwise() {
+        let of = |appendonly: &str, save: &str| {
+            let told = [("appendonly", appendonly), ("appendfsync", "always"), ("save", save)];
+            durability(&told.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect())
+        };
+        assert!(of("yes", "").starts_with("append-only file, synced before"));
+        assert!(of("no", "").starts_with("none"));
+        assert!(of("no", "60 1").contains("`save 60 1`"));
+        assert_eq!(durability(&Settings::new()), "unknown: the server does not tell its directives");
     }
 }

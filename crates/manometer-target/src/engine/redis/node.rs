@@ -77,7 +77,7 @@ pub(super) fn how_far(address: &str) -> Answer {
 pub(super) struct Info(BTreeMap<String, String>);
 
 impl Info {
-    fn read(text: &str) -> Self {
+    pub(super) fn read(text: &str) -> Self {
         let pairs = text.lines().filter_map(|line| line.split_once(':'));
         Self(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
     }

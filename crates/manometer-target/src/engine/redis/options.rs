@@ -7,11 +7,17 @@ use crate::engine::server::{addresses, bad_option, flag, table};
 use crate::engine::{EngineError, Options};
 
 /// Directives that lead a server to write, listen or copy elsewhere, or that lock us out.
-const NOT_YOURS: [&str; 22] = [
+const NOT_YOURS: [&str; 28] = [
     "aclfile",
     "bind",
+    "cluster-announce-bus-port",
+    "cluster-announce-hostname",
+    "cluster-announce-ip",
+    "cluster-announce-port",
+    "cluster-announce-tls-port",
     "cluster-config-file",
     "cluster-enabled",
+    "cluster-port",
     "daemonize",
     "dir",
     "include",

@@ -113,7 +113,8 @@ fn refusal(wire: &Wire, line: Range<usize>) -> Refusal {
             "; give it more memory (`maxmemory`), ask for fewer records, or let it evict (`maxmemory-policy`)"
         }
         Some("NOAUTH") => "; servers with a password are not supported",
-        Some("MOVED" | "CLUSTERDOWN") => "; say `cluster = true` for a cluster, and see that it is whole",
+        Some("MOVED" | "ASK") => "; say `cluster = true` for a cluster, and let its slots stay where they are",
+        Some("CLUSTERDOWN") => "; see that every server of the cluster is there",
         Some("MISCONF") => "; see its log for why it cannot write its snapshot",
         Some("READONLY") => "; give the address of a master",
         _ => "",

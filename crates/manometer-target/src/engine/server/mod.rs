@@ -10,8 +10,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-pub(super) use process::{Answer, Launch, Process, installed_version};
+#[cfg(feature = "redis")]
+pub(super) use process::free_port_with_bus;
+pub(super) use process::{Answer, Launch, Process, free_port, installed_version};
 pub(super) use rates::Rates;
+#[cfg(feature = "redis")]
+pub(super) use session::{IN_FLIGHT_BYTES, LOADING, PIPELINING, RECORDS_PER_LOOK, bytes, read, write};
 pub(super) use session::{Protocol, Refusal, ServerSession, load_sorted};
 pub(super) use wire::{Wire, decimal};
 

@@ -47,6 +47,8 @@ pub(in crate::engine) struct Launch<'a> {
     pub(in crate::engine) package: &'static str,
     /// Where its output goes.
     pub(in crate::engine) log: PathBuf,
+    /// Finds a port for it.
+    pub(in crate::engine) port: fn() -> io::Result<u16>,
     /// Its arguments, for a port.
     pub(in crate::engine) arguments: &'a dyn Fn(u16) -> Vec<String>,
     /// Asks the server at an address.
@@ -71,7 +73,7 @@ impl Launch<'_> {
     pub(in crate::engine) fn start(&self) -> Result<Process, EngineError> {
         let mut tries = 1;
         loop {
-            let port = free_port().map_err(|error| self.failed(format!("no free port: {error}")))?;
+            let port = (self.port)().map_err(|error| self.failed(format!("no free port: {error}")))?;
             let process = self.spawn(port)?;
             match self.wait(&process)? {
                 None => return Ok(process),
@@ -114,10 +116,9 @@ impl Launch<'_> {
         command.process_group(0);
         die_with_us(&mut command);
         let (child, keeper) = kept(command).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => self.failed(format!(
-                "`{}` is not installed; install Debian's package `{}`, or give the `address` of a server of yours",
-                self.program, self.package
-            )),
+            io::ErrorKind::NotFound => {
+                EngineError::NotInstalled { engine: self.engine, program: self.program, package: self.package }
+            }
             _ => self.failed(error.to_string()),
         })?;
         let (log, address) = (self.log.clone(), format!("127.0.0.1:{port}"));
@@ -223,8 +224,24 @@ fn kept(mut command: Command) -> io::Result<(Child, Keeper)> {
     Ok((child, keeper))
 }
 
-fn free_port() -> io::Result<u16> {
+pub(in crate::engine) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+/// A free port such that the one on which a server of a cluster speaks to the others is free as well.
+#[cfg_attr(not(feature = "redis"), allow(dead_code, reason = "the others form no cluster"))]
+pub(in crate::engine) fn free_port_with_bus() -> io::Result<u16> {
+    /// So far behind its port Redis listens for the others.
+    const BUS: u16 = 10_000;
+    const TRIES: u32 = 100;
+    for _ in 0..TRIES {
+        let port = free_port()?;
+        let bus = port.checked_add(BUS);
+        if bus.is_some_and(|bus| TcpListener::bind(("127.0.0.1", bus)).is_ok()) {
+            return Ok(port);
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::AddrInUse, "none has the port 10,000 behind it free as well"))
 }
 
 fn port_was_taken(log: &Path) -> bool {
@@ -270,7 +287,7 @@ mod tests {
         arguments: &'a dyn Fn(u16) -> Vec<String>,
         ask: &'a dyn Fn(&str) -> Answer,
     ) -> Launch<'a> {
-        Launch { engine: "test", program, package: "the-package", log: log.to_owned(), arguments, ask }
+        Launch { engine: "test", program, package: "the-package", log: log.to_owned(), port: free_port, arguments, ask }
     }
 
     fn log() -> (tempfile::TempDir, PathBuf) {
@@ -292,7 +309,9 @@ mod tests {
     fn a_program_that_is_missing_names_its_package() {
         let (_dir, log) = log();
         let text = launch(&log, "no-such-program-of-ours", &|_| Vec::new(), &|_| Answer::Silence).start();
-        assert!(text.unwrap_err().to_string().contains("Debian's package `the-package`"));
+        let error = text.unwrap_err();
+        assert!(matches!(error, EngineError::NotInstalled { .. }), "{error}");
+        assert!(error.to_string().contains("Debian's package `the-package`"));
     }
 
     #[test]

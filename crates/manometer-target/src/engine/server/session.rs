@@ -8,16 +8,16 @@ use crate::engine::{Answer, Direction, EngineError, Pipelined, Session, SortedRe
 
 /// Requests that leave before the first answer is read. A server may stop reading while it cannot write,
 /// so what leaves must find room in the buffers between us: else both sides would wait for ever.
-const IN_FLIGHT_BYTES: usize = 32 << 10;
+pub(in crate::engine) const IN_FLIGHT_BYTES: usize = 32 << 10;
 
 /// Records that are put before the loader looks up.
-const RECORDS_PER_LOOK: usize = 1000;
+pub(in crate::engine) const RECORDS_PER_LOOK: usize = 1000;
 
 const READING: &str = "reading";
 const WRITING: &str = "writing";
 const DELETING: &str = "deleting";
-const PIPELINING: &str = "pipelining";
-const LOADING: &str = "loading";
+pub(in crate::engine) const PIPELINING: &str = "pipelining";
+pub(in crate::engine) const LOADING: &str = "loading";
 
 /// Why a request was not answered as it should be.
 pub(in crate::engine) enum Refusal {
@@ -88,8 +88,15 @@ impl<'a, P: Protocol> ServerSession<'a, P> {
         Self { remote, wire: remote.connect().ok(), protocol: std::marker::PhantomData }
     }
 
+    /// Ends the connection: answers that are still under way are not heard.
+    #[cfg_attr(not(feature = "redis"), allow(dead_code, reason = "the others have one connection, which ask ends"))]
+    pub(in crate::engine) fn hang_up(&mut self) {
+        self.wire = None;
+    }
+
+    /// Has `talk` speak over the connection, which ends if that fails.
     #[inline]
-    fn ask<T>(
+    pub(in crate::engine) fn ask<T>(
         &mut self,
         doing: &'static str,
         talk: impl FnOnce(&mut Wire) -> Result<T, Refusal>,
@@ -173,24 +180,32 @@ fn pipeline<'r, P: Protocol>(
             unanswered.by_ref().take(place - sent).try_for_each(|asked| read::<P>(wire, asked, answer))?;
             sent = place;
         }
-        match request {
-            Pipelined::Get { key } => P::write_get(wire.out(), key)?,
-            Pipelined::Put { key, value } => P::write_put(wire.out(), key, value)?,
-        }
+        write::<P>(wire, &request)?;
     }
     wire.send()?;
     unanswered.try_for_each(|asked| read::<P>(wire, asked, answer))
 }
 
-fn bytes(request: &Pipelined) -> usize {
+/// How long a request is, but for what the protocol adds.
+pub(in crate::engine) fn bytes(request: &Pipelined) -> usize {
     match request {
         Pipelined::Get { key } => key.len(),
         Pipelined::Put { key, value } => key.len() + value.len(),
     }
 }
 
+/// Writes a request of a pipeline.
 #[inline]
-fn read<P: Protocol>(
+pub(in crate::engine) fn write<P: Protocol>(wire: &mut Wire, request: &Pipelined) -> Result<(), Refusal> {
+    match request {
+        Pipelined::Get { key } => P::write_get(wire.out(), key),
+        Pipelined::Put { key, value } => P::write_put(wire.out(), key, value),
+    }
+}
+
+/// Reads the answer to a request of a pipeline.
+#[inline]
+pub(in crate::engine) fn read<P: Protocol>(
     wire: &mut Wire,
     (place, request): (usize, Pipelined),
     answer: &mut Answer<'_>,

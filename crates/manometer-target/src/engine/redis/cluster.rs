@@ -1,0 +1,338 @@
+//! A cluster: which of its masters holds which slot, and a session over a connection to each.
+//!
+//! Spoken here and not by the `redis` crate's cluster client, which greets a server without a limit of time,
+//! and after a silence waits for every answer of a pipeline anew.
+
+use redis::Value;
+
+use super::ENGINE;
+use super::node::Node;
+use super::resp::Resp;
+use crate::engine::server::{
+    IN_FLIGHT_BYTES, LOADING, PIPELINING, Protocol as _, RECORDS_PER_LOOK, Remote, ServerSession, bytes, read, write,
+};
+use crate::engine::{Answer, Direction, EngineError, Pipelined, Session, SortedRecords, Visit};
+
+/// Into how many slots the keys of every cluster fall.
+pub(super) const SLOTS: u16 = 16_384;
+
+const FINDING: &str = "finding the masters of its cluster";
+
+/// Consecutive slots and the master that holds them.
+#[derive(Debug, PartialEq)]
+pub(super) struct Slots {
+    first: u16,
+    last: u16,
+    pub(super) address: String,
+}
+
+/// Which slots are held by whom, as `node` sees it.
+pub(super) fn slots(node: &Node, doing: &'static str) -> Result<Vec<Slots>, EngineError> {
+    let told: Vec<Value> = node.ask(doing, &["CLUSTER", "SLOTS"])?;
+    let host = node.remote.address.rsplit_once(':').map_or("", |(host, _)| host);
+    Ok(told.iter().filter_map(|range| Slots::read(range, host)).collect())
+}
+
+impl Slots {
+    /// One entry of `CLUSTER SLOTS`; a master that does not know its name has the one it was asked under.
+    fn read(range: &Value, asked: &str) -> Option<Self> {
+        let Value::Array(parts) = range else { return None };
+        let [Value::Int(first), Value::Int(last), Value::Array(master), ..] = parts.as_slice() else { return None };
+        let [host, Value::Int(port), ..] = master.as_slice() else { return None };
+        let host = match host {
+            Value::BulkString(host) => str::from_utf8(host).ok()?,
+            _ => "",
+        };
+        let host = match host {
+            "?" => return None,
+            "" => asked.to_owned(),
+            _ if host.contains(':') => format!("[{host}]"),
+            _ => host.to_owned(),
+        };
+        let slot = |number: &i64| u16::try_from(*number).ok().filter(|slot| *slot < SLOTS);
+        let (first, last) = (slot(first)?, slot(last)?);
+        (first <= last).then(|| Self { first, last, address: format!("{host}:{port}") })
+    }
+}
+
+/// The masters of the cluster to which one of `addresses` leads, the first that answers.
+pub(super) fn masters(addresses: &[String]) -> Result<(Vec<Node>, Cluster), EngineError> {
+    let connect = |address: &String| Node::connect(Remote { engine: ENGINE, address: address.clone() });
+    let gate = match addresses.iter().find_map(|address| connect(address).ok()) {
+        Some(gate) => gate,
+        None => connect(&addresses[0])?,
+    };
+    let slots = slots(&gate, FINDING)?;
+    let mut addresses: Vec<String> = slots.iter().map(|slots| slots.address.clone()).collect();
+    addresses.sort();
+    addresses.dedup();
+    let nodes = addresses.iter().map(connect).collect::<Result<Vec<_>, _>>()?;
+    let cluster = Cluster::new(&slots, nodes.iter().map(|node| node.remote.clone()).collect())
+        .map_err(|text| gate.remote.failed(FINDING, text))?;
+    Ok((nodes, cluster))
+}
+
+/// Who holds which slot.
+#[derive(Debug)]
+pub(super) struct Cluster {
+    /// All of its masters in one, for people.
+    pub(super) remote: Remote,
+    masters: Vec<Remote>,
+    /// For each slot the place among `masters` of the one that holds it.
+    holders: Vec<u16>,
+}
+
+impl Cluster {
+    /// The cluster of `masters` that share its slots so; why it is none otherwise.
+    pub(super) fn new(slots: &[Slots], masters: Vec<Remote>) -> Result<Self, String> {
+        let mut holders = vec![None; usize::from(SLOTS)];
+        for range in slots {
+            let holder = masters.iter().position(|master| master.address == range.address);
+            let held = usize::from(range.first)..=usize::from(range.last);
+            holders[held].fill(holder.and_then(|holder| u16::try_from(holder).ok()));
+        }
+        let without = holders.iter().filter(|holder| holder.is_none()).count();
+        if without > 0 {
+            return Err(format!("no server of its cluster holds {without} of {SLOTS} slots: assign them"));
+        }
+        let address = masters.iter().map(|master| master.address.as_str()).collect::<Vec<_>>().join(",");
+        let holders = holders.into_iter().flatten().collect();
+        Ok(Self { remote: Remote { engine: ENGINE, address }, masters, holders })
+    }
+
+    #[inline]
+    fn holder(&self, key: &[u8]) -> usize {
+        usize::from(self.holders[usize::from(slot(key))])
+    }
+}
+
+/// The slot into which `key` falls.
+#[inline]
+fn slot(key: &[u8]) -> u16 {
+    crc16(tag(key)) % SLOTS
+}
+
+/// What of `key` decides on its slot: what stands in its first braces, if anything does, else all of it.
+#[inline]
+fn tag(key: &[u8]) -> &[u8] {
+    let position = |bytes: &[u8], wanted: u8| bytes.iter().position(|byte| *byte == wanted);
+    let Some(open) = position(key, b'{') else { return key };
+    match position(&key[open + 1..], b'}') {
+        None | Some(0) => key,
+        Some(bytes) => &key[open + 1..open + 1 + bytes],
+    }
+}
+
+/// The checksum of `bytes` that Redis's specification of clusters asks for.
+#[inline]
+fn crc16(bytes: &[u8]) -> u16 {
+    const REMAINDERS: [u16; 256] = remainders();
+    bytes.iter().fold(0, |crc, byte| (crc << 8) ^ REMAINDERS[usize::from((crc >> 8) as u8 ^ byte)])
+}
+
+/// What each byte leaves when it is divided by the polynomial.
+const fn remainders() -> [u16; 256] {
+    const POLYNOMIAL: u16 = 0x1021;
+    let mut remainders = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut remainder = (byte as u16) << 8;
+        let mut bit = 0;
+        while bit < 8 {
+            remainder = if remainder & 0x8000 == 0 { remainder << 1 } else { (remainder << 1) ^ POLYNOMIAL };
+            bit += 1;
+        }
+        remainders[byte] = remainder;
+        byte += 1;
+    }
+    remainders
+}
+
+/// One thread's connections, one to each master.
+pub(super) struct ClusterSession<'a> {
+    cluster: &'a Cluster,
+    sessions: Vec<ServerSession<'a, Resp>>,
+}
+
+impl<'a> ClusterSession<'a> {
+    pub(super) fn new(cluster: &'a Cluster) -> Self {
+        Self { cluster, sessions: cluster.masters.iter().map(ServerSession::new).collect() }
+    }
+
+    #[inline]
+    fn session(&mut self, key: &[u8]) -> &mut ServerSession<'a, Resp> {
+        &mut self.sessions[self.cluster.holder(key)]
+    }
+
+    /// Sends what was written to any of the masters.
+    fn send(&mut self, doing: &'static str) -> Result<(), EngineError> {
+        self.sessions.iter_mut().try_for_each(|session| session.ask(doing, |wire| Ok(wire.send()?)))
+    }
+
+    /// Answers of one master come in the order of its requests: read in the order of all requests, each from
+    /// its own master, they are in order as well.
+    fn talk(&mut self, requests: &[Pipelined], answer: &mut Answer<'_>) -> Result<(), EngineError> {
+        let mut answered = 0;
+        while answered < requests.len() {
+            let leaving = &requests[answered..][..leaving(&requests[answered..])];
+            for request in leaving {
+                self.session(key(request)).ask(PIPELINING, |wire| write::<Resp>(wire, request))?;
+            }
+            self.send(PIPELINING)?;
+            for (place, request) in (answered..).zip(leaving) {
+                let session = self.session(key(request));
+                session.ask(PIPELINING, |wire| read::<Resp>(wire, (place, *request), answer))?;
+            }
+            answered += leaving.len();
+        }
+        Ok(())
+    }
+
+    /// Puts every record, many in one write.
+    pub(super) fn load(&mut self, records: &mut dyn SortedRecords) -> Result<(), EngineError> {
+        loop {
+            let put = self.put_some(records)?;
+            if put < RECORDS_PER_LOOK || records.keep_going().is_break() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Puts records until it is time to look up; fewer when none is left.
+    fn put_some(&mut self, records: &mut dyn SortedRecords) -> Result<usize, EngineError> {
+        let (mut put, mut bytes) = (0, 0);
+        let mut unanswered = Vec::new();
+        while put < RECORDS_PER_LOOK {
+            let Some((key, value)) = records.next() else { break };
+            let length = key.len() + value.len();
+            if bytes > 0 && bytes + length > IN_FLIGHT_BYTES {
+                self.finish(&mut unanswered)?;
+                bytes = 0;
+            }
+            let holder = self.cluster.holder(key);
+            self.sessions[holder].ask(LOADING, |wire| Resp::write_put(wire.out(), key, value))?;
+            unanswered.push(holder);
+            bytes += length;
+            put += 1;
+        }
+        self.finish(&mut unanswered)?;
+        Ok(put)
+    }
+
+    /// Sends puts that were written, and hears of each from its holder.
+    fn finish(&mut self, unanswered: &mut Vec<usize>) -> Result<(), EngineError> {
+        self.send(LOADING)?;
+        unanswered.drain(..).try_for_each(|holder| self.sessions[holder].ask(LOADING, Resp::read_put))
+    }
+}
+
+/// How many of `requests` leave before the first answer is read.
+fn leaving(requests: &[Pipelined]) -> usize {
+    let mut length = 0;
+    let fits = requests.iter().take_while(|request| {
+        length += bytes(request);
+        length <= IN_FLIGHT_BYTES
+    });
+    fits.count().max(1)
+}
+
+fn key<'r>(request: &Pipelined<'r>) -> &'r [u8] {
+    match request {
+        Pipelined::Get { key } | Pipelined::Put { key, .. } => key,
+    }
+}
+
+impl Session for ClusterSession<'_> {
+    #[inline]
+    fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
+        self.session(key).get(key)
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+        self.session(key).put(key, value)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), EngineError> {
+        self.session(key).delete(key)
+    }
+
+    /// Look-ups of their own, many in one write: a master refuses many keys in one where they lie in more
+    /// than one slot.
+    fn get_many(&mut self, keys: &[&[u8]], answer: &mut Answer<'_>) -> Result<(), EngineError> {
+        let requests: Vec<Pipelined> = keys.iter().map(|key| Pipelined::Get { key }).collect();
+        self.pipeline(&requests, answer)
+    }
+
+    fn pipeline(&mut self, requests: &[Pipelined], answer: &mut Answer<'_>) -> Result<(), EngineError> {
+        let said = self.talk(requests, answer);
+        if said.is_err() {
+            // Answers of the other masters are still under way.
+            self.sessions.iter_mut().for_each(ServerSession::hang_up);
+        }
+        said
+    }
+
+    fn scan(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+        self.sessions[0].scan(start, direction, visit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_fall_into_the_slots_of_the_specification() {
+        assert_eq!(crc16(b"123456789"), 0x31c3);
+        assert_eq!(slot(b"foo"), 12_182);
+        assert_eq!(slot(b"{foo}.bar"), 12_182);
+        assert_eq!(tag(b"a{b}{c}"), b"b");
+        for whole in [b"a{}{b}".as_slice(), b"{a", b"}a{", b""] {
+            assert_eq!(tag(whole), whole);
+        }
+    }
+
+    fn told(host: Value, last: i64) -> Value {
+        let master = Value::Array(vec![host, Value::Int(7), Value::BulkString(b"id".to_vec()), Value::Array(vec![])]);
+        let replica = Value::Array(vec![Value::BulkString(b"other".to_vec()), Value::Int(8)]);
+        Value::Array(vec![Value::Int(5), Value::Int(last), master, replica])
+    }
+
+    #[test]
+    fn masters_are_named_as_they_can_be_reached() {
+        let named = |host: &[u8]| Slots::read(&told(Value::BulkString(host.to_vec()), 9), "asked");
+        for (host, address) in [("a", "a:7"), ("", "asked:7"), ("::1", "[::1]:7")] {
+            assert_eq!(named(host.as_bytes()), Some(Slots { first: 5, last: 9, address: address.to_owned() }));
+        }
+        assert_eq!(named(b"?"), None);
+        assert_eq!(Slots::read(&told(Value::Nil, 9), "asked").unwrap().address, "asked:7");
+        for senseless in [4, i64::from(SLOTS)] {
+            assert_eq!(Slots::read(&told(Value::Nil, senseless), "asked"), None);
+        }
+    }
+
+    #[test]
+    fn a_cluster_without_all_slots_is_none() {
+        let remote = |address: &str| Remote { engine: ENGINE, address: address.to_owned() };
+        let slots = |first, last, address: &str| Slots { first, last, address: address.to_owned() };
+        let masters = vec![remote("a:1"), remote("b:2")];
+        let whole = [slots(0, 8000, "b:2"), slots(8001, SLOTS - 1, "a:1")];
+        let cluster = Cluster::new(&whole, masters.clone()).unwrap();
+        assert_eq!(cluster.remote.address, "a:1,b:2");
+        assert_eq!((cluster.holder(b"foo"), cluster.holder(b"hello")), (0, 1));
+        let error = Cluster::new(&whole[1..], masters).unwrap_err();
+        assert!(error.contains("8001 of 16384"), "{error}");
+        assert!(Cluster::new(&[], Vec::new()).is_err());
+    }
+
+    #[test]
+    fn as_much_leaves_as_fits_and_at_least_one_request() {
+        let value = vec![0; IN_FLIGHT_BYTES / 2 - 1];
+        let long = vec![0; 2 * IN_FLIGHT_BYTES];
+        let put = |value| Pipelined::Put { key: b"k", value };
+        assert_eq!(leaving(&[put(&value), put(&value), put(&value)]), 2);
+        assert_eq!(leaving(&[put(&long), put(&value)]), 1);
+        assert_eq!(leaving(&[put(&value), put(&long)]), 1);
+    }
+}
