@@ -104,21 +104,15 @@ def theirs_rate(binary: Path, directory: Path, workload: str) -> float:
     return float(re.search(rf"^{workload}\s*:.*?(\d+) ops/sec", text, re.M).group(1))
 
 
-def ours_rate(directory: Path, workload: str) -> float:
+def ours_rate(directory: Path, workload: str, seconds: int = SECONDS) -> float:
+    """A database that a run writes to is made anew by the next; one that is only read is used again."""
+    again = [] if workload in WRITERS else ["--reuse", "--warmup", str(WARMUP)]
     limit = ["-p", f"benchmark_write_rate_limit={WRITE_LIMIT}"] if workload == "readwhilewriting" else []
-    if workload in WRITERS:
-        shutil.rmtree(directory, ignore_errors=True)
-        ours(directory, "readrandom", 1, 0)
-    return ours(directory, workload, SECONDS, 0 if workload in WRITERS else WARMUP, *limit)
-
-
-def ours(directory: Path, workload: str, seconds: int, warmup: int, *more: str) -> float:
-    """One run; the first in a directory loads, and the next ones use what it left."""
     return bench.rate(
         "--workload", workload, "--engine", "rocksdb", "--records", str(RECORDS), "--key-size", str(KEY_BYTES),
-        "--value-size", str(VALUE_BYTES), "--threads", str(THREADS), "--seconds", str(seconds), "--warmup", str(warmup),
-        "--dir", str(directory), "--option", f"block_cache={{capacity={CACHE_BYTES};high_pri_pool_ratio=0.0}}",
-        "--option", "compression=kNoCompression", "--load", "puts", "--reuse", *more)
+        "--value-size", str(VALUE_BYTES), "--threads", str(THREADS), "--seconds", str(seconds), "--dir", str(directory),
+        "--option", f"block_cache={{capacity={CACHE_BYTES};high_pri_pool_ratio=0.0}}",
+        "--option", "compression=kNoCompression", "--load", "puts", *again, *limit)
 
 
 def read_through(directory: Path) -> None:
@@ -133,7 +127,7 @@ def make(binary: Path, home: Path) -> None:
     """Both databases, each as its own tool loads it."""
     home.mkdir(parents=True)
     theirs(binary, home / "theirs", LOADED)
-    ours(home / "ours", "readrandom", 1, 0)
+    ours_rate(home / "ours", "readrandom", 1)
     read_through(home)
 
 

@@ -604,7 +604,8 @@ fn loading_more_than_there_is_room_for_is_no_success() {
             _ => (json!({"memory_mib": 2}), "memory_mib"),
         };
         let engine = place.open(name, options).unwrap();
-        let error = engine.load_sorted(&mut Counted::new(20_000, 1000)).unwrap_err().to_string();
+        let error =
+            engine.load_sorted(&mut Counted::new(20_000, 1000)).and_then(|()| engine.settle()).unwrap_err().to_string();
         assert!(error.contains("evicted") && error.contains(remedy), "{error}");
     }
 }

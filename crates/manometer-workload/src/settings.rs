@@ -78,8 +78,9 @@ impl WorkloadSettings {
         match self {
             Self::Command(_) | Self::Io(_) => true,
             // A fill begins with an empty database, and leaves one all the same.
-            Self::Kv(kv) => KvPlan::new(kv)
-                .is_ok_and(|plan| plan.engine.keeps == Keeps::Disk && !plan.options.lead_elsewhere()),
+            Self::Kv(kv) => {
+                KvPlan::new(kv).is_ok_and(|plan| plan.engine.keeps == Keeps::Disk && !plan.options.lead_elsewhere())
+            }
         }
     }
 

@@ -383,7 +383,9 @@ fn bar_style() -> ProgressStyle {
 fn failed(error: KvError) -> anyhow::Result<ExitCode> {
     use manometer_target::engine::EngineError::{Differs, Foreign, ForeignKeys, Memory, NotWritable};
     match &error {
-        KvError::Engine(Differs { .. } | Foreign { .. } | ForeignKeys { .. } | Memory(_) | NotWritable { .. }) => Ok(wrong(&error.into())),
+        KvError::Engine(Differs { .. } | Foreign { .. } | ForeignKeys { .. } | Memory(_) | NotWritable { .. }) => {
+            Ok(wrong(&error.into()))
+        }
         _ => Err(error.into()),
     }
 }

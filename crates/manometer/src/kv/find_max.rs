@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use manometer_measure::operation::is_background;
 use manometer_measure::LatencyHistogram;
+use manometer_measure::operation::is_background;
 use manometer_measure::plan::Settings;
 use manometer_workload::kv::find_max::{Goal, Point, Search, Step};
 use manometer_workload::protocol::{Control, Message, Sample};

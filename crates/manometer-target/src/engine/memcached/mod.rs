@@ -18,9 +18,7 @@ use super::server::{
     Answer, Launch, MARKER_KEY, Process, Refusal, Remote, ServerSession, Wire, free_port, installed_version,
     load_sorted,
 };
-use super::{
-    Ability, Elsewhere, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, directory,
-};
+use super::{Ability, Elsewhere, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State};
 
 const ENGINE: &str = "memcached";
 const PROGRAM: &str = "memcached";
@@ -179,12 +177,15 @@ fn how_far(address: &str) -> Answer {
     }
 }
 
+/// The log of a server of our own: under a name that no database of another engine uses.
+const LOG: &str = "memcached.log";
+
 /// The folder where a server of our own has its log. It keeps nothing there that would be wanted later.
 struct Folder(PathBuf);
 
 impl Folder {
     fn log(&self) -> PathBuf {
-        self.0.join(directory::LOG)
+        self.0.join(LOG)
     }
 }
 

@@ -18,7 +18,7 @@ use self::cluster::{Cluster, ClusterSession};
 use self::node::Node;
 use self::options::Asked;
 use self::resp::Resp;
-use super::server::{LOADING, MARKER_KEY, Process, Remote, ServerSession, installed_version, load_sorted};
+use super::server::{MARKER_KEY, Process, Remote, ServerSession, installed_version, load_sorted};
 use super::{Ability, Elsewhere, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State};
 
 const ENGINE: &str = "redis";
@@ -71,6 +71,8 @@ struct Redis {
     /// The servers, when they are our own, in the order of `nodes`, and where they keep their data.
     processes: Vec<Process>,
     directory: PathBuf,
+    /// Keys evicted before we came.
+    evicted: f64,
 }
 
 impl Redis {
@@ -78,7 +80,10 @@ impl Redis {
         let asked = options::read(request.options)?;
         let processes = if asked.addresses.is_empty() { own::start(request.directory, &asked)? } else { Vec::new() };
         let (nodes, cluster) = connect(&asked, &processes)?;
-        Ok(Self { flush: asked.flush, nodes, cluster, processes, directory: request.directory.to_owned() })
+        let directory = request.directory.to_owned();
+        let mut redis = Self { flush: asked.flush, nodes, cluster, processes, directory, evicted: 0.0 };
+        redis.evicted = redis.sum(PREPARING, "evicted_keys")?;
+        Ok(redis)
     }
 
     fn remote(&self) -> &Remote {
@@ -159,21 +164,20 @@ impl Engine for Redis {
     }
 
     fn load_sorted(&self, records: &mut dyn SortedRecords) -> Result<(), EngineError> {
-        let before = self.sum(LOADING, "evicted_keys")?;
         match &self.cluster {
-            Some(cluster) => ClusterSession::new(cluster).load(records)?,
-            None => load_sorted::<Resp>(self.remote(), records)?,
+            Some(cluster) => ClusterSession::new(cluster).load(records),
+            None => load_sorted::<Resp>(self.remote(), records),
         }
-        let evicted = self.sum(LOADING, "evicted_keys")? - before;
+    }
+
+    /// However it was loaded: what was evicted meanwhile is missing.
+    fn settle(&self) -> Result<(), EngineError> {
+        let evicted = self.sum(SETTLING, "evicted_keys")? - self.evicted;
         if evicted > 0.0 {
             let text =
                 format!("it evicted {evicted} keys: give it more memory (`maxmemory`), or ask for fewer records");
-            return Err(self.remote().failed(LOADING, text));
+            return Err(self.remote().failed(SETTLING, text));
         }
-        Ok(())
-    }
-
-    fn settle(&self) -> Result<(), EngineError> {
         self.wait_for_rest()?;
         if self.is_our_own() { self.snapshot() } else { Ok(()) }
     }

@@ -32,7 +32,11 @@ pub(in crate::kv) fn resolve(benchmark: &'static Benchmark, settings: &KvSetting
     let parameters = Parameters::new(&settings.properties)?;
     let records = settings.records.or(parameters.count("num", 1)?).unwrap_or(RECORDS);
     if records == 0 {
-        return Err(KvError::BadSetting { name: "records", got: "0".to_owned(), wanted: "write a number of at least 1" });
+        return Err(KvError::BadSetting {
+            name: "records",
+            got: "0".to_owned(),
+            wanted: "write a number of at least 1",
+        });
     }
     let resolving = Resolving { benchmark, settings, parameters: &parameters, records };
     let key_bytes = resolving.key_bytes()?;
