@@ -139,3 +139,15 @@ fn a_folder_that_cannot_be_written_is_named() {
     let error = DatabaseDirectory::prepare(&file.join("below"), marker(), Existing::Remake).unwrap_err();
     assert!(error.to_string().contains("below"), "{error}");
 }
+
+#[test]
+fn what_made_a_database_stays_what_is_said_of_it_whoever_uses_it() {
+    let dir = disk();
+    loaded(&dir);
+    let other = Marker { seed: 2, ..marker() };
+    let mut used = prepare(&dir, other.clone(), Existing::Reuse).unwrap();
+    used.set_changed().unwrap();
+    drop(used);
+    let error = prepare(&dir, other, Existing::Remake).unwrap_err().to_string();
+    assert!(error.contains("seed 1, wanted 2"), "{error}");
+}

@@ -118,6 +118,7 @@ fn what_makes_no_sense_is_named() {
         (vec![("threadcount", "two")], "threads"),
         (vec![("fieldlength", "999999999")], "64 MiB"),
         (vec![("threadcount", "0")], "1024"),
+        (vec![("fieldcount", "0")], "at least 1"),
     ] {
         let error = KvPlan::new(&with(&pairs)).unwrap_err().to_string();
         assert!(error.contains(named), "{pairs:?}: {error}");

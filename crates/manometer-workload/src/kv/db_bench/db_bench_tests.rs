@@ -274,3 +274,36 @@ fn settings_of_the_other_family_are_refused() {
         assert!(matches!(error, KvError::BadSetting { .. }) && error.to_string().contains(named), "{error}");
     }
 }
+
+#[test]
+fn a_walk_has_no_pace() {
+    for paced in [
+        KvSettings { rate: Some("100".parse().unwrap()), ..settings("readseq", &[]) },
+        KvSettings { think: Some("5ms".parse().unwrap()), ..settings("readreverse", &[]) },
+    ] {
+        let error = KvPlan::new(&paced).unwrap_err().to_string();
+        assert!(error.contains("as fast as the engine"), "{error}");
+    }
+}
+
+#[test]
+fn nothing_is_described_that_is_not_drawn_by_a_distribution_of_ycsb() {
+    for workload in ["fillrandom", "mixgraph", "readhot"] {
+        let error = crate::kv::describe(&plan(workload, &[])).unwrap_err().to_string();
+        assert!(error.contains(workload), "{error}");
+    }
+}
+
+#[test]
+fn no_records_are_refused_before_anything_is_reckoned_with_them() {
+    let none = KvSettings { records: Some(0), ..settings("readhot", &[]) };
+    assert_eq!(KvPlan::new(&none).unwrap_err().setting(), "records");
+}
+
+#[test]
+fn a_fill_shrinks_and_stays_a_fill() {
+    let fill = KvSettings { records: Some(1000), ..settings("fillrandom", &[]) };
+    let shrunk = KvPlan::new(&fill.shrunk(0.5)).unwrap();
+    assert_eq!((shrunk.work.records, shrunk.work.loaded), (500, 0));
+    assert_eq!(shrunk.fill_bytes(), 500 * (16 + 100));
+}
