@@ -189,7 +189,8 @@ fn build(files: Vec<File>, buffers: Buffers, options: &Options) -> io::Result<Bo
 ///
 /// Where many requests finish at once, as behind a virtual disk, sending all their successors at once would
 /// leave the device idle while they are made. So they leave in batches that double: the device begins
-/// early, and the number of system calls stays small.
+/// early, and the number of system calls stays small. The first leaves alone: a device at its limit notices each
+/// moment in which fewer requests wait for it.
 #[derive(Debug)]
 struct Departures {
     queued: u32,
@@ -197,7 +198,7 @@ struct Departures {
 }
 
 impl Departures {
-    const FIRST_BATCH: u32 = 2;
+    const FIRST_BATCH: u32 = 1;
 
     /// Counts a queued request, and says whether the batch is full and shall leave.
     fn is_full(&mut self) -> bool {
