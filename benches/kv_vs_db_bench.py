@@ -31,8 +31,8 @@ VALUE_BYTES = 1000
 CACHE_BYTES = 4 << 30
 THREADS = 1
 # The operations whose rate db_bench prints: its background writer is not among them, nor is ours.
-# Put by put in the order of the keys, on both sides: tables that are taken in whole are slower to read, for
-# RocksDB then looks up the sequence number of each key elsewhere.
+# Put by put in the order of the keys, on both sides: a database that was compacted after that, or whose tables were
+# taken in whole, has another shape and is read at another speed.
 LOADED = "fillseq,waitforcompaction"
 WORKLOADS = ["readrandom", "readwhilewriting", "overwrite"]
 # Those that write get a new database every time.

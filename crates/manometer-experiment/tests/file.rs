@@ -247,7 +247,13 @@ fn a_sweep_makes_a_run_for_each_combination() {
 #[test]
 fn the_files_that_ship_are_right() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
-    for (name, runs, phases) in [("quick.toml", 1, 5), ("thesis.toml", 20, 16), ("icpe2021.toml", 8, 27)] {
+    for (name, runs, phases) in [
+        ("quick.toml", 1, 5),
+        ("thesis.toml", 20, 16),
+        ("icpe2021.toml", 8, 27),
+        ("db_bench.toml", 2, 6),
+        ("open-loop.toml", 1, 6),
+    ] {
         let experiment = file::load(&folder.join(name), &[]).unwrap();
         let all = experiment.runs();
         assert_eq!(all.len(), runs, "{name}");

@@ -296,7 +296,7 @@ impl KvPlan {
         }
         if self.pace != PacePlan::Closed && self.work.operations().contains(&Operation::Next) {
             let wanted = "a walk through all records goes as fast as the engine does: leave rate and think out";
-            return bad("rate", 0, wanted);
+            return Err(KvError::BadSetting { name: "rate, think", got: self.pace.name().to_owned(), wanted });
         }
         let together = |operation| match operation {
             Operation::Read | Operation::Insert => true,
