@@ -15,10 +15,11 @@ use serde_json::json;
 use self::meta::Meta;
 use self::options::Asked;
 use super::server::{
-    Answer, Launch, MARKER_KEY, Process, Refusal, Remote, ServerSession, Wire, free_port, installed_version,
-    load_sorted,
+    Answer, Launch, Process, Refusal, Remote, ServerSession, Wire, free_port, installed_version, load_sorted,
 };
-use super::{Ability, Elsewhere, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State};
+use super::{
+    Ability, Elsewhere, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, server,
+};
 
 const ENGINE: &str = "memcached";
 const PROGRAM: &str = "memcached";
@@ -260,13 +261,11 @@ impl Elsewhere for Memcached {
     }
 
     fn marker(&self) -> Result<Option<String>, EngineError> {
-        let mut session = self.session();
-        let text = session.get(MARKER_KEY)?;
-        Ok(text.map(|text| String::from_utf8_lossy(text).into_owned()))
+        server::marker(&mut *self.session())
     }
 
     fn set_marker(&self, text: &str) -> Result<(), EngineError> {
-        self.session().put(MARKER_KEY, text.as_bytes())
+        server::set_marker(&mut *self.session(), text)
     }
 
     fn may_clear(&self) -> bool {
@@ -274,12 +273,7 @@ impl Elsewhere for Memcached {
     }
 
     fn clear(&self) -> Result<(), EngineError> {
-        if !self.flush {
-            return Err(EngineError::Unsupported {
-                engine: ENGINE,
-                what: "empty a server of yours without `flush = true`",
-            });
-        }
+        server::may_clear(ENGINE, self.flush)?;
         let said = self.command(PREPARING, "flush_all")?;
         if said != "OK" {
             return Err(self.remote.failed(PREPARING, said));

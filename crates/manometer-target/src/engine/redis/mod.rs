@@ -18,8 +18,10 @@ use self::cluster::{Cluster, ClusterSession};
 use self::node::Node;
 use self::options::Asked;
 use self::resp::Resp;
-use super::server::{MARKER_KEY, Process, Remote, ServerSession, installed_version, load_sorted};
-use super::{Ability, Elsewhere, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State};
+use super::server::{Process, Remote, ServerSession, installed_version, load_sorted};
+use super::{
+    Ability, Elsewhere, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, server,
+};
 
 const ENGINE: &str = "redis";
 const PROGRAM: &str = "redis-server";
@@ -227,13 +229,11 @@ impl Elsewhere for Redis {
     }
 
     fn marker(&self) -> Result<Option<String>, EngineError> {
-        let mut session = self.session();
-        let text = session.get(MARKER_KEY)?;
-        Ok(text.map(|text| String::from_utf8_lossy(text).into_owned()))
+        server::marker(&mut *self.session())
     }
 
     fn set_marker(&self, text: &str) -> Result<(), EngineError> {
-        self.session().put(MARKER_KEY, text.as_bytes())
+        server::set_marker(&mut *self.session(), text)
     }
 
     fn may_clear(&self) -> bool {
@@ -241,12 +241,7 @@ impl Elsewhere for Redis {
     }
 
     fn clear(&self) -> Result<(), EngineError> {
-        if !self.flush {
-            return Err(EngineError::Unsupported {
-                engine: ENGINE,
-                what: "empty a server of yours without `flush = true`",
-            });
-        }
+        server::may_clear(ENGINE, self.flush)?;
         self.nodes.iter().try_for_each(|node| node.ask(PREPARING, &["FLUSHDB", "ASYNC"]))
     }
 }

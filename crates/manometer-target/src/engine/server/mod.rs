@@ -19,7 +19,7 @@ pub(super) use session::{IN_FLIGHT_BYTES, LOADING, PIPELINING, RECORDS_PER_LOOK,
 pub(super) use session::{Protocol, Refusal, ServerSession, load_sorted};
 pub(super) use wire::{Wire, decimal};
 
-use super::{EngineError, Options};
+use super::{EngineError, Options, Session};
 
 /// Connecting takes at most this long.
 pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -28,7 +28,23 @@ pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
 /// The key under which the marker lies in a server that is not ours.
-pub(super) const MARKER_KEY: &[u8] = b"manometer:marker";
+const MARKER_KEY: &[u8] = b"manometer:marker";
+
+/// The marker's text, if there is one.
+pub(super) fn marker(session: &mut dyn Session) -> Result<Option<String>, EngineError> {
+    Ok(session.get(MARKER_KEY)?.map(|text| String::from_utf8_lossy(text).into_owned()))
+}
+
+/// Writes the marker.
+pub(super) fn set_marker(session: &mut dyn Session, text: &str) -> Result<(), EngineError> {
+    session.put(MARKER_KEY, text.as_bytes())
+}
+
+/// Refuses to empty a server of somebody's who has not said that it may be.
+pub(super) fn may_clear(engine: &'static str, flush: bool) -> Result<(), EngineError> {
+    let what = "empty a server of yours without `flush = true`";
+    if flush { Ok(()) } else { Err(EngineError::Unsupported { engine, what }) }
+}
 
 /// Where a server listens, and what to call it in an error.
 #[derive(Debug, Clone)]
