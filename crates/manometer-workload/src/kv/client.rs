@@ -17,6 +17,7 @@ use super::pace::{Arrivals, Due, Pace};
 use super::plan::{Expect, KvPlan, Update};
 use super::plans::Plans;
 use super::population::Population;
+use super::ready::Ready;
 use super::request::{Operation, Request};
 use super::values::Values;
 
@@ -50,6 +51,8 @@ pub(super) struct Client<'a, C> {
     pace: Pace<'a>,
     pub(super) random: Random,
     pub(super) values: Values,
+    ready: Ready,
+    /// The key of a request that is sent together with others.
     pub(super) key: KeyBuffer,
     pub(super) batch: Batch,
     record: Vec<u8>,
@@ -87,6 +90,7 @@ impl<'a, C: Clock> Client<'a, C> {
             },
             values: Values::new(&plan.work.values, &mut random),
             random,
+            ready: Ready::new(plan.work.keys_asked_for()),
             key: KeyBuffer::new(plan.work.keys_asked_for()),
             batch: Batch::default(),
             record: Vec::new(),
@@ -107,6 +111,8 @@ impl<'a, C: Clock> Client<'a, C> {
             }
             if self.together {
                 self.operate_together()?;
+            } else if matches!(self.pace, Pace::Closed) && self.asker.ahead() {
+                self.operate_ahead()?;
             } else if let Some(due) = self.pace.next(self.shared.clock, self.shared.gate, self.turn) {
                 self.operate(due)?;
             }
@@ -123,6 +129,7 @@ impl<'a, C: Clock> Client<'a, C> {
             return;
         }
         self.shared.plan = new;
+        self.ready.forget();
         match new.background_of(self.thread) {
             Some(background) if old.background_of(self.thread) != Some(background) => {
                 self.pace = Pace::of_background(background.per_second);
@@ -139,6 +146,28 @@ impl<'a, C: Clock> Client<'a, C> {
         }
     }
 
+    /// Requests that were chosen in a row, until all are answered or the gate closes. Nothing happens between two of
+    /// them, so that one reading of the clock ends the one and begins the other.
+    #[inline]
+    fn operate_ahead(&mut self) -> Result<(), KvError> {
+        let Shared { clock, gate, .. } = self.shared;
+        let (asker, random) = (&mut self.asker, &mut self.random);
+        self.ready.choose(self.left, || asker.next(random));
+        let mut start = clock.ticks();
+        while let Some(request) = self.ready.request() {
+            let bytes = self.ask(request)?;
+            let end = clock.ticks();
+            self.counted.count(request.operation, clock.between_ns(start, end), None, bytes);
+            start = end;
+            self.ready.answered();
+            self.left -= 1;
+            if !gate.is_open(self.turn) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// One request. Choosing the record and writing its key is not part of its latency, as in YCSB.
     #[inline]
     fn operate(&mut self, due: Due) -> Result<(), KvError> {
@@ -146,19 +175,20 @@ impl<'a, C: Clock> Client<'a, C> {
         if matches!(request.operation, Operation::Next | Operation::BackgroundScan) {
             return self.walk(request);
         }
-        self.key.of_record(request.record);
+        self.ready.turn_to(request.record);
         if request.operation == Operation::MultiRead {
             self.choose_many(request);
         }
-        let start_ns = self.shared.clock.now_ns();
+        let clock = self.shared.clock;
+        let start = clock.ticks();
         let bytes = self.ask(request)?;
-        let end_ns = self.shared.clock.now_ns();
+        let end = clock.ticks();
         let response_ns = match due {
             Due::Now => None,
-            Due::At(due_ns) => Some(end_ns.saturating_sub(due_ns)),
+            Due::At(due_ns) => Some(clock.now_ns().saturating_sub(due_ns)),
         };
-        self.pace.answered(end_ns);
-        self.counted.count(request.operation, end_ns.saturating_sub(start_ns), response_ns, bytes);
+        self.pace.answered(clock);
+        self.counted.count(request.operation, clock.between_ns(start, end), response_ns, bytes);
         self.left -= 1;
         Ok(())
     }
@@ -181,15 +211,15 @@ impl<'a, C: Clock> Client<'a, C> {
                 Ok(bytes)
             }
             Operation::Merge | Operation::BackgroundMerge => {
-                let key = self.key.bytes();
+                let key = self.ready.key();
                 let operand = self.values.make(key, &mut self.random);
                 let bytes = key.len() + operand.len();
                 self.session.merge(key, operand)?;
                 Ok(bytes)
             }
             Operation::Delete => {
-                self.session.delete(self.key.bytes())?;
-                Ok(self.key.bytes().len())
+                self.session.delete(self.ready.key())?;
+                Ok(self.ready.key().len())
             }
             Operation::MultiRead => self.read_many(),
             Operation::Scan | Operation::Next | Operation::BackgroundScan => self.scan(request),
@@ -198,7 +228,7 @@ impl<'a, C: Clock> Client<'a, C> {
 
     #[inline]
     fn read(&mut self, request: Request) -> Result<usize, KvError> {
-        let key = self.key.bytes();
+        let key = self.ready.key();
         let found = self.session.get(key)?;
         if found.is_none() {
             self.counted.miss(request.operation);
@@ -208,7 +238,7 @@ impl<'a, C: Clock> Client<'a, C> {
 
     #[inline]
     fn write(&mut self, request: Request) -> Result<usize, KvError> {
-        let key = self.key.bytes();
+        let key = self.ready.key();
         let value = self.values.make_for(request, key, &mut self.random);
         self.session.put(key, value)?;
         Ok(key.len() + value.len())
@@ -217,7 +247,7 @@ impl<'a, C: Clock> Client<'a, C> {
     /// Reads the record, replaces one of its fields, writes it whole.
     fn write_field(&mut self, record: u64) -> Result<usize, KvError> {
         let work = &self.shared.plan.work;
-        let key = self.key.bytes();
+        let key = self.ready.key();
         let found = verify(self.shared.plan, record, key, self.session.get(key)?)?;
         self.record.clear();
         self.record.extend_from_slice(found);
@@ -267,7 +297,7 @@ impl<'a, C: Clock> Client<'a, C> {
         let plan = self.shared.plan;
         let direction = if request.backward { Direction::Backward } else { Direction::Forward };
         let (mut left, mut bytes, mut fault) = (request.length, 0, None);
-        let key = self.key.bytes();
+        let key = self.ready.key();
         let (mut first, mut sought_is_there) = (true, false);
         self.session.scan(Some(key), direction, &mut |found_key, value| {
             if std::mem::take(&mut first) {

@@ -246,3 +246,89 @@ fn a_record_lost_among_requests_sent_together_ends_the_run() {
     let error = Client::new(&shared, 0, &counted, Box::new(&mut map)).run().unwrap_err();
     assert!(matches!(error, KvError::Lost { .. }), "{error}");
 }
+
+/// A session that sends everybody home when it has answered so many.
+struct Last<'a> {
+    map: &'a mut Map,
+    gate: &'a Gate,
+    left: u32,
+}
+
+impl Last<'_> {
+    fn answered(&mut self) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.gate.stop();
+        }
+    }
+}
+
+impl Session for Last<'_> {
+    fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
+        self.answered();
+        Ok(self.map.records.get(key).map(Vec::as_slice))
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+        self.answered();
+        self.map.puts += 1;
+        self.map.records.insert(key.to_vec(), value.to_vec());
+        Ok(())
+    }
+
+    fn delete(&mut self, _: &[u8]) -> Result<(), EngineError> {
+        unreachable!("this workload deletes nothing")
+    }
+
+    fn scan(&mut self, _: Option<&[u8]>, _: Direction, _: &mut Visit<'_>) -> Result<(), EngineError> {
+        unreachable!("this workload scans nothing")
+    }
+}
+
+#[test]
+fn requests_chosen_ahead_end_with_the_gate_and_none_is_counted_that_was_not_sent() {
+    let plan = plan(&[("readproportion", "0.5"), ("updateproportion", "0.5"), ("writeallfields", "true")]);
+    for sent in [1, 5, 16, 17, 40] {
+        let mut map = loaded(&plan);
+        let (clock, gate, counted) = (ManualClock::at(0), Gate::default(), Counted::default());
+        let population = Population::new(plan.work.part());
+        let (plans, arrivals) = (Plans::new(plan.clone()), Arrivals::default());
+        let shared = Shared {
+            plan: &plan,
+            plans: &plans,
+            seed: 5,
+            clock: &clock,
+            gate: &gate,
+            population: &population,
+            arrivals: &arrivals,
+        };
+        gate.open();
+        let session = Last { map: &mut map, gate: &gate, left: sent };
+        let mut client = Client::new(&shared, 0, &counted, Box::new(session));
+        assert!(client.asker.ahead());
+        client.left = 100;
+        client.run().unwrap();
+        assert_eq!(client.left, 100 - u64::from(sent));
+        drop(client);
+        let counts = [Operation::Read, Operation::Update].map(|operation| {
+            let mut histogram = manometer_measure::LatencyHistogram::new();
+            if let Some(cells) = counted.service(operation) {
+                cells.read_since(&mut super::super::cells::Seen::default(), &mut histogram);
+            }
+            histogram.len()
+        });
+        assert_eq!((counts[0] + counts[1], counts[1]), (u64::from(sent), map.puts));
+    }
+}
+
+#[test]
+fn only_requests_that_may_be_forgotten_are_chosen_ahead() {
+    let ahead = |pairs: &[(&str, &str)]| {
+        let plan = plan(pairs);
+        let population = Population::new(plan.work.part());
+        asker(&plan, 5, 0, &population).ahead()
+    };
+    assert!(ahead(&[("readproportion", "1"), ("updateproportion", "0")]));
+    assert!(!ahead(&[("readproportion", "0.9"), ("insertproportion", "0.1")]), "an insert has claimed its record");
+    assert!(!ahead(&[("requestdistribution", "sequential")]), "a record would be left out");
+}

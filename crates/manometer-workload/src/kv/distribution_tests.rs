@@ -65,12 +65,32 @@ fn zipf_is_exact_for_exponents_below_at_and_above_one() {
         for count in [1, 2, 200, 10_000] {
             let shares = zipf_shares(count, exponent);
             let shares = binned(count, |rank| shares[rank as usize]);
+            let (zipf, steps) = (Zipf::new(count, exponent), ZipfSteps::new(count, exponent));
             for seed in SEEDS {
-                let zipf = Zipf::new(count, exponent);
-                let counts = binned_counts(&counts(count, seed, |random| zipf.draw(random)));
-                let p = if count == 1 { 1.0 } else { chi_square_p(&counts, &shares) };
-                assert!(p > P_MIN, "exponent {exponent} of {count}, seed {seed}: p = {p}");
+                let inverted = counts(count, seed, |random| zipf.draw(random));
+                let by_steps = counts(count, seed, |random| steps.draw(random));
+                for (name, counts) in [("inverted", inverted), ("by steps", by_steps)] {
+                    let p = if count == 1 { 1.0 } else { chi_square_p(&binned_counts(&counts), &shares) };
+                    assert!(p > P_MIN, "{name}, exponent {exponent} of {count}, seed {seed}: p = {p}");
+                }
             }
+        }
+    }
+}
+
+/// Within the ranks that share a step, each gets its own share.
+#[test]
+fn ranks_that_share_a_step_differ_as_they_should() {
+    const RANKS: std::ops::Range<u64> = 512..544;
+    for exponent in [0.3, 1.0, 3.0, 12.0] {
+        let weight = |rank: u64| ((rank + 1) as f64).powf(-exponent);
+        let sum: f64 = RANKS.map(weight).sum();
+        let shares: Vec<f64> = RANKS.map(|rank| weight(rank) / sum).collect();
+        let steps = ZipfSteps::over(RANKS.start + 1, RANKS.end, exponent);
+        for seed in SEEDS {
+            let counts = counts(RANKS.end, seed, |random| steps.draw(random));
+            let p = chi_square_p(&counts[RANKS.start as usize..], &shares);
+            assert!(p > P_MIN, "exponent {exponent}, seed {seed}: p = {p}");
         }
     }
 }
@@ -86,20 +106,26 @@ fn zipf_is_exact_for_a_thousand_million_ranks() {
         let first = shares.iter().position(|share| share / sums[9] * DRAWS as f64 > 10.0).unwrap();
         let last = shares.iter().rposition(|share| share / sums[9] * DRAWS as f64 > 10.0).unwrap();
         let bins = last - first + 1;
-        for seed in SEEDS {
-            let zipf = Zipf::new(COUNT, exponent);
-            let mut random = stream(seed, 0);
-            let (mut counts, mut expected) = (vec![0; bins], vec![0.0; bins]);
-            for _ in 0..DRAWS {
-                let rank = zipf.draw(&mut random) + 1;
-                let at = (0..10).find(|at| rank <= 10_u64.pow(*at as u32)).unwrap();
-                counts[at.clamp(first, last) - first] += 1;
+        let mut expected = vec![0.0; bins];
+        for (at, share) in shares.iter().enumerate() {
+            expected[at.clamp(first, last) - first] += share / sums[9];
+        }
+        let (zipf, steps) = (Zipf::new(COUNT, exponent), ZipfSteps::new(COUNT, exponent));
+        type Draw<'a> = &'a dyn Fn(&mut Random) -> u64;
+        let draws: [(&str, Draw<'_>); 2] =
+            [("inverted", &|random| zipf.draw(random)), ("by steps", &|random| steps.draw(random))];
+        for (name, draw) in draws {
+            for seed in SEEDS {
+                let mut random = stream(seed, 0);
+                let mut counts = vec![0; bins];
+                for _ in 0..DRAWS {
+                    let rank = draw(&mut random) + 1;
+                    let at = (0..10).find(|at| rank <= 10_u64.pow(*at as u32)).unwrap();
+                    counts[at.clamp(first, last) - first] += 1;
+                }
+                let p = chi_square_p(&counts, &expected);
+                assert!(p > P_MIN, "{name}, exponent {exponent}, seed {seed}: p = {p}");
             }
-            for (at, share) in shares.iter().enumerate() {
-                expected[at.clamp(first, last) - first] += share / sums[9];
-            }
-            let p = chi_square_p(&counts, &expected);
-            assert!(p > P_MIN, "exponent {exponent}, seed {seed}: p = {p}");
         }
     }
 }
@@ -227,7 +253,7 @@ fn ycsbs_zipfian_takes_the_records_that_ycsb_takes() {
 #[test]
 fn the_top_hundredth_of_a_million_keys_gets_its_share() {
     let mut random = stream(7, 0);
-    let zipf = Zipf::new(1_000_000, EXPONENT);
+    let zipf = ZipfSteps::new(1_000_000, EXPONENT);
     let top = (0..DRAWS).filter(|_| zipf.draw(&mut random) < 10_000).count() as f64 / DRAWS as f64;
     assert!((top - 0.664).abs() < 0.005, "{top}");
 }

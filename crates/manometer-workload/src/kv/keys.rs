@@ -3,6 +3,16 @@
 const FNV_OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
 const FNV_PRIME: u64 = 0x0000_0100_0000_01B3;
 
+const POWERS_OF_PRIME: [u64; 9] = {
+    let mut powers = [1_u64; 9];
+    let mut exponent = 1;
+    while exponent < powers.len() {
+        powers[exponent] = powers[exponent - 1].wrapping_mul(FNV_PRIME);
+        exponent += 1;
+    }
+    powers
+};
+
 /// Digits of the largest hash, which has 63 bits.
 const DIGITS_MAX: usize = 19;
 /// Above every text of 19 digits.
@@ -13,11 +23,14 @@ const PREFIX: &[u8; 4] = b"user";
 /// result as a signed number, as `Math.abs` gives it.
 #[inline]
 pub fn fnv_hash(number: u64) -> u64 {
-    let mut hash = FNV_OFFSET;
-    for octet in number.to_le_bytes() {
-        hash = (hash ^ u64::from(octet)).wrapping_mul(FNV_PRIME);
+    let (mut hash, mut rest, mut left) = (FNV_OFFSET, number, 8);
+    while rest != 0 {
+        hash = (hash ^ (rest & 0xFF)).wrapping_mul(FNV_PRIME);
+        rest >>= 8;
+        left -= 1;
     }
-    (hash as i64).unsigned_abs()
+    // The octets that are left are zero and change nothing but by the factor of each.
+    (hash.wrapping_mul(POWERS_OF_PRIME[left]) as i64).unsigned_abs()
 }
 
 /// How the number of a record becomes its key.
@@ -96,31 +109,38 @@ impl KeyForm {
 #[derive(Debug, Clone)]
 pub struct KeyBuffer {
     form: KeyForm,
+    /// The key ends where this ends.
     bytes: Vec<u8>,
-    len: usize,
+    from: usize,
 }
 
-/// `00` to `99`, side by side.
-const PAIRS: [u8; 200] = {
-    let mut pairs = [0; 200];
+/// Digits that are written at once, whatever the number: five times four.
+const DIGITS_WRITTEN: usize = 20;
+
+/// `0000` to `9999`.
+static FOURS: [[u8; 4]; 10_000] = {
+    let mut fours = [[b'0'; 4]; 10_000];
     let mut number = 0;
-    while number < 100 {
-        pairs[2 * number] = b'0' + (number / 10) as u8;
-        pairs[2 * number + 1] = b'0' + (number % 10) as u8;
+    while number < fours.len() {
+        let [mut rest, mut place] = [number, 4];
+        while place > 0 {
+            place -= 1;
+            fours[number][place] += (rest % 10) as u8;
+            rest /= 10;
+        }
         number += 1;
     }
-    pairs
+    fours
 };
 
 impl KeyBuffer {
     /// For keys of `form`.
     pub fn new(form: KeyForm) -> Self {
-        let mut bytes = vec![b'0'; form.max_bytes()];
-        if let KeyForm::Ycsb { .. } = form {
-            bytes[..PREFIX.len()].copy_from_slice(PREFIX);
-        }
-        let len = bytes.len();
-        Self { form, bytes, len }
+        let len = match form {
+            KeyForm::Ycsb { zero_padding, .. } => PREFIX.len() + DIGITS_WRITTEN.max(zero_padding as usize),
+            KeyForm::DbBench { key_bytes } => key_bytes as usize,
+        };
+        Self { form, bytes: vec![b'0'; len], from: 0 }
     }
 
     /// The key of record `record`.
@@ -142,43 +162,38 @@ impl KeyBuffer {
         self.bytes()
     }
 
+    /// Writes all digits that there may be, zeroes in front, and the prefix over what is too much of them: nothing
+    /// here depends on how many there are, which a processor could not foresee.
     #[inline]
     fn write_decimal(&mut self, number: u64, at_least: usize) {
-        let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
-        let padding = at_least.saturating_sub(digits);
-        self.bytes[PREFIX.len()..PREFIX.len() + padding].fill(b'0');
-        let from = PREFIX.len() + padding;
-        self.len = from + digits;
-        // Two halves of at most ten digits each: their divisions do not wait for one another.
-        let (high, low) = (number / 10_000_000_000, number % 10_000_000_000);
-        if high == 0 {
-            write_digits(&mut self.bytes[from..self.len], low);
-        } else {
-            let middle = self.len - 10;
-            write_digits(&mut self.bytes[middle..self.len], low);
-            write_digits(&mut self.bytes[from..middle], high);
+        const FOUR: u64 = 10_000;
+        const EIGHT: u64 = FOUR * FOUR;
+        let end = self.bytes.len();
+        // Each from the number itself or from its eights, so that no division waits for more than one other.
+        let (eights, low) = (number / EIGHT, number % EIGHT);
+        let (high, middle) = (eights / EIGHT, eights % EIGHT);
+        let parts = [high, middle / FOUR, middle % FOUR, low / FOUR, low % FOUR];
+        let (places, _) = self.bytes[end - DIGITS_WRITTEN..].as_chunks_mut::<4>();
+        for (place, part) in places.iter_mut().zip(parts) {
+            *place = FOURS[part as usize];
         }
+        self.from = end - digits(number).max(at_least) - PREFIX.len();
+        self.bytes[self.from..][..PREFIX.len()].copy_from_slice(PREFIX);
     }
 
     /// The key written last.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        &self.bytes[self.from..]
     }
 }
 
-/// Writes `number` in decimal over all of `place`, zeroes in front.
+/// How many decimal digits `number` has.
 #[inline]
-fn write_digits(place: &mut [u8], mut number: u64) {
-    let mut pairs = place.rchunks_exact_mut(2);
-    for pair in &mut pairs {
-        let at = (number % 100) as usize * 2;
-        pair.copy_from_slice(&PAIRS[at..at + 2]);
-        number /= 100;
-    }
-    if let [first] = pairs.into_remainder() {
-        *first = b'0' + (number % 10) as u8;
-    }
+fn digits(number: u64) -> usize {
+    // 1233 / 4096 is a little above log10(2): the estimate is right, or one too low.
+    let estimate = (u64::BITS - (number | 1).leading_zeros()) as usize * 1233 >> 12;
+    estimate + usize::from(POWERS_OF_TEN.get(estimate).is_some_and(|power| number.max(1) >= *power))
 }
 
 /// Numbers sort as their decimal texts of at least `at_least` digits do, when compared by this.

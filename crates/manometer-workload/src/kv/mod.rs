@@ -28,6 +28,7 @@ mod plan;
 mod plans;
 mod population;
 mod properties;
+mod ready;
 mod request;
 mod run;
 mod sampler;

@@ -16,6 +16,12 @@ pub trait Asker: Send {
     /// The next request.
     fn next(&mut self, random: &mut Random) -> Request;
 
+    /// Whether requests may be chosen before those in front of them are answered, and forgotten when settings
+    /// change: none claims a record or goes through them in order.
+    fn ahead(&self) -> bool {
+        false
+    }
+
     /// One more record of the same popularity, for requests that take several.
     fn record(&mut self, random: &mut Random) -> u64;
 }

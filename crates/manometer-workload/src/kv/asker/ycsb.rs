@@ -3,7 +3,7 @@
 use rand_xoshiro::rand_core::Rng as _;
 
 use super::Asker;
-use crate::kv::distribution::{Between, Random, Records, Space};
+use crate::kv::distribution::{Between, Popularity, Random, Records, Space};
 use crate::kv::plan::KvPlan;
 use crate::kv::population::Population;
 use crate::kv::request::{Operation, Request};
@@ -40,6 +40,7 @@ pub(super) struct Ycsb<'a> {
     records: Records,
     scan_lengths: Between,
     population: &'a Population,
+    ahead: bool,
 }
 
 impl<'a> Ycsb<'a> {
@@ -57,7 +58,8 @@ impl<'a> Ycsb<'a> {
         let space =
             Space { records: plan.work.loaded, expected: plan.expected_records(), thread, threads: plan.threads };
         let records = Records::new(plan.work.distribution, space, seed);
-        Self { below, records, scan_lengths: mix.scan_lengths, population }
+        let ahead = mix.share(Operation::Insert) == 0.0 && plan.work.distribution != Popularity::Sequential;
+        Self { below, records, scan_lengths: mix.scan_lengths, population, ahead }
     }
 
     /// Uses 63 bits, so that a share of 1 is all there is.
@@ -79,6 +81,11 @@ impl Asker for Ycsb<'_> {
             }
             operation => Request::of(operation, self.record(random)),
         }
+    }
+
+    #[inline]
+    fn ahead(&self) -> bool {
+        self.ahead
     }
 
     #[inline]

@@ -6,7 +6,7 @@
 
 use rand_xoshiro::rand_core::Rng as _;
 
-use super::{Random, Scatter};
+use super::{Random, Scatter, ZipfSteps};
 
 /// 1 / 2^53: turns 53 random bits into a number in [0, 1).
 const UNIT: f64 = 1.0 / (1_u64 << 53) as f64;
@@ -111,16 +111,16 @@ impl Curve {
 }
 
 /// Exact Zipf whose popular records lie anywhere among the others.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ScatteredZipf {
-    zipf: Zipf,
+    zipf: ZipfSteps,
     scatter: Scatter,
 }
 
 impl ScatteredZipf {
     /// Over the records 0 to `records` - 1; `seed` decides which are popular.
     pub fn new(records: u64, exponent: f64, seed: u64) -> Self {
-        Self { zipf: Zipf::new(records, exponent), scatter: Scatter::new(records, seed) }
+        Self { zipf: ZipfSteps::new(records, exponent), scatter: Scatter::new(records, seed) }
     }
 
     /// The next record.

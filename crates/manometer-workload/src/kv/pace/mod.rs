@@ -141,11 +141,11 @@ impl<'a> Pace<'a> {
         per_second.map_or(Self::Closed, |per_second| Self::Throttled(Throttle::new(per_second)))
     }
 
-    /// A request was answered at `now_ns`.
+    /// A request was answered just now.
     #[inline]
-    pub(super) fn answered(&mut self, now_ns: u64) {
+    pub(super) fn answered(&mut self, clock: &impl Clock) {
         if let Self::Think { think_ns, until_ns } = self {
-            *until_ns = now_ns.saturating_add(*think_ns);
+            *until_ns = clock.now_ns().saturating_add(*think_ns);
         }
     }
 }

@@ -24,7 +24,7 @@ fn a_closed_loop_never_waits() {
     let (clock, (gate, turn), arrivals) = (ManualClock::at(7), opened(), Arrivals::default());
     let mut pace = Pace::new(&PacePlan::Closed, &arrivals);
     assert_eq!(pace.next(&clock, &gate, turn), Some(Due::Now));
-    pace.answered(8);
+    pace.answered(&clock);
     assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (Some(Due::Now), 7));
 }
 
@@ -33,7 +33,8 @@ fn thinking_begins_with_the_answer() {
     let (clock, (gate, turn), arrivals) = (ManualClock::at(7), opened(), Arrivals::default());
     let mut pace = Pace::new(&PacePlan::Think(25 * MILLISECOND), &arrivals);
     assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (Some(Due::Now), 7));
-    pace.answered(100);
+    clock.advance(93);
+    pace.answered(&clock);
     assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (Some(Due::Now), 100 + 25 * MILLISECOND));
 }
 
