@@ -320,3 +320,18 @@ proptest::proptest! {
         let _ = load(&GOOD[..at]);
     }
 }
+
+#[test]
+fn files_of_properties_lie_beside_the_experiment() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("e.toml");
+    fs::write(dir.path().join("mine"), "recordcount=1000\n").unwrap();
+    fs::write(dir.path().join("small"), "recordcount=10\n").unwrap();
+    let files = "[primary]\nworkload = \"mine\"\nproperties_files = [\"small\", \"workloadc\"]\n";
+    fs::write(&path, GOOD.replace("[primary]\nrecords = 1000\n", files)).unwrap();
+    let experiment = file::load(&path, &[]).unwrap();
+    let WorkloadSettings::Kv(kv) = &experiment.primary.as_ref().unwrap().settings else { panic!() };
+    let beside = |name: &str| dir.path().join(name).display().to_string();
+    assert_eq!(kv.workload, beside("mine"));
+    assert_eq!(kv.properties_files, [beside("small"), "workloadc".to_owned()]);
+}

@@ -53,10 +53,11 @@ Examples:
   manometer kv --workload ycsb-a --rate 5000 --arrivals poisson --threads 16 --seconds 30
   manometer kv --workload ycsb-a --threads 16 --find-max --goal 'p99<=20ms' --seconds 10")]
 pub struct KvArgs {
-    /// A YCSB properties file, or a core workload by its name: workloada to workloadf.
+    /// A YCSB properties file, or a core workload by its name: workloada to workloadf. May be repeated: what a
+    /// later one says goes before what an earlier one says.
     #[arg(short = 'P', value_name = "FILE", conflicts_with = "workload")]
-    properties_file: Option<String>,
-    /// A YCSB property that goes before those of the workload, or a parameter of db_bench; may be repeated.
+    properties_file: Vec<String>,
+    /// A YCSB property that goes before those of the files, or a parameter of db_bench; may be repeated.
     #[arg(short = 'p', value_name = "NAME=VALUE")]
     property: Vec<String>,
     /// The workload: ycsb-a to ycsb-f, a YCSB properties file, or a benchmark of db_bench such as fillrandom,
@@ -245,7 +246,8 @@ fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
     Ok(KvSettings {
         engine: args.engine.clone(),
         options,
-        workload: args.properties_file.clone().unwrap_or_else(|| args.workload.clone()),
+        workload: args.properties_file.first().unwrap_or(&args.workload).clone(),
+        properties_files: args.properties_file.iter().skip(1).cloned().collect(),
         records: args.records,
         threads: args.threads,
         distribution: args.distribution,

@@ -55,6 +55,21 @@ fn a_flag_goes_before_the_file_and_what_is_typed_stays() {
 }
 
 #[test]
+fn of_several_files_the_last_word_holds_and_what_is_typed_goes_before_all() {
+    let scene = Scene::new();
+    scene.write("mine", WORKLOAD);
+    scene.write("small", "recordcount=50\noperationcount=40\nscanproportion=0\n");
+    scene.write("smaller", "operationcount=20\n");
+    let told = document(&scene, "-P mine -P small -P smaller");
+    assert_eq!(requests(&told), 20);
+    assert_eq!(told["facts"]["records"], 50);
+    assert_eq!(requests(&document(&scene, "-P mine -P smaller -P small")), 40);
+    assert_eq!(requests(&document(&scene, "-P workloadc -P small -P smaller -p operationcount=30")), 30);
+    scene.run("kv --engine null -P mine -P nowhere").status(2).err_has(&["nowhere"]);
+    scene.run("kv --engine null -P fillrandom -P small").status(2).err_has(&["properties_files", "YCSB"]);
+}
+
+#[test]
 fn what_is_wrong_is_named_and_nothing_runs() {
     let scene = Scene::new();
     scene.write("mine", "recordcount=1000\nreadproportoin=0.5\n");

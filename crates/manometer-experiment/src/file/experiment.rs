@@ -163,6 +163,9 @@ impl Experiment {
             if Path::new(&kv.workload).is_absolute() {
                 set_in_table(&mut self.resolved, &table, "workload", &settings.get("workload"));
             }
+            if !kv.properties_files.is_empty() {
+                set_in_table(&mut self.resolved, &table, "properties_files", &settings.get("properties_files"));
+            }
         }
         self
     }

@@ -94,6 +94,15 @@ impl Work {
         }
     }
 
+    /// How the records that are asked for are drawn, for people: by the name that settings have for it, where
+    /// they have one.
+    pub(super) fn distribution_told(&self) -> String {
+        match &self.asks {
+            Asks::Ycsb(_) => json!(self.distribution.kind()).as_str().unwrap_or_default().to_owned(),
+            Asks::DbBench(bench) => bench.distribution_told(self.records),
+        }
+    }
+
     /// The form of the keys that are asked for.
     pub fn keys_asked_for(&self) -> KeyForm {
         self.db_bench().and_then(|bench| bench.other_keys).unwrap_or(self.keys)
@@ -216,7 +225,7 @@ impl KvPlan {
         let plan = Self {
             engine,
             options,
-            workload: settings.workload.clone(),
+            workload: [std::slice::from_ref(&settings.workload), &settings.properties_files].concat().join(" + "),
             work,
             threads,
             pipeline: settings.pipeline,

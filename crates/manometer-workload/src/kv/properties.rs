@@ -129,6 +129,12 @@ impl Properties {
         Ok(properties)
     }
 
+    /// Takes all of `later` over what is there.
+    pub(super) fn override_with(&mut self, later: Self) {
+        self.values.extend(later.values);
+        self.notes.extend(later.notes);
+    }
+
     /// Sets one property.
     pub(super) fn set(&mut self, place: String, name: &str, value: &str) -> Result<(), KvError> {
         if FOLLOWED.contains(&name) {

@@ -110,7 +110,7 @@ fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
         "workload": plan.workload,
         "records": plan.work.records,
         "value_bytes": plan.value_bytes(),
-        "distribution": plan.work.distribution.kind(),
+        "distribution": plan.work.distribution_told(),
         "exponent": plan.work.distribution.exponent(),
         "loaded": plan.work.loaded,
         "unstable": plan.work.unstable(),

@@ -23,6 +23,10 @@ pub struct KvSettings {
     /// `ycsb-a` to `ycsb-f`, the path of a YCSB properties file, or a benchmark of db_bench such as
     /// `readwhilewriting`.
     pub workload: String,
+    /// YCSB properties files, or core workloads by name, that are read after `workload`, in order: what a later
+    /// one says goes before what an earlier one says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub properties_files: Vec<String>,
     /// Records in the database; the properties file's `recordcount` unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<u64>,
@@ -89,8 +93,8 @@ pub struct KvSettings {
     pub pin: bool,
     /// How the records come into the database.
     pub load: LoadMethod,
-    /// Parameters of a db_bench workload, such as `seek_nexts = "10"`, or YCSB properties that go before those of the workload, such as `readproportion = "0.9"`. What is
-    /// set above goes before both.
+    /// Parameters of a db_bench workload, such as `seek_nexts = "10"`, or YCSB properties that go before those
+    /// of the files, such as `readproportion = "0.9"`. What is set above goes before both.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub properties: BTreeMap<String, String>,
 }
@@ -132,6 +136,7 @@ impl Default for KvSettings {
             engine: "rocksdb".to_owned(),
             options: None,
             workload: "ycsb-b".to_owned(),
+            properties_files: Vec::new(),
             records: None,
             threads: 1,
             distribution: None,

@@ -26,6 +26,9 @@ const AT_LEAST_ONE: &str = "a number of at least 1";
 /// Resolves `settings` and the properties that they name.
 pub(super) fn resolve(settings: &KvSettings) -> Result<Resolved, KvError> {
     let mut properties = Properties::of_workload(&settings.workload)?;
+    for name in &settings.properties_files {
+        properties.override_with(Properties::of_workload(name)?);
+    }
     for (name, value) in &settings.properties {
         properties.set("properties".to_owned(), name, value)?;
     }

@@ -130,10 +130,14 @@ pub(super) fn with_paths<'a>(
         if let (Some(RateForm::Table { file, .. }), Some(folder)) = (&mut kv.rate, folder("rate")) {
             *file = absolute(folder.join(&*file));
         }
-        let beside = folder("workload").map(|folder| absolute(folder.join(&kv.workload)));
-        if let Some(file) = beside.filter(|file| file.is_file()) {
-            kv.workload = file.display().to_string();
-        }
+        let beside = |setting, name: &mut String| {
+            let file = folder(setting).map(|folder| absolute(folder.join(&*name)));
+            if let Some(file) = file.filter(|file| file.is_file()) {
+                *name = file.display().to_string();
+            }
+        };
+        beside("workload", &mut kv.workload);
+        kv.properties_files.iter_mut().for_each(|name| beside("properties_files", name));
     }
     settings
 }

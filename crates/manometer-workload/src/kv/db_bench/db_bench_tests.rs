@@ -45,6 +45,33 @@ fn defaults_are_db_benchs() {
 }
 
 #[test]
+fn how_records_are_drawn_is_told_as_it_is() {
+    let ranges = [("keyrange_num", "30"), ("keyrange_dist_a", "14.18")];
+    let power = [("key_dist_a", "0.002312"), ("key_dist_b", "0.3467")];
+    for (name, pairs, told) in [
+        ("fillseq", &[][..], "sequential"),
+        ("deleteseq", &[], "sequential"),
+        ("readreverse", &[], "sequential"),
+        ("fillrandom", &[], "uniform"),
+        ("readrandom", &[], "uniform"),
+        ("readrandom", &[("read_random_exp_range", "15")], "read_random_exp_range 15"),
+        ("readhot", &[], "uniform over the first 10000 record numbers"),
+        ("mergerandom", &[("merge_keys", "5")], "uniform over the first 5 record numbers"),
+        ("readrandommergerandom", &[], "uniform"),
+        ("readrandomwriterandom", &[], "uniform"),
+        ("mixgraph", &[], "uniform"),
+        ("mixgraph", &power, "power law 0.002312·x^0.3467"),
+        (
+            "mixgraph",
+            &[power, ranges].concat(),
+            "key ranges by a two-term exponential, within them a power law 0.002312·x^0.3467",
+        ),
+    ] {
+        assert_eq!(plan(name, pairs).work.distribution_told(), told, "{name}");
+    }
+}
+
+#[test]
 fn what_is_asked_is_what_the_name_says() {
     for (name, operations) in [
         ("fillseq", vec!["insert"]),

@@ -41,6 +41,12 @@ pub enum MixKeys {
     Ranges(KeyRanges, Power),
 }
 
+impl std::fmt::Display for Power {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}·x^{}", self.a, self.b)
+    }
+}
+
 /// A power law y = a·x^b.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Power {

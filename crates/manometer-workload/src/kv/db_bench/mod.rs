@@ -225,6 +225,27 @@ impl DbBench {
         operations.extend(self.background.as_ref().map(|background| background.operation));
         operations
     }
+
+    /// How its threads draw from `records` records, for people.
+    pub(super) fn distribution_told(&self, records: u64) -> String {
+        let below = |below: u64| match below == records {
+            true => "uniform".to_owned(),
+            false => format!("uniform over the first {below} record numbers"),
+        };
+        match &self.asks {
+            Questions::Sequence(_) | Questions::Walk { .. } => "sequential".to_owned(),
+            Questions::Random { numbers: Numbers::Below(limit), .. } => below(*limit),
+            Questions::Random { numbers: Numbers::Exponential { range, .. }, .. } => {
+                format!("read_random_exp_range {range}")
+            }
+            Questions::Turns { .. } | Questions::Mix(MixGraph { keys: MixKeys::Random, .. }) => below(records),
+            Questions::Chance { below: limit, .. } => below(*limit),
+            Questions::Mix(MixGraph { keys: MixKeys::Power(power), .. }) => format!("power law {power}"),
+            Questions::Mix(MixGraph { keys: MixKeys::Ranges(_, power), .. }) => {
+                format!("key ranges by a two-term exponential, within them a power law {power}")
+            }
+        }
+    }
 }
 
 /// The operations that are asked for at all.

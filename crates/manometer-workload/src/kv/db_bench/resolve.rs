@@ -69,6 +69,10 @@ fn refuse_ycsbs(settings: &KvSettings) -> Result<(), KvError> {
     const SIZED: &str = "records of db_bench's workloads have no fields; write value_size";
     match settings {
         KvSettings { field_count: Some(count), .. } => bad("field_count", count.to_string(), SIZED),
+        KvSettings { properties_files, .. } if !properties_files.is_empty() => {
+            const YCSBS: &str = "files of properties are YCSB's; write db_bench's parameters as properties";
+            bad("properties_files", properties_files.join(", "), YCSBS)
+        }
         KvSettings { field_length: Some(length), .. } => bad("field_length", length.to_string(), SIZED),
         KvSettings { distribution: Some(other), .. } if *other != KeyDistribution::Uniform => {
             const OWN: &str = "db_bench's workloads draw uniformly; skew its readers with read_random_exp_range";
