@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use manometer_measure::{Clock as _, MonotonicClock};
+use manometer_measure::{Clock as _, Column, MonotonicClock};
 use manometer_target::engine::directory::{Existing, Marker};
 use manometer_target::engine::elsewhere::DataElsewhere;
 use manometer_target::engine::{self, Ability, Engine, EngineError, OpenRequest, Options, Pipelined, SortedRecords};
@@ -234,13 +234,40 @@ fn every_record_is_loaded_and_every_column_told() {
             assert_eq!(found[..4], record.to_le_bytes());
         }
         let row = state.sample(1_000_000_000);
-        for (column, _) in state.columns() {
-            assert!(row.contains_key(*column), "{name}: {column} is missing: {row:?}");
+        for Column { name: column, .. } in state.columns() {
+            assert!(row.contains_key(&column), "{name}: {column} is missing: {row:?}");
         }
         assert_eq!(row.len(), state.columns().len());
         let keys = if name == "redis" { "keys" } else { "curr_items" };
         assert_eq!(row[keys], 12_345.0);
     }
+}
+
+#[test]
+fn every_class_of_slabs_that_is_there_has_columns_of_its_own() {
+    if !is_installed("memcached") {
+        return;
+    }
+    let place = Place::new();
+    let engine = place.open("memcached", json!({})).unwrap();
+    let mut session = engine.session();
+    session.put(b"small", &[1; 10]).unwrap();
+    session.put(b"large", &[1; 10_000]).unwrap();
+    let mut state = engine.state();
+    let columns: Vec<String> = state.columns().into_iter().map(|column| column.name).collect();
+    let used: Vec<&String> = columns.iter().filter(|name| name.ends_with(".used_chunks")).collect();
+    assert_eq!(used.len(), 2, "{columns:?}");
+    state.sample(0);
+    for key in 0..20_u8 {
+        session.put(&[b'k', key + b'0'], &[1; 10]).unwrap();
+    }
+    // A class that comes later has no columns, and takes nothing from those that are there.
+    session.put(b"larger", &[1; 100_000]).unwrap();
+    let row = state.sample(1_000_000_000);
+    assert!(columns.iter().all(|name| row.contains_key(name)) && row.len() == columns.len(), "{row:?}");
+    let class = used.iter().find(|name| row[**name] == 21.0).expect("21 small records").replace(".used_chunks", "");
+    assert!(row[&format!("{class}.chunk_size")] < 200.0, "{row:?}");
+    assert_eq!((row[&format!("{class}.number")], row[&format!("{class}.cmd_set")]), (21.0, 20.0));
 }
 
 #[test]

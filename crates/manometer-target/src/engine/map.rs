@@ -7,12 +7,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use manometer_measure::Column;
 use manometer_measure::plan::Settings;
 use rapidhash::fast::RandomState;
 
 use super::options::Given;
 use super::{
-    Ability, Direction, Engine, EngineError, EngineInfo, Keeps, Options, Session, SortedRecords, State, Visit,
+    Ability, Direction, Engine, EngineError, EngineInfo, Keeps, Options, Session, SortedRecords, State, Visit, columns,
 };
 
 const ENGINE: &str = "map";
@@ -144,8 +145,8 @@ impl Session for MapSession<'_> {
 struct MapState<'a>(&'a ShardedMap);
 
 impl State for MapState<'_> {
-    fn columns(&self) -> &'static [(&'static str, &'static str)] {
-        &[("entries", "records")]
+    fn columns(&self) -> Vec<Column> {
+        columns(&[("entries", "records")])
     }
 
     fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {

@@ -36,6 +36,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use manometer_measure::Column;
 use manometer_measure::plan::Settings;
 use serde::Serialize;
 
@@ -308,11 +309,16 @@ pub trait SortedRecords {
 
 /// An engine's own state, sampled.
 pub trait State: Send {
-    /// The columns, as name and unit.
-    fn columns(&self) -> &'static [(&'static str, &'static str)];
+    /// The columns, settled when the state is first looked at.
+    fn columns(&self) -> Vec<Column>;
 
     /// The state at `t_ns`. What the engine does not tell, and a rate at the first look, is missing.
     fn sample(&mut self, t_ns: u64) -> BTreeMap<String, f64>;
+}
+
+/// Columns by name and unit.
+fn columns(named: &[(&str, &str)]) -> Vec<Column> {
+    named.iter().map(|(name, unit)| Column::new(*name, *unit)).collect()
 }
 
 #[cfg(test)]

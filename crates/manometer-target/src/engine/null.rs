@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use manometer_measure::Column;
 use manometer_measure::plan::Settings;
 
 use super::{
@@ -85,8 +86,8 @@ impl Session for NullSession {
 struct Stateless;
 
 impl State for Stateless {
-    fn columns(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+    fn columns(&self) -> Vec<Column> {
+        Vec::new()
     }
 
     fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {

@@ -1,5 +1,7 @@
 use std::ops::ControlFlow;
 
+use manometer_measure::Column;
+
 use super::*;
 use crate::engine::Options;
 
@@ -139,8 +141,8 @@ fn every_column_is_told_and_rates_need_two_looks() {
     }
     engine.settle().unwrap();
     let row = state.sample(1_000_000_000);
-    for (column, _) in state.columns() {
-        assert!(row.contains_key(*column), "{column} is missing: {row:?}");
+    for Column { name, .. } in state.columns() {
+        assert!(row.contains_key(&name), "{name} is missing: {row:?}");
     }
     assert_eq!(row.len(), state.columns().len());
     assert_eq!(row["flushes"], 1.0);

@@ -86,12 +86,12 @@ fn a_state_has_the_columns_that_it_claims() {
             let row = state.sample(second * 1_000_000_000);
             told = row.len();
             for (name, value) in row {
-                assert!(state.columns().iter().any(|(column, _)| *column == name), "{name} is no column");
+                assert!(state.columns().iter().any(|column| column.name == name), "{name} is no column");
                 assert!(value.is_finite() && value >= 0.0, "{name} = {value}");
             }
         }
         assert_eq!(told > 0, subject.can(Ability::State));
-        assert!(state.columns().iter().all(|(_, unit)| !unit.is_empty()));
+        assert!(state.columns().iter().all(|column| !column.unit.is_empty()));
     });
 }
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use manometer_measure::MonotonicClock;
 use manometer_measure::plan::Settings;
+use manometer_measure::{Column, MonotonicClock};
 use manometer_target::engine::{Direction, EngineError, Session, SortedRecords, State, Visit};
 
 use super::*;
@@ -52,8 +52,8 @@ impl Session for Broken {
 }
 
 impl State for Broken {
-    fn columns(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+    fn columns(&self) -> Vec<Column> {
+        Vec::new()
     }
 
     fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {

@@ -100,7 +100,7 @@ fn marker(plan: &KvPlan, seed: u64) -> Marker {
 
 fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
     let units: Settings =
-        engine.state().columns().iter().map(|(name, unit)| ((*name).to_owned(), json!(unit))).collect();
+        engine.state().columns().into_iter().map(|column| (column.name, json!(column.unit))).collect();
     let notes: Vec<String> = plan.notes.iter().cloned().chain(engine.elsewhere().and_then(elsewhere::note)).collect();
     let mut facts = Settings::new();
     let told = json!({

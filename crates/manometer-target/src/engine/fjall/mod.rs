@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 
 use fjall::{Database, Error as FjallError, Iter, Keyspace, LsmError, PersistMode, UserValue};
 use manometer_measure::Clock as _;
+use manometer_measure::Column;
 use manometer_measure::clock::MonotonicClock;
 use manometer_measure::plan::Settings;
 
 use self::options::Config;
 use super::{
     Ability, Direction, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, Visit,
-    space,
+    columns, space,
 };
 
 const ENGINE: &str = "fjall";
@@ -206,8 +207,8 @@ fn walk(mut records: Iter, direction: Direction, visit: &mut Visit<'_>) -> fjall
 struct FjallState<'a>(&'a Fjall);
 
 impl State for FjallState<'_> {
-    fn columns(&self) -> &'static [(&'static str, &'static str)] {
-        &[
+    fn columns(&self) -> Vec<Column> {
+        columns(&[
             ("tables_bytes", "B"),
             ("tables", "files"),
             ("level0_tables", "files"),
@@ -217,7 +218,7 @@ impl State for FjallState<'_> {
             ("pending_flushes", "flushes"),
             ("running_compactions", "compactions"),
             ("block_cache_bytes", "B"),
-        ]
+        ])
     }
 
     fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {

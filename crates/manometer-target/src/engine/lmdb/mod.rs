@@ -14,12 +14,13 @@ use std::path::{Path, PathBuf};
 
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, Error as HeedError, MdbError, PutFlags, RwTxn};
+use manometer_measure::Column;
 use manometer_measure::plan::Settings;
 
 use self::options::Config;
 use super::{
     Ability, Direction, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, Visit,
-    space,
+    columns, space,
 };
 
 const ENGINE: &str = "lmdb";
@@ -199,8 +200,8 @@ fn walk<'a>(
 struct LmdbState<'a>(&'a Lmdb);
 
 impl State for LmdbState<'_> {
-    fn columns(&self) -> &'static [(&'static str, &'static str)] {
-        &[
+    fn columns(&self) -> Vec<Column> {
+        columns(&[
             ("entries", "records"),
             ("depth", "levels"),
             ("branch_pages", "pages"),
@@ -208,7 +209,7 @@ impl State for LmdbState<'_> {
             ("overflow_pages", "pages"),
             ("file_pages", "pages"),
             ("readers", "readers"),
-        ]
+        ])
     }
 
     fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {

@@ -123,7 +123,7 @@ fn send(wire: &mut Wire, command: &str) -> std::io::Result<()> {
 }
 
 /// What `stats` says, by name.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Stats(BTreeMap<String, String>);
 
 impl Stats {

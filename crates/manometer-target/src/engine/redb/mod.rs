@@ -13,6 +13,7 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use manometer_measure::Column;
 use manometer_measure::plan::Settings;
 use redb::{
     Database, DatabaseError, Durability, Error as RedbError, ReadOnlyTable, ReadableDatabase as _, Table,
@@ -22,6 +23,7 @@ use redb::{
 use self::options::{Config, Level};
 use super::{
     Ability, Direction, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, Visit,
+    columns,
 };
 
 const ENGINE: &str = "redb";
@@ -222,8 +224,8 @@ fn scan(engine: &Redb, start: Option<&[u8]>, direction: Direction, visit: &mut V
 struct RedbState<'a>(&'a Redb);
 
 impl State for RedbState<'_> {
-    fn columns(&self) -> &'static [(&'static str, &'static str)] {
-        &[("file_bytes", "B")]
+    fn columns(&self) -> Vec<Column> {
+        columns(&[("file_bytes", "B")])
     }
 
     fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {

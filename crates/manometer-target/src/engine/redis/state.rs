@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use manometer_measure::Column;
+
 use super::Redis;
 use super::node::Info;
-use crate::engine::State;
 use crate::engine::server::Rates;
+use crate::engine::{State, columns};
 
 const COLUMNS: &[(&str, &str)] = &[
     ("used_memory", "B"),
@@ -55,8 +57,8 @@ impl<'a> RedisState<'a> {
 }
 
 impl State for RedisState<'_> {
-    fn columns(&self) -> &'static [(&'static str, &'static str)] {
-        COLUMNS
+    fn columns(&self) -> Vec<Column> {
+        columns(COLUMNS)
     }
 
     fn sample(&mut self, t_ns: u64) -> BTreeMap<String, f64> {
@@ -67,7 +69,7 @@ impl State for RedisState<'_> {
         let sum = |name: &str| infos.iter().map(|info| info.number(name)).sum::<Option<f64>>();
         row.extend(GAUGES.iter().filter_map(|name| Some(((*name).to_owned(), sum(name)?))));
         row.insert("keys".to_owned(), infos.iter().map(Info::keys).sum());
-        let counters = COUNTERS.iter().filter_map(|(column, name)| Some((*column, sum(name)?))).collect();
+        let counters = COUNTERS.iter().filter_map(|(column, name)| Some(((*column).to_owned(), sum(name)?))).collect();
         self.rates.add(t_ns, counters, &mut row);
         row
     }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
+use manometer_measure::Column;
 use rocksdb::properties;
 use rocksdb::statistics::Ticker;
 
 use super::RocksDb;
-use crate::engine::State;
+use crate::engine::{State, columns};
 
 /// Levels that are told; RocksDB's default is seven.
 pub(super) const LEVELS: usize = 7;
@@ -119,8 +120,8 @@ impl<'a> RocksState<'a> {
 }
 
 impl State for RocksState<'_> {
-    fn columns(&self) -> &'static [(&'static str, &'static str)] {
-        COLUMNS
+    fn columns(&self) -> Vec<Column> {
+        columns(COLUMNS)
     }
 
     fn sample(&mut self, t_ns: u64) -> BTreeMap<String, f64> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// The last look at some counters.
 #[derive(Default)]
 pub(in crate::engine) struct Rates {
-    last: Option<(u64, BTreeMap<&'static str, f64>)>,
+    last: Option<(u64, BTreeMap<String, f64>)>,
 }
 
 impl Rates {
@@ -14,14 +14,14 @@ impl Rates {
     pub(in crate::engine) fn add(
         &mut self,
         t_ns: u64,
-        counters: BTreeMap<&'static str, f64>,
+        counters: BTreeMap<String, f64>,
         row: &mut BTreeMap<String, f64>,
     ) {
         if let Some((last_ns, last)) = self.last.as_ref().filter(|(last_ns, _)| t_ns > *last_ns) {
             let seconds = (t_ns - last_ns) as f64 / 1e9;
             for (name, now) in &counters {
                 if let Some(grown) = last.get(name).map(|then| now - then).filter(|grown| *grown >= 0.0) {
-                    row.insert((*name).to_owned(), grown / seconds);
+                    row.insert(name.clone(), grown / seconds);
                 }
             }
         }
@@ -38,7 +38,7 @@ mod tests {
         let mut rates = Rates::default();
         let mut look = |t_ns, grows, shrinks| {
             let mut row = BTreeMap::new();
-            rates.add(t_ns, BTreeMap::from([("grows", grows), ("shrinks", shrinks)]), &mut row);
+            rates.add(t_ns, BTreeMap::from([("grows".to_owned(), grows), ("shrinks".to_owned(), shrinks)]), &mut row);
             row
         };
         assert!(look(0, 10.0, 10.0).is_empty());

@@ -10,13 +10,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use manometer_measure::Column;
 use manometer_measure::plan::Settings;
 use rusqlite::{CachedStatement, Connection, Error as SqliteError, ErrorCode};
 
 use self::options::{Config, pragma};
 use super::{
     Ability, Direction, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, Visit,
-    space,
+    columns, space,
 };
 
 const ENGINE: &str = "sqlite";
@@ -198,8 +199,8 @@ struct SqliteState<'a> {
 }
 
 impl State for SqliteState<'_> {
-    fn columns(&self) -> &'static [(&'static str, &'static str)] {
-        &[("page_count", "pages"), ("freelist_count", "pages"), ("wal_bytes", "B")]
+    fn columns(&self) -> Vec<Column> {
+        columns(&[("page_count", "pages"), ("freelist_count", "pages"), ("wal_bytes", "B")])
     }
 
     fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {
