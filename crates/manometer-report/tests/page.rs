@@ -179,3 +179,21 @@ fn a_damaged_recording_still_makes_a_page_that_says_so() {
         fs::write(&file, &whole).unwrap();
     }
 }
+
+#[test]
+fn an_open_loop_shows_the_response_time_beside_the_service_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let closed = markup(&complete(dir.path()));
+    assert!(!closed.contains("response time, from when they were due"));
+    let dir = tempfile::tempdir().unwrap();
+    let late = |recording: &Recording| {
+        let mut summary = common::complete_summary(recording);
+        for phase in &mut summary.phases {
+            phase.response_us = phase.latency_us.clone();
+            phase.response_us.values_mut().for_each(|latency| latency.p99 = Some(7_000_000.0));
+        }
+        summary
+    };
+    let html = markup(&page(&[recorded(common::complete(dir.path()), late)], dir.path()).unwrap());
+    in_order(&html, &["p99 of the primary", "read · ", "response time, from when they were due: <b>7", "update · "]);
+}
