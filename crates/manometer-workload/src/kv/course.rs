@@ -27,6 +27,8 @@ pub(super) struct Crew<'a> {
     failed: &'a Mutex<Option<KvError>>,
     /// Threads that have not yet sent all they were to send.
     at_work: &'a AtomicU32,
+    /// Threads that ask in the background, which end only when all is over.
+    background: u32,
 }
 
 impl Crew<'_> {
@@ -38,6 +40,11 @@ impl Crew<'_> {
     /// How many threads have something left to send.
     pub(super) fn at_work(&self) -> u32 {
         self.at_work.load(Ordering::Acquire)
+    }
+
+    /// Whether every thread, in the background or not, waits at the closed gate or has nothing left to send.
+    pub(super) fn has_landed(&self) -> bool {
+        self.gate.parked() >= self.at_work() + self.background
     }
 }
 
@@ -70,8 +77,15 @@ pub(super) fn course<C: Clock, T>(
                 );
             }));
         }
-        let crew =
-            Crew { plans, gate: &gate, arrivals: &arrivals, counted: &counted, failed: &failed, at_work: &at_work };
+        let crew = Crew {
+            plans,
+            gate: &gate,
+            arrivals: &arrivals,
+            counted: &counted,
+            failed: &failed,
+            at_work: &at_work,
+            background: plan.all_threads() - plan.threads,
+        };
         let driven = drive(&crew);
         gate.stop();
         // A writer that the engine holds back, on a full disk say, is let go by the look alone.

@@ -1,8 +1,10 @@
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use manometer_measure::plan::Settings;
 use manometer_measure::{Column, MonotonicClock};
-use manometer_target::engine::{Direction, EngineError, Session, SortedRecords, State, Visit};
+use manometer_target::engine::{Direction, EngineError, OpenRequest, Session, SortedRecords, State, Visit};
 
 use super::*;
 use crate::kv::headroom::{headroom, measure};
@@ -85,4 +87,86 @@ fn a_thread_that_panics_is_known_while_the_others_wait() {
 fn the_clients_own_speed_is_that_of_the_engine_that_keeps_nothing() {
     assert_eq!(headroom(&plan(1), 1, &MonotonicClock), None, "it would be measured twice");
     assert!(measure(&plan(2), 1, &MonotonicClock).unwrap() > 0.0);
+}
+
+/// An engine that keeps nothing and holds up the first read until told.
+struct Holding {
+    inner: Box<dyn Engine>,
+    held: AtomicBool,
+    released: AtomicBool,
+}
+
+struct HoldingSession<'a>(&'a Holding, Box<dyn Session + 'a>);
+
+impl Engine for Holding {
+    fn session(&self) -> Box<dyn Session + '_> {
+        Box::new(HoldingSession(self, self.inner.session()))
+    }
+
+    fn load_sorted(&self, records: &mut dyn SortedRecords) -> Result<(), EngineError> {
+        self.inner.load_sorted(records)
+    }
+
+    fn settle(&self) -> Result<(), EngineError> {
+        self.inner.settle()
+    }
+
+    fn state(&self) -> Box<dyn State + '_> {
+        self.inner.state()
+    }
+
+    fn facts(&self) -> Settings {
+        self.inner.facts()
+    }
+}
+
+impl Session for HoldingSession<'_> {
+    fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
+        if !self.0.held.swap(true, Ordering::SeqCst) {
+            while !self.0.released.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+        }
+        self.1.get(key)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+        self.1.put(key, value)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), EngineError> {
+        self.1.delete(key)
+    }
+
+    fn scan(&mut self, start: Option<&[u8]>, way: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+        self.1.scan(start, way, visit)
+    }
+}
+
+#[test]
+fn a_thread_in_the_background_that_waits_does_not_stand_for_one_that_is_under_way() {
+    let workload = "readwhilewriting".to_owned();
+    let settings = KvSettings { engine: "null".to_owned(), workload, threads: 2, ..KvSettings::default() };
+    let plan = KvPlan::new(&settings).unwrap();
+    let request = OpenRequest { directory: Path::new("/"), options: &plan.options, value_bytes: plan.value_bytes() };
+    let inner = (plan.engine.open)(&request).unwrap();
+    let engine = Holding { inner, held: AtomicBool::new(false), released: AtomicBool::new(false) };
+    let plans = Plans::new(plan);
+    let wait_until = |happened: &dyn Fn() -> bool| {
+        while !happened() {
+            std::thread::yield_now();
+        }
+    };
+    course(&plans, 1, &engine, &MonotonicClock, |crew| {
+        crew.gate.open();
+        wait_until(&|| engine.held.load(Ordering::SeqCst));
+        crew.gate.close();
+        wait_until(&|| crew.gate.parked() == 2);
+        assert!(!crew.has_landed(), "one of two readers is under way");
+        engine.released.store(true, Ordering::SeqCst);
+        wait_until(&|| crew.has_landed());
+        assert_eq!(crew.gate.parked(), 3);
+        Ok(())
+    })
+    .unwrap();
 }

@@ -111,7 +111,7 @@ impl<'a, C: Clock> Driver<'a, C> {
     /// for ever: one that the engine holds up counts when it comes.
     fn land(&mut self, sink: &mut dyn Sink) -> Result<(), KvError> {
         let deadline_ns = self.clock.now_ns() + LANDING_NS;
-        while self.crew.gate.parked() < self.crew.at_work() && !self.crew.has_failed() {
+        while !self.crew.has_landed() && !self.crew.has_failed() {
             let now_ns = self.clock.now_ns();
             if now_ns >= deadline_ns {
                 break;
