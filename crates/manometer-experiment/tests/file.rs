@@ -335,3 +335,25 @@ fn files_of_properties_lie_beside_the_experiment() {
     assert_eq!(kv.workload, beside("mine"));
     assert_eq!(kv.properties_files, [beside("small"), "workloadc".to_owned()]);
 }
+
+#[test]
+fn a_server_that_one_workload_has_emptied_serves_no_other() {
+    let both = |primary: &str, neighbour: &str| {
+        let text = format!(
+            "[primary]\nengine = \"redis\"\noptions = {{ {primary} }}\n[[neighbour]]\nname = \"other\"\nkind = \"kv\"\n\
+             engine = \"redis\"\noptions = {{ {neighbour} }}\n[plan]\nphase = \"10s\"\n"
+        );
+        (load(&text), text)
+    };
+    let one = "address = \"localhost:6379\", flush = true";
+    for other in ["address = \"127.0.0.1:6379\"", "address = \"10.0.0.1:1, localhost:6379\", flush = true"] {
+        for (primary, neighbour) in [(one, other), (other, one)] {
+            let (result, text) = both(primary, neighbour);
+            told(result, &text, "[primary]", &["`primary` and `other`", "127.0.0.1:6379", "flush = true"]);
+        }
+    }
+    both(one, "address = \"localhost:6380\", flush = true").0.unwrap();
+    both(one, "save = \"\"").0.unwrap();
+    // Where nothing is emptied, the marker says whose the records are.
+    both("address = \"localhost:6379\"", "address = \"localhost:6379\"").0.unwrap();
+}

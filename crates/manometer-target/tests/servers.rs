@@ -695,3 +695,35 @@ fn a_server_of_our_own_dies_with_us() {
         assert!(is_gone(pid), "{name}");
     }
 }
+
+#[test]
+fn redis_may_close_idle_connections_to_its_administration() {
+    if !is_installed("redis") {
+        return;
+    }
+    let place = Place::new();
+    let engine = place.open("redis", json!({"timeout": 1})).unwrap();
+    let mut state = engine.state();
+    assert!(state.sample(0).contains_key("used_memory"));
+    let pid = pid(&*engine);
+    // Asking goes on until the one who asks is alone.
+    let mut asking = TcpStream::connect(address(&*engine)).unwrap();
+    let mut answer = BufReader::new(asking.try_clone().unwrap());
+    let is_alone = |_: u32| {
+        asking.write_all(b"INFO clients\r\n").unwrap();
+        let mut lines = String::new();
+        while !lines.contains("connected_clients:") {
+            lines.clear();
+            answer.read_line(&mut lines).unwrap();
+        }
+        let alone = lines.trim() == "connected_clients:1";
+        MonotonicClock.sleep(10_000_000);
+        alone
+    };
+    assert!((0..3000).any(is_alone));
+    assert!(state.sample(1_000_000_000).contains_key("used_memory"));
+    engine.check().unwrap();
+    drop(state);
+    drop(engine);
+    assert!(is_gone(pid));
+}

@@ -155,7 +155,13 @@ fn judge(server: &dyn Elsewhere, wanted: &Marker, existing: Existing) -> Result<
     let Ok(there) = serde_json::from_str::<Marker>(&text) else { return foreign(keys) };
     let path = Path::new(server.place());
     if compare(path, &there, wanted, existing, REMEDIES)? == Verdict::Use {
-        return Ok(true);
+        if keys == there.records + 1 {
+            return Ok(true);
+        }
+        if existing == Existing::Reuse {
+            let place = server.place().to_owned();
+            return Err(EngineError::OtherCount { place, keys: keys.saturating_sub(1), records: there.records });
+        }
     }
     let differences = there.differences(wanted, false).join("; ");
     if !differences.is_empty() {

@@ -129,3 +129,19 @@ fn a_load_that_was_cut_short_is_loaded_again() {
     server.others.set(4);
     assert!(!DataElsewhere::prepare(&server, marker(), Existing::Reuse).unwrap().is_reused());
 }
+
+#[test]
+fn a_server_that_holds_other_than_was_loaded_is_not_taken_for_loaded() {
+    for (keys, renewed) in [(9, Some(false)), (11, None)] {
+        let server = loaded(false);
+        server.others.set(keys);
+        let error = DataElsewhere::prepare(&server, marker(), Existing::Reuse).unwrap_err().to_string();
+        assert!(error.contains(&format!("holds {keys} keys")) && error.contains("loaded 10 records"), "{error}");
+        let renew = DataElsewhere::prepare(&server, marker(), Existing::Renew);
+        assert_eq!(renew.ok().map(|data| data.is_reused()), renewed, "what lacks is loaded again, what is others' stays");
+        let server = loaded(true);
+        server.others.set(keys);
+        assert!(!DataElsewhere::prepare(&server, marker(), Existing::Reuse).unwrap().is_reused());
+        assert_eq!(server.cleared.get(), 1);
+    }
+}

@@ -109,6 +109,20 @@ pub enum EngineError {
         /// How many.
         keys: u64,
     },
+    /// A server that is not ours no longer holds as many records as were loaded.
+    #[error(
+        "the server at {place} holds {keys} keys where an earlier run loaded {records} records: some were evicted, \
+         deleted or added since; run without `--reuse` to load it again, or say `flush = true` to have it emptied, \
+         whatever it holds"
+    )]
+    OtherCount {
+        /// Where it is.
+        place: String,
+        /// How many keys there are beside the marker.
+        keys: u64,
+        /// How many records there should be.
+        records: u64,
+    },
     /// The device is full.
     #[error("no space left in {} while {doing}; make room or ask for fewer records", path.display())]
     NoSpace {

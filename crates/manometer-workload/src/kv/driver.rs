@@ -12,6 +12,7 @@ use super::error::KvError;
 use super::load::Watch;
 use super::sampler::Sampler;
 use super::settings::KvSettings;
+use super::state_reader::StateReader;
 use crate::control::Sink;
 use crate::protocol::{Control, Message};
 use crate::script::ScriptStep;
@@ -29,6 +30,7 @@ pub(super) struct Driver<'a, C> {
     engine: &'a dyn Engine,
     crew: &'a Crew<'a>,
     sampler: Sampler<'a>,
+    reader: StateReader,
     settings: KvSettings,
     seed: u64,
     script: VecDeque<ScriptStep>,
@@ -48,11 +50,13 @@ impl<'a, C: Clock> Driver<'a, C> {
         crew: &'a Crew<'a>,
         settings: &KvSettings,
         (seed, interval_ms): (u64, u64),
+        reader: StateReader,
         mark_changed: &'a mut dyn FnMut() -> Result<(), EngineError>,
     ) -> Result<Self, KvError> {
         let operations = crew.plans.latest().work.operations();
         Ok(Self {
-            sampler: Sampler::new(&operations, crew.counted, engine.state(), interval_ms),
+            sampler: Sampler::new(&operations, crew.counted, interval_ms),
+            reader,
             script: read_script(settings)?.into(),
             settings: settings.clone(),
             clock,
@@ -90,6 +94,8 @@ impl<'a, C: Clock> Driver<'a, C> {
             self.began_ns.get_or_insert(now_ns);
             self.crew.arrivals.resume(now_ns);
             self.sampler.begin(now_ns);
+            // The rates of the first sample count from here.
+            self.reader.read(now_ns);
             self.crew.gate.open();
             self.going = true;
         }
@@ -167,6 +173,7 @@ impl<'a, C: Clock> Driver<'a, C> {
         let now_ns = self.clock.now_ns();
         let dropped = self.crew.arrivals.dropped_by(now_ns);
         let mut sample = self.sampler.take(now_ns);
+        sample.state = self.reader.read(now_ns);
         sample.dropped = dropped - std::mem::replace(&mut self.dropped, dropped);
         Ok(sink.send(Message::Sample(sample))?)
     }

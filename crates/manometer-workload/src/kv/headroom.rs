@@ -43,7 +43,7 @@ pub(super) fn measure(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Result<f6
     let operations = plan.work.operations();
     let plans = Plans::new(plan);
     course(&plans, seed, &*engine, clock, |crew: &Crew<'_>| {
-        let mut sampler = Sampler::new(&operations, crew.counted, engine.state(), STRETCH_MS);
+        let mut sampler = Sampler::new(&operations, crew.counted, STRETCH_MS);
         sampler.begin(clock.now_ns());
         crew.gate.open();
         let mut best: f64 = 0.0;

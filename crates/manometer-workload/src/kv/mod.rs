@@ -33,6 +33,7 @@ mod request;
 mod run;
 mod sampler;
 mod settings;
+mod state_reader;
 mod values;
 mod ycsb;
 

@@ -15,6 +15,7 @@ use super::load::{Watch, load};
 use super::plan::KvPlan;
 use super::plans::Plans;
 use super::settings::KvSettings;
+use super::state_reader::StateReader;
 use crate::control::{Controls, Sink};
 use crate::protocol::{Job, Message};
 
@@ -76,8 +77,12 @@ pub fn run<C: Clock>(
         }
         watch.sink.send(Message::Ready { facts })?;
         let plans = Plans::new(plan);
-        course(&plans, job.seed, &*engine, clock, |crew| {
-            Driver::new(clock, &*engine, crew, settings, (job.seed, job.interval_ms), &mut mark_changed)?.drive(watch)
+        std::thread::scope(|scope| {
+            let reader = StateReader::new(scope, engine.state(), job.interval_ms);
+            let seed_and_interval = (job.seed, job.interval_ms);
+            course(&plans, job.seed, &*engine, clock, |crew| {
+                Driver::new(clock, &*engine, crew, settings, seed_and_interval, reader, &mut mark_changed)?.drive(watch)
+            })
         })?;
     }
     Ok(Finished { database, elsewhere: if is_there { None } else { Left::of(engine) } })

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use manometer_measure::LatencyHistogram;
 use manometer_measure::clock::next_multiple;
-use manometer_target::engine::State;
 
 use super::cells::{Cells, Seen};
 use super::counted::Counted;
@@ -15,7 +14,6 @@ use crate::protocol::{OperationSample, Sample};
 pub(super) struct Sampler<'a> {
     counted: &'a [Counted],
     operations: Vec<Seeing>,
-    state: Box<dyn State + 'a>,
     interval_ns: u64,
     last_ns: u64,
 }
@@ -30,14 +28,9 @@ struct Seeing {
 
 impl<'a> Sampler<'a> {
     /// Samples `operations`, each whether it happens or not.
-    pub(super) fn new(
-        operations: &[Operation],
-        counted: &'a [Counted],
-        state: Box<dyn State + 'a>,
-        interval_ms: u64,
-    ) -> Self {
+    pub(super) fn new(operations: &[Operation], counted: &'a [Counted], interval_ms: u64) -> Self {
         let mut sampler =
-            Self { counted, operations: Vec::new(), state, interval_ns: interval_ms.max(1) * 1_000_000, last_ns: 0 };
+            Self { counted, operations: Vec::new(), interval_ns: interval_ms.max(1) * 1_000_000, last_ns: 0 };
         sampler.sample_also(operations);
         sampler
     }
@@ -57,8 +50,6 @@ impl<'a> Sampler<'a> {
     /// Begins a stretch of samples at `now_ns`.
     pub(super) fn begin(&mut self, now_ns: u64) {
         self.last_ns = now_ns;
-        // The rates of the first sample count from here.
-        self.state.sample(now_ns);
     }
 
     /// When the next sample is due: at the next multiple of the interval.
@@ -66,7 +57,7 @@ impl<'a> Sampler<'a> {
         next_multiple(self.last_ns, self.interval_ns)
     }
 
-    /// The sample from the last look to this one, at `now_ns`.
+    /// The sample from the last look to this one, at `now_ns`; the engine's state is not part of it.
     pub(super) fn take(&mut self, now_ns: u64) -> Sample {
         let operations: BTreeMap<_, _> = self
             .operations
@@ -75,7 +66,7 @@ impl<'a> Sampler<'a> {
             .collect();
         let length_ns = now_ns - self.last_ns;
         self.last_ns = now_ns;
-        Sample { t_ns: now_ns, length_ns, operations, dropped: 0, state: self.state.sample(now_ns) }
+        Sample { t_ns: now_ns, length_ns, operations, dropped: 0, state: BTreeMap::new() }
     }
 }
 

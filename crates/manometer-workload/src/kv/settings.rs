@@ -112,6 +112,15 @@ impl KvSettings {
         said.into_iter().filter_map(|(name, share)| Some((name, share?)))
     }
 
+    /// The servers that are not ours, where the options lead to some, and whether they may be emptied.
+    pub fn servers(&self) -> Option<(Vec<String>, bool)> {
+        let Some(EngineOptions::Table(options)) = &self.options else { return None };
+        let addresses = options.get("address")?.as_str()?.split(',');
+        let addresses = addresses.map(|address| address.trim().replace("localhost", "127.0.0.1")).collect();
+        let flush = options.get("flush").is_some_and(|flush| *flush == true || *flush == "true");
+        Some((addresses, flush))
+    }
+
     /// The same workload on the share `factor` of its records, at least one.
     pub fn shrunk(&self, factor: f64) -> Self {
         let scaled = |count: u64| ((count as f64 * factor) as u64).max(1);

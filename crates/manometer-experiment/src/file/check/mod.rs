@@ -3,6 +3,7 @@
 
 mod changes;
 mod reading;
+mod servers;
 mod workloads;
 
 use std::time::Duration;
@@ -101,7 +102,7 @@ impl Checker<'_> {
                 let (_, reason) = workload.settings.validate(block_size).err()?;
                 Some(("sweep", format!("the run with {} cannot be: {reason}", settings_text(&run.swept))))
             });
-            workload.or_else(|| {
+            workload.or_else(|| Some(("primary", servers::emptied_by_another(&run)?))).or_else(|| {
                 let (phase, reason) = crate::plan::impossible_phase(&run, block_size)?;
                 Some(("plan", format!("the phase `{phase}` cannot be: {reason}")))
             })

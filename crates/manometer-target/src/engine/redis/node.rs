@@ -9,16 +9,16 @@ use redis::{Client, Connection, FromRedisValue, RedisError, RedisResult};
 use crate::engine::EngineError;
 use crate::engine::server::{ANSWER_LIMIT, Answer, CONNECT_LIMIT, Remote};
 
-/// A server and a connection that all threads share.
+/// A server and a connection that all threads share, made anew when it ended.
 pub(super) struct Node {
     pub(super) remote: Remote,
-    connection: Mutex<Connection>,
+    connection: Mutex<Option<Connection>>,
 }
 
 impl Node {
     pub(super) fn connect(remote: Remote) -> Result<Self, EngineError> {
         let connection = connect(&remote.address).map_err(|error| failure(&remote, "connecting", &error))?;
-        Ok(Self { remote, connection: Mutex::new(connection) })
+        Ok(Self { remote, connection: Mutex::new(Some(connection)) })
     }
 
     /// Sends one command.
@@ -29,7 +29,15 @@ impl Node {
     pub(super) fn try_ask<T: FromRedisValue>(&self, words: &[&str]) -> RedisResult<T> {
         let mut command = redis::Cmd::new();
         command.arg(words);
-        command.query(&mut *self.connection.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(connection) = held.take() {
+            match over(connection, &command, &mut held) {
+                // A server closes connections that say nothing for long (`timeout`).
+                Err(error) if error.is_connection_dropped() => {}
+                said => return said,
+            }
+        }
+        over(connect(&self.remote.address)?, &command, &mut held)
     }
 
     /// All that it tells of itself.
@@ -41,6 +49,19 @@ impl Node {
     pub(super) fn directive(&self, name: &str) -> Option<String> {
         self.try_ask::<BTreeMap<String, String>>(&["CONFIG", "GET", name]).ok()?.remove(name)
     }
+}
+
+/// Sends `command` over `connection`, and keeps it in `held` when it is good for another.
+fn over<T: FromRedisValue>(
+    mut connection: Connection,
+    command: &redis::Cmd,
+    held: &mut Option<Connection>,
+) -> RedisResult<T> {
+    let said = command.query(&mut connection);
+    // After a timeout the answer may still come, and would be taken for that to the next command.
+    let is_good = said.as_ref().err().is_none_or(|error: &RedisError| !error.is_io_error() && !error.is_timeout());
+    *held = is_good.then_some(connection);
+    said
 }
 
 fn connect(address: &str) -> RedisResult<Connection> {
