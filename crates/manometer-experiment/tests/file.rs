@@ -340,7 +340,7 @@ fn files_of_properties_lie_beside_the_experiment() {
 fn a_server_that_one_workload_has_emptied_serves_no_other() {
     let both = |primary: &str, neighbour: &str| {
         let text = format!(
-            "[primary]\nengine = \"redis\"\noptions = {{ {primary} }}\n[[neighbour]]\nname = \"other\"\nkind = \"kv\"\n\
+            "name = \"servers\"\n[device]\ndirectory = \"data\"\n[primary]\nengine = \"redis\"\noptions = {{ {primary} }}\n[[neighbour]]\nname = \"other\"\nkind = \"kv\"\n\
              engine = \"redis\"\noptions = {{ {neighbour} }}\n[plan]\nphase = \"10s\"\n"
         );
         (load(&text), text)

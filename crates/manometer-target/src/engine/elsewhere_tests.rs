@@ -138,7 +138,11 @@ fn a_server_that_holds_other_than_was_loaded_is_not_taken_for_loaded() {
         let error = DataElsewhere::prepare(&server, marker(), Existing::Reuse).unwrap_err().to_string();
         assert!(error.contains(&format!("holds {keys} keys")) && error.contains("loaded 10 records"), "{error}");
         let renew = DataElsewhere::prepare(&server, marker(), Existing::Renew);
-        assert_eq!(renew.ok().map(|data| data.is_reused()), renewed, "what lacks is loaded again, what is others' stays");
+        assert_eq!(
+            renew.ok().map(|data| data.is_reused()),
+            renewed,
+            "what lacks is loaded again, what is others' stays"
+        );
         let server = loaded(true);
         server.others.set(keys);
         assert!(!DataElsewhere::prepare(&server, marker(), Existing::Reuse).unwrap().is_reused());

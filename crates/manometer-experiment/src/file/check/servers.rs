@@ -14,7 +14,8 @@ pub(super) fn emptied_by_another(run: &Experiment) -> Option<String> {
             Some((workload.name.as_str(), addresses, flush))
         })
         .collect();
-    let pairs = users.iter().enumerate().flat_map(|(place, one)| users[place + 1..].iter().map(move |other| (one, other)));
+    let pairs =
+        users.iter().enumerate().flat_map(|(place, one)| users[place + 1..].iter().map(move |other| (one, other)));
     pairs.filter(|((_, _, flush), (_, _, also))| *flush || *also).find_map(|((one, theirs, _), (other, others, _))| {
         let shared = theirs.iter().find(|address| others.contains(address))?;
         Some(format!(
