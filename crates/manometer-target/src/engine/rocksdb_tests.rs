@@ -5,6 +5,9 @@ use manometer_measure::Column;
 use super::*;
 use crate::engine::Options;
 
+#[path = "rocksdb_styles_tests.rs"]
+mod styles;
+
 /// A folder on a disk, with the place of a database in it.
 fn disk() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir_in("/var/tmp").unwrap();

@@ -28,6 +28,8 @@ const COLUMNS: &[(&str, &str)] = &[
     ("level4_files", "files"),
     ("level5_files", "files"),
     ("level6_files", "files"),
+    ("blob_bytes", "B"),
+    ("blob_files", "files"),
     ("compacting_bytes", "B"),
     ("pending_compaction_bytes", "B"),
     ("running_compactions", "compactions"),
@@ -87,6 +89,16 @@ impl<'a> RocksState<'a> {
         }
     }
 
+    /// What the crate has no name for.
+    fn blobs(&self, row: &mut BTreeMap<String, f64>) {
+        let read = [("blob_bytes", "rocksdb.live-blob-file-size"), ("blob_files", "rocksdb.num-blob-files")];
+        for (column, property) in read {
+            if let Ok(Some(value)) = self.engine.db.property_int_value(property) {
+                row.insert(column.to_owned(), value as f64);
+            }
+        }
+    }
+
     fn properties(&self, row: &mut BTreeMap<String, f64>) {
         let read = [
             ("pending_compaction_bytes", properties::ESTIMATE_PENDING_COMPACTION_BYTES),
@@ -127,6 +139,7 @@ impl State for RocksState<'_> {
     fn sample(&mut self, t_ns: u64) -> BTreeMap<String, f64> {
         let mut row = BTreeMap::new();
         self.levels(&mut row);
+        self.blobs(&mut row);
         self.properties(&mut row);
         let counters = self.counters(&mut row);
         if let Some(amplification) = write_amplification(&counters) {
