@@ -12,7 +12,7 @@ use std::path::Path;
 use browser_tools::{Browser, Scheme, attribute};
 use manometer_analysis::summary::Summary;
 use manometer_measure::Recording;
-use manometer_report::{Recorded, page};
+use manometer_report::{RatePoint, RateSearch, Recorded, page, rate_search};
 
 type Example = (&'static str, fn(&Path) -> Recording, fn(&Recording) -> Summary, usize);
 
@@ -75,4 +75,31 @@ fn several_recordings_share_a_page() {
     runs[1].settings.insert("writer.dsync".into(), true.into());
     let html = page(&runs, dir.path()).unwrap();
     check(&browser, dir.path(), "several", &html, EXAMPLES[0].3 + EXAMPLES[1].3);
+}
+
+#[test]
+fn a_search_for_a_rate_draws_its_chart() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let point = |rate: f64, latency_us| RatePoint {
+        rate,
+        achieved: rate,
+        latency_us,
+        dropped: 0,
+        requests: 1000,
+        met: latency_us.is_some_and(|us| us <= 50_000.0),
+    };
+    let latencies = [Some(800.0), Some(1_200.0), Some(3_500.0), Some(48_000.0), Some(2_300_000.0), None];
+    let search = RateSearch {
+        headline: "The highest rate with p99 of the response time at most 50ms is 8,000 ops/s.".to_owned(),
+        facts: vec!["map, ycsb-a, 16 threads".to_owned()],
+        percentile: "p99".to_owned(),
+        goal_us: 50_000.0,
+        highest: Some(8_000.0),
+        points: (0..6).map(|place| point(1000.0 * f64::from(1 << place), latencies[place as usize])).collect(),
+    };
+    check(&browser, dir.path(), "rates", &rate_search(&search), 1);
+    let none =
+        RateSearch { highest: None, points: [10.0, 40.0].map(|rate| point(rate, Some(60_000.0))).to_vec(), ..search };
+    check(&browser, dir.path(), "no-rate", &rate_search(&none), 1);
 }

@@ -6,7 +6,7 @@ mod outcome;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use manometer_measure::{Clock as _, MonotonicClock, Span};
+use manometer_measure::{Clock as _, MonotonicClock, Span, recording};
 use manometer_workload::control::Controls;
 use manometer_workload::kv::find_max::Goal;
 use manometer_workload::kv::{
@@ -51,7 +51,7 @@ Examples:
   manometer kv --workload fillrandom --records 1000000 --key-size 16 --value-size 100
   manometer kv --workload readwhilewriting --threads 2 -p benchmark_write_rate_limit=2000000
   manometer kv --workload ycsb-a --rate 5000 --arrivals poisson --threads 16 --seconds 30
-  manometer kv --workload ycsb-a --threads 16 --find-max --goal 'p99<=20ms' --seconds 10")]
+  manometer kv --workload ycsb-a --threads 16 --find-max --goal 'p99<=20ms' --seconds 10 --out rates.html")]
 pub struct KvArgs {
     /// A YCSB properties file, or a core workload by its name: workloada to workloadf. May be repeated: what a
     /// later one says goes before what an earlier one says.
@@ -125,6 +125,9 @@ pub struct KvArgs {
     /// The share of each rate that --find-max wants reached.
     #[arg(long, default_value_t = 0.95, requires = "find_max")]
     achieved: f64,
+    /// Also write what --find-max found as a page with a chart of latency against rate.
+    #[arg(long, value_name = "FILE.html", requires = "find_max")]
+    out: Option<PathBuf>,
     /// How records come into the database: bulk (sorted) or puts.
     #[arg(long, value_parser = from_name::<LoadMethod>, default_value = "bulk")]
     load: LoadMethod,
@@ -194,6 +197,10 @@ pub fn run(args: &KvArgs) -> anyhow::Result<ExitCode> {
         }
         let met = search.verdict()?;
         search.print(args.format)?;
+        if let Some(out) = &args.out {
+            recording::write_file(out, search.page().as_bytes())?;
+            format::note(&format!("latency against rate: {}", out.display()));
+        }
         return Ok(ExitCode::from(if met { DONE } else { NO }));
     }
     let mut outcome = Outcome::new(args.format == Format::Text, pace, [args.warmup, seconds]);
@@ -225,6 +232,14 @@ fn carry_out(
 
 /// What the flags ask for.
 fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
+    if let Some(out) = &args.out {
+        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        anyhow::ensure!(
+            !out.is_dir() && folder.is_dir(),
+            "`--out` {}: write a file in a folder that exists",
+            out.display()
+        );
+    }
     let good = |seconds: f64| (0.0..1e9).contains(&seconds);
     if let Some(seconds) = args.seconds {
         anyhow::ensure!(good(seconds) && seconds > 0.0, "`--seconds` = {seconds}: write a number above 0");

@@ -114,3 +114,19 @@ fn every_change_of_a_timetable_opens_a_phase_and_is_told() {
     assert!(summary["phases"][3]["latency_us"]["update"].is_null());
     assert!(sum(&samples, "update.requests") > 0.0);
 }
+
+#[test]
+fn a_search_for_the_highest_rate_leaves_a_page_with_its_chart() {
+    let scene = Scene::new();
+    let words = "kv --engine map --records 100 --interval 20ms --seconds 0.1 --find-max --goal p99<=30s";
+    scene.run(&format!("{words} --out nowhere/rates.html")).status(2).err_has(&["nowhere/rates.html", "exists"]);
+    scene.run("kv --engine null --out rates.html").status(2).err_has(&["--find-max"]);
+    let said = scene.run(&format!("{words} --out rates.html --format json"));
+    let found = &said.json()["find_max"];
+    // Which rate it is, and whether there is one, is this machine's affair.
+    let page = scene.read("rates.html");
+    assert!(page.contains("data-chart=\"latency-against-rate\"") && page.contains("100 records of 1000 B"));
+    let body = page.split_once("<tbody").unwrap().1.split_once("</tbody>").unwrap().0;
+    assert_eq!(body.matches("<tr").count(), found["points"].as_array().unwrap().len());
+    said.status(if found["rate"].is_null() { 3 } else { 0 });
+}

@@ -5,6 +5,7 @@ mod files;
 mod findings;
 mod html;
 mod overview;
+mod rates;
 mod results;
 mod run;
 
@@ -17,6 +18,8 @@ use crate::charts::CHARTS;
 use crate::{Recorded, ReportError, vendor};
 
 use html::{escape, fill, json};
+
+pub use rates::{RatePoint, RateSearch, rate_search};
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -35,19 +38,27 @@ pub fn page(recordings: &[Recorded], folder: &Path) -> Result<String, ReportErro
         let place = run::Place { number: index + 1, several, folder };
         main.push_str(&run::article(recorded, &place)?);
     }
-    let title = escape(&first.summary.experiment);
-    Ok(fill(
+    let elsewhere = ["and the data lie beside this page", "the recording has them all"];
+    Ok(whole(&first.summary.experiment, &main, &specs(), elsewhere))
+}
+
+/// The page called `title` around `main`; `elsewhere` says where the data lie, for those without JavaScript and
+/// for those who want every digit.
+fn whole(title: &str, main: &str, specs: &Map<String, Value>, [data, digits]: [&str; 2]) -> String {
+    fill(
         TEMPLATE,
         &[
-            ("title", &title),
+            ("title", &escape(title)),
             ("version", &escape(env!("CARGO_PKG_VERSION"))),
             ("style", STYLE),
             ("script", SCRIPT),
-            ("main", &main),
-            ("specs", &json(&specs())),
+            ("main", main),
+            ("data", data),
+            ("digits", digits),
+            ("specs", &json(specs)),
             ("libraries", &libraries()),
         ],
-    ))
+    )
 }
 
 /// The chart files by name; each is in the page once, however many recordings it draws.

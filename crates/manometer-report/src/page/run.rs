@@ -50,7 +50,7 @@ pub(super) fn article(recorded: &Recorded, place: &Place) -> Result<String, Repo
     html.push_str(&findings::notices(&recorded.summary, &findings));
     html.push_str(&results::section(&source, level));
     for (chart, drawing) in &drawings {
-        html.push_str(&figure(chart, drawing, place.number, level));
+        html.push_str(&figure([chart.name, chart.title, chart.reading], drawing, place.number, level));
     }
     html.push_str(&thinning(&source));
     html.push_str(&environment::section(&recorded.recording, level));
@@ -123,8 +123,8 @@ pub(super) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn figure(chart: &Chart, drawing: &Drawing, number: usize, level: usize) -> String {
-    let Chart { name, title, reading, .. } = chart;
+/// A chart with its name, its title and how to read it.
+pub(super) fn figure([name, title, reading]: [&str; 3], drawing: &Drawing, number: usize, level: usize) -> String {
     let mut html = format!("<section class=\"chart\" aria-labelledby=\"{name}-{number}\">\n");
     _ = writeln!(html, "<h{level} id=\"{name}-{number}\">{title}</h{level}>");
     let notes: String = drawing.notes.iter().map(|note| format!("<p class=\"note\">{}</p>\n", escape(note))).collect();

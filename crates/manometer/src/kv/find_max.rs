@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 use manometer_measure::LatencyHistogram;
 use manometer_measure::operation::is_background;
 use manometer_measure::plan::Settings;
+use manometer_report::{RatePoint, RateSearch, rate_search};
 use manometer_workload::kv::find_max::{Goal, Point, Search, Step};
 use manometer_workload::protocol::{Control, Message, Sample};
 use serde_json::{Value, json};
 
 use super::Conduct;
+use super::outcome::plain;
 use crate::format::{self, Format};
 use crate::table::number;
 
@@ -179,6 +181,45 @@ impl FindMax {
         json!({"find_max": found, "facts": self.facts})
     }
 
+    /// The page with latency against rate.
+    pub(super) fn page(&self) -> String {
+        let fact = |name: &str| self.facts.get(name).map(plain).unwrap_or_default();
+        let point = |measured: &Measured| {
+            let Measured { achieved, latency_us, dropped, requests, met, .. } = *measured;
+            Some(RatePoint { rate: measured.asked?, achieved, latency_us, dropped, requests, met })
+        };
+        let closed = self.closed.map(|closed| format!("a closed loop reached {} ops/s", number(closed.achieved)));
+        let facts = [
+            format!("{} {}: {}", fact("engine"), fact("engine_version"), fact("durability")),
+            fact("workload"),
+            format!("{} records of {} B", fact("records"), fact("value_bytes")),
+            fact("distribution"),
+            format!("{} thread(s)", fact("threads")),
+            format!("{} s for each rate", self.wanted.seconds),
+        ];
+        rate_search(&RateSearch {
+            headline: self.answer_in_words(),
+            facts: facts.into_iter().chain(closed).collect(),
+            percentile: self.wanted.goal.percentile().to_owned(),
+            goal_us: self.wanted.goal.at_most.seconds() * 1e6,
+            highest: self.answer.flatten(),
+            points: self.sorted().iter().filter_map(point).collect(),
+        })
+    }
+
+    fn answer_in_words(&self) -> String {
+        let goal = self.wanted.goal;
+        match self.answer.flatten() {
+            Some(rate) => format!(
+                "The highest rate with {} of the response time at most {} is {} ops/s.",
+                goal.percentile(),
+                goal.at_most,
+                number(rate)
+            ),
+            None => "No rate meets the goal, not even the lowest that was tried.".to_owned(),
+        }
+    }
+
     fn people_form(&self) -> String {
         let goal = self.wanted.goal;
         let column = format!("{} ms", goal.percentile());
@@ -192,16 +233,7 @@ impl FindMax {
                 if point.met { "met" } else { "missed" }.to_owned(),
             ]);
         }
-        let answer = match self.answer.flatten() {
-            Some(rate) => format!(
-                "The highest rate with {} of the response time at most {} is {} ops/s.",
-                goal.percentile(),
-                goal.at_most,
-                number(rate)
-            ),
-            None => "No rate meets the goal, not even the lowest that was tried.".to_owned(),
-        };
-        format!("{table}\n\n{}\n{answer}", plot(&self.sorted(), goal))
+        format!("{table}\n\n{}\n{}", plot(&self.sorted(), goal), self.answer_in_words())
     }
 }
 
@@ -361,5 +393,7 @@ mod tests {
         assert!(points.windows(2).all(|pair| pair[0]["rate"].as_f64() <= pair[1]["rate"].as_f64()));
         let text = search.people_form();
         assert!(text.contains("highest rate") && text.contains('█'), "{text}");
+        let page = search.page();
+        assert!(page.contains("<h1>The highest rate with p99") && page.contains("data-chart=\"latency-against-rate\""));
     }
 }

@@ -1,0 +1,197 @@
+//! The page of a search for the highest rate: latency against rate, and every rate that was measured.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::html::escape;
+use super::run::figure;
+use super::whole;
+use crate::charts::Drawing;
+use crate::table::Table;
+use crate::text;
+
+const NAME: &str = "latency-against-rate";
+const TITLE: &str = "Latency against rate";
+const READING: &str = "The response time, from when a request was due (upwards), at each rate that was asked for (across). \
+                       The dashed line is the goal, the dotted one the highest rate that meets it; both axes are \
+                       logarithmic. A rate can miss the goal below the line, where too little of it was reached.";
+const SPEC: &str = include_str!("../../../../charts/latency-against-rate.vl.json");
+
+/// A search for the highest rate that meets a goal.
+#[derive(Debug, Clone)]
+pub struct RateSearch {
+    /// What was found, in a sentence.
+    pub headline: String,
+    /// What was measured, and how: engine, workload, threads.
+    pub facts: Vec<String>,
+    /// The percentile that is judged, such as `p99`.
+    pub percentile: String,
+    /// Its longest response time.
+    pub goal_us: f64,
+    /// The highest rate that meets the goal; nothing where none does.
+    pub highest: Option<f64>,
+    /// Every rate that was measured, in ascending order.
+    pub points: Vec<RatePoint>,
+}
+
+/// One measured rate.
+#[derive(Debug, Clone, Copy)]
+pub struct RatePoint {
+    /// Requests per second that were asked for.
+    pub rate: f64,
+    /// Those that were answered.
+    pub achieved: f64,
+    /// The percentile of the response time; nothing where no request was answered.
+    pub latency_us: Option<f64>,
+    /// Requests that found no place in the queue.
+    pub dropped: u64,
+    /// Requests that were answered.
+    pub requests: u64,
+    /// Whether the goal was met.
+    pub met: bool,
+}
+
+impl RatePoint {
+    fn verdict(&self) -> &'static str {
+        if self.met { "met" } else { "missed" }
+    }
+}
+
+/// One rate in the chart.
+#[derive(Serialize)]
+struct Row {
+    rate: f64,
+    achieved: f64,
+    latency_us: Option<f64>,
+    dropped: u64,
+    requests: u64,
+    goal: &'static str,
+    goal_us: f64,
+    highest: Option<f64>,
+}
+
+/// The page of `search`, as one HTML text that needs no other file.
+pub fn rate_search(search: &RateSearch) -> String {
+    let facts: Vec<String> = search.facts.iter().map(|fact| escape(fact)).collect();
+    let mut main = format!(
+        "<article>\n<header class=\"run\"><h1>{}</h1>\n<p class=\"facts\"><span>{}</span></p></header>\n",
+        escape(&search.headline),
+        facts.join("</span> <span>"),
+    );
+    main.push_str(&figure([NAME, TITLE, READING], &drawing(search), 1, 2));
+    main.push_str(&table(search));
+    main.push_str("</article>\n");
+    let spec: Value = serde_json::from_str(SPEC).unwrap_or(Value::Null);
+    let elsewhere = ["which are all that there are", "`--format json` prints them all"];
+    whole(TITLE, &main, &Map::from_iter([(NAME.to_owned(), spec)]), elsewhere)
+}
+
+fn drawing(search: &RateSearch) -> Drawing {
+    let row = |point: &RatePoint| Row {
+        rate: point.rate,
+        achieved: point.achieved,
+        latency_us: point.latency_us,
+        dropped: point.dropped,
+        requests: point.requests,
+        goal: point.verdict(),
+        goal_us: search.goal_us,
+        highest: search.highest,
+    };
+    let rows: Vec<Row> = search.points.iter().map(row).collect();
+    let words: Vec<String> = search
+        .points
+        .iter()
+        .map(|point| format!("{} ops/s: {}, {}", text::number(point.rate), latency(point), point.verdict()))
+        .collect();
+    let unanswered = search.points.iter().filter(|point| point.latency_us.is_none()).count();
+    let notes = match unanswered {
+        0 => Vec::new(),
+        some => {
+            vec![format!("At {} no request was answered: there is no latency.", text::counted(some as u64, "rate"))]
+        }
+    };
+    Drawing { table: Table::of(&rows), in_words: words.join(". "), notes }
+}
+
+fn latency(point: &RatePoint) -> String {
+    point.latency_us.map_or_else(|| text::NOT_MEASURED.to_owned(), text::latency)
+}
+
+fn table(search: &RateSearch) -> String {
+    let response = format!("{} of the response time", search.percentile);
+    let columns = ["Asked", "Achieved", &response, "Dropped", "Requests", "Goal"];
+    let mut html = "<section><h2>Every rate</h2>\n<div class=\"box\"><table role=\"table\">\n<thead \
+                    role=\"rowgroup\"><tr role=\"row\">"
+        .to_owned();
+    for column in columns {
+        _ = write!(html, "<th role=\"columnheader\" scope=\"col\">{}</th>", escape(column));
+    }
+    html.push_str("</tr></thead>\n<tbody role=\"rowgroup\">\n");
+    for point in &search.points {
+        let cells = [
+            format!("{} ops/s", text::number(point.achieved)),
+            latency(point),
+            text::count(point.dropped),
+            text::count(point.requests),
+            point.verdict().to_owned(),
+        ];
+        _ = write!(
+            html,
+            "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">{} ops/s</th>",
+            text::number(point.rate)
+        );
+        for (column, cell) in columns[1..].iter().zip(cells) {
+            _ = write!(html, "<td role=\"cell\" data-column=\"{}\"><div>{}</div></td>", escape(column), escape(&cell));
+        }
+        html.push_str("</tr>\n");
+    }
+    html + "</tbody></table></div></section>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search() -> RateSearch {
+        let point =
+            |rate, latency_us, met| RatePoint { rate, achieved: rate, latency_us, dropped: 3, requests: 10, met };
+        RateSearch {
+            headline: "The highest rate is <b>2,000</b> ops/s".to_owned(),
+            facts: vec!["null 1 & more".to_owned()],
+            percentile: "p99".to_owned(),
+            goal_us: 50_000.0,
+            highest: Some(2000.0),
+            points: vec![point(2000.0, Some(900.0), true), point(4000.0, Some(2e6), false), point(8000.0, None, false)],
+        }
+    }
+
+    #[test]
+    fn the_page_tells_every_rate_and_is_whole_in_itself() {
+        let page = rate_search(&search());
+        for told in [
+            "The highest rate is &lt;b&gt;2,000&lt;/b&gt; ops/s",
+            "null 1 &amp; more",
+            &format!("{} ops/s", text::number(8000.0)),
+            "not measured",
+            "At 1 rate no request was answered",
+            "\"latency-against-rate\":{",
+        ] {
+            assert!(page.contains(told), "{told}");
+        }
+        let body = page.split_once("<main>").unwrap().1.split_once("</footer>").unwrap().0;
+        assert!(!body.contains("{{") && !body.contains(" src="), "{body}");
+    }
+
+    #[test]
+    fn the_chart_file_has_the_dataset_of_its_name() {
+        let spec: Value = serde_json::from_str(SPEC).unwrap();
+        assert_eq!(spec["data"]["name"], NAME);
+        assert_eq!(spec["$schema"], "https://vega.github.io/schema/vega-lite/v6.json");
+        let row = serde_json::to_string(&drawing(&search()).table).unwrap();
+        for column in ["rate", "achieved", "latency_us", "dropped", "requests", "goal", "goal_us", "highest"] {
+            assert!(row.contains(&format!("\"{column}\"")) && SPEC.contains(column), "{column}");
+        }
+    }
+}
