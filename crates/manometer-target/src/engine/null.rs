@@ -6,7 +6,8 @@ use manometer_measure::Column;
 use manometer_measure::plan::Settings;
 
 use super::{
-    Ability, Direction, Engine, EngineError, EngineInfo, Keeps, Options, Session, SortedRecords, State, Visit, value,
+    Ability, Direction, Engine, EngineError, EngineInfo, Keeps, Options, Session, SortedRecords, State, Visit, columns,
+    value,
 };
 
 pub(super) const INFO: EngineInfo = EngineInfo {
@@ -87,7 +88,7 @@ struct Stateless;
 
 impl State for Stateless {
     fn columns(&self) -> Vec<Column> {
-        Vec::new()
+        columns(&[])
     }
 
     fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {
