@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use super::environment::mount_of;
 use super::{Observer, Rates};
 use crate::samples::Column;
 
@@ -21,6 +22,15 @@ pub struct Device {
 }
 
 impl Device {
+    /// The block device whose folder in sysfs is `folder`, or what that links to.
+    pub fn at(folder: &Path) -> Option<Self> {
+        let sysfs = fs::canonicalize(folder).ok()?;
+        let number = fs::read_to_string(sysfs.join("dev")).ok()?;
+        let (major, minor) = number.trim().split_once(':')?;
+        let name = sysfs.file_name()?.to_str()?.to_owned();
+        Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()?, name, sysfs })
+    }
+
     /// The whole disk's folder in sysfs: the device's own, or that of the disk it is a partition of.
     pub fn disk_sysfs(&self) -> PathBuf {
         let partition = self.sysfs.join("partition").exists();
@@ -43,10 +53,18 @@ impl Device {
 pub fn device_of(dir: &Path) -> Option<Device> {
     let existing = dir.ancestors().map(|dir| if dir.as_os_str().is_empty() { Path::new(".") } else { dir });
     let number = existing.into_iter().find_map(|dir| fs::metadata(dir).ok())?.dev();
+    numbered(number).or_else(|| mounted_device(dir))
+}
+
+fn numbered(number: u64) -> Option<Device> {
     let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
-    let sysfs = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
-    let name = sysfs.file_name()?.to_str()?.to_owned();
-    Some(Device { major, minor, name, sysfs })
+    Device::at(Path::new(&format!("/sys/dev/block/{major}:{minor}")))
+}
+
+/// The device that is mounted at `dir`, for file systems such as Btrfs that hide it behind a number of their own.
+fn mounted_device(dir: &Path) -> Option<Device> {
+    let source = mount_of(dir)?.source.filter(|source| source.starts_with("/dev/"))?;
+    numbered(fs::metadata(source).ok()?.rdev())
 }
 
 /// Bytes of a sector in the kernel's accounts, whatever the device's own.

@@ -7,6 +7,7 @@ use procfs::{CpuInfo, Current as _, Meminfo};
 use rustix::fs::StatVfs;
 use serde_json::{Value, json};
 
+use super::chain::chain;
 use super::device::{Device, device_of};
 
 /// File systems that are made of memory: they accept direct I/O and say nothing about a device.
@@ -69,6 +70,7 @@ fn describe_device(device: &Device) -> Value {
         "write_cache": device.attribute("queue/write_cache"),
         "partition_start_bytes": start_bytes,
         "aligned_to_4_kib": start_bytes.map(|start| start % 4096 == 0),
+        "chain": chain(device),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Observers of the host: one file each, sampled on the workloads' beat.
 
+pub mod chain;
 mod cpu;
 mod device;
 pub mod environment;
