@@ -65,6 +65,17 @@ pub enum Event {
         /// What was wrong.
         text: String,
     },
+    /// A process that is none of ours used storage during the phase that ended just before.
+    Stranger {
+        /// Its number.
+        pid: u32,
+        /// Its program, as the kernel names it.
+        command: String,
+        /// Bytes that it caused to be read in the phase, from any device.
+        read_bytes: u64,
+        /// Bytes that it caused to be written in the phase, to any device.
+        written_bytes: u64,
+    },
     /// Something that a reader of the result must know.
     Finding(Finding),
     /// The recording ends.

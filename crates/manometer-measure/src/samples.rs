@@ -44,19 +44,37 @@ impl From<ArrowError> for SamplesError {
     }
 }
 
-/// A column's name and unit.
+/// A column: its name and unit, what it means, and where its numbers come from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Column {
     /// Its name, such as `read.operations`.
     pub name: String,
     /// Its unit, such as `B/s`; empty for a bare count.
     pub unit: String,
+    /// What it means, for people; empty where its name says it.
+    #[serde(default)]
+    pub meaning: String,
+    /// The file or program that it is read from; empty for what Manometer counts itself.
+    #[serde(default)]
+    pub from: String,
 }
 
 impl Column {
     /// A column `name` of numbers in `unit`.
     pub fn new(name: impl Into<String>, unit: impl Into<String>) -> Self {
-        Self { name: name.into(), unit: unit.into() }
+        Self { name: name.into(), unit: unit.into(), meaning: String::new(), from: String::new() }
+    }
+
+    /// The same column with its meaning.
+    #[must_use]
+    pub fn meaning(self, meaning: impl Into<String>) -> Self {
+        Self { meaning: meaning.into(), ..self }
+    }
+
+    /// The same column with the file or program that it is read from.
+    #[must_use]
+    pub fn from(self, from: impl Into<String>) -> Self {
+        Self { from: from.into(), ..self }
     }
 }
 
@@ -115,8 +133,15 @@ fn has_end_marker(file: &mut File) -> io::Result<bool> {
 }
 
 fn field(column: &Column) -> Field {
-    let metadata = [("unit".to_owned(), column.unit.clone())];
-    Field::new(&column.name, DataType::Float64, true).with_metadata(metadata.into())
+    let told = [("meaning", &column.meaning), ("from", &column.from)].into_iter().filter(|(_, text)| !text.is_empty());
+    let all = std::iter::once(("unit", &column.unit)).chain(told);
+    let metadata = all.map(|(key, text)| (key.to_owned(), text.clone())).collect();
+    Field::new(&column.name, DataType::Float64, true).with_metadata(metadata)
+}
+
+fn column(field: &Field) -> Column {
+    let told = |key: &str| field.metadata().get(key).cloned().unwrap_or_default();
+    Column::new(field.name(), told("unit")).meaning(told("meaning")).from(told("from"))
 }
 
 /// A series in memory: `t_ns.len()` rows.
@@ -195,9 +220,7 @@ impl Samples {
         }
         let columns = fields
             .map(|field| match field.data_type() {
-                DataType::Float64 => {
-                    Ok(Column::new(field.name(), field.metadata().get("unit").cloned().unwrap_or_default()))
-                }
+                DataType::Float64 => Ok(column(field)),
                 other => Err(SamplesError::Format(format!("column `{}` holds {other}, not Float64", field.name()))),
             })
             .collect::<Result<Vec<_>, _>>()?;
@@ -222,7 +245,8 @@ mod tests {
     use super::*;
 
     fn columns() -> Vec<Column> {
-        vec![Column::new("read.operations", ""), Column::new("read.bytes", "B")]
+        let meaning = "Bytes that were read, answers alone.";
+        vec![Column::new("read.operations", ""), Column::new("read.bytes", "B").meaning(meaning).from("/proc/1/io")]
     }
 
     fn write(path: &Path, rows: u64) -> SampleWriter {
@@ -250,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn parquet_keeps_values_gaps_and_units() {
+    fn parquet_keeps_values_gaps_units_and_meanings() {
         let dir = tempfile::tempdir().unwrap();
         let (stream, parquet) = (dir.path().join("a.arrows"), dir.path().join("a.parquet"));
         write(&stream, 100).finish().unwrap();

@@ -5,7 +5,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::environment::mount_of;
-use super::{Observer, Rates};
+use super::kernel_file::KernelFile;
+use super::{Observer, Rates, Raw};
 use crate::samples::Column;
 
 /// A block device as the kernel names it.
@@ -70,56 +71,140 @@ fn mounted_device(dir: &Path) -> Option<Device> {
 /// Bytes of a sector in the kernel's accounts, whatever the device's own.
 const SECTOR_BYTES: f64 = 512.0;
 
+/// The device's numbers in the order in which the kernel writes them down.
+#[derive(Debug, Clone, Copy)]
+enum Stat {
+    Reads,
+    ReadMerges,
+    ReadSectors,
+    ReadMs,
+    Writes,
+    WriteMerges,
+    WriteSectors,
+    WriteMs,
+    InFlight,
+    BusyMs,
+    QueueMs,
+    Discards,
+    DiscardMerges,
+    DiscardSectors,
+    DiscardMs,
+    Flushes,
+    FlushMs,
+}
+
+/// The columns, and the number that each is made of.
+const COLUMNS: [(&str, &str, Stat, &str); 17] = [
+    ("reads", "1/s", Stat::Reads, "Reads completed."),
+    ("writes", "1/s", Stat::Writes, "Writes completed."),
+    ("read_bytes", "B/s", Stat::ReadSectors, "Bytes read."),
+    ("write_bytes", "B/s", Stat::WriteSectors, "Bytes written."),
+    ("read_wait", "s/s", Stat::ReadMs, "Time that reads took, summed over reads."),
+    ("write_wait", "s/s", Stat::WriteMs, "Time that writes took, summed over writes."),
+    ("busy", "share", Stat::BusyMs, "Time in which some request was on its way."),
+    ("in_flight", "", Stat::InFlight, "Requests on their way."),
+    ("discards", "1/s", Stat::Discards, "Discards completed."),
+    ("discard_bytes", "B/s", Stat::DiscardSectors, "Bytes discarded."),
+    ("flushes", "1/s", Stat::Flushes, "Flushes of the device's cache completed."),
+    ("discard_wait", "s/s", Stat::DiscardMs, "Time that discards took, summed over discards."),
+    ("flush_wait", "s/s", Stat::FlushMs, "Time that flushes took, summed over flushes."),
+    ("read_merges", "1/s", Stat::ReadMerges, "Reads joined to a neighbouring one."),
+    ("write_merges", "1/s", Stat::WriteMerges, "Writes joined to a neighbouring one."),
+    ("discard_merges", "1/s", Stat::DiscardMerges, "Discards joined to a neighbouring one."),
+    ("queue_time", "s/s", Stat::QueueMs, "Time of all requests on their way: their mean number."),
+];
+
+/// The columns of the device whose `stat` is the file `from`.
+pub(super) fn columns(from: &str) -> Vec<Column> {
+    COLUMNS.map(|(name, unit, _, meaning)| Column::new(name, unit).meaning(meaning).from(from)).to_vec()
+}
+
+/// One device's line of `/proc/diskstats`, read from the device's own folder.
 #[derive(Debug)]
 pub(super) struct DiskStats {
-    device: Device,
+    source: String,
+    stat: KernelFile,
     rates: Rates,
 }
 
 impl DiskStats {
-    pub(super) fn new(device: &Device) -> Self {
-        Self { device: device.clone(), rates: Rates::default() }
+    pub(super) fn new(source: String, device: &Device) -> Self {
+        Self { source, stat: KernelFile::new(device.sysfs.join("stat")), rates: Rates::default() }
     }
 }
 
 impl Observer for DiskStats {
     fn source(&self) -> &str {
-        "device"
+        &self.source
     }
 
     fn columns(&self) -> Vec<Column> {
-        vec![
-            Column::new("reads", "1/s"),
-            Column::new("writes", "1/s"),
-            Column::new("read_bytes", "B/s"),
-            Column::new("write_bytes", "B/s"),
-            Column::new("read_wait", "s/s"),
-            Column::new("write_wait", "s/s"),
-            Column::new("busy", "share"),
-            Column::new("in_flight", ""),
-        ]
+        columns(&self.stat.path().display().to_string())
     }
 
     fn sample(&mut self, t_ns: u64) -> Vec<Option<f64>> {
-        let stats = procfs::diskstats().ok();
-        let ours = stats.and_then(|all| {
-            let ours = |disk: &procfs::DiskStat| {
-                (disk.major, disk.minor) == (self.device.major as i32, self.device.minor as i32)
-            };
-            all.into_iter().find(ours)
-        });
-        let Some(disk) = ours else { return vec![None; 8] };
-        let counters = vec![
-            disk.reads as f64,
-            disk.writes as f64,
-            disk.sectors_read as f64 * SECTOR_BYTES,
-            disk.sectors_written as f64 * SECTOR_BYTES,
-            disk.time_reading as f64 / 1e3,
-            disk.time_writing as f64 / 1e3,
-            disk.time_in_progress as f64 / 1e3,
-        ];
-        let mut row = self.rates.per_second(t_ns, counters.into_iter().map(Some).collect());
-        row.push(Some(disk.in_progress as f64));
-        row
+        let raws = raws(self.stat.read().unwrap_or_default());
+        self.rates.row(t_ns, raws)
+    }
+}
+
+fn raws(text: &str) -> Vec<Raw> {
+    let numbers: Vec<f64> = text.split_ascii_whitespace().map_while(|number| number.parse().ok()).collect();
+    let raw = |stat: Stat| {
+        // Kernels before 5.5 do not tell of flushes, those before 4.18 not of discards.
+        let number = numbers.get(stat as usize).copied();
+        match stat {
+            Stat::InFlight => Raw::Now(number),
+            Stat::ReadSectors | Stat::WriteSectors | Stat::DiscardSectors => {
+                Raw::Total(number.map(|sectors| sectors * SECTOR_BYTES))
+            }
+            Stat::ReadMs | Stat::WriteMs | Stat::BusyMs | Stat::QueueMs | Stat::DiscardMs | Stat::FlushMs => {
+                Raw::Total(number.map(|milliseconds| milliseconds / 1e3))
+            }
+            _ => Raw::Total(number),
+        }
+    };
+    COLUMNS.map(|(_, _, stat, _)| raw(stat)).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn observer(folder: &Path) -> DiskStats {
+        let device = Device { major: 8, minor: 0, name: "sda".to_owned(), sysfs: folder.to_owned() };
+        DiskStats::new("device".to_owned(), &device)
+    }
+
+    #[test]
+    fn a_device_tells_rates_in_bytes_and_seconds() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut observer = observer(dir.path());
+        let write = |text: &str| fs::write(dir.path().join("stat"), text).unwrap();
+        write("10 1 80 500 20 2 160 900 3 700 1400 5 0 800 50 7 70\n");
+        observer.sample(1_000_000_000);
+        write("30 1 96 1500 20 2 160 900 4 1200 2400 6 0 808 50 9 90\n");
+        let row = observer.sample(2_000_000_000);
+        let names: Vec<&str> = COLUMNS.iter().map(|(name, ..)| *name).collect();
+        let at = |wanted: &str| row[names.iter().position(|name| *name == wanted).unwrap()];
+        assert_eq!(at("reads"), Some(20.0));
+        assert_eq!(at("read_bytes"), Some(8192.0));
+        assert_eq!(at("read_wait"), Some(1.0));
+        assert_eq!(at("busy"), Some(0.5));
+        assert_eq!(at("in_flight"), Some(4.0));
+        assert_eq!(at("discard_bytes"), Some(4096.0));
+        assert_eq!(at("flushes"), Some(2.0));
+    }
+
+    #[test]
+    fn an_old_kernel_leaves_gaps_and_a_device_that_is_pulled_nothing_but_gaps() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut observer = observer(dir.path());
+        fs::write(dir.path().join("stat"), "10 1 80 500 20 2 160 900 3 700 1400\n").unwrap();
+        observer.sample(1_000_000_000);
+        let row = observer.sample(2_000_000_000);
+        assert_eq!((row[0], row[8], row[10]), (Some(0.0), None, None));
+        observer.stat = KernelFile::new(dir.path().join("gone"));
+        assert!(observer.sample(3_000_000_000).iter().all(Option::is_none));
     }
 }

@@ -122,7 +122,7 @@ pub fn block_size_bytes(dir: &Path) -> Option<u64> {
     statvfs(dir).map(|stat| stat.f_frsize)
 }
 
-fn statvfs(dir: &Path) -> Option<StatVfs> {
+pub(super) fn statvfs(dir: &Path) -> Option<StatVfs> {
     rustix::fs::statvfs(&existing_ancestor(dir)?).ok()
 }
 

@@ -1,18 +1,45 @@
 //! Observers of the host: one file each, sampled on the workloads' beat.
 
+mod cgroup;
 pub mod chain;
+pub mod columns;
+mod conductor;
+mod cores;
 mod cpu;
 mod device;
 pub mod environment;
+mod filesystem;
+mod health;
+mod interrupts;
+mod kernel_file;
 mod memory;
+mod others;
 mod pressure_stall;
 mod process;
+mod rates;
+mod temperature;
+mod vmstat;
+mod vmstat_fields;
 
 use std::path::Path;
 
+pub use chain::{Layer, LayerKind, chain};
 pub use device::{Device, device_of};
+use rates::{Rates, Raw};
+use serde_json::Value;
 
+use crate::clock::WallAnchor;
+use crate::event::Event;
 use crate::samples::Column;
+
+/// The begin or end of a phase's measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Border {
+    /// It begins.
+    Begin,
+    /// It ends.
+    End,
+}
 
 /// Something to look at once an interval.
 pub trait Observer: Send {
@@ -22,52 +49,64 @@ pub trait Observer: Send {
     /// What it sees.
     fn columns(&self) -> Vec<Column>;
 
-    /// Looks, at the moment `t_ns`. What cannot be seen is missing; a rate needs a second look.
+    /// Looks, at the moment `t_ns`. What cannot be seen is missing; a rate needs a second look. An empty row is
+    /// none: there was nothing new to see.
     fn sample(&mut self, t_ns: u64) -> Vec<Option<f64>>;
+
+    /// Looks closer at the begin or end of a phase, where it looks rarely; returns what is to be told of the phase.
+    fn border(&mut self, border: Border) -> Vec<Event> {
+        let _ = border;
+        Vec::new()
+    }
+
+    /// The row that was still on its way when the run ended, waited for within a limit.
+    fn last(&mut self) -> Vec<Option<f64>> {
+        Vec::new()
+    }
+
+    /// What it learnt that a reader of the environment must know of the device, by name.
+    fn device_facts(&self) -> Option<(&'static str, Value)> {
+        None
+    }
 }
 
-/// The observers of this host: its processors, memory and pressure stalls, and the device under `dir`.
+/// The observers of this host: its processors and memory, the device under `dir` with the layers under it, its file
+/// system, and the processes that are none of ours.
 pub fn observers(dir: &Path) -> Vec<Box<dyn Observer>> {
     let mut observers: Vec<Box<dyn Observer>> = vec![
         Box::new(cpu::Cpu::default()),
-        Box::new(memory::Memory),
+        Box::new(cores::Cores::of_host()),
+        Box::new(memory::Memory::default()),
+        Box::new(vmstat::VmStat::of_host()),
+        Box::new(interrupts::Interrupts::of_host()),
         Box::new(pressure_stall::PressureStall::default()),
+        Box::new(filesystem::FileSystem::new(dir)),
+        Box::new(others::Others::of_host()),
     ];
+    observers.extend(temperature::Temperatures::of_host().map(|sensors| Box::new(sensors) as Box<dyn Observer>));
     if let Some(device) = device_of(dir) {
-        observers.push(Box::new(device::DiskStats::new(&device)));
+        let layers = chain(&device);
+        observers.push(Box::new(device::DiskStats::new("device".to_owned(), &device)));
+        let under = layers.iter().skip(1);
+        observers.extend(under.map(|layer| -> Box<dyn Observer> {
+            Box::new(device::DiskStats::new(format!("layer.{}", layer.name), &layer.device))
+        }));
+        observers.extend(health::Health::of(&layers).map(|health| Box::new(health) as Box<dyn Observer>));
     }
     observers
 }
 
-/// The observer of the process `pid`, which runs the workload `name`.
-pub fn process(name: &str, pid: u32) -> Box<dyn Observer> {
-    Box::new(process::WorkerProcess::new(name, pid))
+/// The observers of the process `pid`, which runs the workload `name` in the directory `dir`.
+pub fn worker(name: &str, pid: u32, dir: &Path) -> Vec<Box<dyn Observer>> {
+    vec![
+        Box::new(process::WorkerProcess::new(name, pid)),
+        Box::new(cgroup::WorkerCgroup::new(name, pid, device_of(dir).as_ref())),
+    ]
 }
 
-/// Turns counters that only grow into rates per second.
-#[derive(Debug, Default)]
-struct Rates {
-    last: Option<(u64, Vec<Option<f64>>)>,
-}
-
-impl Rates {
-    /// The growth per second of each counter since the last look; missing at the first, for a counter
-    /// that is missing, and for one that fell (it began anew).
-    fn per_second(&mut self, t_ns: u64, counters: Vec<Option<f64>>) -> Vec<Option<f64>> {
-        let rates = match &self.last {
-            Some((last_ns, last)) if t_ns > *last_ns => {
-                let seconds = (t_ns - last_ns) as f64 / 1e9;
-                let rate = |(now, before): (&Option<f64>, &Option<f64>)| {
-                    let (now, before) = ((*now)?, (*before)?);
-                    (now >= before).then(|| (now - before) / seconds)
-                };
-                counters.iter().zip(last).map(rate).collect()
-            }
-            _ => vec![None; counters.len()],
-        };
-        self.last = Some((t_ns, counters));
-        rates
-    }
+/// The observer of the conductor's own beat of `interval_ns`, in a recording that began at `start`.
+pub fn conductor(interval_ns: u64, start: WallAnchor) -> Box<dyn Observer> {
+    Box::new(conductor::Conductor::new(interval_ns, start))
 }
 
 #[cfg(test)]
@@ -75,31 +114,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_need_two_looks_and_survive_a_counter_that_begins_anew() {
-        let mut rates = Rates::default();
-        assert_eq!(rates.per_second(0, vec![Some(10.0), Some(10.0), None]), [None; 3]);
-        assert_eq!(rates.per_second(2_000_000_000, vec![Some(14.0), Some(5.0), None]), [Some(2.0), None, None]);
-        assert_eq!(
-            rates.per_second(3_000_000_000, vec![Some(14.0), Some(6.0), Some(1.0)]),
-            [Some(0.0), Some(1.0), None]
-        );
-    }
-
-    #[test]
-    fn every_observer_fills_its_columns() {
+    fn every_observer_fills_its_columns_and_says_what_they_are() {
         let mut all = observers(Path::new("."));
-        all.push(process("self", std::process::id()));
+        all.extend(worker("self", std::process::id(), Path::new(".")));
+        all.push(conductor(1_000_000_000, WallAnchor::now()));
+        let mut count = 0;
         for observer in &mut all {
-            let columns = observer.columns().len();
             for t_ns in [1_000_000_000, 2_000_000_000] {
-                assert_eq!(observer.sample(t_ns).len(), columns, "{}", observer.source());
+                let row = observer.sample(t_ns);
+                assert!(row.is_empty() || row.len() == observer.columns().len(), "{}", observer.source());
             }
+            let columns = observer.columns();
+            for column in &columns {
+                assert!(!column.meaning.is_empty() && !column.from.is_empty(), "{}: {column:?}", observer.source());
+            }
+            let mut names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), columns.len(), "{} has two columns of one name", observer.source());
+            count += columns.len();
         }
+        println!("{count} columns on this host");
     }
 
     #[test]
     fn a_process_that_is_gone_is_a_gap() {
-        let mut gone = process("gone", u32::MAX - 1);
-        assert!(gone.sample(1).iter().all(Option::is_none));
+        for mut gone in worker("gone", u32::MAX - 1, Path::new(".")) {
+            assert!(gone.sample(1).iter().all(Option::is_none));
+        }
     }
 }

@@ -1,0 +1,159 @@
+//! One disk: which tools are asked about it, and what they answered.
+
+use std::fs;
+
+use super::super::Device;
+use super::nand::{self, NVME_LOGS};
+use super::reading::Reading;
+use super::tool::{Output, ToolError, Tools};
+use super::{nvme, smartctl};
+
+/// An answer about one disk, or about all.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Answer {
+    /// What was read; nothing where no tool told anything.
+    pub reading: Option<Reading>,
+    /// The tools that told something.
+    pub read_by: Vec<String>,
+    /// What tools said that told nothing, for people.
+    pub refused: Vec<String>,
+    /// Whether asking again would bring nothing.
+    pub hopeless: bool,
+}
+
+impl Answer {
+    /// The answers about all disks as one; a disk that tells nothing leaves nothing to tell of all.
+    pub(super) fn of_all(answers: Vec<Self>) -> Self {
+        let readings: Option<Vec<&Reading>> = answers.iter().map(|answer| answer.reading.as_ref()).collect();
+        let together = |readings: Vec<&Reading>| {
+            let (first, others) = readings.split_first()?;
+            Some(others.iter().fold((*first).clone(), |all, reading| all.beside(reading)))
+        };
+        Self {
+            reading: readings.and_then(together),
+            hopeless: answers.iter().any(|answer| answer.hopeless),
+            read_by: answers.iter().flat_map(|answer| answer.read_by.clone()).collect(),
+            refused: answers.into_iter().flat_map(|answer| answer.refused).collect(),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Disk {
+    path: String,
+    is_nvme: bool,
+    /// Its maker's number on the PCI bus.
+    vendor: Option<u32>,
+    /// Which of [`NVME_LOGS`] it answers; nothing before the first reading, an empty answer for none.
+    nand_log: Option<Option<usize>>,
+}
+
+impl Disk {
+    pub(super) fn new(device: &Device) -> Self {
+        let vendor = ["device/device/vendor", "device/vendor"]
+            .iter()
+            .find_map(|path| fs::read_to_string(device.sysfs.join(path)).ok())
+            .and_then(|text| u32::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok());
+        Self::at(&format!("/dev/{}", device.name), vendor)
+    }
+
+    pub(super) fn at(path: &str, vendor: Option<u32>) -> Self {
+        Self { path: path.to_owned(), is_nvme: path.starts_with("/dev/nvme"), vendor, nand_log: None }
+    }
+
+    /// Reads its counters: by `nvme` where it is one, else by `smartctl`.
+    pub(super) fn read(&mut self, tools: &Tools) -> Answer {
+        let mut answer = Answer::default();
+        let by_nvme = if self.is_nvme { self.by_nvme(tools, &mut answer) } else { None };
+        let reading = by_nvme.or_else(|| self.by_smartctl(tools, &mut answer));
+        answer.reading = reading.filter(|reading| !reading.is_empty()).map(|reading| Reading {
+            nand_bytes_written: reading.nand_bytes_written.or_else(|| self.nand_bytes(tools, &mut answer)),
+            ..reading
+        });
+        answer.hopeless &= answer.reading.is_none();
+        answer
+    }
+
+    fn by_nvme(&self, tools: &Tools, answer: &mut Answer) -> Option<Reading> {
+        let ask = |verb| tools.run(&tools.nvme, &[verb, "-o", "json", &self.path]);
+        let log = ask("smart-log").and_then(|output| nvme::smart_log(&output.stdout).ok_or_else(|| refusal(&output)));
+        let reading = answer.heard("nvme smart-log", log)?;
+        let used = ask("id-ns").ok().and_then(|output| nvme::used_bytes(&output.stdout));
+        Some(Reading { utilisation: used, ..reading })
+    }
+
+    fn by_smartctl(&self, tools: &Tools, answer: &mut Answer) -> Option<Reading> {
+        let arguments = ["--json", "--info", "--attributes", "--log=devstat", &self.path];
+        let told = tools.run(&tools.smartctl, &arguments).and_then(|output| {
+            let refused = |text| ToolError::Refused { tool: "smartctl".to_owned(), text };
+            smartctl::read(&output.stdout).map_err(refused)
+        });
+        answer.heard("smartctl", told)
+    }
+
+    /// What reached the flash, by the log that this maker's devices have.
+    fn nand_bytes(&mut self, tools: &Tools, answer: &mut Answer) -> Option<f64> {
+        if !self.is_nvme {
+            return None;
+        }
+        let ask = |log: &nand::Log| {
+            let arguments: Vec<&str> = log.arguments.iter().copied().chain([self.path.as_str()]).collect();
+            let output = tools.run(&tools.nvme, &arguments).ok()?;
+            (log.bytes)(&serde_json::from_str(&output.stdout).ok()?)
+        };
+        let suits = |log: &nand::Log| log.vendors.is_empty() || self.vendor.is_some_and(|id| log.vendors.contains(&id));
+        let logs = NVME_LOGS.iter().enumerate().filter(|(_, log)| suits(log));
+        let mut known = logs.filter(|(index, _)| self.nand_log.is_none_or(|known| known == Some(*index)));
+        let found = known.find_map(|(index, log)| Some((index, ask(log)?)));
+        self.nand_log.get_or_insert(found.map(|(index, _)| index));
+        let (index, bytes) = found?;
+        answer.read_by.push(format!("nvme {}", NVME_LOGS[index].arguments[..2].join(" ")));
+        Some(bytes)
+    }
+}
+
+/// What `nvme` said instead of a log.
+fn refusal(output: &Output) -> ToolError {
+    let line = output.stderr.lines().chain(output.stdout.lines()).find(|line| !line.trim().is_empty());
+    let text = line.unwrap_or("it printed nothing").trim().to_owned();
+    ToolError::Refused { tool: "nvme".to_owned(), text }
+}
+
+impl Answer {
+    /// Notes what came of asking `tool`.
+    fn heard(&mut self, tool: &str, told: Result<Reading, ToolError>) -> Option<Reading> {
+        match told {
+            Ok(reading) => {
+                self.read_by.push(tool.to_owned());
+                Some(reading)
+            }
+            Err(error) => {
+                self.hopeless = error.is_final();
+                self.refused.push(error.to_string());
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_of_which_one_is_silent_tell_nothing_together() {
+        let speaking =
+            || Answer { reading: Some(Reading { spare: Some(1.0), ..Reading::default() }), ..Answer::default() };
+        let silent = Answer { refused: vec!["smartctl: no".to_owned()], hopeless: true, ..Answer::default() };
+        assert!(Answer::of_all(vec![speaking(), speaking()]).reading.is_some());
+        let both = Answer::of_all(vec![speaking(), silent]);
+        assert_eq!((both.reading, both.hopeless, both.refused.len()), (None, true, 1));
+    }
+
+    #[test]
+    fn what_nvme_says_of_a_device_that_is_none_is_its_first_line() {
+        let stderr = "/dev/vda: Operation not permitted\nUsage: nvme smart-log <device> [OPTIONS]\n".to_owned();
+        let error = refusal(&Output { stdout: String::new(), stderr });
+        assert_eq!(error.to_string(), "nvme: /dev/vda: Operation not permitted");
+    }
+}

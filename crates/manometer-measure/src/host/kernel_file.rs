@@ -1,0 +1,93 @@
+//! A file of the kernel's that is read again and again: opened once, read from its begin each time.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+/// What is read at once; most such files are shorter.
+const CHUNK_BYTES: usize = 8 << 10;
+
+/// A longer text than any such file holds, even with thousands of processors.
+const MAX_BYTES: usize = 16 << 20;
+
+#[derive(Debug)]
+pub(super) struct KernelFile {
+    path: PathBuf,
+    file: Option<File>,
+    bytes: Vec<u8>,
+}
+
+impl KernelFile {
+    pub(super) fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), file: None, bytes: Vec::new() }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its text as it is now; nothing where it cannot be read. What is gone may come back: the next reading opens
+    /// it anew.
+    pub(super) fn read(&mut self) -> Option<&str> {
+        if self.file.is_none() {
+            self.file = File::open(&self.path).ok();
+        }
+        let whole = self.file.as_ref().is_some_and(|file| read_whole(file, &mut self.bytes));
+        if !whole {
+            self.file = None;
+            return None;
+        }
+        std::str::from_utf8(&self.bytes).ok()
+    }
+
+    /// The one number that it holds.
+    pub(super) fn number(&mut self) -> Option<f64> {
+        self.read()?.trim().parse().ok()
+    }
+}
+
+/// Reads all of `file` into `bytes`; whether that could be done.
+fn read_whole(file: &File, bytes: &mut Vec<u8>) -> bool {
+    bytes.clear();
+    while bytes.len() < MAX_BYTES {
+        let begin = bytes.len();
+        bytes.resize(begin + CHUNK_BYTES, 0);
+        let Ok(read) = file.read_at(&mut bytes[begin..], begin as u64) else { return false };
+        bytes.truncate(begin + read);
+        if read == 0 {
+            return true;
+        }
+    }
+    false
+}
+
+/// The number behind `key` in a text of lines `key number`.
+pub(super) fn field(text: &str, key: &str) -> Option<f64> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_anew_each_time_and_a_gap_when_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("value");
+        let mut file = KernelFile::new(&path);
+        assert_eq!(file.read(), None);
+        std::fs::write(&path, "1\n").unwrap();
+        assert_eq!(file.number(), Some(1.0));
+        std::fs::write(&path, "23 \n").unwrap();
+        assert_eq!(file.number(), Some(23.0));
+        std::fs::write(&path, "x".repeat(3 * CHUNK_BYTES)).unwrap();
+        assert_eq!(file.read().map(str::len), Some(3 * CHUNK_BYTES));
+    }
+
+    #[test]
+    fn a_key_is_taken_whole() {
+        assert_eq!(field("ctxt_all 7\nctxt 5\n", "ctxt"), Some(5.0));
+        assert_eq!(field("ctxt 5\n", "btime"), None);
+        assert_eq!(field("ctxt five\n", "ctxt"), None);
+    }
+}
