@@ -65,7 +65,7 @@ pub enum Event {
         /// What was wrong.
         text: String,
     },
-    /// A process that is none of ours used storage during the phase that ended just before.
+    /// A process that is none of ours used storage during the phase that ends at this moment.
     Stranger {
         /// Its number.
         pid: u32,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use manometer_measure::clock::{WallAnchor, next_multiple};
 use manometer_measure::event::{Event, Finding, Severity, Status};
-use manometer_measure::host::{self, Observer, environment};
+use manometer_measure::host::{self, Border, Observer, environment};
 use manometer_measure::plan::{Phase, Plan, Settings, Workload as Part};
 use manometer_measure::{ByteSize, Clock as _, MonotonicClock, RecordingError, RecordingWriter};
 use manometer_workload::protocol::{Control, Existing, Job, Message};
@@ -117,7 +117,7 @@ impl<'a> Run<'a> {
                 workload: workload.settings.clone(),
             };
             let worker = Worker::start(&setup.program, &job, index, sender.clone())?;
-            observers.push(host::process(&workload.name, worker.pid()));
+            observers.extend(host::worker(&workload.name, worker.pid(), &experiment.directory));
             members.push(Member {
                 worker,
                 folder: workload.settings.keeps_data().then_some(folder),
@@ -130,6 +130,7 @@ impl<'a> Run<'a> {
             });
         }
         let interval_ns = experiment.interval.nanoseconds();
+        observers.extend(host::conductor(interval_ns, start));
         let mut scribe = Scribe::new(recording);
         for workload in experiment.workloads() {
             scribe.expect(&workload.name, operations(workload, &plan));
@@ -172,6 +173,14 @@ impl<'a> Run<'a> {
             facts.insert(member.part.name.clone(), serde_json::json!(member.facts));
         }
         self.environment["workloads"] = facts.into();
+        self.write_environment()
+    }
+
+    /// Writes the environment down, with what observers have learnt of the device by now.
+    fn write_environment(&mut self) -> Result<(), RunError> {
+        for (name, facts) in self.observers.iter().filter_map(|observer| observer.device_facts()) {
+            self.environment["device"][name] = facts;
+        }
         Ok(self.scribe.recording.environment(&self.environment)?)
     }
 
@@ -214,12 +223,14 @@ impl<'a> Run<'a> {
             return Ok(Some(reason));
         }
         self.scribe.recording.event(begin_ns, Event::PhaseStarted { phase: phase.id.clone() })?;
+        self.scribe.border(begin_ns, Border::Begin, &mut self.observers)?;
         // Samples end a moment after the beat: the phase lasts until the one of its last beat has ended too.
         let end_ns = self.phase_end_ns + (self.interval_ns / SAMPLE_LATENESS_DIVISOR).min(MAX_SAMPLE_LATENESS_NS);
         self.pump(end_ns, |run| run.obstacle(phase).is_some())?;
         if let Some(reason) = self.obstacle(phase) {
             return Ok(Some(reason));
         }
+        self.scribe.border(end_ns, Border::End, &mut self.observers)?;
         self.scribe.recording.event(end_ns, Event::PhaseEnded { phase: phase.id.clone() })?;
         Ok(None)
     }
@@ -382,6 +393,8 @@ impl<'a> Run<'a> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        self.scribe.observe_last(MonotonicClock.now_ns(), &mut self.observers)?;
+        self.write_environment()?;
         self.scribe.recording.finish(MonotonicClock.now_ns(), status)?;
         let made = self.members.iter().filter(|member| member.made_its_data());
         Ok(Ended { status, made: made.filter_map(|member| member.folder.clone()).collect() })

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use manometer_measure::host::Observer;
+use manometer_measure::host::{Border, Observer};
 use manometer_measure::latency_log::response_tag;
 use manometer_measure::operation::is_background;
 use manometer_measure::{Column, LatencyHistogram, RecordingError, RecordingWriter};
@@ -134,21 +134,56 @@ impl Scribe {
     pub(super) fn observe(&mut self, t_ns: u64, observers: &mut [Box<dyn Observer>]) -> Result<(), RecordingError> {
         for observer in observers {
             let row = observer.sample(t_ns);
-            if !self.recording.has_series(observer.source()) {
-                self.recording.begin_series(observer.source(), &observer.columns())?;
-            }
-            self.recording.sample(observer.source(), t_ns, &row)?;
+            self.observed(t_ns, observer.as_ref(), &row)?;
         }
         Ok(())
+    }
+
+    /// Lets every observer look closer at the begin or end of a phase.
+    pub(super) fn border(
+        &mut self,
+        t_ns: u64,
+        border: Border,
+        observers: &mut [Box<dyn Observer>],
+    ) -> Result<(), RecordingError> {
+        for event in observers.iter_mut().flat_map(|observer| observer.border(border)) {
+            self.recording.event(t_ns, event)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the rows that are still on their way at the end of the run.
+    pub(super) fn observe_last(
+        &mut self,
+        t_ns: u64,
+        observers: &mut [Box<dyn Observer>],
+    ) -> Result<(), RecordingError> {
+        for observer in observers {
+            let row = observer.last();
+            self.observed(t_ns, observer.as_ref(), &row)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a row of `observer`, whose series begins with the first that is not empty.
+    fn observed(&mut self, t_ns: u64, observer: &dyn Observer, row: &[Option<f64>]) -> Result<(), RecordingError> {
+        if row.is_empty() {
+            return Ok(());
+        }
+        if !self.recording.has_series(observer.source()) {
+            self.recording.begin_series(observer.source(), &observer.columns())?;
+        }
+        self.recording.sample(observer.source(), t_ns, row)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::path::PathBuf;
 
     use manometer_measure::clock::WallAnchor;
-    use manometer_measure::event::Status;
+    use manometer_measure::event::{Event, Status};
     use manometer_measure::plan::{Better, Criterion, Plan};
     use manometer_measure::{Recording, Samples};
     use manometer_workload::protocol::OperationSample;
@@ -167,7 +202,7 @@ mod tests {
         Sample { t_ns, length_ns: 1_000_000_000, operations, dropped, state: BTreeMap::new() }
     }
 
-    fn write(expected: &[&str], samples: &[Sample]) -> (Vec<Rate>, Samples, Recording, tempfile::TempDir) {
+    fn scribe() -> (Scribe, PathBuf, tempfile::TempDir) {
         let dir = tempfile::tempdir().unwrap();
         let plan = Plan {
             experiment: "scribe".to_owned(),
@@ -181,7 +216,11 @@ mod tests {
         let out = dir.path().join("recording");
         let start = WallAnchor { monotonic_ns: 0, unix_ns: 1_700_000_000_000_000_000 };
         let writer = RecordingWriter::create(&out, start, "", &plan, &json!({})).unwrap();
-        let mut scribe = Scribe::new(writer);
+        (Scribe::new(writer), out, dir)
+    }
+
+    fn write(expected: &[&str], samples: &[Sample]) -> (Vec<Rate>, Samples, Recording, tempfile::TempDir) {
+        let (mut scribe, out, dir) = scribe();
         scribe.expect("db", expected.iter().map(|name| (*name).to_owned()).collect());
         let facts = serde_json::Map::new();
         let rates = samples.iter().map(|sample| scribe.sample("db", "ops/s", &facts, sample).unwrap()).collect();
@@ -209,5 +248,50 @@ mod tests {
         let (rates, _, recording, _dir) = write(&[], &samples);
         assert_eq!(rates[1].without_column, ["scan"]);
         assert_eq!(recording.latency("db").unwrap().between("scan", 0.0, 9.0).len(), 1, "its latencies are kept");
+    }
+
+    /// Sees something at its second look only, and something else last.
+    #[derive(Default)]
+    struct Rare(u32);
+
+    impl Observer for Rare {
+        fn source(&self) -> &str {
+            "health"
+        }
+
+        fn columns(&self) -> Vec<Column> {
+            vec![Column::new("temperature", "°C").meaning("Its temperature.").from("a tool")]
+        }
+
+        fn sample(&mut self, _: u64) -> Vec<Option<f64>> {
+            self.0 += 1;
+            if self.0 == 2 { vec![Some(40.0)] } else { Vec::new() }
+        }
+
+        fn border(&mut self, _: Border) -> Vec<Event> {
+            vec![Event::Stranger { pid: 7, command: "dd".to_owned(), read_bytes: 0, written_bytes: 1 << 30 }]
+        }
+
+        fn last(&mut self) -> Vec<Option<f64>> {
+            vec![Some(41.0)]
+        }
+    }
+
+    #[test]
+    fn an_observer_writes_a_row_only_when_it_saw_something() {
+        let (mut scribe, out, _dir) = scribe();
+        let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(Rare::default())];
+        for t_ns in 1..4 {
+            scribe.observe(t_ns, &mut observers).unwrap();
+        }
+        scribe.border(4, Border::End, &mut observers).unwrap();
+        scribe.observe_last(5, &mut observers).unwrap();
+        scribe.recording.finish(6, Status::Complete).unwrap();
+        let recording = Recording::open(&out).unwrap();
+        let health = recording.samples("health").unwrap();
+        assert_eq!(health.t_ns, [2, 5]);
+        assert_eq!(health.columns, Rare::default().columns());
+        let strangers = recording.events.iter().filter(|line| matches!(line.event, Event::Stranger { pid: 7, .. }));
+        assert_eq!(strangers.map(|line| line.t_ns).collect::<Vec<_>>(), [4]);
     }
 }

@@ -68,7 +68,11 @@ pub fn host_series() -> Vec<Series> {
             "Processes that are not ours and use storage, looked at every 10 s and at the borders of phases.",
             others::columns(),
         ),
-        Series::new("process.<workload>", "A workload's worker process.", process::columns()),
+        Series::new(
+            "process.<workload>",
+            "A workload's worker process, and as `process.conductor` the one that records.",
+            process::columns(),
+        ),
         Series::new(
             "<workload>.cgroup",
             "The control group of a worker that has one of its own, in cgroup v2 or v1.",

@@ -104,9 +104,12 @@ pub fn worker(name: &str, pid: u32, dir: &Path) -> Vec<Box<dyn Observer>> {
     ]
 }
 
-/// The observer of the conductor's own beat of `interval_ns`, in a recording that began at `start`.
-pub fn conductor(interval_ns: u64, start: WallAnchor) -> Box<dyn Observer> {
-    Box::new(conductor::Conductor::new(interval_ns, start))
+/// The observers of this process as the conductor, whose beat is `interval_ns` in a recording that began at `start`.
+pub fn conductor(interval_ns: u64, start: WallAnchor) -> Vec<Box<dyn Observer>> {
+    vec![
+        Box::new(conductor::Conductor::new(interval_ns, start)),
+        Box::new(process::WorkerProcess::new("conductor", std::process::id())),
+    ]
 }
 
 #[cfg(test)]
@@ -117,7 +120,7 @@ mod tests {
     fn every_observer_fills_its_columns_and_says_what_they_are() {
         let mut all = observers(Path::new("."));
         all.extend(worker("self", std::process::id(), Path::new(".")));
-        all.push(conductor(1_000_000_000, WallAnchor::now()));
+        all.extend(conductor(1_000_000_000, WallAnchor::now()));
         let mut count = 0;
         for observer in &mut all {
             for t_ns in [1_000_000_000, 2_000_000_000] {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use manometer_measure::host::columns::RESERVED_NAMES;
 use manometer_workload::kv::{EngineOptions, RateForm};
 use manometer_workload::settings::WorkloadSettings;
 
@@ -9,9 +10,6 @@ use super::Checker;
 use super::reading::property_names;
 use crate::file::experiment::{Neighbour, Workload};
 use crate::file::tree::{Kind, Node};
-
-/// Sample series that a workload must not take the name of.
-const RESERVED_NAMES: [&str; 4] = ["cpu", "device", "memory", "pressure_stall"];
 
 /// The most copies of a neighbour.
 const MAX_INSTANCES: u32 = 64;
