@@ -23,6 +23,7 @@ bench:
 	cargo build --release --locked --package manometer
 	python3 benches/run.py
 
-# The generated parts of the manual: the experiment file's JSON Schema.
+# The generated parts of the manual: the experiment file's JSON Schema, and the columns of a recording.
 docs:
 	cargo run --locked --quiet --package manometer -- schema > docs/experiment.schema.json
+	cargo run --locked --quiet --package manometer -- schema columns > docs/columns.md

@@ -4,6 +4,7 @@
 //! one worker process per workload and leaves a recording. What the recording means is
 //! `manometer-analysis`'s matter.
 
+pub mod columns;
 pub mod conductor;
 pub mod file;
 pub mod fit;

@@ -1,18 +1,34 @@
-//! `manometer schema`: the JSON Schema of the experiment file.
+//! `manometer schema`: what files hold: the JSON Schema of the experiment file, and the columns of a recording.
 
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::format;
 
-/// Print the JSON Schema of the experiment file, for editors.
+/// Print the JSON Schema of the experiment file, for editors, or the columns of a recording.
 #[derive(Args)]
-#[command(after_help = "Example: manometer schema > experiment.schema.json")]
-pub struct Arguments {}
+#[command(after_help = "Examples:\n  manometer schema > experiment.schema.json\n  manometer schema columns")]
+pub struct Arguments {
+    /// Of what.
+    #[arg(value_enum, default_value_t)]
+    what: What,
+}
 
-/// Prints the schema.
-pub fn run(_: &Arguments) -> anyhow::Result<ExitCode> {
-    format::json(&manometer_experiment::file::json_schema())?;
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum What {
+    /// The experiment file, as JSON Schema.
+    #[default]
+    Experiment,
+    /// Every sample series and its columns, with units, sources and meanings, as Markdown.
+    Columns,
+}
+
+/// Prints what was asked for.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    match arguments.what {
+        What::Experiment => format::json(&manometer_experiment::file::json_schema())?,
+        What::Columns => format::text(manometer_experiment::columns::manual().trim_end())?,
+    }
     Ok(ExitCode::SUCCESS)
 }

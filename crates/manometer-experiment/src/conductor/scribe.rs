@@ -9,6 +9,8 @@ use manometer_measure::{Column, LatencyHistogram, RecordingError, RecordingWrite
 use manometer_workload::protocol::Sample;
 use serde_json::Value;
 
+use crate::columns;
+
 /// A recording being written, and the columns its series began with.
 pub(super) struct Scribe {
     pub recording: RecordingWriter,
@@ -109,21 +111,14 @@ impl Scribe {
             operations.extend(self.expected.remove(workload).unwrap_or_default());
             operations.sort();
             operations.dedup();
-            let mut columns = vec![Column::new("length", "s")];
-            for operation in &operations {
-                columns.push(Column::new(format!("{operation}.requests"), ""));
-                columns.push(Column::new(format!("{operation}.bytes"), "B"));
-                columns.push(Column::new(format!("{operation}.retries"), ""));
-                columns.push(Column::new(format!("{operation}.missing"), ""));
-            }
-            columns.push(Column::new("dropped", ""));
-            self.recording.begin_series(workload, &columns)?;
+            self.recording.begin_series(workload, &columns::of_workload(&operations))?;
             self.operations.insert(workload.to_owned(), operations);
         }
         let units = facts.get("state_units").and_then(Value::as_object);
         if let Some(units) = units.filter(|_| !self.state.contains_key(workload)) {
             let unit = |unit: &Value| unit.as_str().unwrap_or_default().to_owned();
-            let columns: Vec<Column> = units.iter().map(|(name, text)| Column::new(name, unit(text))).collect();
+            let columns: Vec<Column> =
+                units.iter().map(|(name, text)| columns::of_state(name, &unit(text), facts)).collect();
             self.recording.begin_series(&format!("{workload}.engine"), &columns)?;
             self.state.insert(workload.to_owned(), units.keys().cloned().collect());
         }

@@ -99,7 +99,7 @@ pub fn page(series: &[Series]) -> String {
         page.push_str("| column | unit | meaning | read from |\n| --- | --- | --- | --- |\n");
         for column in &series.columns {
             let Column { name, unit, meaning, from } = column;
-            let from = if from.is_empty() { "the workload" } else { from };
+            let from = if from.is_empty() { "the workload".to_owned() } else { format!("`{from}`") };
             _ = writeln!(page, "| `{name}` | {unit} | {} | {from} |", meaning.replace('|', "\\|"));
         }
     }
@@ -135,7 +135,7 @@ mod tests {
         let page = page(&[Series::new("one", "About.", vec![column])]);
         assert!(page.ends_with(
             "## `one`\n\nAbout.\n\n| column | unit | meaning | read from |\n| --- | --- | --- | --- |\n\
-             | `a` | B | One \\| two. | /proc/a |\n"
+             | `a` | B | One \\| two. | `/proc/a` |\n"
         ));
     }
 }

@@ -13,6 +13,7 @@ mod fjall;
 mod lmdb;
 #[cfg(feature = "map")]
 mod map;
+pub mod meaning;
 #[cfg(feature = "memcached")]
 mod memcached;
 mod null;

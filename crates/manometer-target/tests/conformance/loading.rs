@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use manometer_target::engine::meaning::meaning;
 use manometer_target::engine::{Ability, Direction};
 
 use crate::subject::{Counted, every_engine, every_engine_on_disk, every_engine_with_memory, get, record};
@@ -91,7 +92,10 @@ fn a_state_has_the_columns_that_it_claims() {
             }
         }
         assert_eq!(told > 0, subject.can(Ability::State));
-        assert!(state.columns().iter().all(|column| !column.unit.is_empty()));
+        for column in state.columns() {
+            assert!(!column.unit.is_empty());
+            assert!(meaning(subject.info.name, &column.name).is_some(), "{} has no meaning", column.name);
+        }
     });
 }
 

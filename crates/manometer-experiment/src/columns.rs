@@ -1,0 +1,77 @@
+//! The columns of a workload's own series, and all that the manual says of series.
+
+use manometer_measure::Column;
+use manometer_measure::host::columns::{Series, host_series, page};
+use manometer_target::engine::meaning::{STATES, meaning};
+use serde_json::{Map, Value};
+
+/// The columns of each operation.
+const OF_OPERATION: [(&str, &str, &str); 4] = [
+    ("requests", "", "Requests answered in the interval."),
+    ("bytes", "B", "Their keys and values, or what they read or wrote of files."),
+    ("retries", "", "Attempts that had to be made again."),
+    ("missing", "", "Records that were asked for and not there."),
+];
+
+/// The columns of a workload that does `operations`.
+pub fn of_workload(operations: &[String]) -> Vec<Column> {
+    let mut columns = vec![Column::new("length", "s").meaning("The interval's length.")];
+    for operation in operations {
+        let column = |(name, unit, meaning): (&str, &str, &str)| {
+            Column::new(format!("{operation}.{name}"), unit).meaning(meaning)
+        };
+        columns.extend(OF_OPERATION.map(column));
+    }
+    columns.push(Column::new("dropped", "").meaning("Requests of an open loop that found the queue full."));
+    columns
+}
+
+/// The column `name` of the state of a workload that told `facts` when it was ready.
+pub fn of_state(name: &str, unit: &str, facts: &Map<String, Value>) -> Column {
+    let column = Column::new(name, unit);
+    let engine = facts.get("engine").and_then(Value::as_str);
+    match engine.and_then(|engine| Some((engine, meaning(engine, name)?))) {
+        Some((engine, meaning)) => column.meaning(meaning).from(engine),
+        None if facts.contains_key("parser") => column.meaning("As the program tells it.").from("its output"),
+        None => column,
+    }
+}
+
+/// Every series that a recording may hold.
+pub fn series() -> Vec<Series> {
+    let operations = ["<operation>".to_owned()];
+    let mut all = vec![Series::new("<workload>", "What a workload's requests came to.", of_workload(&operations))];
+    all.extend(STATES.iter().map(|(engine, columns)| {
+        let columns = columns.iter().map(|(name, unit, meaning)| Column::new(*name, *unit).meaning(*meaning));
+        let columns = columns.map(|column| column.from(*engine)).collect();
+        Series::new(format!("<workload>.engine ({engine})"), format!("The state of {engine}, as it tells it."), columns)
+    }));
+    all.extend(host_series());
+    all
+}
+
+/// The page of the manual, as it is kept in `docs/columns.md`.
+pub fn manual() -> String {
+    page(&series())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_columns_in_the_manual_are_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/columns.md");
+        assert!(std::fs::read_to_string(path).unwrap() == manual(), "docs/columns.md is not current: run `make docs`");
+    }
+
+    #[test]
+    fn a_state_is_explained_by_the_engine_that_tells_it() {
+        let facts = |facts: Value| facts.as_object().unwrap().clone();
+        let known = of_state("level0_bytes", "B", &facts(json!({"engine": "rocksdb"})));
+        assert_eq!((known.meaning.as_str(), known.from.as_str()), ("Size of the tables in level N.", "rocksdb"));
+        assert_eq!(of_state("p99_us", "us", &facts(json!({"parser": "ycsb"}))).meaning, "As the program tells it.");
+        assert_eq!(of_state("new", "B", &facts(json!({"engine": "rocksdb"}))), Column::new("new", "B"));
+    }
+}
