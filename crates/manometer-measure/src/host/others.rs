@@ -1,6 +1,6 @@
 //! Processes that are none of ours and use storage: `/proc/*/io`, looked at rarely, for there are many.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -44,6 +44,7 @@ type Identity = (u32, u64);
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Known {
     command: String,
+    parent: u32,
     /// Whether it is ours: the conductor, or begun by one of ours.
     ours: bool,
     /// Bytes read and written so far, as last seen, and in this phase.
@@ -104,6 +105,7 @@ impl Others {
     /// Adds what the processes moved since the last look.
     fn account(&mut self, seen: &[Seen]) {
         let ours = self.ours(seen);
+        let mut inherited = self.inherited(seen);
         self.known.values_mut().for_each(|known| known.living = false);
         self.hidden = 0;
         for (process, ours) in seen.iter().zip(ours).filter(|(process, _)| !process.kernel) {
@@ -111,15 +113,22 @@ impl Others {
                 self.hidden += 1;
             }
             let bytes = process.bytes.unwrap_or_default();
-            let before = if self.fresh { bytes } else { [0; 2] };
-            let begun = || Known { command: String::new(), ours, last: before, phase: [0; 2], living: true };
-            let known = self.known.entry((process.pid, process.start)).or_insert_with(begun);
+            let known = self.known.entry((process.pid, process.start)).or_insert_with(|| Known {
+                command: String::new(),
+                parent: process.parent,
+                ours,
+                last: if self.fresh { bytes } else { [0; 2] },
+                phase: [0; 2],
+                living: true,
+            });
             known.living = true;
+            known.parent = process.parent;
             known.ours |= ours;
             // A process takes its program's name only after it has begun.
             known.command.clone_from(&process.command);
+            let of_children = inherited.remove(&process.pid).unwrap_or_default();
             for (place, now) in bytes.into_iter().enumerate() {
-                let moved = now.saturating_sub(known.last[place]);
+                let moved = now.saturating_sub(known.last[place]).saturating_sub(of_children[place]);
                 known.last[place] = known.last[place].max(now);
                 if !known.ours {
                     known.phase[place] += moved;
@@ -129,6 +138,25 @@ impl Others {
         }
         self.known.retain(|_, known| known.living || known.phase != [0; 2]);
         self.fresh = false;
+    }
+
+    /// What living processes got from children that ended since the last look, by process: the kernel adds to a
+    /// process what its children moved in their whole lives, which was counted as theirs.
+    fn inherited(&self, seen: &[Seen]) -> HashMap<u32, [u64; 2]> {
+        let living: HashSet<Identity> = seen.iter().map(|process| (process.pid, process.start)).collect();
+        let ended = self.known.iter().filter(|(identity, known)| known.living && !living.contains(identity));
+        let ended: HashMap<u32, &Known> = ended.map(|((pid, _), known)| (*pid, known)).collect();
+        let mut inherited: HashMap<u32, [u64; 2]> = HashMap::new();
+        for child in ended.values() {
+            // A parent that ended as well has handed on what it got.
+            let parents = std::iter::successors(Some(child.parent), |pid| Some(ended.get(pid)?.parent));
+            let Some(heir) = parents.take(MAX_ANCESTORS).last() else { continue };
+            let got = inherited.entry(heir).or_default();
+            for (got, last) in got.iter_mut().zip(child.last) {
+                *got = got.saturating_add(last);
+            }
+        }
+        inherited
     }
 
     /// Which of the processes are ours.
@@ -278,6 +306,25 @@ mod tests {
     }
 
     #[test]
+    fn what_children_moved_is_not_counted_again_when_their_parent_gets_it() {
+        let mut others = others();
+        let shell = |read| seen(50, 1, "sh", Some([read, 0]));
+        // The child had read much before anybody looked.
+        others.account(&[shell(0), seen(51, 50, "tar", Some([900 * MIB, 0])), seen(52, 51, "gzip", Some([0, 0]))]);
+        others.account(&[
+            shell(0),
+            seen(51, 50, "tar", Some([910 * MIB, 0])),
+            seen(52, 51, "gzip", Some([5 * MIB, 0])),
+        ]);
+        // Both end, and the shell gets all of theirs and two that nobody saw.
+        others.account(&[shell(917 * MIB)]);
+        assert_eq!(told(&others), [(51, 10 * MIB, 0), (52, 5 * MIB, 0), (50, 2 * MIB, 0)]);
+        assert_eq!(others.total, [17 * MIB, 0]);
+        others.account(&[shell(917 * MIB)]);
+        assert_eq!(others.total, [17 * MIB, 0]);
+    }
+
+    #[test]
     fn a_number_used_again_is_another_process() {
         let mut others = others();
         others.account(&[seen(50, 1, "first", Some([10 * MIB, 0]))]);
@@ -299,7 +346,7 @@ mod tests {
         let mut others = others();
         others.known.insert(
             (50, 1),
-            Known { command: "dd".to_owned(), ours: false, last: [0, 0], phase: [0, 5 * MIB], living: true },
+            Known { command: "dd".to_owned(), parent: 1, ours: false, last: [0, 0], phase: [0, 5 * MIB], living: true },
         );
         assert_eq!(others.border(Border::Begin), []);
         assert_eq!(others.border(Border::End), []);
