@@ -45,12 +45,25 @@ fn a_run_leaves_a_whole_recording_with_its_report() {
         "samples/cpu.parquet",
         "samples/memory.parquet",
         "samples/process.primary.parquet",
+        "samples/process.conductor.parquet",
+        "samples/cpu.cores.parquet",
+        "samples/vmstat.parquet",
+        "samples/interrupts.parquet",
+        "samples/filesystem.parquet",
+        "samples/others.parquet",
+        "samples/conductor.parquet",
         "latency/primary.hlog",
         "latency/writer.hlog",
         "report.html",
     ];
     files.iter().for_each(|file| assert!(scene.path(&format!("rec/{file}")).is_file(), "{file}"));
-    assert_eq!(scene.json("rec/environment.json")["workloads"]["primary"]["engine"], "null");
+    let environment = scene.json("rec/environment.json");
+    assert_eq!(environment["workloads"]["primary"]["engine"], "null");
+    if environment["device"].is_object() {
+        assert_eq!(environment["device"]["chain"][0]["name"], environment["device"]["name"]);
+        let health = &environment["device"]["health"];
+        assert!(health["write_amplification"].is_number() || health["write_amplification_reason"].is_string());
+    }
     scene.run("report rec --format json").status(0);
     assert_eq!(scene.json("rec/summary.json"), summary, "the analysis is the same the second time");
 }

@@ -249,4 +249,25 @@ mod tests {
         let json = serde_json::to_value(chain_by(&sysfs.device("dm-0"), &|_| None)).unwrap();
         assert_eq!(json, serde_json::json!([{"name": "dm-0", "kind": "dm", "maps_to": [], "label": "home"}]));
     }
+
+    #[test]
+    fn a_real_loop_stands_on_the_device_of_its_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("disk.img");
+        fs::File::create(&file).unwrap().set_len(1 << 20).unwrap();
+        let made = std::process::Command::new("losetup").args(["--find", "--show"]).arg(&file).output();
+        let Some(made) = made.ok().filter(|made| made.status.success()) else {
+            println!("skipped: no loop device can be made here");
+            return;
+        };
+        let path = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+        let device = Device::at(&Path::new("/sys/class/block").join(Path::new(&path).file_name().unwrap()));
+        let layers = device.as_ref().map(chain);
+        std::process::Command::new("losetup").args(["--detach", &path]).status().unwrap();
+        let layers = layers.unwrap();
+        assert_eq!(layers[0].kind, LayerKind::Loop);
+        assert_eq!(layers[0].label.as_deref(), file.to_str());
+        let under: Vec<String> = device_of(&file).into_iter().map(|device| device.name).collect();
+        assert_eq!(layers[0].maps_to, under);
+    }
 }

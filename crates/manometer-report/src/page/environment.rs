@@ -12,6 +12,9 @@ use crate::text;
 /// Facts that are for machines: the clock's anchor, and the units of the engine's columns.
 const NOT_SHOWN: [&str; 2] = ["clock", "state_units"];
 
+/// The end of the name of a fact that says why the one before it is null.
+const REASON: &str = "_reason";
+
 /// How deep nested facts are shown as facts of their own; deeper ones as JSON.
 const DEPTH: usize = 3;
 
@@ -69,12 +72,22 @@ fn flat(facts: &Map<String, Value>) -> Vec<(String, String)> {
 
 fn collect(facts: &Map<String, Value>, above: &str, depth: usize, rows: &mut Vec<(String, String)>) {
     for (name, value) in facts.iter().filter(|(name, _)| !NOT_SHOWN.contains(&name.as_str())) {
+        if name.strip_suffix(REASON).is_some_and(|measured| facts.contains_key(measured)) {
+            continue;
+        }
         let full = if above.is_empty() { name.clone() } else { format!("{above} {name}") };
         match value {
             Value::Object(inner) if depth > 1 => collect(inner, &full, depth - 1, rows),
+            Value::Null => rows.push((label(&full), missing(facts, name))),
             _ => rows.push((label(&full), shown(name, value))),
         }
     }
+}
+
+/// What stands in the place of a fact that is null: the reason beside it, where there is one.
+fn missing(facts: &Map<String, Value>, name: &str) -> String {
+    let reason = facts.get(&format!("{name}{REASON}")).and_then(Value::as_str);
+    reason.map_or_else(|| shown(name, &Value::Null), str::to_owned)
 }
 
 /// `size_bytes` becomes `size`: the value carries the unit.
@@ -90,9 +103,18 @@ fn shown(name: &str, value: &Value) -> String {
         Value::Number(number) if name.ends_with("_bytes") => {
             number.as_f64().map_or_else(|| number.to_string(), text::bytes)
         }
+        Value::Array(layers) if name == "chain" => layers.iter().map(layer).collect::<Vec<_>>().join("; "),
         Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
         other => plain(other),
     }
+}
+
+/// A layer of the device and what it stands on: `dm-0 (dm) on sda1`.
+fn layer(layer: &Value) -> String {
+    let text = |name: &str| layer[name].as_str().unwrap_or("?");
+    let under: Vec<&str> = layer["maps_to"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let on = if under.is_empty() { String::new() } else { format!(" on {}", under.join(", ")) };
+    format!("{} ({}){on}", text("name"), text("kind"))
 }
 
 fn capitalised(name: &str) -> String {
@@ -122,6 +144,26 @@ mod tests {
             "rotational: no",
             "options: rw, noatime",
             "queue nr requests: 64",
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn layers_are_told_in_words_and_what_is_not_known_with_its_reason() {
+        let Value::Object(facts) = json!({
+            "chain": [
+                {"name": "dm-0", "kind": "dm", "maps_to": ["sda1", "sdb1"], "label": "data"},
+                {"name": "sda1", "kind": "partition", "maps_to": []},
+            ],
+            "health": {"write_amplification": null, "write_amplification_reason": "not known on this device"},
+        }) else {
+            panic!("an object")
+        };
+        let rows = flat(&facts);
+        let shown: Vec<String> = rows.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        let expected = [
+            "chain: dm-0 (dm) on sda1, sdb1; sda1 (partition)",
+            "health write amplification: not known on this device",
         ];
         assert_eq!(shown, expected);
     }

@@ -245,4 +245,55 @@ mod tests {
         let mut own = WorkerCgroup::new("self", std::process::id(), None);
         assert!(own.sample(SECOND_NS).is_empty());
     }
+
+    /// A child in a group of its own, both gone when dropped.
+    struct Isolated {
+        child: std::process::Child,
+        group: std::path::PathBuf,
+    }
+
+    impl Isolated {
+        /// Nothing where this host does not let us make a group.
+        fn new() -> Option<Self> {
+            let mounts = procfs::process::Process::myself().unwrap().mountinfo().unwrap().0;
+            let mount = mounts.into_iter().find(|mount| mount.fs_type == "cgroup2")?;
+            let group = mount.mount_point.join(format!("manometer-observe-test-{}", std::process::id()));
+            fs::create_dir(&group).ok()?;
+            let child = std::process::Command::new("sleep").arg("900").spawn().unwrap();
+            let isolated = Self { child, group };
+            fs::write(isolated.group.join("cgroup.procs"), isolated.child.id().to_string()).ok()?;
+            Some(isolated)
+        }
+
+        fn end(&mut self) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            // A group is busy until the kernel has taken its last process out.
+            while fs::remove_dir(&self.group).is_err_and(|error| error.kind() == std::io::ErrorKind::ResourceBusy) {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    impl Drop for Isolated {
+        fn drop(&mut self) {
+            self.end();
+        }
+    }
+
+    #[test]
+    fn a_real_group_is_found_and_a_gap_once_it_is_removed() {
+        let Some(mut isolated) = Isolated::new() else {
+            println!("skipped: no hierarchy of cgroup v2 in which a group can be made");
+            return;
+        };
+        let mut group = WorkerCgroup::new("writer", isolated.child.id(), None);
+        let row = group.sample(SECOND_NS);
+        assert_eq!(row.len(), columns().len());
+        let found = group.found.as_ref().unwrap();
+        assert!(found.unified.is_some());
+        isolated.end();
+        let row = group.sample(2 * SECOND_NS);
+        assert!(!row.is_empty() && row.iter().all(Option::is_none), "{row:?}");
+    }
 }

@@ -248,4 +248,18 @@ mod tests {
         health.border(Border::End);
         assert!(health.waiting, "it may answer the next time");
     }
+
+    #[test]
+    fn the_tools_of_this_host_tell_counters_or_why_not() {
+        let device = crate::host::device_of(std::path::Path::new("."));
+        let Some(mut health) = device.and_then(|device| Health::of(&crate::host::chain(&device))) else {
+            println!("skipped: no block device under this folder");
+            return;
+        };
+        let row = read(&mut health);
+        let facts = health.device_facts().unwrap().1;
+        println!("{facts}");
+        assert_eq!(row.is_empty(), facts["read_by"].as_array().unwrap().is_empty());
+        assert!(!row.is_empty() || !facts["refused"].as_array().unwrap().is_empty());
+    }
 }
