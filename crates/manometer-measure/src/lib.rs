@@ -1,10 +1,12 @@
 //! What was measured, when, and where it is kept.
 //!
-//! Clocks, units, latency histograms, sample series, observers of the host, and the recording: the
-//! folder that one run leaves behind (`docs/recording.md`). What the numbers mean is left to
+//! Clocks, units, latency histograms, sample series, observers of the host, what the host can do, and the
+//! recording: the folder that one run leaves behind (`docs/recording.md`). What the numbers mean is left to
 //! `manometer-analysis`.
 
+pub mod capture;
 pub mod clock;
+pub mod doctor;
 pub mod event;
 pub mod histogram;
 pub mod host;

@@ -1,6 +1,7 @@
 //! The `manometer` command line: one file per verb, no logic of its own.
 
 mod complete;
+mod doctor;
 mod engines;
 mod format;
 mod io;
@@ -40,6 +41,7 @@ enum Verb {
     Io(io::Args),
     Kv(Box<kv::KvArgs>),
     Engines(engines::EnginesArgs),
+    Doctor(doctor::DoctorArgs),
     Schema(schema::Arguments),
     Complete(complete::Arguments),
     #[command(hide = true)]
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Io(arguments) => io::run(arguments),
         Verb::Kv(arguments) => kv::run(&arguments),
+        Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Engines(arguments) => engines::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Complete(arguments) => complete::run(&arguments),

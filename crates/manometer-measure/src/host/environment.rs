@@ -9,9 +9,70 @@ use serde_json::{Value, json};
 
 use super::chain::chain;
 use super::device::{Device, device_of};
+use super::virtual_disk;
 
 /// File systems that are made of memory: they accept direct I/O and say nothing about a device.
 const MEMORY_FILE_SYSTEMS: [&str; 2] = ["tmpfs", "ramfs"];
+
+/// File systems whose device is another host's, if it is one.
+const NETWORK_FILE_SYSTEMS: [&str; 17] = [
+    "9p",
+    "afs",
+    "beegfs",
+    "ceph",
+    "cifs",
+    "glusterfs",
+    "gpfs",
+    "lustre",
+    "nfs",
+    "nfs4",
+    "orangefs",
+    "pvfs2",
+    "s3fs",
+    "smb3",
+    "smbfs",
+    "sshfs",
+    "virtiofs",
+];
+
+/// File systems that are made of others.
+const LAYERED_FILE_SYSTEMS: [&str; 4] = ["aufs", "fuse-overlayfs", "overlay", "unionfs"];
+
+/// What a file system keeps its data on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backing {
+    /// A block device of this host, as far as its type tells.
+    Device,
+    /// Memory.
+    Memory,
+    /// Another host, or the host of this virtual machine.
+    Network,
+    /// Other file systems.
+    Layered,
+}
+
+impl Backing {
+    /// What that is, for people.
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::Device => "a device",
+            Self::Memory => "memory, not a device",
+            Self::Network => "a network file system, whose device is on another host",
+            Self::Layered => "an overlay of other file systems, which shows no device",
+        }
+    }
+}
+
+/// What a file system of type `fs_type` keeps its data on.
+pub fn backing(fs_type: &str) -> Backing {
+    let fs_type = fs_type.strip_prefix("fuse.").unwrap_or(fs_type);
+    let known = [
+        (MEMORY_FILE_SYSTEMS.as_slice(), Backing::Memory),
+        (NETWORK_FILE_SYSTEMS.as_slice(), Backing::Network),
+        (LAYERED_FILE_SYSTEMS.as_slice(), Backing::Layered),
+    ];
+    known.into_iter().find(|(types, _)| types.contains(&fs_type)).map_or(Backing::Device, |(_, backing)| backing)
+}
 
 /// What a reader must know of the host to trust a number measured in `dir`. What the host does not
 /// tell is null.
@@ -56,6 +117,8 @@ fn host() -> Value {
 fn describe_device(device: &Device) -> Value {
     let number = |name: &str| device.attribute(name).and_then(|text| text.parse::<u64>().ok());
     let start_bytes = number("start").map(|sectors| sectors * 512);
+    let chain = chain(device);
+    let makers: Vec<&str> = chain.iter().filter_map(|layer| virtual_disk::maker_of(&layer.device.sysfs)).collect();
     json!({
         "name": device.name,
         "model": device.attribute("device/model"),
@@ -70,7 +133,9 @@ fn describe_device(device: &Device) -> Value {
         "write_cache": device.attribute("queue/write_cache"),
         "partition_start_bytes": start_bytes,
         "aligned_to_4_kib": start_bytes.map(|start| start % 4096 == 0),
-        "chain": chain(device),
+        "chain": chain,
+        "virtual": !makers.is_empty(),
+        "virtual_by": makers.first(),
     })
 }
 
@@ -109,7 +174,12 @@ pub fn memory_bytes() -> Option<u64> {
 
 /// Whether `dir` lies on a file system made of memory.
 pub fn is_memory(dir: &Path) -> bool {
-    mount_of(dir).is_some_and(|mount| MEMORY_FILE_SYSTEMS.contains(&mount.fs_type.as_str()))
+    backing_of(dir) == Some(Backing::Memory)
+}
+
+/// What the file system that holds `dir` keeps its data on; nothing where its mount is not found.
+pub fn backing_of(dir: &Path) -> Option<Backing> {
+    mount_of(dir).map(|mount| backing(&mount.fs_type))
 }
 
 /// The bytes that can still be written below `dir` by this user.
@@ -152,5 +222,21 @@ mod tests {
             return;
         }
         assert!(is_memory(&shm.join("not/there/yet")));
+    }
+
+    #[test]
+    fn file_systems_without_a_device_of_this_host_are_known() {
+        for (fs_type, expected) in [
+            ("nfs4", Backing::Network),
+            ("fuse.sshfs", Backing::Network),
+            ("virtiofs", Backing::Network),
+            ("overlay", Backing::Layered),
+            ("fuse.fuse-overlayfs", Backing::Layered),
+            ("ramfs", Backing::Memory),
+            ("ext4", Backing::Device),
+            ("fuseblk", Backing::Device),
+        ] {
+            assert_eq!(backing(fs_type), expected, "{fs_type}");
+        }
     }
 }

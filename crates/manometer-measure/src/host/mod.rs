@@ -18,6 +18,7 @@ mod pressure_stall;
 mod process;
 mod rates;
 mod temperature;
+pub mod virtual_disk;
 mod vmstat;
 mod vmstat_fields;
 

@@ -11,6 +11,7 @@ mod data;
 mod error;
 mod files;
 mod prepare;
+mod probe;
 
 pub use backend::{
     Backend, Completion, IoEngine, MAX_BUFFER_BYTES, MAX_DEPTH, Operation, Options, Request, best_available, open,
@@ -19,3 +20,4 @@ pub use data::{MAGIC, SECTOR_BYTES, WriteData};
 pub use error::FileError;
 pub use files::{Existing, FileSet, direct_alignment_bytes, is_ours};
 pub use prepare::prepare;
+pub use probe::probe;

@@ -1,0 +1,199 @@
+//! The disks: what they are, how requests are scheduled, and their block sizes.
+
+use std::fs;
+
+use super::{Check, Layer, Nvme, Status};
+use crate::host::virtual_disk;
+
+const WHY_DEVICE: &str = "an arm and flash suffer from unlike things";
+const WHY_VIRTUAL: &str = "the host's caches, limits and neighbours hide the flash";
+const WHY_SCHEDULER: &str = "orders, merges and delays requests";
+const WHY_BLOCKS: &str = "a write of part of a block reads it first";
+
+/// A disk as far as the checks ask.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Disk {
+    /// Its name in the kernel.
+    pub name: String,
+    /// Its maker's name for it.
+    pub model: Option<String>,
+    /// Its size.
+    pub size_bytes: Option<u64>,
+    /// Whether it turns.
+    pub rotational: Option<bool>,
+    /// Who makes it up, where it is no disk of its own.
+    pub virtual_by: Option<&'static str>,
+    /// The I/O schedulers, the one in force in brackets.
+    pub scheduler: Option<String>,
+    /// The smallest request.
+    pub logical_block_bytes: Option<u64>,
+    /// The smallest request that needs no other to be read first.
+    pub physical_block_bytes: Option<u64>,
+    /// The request size that the device likes best; 0 where it does not say.
+    pub optimal_io_bytes: Option<u64>,
+    /// What only NVMe has.
+    pub nvme: Option<Nvme>,
+}
+
+impl Disk {
+    pub(super) fn read(layer: &Layer) -> Self {
+        let text = |file: &str| Some(fs::read_to_string(layer.sysfs.join(file)).ok()?.trim().to_owned());
+        let number = |file: &str| text(file)?.parse::<u64>().ok();
+        Self {
+            name: layer.name.clone(),
+            model: text("device/model"),
+            size_bytes: number("size").map(|sectors| sectors * 512),
+            rotational: number("queue/rotational").map(|flag| flag == 1),
+            virtual_by: virtual_disk::maker_of(&layer.sysfs),
+            scheduler: text("queue/scheduler"),
+            logical_block_bytes: number("queue/logical_block_size"),
+            physical_block_bytes: number("queue/physical_block_size"),
+            optimal_io_bytes: number("queue/optimal_io_size"),
+            nvme: Nvme::read(&layer.name, &layer.sysfs),
+        }
+    }
+
+    fn is_described(&self) -> String {
+        let model = self.model.as_deref().unwrap_or("no model told");
+        let size = self.size_bytes.map_or_else(|| "size not told".to_owned(), super::size);
+        let turns = match self.rotational {
+            Some(true) => "rotational",
+            Some(false) => "not rotational",
+            None => "rotational or not is not told",
+        };
+        format!("{}: {model}, {size}, {turns}", self.name)
+    }
+
+    /// The scheduler in force.
+    fn scheduler_in_force(&self) -> Option<&str> {
+        let text = self.scheduler.as_deref()?;
+        let in_force = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+        in_force.or((text == "none").then_some("none"))
+    }
+}
+
+pub(super) fn checks(disks: &[Disk]) -> Vec<Check> {
+    if disks.is_empty() {
+        let none = |id, why| Check::new(id, Status::Missing, "no disk is seen below the folder", why);
+        let all = [
+            ("device", WHY_DEVICE),
+            ("virtual-disk", WHY_VIRTUAL),
+            ("scheduler", WHY_SCHEDULER),
+            ("block-size", WHY_BLOCKS),
+        ];
+        return all.map(|(id, why)| none(id, why)).to_vec();
+    }
+    vec![device(disks), virtual_disk(disks), scheduler(disks), block_size(disks)]
+}
+
+fn device(disks: &[Disk]) -> Check {
+    let texts: Vec<String> = disks.iter().map(Disk::is_described).collect();
+    let claimed_arm = disks.iter().any(|disk| disk.virtual_by.is_some() && disk.rotational == Some(true));
+    if claimed_arm {
+        let text = format!("{}, as a virtual disk claims", texts.join("; "));
+        let remedy = disks.iter().map(|disk| format!("echo 0 > /sys/block/{}/queue/rotational", disk.name));
+        return Check::new("device", Status::Limited, text, WHY_DEVICE).remedy(remedy.collect::<Vec<_>>().join("; "));
+    }
+    Check::new("device", Status::Ok, texts.join("; "), WHY_DEVICE)
+}
+
+fn virtual_disk(disks: &[Disk]) -> Check {
+    let made_up = |disk: &Disk| Some(format!("{} is a virtual disk ({})", disk.name, disk.virtual_by?));
+    let texts: Vec<String> = disks.iter().filter_map(made_up).collect();
+    if texts.is_empty() {
+        return Check::new("virtual-disk", Status::Ok, "no sign of a virtual disk", WHY_VIRTUAL);
+    }
+    let text = format!("{}: flash effects cannot be told from its host's", texts.join("; "));
+    Check::new("virtual-disk", Status::Limited, text, WHY_VIRTUAL)
+        .remedy("use a host of its own, or a disk passed through")
+}
+
+fn scheduler(disks: &[Disk]) -> Check {
+    let shown = |disk: &Disk| match &disk.scheduler {
+        Some(text) => format!("{}: {text}", disk.name),
+        None => format!("{}: not told", disk.name),
+    };
+    let text = disks.iter().map(shown).collect::<Vec<_>>().join("; ");
+    let known: Vec<Option<&str>> = disks.iter().map(Disk::scheduler_in_force).collect();
+    let unlike = known.windows(2).any(|two| two[0] != two[1]);
+    let (status, text) = match known.iter().any(Option::is_none) {
+        true => (Status::Missing, text),
+        false if unlike => (Status::Limited, format!("{text}: unlike")),
+        false => (Status::Ok, text),
+    };
+    let commands = disks.iter().map(|disk| format!("echo none > /sys/block/{}/queue/scheduler", disk.name));
+    Check::new("scheduler", status, text, WHY_SCHEDULER).remedy(commands.collect::<Vec<_>>().join("; "))
+}
+
+fn block_size(disks: &[Disk]) -> Check {
+    let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "not told".to_owned(), super::size);
+    let one = |disk: &Disk| {
+        let optimal = match disk.optimal_io_bytes {
+            Some(0) | None => "not told".to_owned(),
+            Some(bytes) => super::size(bytes),
+        };
+        let (logical, physical) = (bytes(disk.logical_block_bytes), bytes(disk.physical_block_bytes));
+        format!("{}: logical {logical}, physical {physical}, optimal I/O {optimal}", disk.name)
+    };
+    let text = disks.iter().map(one).collect::<Vec<_>>().join("; ");
+    let known = disks.iter().all(|disk| disk.logical_block_bytes.is_some() && disk.physical_block_bytes.is_some());
+    Check::new("block-size", if known { Status::Ok } else { Status::Missing }, text, WHY_BLOCKS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recorded;
+    use super::*;
+
+    fn find(disks: &[Disk], id: &str) -> Check {
+        checks(disks).into_iter().find(|check| check.id == id).unwrap()
+    }
+
+    #[test]
+    fn a_flash_disk_of_its_own_is_well() {
+        let disks = recorded::nvme().disks;
+        assert_eq!(find(&disks, "virtual-disk").status, Status::Ok);
+        let device = find(&disks, "device");
+        assert_eq!(device.text, "nvme0n1: Samsung SSD 980 PRO 1TB, 931.5 GiB, not rotational");
+        assert_eq!(find(&disks, "scheduler").text, "nvme0n1: [none] mq-deadline");
+        assert_eq!(find(&disks, "block-size").text, "nvme0n1: logical 512 B, physical 512 B, optimal I/O not told");
+    }
+
+    #[test]
+    fn a_virtual_disk_is_named_as_such_and_its_arm_not_believed() {
+        let disks = recorded::virtual_machine().disks;
+        let check = find(&disks, "virtual-disk");
+        assert_eq!(check.status, Status::Limited);
+        assert!(check.text.starts_with("vda is a virtual disk (virtio)"), "{}", check.text);
+        let device = find(&disks, "device");
+        assert_eq!(
+            (device.status, device.remedy.as_str()),
+            (Status::Limited, "echo 0 > /sys/block/vda/queue/rotational")
+        );
+    }
+
+    #[test]
+    fn disks_under_one_array_must_be_scheduled_alike() {
+        let mut disks = recorded::array().disks;
+        assert_eq!(find(&disks, "scheduler").status, Status::Ok);
+        disks[1].scheduler = Some("none mq-deadline [bfq]".to_owned());
+        let check = find(&disks, "scheduler");
+        assert_eq!(check.status, Status::Limited);
+        assert!(check.remedy.contains("sda") && check.remedy.contains("sdb"), "{}", check.remedy);
+        disks[1].scheduler = None;
+        assert_eq!(find(&disks, "scheduler").status, Status::Missing);
+    }
+
+    #[test]
+    fn an_old_disk_with_an_arm_is_no_fault() {
+        let disks = recorded::hard_disk().disks;
+        assert!(find(&disks, "device").text.ends_with("rotational"));
+        assert_eq!(find(&disks, "device").status, Status::Ok);
+    }
+
+    #[test]
+    fn no_disk_is_a_gap_in_each_check() {
+        assert!(checks(&[]).iter().all(|check| check.status == Status::Missing));
+        assert_eq!(checks(&[]).len(), checks(&recorded::nvme().disks).len());
+    }
+}

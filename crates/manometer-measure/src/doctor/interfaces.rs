@@ -1,0 +1,70 @@
+//! The ways to ask the kernel for I/O, each tried on a file in the folder.
+
+use super::{Check, Status};
+
+/// Whether something worked when it was tried: how, or why not.
+pub type Probe = Result<String, String>;
+
+/// What was tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interfaces {
+    /// Reading and writing past the page cache.
+    pub direct_io: Probe,
+    /// Linux AIO.
+    pub libaio: Probe,
+    /// io_uring.
+    pub io_uring: Probe,
+    /// A write that is durable when it returns.
+    pub dsync: Probe,
+}
+
+impl Interfaces {
+    /// Nothing could be tried, for one reason.
+    pub fn untried(reason: &str) -> Self {
+        let none = || Err(reason.to_owned());
+        Self { direct_io: none(), libaio: none(), io_uring: none(), dsync: none() }
+    }
+
+    pub(super) fn checks(&self) -> [Check; 4] {
+        let why_direct = "without it the page cache is measured";
+        let why_libaio = "many requests in flight where io_uring is forbidden";
+        let why_uring = "many requests in flight for least processor time";
+        let why_dsync = "else a durable write needs a second request, a sync";
+        let remedy_uring = "sysctl kernel.io_uring_disabled=0, Linux 5.11 or later, or a container that may use it";
+        [
+            check("direct-io", "O_DIRECT", &self.direct_io, why_direct, "choose a folder on ext4 or XFS"),
+            check("libaio", "Linux AIO", &self.libaio, why_libaio, "sysctl fs.aio-max-nr=1048576"),
+            check("io-uring", "io_uring", &self.io_uring, why_uring, remedy_uring),
+            check("dsync", "RWF_DSYNC", &self.dsync, why_dsync, "Linux 4.7 or later, and a folder on ext4 or XFS"),
+        ]
+    }
+}
+
+fn check(id: &'static str, name: &str, probe: &Probe, why: &'static str, remedy: &str) -> Check {
+    match probe {
+        Ok(how) => Check::new(id, Status::Ok, format!("{name}: {how}"), why),
+        Err(reason) => Check::new(id, Status::Missing, format!("{name}: {reason}"), why).remedy(remedy),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recorded;
+    use super::*;
+
+    #[test]
+    fn what_worked_has_no_remedy_and_what_did_not_has_one() {
+        let mut interfaces = recorded::nvme().interfaces;
+        assert!(interfaces.checks().iter().all(|check| check.status == Status::Ok && check.remedy.is_empty()));
+        interfaces.io_uring = Err("Operation not permitted (os error 1)".to_owned());
+        let check = interfaces.checks()[2].clone();
+        assert_eq!(check.text, "io_uring: Operation not permitted (os error 1)");
+        assert!(check.remedy.contains("io_uring_disabled"));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_says_so_in_each() {
+        let checks = Interfaces::untried("/data cannot be written").checks();
+        assert!(checks.iter().all(|check| check.text.ends_with("/data cannot be written")));
+    }
+}

@@ -1,0 +1,83 @@
+//! The block layers under a folder.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::{Check, Status};
+use crate::host::chain::{self, LayerKind};
+
+const WHY: &str = "each may split, merge, cache or delay requests";
+
+/// One block layer as far as the checks ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    /// Its name in the kernel.
+    pub name: String,
+    /// What it is.
+    pub kind: LayerKind,
+    /// Its folder in sysfs.
+    pub sysfs: PathBuf,
+    /// Where it begins in the layer below, in bytes; nothing where it does not say.
+    pub start_bytes: Option<u64>,
+    /// Whether nothing is seen below it: a disk.
+    pub last: bool,
+}
+
+impl Layer {
+    pub(super) fn read(layer: &chain::Layer) -> Self {
+        let sysfs = layer.device.sysfs.clone();
+        let read = |file: &str| fs::read_to_string(sysfs.join(file)).ok()?.trim().parse::<u64>().ok();
+        let start_bytes = match layer.kind {
+            LayerKind::Partition => read("start").map(|sectors| sectors * 512),
+            LayerKind::Loop => read("loop/offset"),
+            _ => None,
+        };
+        Self { name: layer.name.clone(), kind: layer.kind, start_bytes, last: layer.maps_to.is_empty(), sysfs }
+    }
+
+    fn kind_text(&self) -> &'static str {
+        match self.kind {
+            LayerKind::Partition => "partition",
+            LayerKind::Disk => "disk",
+            LayerKind::Md => "md",
+            LayerKind::Dm => "dm",
+            LayerKind::Bcache => "bcache",
+            LayerKind::Loop => "loop",
+        }
+    }
+}
+
+pub(super) fn check(layers: &[Layer]) -> Check {
+    if layers.is_empty() {
+        let text = "no block device: nothing below the file system can be observed";
+        return Check::new("layers", Status::Missing, text, WHY).remedy("choose a folder on a local disk");
+    }
+    let names: Vec<String> = layers.iter().map(|layer| format!("{} ({})", layer.name, layer.kind_text())).collect();
+    let text = names.join(" > ");
+    if layers.iter().any(|layer| layer.kind == LayerKind::Loop) {
+        return Check::new("layers", Status::Limited, format!("{text}: a file of another file system"), WHY)
+            .remedy("choose a folder that is not mounted from a file");
+    }
+    Check::new("layers", Status::Ok, text, WHY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recorded;
+    use super::*;
+
+    #[test]
+    fn layers_are_named_from_above_to_below() {
+        let check_array = check(&recorded::array().layers);
+        let text = "dm-0 (dm) > md0 (md) > sda1 (partition) > sdb1 (partition) > sda (disk) > sdb (disk)";
+        assert_eq!((check_array.status, check_array.text.as_str()), (Status::Ok, text));
+        assert_eq!(check(&[]).status, Status::Missing);
+    }
+
+    #[test]
+    fn a_file_that_serves_as_a_device_is_limited() {
+        let mut layers = recorded::nvme().layers;
+        layers[0].kind = LayerKind::Loop;
+        assert_eq!(check(&layers).status, Status::Limited);
+    }
+}

@@ -1,0 +1,49 @@
+//! Swap.
+
+use procfs::{Current as _, Meminfo};
+
+use super::{Check, Status};
+
+const WHY: &str = "swapping is I/O, perhaps on this device";
+
+/// The host's swap; nothing where it does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Swap {
+    /// All of it.
+    pub total_bytes: Option<u64>,
+    /// What is in use.
+    pub used_bytes: Option<u64>,
+}
+
+impl Swap {
+    pub(super) fn read() -> Self {
+        let Ok(memory) = Meminfo::current() else { return Self::default() };
+        let used = memory.swap_total.saturating_sub(memory.swap_free);
+        Self { total_bytes: Some(memory.swap_total), used_bytes: Some(used) }
+    }
+
+    pub(super) fn check(&self) -> Check {
+        match (self.total_bytes, self.used_bytes) {
+            (Some(0), _) => Check::new("swap", Status::Ok, "none", WHY),
+            (Some(total), Some(used)) => {
+                let text = format!("{} of {} in use", super::size(used), super::size(total));
+                Check::new("swap", Status::Limited, text, WHY).remedy("swapoff -a")
+            }
+            _ => Check::new("swap", Status::Missing, "the host does not tell", WHY),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swap_is_limited_whether_used_or_not() {
+        let swap = Swap { total_bytes: Some(2 << 30), used_bytes: Some(3 << 20) };
+        assert_eq!(swap.check().text, "3 MiB of 2 GiB in use");
+        assert_eq!(Swap { used_bytes: Some(0), ..swap }.check().status, Status::Limited);
+        assert_eq!(Swap { total_bytes: Some(0), used_bytes: Some(0) }.check().status, Status::Ok);
+        assert_eq!(Swap::default().check().status, Status::Missing);
+    }
+}

@@ -1,0 +1,202 @@
+//! NVMe: what the namespace says of itself, and whether the controller may doze.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{Check, Disk, Status, program};
+
+const WHY_HINTS: &str = "writes of such sizes spare the flash copies and splits";
+const WHY_POWER: &str = "a controller that dozes answers late (APST)";
+
+/// What only NVMe disks have.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Nvme {
+    /// What the namespace prefers.
+    pub hints: Hints,
+    /// The latency that power saving may cost, in microseconds; 0 is no power saving. Nothing where the
+    /// controller has no transitions of its own, or the kernel does not tell.
+    pub latency_tolerance_us: Option<u64>,
+    /// The file that says and changes that.
+    pub latency_tolerance_file: PathBuf,
+}
+
+/// What a namespace prefers, in logical blocks; nothing where it does not say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hints {
+    /// NOIOB: requests should not cross multiples of this.
+    pub boundary_blocks: Option<u64>,
+    /// NPWG: writes should be multiples of this.
+    pub write_granularity_blocks: Option<u64>,
+    /// NPWA: writes should begin at multiples of this.
+    pub write_alignment_blocks: Option<u64>,
+    /// NOWS: the size of the writes that it likes best.
+    pub optimal_write_blocks: Option<u64>,
+    /// Where this is from: `nvme id-ns`, or `sysfs`, which does not know all.
+    pub from: &'static str,
+}
+
+impl Nvme {
+    pub(super) fn read(name: &str, sysfs: &Path) -> Option<Self> {
+        if !name.starts_with("nvme") {
+            return None;
+        }
+        let latency_tolerance_file = sysfs.join("device/power/pm_qos_latency_tolerance_us");
+        let latency_tolerance_us =
+            fs::read_to_string(&latency_tolerance_file).ok().and_then(|text| text.trim().parse().ok());
+        let device = format!("/dev/{name}");
+        let told = program::answer("nvme", &["id-ns", &device, "--output-format=json"]).ok();
+        let hints = told.and_then(|text| Hints::of_id_ns(&text)).unwrap_or_else(|| Hints::of_sysfs(sysfs));
+        Some(Self { hints, latency_tolerance_us, latency_tolerance_file })
+    }
+}
+
+impl Hints {
+    /// Reads what `nvme id-ns --output-format=json` prints.
+    fn of_id_ns(text: &str) -> Option<Self> {
+        let value: Value = serde_json::from_str(text).ok()?;
+        let number = |name: &str| value.get(name).and_then(Value::as_u64);
+        // Bit 4 of NSFEAT says whether the preferred sizes mean anything; they count from zero.
+        let means = number("nsfeat")? & 0x10 != 0;
+        let preferred = |name: &str| number(name).filter(|_| means).map(|blocks| blocks + 1);
+        Some(Self {
+            boundary_blocks: number("noiob").filter(|blocks| *blocks > 0),
+            write_granularity_blocks: preferred("npwg"),
+            write_alignment_blocks: preferred("npwa"),
+            optimal_write_blocks: preferred("nows"),
+            from: "nvme id-ns",
+        })
+    }
+
+    /// What the kernel made of them: it keeps the boundary and the best write size.
+    fn of_sysfs(sysfs: &Path) -> Self {
+        let queue = |file: &str| fs::read_to_string(sysfs.join("queue").join(file)).ok()?.trim().parse::<u64>().ok();
+        let block_bytes = queue("logical_block_size").filter(|bytes| *bytes > 0);
+        let blocks = |bytes: u64| block_bytes.map(|block| bytes / block);
+        Self {
+            boundary_blocks: queue("chunk_sectors").filter(|sectors| *sectors > 0).and_then(|it| blocks(it * 512)),
+            optimal_write_blocks: queue("optimal_io_size").filter(|bytes| *bytes > 0).and_then(blocks),
+            from: "sysfs",
+            ..Self::default()
+        }
+    }
+
+    fn text(&self) -> String {
+        let all = [
+            ("NOIOB", self.boundary_blocks),
+            ("NPWG", self.write_granularity_blocks),
+            ("NPWA", self.write_alignment_blocks),
+            ("NOWS", self.optimal_write_blocks),
+        ];
+        let shown = all.map(|(name, blocks)| match blocks {
+            Some(blocks) => format!("{name} {blocks}"),
+            None => format!("{name} not told"),
+        });
+        format!("{} blocks (by {})", shown.join(", "), self.from)
+    }
+}
+
+/// The checks of the NVMe disks among `disks`; that there is none is a check too.
+pub(super) fn checks(disks: &[Disk]) -> [Check; 2] {
+    let nvme: Vec<(&str, &Nvme)> =
+        disks.iter().filter_map(|disk| Some((disk.name.as_str(), disk.nvme.as_ref()?))).collect();
+    if nvme.is_empty() {
+        return [("nvme-hints", WHY_HINTS), ("nvme-power", WHY_POWER)]
+            .map(|(id, why)| Check::new(id, Status::Missing, "no NVMe disk below the folder", why));
+    }
+    [hints(&nvme), power(&nvme)]
+}
+
+fn hints(nvme: &[(&str, &Nvme)]) -> Check {
+    let texts: Vec<String> = nvme.iter().map(|(name, nvme)| format!("{name}: {}", nvme.hints.text())).collect();
+    let whole = nvme.iter().all(|(_, nvme)| nvme.hints.from == "nvme id-ns");
+    let check = |status| Check::new("nvme-hints", status, texts.join("; "), WHY_HINTS);
+    if whole {
+        return check(Status::Ok);
+    }
+    check(Status::Limited).remedy("apt-get install nvme-cli, and ask as root")
+}
+
+fn power(nvme: &[(&str, &Nvme)]) -> Check {
+    let text = |(name, nvme): &(&str, &Nvme)| match nvme.latency_tolerance_us {
+        Some(0) => format!("{name}: power-state transitions are off"),
+        Some(us) => format!("{name}: may doze, up to {us} us to wake"),
+        None => format!("{name}: transitions not told"),
+    };
+    let texts: Vec<String> = nvme.iter().map(text).collect();
+    let dozing: Vec<String> = nvme
+        .iter()
+        .filter(|(_, nvme)| nvme.latency_tolerance_us.is_some_and(|us| us > 0))
+        .map(|(_, nvme)| format!("echo 0 > {}", nvme.latency_tolerance_file.display()))
+        .collect();
+    let untold = nvme.iter().any(|(_, nvme)| nvme.latency_tolerance_us.is_none());
+    let status = match (dozing.is_empty(), untold) {
+        (false, _) => Status::Limited,
+        (true, true) => Status::Missing,
+        (true, false) => Status::Ok,
+    };
+    let remedy = match (dozing.is_empty(), untold) {
+        (true, true) => "boot with nvme_core.default_ps_max_latency_us=0".to_owned(),
+        _ => dozing.join("; "),
+    };
+    Check::new("nvme-power", status, texts.join("; "), WHY_POWER).remedy(remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recorded;
+    use super::*;
+
+    /// Cut from what nvme-cli 2.4 prints for a data-centre disk.
+    const ID_NS: &str = r#"{"nsze":3750748848,"ncap":3750748848,"nuse":3750748848,"nsfeat":26,"nlbaf":1,
+        "flbas":0,"noiob":256,"npwg":7,"npwa":7,"npdg":255,"npda":255,"nows":255}"#;
+
+    #[test]
+    fn the_namespace_is_read_and_counts_from_zero() {
+        let hints = Hints::of_id_ns(ID_NS).unwrap();
+        assert_eq!(hints.text(), "NOIOB 256, NPWG 8, NPWA 8, NOWS 256 blocks (by nvme id-ns)");
+    }
+
+    #[test]
+    fn sizes_that_mean_nothing_are_not_told() {
+        let hints = Hints::of_id_ns(r#"{"nsfeat":0,"noiob":0,"npwg":0,"npwa":0,"nows":0}"#).unwrap();
+        assert_eq!(hints.text(), "NOIOB not told, NPWG not told, NPWA not told, NOWS not told blocks (by nvme id-ns)");
+        assert_eq!(Hints::of_id_ns("Permission denied"), None);
+        assert_eq!(Hints::of_id_ns("{}"), None);
+    }
+
+    #[test]
+    fn sysfs_knows_the_boundary_and_the_best_size() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("queue")).unwrap();
+        for (file, text) in
+            [("logical_block_size", "4096\n"), ("chunk_sectors", "256\n"), ("optimal_io_size", "131072\n")]
+        {
+            fs::write(dir.path().join("queue").join(file), text).unwrap();
+        }
+        let hints = Hints::of_sysfs(dir.path());
+        assert_eq!((hints.boundary_blocks, hints.optimal_write_blocks), (Some(32), Some(32)));
+        assert_eq!(hints.write_alignment_blocks, None);
+        assert_eq!(Hints::of_sysfs(Path::new("/none")), Hints { from: "sysfs", ..Hints::default() });
+    }
+
+    #[test]
+    fn a_controller_that_may_doze_is_told_how_to_stay_awake() {
+        let disks = recorded::nvme().disks;
+        let [hints, power] = checks(&disks);
+        assert_eq!((hints.status, power.status), (Status::Limited, Status::Limited));
+        let file = "/sys/block/nvme0n1/device/power/pm_qos_latency_tolerance_us";
+        assert_eq!(power.remedy, format!("echo 0 > {file}"));
+        let mut awake = disks.clone();
+        awake[0].nvme.as_mut().unwrap().latency_tolerance_us = Some(0);
+        assert_eq!(checks(&awake)[1].status, Status::Ok);
+        awake[0].nvme.as_mut().unwrap().latency_tolerance_us = None;
+        assert_eq!(checks(&awake)[1].status, Status::Missing);
+    }
+
+    #[test]
+    fn another_disk_has_none_of_it() {
+        assert!(checks(&recorded::array().disks).iter().all(|check| check.status == Status::Missing));
+    }
+}

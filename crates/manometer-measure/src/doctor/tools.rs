@@ -1,0 +1,74 @@
+//! What helps to look into the device: its health, and the requests that reach it.
+
+use std::env;
+use std::path::Path;
+
+use rustix::fs::{Access, access};
+
+use super::{Check, Status};
+use crate::capture::tracefs;
+
+const WHY_HEALTH: &str = "only the device knows its wear and its own writes";
+const WHY_TRACE: &str = "`manometer trace capture` needs them";
+
+/// What is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tools {
+    /// Whether `smartctl` is installed.
+    pub smartctl: bool,
+    /// Whether `nvme` is installed.
+    pub nvme: bool,
+    /// Whether tracefs is mounted, tells of block requests, and may be used by us; else what to do.
+    pub block_events: Result<(), String>,
+}
+
+impl Tools {
+    pub(super) fn read() -> Self {
+        Self {
+            smartctl: is_installed("smartctl"),
+            nvme: is_installed("nvme"),
+            block_events: tracefs::find().map(drop).map_err(|error| error.to_string()),
+        }
+    }
+
+    pub(super) fn checks(&self) -> [Check; 2] {
+        let new = |id, status, text: &str, why| Check::new(id, status, text, why);
+        let health = match (self.smartctl, self.nvme) {
+            (true, true) => new("device-health", Status::Ok, "smartctl and nvme are installed", WHY_HEALTH),
+            (true, false) => new("device-health", Status::Ok, "smartctl is installed, nvme is not", WHY_HEALTH),
+            (false, true) => new("device-health", Status::Limited, "nvme is installed, smartctl is not", WHY_HEALTH),
+            (false, false) => {
+                new("device-health", Status::Missing, "neither smartctl nor nvme is installed", WHY_HEALTH)
+            }
+        };
+        let missing = "apt-get install smartmontools nvme-cli";
+        let health = if self.smartctl && self.nvme { health } else { health.remedy(missing) };
+        let trace = match &self.block_events {
+            Ok(()) => new("block-trace", Status::Ok, "tracefs has block events", WHY_TRACE),
+            Err(reason) => new("block-trace", Status::Missing, reason, WHY_TRACE).remedy(tracefs::REMEDY),
+        };
+        [health, trace]
+    }
+}
+
+fn is_installed(program: &str) -> bool {
+    let folders = env::var_os("PATH").map(|path| env::split_paths(&path).collect::<Vec<_>>()).unwrap_or_default();
+    let system = [Path::new("/usr/sbin"), Path::new("/sbin")].map(Path::to_owned);
+    folders.iter().chain(&system).any(|folder| access(folder.join(program), Access::EXEC_OK).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_installed_is_told_how_to_be() {
+        let none = Tools { smartctl: false, nvme: false, block_events: Err("tracefs is not mounted".to_owned()) };
+        let [health, trace] = none.checks();
+        assert_eq!((health.status, trace.status), (Status::Missing, Status::Missing));
+        assert!(health.remedy.contains("smartmontools") && trace.remedy.contains("tracefs"));
+        let all = Tools { smartctl: true, nvme: true, block_events: Ok(()) };
+        assert!(all.checks().iter().all(|check| check.status == Status::Ok && check.remedy.is_empty()));
+        assert!(is_installed("sh") && !is_installed("manometer-no-such-program"));
+    }
+}
