@@ -1,5 +1,7 @@
 //! What a reader of the numbers must know.
 
+mod virtual_disk;
+
 use manometer_measure::event::{Finding, Severity, Status};
 use manometer_measure::{Event, Recording};
 
@@ -20,6 +22,7 @@ pub(crate) fn findings(recording: &Recording, sources: &Sources, judged: &[Judge
     findings.extend(recording.events.iter().filter_map(|line| of_event(&line.event)));
     findings.extend(end_of_run(recording));
     findings.extend(damage(sources));
+    findings.extend(virtual_disk::finding(recording));
     findings.extend(not_stable(recording, sources));
     findings.extend(judged.iter().filter_map(gap));
     findings.extend(not_run(judged));

@@ -180,6 +180,37 @@ fn a_directory_in_memory_is_refused() {
     change_is_told("directory = \"data\"", "directory = \"/dev/shm/manometer\"", &["memory"]);
 }
 
+/// An overlay of two folders, for as long as it lives; nothing where this host or user may not mount one.
+struct Overlay(tempfile::TempDir);
+
+impl Overlay {
+    fn mount() -> Option<Self> {
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+        let folder = |name: &str| dir.path().join(name).display().to_string();
+        ["lower", "upper", "work", "merged"].iter().for_each(|name| fs::create_dir(folder(name)).unwrap());
+        let options = format!("lowerdir={},upperdir={},workdir={}", folder("lower"), folder("upper"), folder("work"));
+        let mut command = std::process::Command::new("mount");
+        let mount = command.args(["-t", "overlay", "overlay", "-o", &options, &folder("merged")]).output();
+        mount.is_ok_and(|said| said.status.success()).then_some(Self(dir))
+    }
+}
+
+impl Drop for Overlay {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(self.0.path().join("merged")).status();
+    }
+}
+
+#[test]
+fn a_directory_on_an_overlay_is_refused() {
+    let Some(overlay) = Overlay::mount() else {
+        println!("skipped: no overlay can be mounted here");
+        return;
+    };
+    let directory = format!("directory = {:?}", overlay.0.path().join("merged/data"));
+    change_is_told("directory = \"data\"", &directory, &["overlay of other file systems", "local disk"]);
+}
+
 #[test]
 fn a_nearer_file_wins_over_what_it_extends() {
     let dir = tempfile::tempdir().unwrap();

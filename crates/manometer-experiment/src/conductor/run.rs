@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use manometer_measure::clock::{WallAnchor, next_multiple};
+use manometer_measure::doctor::Facts;
 use manometer_measure::event::{Event, Finding, Severity, Status};
 use manometer_measure::host::{self, Border, Observer, environment};
 use manometer_measure::plan::{Phase, Plan, Settings, Workload as Part};
@@ -100,7 +101,9 @@ impl<'a> Run<'a> {
         watch: &'a mut dyn FnMut(Update<'_>),
     ) -> Result<Self, RunError> {
         let plan = crate::plan::plan(experiment);
-        let environment = environment::describe(&experiment.directory);
+        let mut environment = environment::describe(&experiment.directory);
+        let tried = manometer_target::file::probe(&experiment.directory);
+        environment["doctor"] = serde_json::json!(Facts::read(&experiment.directory, tried).checks());
         let start = WallAnchor::now();
         let recording = RecordingWriter::create(&setup.out, start, &experiment.to_toml(), &plan, &environment)?;
         let (sender, told) = channel();

@@ -24,6 +24,9 @@ pub(super) fn section(recording: &Recording, level: usize) -> String {
     if let Value::Object(environment) = &recording.environment {
         for (name, value) in environment.iter().filter(|(name, _)| !NOT_SHOWN.contains(&name.as_str())) {
             match value {
+                Value::Array(checks) if name == "doctor" => {
+                    cards.push_str(&card("Doctor", &diagnosis(checks), level + 1))
+                }
                 Value::Object(facts) => cards.push_str(&card(&capitalised(name), &flat(facts), level + 1)),
                 other => run.push((label(name), shown(name, other))),
             }
@@ -49,6 +52,18 @@ fn run_facts(recording: &Recording) -> Vec<(String, String)> {
         ("planned time".to_owned(), text::seconds(plan.duration_s())),
         ("workloads".to_owned(), workloads.join(", ")),
     ]
+}
+
+/// What the doctor found not to be well, and how many checks were.
+fn diagnosis(checks: &[Value]) -> Vec<(String, String)> {
+    let field = |check: &Value, name: &str| check.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (well, not): (Vec<&Value>, Vec<&Value>) = checks.iter().partition(|check| field(check, "status") == "ok");
+    let row = |check: &Value| (field(check, "id"), format!("{}: {}", field(check, "status"), field(check, "text")));
+    let mut rows: Vec<(String, String)> = not.into_iter().map(row).collect();
+    if !well.is_empty() {
+        rows.push(("ok".to_owned(), well.into_iter().map(|check| field(check, "id")).collect::<Vec<_>>().join(", ")));
+    }
+    rows
 }
 
 fn card(title: &str, facts: &[(String, String)], level: usize) -> String {
@@ -127,6 +142,18 @@ fn capitalised(name: &str) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn the_doctor_tells_what_is_not_well_and_names_what_is() {
+        let checks = [
+            json!({"id": "direct-io", "status": "ok", "text": "works", "remedy": ""}),
+            json!({"id": "swap", "status": "limited", "text": "2 GiB", "remedy": "swapoff -a"}),
+            json!({"id": "dsync", "status": "ok", "text": "works", "remedy": ""}),
+        ];
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(diagnosis(&checks), [pair("swap", "limited: 2 GiB"), pair("ok", "direct-io, dsync")]);
+        assert_eq!(diagnosis(&[]), []);
+    }
 
     #[test]
     fn facts_are_shown_with_their_units_and_gaps_with_a_word() {

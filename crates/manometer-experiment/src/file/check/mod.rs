@@ -9,7 +9,7 @@ mod workloads;
 use std::time::Duration;
 
 use manometer_measure::Span;
-use manometer_measure::host::environment;
+use manometer_measure::host::environment::{self, Backing};
 use manometer_measure::plan::{Better, Criterion};
 use manometer_workload::settings::WorkloadSettings;
 
@@ -167,11 +167,20 @@ impl Checker<'_> {
 
     fn directory(&mut self, root: &Node, device: &DeviceTable) {
         let origin = root.get("device").and_then(|table| table.get("directory")).map(|node| node.origin.clone());
-        if environment::is_memory(&device.directory) {
-            let message = format!("{} lies in memory, not on a device", device.directory.display());
-            let help = "a memory file system accepts direct I/O and says nothing about a disk: choose a folder on one";
-            self.report(message, origin.as_ref(), Some(help));
-        }
+        let Some(mount) = environment::mount_of(&device.directory) else { return };
+        let backing = environment::backing(&mount.fs_type);
+        let help = match backing {
+            Backing::Device => return,
+            Backing::Memory => {
+                "a memory file system accepts direct I/O and says nothing about a disk: choose a folder on one"
+            }
+            Backing::Network | Backing::Layered => {
+                "no device can be observed through it: choose a folder on a local disk (in a container, on a volume); \
+                 `manometer doctor DIR` says what lies under a folder"
+            }
+        };
+        let message = format!("{} lies on {} ({})", device.directory.display(), backing.what(), mount.fs_type);
+        self.report(message, origin.as_ref(), Some(help));
     }
 
     fn times(&mut self, root: &Node, plan: &PlanTable, interval: Span) {

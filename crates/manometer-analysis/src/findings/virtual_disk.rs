@@ -1,0 +1,43 @@
+//! The measured disk is a hypervisor's.
+
+use manometer_measure::Recording;
+use manometer_measure::event::{Finding, Severity};
+use serde_json::Value;
+
+/// Warns that the numbers are those of a virtual disk, where the environment says so.
+pub(super) fn finding(recording: &Recording) -> Option<Finding> {
+    of_environment(&recording.environment)
+}
+
+fn of_environment(environment: &Value) -> Option<Finding> {
+    let device = environment.get("device")?;
+    if device.get("virtual")? != true {
+        return None;
+    }
+    let name = device.get("name").and_then(Value::as_str).unwrap_or("the device");
+    let maker =
+        device.get("virtual_by").and_then(Value::as_str).map_or_else(String::new, |maker| format!(" ({maker})"));
+    let text = format!(
+        "{name} is a virtual disk{maker}: flash effects (garbage collection, write amplification, wear) cannot be told \
+         from those of its host: its caches, its limits, its other guests. Measure on a host of its own to speak of flash."
+    );
+    Some(super::finding("virtual-disk", Severity::Warning, None, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_virtual_disk_is_named_and_any_other_is_not() {
+        let found = of_environment(&json!({"device": {"name": "vda", "virtual": true, "virtual_by": "virtio"}}));
+        let found = found.unwrap();
+        assert_eq!((found.id.as_str(), found.severity), ("virtual-disk", Severity::Warning));
+        assert!(found.text.starts_with("vda is a virtual disk (virtio): flash effects"), "{}", found.text);
+        for other in [json!({"device": {"name": "sda", "virtual": false}}), json!({"device": null}), json!({})] {
+            assert_eq!(of_environment(&other), None, "{other}");
+        }
+    }
+}
