@@ -11,6 +11,7 @@ pub mod event;
 pub mod histogram;
 pub mod host;
 pub mod latency_log;
+pub mod live;
 pub mod operation;
 pub mod plan;
 pub mod recording;

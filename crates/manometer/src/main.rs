@@ -11,6 +11,7 @@ mod report;
 mod run;
 mod schema;
 mod table;
+mod watch;
 mod worker;
 
 use std::process::ExitCode;
@@ -42,6 +43,7 @@ enum Verb {
     Kv(Box<kv::KvArgs>),
     Engines(engines::EnginesArgs),
     Doctor(doctor::DoctorArgs),
+    Watch(watch::WatchArgs),
     Schema(schema::Arguments),
     Complete(complete::Arguments),
     #[command(hide = true)]
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Verb::Io(arguments) => io::run(arguments),
         Verb::Kv(arguments) => kv::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
+        Verb::Watch(arguments) => watch::run(&arguments),
         Verb::Engines(arguments) => engines::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Complete(arguments) => complete::run(&arguments),

@@ -140,7 +140,8 @@ impl Running {
     /// The workers it started.
     pub fn workers(&self) -> Vec<u32> {
         let parent = self.pid().to_string();
-        processes().into_iter().filter(|pid| stat_field(*pid, 1).as_deref() == Some(&parent)).collect()
+        let ours = |pid: &u32| stat_field(*pid, 1).as_deref() == Some(&parent) && is_worker(*pid);
+        processes().into_iter().filter(ours).collect()
     }
 
     /// The worker whose job is called `name`: in the order of the experiment, the primary first.
@@ -170,6 +171,11 @@ pub fn signal_process(pid: u32, signal: rustix::process::Signal) {
 /// Whether a process is there and no zombie.
 pub fn is_alive(pid: u32) -> bool {
     stat_field(pid, 0).is_some_and(|state| state != "Z" && state != "X")
+}
+
+/// Whether a process is `manometer worker`, and no other program that a run asks something.
+fn is_worker(pid: u32) -> bool {
+    fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.split(|byte| *byte == 0).nth(1) == Some(b"worker"))
 }
 
 fn processes() -> Vec<u32> {

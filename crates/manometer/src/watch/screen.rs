@@ -1,0 +1,95 @@
+//! The terminal: taken, drawn on, and given back however it ends.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use manometer_measure::live::Live;
+use manometer_measure::{Clock as _, MonotonicClock};
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::draw::{self, View};
+
+/// How often a signal is looked for.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The terminal in its drawing state, until dropped; a panic gives it back too.
+struct Screen(DefaultTerminal);
+
+impl Screen {
+    fn take() -> anyhow::Result<Self> {
+        Ok(Self(ratatui::try_init()?))
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+/// Draws what `live` sees every `interval_ns`, until a key or `ended` says so.
+pub(super) fn watch(mut live: Live, interval_ns: u64, ended: &AtomicBool) -> anyhow::Result<()> {
+    let clock = MonotonicClock;
+    let mut view = View::default();
+    let mut screen = Screen::take()?;
+    live.look(clock.now_ns());
+    let mut next_ns = clock.now_ns() + interval_ns;
+    screen.0.draw(|frame| draw::draw(&view, frame.area(), frame.buffer_mut()))?;
+    while !ended.load(Ordering::Relaxed) {
+        let now_ns = clock.now_ns();
+        if now_ns >= next_ns {
+            view.push(live.look(now_ns));
+            next_ns = now_ns + interval_ns;
+            screen.0.draw(|frame| draw::draw(&view, frame.area(), frame.buffer_mut()))?;
+        }
+        let left = Duration::from_nanos(next_ns.saturating_sub(clock.now_ns())).min(LOOK);
+        if event::poll(left)? {
+            match event::read()? {
+                Event::Key(key) if key.kind == KeyEventKind::Press => match action(key) {
+                    Action::End => break,
+                    Action::Order(forward) => view.turn_order(forward),
+                    Action::None => continue,
+                },
+                Event::Resize(..) => {}
+                _ => continue,
+            }
+            screen.0.draw(|frame| draw::draw(&view, frame.area(), frame.buffer_mut()))?;
+        }
+    }
+    Ok(())
+}
+
+/// What a key asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Action {
+    End,
+    /// The next order of the processes, or the one before.
+    Order(bool),
+    None,
+}
+
+fn action(key: KeyEvent) -> Action {
+    match key.code {
+        KeyCode::Char('q') | KeyCode::Esc => Action::End,
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Action::End,
+        KeyCode::Right | KeyCode::Char('s') => Action::Order(true),
+        KeyCode::Left => Action::Order(false),
+        _ => Action::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_mean_what_the_last_line_says() {
+        let press = |code| action(KeyEvent::new(code, KeyModifiers::NONE));
+        assert_eq!(press(KeyCode::Char('q')), Action::End);
+        assert_eq!(action(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)), Action::End);
+        assert_eq!(press(KeyCode::Char('c')), Action::None);
+        assert_eq!(press(KeyCode::Right), press(KeyCode::Char('s')));
+        assert_eq!(press(KeyCode::Left), Action::Order(false));
+    }
+}
