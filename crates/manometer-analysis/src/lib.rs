@@ -4,12 +4,13 @@
 //! are in [`statistics`], and `docs/analysis.md` says where each comes from. How it looks is left to
 //! `manometer-report`.
 
+pub mod compare;
 pub mod criterion;
 mod findings;
 mod headline;
 mod pace;
 mod phases;
-mod pressure;
+pub mod pressure;
 pub mod scale;
 pub mod series;
 mod sources;

@@ -56,6 +56,11 @@ pub(crate) fn own_pressure() -> Ratio {
     Ratio { value: Some(0.0), ci_low: Some(0.0), ci_high: Some(0.0), reason: None }
 }
 
+/// What a phase whose criterion was `beside`, one number per sample interval, costs against one where it was `alone`.
+pub fn pressure_of(alone: &[f64], beside: &[f64], unit: &str, better: Better) -> Ratio {
+    pressure(&Performance::of(alone, unit), &Performance::of(beside, unit), better)
+}
+
 /// What `beside` costs against `alone`: 1 − beside / alone where more is better, beside / alone − 1 where
 /// less is (definition 3 of the Storiks thesis), with Fieller's interval of the ratio.
 pub(crate) fn pressure(alone: &Performance, beside: &Performance, better: Better) -> Ratio {

@@ -26,6 +26,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) phase: &'a Phase,
     pub(crate) fate: Fate,
     pub(crate) performance: Performance,
+    /// The criterion, one number per sample interval; empty where it was not measured.
+    pub(crate) values: Vec<f64>,
     pub(crate) pressure: Ratio,
     pub(crate) steadiness: Option<Steadiness>,
     pub(crate) warm_up: Option<WarmUp>,
@@ -36,15 +38,7 @@ pub(crate) struct Judged<'a> {
 /// with its reason. Damage is told as findings; a recording that opens always has a summary.
 pub fn summarise(recording: &Recording) -> Summary {
     let sources = Sources::read(recording);
-    let mut judged: Vec<Judged<'_>> = recording
-        .plan
-        .phases
-        .iter()
-        .filter(|phase| phase.kind != PhaseKind::Warmup)
-        .map(|phase| judge(recording, &sources, phase))
-        .collect();
-    let pressures: Vec<Ratio> = judged.iter().map(|one| primary_pressure(recording, &judged, one)).collect();
-    judged.iter_mut().zip(pressures).for_each(|(one, pressure)| one.pressure = pressure);
+    let judged = judge_all(recording, &sources);
     let scale = scale::steps(&rungs(&judged));
     Summary {
         manometer: env!("CARGO_PKG_VERSION").to_owned(),
@@ -57,6 +51,15 @@ pub fn summarise(recording: &Recording) -> Summary {
         scale,
         findings: findings::findings(recording, &sources, &judged),
     }
+}
+
+/// Every phase of the plan with what was computed of it, warm-up left out.
+pub(crate) fn judge_all<'a>(recording: &'a Recording, sources: &Sources) -> Vec<Judged<'a>> {
+    let phases = recording.plan.phases.iter().filter(|phase| phase.kind != PhaseKind::Warmup);
+    let mut judged: Vec<Judged<'_>> = phases.map(|phase| judge(recording, sources, phase)).collect();
+    let pressures: Vec<Ratio> = judged.iter().map(|one| primary_pressure(recording, &judged, one)).collect();
+    judged.iter_mut().zip(pressures).for_each(|(one, pressure)| one.pressure = pressure);
+    judged
 }
 
 fn status_word(status: Option<Status>) -> &'static str {
@@ -86,6 +89,7 @@ fn judge<'a>(recording: &'a Recording, sources: &Sources, phase: &'a Phase) -> J
         neighbours: neighbours
             .map(|neighbour| (neighbour.name.clone(), neighbour_performance(recording, sources, neighbour, &fate)))
             .collect(),
+        values: series.map(|series| series.values).unwrap_or_default(),
         fate,
     }
 }

@@ -1,69 +1,24 @@
 //! What the 95 % intervals cover, measured on series whose truth is known.
 //!
-//! The series are what an LSM's throughput looks like: an AR(1) process for what remembers, plus the
-//! saw-tooth of compaction, which falls evenly over its period and jumps back. Its phase is random and part
-//! of the series: where it starts is no more known than the noise. A sample is what an interval saw on
-//! average, as a rate per second is.
+//! The series are those of `simulated`.
 
+#[path = "synthetic/simulated.rs"]
+mod simulated;
+
+use manometer_analysis::pressure::pressure_of;
 use manometer_analysis::statistics::Measured;
 use manometer_analysis::statistics::autocorrelation::{autocorrelation, autocorrelation_time};
+use manometer_analysis::statistics::bootstrap::{Noise, Side, Unit, ratio_interval as bootstrap_ratio};
 use manometer_analysis::statistics::fieller::ratio_interval;
-use rand::{RngExt as _, SeedableRng as _};
+use manometer_measure::plan::Better;
+use rand::SeedableRng as _;
 use rand_distr::{Distribution as _, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use simulated::{COEFFICIENTS, SAWS, series};
 
 const SERIES: usize = 1_000;
 const SAMPLES: usize = 600;
 const COVERED: std::ops::RangeInclusive<f64> = 0.93..=0.97;
-
-/// The saw-tooth: its half height in standard deviations of the noise, its period in samples, and the share
-/// by which each period may differ from it.
-#[derive(Debug, Clone, Copy)]
-struct Saw {
-    height: f64,
-    period: f64,
-    jitter: f64,
-}
-
-const SAWS: [Saw; 9] = [
-    Saw { height: 0.0, period: 60.0, jitter: 0.0 },
-    Saw { height: 1.0, period: 20.0, jitter: 0.0 },
-    Saw { height: 1.0, period: 45.0, jitter: 0.0 },
-    Saw { height: 1.0, period: 60.0, jitter: 0.0 },
-    Saw { height: 1.0, period: 60.0, jitter: 0.2 },
-    Saw { height: 1.0, period: 77.0, jitter: 0.0 },
-    Saw { height: 1.0, period: 100.0, jitter: 0.0 },
-    Saw { height: 2.0, period: 40.0, jitter: 0.1 },
-    Saw { height: 2.0, period: 60.0, jitter: 0.1 },
-];
-
-const COEFFICIENTS: [f64; 4] = [0.0, 0.5, 0.8, 0.87];
-
-/// `samples` samples of mean 0: noise of variance 1 with lag-1 autocorrelation `coefficient`, plus the saw.
-fn series(random: &mut Xoshiro256PlusPlus, samples: usize, coefficient: f64, saw: Saw) -> Vec<f64> {
-    let mut noise: f64 = StandardNormal.sample(random);
-    let mut phase: f64 = random.random();
-    let mut period = saw.period;
-    let mut values = Vec::with_capacity(samples);
-    for _ in 0..samples {
-        let (mut left, mut tooth) = (1.0, 0.0);
-        while left > 0.0 {
-            let step = f64::min(left, (1.0 - phase) * period);
-            let end = phase + step / period;
-            tooth += step * (1.0 - phase - end);
-            left -= step;
-            phase = end;
-            if left > 0.0 {
-                phase = 0.0;
-                period = saw.period * (1.0 + saw.jitter * random.random_range(-1.0..1.0));
-            }
-        }
-        values.push(noise + saw.height * tooth);
-        let fresh: f64 = StandardNormal.sample(random);
-        noise = coefficient * noise + (1.0 - coefficient * coefficient).sqrt() * fresh;
-    }
-    values
-}
 
 #[test]
 fn the_intervals_of_means_cover_what_they_say() {
@@ -133,5 +88,62 @@ fn short_series_that_remember_long_seldom_have_an_interval() {
         }
         println!("{samples} samples, AR {coefficient}: {given} given an interval, {missed} of these miss");
         assert!(given <= most, "{samples} {coefficient}: {given} given");
+    }
+}
+
+#[test]
+fn the_same_phase_twice_has_a_pressure_of_nothing() {
+    for (seed, coefficient) in COEFFICIENTS.into_iter().enumerate() {
+        for saw in SAWS {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(3_000 + seed as u64);
+            let mut phase = || {
+                series(&mut random, SAMPLES, coefficient, saw)
+                    .iter()
+                    .map(|value| 100.0 + 5.0 * value)
+                    .collect::<Vec<_>>()
+            };
+            let pressures = (0..SERIES).map(|_| pressure_of(&phase(), &phase(), "ops/s", Better::Higher));
+            let ends: Vec<(f64, f64)> =
+                pressures.filter_map(|pressure| pressure.ci_low.zip(pressure.ci_high)).collect();
+            let covered = ends.iter().filter(|(low, high)| (*low..=*high).contains(&0.0)).count();
+            let share = covered as f64 / ends.len() as f64;
+            println!("AR {coefficient:.2}, {saw:?}: {} given, {share:.3} hold 0", ends.len());
+            assert!(COVERED.contains(&share) && ends.len() >= SERIES * 98 / 100, "{coefficient} {saw:?} {share}");
+        }
+    }
+}
+
+/// How often the interval of the ratio of two like sides holds 1: each of `runs` runs, whose levels differ by
+/// `between` standard errors of a single run's mean.
+fn repeats_cover(runs: usize, between: f64, pairs: usize) -> f64 {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(4_000 + runs as u64);
+    let side = |random: &mut Xoshiro256PlusPlus| {
+        let units: Vec<Unit> = (0..runs)
+            .map(|_| {
+                let values: Vec<f64> =
+                    series(random, 200, 0.5, SAWS[0]).iter().map(|value| 100.0 + 5.0 * value).collect();
+                let measured = Measured::of(&values).unwrap();
+                let level: f64 = StandardNormal.sample(random);
+                let noise = Noise::of(&values, &measured).unwrap();
+                Unit { value: measured.mean + between * 0.6 * level, noise: vec![(1.0, noise)] }
+            })
+            .collect();
+        Side::of(&units, random).unwrap()
+    };
+    let holds = |_: &usize| {
+        let (a, b) = (side(&mut random), side(&mut random));
+        bootstrap_ratio(&a, &b).is_some_and(|(low, high)| (low..=high).contains(&1.0))
+    };
+    (0..pairs).filter(holds).count() as f64 / pairs as f64
+}
+
+#[test]
+fn the_intervals_over_repeats_cover_what_they_say() {
+    let pairs = 500;
+    for (runs, between) in [(1, 0.0), (2, 0.0), (2, 3.0), (3, 1.0), (5, 0.0), (5, 1.0), (5, 5.0), (10, 1.0)] {
+        let share = repeats_cover(runs, between, pairs);
+        println!("{runs} runs that differ by {between} standard errors: {share:.3} covered");
+        // Of 500 pairs 95 % ± 2 % (two standard errors); two runs a side cannot promise more than too much.
+        assert!((0.925..=0.99).contains(&share), "{runs} runs, {between}: {share}");
     }
 }

@@ -1,5 +1,6 @@
 //! The `manometer` command line: one file per verb, no logic of its own.
 
+mod compare;
 mod complete;
 mod doctor;
 mod engines;
@@ -39,6 +40,7 @@ struct Arguments {
 enum Verb {
     Run(run::Arguments),
     Report(report::Arguments),
+    Compare(compare::Arguments),
     Io(io::Args),
     Kv(Box<kv::KvArgs>),
     Engines(engines::EnginesArgs),
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().verb {
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
+        Verb::Compare(arguments) => compare::run(&arguments),
         Verb::Io(arguments) => io::run(arguments),
         Verb::Kv(arguments) => kv::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),

@@ -5,6 +5,8 @@
 
 pub mod autocorrelation;
 pub mod batches;
+pub mod bootstrap;
+pub mod change;
 pub mod fieller;
 pub mod holm;
 pub mod moments;

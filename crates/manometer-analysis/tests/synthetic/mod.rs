@@ -1,5 +1,7 @@
 //! Recordings made up for tests: one sample a second, everything known.
 
+#![allow(dead_code, reason = "each test file uses its own part")]
+
 use std::path::Path;
 
 use manometer_analysis::summary::{PhaseSummary, Summary};
@@ -10,9 +12,9 @@ use manometer_measure::{Column, LatencyHistogram, Recording, RecordingWriter};
 use rand::SeedableRng as _;
 use rand_distr::{Distribution as _, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use serde_json::json;
+use serde_json::{Value, json};
 
-/// Every run has the same noise.
+/// Every run has the same noise, unless it is seeded.
 const SEED: u64 = 1;
 
 const START_S: u64 = 1_000;
@@ -75,8 +77,11 @@ pub struct Run {
 
 impl Run {
     pub fn begin(dir: &Path, plan: &Plan) -> Self {
-        let mut writer =
-            RecordingWriter::create(dir, START, "name = \"synthetic\"\n", plan, &json!({"host": {}})).unwrap();
+        Self::seeded(dir, plan, SEED, &json!({"host": {}}))
+    }
+
+    pub fn seeded(dir: &Path, plan: &Plan, seed: u64, environment: &Value) -> Self {
+        let mut writer = RecordingWriter::create(dir, START, "name = \"synthetic\"\n", plan, environment).unwrap();
         let facts = [("engine".to_owned(), json!("rocksdb"))].into_iter().collect();
         writer.event(at(0), Event::Ready { workload: "db".into(), facts }).unwrap();
         for (workload, operations) in [("db", ["read", "update"]), ("writer", ["read", "write"])] {
@@ -87,7 +92,7 @@ impl Run {
             }));
             writer.begin_series(workload, &columns).unwrap();
         }
-        Self { writer, second: 0, random: Xoshiro256PlusPlus::seed_from_u64(SEED) }
+        Self { writer, second: 0, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
     pub fn event(&mut self, event: Event) {

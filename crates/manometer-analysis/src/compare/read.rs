@@ -1,0 +1,199 @@
+//! What is compared: recordings, alone or as the runs of one folder, and what each phase of theirs showed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use manometer_measure::plan::{Criterion, PhaseKind, Settings};
+use manometer_measure::{Event, Recording};
+use serde_json::Value;
+
+use super::{CompareError, Warning};
+use crate::sources::Sources;
+use crate::statistics::Measured;
+use crate::statistics::bootstrap::Noise;
+use crate::summarise::{Judged, baseline, judge_all};
+
+/// One recording, or the runs of one folder.
+#[derive(Debug)]
+pub struct Runs {
+    /// The folder as it was named.
+    pub path: PathBuf,
+    /// The runs in the order of their names; at least one.
+    pub runs: Vec<Run>,
+}
+
+/// Runs with the same settings: repeats of each other.
+#[derive(Debug)]
+pub struct Group<'a> {
+    /// What a sweep set for them.
+    pub settings: &'a Settings,
+    /// The runs.
+    pub runs: Vec<&'a Run>,
+}
+
+/// One recording as far as it is compared.
+#[derive(Debug)]
+pub struct Run {
+    /// Its folder.
+    pub dir: PathBuf,
+    /// What is judged.
+    pub criterion: Criterion,
+    /// What a sweep set for it.
+    pub settings: Settings,
+    /// The phases in which the primary ran.
+    pub phases: Vec<RunPhase>,
+    /// Facts that should be equal where recordings are compared, by name.
+    pub conditions: Vec<(&'static str, Option<String>)>,
+    /// What could not be read.
+    pub damage: Vec<String>,
+}
+
+/// One phase of one run.
+#[derive(Debug)]
+pub struct RunPhase {
+    /// Its id in the plan.
+    pub id: String,
+    /// What is special about it.
+    pub label: String,
+    /// The settings in force.
+    pub settings: Settings,
+    /// The mean of the criterion.
+    pub mean: Option<f64>,
+    /// How unsure it is; nothing where the phase is too short.
+    pub noise: Option<Noise>,
+    /// Why there is no mean.
+    pub reason: Option<String>,
+    /// Whether it is the run's own `w0`.
+    pub is_baseline: bool,
+}
+
+impl Runs {
+    /// Reads the recording `path`, or those in it: in `path/runs`, or directly below it.
+    ///
+    /// # Errors
+    /// There is none, one cannot be opened, or has no primary.
+    pub fn read(path: &Path) -> Result<Self, CompareError> {
+        let runs = folders(path)?.iter().map(|dir| Run::read(dir)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { path: path.to_owned(), runs })
+    }
+
+    /// The runs by what a sweep set for them, in the order in which settings first appear.
+    pub fn groups(&self) -> Vec<Group<'_>> {
+        let mut groups: Vec<Group<'_>> = Vec::new();
+        for run in &self.runs {
+            match groups.iter_mut().find(|group| *group.settings == run.settings) {
+                Some(group) => group.runs.push(run),
+                None => groups.push(Group { settings: &run.settings, runs: vec![run] }),
+            }
+        }
+        groups
+    }
+
+    /// What could not be read.
+    pub(super) fn damage(&self) -> Vec<Warning> {
+        let damaged = self.runs.iter().filter(|run| !run.damage.is_empty());
+        let text = |run: &Run| format!("{} is damaged: {}.", run.dir.display(), run.damage.join("; "));
+        damaged.map(|run| Warning { id: "damaged".to_owned(), text: text(run) }).collect()
+    }
+}
+
+/// The recordings that `path` stands for.
+fn folders(path: &Path) -> Result<Vec<PathBuf>, CompareError> {
+    let is_recording = |dir: &Path| dir.join("plan.json").is_file();
+    if is_recording(path) {
+        return Ok(vec![path.to_owned()]);
+    }
+    let runs = path.join("runs");
+    let below = if runs.is_dir() { runs } else { path.to_owned() };
+    let entries = fs::read_dir(&below).map_err(|_| CompareError::NoRecording(path.to_owned()))?;
+    let mut found: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|dir| is_recording(dir)).collect();
+    found.sort();
+    if found.is_empty() { Err(CompareError::NoRecording(path.to_owned())) } else { Ok(found) }
+}
+
+impl Run {
+    /// Reads the recording in `dir`.
+    ///
+    /// # Errors
+    /// It cannot be opened, or has no primary.
+    pub fn read(dir: &Path) -> Result<Self, CompareError> {
+        let recording = Recording::open(dir)?;
+        if recording.plan.primary().is_none() {
+            return Err(CompareError::NoPrimary(dir.to_owned()));
+        }
+        let sources = Sources::read(&recording);
+        let judged = judge_all(&recording, &sources);
+        let own_baseline = baseline(&judged).map(|one| one.phase.id.clone());
+        let with_primary = judged.iter().filter(|one| one.phase.kind != PhaseKind::Solo);
+        Ok(Self {
+            dir: dir.to_owned(),
+            criterion: recording.plan.criterion.clone(),
+            settings: recording.plan.sweep.clone(),
+            phases: with_primary.map(|one| RunPhase::of(one, own_baseline.as_deref())).collect(),
+            conditions: conditions(&recording),
+            damage: sources.damage,
+        })
+    }
+
+    /// The phase that pressures of this run are measured against.
+    pub(super) fn baseline(&self) -> Option<&RunPhase> {
+        self.phases.iter().find(|phase| phase.is_baseline)
+    }
+
+    /// The phase that is the same as `other` of another run.
+    pub(super) fn same_phase(&self, other: &RunPhase) -> Option<&RunPhase> {
+        let same = |phase: &&RunPhase| {
+            (&phase.id, &phase.label, &phase.settings) == (&other.id, &other.label, &other.settings)
+        };
+        self.phases.iter().find(same)
+    }
+}
+
+impl RunPhase {
+    fn of(one: &Judged<'_>, own_baseline: Option<&str>) -> Self {
+        let noise_of = |measured: &Measured| Noise::of(&one.values, measured);
+        Self {
+            id: one.phase.id.clone(),
+            label: one.phase.label.clone(),
+            settings: one.phase.settings.clone(),
+            mean: one.performance.told.mean,
+            noise: one.performance.measured.as_ref().and_then(noise_of),
+            reason: one.performance.told.mean.is_none().then(|| one.performance.told.reason.clone()).flatten(),
+            is_baseline: own_baseline == Some(one.phase.id.as_str()),
+        }
+    }
+}
+
+/// Where a fact that should be equal stands in `environment.json`.
+const CONDITIONS: [(&str, &str); 8] = [
+    ("kernel", "/host/kernel"),
+    ("processor", "/host/cpu"),
+    ("memory", "/host/memory_bytes"),
+    ("device model", "/device/model"),
+    ("device firmware", "/device/firmware"),
+    ("I/O scheduler", "/device/scheduler"),
+    ("file system", "/file_system/type"),
+    ("version of Manometer", "/manometer"),
+];
+
+/// What the primary told of its engine.
+const ENGINE: [(&str, &str); 3] =
+    [("engine", "engine"), ("engine version", "engine_version"), ("durability of a put", "durability")];
+
+/// The facts that should be equal; what is not recorded is missing.
+pub(super) fn conditions(recording: &Recording) -> Vec<(&'static str, Option<String>)> {
+    let plain = |value: &Value| match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    let host = CONDITIONS.iter().map(|(name, place)| (*name, recording.environment.pointer(place).and_then(plain)));
+    let primary = recording.plan.primary().map(|primary| primary.name.as_str());
+    let facts = recording.events.iter().find_map(|line| match &line.event {
+        Event::Ready { workload, facts } if Some(workload.as_str()) == primary => Some(facts),
+        _ => None,
+    });
+    let engine = ENGINE.iter().map(|(name, key)| (*name, facts.and_then(|facts| facts.get(*key)).and_then(plain)));
+    host.chain(engine).collect()
+}

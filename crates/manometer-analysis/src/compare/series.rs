@@ -1,0 +1,155 @@
+//! Three and more recordings in order: where their performance changed.
+
+use std::path::PathBuf;
+
+use manometer_measure::plan::{Criterion, Settings};
+use serde::Serialize;
+
+use super::pair::common_criterion;
+use super::read::{Group, RunPhase, Runs};
+use super::{CompareError, Direction, Reached, Verdict, Warning, checked_bound, is_empty, unlike};
+use crate::statistics::change::{self, Change};
+
+/// A series of recordings, phase by phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SeriesComparison {
+    /// What is judged.
+    pub criterion: Criterion,
+    /// Changes of at most this share do not matter.
+    pub bound: f64,
+    /// The recordings, or folders of repeats, in order.
+    pub recordings: Vec<PathBuf>,
+    /// The phases that the last one has.
+    pub phases: Vec<PhaseSeries>,
+    /// What a reader must know.
+    pub warnings: Vec<Warning>,
+}
+
+/// One phase over the series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PhaseSeries {
+    /// Its id in the plan.
+    pub id: String,
+    /// What is special about it.
+    pub label: String,
+    /// What a sweep set for the runs; empty without one.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub settings: Settings,
+    /// The last change: what is after it by what was before it; null without one.
+    pub ratio: Option<f64>,
+    /// Always null: a series has no interval.
+    pub ci_low: Option<f64>,
+    /// Always null.
+    pub ci_high: Option<f64>,
+    /// Different where it changed; else unknown, since no change found is not yet none.
+    pub verdict: Verdict,
+    /// Which way the last change goes.
+    pub direction: Option<Direction>,
+    /// What each recording reached; null where it has none.
+    pub reached: Vec<Reached>,
+    /// The changes, in order.
+    pub changes: Vec<ChangeOfPhase>,
+}
+
+/// A place in the series where a phase's performance changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChangeOfPhase {
+    /// The first recording after it, counted from 0.
+    pub index: usize,
+    /// Its folder.
+    pub recording: PathBuf,
+    /// The mean before it, from the change before or the begin.
+    pub before: f64,
+    /// The mean from there on, up to the next change or the end.
+    pub after: f64,
+    /// After by before.
+    pub ratio: f64,
+    /// The p-value of the t-test between both.
+    pub p_value: f64,
+    /// Which way it goes.
+    pub direction: Direction,
+}
+
+impl SeriesComparison {
+    /// The phases whose last change is for the worse.
+    pub fn regressions(&self) -> impl Iterator<Item = &PhaseSeries> {
+        self.phases.iter().filter(|phase| phase.direction == Some(Direction::Worse))
+    }
+}
+
+/// Finds where the phases of `recordings` changed; changes of at most the share `bound` are merged away.
+///
+/// # Errors
+/// They are judged by different criteria, have no phase in common, or `bound` is no share.
+pub fn series(recordings: &[Runs], bound: f64) -> Result<SeriesComparison, CompareError> {
+    let bound = checked_bound(bound)?;
+    let all = || recordings.iter().flat_map(|runs| &runs.runs);
+    let criterion = common_criterion(all())?.clone();
+    let groups: Vec<Vec<Group<'_>>> = recordings.iter().map(Runs::groups).collect();
+    // Where no recording has a sweep, what single ones set is what is compared.
+    let plain = groups.iter().all(|groups| groups.len() == 1);
+    let last = groups.last().map(Vec::as_slice).unwrap_or_default();
+    let named = last.iter().flat_map(|group| group.runs[0].phases.iter().map(|phase| (phase, group.settings)));
+    let phases: Vec<PhaseSeries> = named
+        .map(|named| (reached(named, &groups, plain), named))
+        .filter(|(reached, _)| reached.iter().filter(|one| one.mean.is_some()).count() >= 2)
+        .map(|(reached, named)| told(named, reached, recordings, &criterion, bound))
+        .collect();
+    if phases.is_empty() {
+        let (first, last) = (&recordings[0].path, &recordings[recordings.len() - 1].path);
+        let detail = "in a series a phase counts that the last recording and one before it measured".to_owned();
+        return Err(CompareError::NothingInCommon { a: first.clone(), b: last.clone(), detail });
+    }
+    let mut warnings: Vec<Warning> = recordings.iter().flat_map(Runs::damage).collect();
+    warnings.extend(unlike(all()));
+    let recordings = recordings.iter().map(|runs| runs.path.clone()).collect();
+    Ok(SeriesComparison { criterion, bound, recordings, phases, warnings })
+}
+
+/// A phase and what a sweep set for its runs.
+type Named<'a> = (&'a RunPhase, &'a Settings);
+
+/// What each recording reached in a phase.
+fn reached((phase, settings): Named<'_>, groups: &[Vec<Group<'_>>], plain: bool) -> Vec<Reached> {
+    let of = |groups: &Vec<Group<'_>>| {
+        let group = groups.iter().find(|group| plain || group.settings == settings);
+        let same = group.iter().flat_map(|group| group.runs.iter().filter_map(|run| run.same_phase(phase)));
+        Reached::of(&same.collect::<Vec<_>>())
+    };
+    groups.iter().map(of).collect()
+}
+
+fn told(
+    (phase, settings): Named<'_>,
+    reached: Vec<Reached>,
+    recordings: &[Runs],
+    criterion: &Criterion,
+    bound: f64,
+) -> PhaseSeries {
+    // What was not measured is left out; the places of the others are kept.
+    let measured: Vec<(usize, f64)> =
+        reached.iter().enumerate().filter_map(|(index, one)| Some((index, one.mean?))).collect();
+    let values: Vec<f64> = measured.iter().map(|(_, mean)| *mean).collect();
+    let changes: Vec<ChangeOfPhase> = change::changes(&values, bound)
+        .into_iter()
+        .map(|Change { index, before, after, p_value }| {
+            let index = measured[index].0;
+            let (ratio, recording) = (after / before, recordings[index].path.clone());
+            let direction = Direction::of(ratio, criterion);
+            ChangeOfPhase { index, recording, before, after, ratio, p_value, direction }
+        })
+        .collect();
+    let last = changes.last();
+    PhaseSeries {
+        id: phase.id.clone(),
+        label: phase.label.clone(),
+        settings: settings.clone(),
+        ratio: last.map(|change| change.ratio),
+        ci_low: None,
+        ci_high: None,
+        verdict: if last.is_some() { Verdict::Different } else { Verdict::Unknown },
+        direction: last.map(|change| change.direction),
+        reached,
+        changes,
+    }
+}

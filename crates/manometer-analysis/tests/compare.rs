@@ -1,0 +1,266 @@
+//! What `compare` says of recordings whose truth is known.
+
+#![expect(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+
+mod synthetic;
+
+use std::path::{Path, PathBuf};
+
+use manometer_analysis::compare::{BOUND, Comparison, Direction, PhaseComparison, Runs, Verdict, pair, series};
+use manometer_measure::event::{Event, Status};
+use manometer_measure::plan::{Better, Criterion, PhaseKind, Plan, Role};
+use serde_json::{Value, json};
+use synthetic::{Run, at, phase, plan};
+use tempfile::TempDir;
+
+/// One run: a factor on all it reaches, and on `w1` alone.
+#[derive(Clone, Copy)]
+struct Made {
+    seed: u64,
+    all: f64,
+    under_pressure: f64,
+}
+
+const LIKE: Made = Made { seed: 1, all: 1.0, under_pressure: 1.0 };
+
+fn two_phases(seconds: u64) -> Plan {
+    plan(vec![phase("w0", PhaseKind::Baseline, seconds, 1), phase("w1", PhaseKind::Pressure, seconds, 16)])
+}
+
+fn record(dir: &Path, plan: &Plan, made: Made, environment: &Value) {
+    let mut run = Run::seeded(dir, plan, made.seed, environment);
+    for phase in &plan.phases {
+        let level = match phase.kind {
+            PhaseKind::Pressure => 500.0 * made.under_pressure,
+            _ => 1_000.0,
+        };
+        run.phase(phase, level * made.all, 100, 50.0);
+    }
+    run.writer.finish(at(run.second), Status::Complete).unwrap();
+}
+
+/// A folder whose `runs/NNN` are these.
+fn folder(under: &Path, name: &str, plan: &Plan, runs: &[Made]) -> PathBuf {
+    let dir = under.join(name);
+    for (index, made) in runs.iter().enumerate() {
+        record(&dir.join(format!("runs/{:03}", index + 1)), plan, *made, &json!({"host": {}}));
+    }
+    dir
+}
+
+fn repeats(factors: &[f64], under_pressure: f64, first_seed: u64) -> Vec<Made> {
+    let made = |(index, all): (usize, &f64)| Made { seed: first_seed + index as u64, all: *all, under_pressure };
+    factors.iter().enumerate().map(made).collect()
+}
+
+fn compared(a: &Path, b: &Path) -> Comparison {
+    pair(&Runs::read(a).unwrap(), &Runs::read(b).unwrap(), BOUND).unwrap()
+}
+
+fn find<'a>(comparison: &'a Comparison, id: &str) -> &'a PhaseComparison {
+    comparison.phases.iter().find(|phase| phase.id == id).unwrap()
+}
+
+fn recorded(made: Made) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    record(dir.path(), &two_phases(60), made, &json!({"host": {}}));
+    dir
+}
+
+#[test]
+fn two_recordings_of_the_same_are_the_same() {
+    let (a, b) = (recorded(LIKE), recorded(Made { seed: 2, ..LIKE }));
+    let comparison = compared(a.path(), b.path());
+    assert_eq!(comparison.phases.len(), 2);
+    for phase in &comparison.phases {
+        assert_eq!((phase.verdict, phase.direction), (Verdict::Same, None), "{phase:?}");
+        let (low, high) = (phase.ci_low.unwrap(), phase.ci_high.unwrap());
+        assert!(low < phase.ratio.unwrap() && phase.ratio.unwrap() < high && high - low < 0.06, "{phase:?}");
+    }
+    let pressure = find(&comparison, "w1").pressure.as_ref().unwrap();
+    assert!((pressure.a.unwrap() - 0.5).abs() < 0.02 && pressure.difference.value.unwrap().abs() < 0.02);
+    assert!(pressure.difference.ci_low.unwrap() < 0.0 && 0.0 < pressure.difference.ci_high.unwrap());
+    assert!(pressure.ratio.ci_low.unwrap() < 1.0 && 1.0 < pressure.ratio.ci_high.unwrap());
+    assert!(find(&comparison, "w0").pressure.is_none());
+    assert_eq!(comparison.regressions().count(), 0);
+}
+
+#[test]
+fn what_became_worse_is_a_regression_and_what_became_better_is_none() {
+    let (a, b) = (recorded(LIKE), recorded(Made { seed: 2, all: 1.0, under_pressure: 0.8 }));
+    let comparison = compared(a.path(), b.path());
+    let worse = find(&comparison, "w1");
+    assert_eq!((worse.verdict, worse.direction), (Verdict::Different, Some(Direction::Worse)));
+    assert!((worse.ratio.unwrap() - 0.8).abs() < 0.02 && (worse.difference.value.unwrap() + 100.0).abs() < 10.0);
+    let pressure = worse.pressure.as_ref().unwrap();
+    assert!((pressure.difference.value.unwrap() - 0.1).abs() < 0.01 && pressure.difference.ci_low.unwrap() > 0.05);
+    assert_eq!(find(&comparison, "w0").verdict, Verdict::Same);
+    assert_eq!(comparison.regressions().count(), 1);
+    let back = compared(b.path(), a.path());
+    assert_eq!(find(&back, "w1").direction, Some(Direction::Better));
+    assert_eq!(back.regressions().count(), 0);
+}
+
+#[test]
+fn for_a_latency_more_is_worse() {
+    let dirs = [(100, 1), (150, 2)].map(|(latency_us, seed)| {
+        let criterion = Criterion { metric: "latency.read.p99".into(), unit: "us".into(), better: Better::Lower };
+        let plan = Plan { criterion, ..two_phases(60) };
+        let dir = tempfile::tempdir().unwrap();
+        let mut run = Run::seeded(dir.path(), &plan, seed, &json!({"host": {}}));
+        plan.phases.iter().for_each(|phase| run.phase(phase, 1_000.0, latency_us, 50.0));
+        run.writer.finish(at(run.second), Status::Complete).unwrap();
+        dir
+    });
+    let comparison = compared(dirs[0].path(), dirs[1].path());
+    let w0 = find(&comparison, "w0");
+    assert!((w0.ratio.unwrap() - 1.5).abs() < 0.05 && w0.direction == Some(Direction::Worse), "{w0:?}");
+}
+
+#[test]
+fn repeats_know_how_runs_differ_and_a_single_run_does_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = two_phases(60);
+    let a = folder(dir.path(), "a", &plan, &repeats(&[0.92, 1.0, 1.08, 0.96, 1.04], 1.0, 1));
+    let b = folder(dir.path(), "b", &plan, &repeats(&[0.93, 0.99, 1.07, 0.97, 1.04], 1.0, 11));
+    let comparison = compared(&a, &b);
+    let w1 = find(&comparison, "w1");
+    assert_eq!((w1.a.runs, w1.b.runs), (5, 5));
+    assert_eq!(w1.verdict, Verdict::Unknown, "runs differ by ±8 %: {w1:?}");
+    assert!((1..200).contains(&w1.runs_needed.unwrap()), "{w1:?}");
+    // Each run's pressure is against its own `w0`: what made the whole run slower is no pressure.
+    let pressure = w1.pressure.as_ref().unwrap();
+    assert!(pressure.difference.ci_high.unwrap() - pressure.difference.ci_low.unwrap() < 0.03, "{pressure:?}");
+    let alone = compared(&a.join("runs/001"), &b.join("runs/001"));
+    assert_eq!(find(&alone, "w1").verdict, Verdict::Same, "one run each cannot know it");
+}
+
+#[test]
+fn short_runs_need_repeats_to_be_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = two_phases(8);
+    let a = folder(dir.path(), "a", &plan, &repeats(&[1.0; 4], 1.0, 1));
+    let b = folder(dir.path(), "b", &plan, &repeats(&[1.0; 4], 1.0, 21));
+    assert!(find(&compared(&a, &b), "w1").ci_low.is_some(), "four short runs tell by their means");
+    let alone = compared(&a.join("runs/001"), &b.join("runs/001"));
+    let w1 = find(&alone, "w1");
+    assert!(w1.ratio.is_some() && w1.ci_low.is_none() && w1.verdict == Verdict::Unknown && w1.runs_needed.is_none());
+    assert!(w1.reason.as_deref().unwrap().contains("too short"), "{w1:?}");
+}
+
+#[test]
+fn runs_of_a_sweep_are_compared_with_those_of_the_same_settings() {
+    let dir = tempfile::tempdir().unwrap();
+    let side = |name: &str, levels: &[(&str, f64)]| {
+        for (index, (block_size, all)) in levels.iter().enumerate() {
+            let mut plan = two_phases(60);
+            plan.sweep.insert("writer.block_size".into(), json!(block_size));
+            let made = Made { seed: index as u64 + 1, all: *all, under_pressure: 1.0 };
+            record(&dir.path().join(name).join(format!("runs/{index:03}")), &plan, made, &json!({"host": {}}));
+        }
+        dir.path().join(name)
+    };
+    let a = side("a", &[("4KiB", 1.0), ("64KiB", 2.0)]);
+    let b = side("b", &[("64KiB", 2.0), ("4KiB", 1.0), ("1MiB", 3.0)]);
+    let comparison = compared(&a, &b);
+    assert_eq!(comparison.phases.len(), 4);
+    assert!(comparison.phases.iter().all(|phase| phase.verdict == Verdict::Same), "{comparison:?}");
+    assert_eq!(comparison.phases[0].settings["writer.block_size"], "4KiB");
+    let single = compared(&a.join("runs/000"), &a.join("runs/001"));
+    assert!(find(&single, "w0").verdict == Verdict::Different, "two runs alone are compared whatever was set");
+}
+
+#[test]
+fn a_phase_that_was_not_measured_is_no_number() {
+    let plan = two_phases(60);
+    let whole = recorded(LIKE);
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = Run::begin(dir.path(), &plan);
+    run.phase(&plan.phases[0], 1_000.0, 100, 0.0);
+    run.event(Event::PhaseGap { phase: "w1".into(), reason: "`writer` died".into() });
+    run.writer.finish(at(run.second), Status::Failed).unwrap();
+    let comparison = compared(whole.path(), dir.path());
+    let w1 = find(&comparison, "w1");
+    assert_eq!((w1.ratio, w1.verdict, w1.b.runs), (None, Verdict::Unknown, 0));
+    assert!(w1.reason.as_deref().unwrap().contains("`writer` died"), "{w1:?}");
+    let json = serde_json::to_value(&comparison).unwrap();
+    assert_eq!(json["phases"][1]["ratio"], Value::Null);
+    assert_eq!(json["phases"][0]["verdict"], "same");
+}
+
+#[test]
+fn other_firmware_or_another_kernel_is_told() {
+    let dirs = ["1.0", "2.0"].map(|firmware| {
+        let dir = tempfile::tempdir().unwrap();
+        let environment = json!({"host": {"kernel": "6.1"}, "device": {"model": "Fast 1", "firmware": firmware}});
+        record(dir.path(), &two_phases(60), LIKE, &environment);
+        dir
+    });
+    let comparison = compared(dirs[0].path(), dirs[1].path());
+    let ids: Vec<&str> = comparison.warnings.iter().map(|warning| warning.id.as_str()).collect();
+    assert_eq!(ids, ["unlike-device-firmware"]);
+    assert!(comparison.warnings[0].text.contains("`1.0`") && comparison.warnings[0].text.contains("`2.0`"));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_what_would_be_right() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |path: &Path| Runs::read(path).unwrap_err().to_string();
+    assert!(refused(dir.path()).contains("neither a recording nor a folder"), "{}", refused(dir.path()));
+    assert!(refused(&dir.path().join("nowhere")).contains("nowhere"));
+    let record_with = |name: &str, plan: &Plan| {
+        let path = dir.path().join(name);
+        record(&path, plan, LIKE, &json!({"host": {}}));
+        path
+    };
+    let usual = record_with("usual", &two_phases(20));
+    std::fs::create_dir_all(dir.path().join("broken")).unwrap();
+    std::fs::write(dir.path().join("broken/plan.json"), "{").unwrap();
+    assert!(refused(&dir.path().join("broken")).contains("plan.json"));
+    let mut nobody = two_phases(20);
+    nobody.workloads[0].role = Role::Neighbour;
+    assert!(refused(&record_with("nobody", &nobody)).contains("no primary"));
+    let pair_of =
+        |path: &Path| pair(&Runs::read(&usual).unwrap(), &Runs::read(path).unwrap(), BOUND).unwrap_err().to_string();
+    let mut other = two_phases(20);
+    other.criterion = Criterion { metric: "throughput".into(), unit: "MiB/s".into(), better: Better::Higher };
+    let text = pair_of(&record_with("other-unit", &other));
+    assert!(text.contains("ops/s") && text.contains("MiB/s"), "{text}");
+    let elsewhere = plan(vec![phase("w7", PhaseKind::Pressure, 20, 3)]);
+    let text = pair_of(&record_with("elsewhere", &elsewhere));
+    assert!(text.contains("no phase in common") && text.contains("w7") && text.contains("w0"), "{text}");
+    let usual = Runs::read(&usual).unwrap();
+    assert!(pair(&usual, &usual, 0.0).unwrap_err().to_string().contains("makes no sense"));
+}
+
+#[test]
+fn a_damaged_recording_is_compared_as_far_as_it_goes_and_says_so() {
+    let (a, b) = (recorded(LIKE), recorded(LIKE));
+    std::fs::write(b.path().join("samples/db.parquet"), "not parquet").unwrap();
+    let comparison = compared(a.path(), b.path());
+    assert_eq!(comparison.warnings[0].id, "damaged");
+    assert!(comparison.phases.iter().all(|phase| phase.verdict == Verdict::Unknown && phase.reason.is_some()));
+}
+
+#[test]
+fn a_series_tells_where_it_changed_and_which_way() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = two_phases(10);
+    let recordings: Vec<Runs> = (0..20)
+        .map(|index| {
+            let path = dir.path().join(format!("{index:02}"));
+            let under_pressure = if index < 12 { 1.0 } else { 0.8 };
+            record(&path, &plan, Made { seed: index, all: 1.0, under_pressure }, &json!({"host": {}}));
+            Runs::read(&path).unwrap()
+        })
+        .collect();
+    let told = series(&recordings, BOUND).unwrap();
+    let [w0, w1] = told.phases.as_slice() else { panic!("{told:?}") };
+    assert!(w0.changes.is_empty() && w0.verdict == Verdict::Unknown && w0.ratio.is_none());
+    assert_eq!((w1.changes.len(), w1.changes[0].index), (1, 12), "{w1:?}");
+    assert!(w1.changes[0].recording.ends_with("12") && (w1.ratio.unwrap() - 0.8).abs() < 0.03);
+    assert_eq!((w1.direction, told.regressions().count()), (Some(Direction::Worse), 1));
+    let back: Vec<Runs> = recordings.into_iter().rev().collect();
+    assert_eq!(series(&back, BOUND).unwrap().regressions().count(), 0);
+    assert!(series(&back, 0.5).unwrap().phases.iter().all(|phase| phase.changes.is_empty()));
+}

@@ -1,0 +1,132 @@
+//! `manometer compare`: verdicts, exit status, JUnit, and what cannot be compared.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::path::Path;
+
+use manometer_measure::clock::WallAnchor;
+use manometer_measure::event::{Event, Status};
+use manometer_measure::plan::{Better, Criterion, Phase, PhaseKind, Plan, Role, Workload};
+use manometer_measure::{Column, RecordingWriter};
+use serde_json::json;
+use support::Scene;
+
+const SECOND: u64 = 1_000_000_000;
+const SAMPLES: u64 = 60;
+
+fn plan(unit: &str) -> Plan {
+    let phase = |id: &str, kind| Phase {
+        id: id.into(),
+        label: "as <written>".into(),
+        kind,
+        duration_s: SAMPLES as f64,
+        settle_s: 0.0,
+        running: vec!["db".into()],
+        settings: Default::default(),
+    };
+    Plan {
+        experiment: "made up".into(),
+        criterion: Criterion { metric: "throughput".into(), unit: unit.into(), better: Better::Higher },
+        interval_s: 1.0,
+        seed: 1,
+        sweep: Default::default(),
+        workloads: vec![Workload { name: "db".into(), role: Role::Primary, kind: "kv".into(), unit: unit.into() }],
+        phases: vec![phase("w0", PhaseKind::Baseline), phase("w1", PhaseKind::Pressure)],
+    }
+}
+
+/// A recording whose `w0` and `w1` lie around these levels.
+fn record(dir: &Path, levels: [f64; 2], unit: &str, shift: u64) {
+    let plan = plan(unit);
+    let start = WallAnchor { monotonic_ns: 0, unix_ns: 1_700_000_000 * SECOND };
+    let mut writer = RecordingWriter::create(dir, start, "", &plan, &json!({"host": {}})).unwrap();
+    let columns = [("length", "s"), ("read.requests", ""), ("read.bytes", "B")];
+    writer.begin_series("db", &columns.map(|(name, unit)| Column::new(name, unit))).unwrap();
+    let mut second = 0;
+    for (phase, level) in plan.phases.iter().zip(levels) {
+        writer.event(second * SECOND, Event::PhaseStarted { phase: phase.id.clone() }).unwrap();
+        for _ in 0..SAMPLES {
+            second += 1;
+            let noise = ((second + shift) * 7919 % 13) as f64 / 6.0 - 1.0;
+            let reached = level * (1.0 + 0.03 * noise);
+            writer.sample("db", second * SECOND, &[Some(1.0), Some(reached), Some(reached)]).unwrap();
+        }
+        writer.event(second * SECOND, Event::PhaseEnded { phase: phase.id.clone() }).unwrap();
+    }
+    writer.finish(second * SECOND, Status::Complete).unwrap();
+}
+
+fn scene(recordings: &[(&str, [f64; 2])]) -> Scene {
+    let scene = Scene::new();
+    for (shift, (name, levels)) in recordings.iter().enumerate() {
+        record(&scene.path(name), *levels, "ops/s", shift as u64);
+    }
+    scene
+}
+
+#[test]
+fn what_is_the_same_is_said_to_be() {
+    let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 501.0])]);
+    let document = scene.run("compare a b --format json").status(0).json();
+    for phase in document["phases"].as_array().unwrap() {
+        assert_eq!(phase["verdict"], "same", "{phase}");
+        let number = |key: &str| phase[key].as_f64().unwrap();
+        assert!(number("ci_low") < number("ratio") && number("ratio") < number("ci_high"));
+    }
+    assert_eq!(document["phases"][1]["id"], "w1");
+    scene.run("compare a b").status(0).out_has(&["A: a", "B: b", "w1", "same", "1.00"]);
+}
+
+#[test]
+fn a_regression_ends_with_status_three_and_fails_its_test() {
+    let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 400.0])]);
+    scene.run("compare a b --junit out.xml").status(3).out_has(&["WORSE", "0.80"]);
+    let xml = scene.read("out.xml");
+    for part in ["<failure", "regression", "tests=\"2\"", "failures=\"1\"", "w1: as &lt;written&gt;"] {
+        assert!(xml.contains(part), "`{part}` is not in: {xml}");
+    }
+    scene.run("compare b a").status(0).out_has(&["better"]);
+    scene.run("compare a b --bound 50%").status(0).out_has(&["same"]);
+    let document = scene.run("compare a b --format json").status(3).json();
+    assert_eq!(document["phases"][1]["direction"], "worse");
+}
+
+#[test]
+fn three_and_more_are_a_series() {
+    let names: Vec<String> = (0..14).map(|index| format!("r{index:02}")).collect();
+    let levels = |index: usize| [1000.0 + (index * 5 % 7) as f64, if index < 8 { 500.0 } else { 400.0 }];
+    let recordings: Vec<(&str, [f64; 2])> =
+        names.iter().enumerate().map(|(index, name)| (name.as_str(), levels(index))).collect();
+    let scene = scene(&recordings);
+    let document = scene.run(&format!("compare {} --format json", names.join(" "))).status(3).json();
+    assert_eq!(document["phases"][1]["changes"][0]["recording"], "r08");
+    assert_eq!(document["phases"][0]["verdict"], "unknown");
+    let said = scene.run(&format!("compare {} --junit out.xml", names.join(" "))).status(3);
+    said.out_has(&["r08", "WORSE", "no change found"]);
+    assert!(scene.read("out.xml").contains("since r08"));
+    scene.run(&format!("compare {}", names[..8].join(" "))).status(0);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_status_two() {
+    let scene = scene(&[("a", [1000.0, 500.0])]);
+    record(&scene.path("other"), [1000.0, 500.0], "MiB/s", 0);
+    scene.run("compare a").status(2);
+    scene.run("compare a nowhere").status(2).err_has(&["nowhere", "neither a recording nor a folder"]);
+    scene.run("compare a other").status(2).err_has(&["different criteria", "ops/s", "MiB/s"]);
+    scene.run("compare a a --bound 5").status(2).err_has(&["5%"]);
+    scene.run("compare a a --junit no/such/folder.xml").status(1).err_has(&["no/such"]);
+}
+
+#[test]
+fn runs_too_short_for_an_interval_cannot_be_told() {
+    let scene = Scene::short();
+    scene.run("run short.toml --out rec --format json").status(0);
+    let document = scene.run("compare rec rec --format json --junit out.xml").status(0).json();
+    assert_eq!(document["phases"][0]["ratio"], 1.0);
+    assert_eq!(document["phases"][0]["verdict"], "unknown");
+    assert!(document["phases"][0]["reason"].as_str().unwrap().contains("too short"));
+    assert!(scene.read("out.xml").contains("<skipped"));
+}
