@@ -1,39 +1,111 @@
-//! What a reader of the numbers must know.
+//! What a reader of the numbers must know: rules, each with its source and a remedy.
+//!
+//! A file per family of rules; [`FAMILIES`] lists them all, in the order in which findings are told. The table of
+//! `docs/analysis.md` is made of the same list.
 
+mod client;
+mod clock;
+mod conductor;
+mod cpu;
+mod data;
+mod discard;
+mod drift;
+mod evidence;
+mod flash;
+mod heat;
+mod levels;
+mod phases;
+mod run;
+mod stable;
+mod steady;
+mod strangers;
+mod swap;
 mod virtual_disk;
 
-use manometer_measure::event::{Finding, Severity, Status};
-use manometer_measure::{Event, Recording};
+use std::fmt::Write as _;
 
-use crate::pace;
-use crate::phases::Fate;
-use crate::pressure::TOO_SHORT;
+use manometer_measure::Recording;
+use manometer_measure::event::{Finding, Severity};
+
+use self::evidence::Evidence;
 use crate::sources::Sources;
-use crate::stable::not_stable;
 use crate::summarise::Judged;
 
-/// A phase with fewer samples than this share of what its length has room for misses some.
-const ENOUGH_SAMPLES: f64 = 0.9;
+/// When something is a finding, why, and what to do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    /// Its kind, fixed, for machines.
+    pub id: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// When it is one.
+    pub meaning: &'static str,
+    /// What to do about it; the last sentence of the finding.
+    pub remedy: &'static str,
+}
+
+impl Rule {
+    /// The finding that `sentence` says, with the remedy.
+    fn tell(&self, phase: Option<&str>, sentence: &str) -> Finding {
+        finding(self.id, self.severity, phase, format!("{sentence} {}", self.remedy))
+    }
+}
+
+/// The rules of one file, and what they find.
+struct Family {
+    rules: &'static [Rule],
+    judge: fn(&Evidence<'_>) -> Vec<Finding>,
+}
+
+/// All rules. The client as the bottleneck makes all other numbers moot: it comes first.
+const FAMILIES: [Family; 18] = [
+    Family { rules: client::LIMIT, judge: client::limit },
+    Family { rules: conductor::RULES, judge: conductor::judge },
+    Family { rules: run::RULES, judge: run::judge },
+    Family { rules: virtual_disk::RULES, judge: virtual_disk::judge },
+    Family { rules: stable::RULES, judge: stable::judge },
+    Family { rules: phases::RULES, judge: phases::judge },
+    Family { rules: steady::RULES, judge: steady::judge },
+    Family { rules: client::PACE, judge: client::pace },
+    Family { rules: drift::RULES, judge: drift::judge },
+    Family { rules: levels::RULES, judge: levels::judge },
+    Family { rules: cpu::RULES, judge: cpu::judge },
+    Family { rules: heat::RULES, judge: heat::judge },
+    Family { rules: swap::RULES, judge: swap::judge },
+    Family { rules: strangers::RULES, judge: strangers::judge },
+    Family { rules: discard::RULES, judge: discard::judge },
+    Family { rules: clock::RULES, judge: clock::judge },
+    Family { rules: data::RULES, judge: data::judge },
+    Family { rules: flash::RULES, judge: flash::judge },
+];
+
+/// Every rule, in the order in which findings are told.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    FAMILIES.iter().flat_map(|family| family.rules)
+}
+
+/// All rules as the table of the manual.
+pub fn table() -> String {
+    let mut table = "| id | severity | source | meaning | remedy |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    for Rule { id, severity, source, meaning, remedy } in rules() {
+        let severity = match severity {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        // Writing to a text cannot fail.
+        let _ = writeln!(table, "| `{id}` | {severity} | {source} | {meaning} | {remedy} |");
+    }
+    table
+}
 
 /// All findings: what happened in the run, then what the analysis saw. Each once.
 pub(crate) fn findings(recording: &Recording, sources: &Sources, judged: &[Judged<'_>]) -> Vec<Finding> {
-    // The client as the bottleneck makes all other numbers moot: it comes first.
-    let mut findings: Vec<Finding> = pace::client_bottleneck(recording, sources, judged).into_iter().collect();
-    findings.extend(recording.events.iter().filter_map(|line| of_event(&line.event)));
-    findings.extend(end_of_run(recording));
-    findings.extend(damage(sources));
-    findings.extend(virtual_disk::finding(recording));
-    findings.extend(not_stable(recording, sources));
-    findings.extend(judged.iter().filter_map(gap));
-    findings.extend(not_run(judged));
-    findings.extend(judged.iter().filter_map(|one| missing_samples(recording, one)));
-    findings.extend(too_short(judged));
-    findings.extend(judged.iter().filter_map(not_steady));
-    findings.extend(judged.iter().filter_map(warm_up));
-    findings.extend(judged.iter().filter_map(|one| pace::dropped(recording, sources, one)));
-    findings.extend(judged.iter().filter_map(|one| pace::waiting(recording, sources, one)));
+    let evidence = Evidence { recording, sources, judged };
     let mut once: Vec<Finding> = Vec::new();
-    for finding in findings {
+    for finding in FAMILIES.iter().flat_map(|family| (family.judge)(&evidence)) {
         if !once.contains(&finding) {
             once.push(finding);
         }
@@ -41,67 +113,11 @@ pub(crate) fn findings(recording: &Recording, sources: &Sources, judged: &[Judge
     once
 }
 
-pub(crate) fn finding(id: &str, severity: Severity, phase: Option<&str>, text: String) -> Finding {
+fn finding(id: &str, severity: Severity, phase: Option<&str>, text: String) -> Finding {
     Finding { id: id.to_owned(), severity, phase: phase.map(str::to_owned), text }
 }
 
-fn of_event(event: &Event) -> Option<Finding> {
-    match event {
-        Event::Finding(finding) => Some(finding.clone()),
-        Event::Error { workload, text } => {
-            Some(finding("worker-failed", Severity::Error, None, format!("`{workload}` failed: {text}")))
-        }
-        _ => None,
-    }
-}
-
-fn end_of_run(recording: &Recording) -> Option<Finding> {
-    let (id, severity, text) = match recording.status() {
-        Some(Status::Complete) => return None,
-        Some(Status::Interrupted) => {
-            ("interrupted", Severity::Warning, "The run was interrupted: what follows covers what had run by then.")
-        }
-        Some(Status::Failed) => ("run-failed", Severity::Error, "The run failed before its end."),
-        None => {
-            let text = "The recording was cut short: it has no end. What follows covers what it holds; a phase that \
-                was under way is measured up to its last sample.";
-            ("cut-short", Severity::Error, text)
-        }
-    };
-    Some(finding(id, severity, None, text.to_owned()))
-}
-
-fn damage(sources: &Sources) -> Option<Finding> {
-    let text = format!("Not all of the recording could be read: {}.", sources.damage.join("; "));
-    (!sources.damage.is_empty()).then(|| finding("damaged", Severity::Error, None, text))
-}
-
-fn gap(one: &Judged<'_>) -> Option<Finding> {
-    let id = Some(one.phase.id.as_str());
-    match &one.fate {
-        Fate::Gap(reason) => {
-            Some(finding("phase-gap", Severity::Error, id, format!("{} was not measured: {reason}.", one.phase.id)))
-        }
-        Fate::Partly(window) => {
-            let (got, planned) = (window.seconds(), one.phase.duration_s);
-            let text =
-                format!("{} was measured for {got:.0} s of {planned:.0} s: the recording breaks off.", one.phase.id);
-            Some(finding("phase-cut", Severity::Warning, id, text))
-        }
-        Fate::Whole(_) | Fate::NotRun(_) => None,
-    }
-}
-
-fn not_run(judged: &[Judged<'_>]) -> Option<Finding> {
-    let missed = judged.iter().filter_map(|one| match &one.fate {
-        Fate::NotRun(reason) => Some((one.phase.id.as_str(), reason)),
-        _ => None,
-    });
-    let (ids, reasons): (Vec<&str>, Vec<&String>) = missed.unzip();
-    let text = format!("Not measured: {}; {}.", ids.join(", "), reasons.first()?);
-    Some(finding("phase-gap", Severity::Error, only(&ids), text))
-}
-
+/// The one phase that a finding is about, where it is about one.
 fn only<'a>(ids: &[&'a str]) -> Option<&'a str> {
     match ids {
         [id] => Some(id),
@@ -109,54 +125,40 @@ fn only<'a>(ids: &[&'a str]) -> Option<&'a str> {
     }
 }
 
-fn missing_samples(recording: &Recording, one: &Judged<'_>) -> Option<Finding> {
-    let room = one.fate.window().ok()?.seconds() / recording.plan.interval_s;
-    if !room.is_finite() {
-        return None;
+/// `3.2 GiB`.
+fn bytes_text(bytes: f64) -> String {
+    const UNITS: [(f64, &str); 4] =
+        [((1_u64 << 40) as f64, "TiB"), ((1_u64 << 30) as f64, "GiB"), ((1_u64 << 20) as f64, "MiB"), (1024.0, "KiB")];
+    let fits = UNITS.iter().find(|(size, _)| bytes >= *size);
+    fits.map_or_else(|| format!("{bytes:.0} B"), |(size, unit)| format!("{:.1} {unit}", bytes / size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_is_whole_and_has_an_id_of_its_own() {
+        let mut ids: Vec<&str> = rules().map(|rule| rule.id).collect();
+        for rule in rules() {
+            let texts = [rule.id, rule.source, rule.meaning, rule.remedy];
+            assert!(texts.iter().all(|text| !text.is_empty() && !text.contains('|')), "{rule:?}");
+            assert!(rule.remedy.ends_with('.'), "{rule:?}");
+        }
+        ids.sort_unstable();
+        let count = ids.len();
+        ids.dedup();
+        assert_eq!(ids.len(), count, "an id twice: {ids:?}");
     }
-    // The begin and the end of a phase need not fall on an interval's: one of them may be cut in two.
-    let expected = ENOUGH_SAMPLES * (room - 1.0).floor();
-    let samples = one.performance.told.samples;
-    one.performance.told.mean?;
-    let text = format!("{} has {samples} samples where {room:.0} have room: the others are gaps.", one.phase.id);
-    ((samples as f64) < expected).then(|| finding("samples-missing", Severity::Warning, Some(&one.phase.id), text))
-}
 
-fn too_short(judged: &[Judged<'_>]) -> Option<Finding> {
-    let short = judged.iter().filter(|one| one.performance.told.reason.as_deref() == Some(TOO_SHORT));
-    let ids: Vec<&str> = short.map(|one| one.phase.id.as_str()).collect();
-    let text = format!(
-        "Too short for an interval: {}. Samples remember each other; an interval needs at least five batches of three \
-         autocorrelation times. Quantiles are shown instead. Run longer phases to know more.",
-        ids.join(", ")
-    );
-    (!ids.is_empty()).then(|| finding("phase-too-short", Severity::Warning, only(&ids), text))
-}
-
-fn not_steady(one: &Judged<'_>) -> Option<Finding> {
-    let judged = one.steadiness.filter(|steadiness| !steadiness.steady())?;
-    let percent = |share: f64| 100.0 * share;
-    let mut text = format!(
-        "{} was not steady: over five rounds it ranges over {:.0} % of its average (20 % allowed) and its line moves \
-         by {:.0} % (10 % allowed)",
-        one.phase.id,
-        percent(judged.rounds.range),
-        percent(judged.rounds.excursion),
-    );
-    if judged.drifted() {
-        text += &format!("; it drifts by {:+.0} % over the phase", percent(judged.drift));
+    #[test]
+    fn the_manual_has_the_table() {
+        let manual = include_str!("../../../docs/analysis.md");
+        assert!(manual.contains(&table()), "docs/analysis.md needs this table:\n{}", table());
     }
-    Some(finding("not-steady", Severity::Warning, Some(&one.phase.id), text + "."))
-}
 
-fn warm_up(one: &Judged<'_>) -> Option<Finding> {
-    let warm_up = one.warm_up?;
-    let text = format!(
-        "A warm-up is visible in the first {:.0} s of {}: without them its mean would be {:+.0} %. Nothing was left \
-         out; a longer settle time would avoid it.",
-        warm_up.length_s,
-        one.phase.id,
-        100.0 * warm_up.shift,
-    );
-    Some(finding("warm-up-visible", Severity::Info, Some(&one.phase.id), text))
+    #[test]
+    fn bytes_are_short() {
+        assert_eq!([0.0, 2048.0, 1.5e9, 3e12].map(bytes_text), ["0 B", "2.0 KiB", "1.4 GiB", "2.7 TiB"]);
+    }
 }

@@ -6,15 +6,13 @@
 
 pub mod compare;
 pub mod criterion;
-mod findings;
+pub mod findings;
 mod headline;
-mod pace;
 mod phases;
 pub mod pressure;
 pub mod scale;
 pub mod series;
 mod sources;
-mod stable;
 pub mod statistics;
 pub mod steady;
 pub mod summarise;

@@ -209,7 +209,7 @@ fn neighbour_pressure(judged: &[Judged<'_>], one: &Judged<'_>, name: &str, perfo
 }
 
 /// The settings of the workload `name` alone: the keys `name.…`.
-fn own_settings<'a>(settings: &'a Settings, name: &str) -> BTreeMap<&'a str, &'a serde_json::Value> {
+pub(crate) fn own_settings<'a>(settings: &'a Settings, name: &str) -> BTreeMap<&'a str, &'a serde_json::Value> {
     let own = settings.iter().filter_map(|(key, value)| Some((key.strip_prefix(name)?.strip_prefix('.')?, value)));
     own.collect()
 }

@@ -1,12 +1,23 @@
 //! The measured disk is a hypervisor's.
 
-use manometer_measure::Recording;
 use manometer_measure::event::{Finding, Severity};
 use serde_json::Value;
 
-/// Warns that the numbers are those of a virtual disk, where the environment says so.
-pub(super) fn finding(recording: &Recording) -> Option<Finding> {
-    of_environment(&recording.environment)
+use super::Rule;
+use super::evidence::Evidence;
+
+const VIRTUAL_DISK: Rule = Rule {
+    id: "virtual-disk",
+    severity: Severity::Warning,
+    source: "Storiks 3.4.1 (WR2)",
+    meaning: "the measured disk is a hypervisor's",
+    remedy: "Measure on a host of its own to speak of flash.",
+};
+
+pub(super) const RULES: &[Rule] = &[VIRTUAL_DISK];
+
+pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
+    of_environment(&evidence.recording.environment).into_iter().collect()
 }
 
 fn of_environment(environment: &Value) -> Option<Finding> {
@@ -17,11 +28,11 @@ fn of_environment(environment: &Value) -> Option<Finding> {
     let name = device.get("name").and_then(Value::as_str).unwrap_or("the device");
     let maker =
         device.get("virtual_by").and_then(Value::as_str).map_or_else(String::new, |maker| format!(" ({maker})"));
-    let text = format!(
+    let sentence = format!(
         "{name} is a virtual disk{maker}: flash effects (garbage collection, write amplification, wear) cannot be told \
-         from those of its host: its caches, its limits, its other guests. Measure on a host of its own to speak of flash."
+         from those of its host: its caches, its limits, its other guests."
     );
-    Some(super::finding("virtual-disk", Severity::Warning, None, text))
+    Some(VIRTUAL_DISK.tell(None, &sentence))
 }
 
 #[cfg(test)]

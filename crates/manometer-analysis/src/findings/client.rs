@@ -1,11 +1,12 @@
 //! What a reader must know of how requests were sent: whether the client kept up, and whether the store did.
 
-use manometer_measure::event::{Event, Finding, Severity};
+use manometer_measure::event::{Finding, Severity};
 use manometer_measure::latency_log::response_tag;
-use manometer_measure::{PhaseKind, Recording};
+use manometer_measure::{PhaseKind, Recording, Samples};
 
+use super::Rule;
+use super::evidence::Evidence;
 use crate::criterion::Throughput;
-use crate::findings::finding;
 use crate::series::{Window, throughput, total};
 use crate::sources::Sources;
 use crate::summarise::{Judged, latencies};
@@ -15,28 +16,62 @@ const HEADROOM_USED: f64 = 0.7;
 /// A response time this much longer than the service time is waiting that a closed loop would have hidden.
 const WAITING_FACTOR: f64 = 2.0;
 
+const BOTTLENECK: Rule = Rule {
+    id: "client-bottleneck",
+    severity: Severity::Warning,
+    source: "headroom, measured before each run",
+    meaning: "the primary exceeded 70 % of what the client reaches on an engine that answers at once; always first",
+    remedy: "Give the client more threads or processors, or a simpler workload.",
+};
+
+const DROPPED: Rule = Rule {
+    id: "requests-dropped",
+    severity: Severity::Warning,
+    source: "Schroeder, Wierman & Harchol-Balter 2006 (open loops)",
+    meaning: "requests of an open loop found the queue full",
+    remedy: "Ask for a lower rate, or judge the rate as not sustained.",
+};
+
+const WAITING: Rule = Rule {
+    id: "coordinated-omission",
+    severity: Severity::Info,
+    source: "Tene 2013 (coordinated omission)",
+    meaning: "the p99 from when requests were due is more than twice that from when they were sent",
+    remedy: "Judge by `response.…`.",
+};
+
+pub(super) const LIMIT: &[Rule] = &[BOTTLENECK];
+
+pub(super) const PACE: &[Rule] = &[DROPPED, WAITING];
+
+pub(super) fn limit(evidence: &Evidence<'_>) -> Vec<Finding> {
+    client_bottleneck(evidence).into_iter().collect()
+}
+
+pub(super) fn pace(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let Evidence { recording, sources, judged } = *evidence;
+    let dropped = judged.iter().filter_map(|one| dropped(recording, sources, one));
+    dropped.chain(judged.iter().filter_map(|one| waiting(recording, sources, one))).collect()
+}
+
 /// That the client's own speed limits the primary, with the phase that shows it most.
-pub(crate) fn client_bottleneck(recording: &Recording, sources: &Sources, judged: &[Judged<'_>]) -> Option<Finding> {
-    let primary = recording.plan.primary()?;
-    let headroom = recording.events.iter().find_map(|line| match &line.event {
-        Event::Ready { workload, facts } if *workload == primary.name => facts.get("headroom_ops_per_s")?.as_f64(),
-        _ => None,
-    })?;
+fn client_bottleneck(evidence: &Evidence<'_>) -> Option<Finding> {
+    let Evidence { recording, sources, judged } = *evidence;
+    let headroom = evidence.facts()?.get("headroom_ops_per_s")?.as_f64()?;
     let reached = judged.iter().filter_map(|one| Some((rate(recording, sources, one)?, one.phase.id.as_str())));
     let (rate, phase) = reached.max_by(|one, other| one.0.total_cmp(&other.0))?;
     (headroom > 0.0 && rate > HEADROOM_USED * headroom).then(|| {
         let text = format!(
             "The client is the bottleneck: {phase} reached {rate:.0} ops/s, {:.0} % of the {headroom:.0} ops/s that the \
-             client reaches on an engine that answers at once. What is measured is the client; give it more threads or \
-             processors, or a simpler workload.",
+             client reaches on an engine that answers at once. What is measured is the client.",
             100.0 * rate / headroom
         );
-        finding("client-bottleneck", Severity::Warning, None, text)
+        BOTTLENECK.tell(None, &text)
     })
 }
 
 /// That requests of an open loop found no place in the queue.
-pub(crate) fn dropped(recording: &Recording, sources: &Sources, one: &Judged<'_>) -> Option<Finding> {
+fn dropped(recording: &Recording, sources: &Sources, one: &Judged<'_>) -> Option<Finding> {
     let (samples, window) = primary_samples(recording, sources, one)?;
     let dropped = total(samples, |name| name == "dropped", window);
     let answered = total(samples, |name| name.ends_with(".requests"), window);
@@ -47,12 +82,12 @@ pub(crate) fn dropped(recording: &Recording, sources: &Sources, one: &Judged<'_>
             one.phase.id,
             100.0 * dropped / (dropped + answered)
         );
-        finding("requests-dropped", Severity::Warning, Some(&one.phase.id), text)
+        DROPPED.tell(Some(&one.phase.id), &text)
     })
 }
 
 /// That requests of an open loop waited much longer for their turn than for their answer.
-pub(crate) fn waiting(recording: &Recording, sources: &Sources, one: &Judged<'_>) -> Option<Finding> {
+fn waiting(recording: &Recording, sources: &Sources, one: &Judged<'_>) -> Option<Finding> {
     let window = one.fate.window().ok().filter(|_| one.phase.kind != PhaseKind::Solo)?;
     let bounds_s = (recording.seconds(window.begin_ns), recording.seconds(window.end_ns));
     let service = latencies(sources, bounds_s, str::to_owned);
@@ -68,7 +103,7 @@ pub(crate) fn waiting(recording: &Recording, sources: &Sources, one: &Judged<'_>
             late / 1e3,
             sent / 1e3
         );
-        finding("coordinated-omission", Severity::Info, Some(&one.phase.id), text)
+        WAITING.tell(Some(&one.phase.id), &text)
     })
 }
 
@@ -79,11 +114,7 @@ fn rate(recording: &Recording, sources: &Sources, one: &Judged<'_>) -> Option<f6
 }
 
 /// The primary's samples, where it ran in the phase.
-fn primary_samples<'a>(
-    recording: &Recording,
-    sources: &'a Sources,
-    one: &Judged<'_>,
-) -> Option<(&'a manometer_measure::Samples, Window)> {
+fn primary_samples<'a>(recording: &Recording, sources: &'a Sources, one: &Judged<'_>) -> Option<(&'a Samples, Window)> {
     let primary = recording.plan.primary()?;
     let window = one.fate.window().ok().filter(|_| one.phase.kind != PhaseKind::Solo)?;
     Some((sources.samples(&primary.name)?, window))

@@ -1,20 +1,32 @@
 //! Whether the primary keeps what it works on as it is, so that phases can be compared (requirement WR1).
 
+use manometer_measure::Samples;
 use manometer_measure::event::{Finding, Severity};
 use manometer_measure::plan::Settings;
-use manometer_measure::{Event, Recording, Samples};
 
-use crate::sources::Sources;
+use super::Rule;
+use super::evidence::Evidence;
+
+const NOT_STABLE: Rule = Rule {
+    id: "primary-not-stable",
+    severity: Severity::Warning,
+    source: "Storiks 3.4.1 (WR1)",
+    meaning: "the primary inserts or deletes; how much, as far as its samples say",
+    remedy: "For pressure choose a primary that only reads and updates.",
+};
+
+pub(super) const RULES: &[Rule] = &[NOT_STABLE];
+
+pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
+    not_stable(evidence).into_iter().collect()
+}
 
 /// Says so where the primary's data change as it runs: the worker tells that they will, the samples by
 /// how much they did.
-pub(crate) fn not_stable(recording: &Recording, sources: &Sources) -> Option<Finding> {
-    let primary = recording.plan.primary()?;
-    let facts = recording.events.iter().rev().find_map(|line| match &line.event {
-        Event::Ready { workload, facts } if *workload == primary.name => Some(facts),
-        _ => None,
-    })?;
-    let samples = sources.samples(&primary.name);
+fn not_stable(evidence: &Evidence<'_>) -> Option<Finding> {
+    let primary = evidence.recording.plan.primary()?;
+    let facts = evidence.facts()?;
+    let samples = evidence.series(&primary.name);
     let told = facts.get("unstable").and_then(serde_json::Value::as_str);
     // Settings that change while it runs may bring what it did not know of at the start.
     let reason = told.or_else(|| {

@@ -1,0 +1,64 @@
+//! What the conductor and the workloads told themselves while they ran.
+
+use manometer_measure::Event;
+use manometer_measure::event::{Finding, Severity};
+
+use super::evidence::Evidence;
+use super::{Rule, finding, virtual_disk};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "worker-failed",
+        severity: Severity::Error,
+        source: "the run",
+        meaning: "a workload failed",
+        remedy: "See the recording's events for when, and run it again.",
+    },
+    Rule {
+        id: "scaled-down",
+        severity: Severity::Warning,
+        source: "the run",
+        meaning: "the data was shrunk to fit the disk",
+        remedy: "Use a larger disk, or say smaller sizes yourself.",
+    },
+    Rule {
+        id: "recording-on-device",
+        severity: Severity::Warning,
+        source: "Storiks 3.4.1 (WR2)",
+        meaning: "the recording lies on the measured device",
+        remedy: "Choose another device with `--out`.",
+    },
+    Rule {
+        id: "fits-in-memory",
+        severity: Severity::Info,
+        source: "Didona et al., pitfall 4; Storiks 3.4.1",
+        meaning: "the primary's data is smaller than the host's memory",
+        remedy: "Load more data than memory, or read past the page cache.",
+    },
+    Rule {
+        id: "operation-without-column",
+        severity: Severity::Warning,
+        source: "the run",
+        meaning: "an operation appeared that no phase announced: its latencies are recorded, its counts are not",
+        remedy: "Announce it in the experiment.",
+    },
+    Rule {
+        id: "virtual-disk",
+        severity: Severity::Warning,
+        source: "Didona et al., pitfalls 2, 3, 6; Storiks 3.4.1 (WR2)",
+        meaning: "the measured device is a hypervisor's: what its flash does cannot be told from its host",
+        remedy: "Measure on a host of its own.",
+    },
+];
+
+/// What was told as it happened, each with its own words.
+pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let told = evidence.recording.events.iter().filter_map(|line| match &line.event {
+        Event::Finding(finding) => Some(finding.clone()),
+        Event::Error { workload, text } => {
+            Some(finding("worker-failed", Severity::Error, None, format!("`{workload}` failed: {text}")))
+        }
+        _ => None,
+    });
+    told.chain(virtual_disk::finding(evidence.recording)).collect()
+}

@@ -1,0 +1,82 @@
+//! What findings are judged by: a recording, what was read of it, and what was computed.
+
+use manometer_measure::{Event, PhaseKind, Recording, Samples};
+use serde_json::Value;
+
+use crate::series::Window;
+use crate::sources::Sources;
+use crate::statistics::moments::mean;
+use crate::summarise::Judged;
+
+/// What findings are judged by.
+pub(super) struct Evidence<'a> {
+    pub(super) recording: &'a Recording,
+    pub(super) sources: &'a Sources,
+    pub(super) judged: &'a [Judged<'a>],
+}
+
+impl<'a> Evidence<'a> {
+    /// The phases that were measured, with when.
+    pub(super) fn measured(&self) -> impl Iterator<Item = (&'a Judged<'a>, Window)> {
+        self.judged.iter().filter_map(|one| Some((one, one.fate.window().ok()?)))
+    }
+
+    /// The measured phases in which the primary ran.
+    pub(super) fn with_primary(&self) -> impl Iterator<Item = (&'a Judged<'a>, Window)> {
+        self.measured().filter(|(one, _)| one.phase.kind != PhaseKind::Solo)
+    }
+
+    /// The sample series `source`.
+    pub(super) fn series(&self, source: &str) -> Option<&'a Samples> {
+        self.sources.samples(source)
+    }
+
+    /// The state of the primary's engine.
+    pub(super) fn engine(&self) -> Option<&'a Samples> {
+        self.series(&format!("{}.engine", self.recording.plan.primary()?.name))
+    }
+
+    /// What the primary told when it was ready.
+    pub(super) fn facts(&self) -> Option<&'a serde_json::Map<String, Value>> {
+        let primary = &self.recording.plan.primary()?.name;
+        self.recording.events.iter().rev().find_map(|line| match &line.event {
+            Event::Ready { workload, facts } if workload == primary => Some(facts),
+            _ => None,
+        })
+    }
+
+    /// What is known of the measured device; nothing where none was recorded.
+    pub(super) fn device(&self) -> Option<&'a serde_json::Map<String, Value>> {
+        self.recording.environment.get("device")?.as_object()
+    }
+
+    /// The measured device where it can be flash that we see: neither a hypervisor's nor rotating.
+    pub(super) fn flash(&self) -> Option<&'a serde_json::Map<String, Value>> {
+        let says = |device: &serde_json::Map<String, Value>, key: &str| device.get(key) == Some(&Value::Bool(true));
+        self.device().filter(|device| !says(device, "virtual") && !says(device, "rotational"))
+    }
+
+    /// The state of the device as prepared.
+    pub(super) fn device_state(&self) -> Option<&'a serde_json::Map<String, Value>> {
+        self.recording.environment.get("device_state")?.as_object()
+    }
+}
+
+/// The numbers of a column in `window`, with when each interval ended.
+pub(super) fn rows(samples: &Samples, column: &str, window: Window) -> Vec<(u64, f64)> {
+    let Some(values) = samples.column(column) else { return Vec::new() };
+    let inside =
+        samples.t_ns.iter().zip(values).filter(|(t_ns, _)| **t_ns > window.begin_ns && **t_ns <= window.end_ns);
+    let rows = inside.filter_map(|(t_ns, value)| Some((*t_ns, (*value).filter(|value| value.is_finite())?)));
+    rows.collect()
+}
+
+/// The mean of a column in `window`.
+pub(super) fn mean_of(samples: &Samples, column: &str, window: Window) -> Option<f64> {
+    mean(&rows(samples, column, window).into_iter().map(|(_, value)| value).collect::<Vec<_>>())
+}
+
+/// What a rate per second amounts to over `window`; nothing where it was not seen.
+pub(super) fn amount(samples: &Samples, column: &str, window: Window) -> Option<f64> {
+    Some(mean_of(samples, column, window)? * window.seconds())
+}

@@ -1,0 +1,49 @@
+//! Whether the device held itself back because it was hot.
+
+use manometer_measure::event::{Finding, Severity};
+
+use super::Rule;
+use super::evidence::{Evidence, rows};
+use crate::series::Window;
+
+/// The bit of an NVMe critical warning that says a temperature threshold is passed (NVMe 1.4, figure 194).
+const TEMPERATURE_BIT: u64 = 0b10;
+
+const HEAT: Rule = Rule {
+    id: "thermal-throttling",
+    severity: Severity::Warning,
+    source: "NVMe 1.4, SMART / health log; Storiks 3.4.1 (WR2)",
+    meaning: "the device spent time throttled by heat, or warned of its temperature",
+    remedy: "Cool the device, or leave it time between phases.",
+};
+
+pub(super) const RULES: &[Rule] = &[HEAT];
+
+pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
+    throttled(evidence).into_iter().collect()
+}
+
+fn throttled(evidence: &Evidence<'_>) -> Option<Finding> {
+    let health = evidence.series("health")?;
+    let all = whole(evidence)?;
+    let values = |column: &str| rows(health, column, all).into_iter().map(|(_, value)| value).collect::<Vec<_>>();
+    let times = values("throttle_time");
+    let throttled_s = times.last().zip(times.first()).map_or(0.0, |(last, first)| last - first);
+    let warned = values("critical_warning").iter().any(|bits| *bits as u64 & TEMPERATURE_BIT != 0);
+    let hottest = values("temperature").into_iter().fold(f64::NEG_INFINITY, f64::max);
+    let hottest = if hottest.is_finite() { format!(" (up to {hottest:.0} °C)") } else { String::new() };
+    let sentence = match (throttled_s > 0.0, warned) {
+        (true, _) => format!("The device held itself back for {throttled_s:.0} s because of heat{hottest}."),
+        (false, true) => format!("The device warned that its temperature passed a threshold{hottest}."),
+        (false, false) => return None,
+    };
+    Some(HEAT.tell(None, &sentence))
+}
+
+/// From the begin of the first measured phase to the end of the last.
+pub(super) fn whole(evidence: &Evidence<'_>) -> Option<Window> {
+    let begin_ns = evidence.measured().map(|(_, window)| window.begin_ns).min()?;
+    let end_ns = evidence.measured().map(|(_, window)| window.end_ns).max()?;
+    // What was read at the border of the first phase counts too.
+    Some(Window { begin_ns: begin_ns.saturating_sub(1), end_ns })
+}

@@ -1,0 +1,260 @@
+//! Which findings a recording has whose host, engine and device are made up.
+
+#![expect(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+
+mod synthetic;
+
+use manometer_analysis::summarise;
+use manometer_analysis::summary::Summary;
+use manometer_measure::Column;
+use manometer_measure::event::{Event, Finding, Status};
+use manometer_measure::plan::{Phase, PhaseKind};
+use serde_json::{Value, json};
+use synthetic::{Run, at, phase, plan};
+
+const GIB: f64 = (1_u64 << 30) as f64;
+const SECONDS: u64 = 60;
+
+/// What is special about a recording of `w0`, `w1` and `w0` again, each of a minute.
+#[derive(Default)]
+struct Case<'a> {
+    environment: Value,
+    facts: Value,
+    /// Source, columns, and the row of each second.
+    series: Vec<(&'a str, &'a [&'a str], Box<dyn Fn(f64) -> Vec<f64> + 'a>)>,
+    strangers: Vec<(u32, &'a str, u64, u64)>,
+    /// What the primary reaches when it is alone again.
+    again: Option<f64>,
+}
+
+fn summary(case: &Case<'_>) -> Summary {
+    let again = Phase { id: "w2".into(), running: vec!["db".into()], ..phase("w2", PhaseKind::Baseline, SECONDS, 1) };
+    let plan =
+        plan(vec![phase("w0", PhaseKind::Baseline, SECONDS, 1), phase("w1", PhaseKind::Pressure, SECONDS, 16), again]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = Run::seeded(dir.path(), &plan, 1, &case.environment);
+    if let Some(facts) = case.facts.as_object() {
+        run.event(Event::Ready { workload: "db".into(), facts: facts.clone() });
+    }
+    for (phase, level) in plan.phases.iter().zip([1_000.0, 500.0, case.again.unwrap_or(1_000.0)]) {
+        run.phase(phase, level, 100, 50.0);
+        if phase.id == "w1" {
+            for (pid, command, read_bytes, written_bytes) in &case.strangers {
+                let (read_bytes, written_bytes) = (*read_bytes, *written_bytes);
+                run.event(Event::Stranger { pid: *pid, command: (*command).into(), read_bytes, written_bytes });
+            }
+        }
+    }
+    for (source, columns, row) in &case.series {
+        let columns: Vec<Column> = columns.iter().map(|name| Column::new(*name, "")).collect();
+        run.writer.begin_series(source, &columns).unwrap();
+        for second in 0..=3 * SECONDS {
+            let row: Vec<Option<f64>> = row(second as f64).into_iter().map(Some).collect();
+            run.writer.sample(source, at(second), &row).unwrap();
+        }
+    }
+    run.writer.finish(at(run.second), Status::Complete).unwrap();
+    summarise(&manometer_measure::Recording::open(dir.path()).unwrap())
+}
+
+fn found(case: &Case<'_>) -> Vec<Finding> {
+    summary(case).findings
+}
+
+#[track_caller]
+fn only(case: &Case<'_>) -> Finding {
+    let mut found = found(case);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+#[track_caller]
+fn has(finding: &Finding, id: &str, words: &[&str]) {
+    assert_eq!(finding.id, id, "{finding:?}");
+    words.iter().for_each(|word| assert!(finding.text.contains(word), "`{word}` is not in: {}", finding.text));
+}
+
+fn with_series<'a>(source: &'a str, columns: &'a [&'a str], row: impl Fn(f64) -> Vec<f64> + 'a) -> Case<'a> {
+    Case { series: vec![(source, columns, Box::new(row))], ..Case::default() }
+}
+
+/// Whether a second belongs to `w1`.
+fn under_pressure(second: f64) -> bool {
+    second > SECONDS as f64 && second <= 2.0 * SECONDS as f64
+}
+
+#[test]
+fn an_ordinary_recording_has_none() {
+    assert_eq!(found(&Case::default()), []);
+}
+
+#[test]
+fn drift_is_judged_where_the_primary_is_alone_again() {
+    has(&only(&Case { again: Some(880.0), ..Case::default() }), "drift", &["w2", "-12", "w0", "settle"]);
+    assert_eq!(found(&Case { again: Some(970.0), ..Case::default() }), [], "3 % do not matter");
+}
+
+const CPU: [&str; 6] = ["user", "system", "iowait", "interrupts", "steal", "idle"];
+
+#[test]
+fn saturated_processors_are_no_result_about_storage() {
+    let case = with_series("cpu", &CPU, |second| match under_pressure(second) {
+        true => vec![2.5, 1.2, 0.0, 0.1, 0.1, 0.1],
+        false => vec![1.0, 0.5, 2.0, 0.0, 0.0, 0.5],
+    });
+    let finding = only(&case);
+    has(&finding, "cpu-saturated", &["w1", "98 %", "no result about storage"]);
+    assert_eq!(finding.phase.as_deref(), Some("w1"));
+    let waiting = with_series("cpu", &CPU, |_| vec![0.5, 0.5, 2.9, 0.0, 0.0, 0.1]);
+    assert_eq!(found(&waiting), [], "waiting for I/O is not being busy");
+}
+
+#[test]
+fn heat_is_told_by_its_time_or_by_the_devices_warning() {
+    let columns = ["throttle_time", "critical_warning", "temperature"];
+    let throttled = with_series("health", &columns, |second| vec![7.0 + second / 10.0, 0.0, 84.0]);
+    has(&only(&throttled), "thermal-throttling", &["18 s", "84 °C"]);
+    let warned = with_series("health", &columns, |_| vec![7.0, 2.0, 90.0]);
+    has(&only(&warned), "thermal-throttling", &["warned", "90 °C"]);
+    assert_eq!(found(&with_series("health", &columns, |_| vec![7.0, 1.0, 50.0])), [], "another warning is not heat");
+}
+
+#[test]
+fn swap_that_grows_is_told_and_swap_that_was_there_is_not() {
+    let grown = with_series("memory", &["swap_used"], |second| vec![GIB + second * GIB / 180.0]);
+    has(&only(&grown), "swap-used", &["GiB"]);
+    assert_eq!(found(&with_series("memory", &["swap_used"], |_| vec![GIB])), []);
+}
+
+#[test]
+fn strangers_are_named_where_they_did_enough_to_matter() {
+    let device = |rate: f64| with_series("device", &["read_bytes", "write_bytes"], move |_| vec![rate, rate]);
+    let strangers = vec![(7, "journald", 0, 2 << 20), (9, "backup", 3 << 30, 0)];
+    let case = Case { strangers: strangers.clone(), ..device(GIB / 10.0) };
+    let finding = only(&case);
+    has(&finding, "stranger", &["`backup` (process 9) read 3.0 GiB and wrote 0 B; `journald`", "w1"]);
+    assert_eq!(finding.phase.as_deref(), Some("w1"));
+    assert_eq!(found(&Case { strangers: strangers.clone(), ..device(10.0 * GIB) }), [], "0.3 % of what the device did");
+    has(&only(&Case { strangers, ..Case::default() }), "stranger", &["backup"]);
+}
+
+#[test]
+fn discards_are_told() {
+    let case = with_series("device", &["discard_bytes"], |second| vec![if under_pressure(second) { GIB } else { 0.0 }]);
+    has(&only(&case), "discard-during-run", &["60.0 GiB", "w1", "fstrim"]);
+}
+
+#[test]
+fn a_clock_that_jumps_and_beats_that_are_missed_are_told() {
+    let columns = ["samples_late", "samples_dropped", "clock_step"];
+    let jumped = with_series("conductor", &columns, |second| vec![0.0, 0.0, if second > 70.0 { -3600.0 } else { 0.0 }]);
+    has(&only(&jumped), "clock-stepped", &["once", "-3600.0 s"]);
+    let slewed = with_series("conductor", &columns, |second| vec![0.0, 0.0, second * 0.0005]);
+    assert_eq!(found(&slewed), [], "a disciplined clock does not jump");
+    let missed = with_series("conductor", &columns, |second| vec![1.0, if second == 80.0 { 3.0 } else { 0.0 }, 0.0]);
+    has(&only(&missed), "samples-dropped", &["3 samples"]);
+}
+
+const LEVELS: [&str; 3] = ["level0_bytes", "level1_bytes", "level6_bytes"];
+
+#[test]
+fn levels_that_still_move_are_told() {
+    let moving = with_series("db.engine", &LEVELS, |second| {
+        let moved = (second.min(60.0) - 10.0).max(0.0) * 0.02 * GIB;
+        vec![GIB - moved, GIB, GIB + moved]
+    });
+    has(&only(&moving), "levels-moving", &["w0", "% of all levels"]);
+    let saw = |second: f64| vec![GIB * (second % 7.0) / 20.0, GIB, 3.0 * GIB];
+    assert_eq!(found(&with_series("db.engine", &LEVELS, saw)), [], "compaction's saw-tooth is no move");
+}
+
+#[test]
+fn a_tree_that_is_too_small_or_takes_too_much_room_is_told() {
+    let tree = |gib: f64, facts: Value| {
+        let case = with_series("db.engine", &LEVELS, move |_| vec![0.0, 0.0, gib * GIB]);
+        Case { facts, ..case }
+    };
+    has(&only(&tree(0.1, json!({"engine": "rocksdb"}))), "smaller-than-a-level", &["102.4 MiB", "256.0 MiB"]);
+    let larger = json!({"engine": "rocksdb", "options": {"max_bytes_for_level_base": "4294967296"}});
+    has(&only(&tree(2.0, larger)), "smaller-than-a-level", &["4.0 GiB"]);
+    let loaded = json!({"engine": "rocksdb", "loaded": 1_048_576, "value_bytes": 1024});
+    has(&only(&tree(2.0, loaded.clone())), "space-amplification", &["2.0 times the 1.0 GiB"]);
+    assert_eq!(found(&tree(1.1, loaded)), []);
+}
+
+fn ids(findings: &[Finding]) -> Vec<&str> {
+    findings.iter().map(|finding| finding.id.as_str()).collect()
+}
+
+fn on_flash(state: Value) -> Value {
+    json!({
+        "host": {},
+        "device": {"name": "nvme0n1", "model": "Fast 1", "rotational": false, "virtual": false, "size_bytes": 1e12},
+        "device_state": state,
+    })
+}
+
+#[test]
+fn what_nobody_knows_of_a_flash_device_is_told() {
+    let unknown = Case { environment: on_flash(Value::Null), ..Case::default() };
+    let expected =
+        ["write-amplification-unknown", "device-state-unknown", "over-provisioning-unrecorded", "single-device"];
+    let findings = found(&unknown);
+    assert_eq!(ids(&findings), expected);
+    assert!(findings[3].text.contains("Fast 1"), "{findings:?}");
+    let rotating = json!({"device": {"name": "sda", "rotational": true, "virtual": false}});
+    assert_eq!(ids(&found(&Case { environment: rotating, ..Case::default() })), ["single-device"]);
+    let virtual_disk = json!({"device": {"name": "vda", "rotational": true, "virtual": true}});
+    let findings = found(&Case { environment: virtual_disk, ..Case::default() });
+    assert_eq!(ids(&findings), ["virtual-disk", "single-device"]);
+}
+
+fn prepared(written: f64) -> Value {
+    on_flash(json!({
+        "written_since_precondition_bytes": written,
+        "precondition": {"kind": "random", "bytes": 1e12, "at_unix_s": 1},
+        "over_provisioning": {"share": 0.3, "how": "a partition of 70 %"},
+    }))
+}
+
+#[test]
+fn a_run_is_too_short_for_a_device_that_was_not_written_three_times() {
+    let case = Case { environment: prepared(1e12), ..Case::default() };
+    let findings = found(&case);
+    assert_eq!(ids(&findings), ["too-short-for-device", "write-amplification-unknown", "single-device"]);
+    assert!(findings[0].text.contains("1.0 times its 931.3 GiB"), "{}", findings[0].text);
+    let enough = found(&Case { environment: prepared(3.1e12), ..Case::default() });
+    assert_eq!(ids(&enough), ["write-amplification-unknown", "single-device"]);
+    // What the run writes itself counts: 180 s of 11 GiB/s are more than the missing 2 TB.
+    let writing = with_series("device", &["write_bytes"], |_| vec![11.0 * GIB]);
+    let during = found(&Case { environment: prepared(1e12), ..writing });
+    assert_eq!(ids(&during), ["write-amplification-unknown", "single-device"]);
+}
+
+#[test]
+fn write_amplification_that_changes_is_told_with_both_figures() {
+    let columns = ["host_bytes_written", "nand_bytes_written"];
+    let nand = |second: f64, beside: f64| {
+        second.min(60.0) + (second - 60.0).clamp(0.0, 60.0) * beside + (second - 120.0).max(0.0)
+    };
+    for (beside, expected) in
+        [(2.0, vec!["write-amplification-changes", "single-device"]), (1.02, vec!["single-device"])]
+    {
+        let counters = with_series("health", &columns, |second| vec![second * GIB, nand(second, beside) * GIB]);
+        let findings = found(&Case { environment: prepared(4e12), ..counters });
+        assert_eq!(ids(&findings), expected, "{beside}");
+        if beside == 2.0 {
+            assert!(findings[0].text.contains("1.00") && findings[0].text.contains("2.00 in w1"), "{findings:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_not_seen_is_no_finding() {
+    let nothing = with_series("cpu", &["user"], |_| vec![4.0]);
+    assert_eq!(found(&nothing), [], "columns are missing");
+    let odd = json!({"device": {"name": 7, "rotational": "no", "size_bytes": "big"}, "device_state": [1]});
+    let odd = Case { environment: odd, ..Case::default() };
+    assert!(found(&odd).iter().all(|finding| !finding.text.is_empty()));
+    assert_eq!(found(&with_series("conductor", &["samples_dropped"], |_| vec![f64::NAN])), []);
+}
