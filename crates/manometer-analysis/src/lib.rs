@@ -6,6 +6,7 @@
 
 pub mod compare;
 pub mod criterion;
+mod fairness;
 pub mod findings;
 mod headline;
 mod phases;

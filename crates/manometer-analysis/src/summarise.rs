@@ -9,6 +9,7 @@ use manometer_measure::plan::{Better, Settings};
 use manometer_measure::{LatencyHistogram, Phase, PhaseKind, Recording, Workload};
 
 use crate::criterion::{Metric, Throughput};
+use crate::fairness::{Tenant, fairness};
 use crate::findings;
 use crate::headline;
 use crate::phases::{Fate, fate};
@@ -17,7 +18,7 @@ use crate::scale::{self, Rung};
 use crate::series::{Series, latency, latency_intervals, throughput};
 use crate::sources::Sources;
 use crate::steady::{Steadiness, WarmUp, visible_warm_up};
-use crate::summary::{LatencySummary, NeighbourSummary, PhaseSummary, Ratio, Summary};
+use crate::summary::{Fairness, LatencySummary, NeighbourSummary, PhaseSummary, Ratio, Summary};
 
 const NS_PER_US: f64 = 1e3;
 
@@ -179,6 +180,7 @@ fn phase_summary(recording: &Recording, sources: &Sources, judged: &[Judged<'_>]
         performance: one.performance.told.clone(),
         pressure: one.pressure.clone(),
         neighbours: neighbours.collect(),
+        fairness: phase_fairness(recording, judged, one),
         latency_us: match bounds_s {
             Some(bounds_s) if one.phase.kind != PhaseKind::Solo => latencies(sources, bounds_s, str::to_owned),
             _ => BTreeMap::new(),
@@ -193,12 +195,7 @@ fn phase_summary(recording: &Recording, sources: &Sources, judged: &[Judged<'_>]
 /// What the phase costs the neighbour `name` against the first measured phase in which it ran alone with
 /// the same settings.
 fn neighbour_pressure(judged: &[Judged<'_>], one: &Judged<'_>, name: &str, performance: &Performance) -> Ratio {
-    let alone = |other: &&Judged<'_>| {
-        other.phase.kind == PhaseKind::Solo
-            && other.phase.running == [name]
-            && own_settings(&other.phase.settings, name) == own_settings(&one.phase.settings, name)
-    };
-    let Some(solo) = judged.iter().find(alone) else {
+    let Some(solo) = solo_of(judged, one, name) else {
         return no_pressure("it was not measured alone with these settings: say `solo = true`");
     };
     if solo.phase.id == one.phase.id && performance.told.mean.is_some_and(|mean| mean > 0.0) {
@@ -206,6 +203,37 @@ fn neighbour_pressure(judged: &[Judged<'_>], one: &Judged<'_>, name: &str, perfo
     }
     let Some(reference) = solo.neighbours.get(name) else { return no_pressure("it was not measured alone") };
     pressure(reference, performance, Better::Higher)
+}
+
+/// The phase in which the neighbour `name` ran alone with the settings that it has in `one`.
+fn solo_of<'a, 'b>(judged: &'a [Judged<'b>], one: &Judged<'_>, name: &str) -> Option<&'a Judged<'b>> {
+    judged.iter().find(|other| {
+        other.phase.kind == PhaseKind::Solo
+            && other.phase.running == [name]
+            && own_settings(&other.phase.settings, name) == own_settings(&one.phase.settings, name)
+    })
+}
+
+/// How evenly the primary and its neighbours suffer in a phase.
+fn phase_fairness(recording: &Recording, judged: &[Judged<'_>], one: &Judged<'_>) -> Option<Fairness> {
+    let primary = recording.plan.primary().filter(|_| one.phase.kind == PhaseKind::Pressure)?;
+    let mean = |performance: &Performance| performance.told.mean;
+    let same = |alone: &&Judged<'_>| {
+        own_settings(&alone.phase.settings, &primary.name) == own_settings(&one.phase.settings, &primary.name)
+    };
+    let first = Tenant {
+        name: primary.name.clone(),
+        alone: baseline(judged).filter(same).and_then(|alone| mean(&alone.performance)),
+        beside: mean(&one.performance),
+        less_is_better: recording.plan.criterion.better == Better::Lower,
+    };
+    let neighbours = one.neighbours.iter().map(|(name, beside)| Tenant {
+        name: name.clone(),
+        alone: solo_of(judged, one, name).and_then(|solo| mean(solo.neighbours.get(name)?)),
+        beside: mean(beside),
+        less_is_better: false,
+    });
+    fairness(&std::iter::once(first).chain(neighbours).collect::<Vec<_>>())
 }
 
 /// The settings of the workload `name` alone: the keys `name.…`.

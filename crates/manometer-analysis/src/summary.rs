@@ -30,6 +30,17 @@ pub struct Summary {
     pub findings: Vec<Finding>,
 }
 
+impl Summary {
+    /// Whether `phase` is the one that pressures are measured against.
+    pub fn is_baseline(&self, phase: &PhaseSummary) -> bool {
+        let first = |measured: bool| {
+            let mut baselines = self.phases.iter().filter(|phase| phase.kind == PhaseKind::Baseline);
+            baselines.find(|phase| !measured || phase.performance.mean.is_some())
+        };
+        first(true).or_else(|| first(false)).is_some_and(|first| first.id == phase.id)
+    }
+}
+
 /// What one phase showed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhaseSummary {
@@ -53,6 +64,9 @@ pub struct PhaseSummary {
     pub pressure: Ratio,
     /// What each neighbour reached itself.
     pub neighbours: BTreeMap<String, NeighbourSummary>,
+    /// How evenly all who ran suffered, where neighbours were measured alone too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fairness: Option<Fairness>,
     /// The primary's latencies by operation.
     pub latency_us: BTreeMap<String, LatencySummary>,
     /// The same from when requests were due, where the primary ran in an open loop.
@@ -102,6 +116,18 @@ pub struct NeighbourSummary {
     pub performance: Estimate,
     /// What the phase costs it against running alone; null unless it was measured alone.
     pub pressure: Ratio,
+}
+
+/// How evenly the harm of a phase falls on those who share the device.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Fairness {
+    /// By workload: what it reaches alone by what it reaches here, 1 is no harm.
+    pub slowdown: BTreeMap<String, Option<f64>>,
+    /// Jain's index on the slowdowns: 1 where all suffer alike, 1 / n where one of n alone does.
+    pub jain_index: Option<f64>,
+    /// Why something is null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// Latencies of one operation in a phase, in microseconds.

@@ -6,7 +6,7 @@ mod synthetic;
 
 use std::path::{Path, PathBuf};
 
-use manometer_analysis::compare::{BOUND, Comparison, Direction, PhaseComparison, Runs, Verdict, pair, series};
+use manometer_analysis::compare::{BOUND, Comparison, Direction, PhaseComparison, Runs, Verdict, pair, series, unlike};
 use manometer_measure::event::{Event, Status};
 use manometer_measure::plan::{Better, Criterion, PhaseKind, Plan, Role};
 use serde_json::{Value, json};
@@ -197,9 +197,9 @@ fn other_firmware_or_another_kernel_is_told() {
         dir
     });
     let comparison = compared(dirs[0].path(), dirs[1].path());
-    let ids: Vec<&str> = comparison.warnings.iter().map(|warning| warning.id.as_str()).collect();
+    let ids: Vec<&str> = comparison.findings.iter().map(|finding| finding.id.as_str()).collect();
     assert_eq!(ids, ["unlike-device-firmware"]);
-    assert!(comparison.warnings[0].text.contains("`1.0`") && comparison.warnings[0].text.contains("`2.0`"));
+    assert!(comparison.findings[0].text.contains("`1.0`") && comparison.findings[0].text.contains("`2.0`"));
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn a_damaged_recording_is_compared_as_far_as_it_goes_and_says_so() {
     let (a, b) = (recorded(LIKE), recorded(LIKE));
     std::fs::write(b.path().join("samples/db.parquet"), "not parquet").unwrap();
     let comparison = compared(a.path(), b.path());
-    assert_eq!(comparison.warnings[0].id, "damaged");
+    assert_eq!(comparison.findings[0].id, "damaged");
     assert!(comparison.phases.iter().all(|phase| phase.verdict == Verdict::Unknown && phase.reason.is_some()));
 }
 
@@ -263,4 +263,18 @@ fn a_series_tells_where_it_changed_and_which_way() {
     let back: Vec<Runs> = recordings.into_iter().rev().collect();
     assert_eq!(series(&back, BOUND).unwrap().regressions().count(), 0);
     assert!(series(&back, 0.5).unwrap().phases.iter().all(|phase| phase.changes.is_empty()));
+}
+
+#[test]
+fn what_a_sweep_sets_is_unlike_on_purpose() {
+    let dir = tempfile::tempdir().unwrap();
+    for (index, scheduler) in ["bfq", "none"].iter().enumerate() {
+        let mut plan = two_phases(20);
+        plan.sweep.insert("device.scheduler".into(), json!(scheduler));
+        let environment = json!({"device": {"scheduler": scheduler, "firmware": index}});
+        record(&dir.path().join(format!("runs/{index:03}")), &plan, LIKE, &environment);
+    }
+    let runs = Runs::read(dir.path()).unwrap();
+    let told = unlike(runs.runs.iter().map(|run| (run.dir.as_path(), &run.conditions)));
+    assert_eq!(told.iter().map(|finding| finding.id.as_str()).collect::<Vec<_>>(), ["unlike-device-firmware"]);
 }

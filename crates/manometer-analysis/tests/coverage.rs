@@ -2,6 +2,8 @@
 //!
 //! The series are those of `simulated`.
 
+#![expect(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+
 #[path = "synthetic/simulated.rs"]
 mod simulated;
 

@@ -15,13 +15,16 @@ use synthetic::{Run, at, phase, plan};
 const GIB: f64 = (1_u64 << 30) as f64;
 const SECONDS: u64 = 60;
 
+/// The row of each second.
+type Rows<'a> = Box<dyn Fn(f64) -> Vec<f64> + 'a>;
+
 /// What is special about a recording of `w0`, `w1` and `w0` again, each of a minute.
 #[derive(Default)]
 struct Case<'a> {
     environment: Value,
     facts: Value,
-    /// Source, columns, and the row of each second.
-    series: Vec<(&'a str, &'a [&'a str], Box<dyn Fn(f64) -> Vec<f64> + 'a>)>,
+    /// Source, columns, rows.
+    series: Vec<(&'a str, &'a [&'a str], Rows<'a>)>,
     strangers: Vec<(u32, &'a str, u64, u64)>,
     /// What the primary reaches when it is alone again.
     again: Option<f64>,

@@ -95,6 +95,10 @@ fn a_neighbour_measured_alone_has_a_pressure_of_its_own() {
     let beside = &find(&summary, "w2").neighbours["writer"];
     assert_eq!(beside.performance.unit, "MiB/s");
     assert!(near(beside.pressure.value, 0.5, 0.01) && beside.pressure.ci_low.is_some(), "{beside:?}");
+    let fairness = find(&summary, "w2").fairness.as_ref().unwrap();
+    assert!(near(fairness.slowdown["db"], 2.0, 0.02) && near(fairness.slowdown["writer"], 2.0, 0.02), "{fairness:?}");
+    assert!(near(fairness.jain_index, 1.0, 0.001), "both are half as fast");
+    assert!(find(&summary, "w3").fairness.is_none(), "it was never alone at that depth");
     let other_depth = &find(&summary, "w3").neighbours["writer"];
     assert!(other_depth.pressure.value.is_none() && other_depth.pressure.reason.is_some());
     assert!(find(&summary, "w0").neighbours.is_empty());

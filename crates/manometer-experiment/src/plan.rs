@@ -7,23 +7,22 @@ use manometer_measure::plan::{Phase, PhaseKind, Plan, Role, Settings, Workload a
 pub fn plan(experiment: &Experiment) -> Plan {
     let states = states(experiment);
     let mut phases = solo_phases(experiment, &states);
-    if let Some(primary) = &experiment.primary {
-        let alone = |id: &str, label: &str, kind, duration_s| Phase {
-            id: id.to_owned(),
-            label: label.to_owned(),
-            kind,
-            duration_s,
-            settle_s: 0.0,
-            running: vec![primary.name.clone()],
-            settings: initial_settings(experiment, &states),
-        };
-        if !experiment.times.warmup.0.is_zero() {
-            phases.push(alone("warmup", "warm-up", PhaseKind::Warmup, experiment.times.warmup.seconds()));
-        }
-        phases.push(alone("w0", "no neighbour", PhaseKind::Baseline, experiment.times.baseline.seconds()));
+    let alone = |id: &str, label: &str, kind, duration_s, settle_s| {
+        let primary = experiment.primary.as_ref()?;
+        let (id, label, running) = (id.to_owned(), label.to_owned(), vec![primary.name.clone()]);
+        Some(Phase { id, label, kind, duration_s, settle_s, running, settings: initial_settings(experiment, &states) })
+    };
+    let times = &experiment.times;
+    if !times.warmup.0.is_zero() {
+        phases.extend(alone("warmup", "warm-up", PhaseKind::Warmup, times.warmup.seconds(), 0.0));
     }
+    phases.extend(alone("w0", "no neighbour", PhaseKind::Baseline, times.baseline.seconds(), 0.0));
     let numbered = states.iter().enumerate();
     phases.extend(numbered.map(|(index, state)| pressure_phase(experiment, &states, index + 1, state)));
+    if times.closing {
+        let (baseline_s, settle_s) = (times.baseline.seconds(), times.settle.seconds());
+        phases.extend(alone("closing", "no neighbour, again", PhaseKind::Baseline, baseline_s, settle_s));
+    }
     let part = |role, workload: &crate::file::Workload| Part {
         name: workload.name.clone(),
         role,

@@ -388,3 +388,10 @@ fn a_server_that_one_workload_has_emptied_serves_no_other() {
     // Where nothing is emptied, the marker says whose the records are.
     both("address = \"localhost:6379\"", "address = \"localhost:6379\"").0.unwrap();
 }
+
+#[test]
+fn a_closing_phase_needs_somebody_to_be_alone() {
+    let text =
+        GOOD.replace("[primary]\nrecords = 1000\n", "").replace("phase = \"10s\"", "phase = \"10s\"\nclosing = true");
+    told(load(&text), &text, "closing", &["closing", "needs a primary"]);
+}

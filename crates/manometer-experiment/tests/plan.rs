@@ -136,3 +136,13 @@ fn what_shapes_a_primarys_data_is_refused() {
     let error = file::load(&path, &[]).unwrap_err().to_string();
     assert!(error.contains("cannot change while"), "{error}");
 }
+
+#[test]
+fn a_closing_phase_has_the_settings_and_the_length_of_w0() {
+    let text = "[plan]\nphase = \"10s\"\nbaseline = \"20s\"\nsettle = \"3s\"\nclosing = true\nvary = { \"writer.iodepth\" = [4] }\n";
+    let plan = plan_of(&format!("{PRIMARY}{WRITER}{text}"));
+    assert_eq!(ids(&plan), ["w0", "w1", "closing"]);
+    let [w0, _, closing] = plan.phases.as_slice() else { panic!() };
+    assert_eq!((closing.kind, closing.duration_s, closing.settle_s), (PhaseKind::Baseline, 20.0, 3.0));
+    assert_eq!((&closing.running, &closing.settings), (&w0.running, &w0.settings));
+}

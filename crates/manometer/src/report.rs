@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use manometer_analysis::compare::{self, Conditions};
 use manometer_analysis::summary::Summary;
+use manometer_measure::event::Finding;
 use manometer_measure::recording;
 use manometer_measure::{Recording, RecordingError};
 use manometer_report::Recorded;
@@ -60,7 +62,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     for one in &recorded {
         format::text(&table::summary(&one.summary))?;
     }
-    format::text(&format!("\nReport: {}", page.display()))?;
+    let across = table::findings(&across(&recorded));
+    format::text(&format!("{across}\nReport: {}", page.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -82,7 +85,13 @@ fn open(dir: &Path) -> Result<Recorded, RecordingError> {
 /// The machine form of several runs.
 pub fn runs_document(recorded: &[Recorded]) -> Value {
     let one = |one: &Recorded| json!({ "dir": one.recording.dir, "settings": one.settings, "summary": one.summary });
-    json!({ "runs": recorded.iter().map(one).collect::<Vec<_>>() })
+    json!({ "runs": recorded.iter().map(one).collect::<Vec<_>>(), "findings": across(recorded) })
+}
+
+/// What a reader of several runs together must know: what should be the same in all of them, and is not.
+pub fn across(recorded: &[Recorded]) -> Vec<Finding> {
+    let conditions: Vec<Conditions> = recorded.iter().map(|one| Conditions::of(&one.recording)).collect();
+    compare::unlike(recorded.iter().map(|one| one.recording.dir.as_path()).zip(&conditions))
 }
 
 fn write_summary(dir: &Path, summary: &Summary) -> anyhow::Result<()> {

@@ -98,7 +98,8 @@ fn perform(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCod
     if !single && !recorded.is_empty() {
         let page = out.join(report::FILE);
         report::write_page(&page, &recorded)?;
-        format::note(&format!("Report over all runs: {}", page.display()));
+        let across = table::findings(&report::across(&recorded));
+        format::note(&format!("{across}\nReport over all runs: {}", page.display()));
     }
     if arguments.format == Format::Json && !recorded.is_empty() {
         match recorded.as_slice() {

@@ -3,7 +3,7 @@
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use manometer_analysis::summary::{Estimate, PhaseSummary, Ratio, Summary};
-use manometer_measure::event::Severity;
+use manometer_measure::event::{Finding, Severity};
 use manometer_measure::plan::{PhaseKind, Plan};
 
 /// An empty table with a head; every column but the first `left` ones is aligned to the right.
@@ -35,16 +35,21 @@ pub fn phases(plan: &Plan) -> String {
 pub fn summary(summary: &Summary) -> String {
     let unit = &summary.criterion.unit;
     let metric = format!("{} ({unit})", summary.criterion.metric);
-    let mut table = table(&["phase", "", &metric, "pressure", "p99 read (ms)", "neighbours"], 2);
+    let fair = summary.phases.iter().any(|phase| phase.fairness.is_some());
+    let mut head = vec!["phase", "", &metric, "pressure", "p99 read (ms)", "neighbours"];
+    head.extend(fair.then_some("slowdown (fairness)"));
+    let mut table = table(&head, 2);
     for phase in &summary.phases {
-        table.add_row([
+        let mut row = vec![
             Cell::new(&phase.id),
             Cell::new(&phase.label),
             Cell::new(estimate(&phase.performance)),
-            Cell::new(if phase.kind == PhaseKind::Baseline { "–".to_owned() } else { pressure(&phase.pressure) }),
+            Cell::new(if summary.is_baseline(phase) { "–".to_owned() } else { pressure(&phase.pressure) }),
             Cell::new(p99(phase)),
             Cell::new(neighbours(phase)),
-        ]);
+        ];
+        row.extend(fair.then(|| Cell::new(fairness(phase))));
+        table.add_row(row);
     }
     let scale: Vec<String> = summary.scale.iter().map(|step| step.join(" = ")).collect();
     let mut text = format!("\n{}\n{table}", summary.headline);
@@ -53,16 +58,21 @@ pub fn summary(summary: &Summary) -> String {
     if summary.phases.iter().any(compared) {
         text += &format!("\nPressure scale: {}", scale.join(" < "));
     }
-    for finding in &summary.findings {
+    text + &findings(&summary.findings)
+}
+
+/// A line for each finding, each after a line break.
+pub fn findings(findings: &[Finding]) -> String {
+    let line = |finding: &Finding| {
         let severity = match finding.severity {
             Severity::Info => "note",
             Severity::Warning => "warning",
             Severity::Error => "error",
         };
         let phase = finding.phase.as_ref().map(|phase| format!(" ({phase})")).unwrap_or_default();
-        text += &format!("\n{severity}: {}{phase}", finding.text);
-    }
-    text
+        format!("\n{severity}: {}{phase}", finding.text)
+    };
+    findings.iter().map(line).collect()
 }
 
 fn estimate(estimate: &Estimate) -> String {
@@ -98,6 +108,17 @@ fn neighbours(phase: &PhaseSummary) -> String {
         Some(format!("{name} {} {}", number(mean), one.performance.unit))
     };
     phase.neighbours.iter().filter_map(of).collect::<Vec<_>>().join(", ")
+}
+
+/// By workload what it reaches alone by what it reaches here, and Jain's index of that.
+fn fairness(phase: &PhaseSummary) -> String {
+    let Some(fairness) = &phase.fairness else { return "–".to_owned() };
+    let slowdown = fairness.slowdown.iter().map(|(name, slowdown)| match slowdown {
+        Some(slowdown) => format!("{name} {slowdown:.2}"),
+        None => format!("{name} –"),
+    });
+    let index = fairness.jain_index.map_or_else(|| "–".to_owned(), |index| format!("{index:.2}"));
+    format!("{} ({index})", slowdown.collect::<Vec<_>>().join(", "))
 }
 
 /// A stretch of time in whole seconds: `1h 30m`.

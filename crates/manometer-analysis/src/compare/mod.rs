@@ -19,7 +19,7 @@ use crate::statistics::bootstrap::Side;
 pub use pair::{Comparison, PhaseComparison, Pressures, pair};
 pub use read::{Group, Run, RunPhase, Runs};
 pub use series::{ChangeOfPhase, PhaseSeries, SeriesComparison, series};
-pub use unlike::unlike;
+pub use unlike::{Conditions, unlike};
 
 /// Differences of less than this share do not matter, unless said otherwise.
 pub const BOUND: f64 = 0.05;
@@ -148,15 +148,6 @@ impl Reached {
         let means: Vec<f64> = runs.iter().filter_map(|phase| phase.mean).collect();
         Self { mean: crate::statistics::moments::mean(&means), runs: means.len() }
     }
-}
-
-/// Something that a reader of a comparison must know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Warning {
-    /// Its kind, fixed, for machines.
-    pub id: String,
-    /// What it means, for people.
-    pub text: String,
 }
 
 /// Checks that `bound` is a share.

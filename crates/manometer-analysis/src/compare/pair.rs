@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use manometer_measure::event::Finding;
 use manometer_measure::plan::{Better, Criterion, Settings};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -9,8 +10,7 @@ use serde::Serialize;
 
 use super::read::{Group, Run, RunPhase, Runs};
 use super::{
-    CompareError, Direction, Interval, Reached, Verdict, Warning, checked_bound, is_empty, runs_needed, unlike,
-    verdict, words,
+    CompareError, Direction, Interval, Reached, Verdict, checked_bound, is_empty, runs_needed, unlike, verdict, words,
 };
 use crate::statistics::bootstrap::{Side, Unit, difference_interval, ratio_interval};
 
@@ -30,7 +30,7 @@ pub struct Comparison {
     /// The phases of one that the other does not have, as `A w3` or `B w7`.
     pub not_compared: Vec<String>,
     /// What a reader must know.
-    pub warnings: Vec<Warning>,
+    pub findings: Vec<Finding>,
 }
 
 /// One phase of A beside the same of B.
@@ -117,10 +117,10 @@ pub fn pair(a: &Runs, b: &Runs, bound: f64) -> Result<Comparison, CompareError> 
         let detail = format!("A has {}; B has {}", phases_of(a), phases_of(b));
         return Err(CompareError::NothingInCommon { a: a.path.clone(), b: b.path.clone(), detail });
     }
-    let mut warnings = a.damage();
-    warnings.extend(b.damage());
-    warnings.extend(unlike(a.runs.iter().chain(&b.runs)));
-    Ok(Comparison { criterion, bound, a: a.path.clone(), b: b.path.clone(), phases, not_compared, warnings })
+    let mut findings = a.damage();
+    findings.extend(b.damage());
+    findings.extend(unlike(a.runs.iter().chain(&b.runs).map(|run| (run.dir.as_path(), &run.conditions))));
+    Ok(Comparison { criterion, bound, a: a.path.clone(), b: b.path.clone(), phases, not_compared, findings })
 }
 
 /// The one criterion of all `runs`.

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use manometer_measure::Recording;
+use manometer_measure::event::{Finding, Severity};
 use manometer_measure::plan::{Criterion, PhaseKind, Settings};
-use manometer_measure::{Event, Recording};
-use serde_json::Value;
 
-use super::{CompareError, Warning};
+use super::CompareError;
+use super::unlike::Conditions;
 use crate::sources::Sources;
 use crate::statistics::Measured;
 use crate::statistics::bootstrap::Noise;
@@ -43,7 +44,7 @@ pub struct Run {
     /// The phases in which the primary ran.
     pub phases: Vec<RunPhase>,
     /// Facts that should be equal where recordings are compared, by name.
-    pub conditions: Vec<(&'static str, Option<String>)>,
+    pub conditions: Conditions,
     /// What could not be read.
     pub damage: Vec<String>,
 }
@@ -90,10 +91,12 @@ impl Runs {
     }
 
     /// What could not be read.
-    pub(super) fn damage(&self) -> Vec<Warning> {
+    pub(super) fn damage(&self) -> Vec<Finding> {
         let damaged = self.runs.iter().filter(|run| !run.damage.is_empty());
         let text = |run: &Run| format!("{} is damaged: {}.", run.dir.display(), run.damage.join("; "));
-        damaged.map(|run| Warning { id: "damaged".to_owned(), text: text(run) }).collect()
+        damaged
+            .map(|run| Finding { id: "damaged".to_owned(), severity: Severity::Error, phase: None, text: text(run) })
+            .collect()
     }
 }
 
@@ -131,7 +134,7 @@ impl Run {
             criterion: recording.plan.criterion.clone(),
             settings: recording.plan.sweep.clone(),
             phases: with_primary.map(|one| RunPhase::of(one, own_baseline.as_deref())).collect(),
-            conditions: conditions(&recording),
+            conditions: Conditions::of(&recording),
             damage: sources.damage,
         })
     }
@@ -163,37 +166,4 @@ impl RunPhase {
             is_baseline: own_baseline == Some(one.phase.id.as_str()),
         }
     }
-}
-
-/// Where a fact that should be equal stands in `environment.json`.
-const CONDITIONS: [(&str, &str); 8] = [
-    ("kernel", "/host/kernel"),
-    ("processor", "/host/cpu"),
-    ("memory", "/host/memory_bytes"),
-    ("device model", "/device/model"),
-    ("device firmware", "/device/firmware"),
-    ("I/O scheduler", "/device/scheduler"),
-    ("file system", "/file_system/type"),
-    ("version of Manometer", "/manometer"),
-];
-
-/// What the primary told of its engine.
-const ENGINE: [(&str, &str); 3] =
-    [("engine", "engine"), ("engine version", "engine_version"), ("durability of a put", "durability")];
-
-/// The facts that should be equal; what is not recorded is missing.
-pub(super) fn conditions(recording: &Recording) -> Vec<(&'static str, Option<String>)> {
-    let plain = |value: &Value| match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    };
-    let host = CONDITIONS.iter().map(|(name, place)| (*name, recording.environment.pointer(place).and_then(plain)));
-    let primary = recording.plan.primary().map(|primary| primary.name.as_str());
-    let facts = recording.events.iter().find_map(|line| match &line.event {
-        Event::Ready { workload, facts } if Some(workload.as_str()) == primary => Some(facts),
-        _ => None,
-    });
-    let engine = ENGINE.iter().map(|(name, key)| (*name, facts.and_then(|facts| facts.get(*key)).and_then(plain)));
-    host.chain(engine).collect()
 }

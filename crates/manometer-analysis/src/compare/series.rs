@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use manometer_measure::event::Finding;
 use manometer_measure::plan::{Criterion, Settings};
 use serde::Serialize;
 
 use super::pair::common_criterion;
 use super::read::{Group, RunPhase, Runs};
-use super::{CompareError, Direction, Reached, Verdict, Warning, checked_bound, is_empty, unlike};
+use super::{CompareError, Direction, Reached, Verdict, checked_bound, is_empty, unlike};
 use crate::statistics::change::{self, Change};
 
 /// A series of recordings, phase by phase.
@@ -22,7 +23,7 @@ pub struct SeriesComparison {
     /// The phases that the last one has.
     pub phases: Vec<PhaseSeries>,
     /// What a reader must know.
-    pub warnings: Vec<Warning>,
+    pub findings: Vec<Finding>,
 }
 
 /// One phase over the series.
@@ -100,10 +101,10 @@ pub fn series(recordings: &[Runs], bound: f64) -> Result<SeriesComparison, Compa
         let detail = "in a series a phase counts that the last recording and one before it measured".to_owned();
         return Err(CompareError::NothingInCommon { a: first.clone(), b: last.clone(), detail });
     }
-    let mut warnings: Vec<Warning> = recordings.iter().flat_map(Runs::damage).collect();
-    warnings.extend(unlike(all()));
+    let mut findings: Vec<Finding> = recordings.iter().flat_map(Runs::damage).collect();
+    findings.extend(unlike(all().map(|run| (run.dir.as_path(), &run.conditions))));
     let recordings = recordings.iter().map(|runs| runs.path.clone()).collect();
-    Ok(SeriesComparison { criterion, bound, recordings, phases, warnings })
+    Ok(SeriesComparison { criterion, bound, recordings, phases, findings })
 }
 
 /// A phase and what a sweep set for its runs.

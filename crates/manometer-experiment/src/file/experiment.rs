@@ -75,6 +75,8 @@ pub struct Times {
     pub settle: Span,
     /// Whether neighbours are measured alone first, and after which time.
     pub solo: Option<Span>,
+    /// Whether the primary runs alone once more at the end.
+    pub closing: bool,
 }
 
 /// One key of a ladder.

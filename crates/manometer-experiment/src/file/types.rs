@@ -127,6 +127,9 @@ pub struct PlanTable {
     /// How long a neighbour alone runs before its first measurement.
     #[serde(default)]
     pub solo_warmup: Span,
+    /// Whether the primary runs alone once more at the end, so that drift shows.
+    #[serde(default)]
+    pub closing: bool,
     /// A ladder: settings of neighbours and the values they take; several keys make their product, the
     /// last one changing fastest.
     #[serde(default)]

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use manometer_analysis::summary::{Estimate, LatencySummary, PhaseSummary, Ratio};
-use manometer_measure::plan::{Better, PhaseKind};
+use manometer_analysis::summary::{Estimate, Fairness, LatencySummary, PhaseSummary, Ratio};
+use manometer_measure::plan::Better;
 
 use super::html::escape;
 use super::run::in_words;
@@ -48,7 +48,7 @@ fn row(source: &Source, phase: &PhaseSummary) -> String {
     }
     let cells = [
         performance(phase, gap_reason(source.recording, &phase.id)),
-        if phase.kind == PhaseKind::Baseline { own_pressure(&phase.pressure) } else { pressure(&phase.pressure) },
+        if source.summary.is_baseline(phase) { own_pressure(&phase.pressure) } else { pressure(&phase.pressure) },
         latencies(phase),
         neighbours(phase),
     ];
@@ -165,5 +165,17 @@ fn neighbours(phase: &PhaseSummary) -> String {
             _ = write!(html, "<small>its own pressure against running alone:</small>{}", pressure(&neighbour.pressure));
         }
     }
-    html
+    html + &phase.fairness.as_ref().map(fairness).unwrap_or_default()
+}
+
+/// Who suffers how much, and how evenly.
+fn fairness(fairness: &Fairness) -> String {
+    let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"));
+    let all = fairness.slowdown.iter().map(|(name, slowdown)| format!("{} {}", escape(name), number(*slowdown)));
+    format!(
+        "<small>slowdown against running alone: {}; Jain's index {}</small>{}",
+        all.collect::<Vec<_>>().join(", "),
+        number(fairness.jain_index),
+        because(fairness.reason.as_deref())
+    )
 }

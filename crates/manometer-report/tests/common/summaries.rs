@@ -87,6 +87,7 @@ fn phase(recording: &Recording, script: &Script, alone: f64, sure: Sure) -> Phas
         performance: Estimate { unit: "ops/s".into(), ..Estimate::default() },
         pressure: Ratio::default(),
         neighbours: BTreeMap::new(),
+        fairness: None,
         latency_us: BTreeMap::new(),
         response_us: BTreeMap::new(),
     };

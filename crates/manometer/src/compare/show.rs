@@ -3,11 +3,10 @@
 use comfy_table::Cell;
 use manometer_analysis::compare::{
     Comparison, Direction, Interval, PhaseComparison, PhaseSeries, Pressures, Reached, SeriesComparison, Verdict,
-    Warning,
 };
 use manometer_measure::plan::Settings;
 
-use crate::table::{number, table};
+use crate::table::{findings, number, table};
 
 /// A and B: a row per phase, then what must be known.
 pub(super) fn pair(pair: &Comparison) -> String {
@@ -35,7 +34,7 @@ pub(super) fn pair(pair: &Comparison) -> String {
     );
     let missing =
         pair.not_compared.iter().map(|phase| format!("\nnote: not compared, the other has none such: {phase}"));
-    format!("{head}{rows}{}{}", missing.collect::<String>(), warnings(&pair.warnings))
+    format!("{head}{rows}{}{}", missing.collect::<String>(), findings(&pair.findings))
 }
 
 /// A series: a row per change, then what must be known.
@@ -69,7 +68,7 @@ pub(super) fn series(series: &SeriesComparison) -> String {
         series.criterion.metric,
         100.0 * series.bound
     );
-    format!("{head}{rows}{}", warnings(&series.warnings))
+    format!("{head}{rows}{}", findings(&series.findings))
 }
 
 /// A phase's name where there is one line for it.
@@ -153,8 +152,4 @@ fn direction(direction: Direction) -> &'static str {
 
 fn p_value(p_value: f64) -> String {
     if p_value < 1e-6 { "< 0.000001".to_owned() } else { format!("{p_value:.6}") }
-}
-
-fn warnings(warnings: &[Warning]) -> String {
-    warnings.iter().map(|warning| format!("\nwarning: {}", warning.text)).collect()
 }

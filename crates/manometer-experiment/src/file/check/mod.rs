@@ -201,6 +201,10 @@ impl Checker<'_> {
         for (key, _) in all.into_iter().filter(|(_, span)| span.seconds() > LONGEST_PHASE_S) {
             self.report(format!("`{key}` is longer than a year"), origin(key).as_ref(), None);
         }
+        if plan.closing && root.get("primary").is_none() {
+            let help = "it measures the primary alone once more: write a primary, or leave it out";
+            self.report("`closing` needs a primary", origin("closing").as_ref(), Some(help));
+        }
         for (key, span) in [("phase", Some(plan.phase)), ("baseline", plan.baseline)] {
             if span.is_some_and(|span| span < interval) {
                 let help = format!("a phase holds whole sample intervals, here of {interval}");
@@ -256,5 +260,6 @@ fn times_of(plan: &PlanTable) -> Times {
         phase: plan.phase,
         settle: plan.settle,
         solo: plan.solo.then_some(plan.solo_warmup),
+        closing: plan.closing,
     }
 }
