@@ -4,7 +4,7 @@ use manometer_measure::Event;
 use manometer_measure::event::{Finding, Severity};
 
 use super::evidence::Evidence;
-use super::{Rule, finding, virtual_disk};
+use super::{Rule, finding};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -42,23 +42,16 @@ pub(super) const RULES: &[Rule] = &[
         meaning: "an operation appeared that no phase announced: its latencies are recorded, its counts are not",
         remedy: "Announce it in the experiment.",
     },
-    Rule {
-        id: "virtual-disk",
-        severity: Severity::Warning,
-        source: "Didona et al., pitfalls 2, 3, 6; Storiks 3.4.1 (WR2)",
-        meaning: "the measured device is a hypervisor's: what its flash does cannot be told from its host",
-        remedy: "Measure on a host of its own.",
-    },
 ];
 
 /// What was told as it happened, each with its own words.
 pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let told = evidence.recording.events.iter().filter_map(|line| match &line.event {
+    let told = |event: &Event| match event {
         Event::Finding(finding) => Some(finding.clone()),
         Event::Error { workload, text } => {
             Some(finding("worker-failed", Severity::Error, None, format!("`{workload}` failed: {text}")))
         }
         _ => None,
-    });
-    told.chain(virtual_disk::finding(evidence.recording)).collect()
+    };
+    evidence.recording.events.iter().filter_map(|line| told(&line.event)).collect()
 }

@@ -9,8 +9,8 @@ use super::evidence::Evidence;
 const VIRTUAL_DISK: Rule = Rule {
     id: "virtual-disk",
     severity: Severity::Warning,
-    source: "Storiks 3.4.1 (WR2)",
-    meaning: "the measured disk is a hypervisor's",
+    source: "Didona et al., pitfalls 2, 3, 6; Storiks 3.4.1 (WR2)",
+    meaning: "the measured device is a hypervisor's: what its flash does cannot be told from its host",
     remedy: "Measure on a host of its own to speak of flash.",
 };
 
