@@ -104,15 +104,22 @@ def theirs_rate(binary: Path, directory: Path, workload: str) -> float:
     return float(re.search(rf"^{workload}\s*:.*?(\d+) ops/sec", text, re.M).group(1))
 
 
-def ours_rate(directory: Path, workload: str, seconds: int = SECONDS) -> float:
-    """A database that a run writes to is made anew by the next; one that is only read is used again."""
-    again = [] if workload in WRITERS else ["--reuse", "--warmup", str(WARMUP)]
-    limit = ["-p", f"benchmark_write_rate_limit={WRITE_LIMIT}"] if workload == "readwhilewriting" else []
+def ours(directory: Path, workload: str, seconds: int, *more: str) -> float:
     return bench.rate(
         "--workload", workload, "--engine", "rocksdb", "--records", str(RECORDS), "--key-size", str(KEY_BYTES),
         "--value-size", str(VALUE_BYTES), "--threads", str(THREADS), "--seconds", str(seconds), "--dir", str(directory),
         "--option", f"block_cache={{capacity={CACHE_BYTES};high_pri_pool_ratio=0.0}}",
-        "--option", "compression=kNoCompression", "--load", "puts", *again, *limit)
+        "--option", "compression=kNoCompression", "--load", "puts", *more)
+
+
+def ours_rate(directory: Path, workload: str) -> float:
+    """As theirs: a database that is written to is made anew, by a process of its own."""
+    if workload in WRITERS:
+        shutil.rmtree(directory, ignore_errors=True)
+        ours(directory, "readrandom", 1)
+        limit = ["-p", f"benchmark_write_rate_limit={WRITE_LIMIT}"] if workload == "readwhilewriting" else []
+        return ours(directory, workload, SECONDS, "--reuse", *limit)
+    return ours(directory, workload, SECONDS, "--reuse", "--warmup", str(WARMUP))
 
 
 def read_through(directory: Path) -> None:
@@ -127,7 +134,7 @@ def make(binary: Path, home: Path) -> None:
     """Both databases, each as its own tool loads it."""
     home.mkdir(parents=True)
     theirs(binary, home / "theirs", LOADED)
-    ours_rate(home / "ours", "readrandom", 1)
+    ours(home / "ours", "readrandom", 1)
     read_through(home)
 
 

@@ -5,6 +5,7 @@ mod load;
 mod names;
 mod options;
 mod state;
+mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -13,12 +14,13 @@ use manometer_measure::plan::Settings;
 use rocksdb::statistics::StatsLevel;
 use rocksdb::{
     ColumnFamilyDescriptor, DB, DBPinnableSlice, DEFAULT_COLUMN_FAMILY_NAME, Env, ErrorKind, InfoLogger, LogLevel,
-    Options as RocksOptions, ReadOptions, WaitForCompactOptions, WriteOptions,
+    Options as RocksOptions, ReadOptions, WaitForCompactOptions,
 };
 use serde_json::json;
 
 use self::events::Background;
 use self::options::{Given, Writes};
+use self::writer::Writer;
 use super::{
     Ability, Answer, Direction, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State,
     Visit, directory,
@@ -130,10 +132,14 @@ impl RocksDb {
     }
 
     fn failure(&self, doing: &'static str, error: rocksdb::Error) -> EngineError {
+        self.failure_told(doing, error.into_string())
+    }
+
+    fn failure_told(&self, doing: &'static str, text: String) -> EngineError {
         // Whoever was let go after background work failed is told of that, not of having been let go.
         match self.background_error() {
             Some(text) => failure_text(&self.directory, BACKGROUND, text),
-            None => failure(&self.directory, doing, error),
+            None => failure_text(&self.directory, doing, text),
         }
     }
 
@@ -156,7 +162,7 @@ impl Engine for RocksDb {
         Box::new(RocksSession {
             engine: self,
             read_options: ReadOptions::default(),
-            write_options: write_options(self.writes),
+            writer: Writer::new(&self.db, self.writes),
             found: None,
         })
     }
@@ -215,17 +221,10 @@ fn durability(writes: Writes, buffered: bool) -> &'static str {
     }
 }
 
-fn write_options(writes: Writes) -> WriteOptions {
-    let mut options = WriteOptions::default();
-    options.set_sync(writes.sync);
-    options.disable_wal(writes.without_log);
-    options
-}
-
 struct RocksSession<'a> {
     engine: &'a RocksDb,
     read_options: ReadOptions,
-    write_options: WriteOptions,
+    writer: Writer<'a>,
     found: Option<DBPinnableSlice<'a>>,
 }
 
@@ -239,18 +238,15 @@ impl Session for RocksSession<'_> {
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
-        let put = self.engine.db.put_opt(key, value, &self.write_options);
-        put.map_err(|error| self.engine.failure("writing", error))
+        self.writer.put(key, value).map_err(|text| self.engine.failure_told("writing", text))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<(), EngineError> {
-        let deleted = self.engine.db.delete_opt(key, &self.write_options);
-        deleted.map_err(|error| self.engine.failure("deleting", error))
+        self.writer.delete(key).map_err(|text| self.engine.failure_told("deleting", text))
     }
 
     fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), EngineError> {
-        let merged = self.engine.db.merge_opt(key, operand, &self.write_options);
-        merged.map_err(|error| self.engine.failure("merging", error))
+        self.writer.merge(key, operand).map_err(|text| self.engine.failure_told("merging", text))
     }
 
     fn get_many(&mut self, keys: &[&[u8]], answer: &mut Answer<'_>) -> Result<(), EngineError> {
