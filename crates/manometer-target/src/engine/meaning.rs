@@ -61,7 +61,7 @@ const LMDB: StateColumns = &[
     ("readers", "readers", "Slots of readers in use."),
 ];
 
-const REDB: StateColumns = &[("file_bytes", "B", "Size of the file.")];
+const REDB: StateColumns = &[("file_bytes", "B", "Size of the file."), ("entries", "records", "Records in the table.")];
 
 const SQLITE: StateColumns = &[
     ("page_count", "pages", "Pages of the database, free ones included."),

@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use manometer_measure::Column;
 use manometer_measure::plan::Settings;
 use redb::{
-    Database, DatabaseError, Durability, Error as RedbError, ReadOnlyTable, ReadableDatabase as _, Table,
-    TableDefinition, TableError,
+    Database, DatabaseError, Durability, Error as RedbError, ReadOnlyTable, ReadableDatabase as _,
+    ReadableTableMetadata as _, Table, TableDefinition, TableError,
 };
 
 use self::options::{Config, Level};
@@ -225,12 +225,14 @@ struct RedbState<'a>(&'a Redb);
 
 impl State for RedbState<'_> {
     fn columns(&self) -> Vec<Column> {
-        columns(&[("file_bytes", "B")])
+        columns(&[("file_bytes", "B"), ("entries", "records")])
     }
 
     fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {
-        let bytes = fs::metadata(&self.0.file).map(|file| file.len() as f64);
-        bytes.map(|bytes| ("file_bytes".to_owned(), bytes)).into_iter().collect()
+        let bytes = fs::metadata(&self.0.file).ok().map(|file| ("file_bytes", file.len() as f64));
+        // The table's root holds its length.
+        let entries = self.0.snapshot().ok().and_then(|records| Some(("entries", records.len().ok()? as f64)));
+        bytes.into_iter().chain(entries).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
 
