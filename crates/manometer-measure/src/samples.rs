@@ -12,8 +12,9 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, Float64Array, RecordBatch, UInt64Array};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
+use arrow::ipc::MetadataVersion;
 use arrow::ipc::reader::StreamReader;
-use arrow::ipc::writer::StreamWriter;
+use arrow::ipc::writer::{IpcWriteOptions, StreamWriter};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
@@ -22,6 +23,9 @@ use serde::{Deserialize, Serialize};
 
 /// The column every series has: when an interval ended.
 const TIME: &str = "t_ns";
+
+/// The least that the format asks for.
+const ALIGNMENT_BYTES: usize = 8;
 
 /// A sample series that cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +97,9 @@ impl SampleWriter {
         let mut fields = vec![Field::new(TIME, DataType::UInt64, false)];
         fields.extend(columns.iter().map(field));
         let schema = Arc::new(Schema::new(fields));
-        let stream = StreamWriter::try_new(File::create_new(path)?, &schema)?;
+        // A row is a batch of its own: the usual padding to 64 bytes would make most of the file.
+        let options = IpcWriteOptions::try_new(ALIGNMENT_BYTES, false, MetadataVersion::V5)?;
+        let stream = StreamWriter::try_new_with_options(File::create_new(path)?, &schema, options)?;
         Ok(Self { stream, schema })
     }
 

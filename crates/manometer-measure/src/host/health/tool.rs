@@ -124,7 +124,6 @@ fn end(child: &mut Child, done: bool) {
 #[cfg(test)]
 pub(super) mod tests {
     use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
 
     use super::super::disk::Disk;
     use super::*;
@@ -151,14 +150,14 @@ pub(super) mod tests {
             self.write(&format!("cat output; exit {status}"));
         }
 
-        /// Puts the program in place in one step, for a tool may be starting.
+        /// Has another process write the program down: one that this process has open for writing, even in a child
+        /// that is being started elsewhere, could not be run.
         fn write(&self, doing: &str) {
             let dir = self.0.path();
             let text = format!("#!/bin/sh\ncd '{}'\necho run >> runs\n{doing}\n", dir.display());
-            let part = dir.join("part");
-            fs::write(&part, text).unwrap();
-            fs::set_permissions(&part, fs::Permissions::from_mode(0o755)).unwrap();
-            fs::rename(part, dir.join("smartctl")).unwrap();
+            let mut shell = Command::new("sh");
+            shell.args(["-c", "printf %s \"$1\" > part && chmod 755 part && mv part smartctl", "sh", &text]);
+            assert!(shell.current_dir(dir).status().unwrap().success());
         }
 
         pub fn runs(&self) -> usize {
@@ -202,8 +201,11 @@ pub(super) mod tests {
 
     #[test]
     fn a_program_that_may_not_be_run_is_named() {
-        let error = Tools::default().run("/etc/hostname", &[]).unwrap_err();
-        assert!(error.to_string().starts_with("hostname: "), "{error}");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("smartctl");
+        fs::write(&path, "text").unwrap();
+        let error = Tools::default().run(path.to_str().unwrap(), &[]).unwrap_err();
+        assert!(error.to_string().starts_with("smartctl: "), "{error}");
         assert_eq!(Tools::missing().run("/nowhere/nvme", &[]).unwrap_err().to_string(), "nvme is not installed");
     }
 }
