@@ -205,6 +205,29 @@ fn an_interrupted_run_is_told_as_such() {
 }
 
 #[test]
+fn a_process_that_is_not_ours_and_writes_is_named_and_ours_are_not() {
+    let scene = Scene::short();
+    let running = scene.start("run short.toml --out rec");
+    let ours = [running.pid(), running.worker(0), running.worker(1)];
+    // This test is the stranger, all through the run.
+    while is_alive(running.pid()) {
+        std::fs::write(scene.path("strange"), vec![7; 4 << 20]).unwrap();
+        MonotonicClock.sleep(20_000_000);
+    }
+    running.end().status(0);
+    if scene.json("rec/environment.json")["device"].is_null() {
+        println!("skipped: what is written here reaches no device");
+        return;
+    }
+    let events = scene.read("rec/events.jsonl");
+    let events: Vec<Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let strangers: Vec<&Value> = events.iter().filter(|event| event["event"] == "stranger").collect();
+    let own = strangers.iter().find(|event| event["pid"] == std::process::id()).expect("this process was not named");
+    assert!(own["written_bytes"].as_u64().unwrap() > 1 << 20, "{own}");
+    assert!(!strangers.iter().any(|event| ours.iter().any(|pid| event["pid"] == *pid)), "{ours:?}: {strangers:?}");
+}
+
+#[test]
 fn workers_end_within_two_seconds_of_a_killed_conductor_and_what_is_left_can_be_read() {
     let scene = Scene::short();
     let running = scene.start("run short.toml --out rec --set plan.phase=60s");
