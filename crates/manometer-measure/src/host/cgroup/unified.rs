@@ -41,7 +41,6 @@ impl Files {
         let memory = self.memory_stat.read().unwrap_or_default();
         told.extend(["anon", "file", "file_dirty", "file_writeback"].map(|key| field(memory, key)));
         told.push(self.swap.number());
-        let memory = self.memory_stat.read().unwrap_or_default();
         told.extend(["workingset_refault_file", "pgmajfault"].map(|key| field(memory, key)));
         let events = self.events.read().unwrap_or_default();
         told.extend(["high", "max", "oom_kill"].map(|key| field(events, key)));

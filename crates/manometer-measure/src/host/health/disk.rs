@@ -96,16 +96,19 @@ impl Disk {
         if !self.is_nvme {
             return None;
         }
-        let ask = |log: &nand::Log| {
+        let mut slow = false;
+        let mut ask = |log: &nand::Log| {
             let arguments: Vec<&str> = log.arguments.iter().copied().chain([self.path.as_str()]).collect();
-            let output = tools.run(&tools.nvme, &arguments).ok()?;
+            let output = tools.run(&tools.nvme, &arguments).inspect_err(|error| slow |= !error.is_final()).ok()?;
             (log.bytes)(&serde_json::from_str(&output.stdout).ok()?)
         };
         let suits = |log: &nand::Log| log.vendors.is_empty() || self.vendor.is_some_and(|id| log.vendors.contains(&id));
         let logs = NVME_LOGS.iter().enumerate().filter(|(_, log)| suits(log));
         let mut known = logs.filter(|(index, _)| self.nand_log.is_none_or(|known| known == Some(*index)));
         let found = known.find_map(|(index, log)| Some((index, ask(log)?)));
-        self.nand_log.get_or_insert(found.map(|(index, _)| index));
+        if !slow {
+            self.nand_log.get_or_insert(found.map(|(index, _)| index));
+        }
         let (index, bytes) = found?;
         answer.read_by.push(format!("nvme {}", NVME_LOGS[index].arguments[..2].join(" ")));
         Some(bytes)
@@ -138,7 +141,50 @@ impl Answer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tool::tests::Script;
     use super::*;
+
+    const INTEL: u32 = 0x8086;
+
+    fn nvme(vendor: u32) -> Disk {
+        Disk::at("/dev/nvme0n1", Some(vendor))
+    }
+
+    #[test]
+    fn an_nvme_device_is_read_by_nvme_and_its_flash_by_the_log_it_has() {
+        let standard = [
+            ("smart-log", include_str!("samples/nvme_smart_log.json")),
+            ("id-ns", include_str!("samples/nvme_id_ns.json")),
+        ];
+        let with = |verb, text| Script::of_verbs(&[standard[0], standard[1], (verb, text)]);
+        let ocp = with("ocp", include_str!("samples/nvme_ocp.json"));
+        let answer = nvme(0x144d).read(&ocp.as_nvme());
+        assert_eq!(answer.read_by, ["nvme smart-log", "nvme ocp smart-add-log"]);
+        let reading = answer.reading.unwrap();
+        assert_eq!(reading.nand_bytes_written, Some(527_805_403_860_992.0));
+        assert_eq!(reading.utilisation, Some(244_190_646.0 * 4096.0));
+        let intel = with("intel", include_str!("samples/nvme_intel.json"));
+        let of = |vendor| nvme(vendor).read(&intel.as_nvme()).reading.unwrap().nand_bytes_written;
+        assert_eq!((of(INTEL), of(0x144d)), (Some(1_024.0 * 32.0 * 1_048_576.0), None));
+    }
+
+    #[test]
+    fn a_log_that_a_device_does_not_have_is_asked_for_once() {
+        let script = Script::of_verbs(&[("smart-log", include_str!("samples/nvme_smart_log.json"))]);
+        let mut disk = nvme(0x144d);
+        for runs in [3, 5] {
+            let answer = disk.read(&script.as_nvme());
+            assert_eq!(answer.reading.unwrap().nand_bytes_written, None);
+            assert_eq!(script.runs(), runs, "the health log and the namespace each time, the flash's log once");
+        }
+    }
+
+    #[test]
+    fn an_nvme_device_without_either_tool_says_so_of_both() {
+        let answer = nvme(INTEL).read(&Tools::missing());
+        assert_eq!(answer.refused, ["nvme is not installed", "smartctl is not installed"]);
+        assert!(answer.hopeless && answer.reading.is_none());
+    }
 
     #[test]
     fn disks_of_which_one_is_silent_tell_nothing_together() {

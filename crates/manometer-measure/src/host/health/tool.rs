@@ -138,6 +138,14 @@ pub(super) mod tests {
             script
         }
 
+        /// A tool that prints the file that is named like its first argument, and fails where there is none.
+        pub fn of_verbs(files: &[(&str, &str)]) -> Self {
+            let script = Self(tempfile::tempdir().unwrap());
+            files.iter().for_each(|(verb, text)| fs::write(script.0.path().join(verb), text).unwrap());
+            script.write("if [ -f \"$1\" ]; then cat \"$1\"; else echo \"$3: no such log\" >&2; exit 1; fi");
+            script
+        }
+
         /// A tool that would answer in a quarter of an hour.
         pub fn hanging() -> Self {
             let script = Self(tempfile::tempdir().unwrap());
@@ -167,6 +175,11 @@ pub(super) mod tests {
         /// This tool alone.
         pub fn tools(&self) -> Tools {
             Tools { smartctl: self.0.path().join("smartctl").display().to_string(), ..Tools::missing() }
+        }
+
+        /// This tool as `nvme` alone.
+        pub fn as_nvme(&self) -> Tools {
+            Tools { nvme: self.tools().smartctl, ..Tools::missing() }
         }
 
         /// This tool alone, with next to no time.
