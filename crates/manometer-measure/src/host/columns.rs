@@ -75,7 +75,8 @@ pub fn host_series() -> Vec<Series> {
         ),
         Series::new(
             "<workload>.cgroup",
-            "The control group of a worker that has one of its own, in cgroup v2 or v1.",
+            "The control group of a worker that has one of its own, in cgroup v2 or v1; v1 counts I/O only \
+             under a limit of it.",
             cgroup::columns(),
         ),
         Series::new("conductor", "The conductor's own beat.", conductor::columns()),
