@@ -12,6 +12,7 @@ mod report;
 mod run;
 mod schema;
 mod table;
+mod trace;
 mod watch;
 mod worker;
 
@@ -45,6 +46,7 @@ enum Verb {
     Kv(Box<kv::KvArgs>),
     Engines(engines::EnginesArgs),
     Doctor(doctor::DoctorArgs),
+    Trace(trace::TraceArgs),
     Watch(watch::WatchArgs),
     Schema(schema::Arguments),
     Complete(complete::Arguments),
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Verb::Io(arguments) => io::run(arguments),
         Verb::Kv(arguments) => kv::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
+        Verb::Trace(arguments) => trace::run(&arguments),
         Verb::Watch(arguments) => watch::run(&arguments),
         Verb::Engines(arguments) => engines::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),

@@ -1,0 +1,150 @@
+//! One line of tracefs: a request that goes to the device or comes back.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// What happened to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It was handed to the driver.
+    Issue,
+    /// The driver is done with it.
+    Complete,
+    /// It was handed to a device that passes requests on.
+    BioQueue,
+    /// A device that passes requests on is done with it.
+    BioComplete,
+}
+
+impl Kind {
+    /// Every kind.
+    pub(super) const ALL: [Self; 4] = [Self::Issue, Self::Complete, Self::BioQueue, Self::BioComplete];
+
+    /// The kernel's name of the event.
+    pub(super) fn event(self) -> &'static str {
+        match self {
+            Self::Issue => "block_rq_issue",
+            Self::Complete => "block_rq_complete",
+            Self::BioQueue => "block_bio_queue",
+            Self::BioComplete => "block_bio_complete",
+        }
+    }
+
+    /// Whether the request comes back, rather than goes.
+    pub fn is_end(self) -> bool {
+        matches!(self, Self::Complete | Self::BioComplete)
+    }
+}
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockEvent {
+    /// When, in nanoseconds of the trace's clock; the kernel prints whole microseconds.
+    pub t_ns: u64,
+    /// On which processor.
+    pub cpu: u32,
+    /// In which process; for an end, whoever was interrupted by it.
+    pub pid: u32,
+    /// What happened.
+    pub kind: Kind,
+    /// The device's numbers.
+    pub device: (u32, u32),
+    /// What the request is, in the kernel's letters: `R`, `W`, `D` (discard), `F` (flush), `S` (sync), `A` (ahead),
+    /// `M` (metadata).
+    pub flags: String,
+    /// Where it begins, in units of 512 bytes.
+    pub sector: u64,
+    /// How long it is, in units of 512 bytes.
+    pub sectors: u64,
+    /// Of an issue the process that asked, of an end the error: 0 for none.
+    pub tail: String,
+}
+
+static LINE: LazyLock<Regex> = LazyLock::new(|| {
+    let head = r"-(?<pid>\d+)\s+\[(?<cpu>\d+)\]\s+\S+\s+(?<s>\d+)\.(?<us>\d{6}): (?<event>block_\w+): ";
+    // Kernels from 6.5 on print the priority before the end.
+    let rest = r"(?<major>\d+),(?<minor>\d+) (?<flags>\S+) (?:\d+ )?(?:\([^)]*\) )?(?<sector>\d+) \+ (?<sectors>\d+)(?: \w+,\d+,\d+)? \[(?<tail>.*)\]$";
+    Regex::new(&format!("{head}{rest}")).expect("the pattern is fixed and tested")
+});
+
+impl BlockEvent {
+    /// Reads a line of `trace_pipe`; nothing for a line of another kind.
+    pub fn parse(line: &str) -> Option<Self> {
+        let found = LINE.captures(line)?;
+        let number = |name: &str| found[name].parse::<u64>().ok();
+        let small = |name: &str| found[name].parse::<u32>().ok();
+        let kind = Kind::ALL.into_iter().find(|kind| kind.event() == &found["event"])?;
+        Some(Self {
+            t_ns: number("s")?.checked_mul(1_000_000_000)? + number("us")? * 1_000,
+            cpu: small("cpu")?,
+            pid: small("pid")?,
+            kind,
+            device: (small("major")?, small("minor")?),
+            flags: found["flags"].to_owned(),
+            sector: number("sector")?,
+            sectors: number("sectors")?,
+            tail: found["tail"].to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_linux_6_18_are_read() {
+        let line = "              dd-31918   [001] ..... 24133.370465: block_rq_issue: 254,0 WS 65536 () 319593432 + 128 be,0,4 [dd]";
+        let expected = BlockEvent {
+            t_ns: 24_133_370_465_000,
+            cpu: 1,
+            pid: 31918,
+            kind: Kind::Issue,
+            device: (254, 0),
+            flags: "WS".to_owned(),
+            sector: 319_593_432,
+            sectors: 128,
+            tail: "dd".to_owned(),
+        };
+        assert_eq!(BlockEvent::parse(line), Some(expected));
+    }
+
+    #[test]
+    fn names_with_spaces_and_signs_do_no_harm() {
+        let line = " lto cgu.0.rcgu.-31469   [001] ..s.. 24133.370521: block_rq_complete: 254,0 WS () 319593432 + 128 be,0,4 [0]";
+        let event = BlockEvent::parse(line).unwrap();
+        assert_eq!((event.pid, event.kind, event.tail.as_str()), (31469, Kind::Complete, "0"));
+        let line = "  kworker/u8:3-1-77  [000] ..... 1.000001: block_rq_issue: 8,16 FF 0 () 0 + 0 [a [b] -1]";
+        let event = BlockEvent::parse(line).unwrap();
+        assert_eq!((event.pid, event.flags.as_str(), event.tail.as_str()), (77, "FF", "a [b] -1"));
+    }
+
+    #[test]
+    fn lines_of_older_kernels_of_bios_and_of_commands_are_read() {
+        let lines = [
+            "  fio-99    [003] d..1   12.345678: block_rq_issue: 259,0 R 4096 () 8 + 8 [fio]",
+            "  <idle>-0  [003] d.h1   12.345699: block_rq_complete: 259,0 R () 8 + 8 [-5]",
+            "  dd-12     [000] .....   9.000000: block_bio_queue: 252,1 WS 2048 + 128 [dd]",
+            "  <idle>-0  [000] d.h..   9.000100: block_bio_complete: 252,1 WS 2048 + 128 [0]",
+            "  smartctl-5 [000] .....  9.1 00000: nothing",
+            "  smartctl-5 [000] .....  9.100000: block_rq_issue: 8,0 N 36 (12 00 00 00 24 00) 0 + 0 none,0,0 [smartctl]",
+        ];
+        let kinds: Vec<Option<Kind>> = lines.iter().map(|line| Some(BlockEvent::parse(line)?.kind)).collect();
+        let expected = [Kind::Issue, Kind::Complete, Kind::BioQueue, Kind::BioComplete]
+            .map(Some)
+            .into_iter()
+            .chain([None, Some(Kind::Issue)]);
+        assert_eq!(kinds, expected.collect::<Vec<_>>());
+        assert_eq!(BlockEvent::parse(lines[1]).unwrap().tail, "-5");
+    }
+
+    #[test]
+    fn other_lines_are_none() {
+        for line in ["", "# tracer: nop", "CPU:1 [LOST 1234 EVENTS]", "garbage: block_rq_issue: 8,0"] {
+            assert_eq!(BlockEvent::parse(line), None, "{line}");
+        }
+        let huge = "  dd-12 [000] ..... 99999999999999999999.000000: block_rq_issue: 8,0 W 1 () 1 + 1 [dd]";
+        assert_eq!(BlockEvent::parse(huge), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! `manometer trace capture`: what reaches a block device becomes a trace.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use manometer_measure::capture::{CaptureError, Captured, Options, Target, capture};
+use manometer_measure::host::chain::chain;
+use manometer_measure::host::device_of;
+use manometer_measure::{ByteSize, MonotonicClock};
+use serde_json::json;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::format::{self, Format};
+use crate::{DONE, WRONG_REQUEST};
+
+/// The buffers that the kernel may be asked for, for each processor.
+const BUFFERS: std::ops::RangeInclusive<u64> = (64 << 10)..=(1 << 30);
+
+/// Record the requests that reach a block device, as `blkparse` prints them.
+///
+/// Needs root and tracefs. Several may run at once, and beside any other tracer. Ctrl-C ends it early; what was captured
+/// by then stays.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  manometer trace capture /dev/nvme0n1 --seconds 60 --out live.blkparse\n\n\
+    Without tracefs, `blktrace -d DEVICE -o - | blkparse -i -` prints the same format.")]
+pub struct CaptureArgs {
+    /// The block device (a disk, a partition, md, dm or loop), or its name in the kernel.
+    device: PathBuf,
+    /// For how long, in seconds.
+    #[arg(long)]
+    seconds: f64,
+    /// The file of the trace; made, and never replaced.
+    #[arg(long)]
+    out: PathBuf,
+    /// The kernel's buffer for each processor: larger where events are lost.
+    #[arg(long, default_value = "8MiB")]
+    buffer: ByteSize,
+    /// For people or for machines.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Captures, and tells how much and what is missing.
+pub fn run(args: &CaptureArgs) -> anyhow::Result<ExitCode> {
+    let target = match check(args) {
+        Ok(target) => target,
+        Err(wrong) => return refuse(&wrong),
+    };
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    let file = match File::create_new(&args.out) {
+        Ok(file) => file,
+        Err(error) => return refuse(&format!("{}: {error}: name a file that can be made", args.out.display())),
+    };
+    if lies_on(&args.out, &target) {
+        format::note(&format!(
+            "warning: {} lies on {}: writing the trace is part of it; choose another device with --out",
+            args.out.display(),
+            target.device.name
+        ));
+    }
+    if target.is_partition() {
+        format::note("note: flushes have no sector, and are not seen on a partition: capture the disk to see them");
+    }
+    format::note(&format!("Capturing {} for {} s; Ctrl-C ends it ...", target.device.name, args.seconds));
+    let options = Options { target: &target, length_ns: (args.seconds * 1e9) as u64, buffer_kib: args.buffer.0 / 1024 };
+    let captured = match capture(&options, &MonotonicClock, &interrupted, &mut BufWriter::new(&file)) {
+        Ok(captured) => captured,
+        Err(error) => {
+            remove_if_empty(args, &file);
+            return match error {
+                CaptureError::Tracefs(_) => refuse(&error.to_string()),
+                error => Err(error.into()),
+            };
+        }
+    };
+    tell(args, &target, &captured)?;
+    Ok(ExitCode::from(DONE))
+}
+
+fn refuse(text: &str) -> anyhow::Result<ExitCode> {
+    format::note(&format!("manometer: {text}"));
+    Ok(ExitCode::from(WRONG_REQUEST))
+}
+
+fn check(args: &CaptureArgs) -> Result<Target, String> {
+    if !(args.seconds > 0.0 && args.seconds <= 1e9) {
+        return Err(format!("--seconds is {}: write a number above 0", args.seconds));
+    }
+    if !BUFFERS.contains(&args.buffer.0) {
+        return Err(format!("--buffer is {}: write 64KiB to 1GiB", args.buffer));
+    }
+    Target::find(&args.device).map_err(|error| error.to_string())
+}
+
+/// Whether the file `out` lies on the target, or on a device that stands on it.
+fn lies_on(out: &std::path::Path, target: &Target) -> bool {
+    let layers = device_of(out).map(|device| chain(&device)).unwrap_or_default();
+    layers.iter().any(|layer| layer.device == target.device)
+}
+
+/// A trace in which nothing stands is no trace.
+fn remove_if_empty(args: &CaptureArgs, file: &File) {
+    if file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+        let _ = std::fs::remove_file(&args.out);
+    }
+}
+
+fn tell(args: &CaptureArgs, target: &Target, captured: &Captured) -> anyhow::Result<()> {
+    let Captured { seconds, events, issued, completed, lost, not_understood } = captured;
+    if *lost > 0 {
+        format::note(&format!(
+            "warning: {lost} events found no room in the kernel's buffers and are missing: use a larger --buffer \
+             (now {})",
+            args.buffer
+        ));
+    }
+    if *not_understood > 0 {
+        format::note(&format!("warning: {not_understood} lines of the kernel were not understood and are missing"));
+    }
+    match args.format {
+        Format::Json => {
+            let mut document = json!({ "device": target.device.name, "file": args.out, "format": "blkparse" });
+            if let (Some(all), serde_json::Value::Object(fields)) = (document.as_object_mut(), json!(captured)) {
+                all.extend(fields);
+            }
+            format::json(&document)
+        }
+        Format::Text => format::text(&format!(
+            "{}: {events} events of {} in {seconds:.1} s: {issued} requests issued, {completed} completed, {lost} events \
+             lost",
+            args.out.display(),
+            target.device.name,
+        )),
+    }
+}
