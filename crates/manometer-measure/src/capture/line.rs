@@ -53,7 +53,7 @@ pub struct BlockEvent {
     /// What the request is, in the kernel's letters: `R`, `W`, `D` (discard), `F` (flush), `S` (sync), `A` (ahead),
     /// `M` (metadata).
     pub flags: String,
-    /// Where it begins, in units of 512 bytes.
+    /// Where it begins, in units of 512 bytes; 0 for a flush, which has no place.
     pub sector: u64,
     /// How long it is, in units of 512 bytes.
     pub sectors: u64,
@@ -82,7 +82,8 @@ impl BlockEvent {
             kind,
             device: (small("major")?, small("minor")?),
             flags: found["flags"].to_owned(),
-            sector: number("sector")?,
+            // A flush that completes is at the sector -1, one that is issued at 0.
+            sector: number("sector").map(|sector| if sector == u64::MAX { 0 } else { sector })?,
             sectors: number("sectors")?,
             tail: found["tail"].to_owned(),
         })
@@ -137,6 +138,15 @@ mod tests {
             .chain([None, Some(Kind::Issue)]);
         assert_eq!(kinds, expected.collect::<Vec<_>>());
         assert_eq!(BlockEvent::parse(lines[1]).unwrap().tail, "-5");
+    }
+
+    #[test]
+    fn a_flush_has_the_same_sector_when_it_goes_and_when_it_comes_back() {
+        let lines = [
+            "  kworker/1:1H-78 [001] ..... 7.443654: block_rq_issue: 254,0 FF 0 () 0 + 0 none,0,0 [kworker/1:1H]",
+            "  <idle>-0 [001] ..s.. 7.443671: block_rq_complete: 254,0 FF () 18446744073709551615 + 0 none,0,0 [0]",
+        ];
+        assert!(lines.iter().all(|line| BlockEvent::parse(line).unwrap().sector == 0));
     }
 
     #[test]
