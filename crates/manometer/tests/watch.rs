@@ -4,8 +4,12 @@
 
 mod support;
 
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+
 use manometer_measure::host::device_of;
-use support::Scene;
+use rustix::process::Signal;
+use support::{Scene, signal_process};
 
 /// A folder on a device; says so when there is none.
 #[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
@@ -24,6 +28,78 @@ fn without_a_terminal_one_frame_is_printed() {
     let words = ["device and its layers", "storage:", "processes on any storage"];
     scene.run("watch --interval 200ms").status(0).out_has(&words);
     scene.run("watch . --once --interval 200ms").status(0).out_has(&words);
+}
+
+/// A terminal of its own, by `script`, in which `manometer watch` runs.
+struct Terminal {
+    script: Child,
+    /// What it has drawn so far.
+    drawn: Vec<u8>,
+}
+
+impl Terminal {
+    #[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+    fn watch(scene: &Scene) -> Option<Self> {
+        let command = format!("echo PID=$$.; exec {} watch . --interval 200ms", env!("CARGO_BIN_EXE_manometer"));
+        let mut script = Command::new("script");
+        script.args(["-qec", &command, "/dev/null"]).current_dir(scene.path("."));
+        match script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() {
+            Ok(script) => Some(Self { script, drawn: Vec::new() }),
+            Err(error) => {
+                eprintln!("skipped: script: {error}");
+                None
+            }
+        }
+    }
+
+    /// Reads until `text` is drawn; to the end without.
+    fn read_until(&mut self, text: Option<&str>) -> String {
+        let mut chunk = [0; 4096];
+        loop {
+            let drawn = String::from_utf8_lossy(&self.drawn).into_owned();
+            if text.is_some_and(|text| drawn.contains(text)) {
+                return drawn;
+            }
+            let count = self.script.stdout.as_mut().unwrap().read(&mut chunk).unwrap();
+            if count == 0 {
+                assert!(text.is_none(), "it ended before it drew {text:?}: {drawn}");
+                return drawn;
+            }
+            self.drawn.extend_from_slice(&chunk[..count]);
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.script.kill();
+        let _ = self.script.wait();
+    }
+}
+
+/// What a terminal is told to show the other screen, and the first one again.
+const OTHER_SCREEN: &str = "\u{1b}[?1049h";
+const FIRST_SCREEN: &str = "\u{1b}[?1049l";
+
+#[test]
+fn a_key_ends_it_and_the_terminal_is_given_back() {
+    let Some(scene) = on_a_device() else { return };
+    let Some(mut terminal) = Terminal::watch(&scene) else { return };
+    terminal.read_until(Some(OTHER_SCREEN));
+    terminal.script.stdin.as_mut().unwrap().write_all(b"sq").unwrap();
+    assert!(terminal.read_until(None).contains(FIRST_SCREEN));
+    assert!(terminal.script.wait().unwrap().success());
+}
+
+#[test]
+fn a_signal_ends_it_and_the_terminal_is_given_back() {
+    let Some(scene) = on_a_device() else { return };
+    let Some(mut terminal) = Terminal::watch(&scene) else { return };
+    let drawn = terminal.read_until(Some(OTHER_SCREEN));
+    let pid = drawn.split_once("PID=").unwrap().1.split('.').next().unwrap();
+    signal_process(pid.parse().unwrap(), Signal::TERM);
+    assert!(terminal.read_until(None).contains(FIRST_SCREEN));
+    assert!(terminal.script.wait().unwrap().success());
 }
 
 #[test]

@@ -15,9 +15,9 @@ const WHY_POWER: &str = "a controller that dozes answers late (APST)";
 pub struct Nvme {
     /// What the namespace prefers.
     pub hints: Hints,
-    /// The latency that power saving may cost, in microseconds; 0 is no power saving. Nothing where the
-    /// controller has no transitions of its own, or the kernel does not tell.
-    pub latency_tolerance_us: Option<u64>,
+    /// The latency that power saving may cost, in microseconds, as the kernel says it: `0` is no power saving, `any` or
+    /// `auto` no limit of ours. Nothing where the controller has no transitions, or the kernel does not tell.
+    pub latency_tolerance: Option<String>,
     /// The file that says and changes that.
     pub latency_tolerance_file: PathBuf,
 }
@@ -42,14 +42,26 @@ impl Nvme {
         if !name.starts_with("nvme") {
             return None;
         }
-        let latency_tolerance_file = sysfs.join("device/power/pm_qos_latency_tolerance_us");
-        let latency_tolerance_us =
-            fs::read_to_string(&latency_tolerance_file).ok().and_then(|text| text.trim().parse().ok());
+        let latency_tolerance_file = controller(&sysfs.join("device")).join("power/pm_qos_latency_tolerance_us");
+        let latency_tolerance = fs::read_to_string(&latency_tolerance_file).ok().map(|text| text.trim().to_owned());
         let device = format!("/dev/{name}");
         let told = program::answer("nvme", &["id-ns", &device, "--output-format=json"]).ok();
         let hints = told.and_then(|text| Hints::of_id_ns(&text)).unwrap_or_else(|| Hints::of_sysfs(sysfs));
-        Some(Self { hints, latency_tolerance_us, latency_tolerance_file })
+        Some(Self { hints, latency_tolerance, latency_tolerance_file })
     }
+}
+
+/// The controller's folder: a disk's `device`, or with multipath the first controller of the subsystem that it is.
+fn controller(device: &Path) -> PathBuf {
+    let numbered = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("nvme"));
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let entries = fs::read_dir(device).into_iter().flatten().filter_map(Result::ok);
+    let mut controllers: Vec<PathBuf> = entries.filter(numbered).map(|entry| entry.path()).collect();
+    controllers.sort();
+    controllers.into_iter().next().unwrap_or_else(|| device.to_owned())
 }
 
 impl Hints {
@@ -119,18 +131,19 @@ fn hints(nvme: &[(&str, &Nvme)]) -> Check {
 }
 
 fn power(nvme: &[(&str, &Nvme)]) -> Check {
-    let text = |(name, nvme): &(&str, &Nvme)| match nvme.latency_tolerance_us {
-        Some(0) => format!("{name}: power-state transitions are off"),
-        Some(us) => format!("{name}: may doze, up to {us} us to wake"),
+    let text = |(name, nvme): &(&str, &Nvme)| match nvme.latency_tolerance.as_deref() {
+        Some("0") => format!("{name}: power-state transitions are off"),
+        Some(us) if us.bytes().all(|byte| byte.is_ascii_digit()) => format!("{name}: may doze, up to {us} us to wake"),
+        Some(other) => format!("{name}: may doze ({other})"),
         None => format!("{name}: transitions not told"),
     };
     let texts: Vec<String> = nvme.iter().map(text).collect();
     let dozing: Vec<String> = nvme
         .iter()
-        .filter(|(_, nvme)| nvme.latency_tolerance_us.is_some_and(|us| us > 0))
+        .filter(|(_, nvme)| nvme.latency_tolerance.as_deref().is_some_and(|us| us != "0"))
         .map(|(_, nvme)| format!("echo 0 > {}", nvme.latency_tolerance_file.display()))
         .collect();
-    let untold = nvme.iter().any(|(_, nvme)| nvme.latency_tolerance_us.is_none());
+    let untold = nvme.iter().any(|(_, nvme)| nvme.latency_tolerance.is_none());
     let status = match (dozing.is_empty(), untold) {
         (false, _) => Status::Limited,
         (true, true) => Status::Missing,
@@ -189,10 +202,22 @@ mod tests {
         let file = "/sys/block/nvme0n1/device/power/pm_qos_latency_tolerance_us";
         assert_eq!(power.remedy, format!("echo 0 > {file}"));
         let mut awake = disks.clone();
-        awake[0].nvme.as_mut().unwrap().latency_tolerance_us = Some(0);
+        awake[0].nvme.as_mut().unwrap().latency_tolerance = Some("0".to_owned());
         assert_eq!(checks(&awake)[1].status, Status::Ok);
-        awake[0].nvme.as_mut().unwrap().latency_tolerance_us = None;
+        awake[0].nvme.as_mut().unwrap().latency_tolerance = Some("any".to_owned());
+        assert_eq!(checks(&awake)[1].text, "nvme0n1: may doze (any)");
+        awake[0].nvme.as_mut().unwrap().latency_tolerance = None;
         assert_eq!(checks(&awake)[1].status, Status::Missing);
+    }
+
+    #[test]
+    fn with_multipath_the_controller_is_below_the_subsystem() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(controller(dir.path()), dir.path());
+        for folder in ["nvme0n1", "nvme1", "nvme0", "power"] {
+            fs::create_dir(dir.path().join(folder)).unwrap();
+        }
+        assert_eq!(controller(dir.path()), dir.path().join("nvme0"));
     }
 
     #[test]

@@ -27,7 +27,7 @@ fn all_work() -> Interfaces {
 pub(super) fn nvme() -> Facts {
     let nvme = Nvme {
         hints: Hints { from: "sysfs", ..Hints::default() },
-        latency_tolerance_us: Some(100_000),
+        latency_tolerance: text("100000"),
         latency_tolerance_file: "/sys/block/nvme0n1/device/power/pm_qos_latency_tolerance_us".into(),
     };
     let disk = Disk {
