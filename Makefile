@@ -21,6 +21,7 @@ test:
 bench:
 	setup/setup build bench
 	cargo build --release --locked --package manometer
+	cargo build --release --locked --package manometer-analysis --example aa
 	python3 benches/run.py
 
 # The generated parts of the manual: the experiment file's JSON Schema, and the columns of a recording.

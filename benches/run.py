@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import sys
 
-BENCHES = ["io_vs_fio.py", "kv_null.py", "kv_vs_db_bench.py", "kv_vs_go_ycsb.py",
+BENCHES = ["aa.py", "io_vs_fio.py", "kv_null.py", "kv_vs_db_bench.py", "kv_vs_go_ycsb.py",
            "kv_vs_redis_benchmark.py", "observers.py"]
 
 
