@@ -278,3 +278,26 @@ fn what_a_sweep_sets_is_unlike_on_purpose() {
     let told = unlike(runs.runs.iter().map(|run| (run.dir.as_path(), &run.conditions)));
     assert_eq!(told.iter().map(|finding| finding.id.as_str()).collect::<Vec<_>>(), ["unlike-device-firmware"]);
 }
+
+#[test]
+fn a_folder_among_the_runs_that_is_no_recording_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let a = folder(dir.path(), "a", &two_phases(20), &repeats(&[1.0, 1.0], 1.0, 1));
+    std::fs::create_dir(a.join("runs/003")).unwrap();
+    let comparison = compared(&a, &a);
+    assert_eq!(find(&comparison, "w0").a.runs, 2);
+    assert!(comparison.findings.iter().all(|finding| finding.id == "no-recording"), "{comparison:?}");
+    assert!(comparison.findings[0].text.contains("runs/003"));
+}
+
+#[test]
+fn a_phase_that_only_some_repeats_have_is_compared_by_these() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a");
+    let mut plan = two_phases(20);
+    record(&path.join("runs/002"), &plan, LIKE, &json!({"host": {}}));
+    plan.phases.truncate(1);
+    record(&path.join("runs/001"), &plan, LIKE, &json!({"host": {}}));
+    let comparison = compared(&path, &path);
+    assert_eq!((find(&comparison, "w0").a.runs, find(&comparison, "w1").a.runs), (2, 1));
+}

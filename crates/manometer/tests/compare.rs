@@ -130,3 +130,18 @@ fn runs_too_short_for_an_interval_cannot_be_told() {
     assert!(document["phases"][0]["reason"].as_str().unwrap().contains("too short"));
     assert!(scene.read("out.xml").contains("<skipped"));
 }
+
+#[test]
+fn unlike_kernels_are_told_where_runs_are_put_together() {
+    let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 500.0])]);
+    for (name, kernel) in [("a", "6.1"), ("b", "6.18")] {
+        scene.write(&format!("{name}/environment.json"), &json!({"host": {"kernel": kernel}}).to_string());
+    }
+    for verb in ["compare", "report"] {
+        let document = scene.run(&format!("{verb} a b --format json")).status(0).json();
+        let ids: Vec<&str> =
+            document["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, ["unlike-kernel"], "{verb}");
+        scene.run(&format!("{verb} a b")).status(0).out_has(&["warning: The kernel is not the same: `6.1` in a"]);
+    }
+}

@@ -103,14 +103,13 @@ pub fn pair(a: &Runs, b: &Runs, bound: f64) -> Result<Comparison, CompareError> 
     let mut phases = Vec::new();
     let mut not_compared = Vec::new();
     for (one, other) in matched(&a.groups(), &b.groups()) {
-        for phase in &one.runs[0].phases {
-            match gather(phase, one, other) {
+        for phase in one.phases() {
+            match (places(phase, one), places(phase, other)) {
                 (_, theirs) if theirs.is_empty() => not_compared.push(format!("A {}", named(phase, one.settings))),
                 (ours, theirs) => phases.push(compare_phase(phase, one.settings, &ours, &theirs, &criterion, bound)),
             }
         }
-        let missing =
-            other.runs[0].phases.iter().filter(|phase| one.runs.iter().all(|run| run.same_phase(phase).is_none()));
+        let missing = other.phases().into_iter().filter(|phase| places(phase, one).is_empty());
         not_compared.extend(missing.map(|phase| format!("B {}", named(phase, other.settings))));
     }
     if phases.is_empty() {
@@ -149,12 +148,9 @@ fn matched<'a, 'b>(a: &'b [Group<'a>], b: &'b [Group<'a>]) -> Vec<(&'b Group<'a>
 /// A run and one of its phases.
 type Place<'a> = (&'a Run, &'a RunPhase);
 
-/// The same `phase` in all runs of both groups.
-fn gather<'a>(phase: &RunPhase, a: &Group<'a>, b: &Group<'a>) -> (Vec<Place<'a>>, Vec<Place<'a>>) {
-    let all = |group: &Group<'a>| {
-        group.runs.iter().filter_map(|run| Some((*run, run.same_phase(phase)?))).collect::<Vec<Place<'a>>>()
-    };
-    (all(a), all(b))
+/// The same `phase` in all runs of `group`.
+fn places<'a>(phase: &RunPhase, group: &Group<'a>) -> Vec<Place<'a>> {
+    group.runs.iter().filter_map(|run| Some((*run, run.same_phase(phase)?))).collect()
 }
 
 fn named(phase: &RunPhase, settings: &Settings) -> String {
@@ -164,8 +160,9 @@ fn named(phase: &RunPhase, settings: &Settings) -> String {
 }
 
 fn phases_of(runs: &Runs) -> String {
-    let first = &runs.runs[0];
-    let names: Vec<String> = first.phases.iter().map(|phase| named(phase, &first.settings)).collect();
+    let groups = runs.groups();
+    let names = groups.iter().flat_map(|group| group.phases().into_iter().map(|phase| named(phase, group.settings)));
+    let names: Vec<String> = names.collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 

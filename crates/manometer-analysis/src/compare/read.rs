@@ -21,6 +21,8 @@ pub struct Runs {
     pub path: PathBuf,
     /// The runs in the order of their names; at least one.
     pub runs: Vec<Run>,
+    /// Folders among them that hold no recording.
+    pub skipped: Vec<PathBuf>,
 }
 
 /// Runs with the same settings: repeats of each other.
@@ -74,8 +76,9 @@ impl Runs {
     /// # Errors
     /// There is none, one cannot be opened, or has no primary.
     pub fn read(path: &Path) -> Result<Self, CompareError> {
-        let runs = folders(path)?.iter().map(|dir| Run::read(dir)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { path: path.to_owned(), runs })
+        let (recordings, skipped) = folders(path)?;
+        let runs = recordings.iter().map(|dir| Run::read(dir)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { path: path.to_owned(), runs, skipped })
     }
 
     /// The runs by what a sweep set for them, in the order in which settings first appear.
@@ -92,27 +95,45 @@ impl Runs {
 
     /// What could not be read.
     pub(super) fn damage(&self) -> Vec<Finding> {
-        let damaged = self.runs.iter().filter(|run| !run.damage.is_empty());
-        let text = |run: &Run| format!("{} is damaged: {}.", run.dir.display(), run.damage.join("; "));
-        damaged
-            .map(|run| Finding { id: "damaged".to_owned(), severity: Severity::Error, phase: None, text: text(run) })
-            .collect()
+        let damaged = self.runs.iter().filter(|run| !run.damage.is_empty()).map(|run| {
+            let text = format!("{} is damaged: {}.", run.dir.display(), run.damage.join("; "));
+            Finding { id: "damaged".to_owned(), severity: Severity::Error, phase: None, text }
+        });
+        let skipped = self.skipped.iter().map(|dir| {
+            let text = format!("{} was left out: it is no recording, since it has no plan.json.", dir.display());
+            Finding { id: "no-recording".to_owned(), severity: Severity::Warning, phase: None, text }
+        });
+        damaged.chain(skipped).collect()
     }
 }
 
-/// The recordings that `path` stands for.
-fn folders(path: &Path) -> Result<Vec<PathBuf>, CompareError> {
-    let is_recording = |dir: &Path| dir.join("plan.json").is_file();
-    if is_recording(path) {
-        return Ok(vec![path.to_owned()]);
+impl<'a> Group<'a> {
+    /// The phases that any of the runs has, each once.
+    pub(super) fn phases(&self) -> Vec<&'a RunPhase> {
+        let mut phases: Vec<&RunPhase> = Vec::new();
+        for phase in self.runs.iter().flat_map(|run| &run.phases) {
+            if !phases.iter().any(|known| known.is_same(phase)) {
+                phases.push(phase);
+            }
+        }
+        phases
+    }
+}
+
+/// The recordings that `path` stands for, and the folders beside them that are none.
+fn folders(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), CompareError> {
+    let is_recording = |dir: &PathBuf| dir.join("plan.json").is_file();
+    if is_recording(&path.to_owned()) {
+        return Ok((vec![path.to_owned()], Vec::new()));
     }
     let runs = path.join("runs");
     let below = if runs.is_dir() { runs } else { path.to_owned() };
     let entries = fs::read_dir(&below).map_err(|_| CompareError::NoRecording(path.to_owned()))?;
-    let mut found: Vec<PathBuf> =
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|dir| is_recording(dir)).collect();
-    found.sort();
-    if found.is_empty() { Err(CompareError::NoRecording(path.to_owned())) } else { Ok(found) }
+    let mut dirs: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|dir| dir.is_dir()).collect();
+    dirs.sort();
+    let (recordings, skipped): (Vec<PathBuf>, Vec<PathBuf>) = dirs.into_iter().partition(is_recording);
+    if recordings.is_empty() { Err(CompareError::NoRecording(path.to_owned())) } else { Ok((recordings, skipped)) }
 }
 
 impl Run {
@@ -146,14 +167,16 @@ impl Run {
 
     /// The phase that is the same as `other` of another run.
     pub(super) fn same_phase(&self, other: &RunPhase) -> Option<&RunPhase> {
-        let same = |phase: &&RunPhase| {
-            (&phase.id, &phase.label, &phase.settings) == (&other.id, &other.label, &other.settings)
-        };
-        self.phases.iter().find(same)
+        self.phases.iter().find(|phase| phase.is_same(other))
     }
 }
 
 impl RunPhase {
+    /// Whether both are the same phase of one plan: by id, label and settings.
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.id, &self.label, &self.settings) == (&other.id, &other.label, &other.settings)
+    }
+
     fn of(one: &Judged<'_>, own_baseline: Option<&str>) -> Self {
         let noise_of = |measured: &Measured| Noise::of(&one.values, measured);
         Self {

@@ -90,7 +90,7 @@ pub fn series(recordings: &[Runs], bound: f64) -> Result<SeriesComparison, Compa
     // Where no recording has a sweep, what single ones set is what is compared.
     let plain = groups.iter().all(|groups| groups.len() == 1);
     let last = groups.last().map(Vec::as_slice).unwrap_or_default();
-    let named = last.iter().flat_map(|group| group.runs[0].phases.iter().map(|phase| (phase, group.settings)));
+    let named = last.iter().flat_map(|group| group.phases().into_iter().map(|phase| (phase, group.settings)));
     let phases: Vec<PhaseSeries> = named
         .map(|named| (reached(named, &groups, plain), named))
         .filter(|(reached, _)| reached.iter().filter(|one| one.mean.is_some()).count() >= 2)

@@ -12,7 +12,7 @@ use crate::table::{findings, number, table};
 pub(super) fn pair(pair: &Comparison) -> String {
     let metric = |side: &str| format!("{side} ({})", pair.criterion.unit);
     let (a, b) = (metric("A"), metric("B"));
-    let mut rows = table(&["phase", "", &a, &b, "B / A", "pressure A", "B − A", "verdict"], 2);
+    let mut rows = table(&["phase", "", &a, &b, "B / A", "pressure A", "pressure B − A", "verdict"], 2);
     for phase in &pair.phases {
         rows.add_row([
             Cell::new(&phase.id),
@@ -26,11 +26,11 @@ pub(super) fn pair(pair: &Comparison) -> String {
         ]);
     }
     let head = format!(
-        "A: {}\nB: {}\nThe {} of each phase; differences of less than {:.3} % do not matter.\n",
+        "A: {}\nB: {}\nThe {} of each phase; differences of less than {} do not matter.\n",
         pair.a.display(),
         pair.b.display(),
         pair.criterion.metric,
-        100.0 * pair.bound
+        percent(pair.bound)
     );
     let missing =
         pair.not_compared.iter().map(|phase| format!("\nnote: not compared, the other has none such: {phase}"));
@@ -61,12 +61,12 @@ pub(super) fn series(series: &SeriesComparison) -> String {
         }
     }
     let head = format!(
-        "{} recordings, {} to {}.\nThe {} of each phase; changes of less than {:.3} % do not matter.\n",
+        "{} recordings, {} to {}.\nThe {} of each phase; changes of less than {} do not matter.\n",
         series.recordings.len(),
         series.recordings.first().map(|path| path.display().to_string()).unwrap_or_default(),
         series.recordings.last().map(|path| path.display().to_string()).unwrap_or_default(),
         series.criterion.metric,
-        100.0 * series.bound
+        percent(series.bound)
     );
     format!("{head}{rows}{}", findings(&series.findings))
 }
@@ -94,6 +94,12 @@ pub(super) fn last_change(phase: &PhaseSeries, series: &SeriesComparison) -> Str
         series.criterion.unit,
         change.ratio
     )
+}
+
+/// A share in per cent with no more places than it has.
+fn percent(share: f64) -> String {
+    let text = format!("{:.3}", 100.0 * share);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 fn label(label: &str, settings: &Settings) -> String {
