@@ -4,7 +4,6 @@ use manometer_measure::event::{Finding, Severity};
 
 use super::Rule;
 use super::evidence::{Evidence, rows};
-use super::heat::whole;
 
 /// A clock that is disciplined moves by at most 0.5 ms a second; more between two samples is a step.
 const STEP_S: f64 = 0.1;
@@ -32,7 +31,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 fn stepped(evidence: &Evidence<'_>) -> Option<Finding> {
-    let offsets = rows(evidence.series("conductor")?, "clock_step", whole(evidence)?);
+    let offsets = rows(evidence.series("conductor")?, "clock_step", evidence.whole()?);
     let steps: Vec<f64> =
         offsets.windows(2).map(|pair| pair[1].1 - pair[0].1).filter(|step| step.abs() >= STEP_S).collect();
     let greatest = steps.iter().copied().max_by(|one, other| one.abs().total_cmp(&other.abs()))?;
@@ -43,7 +42,7 @@ fn stepped(evidence: &Evidence<'_>) -> Option<Finding> {
 fn dropped(evidence: &Evidence<'_>) -> Option<Finding> {
     let conductor = evidence.series("conductor")?;
     let sum = |column: &str| -> Option<f64> {
-        Some(rows(conductor, column, whole(evidence)?).into_iter().map(|(_, count)| count).fold(0.0, |a, b| a + b))
+        Some(rows(conductor, column, evidence.whole()?).into_iter().map(|(_, count)| count).fold(0.0, |a, b| a + b))
     };
     let (missed, late) = (sum("samples_dropped")?, sum("samples_late").unwrap_or(0.0));
     let sentence = format!("{missed:.0} samples of the host were dropped and {late:.0} came late.");

@@ -4,7 +4,6 @@ use manometer_measure::event::{Finding, Severity};
 use serde_json::Value;
 
 use super::evidence::{Evidence, rows};
-use super::heat::whole;
 use super::levels::levels;
 use super::{Rule, bytes_text};
 
@@ -39,7 +38,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
 
 /// The most that all levels held together while phases ran.
 fn greatest_bytes(evidence: &Evidence<'_>) -> Option<f64> {
-    let (engine, all) = (evidence.engine()?, whole(evidence)?);
+    let (engine, all) = (evidence.engine()?, evidence.whole()?);
     let mut sums: Vec<(u64, f64)> = Vec::new();
     for (_, column) in levels(engine) {
         for (t_ns, bytes) in rows(engine, column, all) {

@@ -26,6 +26,13 @@ impl<'a> Evidence<'a> {
         self.measured().filter(|(one, _)| one.phase.kind != PhaseKind::Solo)
     }
 
+    /// From the begin of the first measured phase to the end of the last; what was read at its very begin counts too.
+    pub(super) fn whole(&self) -> Option<Window> {
+        let begin_ns = self.measured().map(|(_, window)| window.begin_ns).min()?;
+        let end_ns = self.measured().map(|(_, window)| window.end_ns).max()?;
+        Some(Window { begin_ns: begin_ns.saturating_sub(1), end_ns })
+    }
+
     /// The sample series `source`.
     pub(super) fn series(&self, source: &str) -> Option<&'a Samples> {
         self.sources.samples(source)

@@ -7,7 +7,6 @@ use manometer_measure::event::{Finding, Severity};
 use serde_json::Value;
 
 use super::evidence::{Evidence, amount, rows};
-use super::heat::whole;
 use super::{Rule, bytes_text};
 use crate::series::Window;
 
@@ -88,7 +87,7 @@ fn short(evidence: &Evidence<'_>) -> Option<Finding> {
     let before = state.get("written_since_precondition_bytes")?.as_f64()?;
     let capacity = evidence.flash()?.get("size_bytes")?.as_f64().filter(|bytes| *bytes > 0.0)?;
     let device = evidence.series("device");
-    let during = device.and_then(|device| amount(device, "write_bytes", whole(evidence)?)).unwrap_or(0.0);
+    let during = device.and_then(|device| amount(device, "write_bytes", evidence.whole()?)).unwrap_or(0.0);
     let written = before + during;
     let sentence = format!(
         "{} were written since the device was preconditioned, {:.1} times its {}: its speed may still change.",
@@ -102,7 +101,7 @@ fn short(evidence: &Evidence<'_>) -> Option<Finding> {
 fn amplification(evidence: &Evidence<'_>) -> Option<Finding> {
     let known = evidence
         .series("health")
-        .filter(|health| whole(evidence).is_some_and(|all| growth(health, "nand_bytes_written", all).is_some()));
+        .filter(|health| evidence.whole().is_some_and(|all| growth(health, "nand_bytes_written", all).is_some()));
     let Some(health) = known else {
         let sentence = "What the device itself writes for each byte it is given (WA-D) is not known.";
         return Some(AMPLIFICATION_UNKNOWN.tell(None, sentence));

@@ -4,7 +4,6 @@ use manometer_measure::event::{Finding, Severity};
 
 use super::Rule;
 use super::evidence::{Evidence, rows};
-use crate::series::Window;
 
 /// The bit of an NVMe critical warning that says a temperature threshold is passed (NVMe 1.4, figure 194).
 const TEMPERATURE_BIT: u64 = 0b10;
@@ -25,7 +24,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
 
 fn throttled(evidence: &Evidence<'_>) -> Option<Finding> {
     let health = evidence.series("health")?;
-    let all = whole(evidence)?;
+    let all = evidence.whole()?;
     let values = |column: &str| rows(health, column, all).into_iter().map(|(_, value)| value).collect::<Vec<_>>();
     let times = values("throttle_time");
     let throttled_s = times.last().zip(times.first()).map_or(0.0, |(last, first)| last - first);
@@ -38,12 +37,4 @@ fn throttled(evidence: &Evidence<'_>) -> Option<Finding> {
         (false, false) => return None,
     };
     Some(HEAT.tell(None, &sentence))
-}
-
-/// From the begin of the first measured phase to the end of the last.
-pub(super) fn whole(evidence: &Evidence<'_>) -> Option<Window> {
-    let begin_ns = evidence.measured().map(|(_, window)| window.begin_ns).min()?;
-    let end_ns = evidence.measured().map(|(_, window)| window.end_ns).max()?;
-    // What was read at the border of the first phase counts too.
-    Some(Window { begin_ns: begin_ns.saturating_sub(1), end_ns })
 }

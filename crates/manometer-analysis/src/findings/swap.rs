@@ -3,7 +3,6 @@
 use manometer_measure::event::{Finding, Severity};
 
 use super::evidence::{Evidence, rows};
-use super::heat::whole;
 use super::{Rule, bytes_text};
 
 /// Less growth of the swap than this is the host's housekeeping.
@@ -24,7 +23,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 fn swapped(evidence: &Evidence<'_>) -> Option<Finding> {
-    let used = rows(evidence.series("memory")?, "swap_used", whole(evidence)?);
+    let used = rows(evidence.series("memory")?, "swap_used", evidence.whole()?);
     let first = used.first()?.1;
     let grown = used.iter().map(|(_, bytes)| bytes - first).fold(0.0, f64::max);
     let sentence = format!(
