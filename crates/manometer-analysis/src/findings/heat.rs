@@ -5,13 +5,13 @@ use manometer_measure::event::{Finding, Severity};
 use super::Rule;
 use super::evidence::{Evidence, rows};
 
-/// The bit of an NVMe critical warning that says a temperature threshold is passed (NVMe 1.4, figure 194).
+/// The bit of an NVMe critical warning that says a temperature threshold is passed in the NVMe health log.
 const TEMPERATURE_BIT: u64 = 0b10;
 
 const HEAT: Rule = Rule {
     id: "thermal-throttling",
     severity: Severity::Warning,
-    source: "NVMe 1.4, SMART / health log; Storiks 3.4.1 (WR2)",
+    source: "NVMe, SMART / health information log; Storiks 3.4.1 (WR2)",
     meaning: "the device spent time throttled by heat, or warned of its temperature",
     remedy: "Cool the device, or leave it time between phases.",
 };
