@@ -33,9 +33,10 @@ fn answer_within(program: &str, arguments: &[&str], patience_ns: u64) -> Result<
             Ok(Some(status)) => break status,
             Ok(None) if MonotonicClock.now_ns() < deadline_ns => MonotonicClock.sleep(LOOK_NS),
             _ => {
-                // The readers are left behind: a child of the child may hold the pipes open.
+                // The readers are left behind: a child of the child may hold the pipes open. Nor is the end waited for:
+                // one that hangs in a device cannot be killed before the device answers.
                 let _ = child.kill();
-                let _ = child.wait();
+                let _ = child.try_wait();
                 return Err(format!("no answer within {} s", patience_ns / 1_000_000_000));
             }
         }
