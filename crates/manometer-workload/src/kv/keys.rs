@@ -192,7 +192,7 @@ impl KeyBuffer {
 #[inline]
 fn digits(number: u64) -> usize {
     // 1233 / 4096 is a little above log10(2): the estimate is right, or one too low.
-    let estimate = (u64::BITS - (number | 1).leading_zeros()) as usize * 1233 >> 12;
+    let estimate = ((u64::BITS - (number | 1).leading_zeros()) as usize * 1233) >> 12;
     estimate + usize::from(POWERS_OF_TEN.get(estimate).is_some_and(|power| number.max(1) >= *power))
 }
 
