@@ -3,7 +3,7 @@
 
 Same: the library, one million records with keys of 16 bytes in db_bench's form and values of 1000 bytes, of which
 half can be compressed away, uniform choice, threads, options (no compression, an LRU block cache that holds
-everything, counters on, RocksDB's defaults else), a database loaded put by put in the order of the keys, in the
+everything, counters on, RocksDB's defaults else, which is checked), a database loaded put by put in the order of the keys, in the
 page cache. The two that write get a new one every time, with a cold block cache; the writer of readwhilewriting is
 held to 5 MB/s, and is not counted.
 Different, and not to be made the same: manometer times every request and verifies every value, db_bench does
@@ -37,6 +37,16 @@ LOADED = "fillseq,waitforcompaction"
 WORKLOADS = ["readrandom", "readwhilewriting", "overwrite"]
 # Those that write get a new database every time.
 WRITERS = ["readwhilewriting", "overwrite"]
+# db_bench's own defaults differ from RocksDB's: these are RocksDB's.
+ROCKSDB_DEFAULTS = {
+    "delayed_write_rate": 16 << 20, "dump_malloc_stats": "false", "enable_pipelined_write": "false",
+    "fifo_compaction_allow_compaction": "false", "fifo_compaction_max_table_files_size_mb": 1024,
+    "hard_pending_compaction_bytes_limit": 256 << 30, "index_shortening_mode": 1,
+    "level_compaction_dynamic_level_bytes": "true", "pin_top_level_index_and_filter": "true",
+    "table_cache_numshardbits": 6,
+}
+# What may differ still: nothing of it is used here.
+UNUSED = {"create_missing_column_families", "listeners", "merge_operator"}
 # Bytes per second of the writer beside the reader: without a limit the disk decides for both.
 WRITE_LIMIT = 5_000_000
 
@@ -88,7 +98,7 @@ def theirs(binary: Path, directory: Path, benchmarks: str, *more: str) -> str:
         "benchmarks": benchmarks, "db": directory, "num": RECORDS, "key_size": KEY_BYTES,
         "value_size": VALUE_BYTES, "cache_size": CACHE_BYTES, "compression_type": "none", "threads": THREADS,
         "open_files": -1, "statistics": 1, "stats_level": 2, "cache_type": "lru_cache", "bloom_bits": -1, "seed": 1,
-    }
+    } | ROCKSDB_DEFAULTS
     command = [str(binary)] + [f"--{name}={value}" for name, value in flags.items()] + list(more)
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
@@ -122,6 +132,22 @@ def ours_rate(directory: Path, workload: str) -> float:
     return ours(directory, workload, SECONDS, "--reuse", "--warmup", str(WARMUP))
 
 
+def options(directory: Path) -> dict:
+    """The options in force, as RocksDB wrote them down last."""
+    newest = max(directory.rglob("OPTIONS-*"), key=lambda path: path.name)
+    pairs = (line.strip().split("=", 1) for line in newest.read_text().splitlines() if "=" in line)
+    return {name: value for name, value in pairs if name not in UNUSED}
+
+
+def check_same_options(home: Path) -> None:
+    """Ends the bench where both databases are not opened alike."""
+    ours_are, theirs_are = options(home / "ours"), options(home / "theirs")
+    unlike = [f"{name}: {ours_are.get(name)} here, {theirs_are.get(name)} there"
+              for name in sorted(ours_are.keys() | theirs_are.keys()) if ours_are.get(name) != theirs_are.get(name)]
+    if unlike:
+        sys.exit("the databases are not opened alike:\n" + "\n".join(unlike))
+
+
 def read_through(directory: Path) -> None:
     """Brings the database into the page cache: loading leaves it out."""
     for path in directory.rglob("*.sst"):
@@ -153,6 +179,7 @@ def main() -> None:
             turns = {"manometer": lambda: ours_rate(home / "ours", workload),
                      "db_bench": lambda: theirs_rate(binary, home / "theirs", workload)}
             rounds = bench.alternate(turns, PAIRS)
+            check_same_options(home)
             kept.append(bench.compare(f"{workload} on RocksDB, {THREADS} thread", rounds, "manometer", "db_bench", GOAL))
     finally:
         shutil.rmtree(home, ignore_errors=True)
