@@ -126,7 +126,7 @@ def ours_rate(directory: Path, workload: str) -> float:
     """As theirs: a database that is written to is made anew, by a process of its own."""
     if workload in WRITERS:
         shutil.rmtree(directory, ignore_errors=True)
-        ours(directory, "readrandom", 1)
+        ours(directory, "readrandom", 1, "--keep")
         limit = ["-p", f"benchmark_write_rate_limit={WRITE_LIMIT}"] if workload == "readwhilewriting" else []
         return ours(directory, workload, SECONDS, "--reuse", *limit)
     return ours(directory, workload, SECONDS, "--reuse", "--warmup", str(WARMUP))
@@ -160,7 +160,7 @@ def make(binary: Path, home: Path) -> None:
     """Both databases, each as its own tool loads it."""
     home.mkdir(parents=True)
     theirs(binary, home / "theirs", LOADED)
-    ours(home / "ours", "readrandom", 1)
+    ours(home / "ours", "readrandom", 1, "--keep")
     read_through(home)
 
 

@@ -3,12 +3,13 @@
 //! Every time in a recording is nanoseconds of `CLOCK_MONOTONIC`, which all processes of one host
 //! share; [`WallAnchor`] ties it to the calendar once.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use serde::{Deserialize, Serialize};
+
+use crate::stopwatch;
 
 /// Somewhere to read the time and to wait.
 pub trait Clock: Send + Sync {
@@ -47,12 +48,12 @@ impl Clock for MonotonicClock {
 
     #[inline]
     fn ticks(&self) -> u64 {
-        stopwatch().raw()
+        stopwatch::ticks()
     }
 
     #[inline]
     fn between_ns(&self, start: u64, end: u64) -> u64 {
-        stopwatch().delta_as_nanos(start, end)
+        stopwatch::between_ns(start, end)
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the clock that others wait on")]
@@ -62,13 +63,6 @@ impl Clock for MonotonicClock {
             std::thread::sleep(Duration::from_nanos(left_ns));
         }
     }
-}
-
-/// The processor's time stamp counter where it ticks evenly, else the system's clock.
-#[inline]
-fn stopwatch() -> &'static quanta::Clock {
-    static STOPWATCH: OnceLock<quanta::Clock> = OnceLock::new();
-    STOPWATCH.get_or_init(quanta::Clock::new)
 }
 
 /// A clock that stands still until it is told or slept on; for tests.

@@ -16,6 +16,7 @@ pub mod operation;
 pub mod plan;
 pub mod recording;
 pub mod samples;
+pub mod stopwatch;
 pub mod units;
 
 pub use clock::{Clock, ManualClock, MonotonicClock};

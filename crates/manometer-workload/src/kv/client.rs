@@ -78,6 +78,9 @@ impl<'a, C: Clock> Client<'a, C> {
     ) -> Self {
         let plan = shared.plan;
         let mut random = stream(shared.seed, thread + 1);
+        if plan.background_of(thread).is_none() {
+            counted.expect(&plan.work.operations());
+        }
         Self {
             shared: *shared,
             thread,
@@ -130,6 +133,9 @@ impl<'a, C: Clock> Client<'a, C> {
         }
         self.shared.plan = new;
         self.ready.forget();
+        if new.background_of(self.thread).is_none() {
+            self.counted.expect(&new.work.operations());
+        }
         match new.background_of(self.thread) {
             Some(background) if old.background_of(self.thread) != Some(background) => {
                 self.pace = Pace::of_background(background.per_second);

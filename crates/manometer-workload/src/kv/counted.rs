@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::cells::Cells;
 use super::request::Operation;
 
-/// What one thread counts. Cells are made with their first latency: most workloads know few operations.
+/// What one thread counts. Only operations that happen, or are expected to, have cells: most workloads know few.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     service: [OnceLock<Cells>; Operation::COUNT],
@@ -15,6 +15,13 @@ pub(super) struct Counted {
 }
 
 impl Counted {
+    /// Makes the cells of `operations`: made with the first latency, they would take part of the next one's time.
+    pub(super) fn expect(&self, operations: &[Operation]) {
+        for operation in operations {
+            self.service[*operation as usize].get_or_init(Cells::default);
+        }
+    }
+
     /// Counts one request and the bytes that it moved; `response_ns` counts from when it was due, where
     /// that is another time than when it was sent.
     #[inline]

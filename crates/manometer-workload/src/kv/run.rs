@@ -2,6 +2,7 @@
 
 use manometer_measure::Clock;
 use manometer_measure::plan::Settings;
+use manometer_measure::stopwatch;
 use manometer_target::engine::directory::{DatabaseDirectory, Marker};
 use manometer_target::engine::elsewhere::{self, DataElsewhere, Left};
 use manometer_target::engine::{Engine, Keeps, OpenRequest};
@@ -121,6 +122,7 @@ fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
         "unstable": plan.work.unstable(),
         "threads": plan.threads,
         "loop": plan.pace.name(),
+        "stopwatch": stopwatch::name(),
         "pipeline": plan.pipeline,
         "load": plan.load,
         "reused": reused,
