@@ -114,22 +114,32 @@ def theirs_rate(binary: Path, directory: Path, workload: str) -> float:
     return float(re.search(rf"^{workload}\s*:.*?(\d+) ops/sec", text, re.M).group(1))
 
 
-def ours(directory: Path, workload: str, seconds: int, *more: str) -> float:
-    return bench.rate(
+def ours(directory: Path, workload: str, seconds: int, *more: str) -> dict:
+    return bench.kv(
         "--workload", workload, "--engine", "rocksdb", "--records", str(RECORDS), "--key-size", str(KEY_BYTES),
         "--value-size", str(VALUE_BYTES), "--threads", str(THREADS), "--seconds", str(seconds), "--dir", str(directory),
         "--option", f"block_cache={{capacity={CACHE_BYTES};high_pri_pool_ratio=0.0}}",
         "--option", "compression=kNoCompression", "--load", "puts", *more)
 
 
+def ours_load(directory: Path) -> None:
+    ours(directory, "readrandom", 1, "--keep")
+
+
 def ours_rate(directory: Path, workload: str) -> float:
     """As theirs: a database that is written to is made anew, by a process of its own."""
+    more = []
     if workload in WRITERS:
         shutil.rmtree(directory, ignore_errors=True)
-        ours(directory, "readrandom", 1, "--keep")
-        limit = ["-p", f"benchmark_write_rate_limit={WRITE_LIMIT}"] if workload == "readwhilewriting" else []
-        return ours(directory, workload, SECONDS, "--reuse", *limit)
-    return ours(directory, workload, SECONDS, "--reuse", "--warmup", str(WARMUP))
+        ours_load(directory)
+    else:
+        more += ["--warmup", str(WARMUP)]
+    if workload == "readwhilewriting":
+        more += ["-p", f"benchmark_write_rate_limit={WRITE_LIMIT}"]
+    ran = ours(directory, workload, SECONDS, "--reuse", *more)
+    if not ran["facts"]["reused"]:
+        sys.exit(f"{workload} did not run on the database that was loaded for it")
+    return ran["throughput"]["mean"]
 
 
 def options(directory: Path) -> dict:
@@ -160,7 +170,7 @@ def make(binary: Path, home: Path) -> None:
     """Both databases, each as its own tool loads it."""
     home.mkdir(parents=True)
     theirs(binary, home / "theirs", LOADED)
-    ours(home / "ours", "readrandom", 1, "--keep")
+    ours_load(home / "ours")
     read_through(home)
 
 
