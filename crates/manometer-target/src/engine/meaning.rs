@@ -18,6 +18,8 @@ pub const STATES: &[(&str, StateColumns)] = &[
 const ROCKSDB: StateColumns = &[
     ("level<N>_bytes", "B", "Size of the tables in level N."),
     ("level<N>_files", "files", "Tables in level N."),
+    ("blob_bytes", "B", "Live values that lie apart from the tables, with `enable_blob_files`."),
+    ("blob_files", "files", "Files that hold such values."),
     ("compacting_bytes", "B", "Input of the compactions that run."),
     ("pending_compaction_bytes", "B", "What compaction still has to rewrite, as the engine estimates it."),
     ("running_compactions", "compactions", "Compactions that run."),
@@ -104,14 +106,30 @@ const MEMCACHED: StateColumns = &[
     ("bytes_written", "B/s", "Bytes to clients."),
     ("rusage_user", "s/s", "The server's processor time in the program."),
     ("rusage_system", "s/s", "The server's processor time in the kernel."),
+    ("slab_<N>.chunk_size", "B", "Room for one item in slab class N."),
+    ("slab_<N>.total_pages", "pages", "Pages of slab class N."),
+    ("slab_<N>.used_chunks", "chunks", "Chunks of slab class N that hold an item."),
+    ("slab_<N>.free_chunks", "chunks", "Chunks of slab class N that hold none."),
+    ("slab_<N>.number", "items", "Items in slab class N."),
+    ("slab_<N>.mem_requested", "B", "What the items of slab class N need of the room that they have."),
+    ("slab_<N>.age", "s", "Age of the oldest item in slab class N."),
+    ("slab_<N>.cmd_set", "keys/s", "Items put into slab class N."),
+    ("slab_<N>.get_hits", "keys/s", "Keys looked up and found in slab class N."),
+    ("slab_<N>.evicted", "items/s", "Items of slab class N thrown out for want of memory."),
 ];
 
 /// What the column `name` of the state of `engine` means; nothing where that is not written down.
 pub fn meaning(engine: &str, name: &str) -> Option<&'static str> {
     let (_, columns) = STATES.iter().find(|(other, _)| *other == engine)?;
-    let pattern = name.replace(|letter: char| letter.is_ascii_digit(), "<N>");
+    let pattern = pattern(name);
     let column = columns.iter().find(|(other, ..)| *other == name || *other == pattern)?;
     Some(column.2)
+}
+
+/// `name` with `<N>` for each number in it.
+fn pattern(name: &str) -> String {
+    let runs = name.as_bytes().chunk_by(|one, next| one.is_ascii_digit() == next.is_ascii_digit());
+    runs.map(|run| if run[0].is_ascii_digit() { "<N>".into() } else { String::from_utf8_lossy(run) }).collect()
 }
 
 #[cfg(test)]
@@ -121,6 +139,9 @@ mod tests {
     #[test]
     fn a_number_in_a_name_stands_for_all() {
         assert_eq!(meaning("rocksdb", "level3_files"), Some("Tables in level N."));
+        assert_eq!(meaning("rocksdb", "level12_files"), Some("Tables in level N."));
+        assert_eq!(meaning("memcached", "slab_12.number"), Some("Items in slab class N."));
+        assert_eq!(meaning("rocksdb", "levelx_files"), None);
         assert_eq!(meaning("fjall", "level0_tables"), Some("Tables in level 0."));
         assert_eq!(meaning("fjall", "level3_files"), None);
         assert_eq!(meaning("nothing", "entries"), None);
