@@ -14,6 +14,7 @@ pub mod latency_log;
 pub mod live;
 pub mod operation;
 pub mod plan;
+mod program;
 pub mod recording;
 pub mod samples;
 pub mod stopwatch;

@@ -1,6 +1,7 @@
 //! Programs that run containers.
 
-use super::{Check, Status, program};
+use super::{Check, PATIENCE, Status};
+use crate::program::{self, ProgramError};
 
 const WHY: &str = "run a workload as production does";
 
@@ -30,15 +31,21 @@ impl ContainerProgram {
             ("podman", ["version", "--format", "{{.Client.Version}}"]),
             ("docker", ["version", "--format", "{{.Server.Version}}"]),
         ];
-        asked.into_iter().map(|(name, words)| Self { name, answer: heard(program::answer(name, &words)) }).collect()
+        asked
+            .into_iter()
+            .map(|(name, words)| Self { name, answer: heard(program::answer(name, &words, PATIENCE)) })
+            .collect()
     }
 }
 
-fn heard(answer: Result<String, String>) -> Answer {
+fn heard(answer: Result<String, ProgramError>) -> Answer {
     match answer {
         Ok(version) => Answer::Version(version.trim().to_owned()),
-        Err(reason) if reason == "not installed" => Answer::None,
-        Err(reason) => Answer::Refused(reason),
+        Err(ProgramError::Missing(_)) => Answer::None,
+        Err(ProgramError::Slow { milliseconds, .. }) => {
+            Answer::Refused(format!("no answer within {} s", milliseconds / 1000))
+        }
+        Err(ProgramError::Refused { text, .. }) => Answer::Refused(text),
     }
 }
 
@@ -75,9 +82,13 @@ mod tests {
 
     #[test]
     fn one_without_its_daemon_is_limited() {
-        let refused = heard(Err("Cannot connect to the Docker daemon".to_owned()));
+        let refused =
+            heard(Err(ProgramError::Refused { program: "docker".to_owned(), text: "Cannot connect".to_owned() }));
+        assert_eq!(refused, Answer::Refused("Cannot connect".to_owned()));
         assert_eq!(check(&programs(Answer::None, refused)).status, Status::Limited);
-        let none = heard(Err("not installed".to_owned()));
+        let slow = heard(Err(ProgramError::Slow { program: "docker".to_owned(), milliseconds: 5000 }));
+        assert_eq!(slow, Answer::Refused("no answer within 5 s".to_owned()));
+        let none = heard(Err(ProgramError::Missing("podman".to_owned())));
         assert_eq!(check(&programs(none.clone(), none)).status, Status::Missing);
     }
 }

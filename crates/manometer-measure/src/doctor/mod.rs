@@ -14,13 +14,13 @@ mod interfaces;
 mod layers;
 mod memory;
 mod nvme;
-mod program;
 #[cfg(test)]
 mod recorded;
 mod tools;
 mod virtual_machine;
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,9 @@ pub use virtual_machine::Machine;
 
 use crate::host::chain::chain;
 use crate::host::device_of;
+
+/// How long a program that is asked may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How well the host can do what a check is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Check, Disk, Status, program};
+use super::{Check, Disk, PATIENCE, Status};
+use crate::program;
 
 const WHY_HINTS: &str = "writes of such sizes spare the flash copies and splits";
 const WHY_POWER: &str = "a controller that dozes answers late (APST)";
@@ -45,7 +46,7 @@ impl Nvme {
         let latency_tolerance_file = controller(&sysfs.join("device")).join("power/pm_qos_latency_tolerance_us");
         let latency_tolerance = fs::read_to_string(&latency_tolerance_file).ok().map(|text| text.trim().to_owned());
         let device = format!("/dev/{name}");
-        let told = program::answer("nvme", &["id-ns", &device, "--output-format=json"]).ok();
+        let told = program::answer("nvme", &["id-ns", &device, "--output-format=json"], PATIENCE).ok();
         let hints = told.and_then(|text| Hints::of_id_ns(&text)).unwrap_or_else(|| Hints::of_sysfs(sysfs));
         Some(Self { hints, latency_tolerance, latency_tolerance_file })
     }

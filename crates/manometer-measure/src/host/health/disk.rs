@@ -5,8 +5,9 @@ use std::fs;
 use super::super::Device;
 use super::nand::{self, NVME_LOGS};
 use super::reading::Reading;
-use super::tool::{Output, ToolError, Tools};
+use super::tool::Tools;
 use super::{nvme, smartctl};
+use crate::program::{Output, ProgramError};
 
 /// An answer about one disk, or about all.
 #[derive(Debug, Default, PartialEq)]
@@ -85,7 +86,7 @@ impl Disk {
     fn by_smartctl(&self, tools: &Tools, answer: &mut Answer) -> Option<Reading> {
         let arguments = ["--json", "--info", "--attributes", "--log=devstat", &self.path];
         let told = tools.run(&tools.smartctl, &arguments).and_then(|output| {
-            let refused = |text| ToolError::Refused { tool: "smartctl".to_owned(), text };
+            let refused = |text| ProgramError::Refused { program: "smartctl".to_owned(), text };
             smartctl::read(&output.stdout).map_err(refused)
         });
         answer.heard("smartctl", told)
@@ -116,15 +117,15 @@ impl Disk {
 }
 
 /// What `nvme` said instead of a log.
-fn refusal(output: &Output) -> ToolError {
+fn refusal(output: &Output) -> ProgramError {
     let line = output.stderr.lines().chain(output.stdout.lines()).find(|line| !line.trim().is_empty());
     let text = line.unwrap_or("it printed nothing").trim().to_owned();
-    ToolError::Refused { tool: "nvme".to_owned(), text }
+    ProgramError::Refused { program: "nvme".to_owned(), text }
 }
 
 impl Answer {
     /// Notes what came of asking `tool`.
-    fn heard(&mut self, tool: &str, told: Result<Reading, ToolError>) -> Option<Reading> {
+    fn heard(&mut self, tool: &str, told: Result<Reading, ProgramError>) -> Option<Reading> {
         match told {
             Ok(reading) => {
                 self.read_by.push(tool.to_owned());
@@ -199,7 +200,7 @@ mod tests {
     #[test]
     fn what_nvme_says_of_a_device_that_is_none_is_its_first_line() {
         let stderr = "/dev/vda: Operation not permitted\nUsage: nvme smart-log <device> [OPTIONS]\n".to_owned();
-        let error = refusal(&Output { stdout: String::new(), stderr });
+        let error = refusal(&Output { status: None, stdout: String::new(), stderr });
         assert_eq!(error.to_string(), "nvme: /dev/vda: Operation not permitted");
     }
 }
