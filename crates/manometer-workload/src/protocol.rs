@@ -186,6 +186,9 @@ pub struct Sample {
     /// The engine's own state, by column name; see `Ready`'s fact `state_units` for the units.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub state: BTreeMap<String, f64>,
+    /// When the engine told it, where that is another moment than the interval's end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_t_ns: Option<u64>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]

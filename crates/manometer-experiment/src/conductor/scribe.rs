@@ -67,7 +67,7 @@ impl Scribe {
         self.recording.sample(workload, sample.t_ns, &row)?;
         if let Some(columns) = self.state.get(workload).filter(|_| !sample.state.is_empty()) {
             let row: Vec<Option<f64>> = columns.iter().map(|name| sample.state.get(name).copied()).collect();
-            self.recording.sample(&format!("{workload}.engine"), sample.t_ns, &row)?;
+            self.recording.sample(&format!("{workload}.engine"), sample.state_t_ns.unwrap_or(sample.t_ns), &row)?;
         }
         let all = self.latencies(workload, sample)?;
         let own = || sample.operations.iter().filter(|(operation, _)| !is_background(operation));
@@ -194,7 +194,7 @@ mod tests {
         let one =
             OperationSample { requests: 1, bytes: 10, retries: 0, missing: 0, latency, response: late.to_base64() };
         let operations = operations.iter().map(|name| ((*name).to_owned(), one.clone())).collect();
-        Sample { t_ns, length_ns: 1_000_000_000, operations, dropped, state: BTreeMap::new() }
+        Sample { t_ns, length_ns: 1_000_000_000, operations, dropped, state: BTreeMap::new(), state_t_ns: None }
     }
 
     fn scribe() -> (Scribe, PathBuf, tempfile::TempDir) {
@@ -235,6 +235,24 @@ mod tests {
         assert_eq!(log.operations(), ["read", "update"]);
         assert_eq!(log.response_tag("read"), "read.response");
         assert!(log.between("read.response", 0.0, 9.0).max_ns() > log.between("read", 0.0, 9.0).max_ns());
+    }
+
+    #[test]
+    fn a_state_that_came_late_lies_at_its_own_time() {
+        let (mut scribe, out, _dir) = scribe();
+        let Value::Object(facts) = json!({"state_units": {"keys": "keys"}}) else { unreachable!() };
+        let at = |t_ns, state_t_ns, keys| Sample {
+            state: BTreeMap::from([("keys".to_owned(), keys)]),
+            state_t_ns,
+            ..sample(t_ns, &["read"], 0)
+        };
+        for sample in [at(1_000_000_000, None, 5.0), at(3_000_000_000, Some(2_700_000_000), 7.0)] {
+            scribe.sample("db", "ops/s", &facts, &sample).unwrap();
+        }
+        scribe.recording.finish(4_000_000_000, Status::Complete).unwrap();
+        let read = Recording::open(&out).unwrap().samples("db.engine").unwrap();
+        assert_eq!(read.t_ns, [1_000_000_000, 2_700_000_000]);
+        assert_eq!(read.column("keys").unwrap(), [Some(5.0), Some(7.0)]);
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use manometer_measure::Column;
 use manometer_measure::plan::Settings;
+use manometer_measure::{Clock, Column};
 use rapidhash::fast::RandomState;
 
 use super::options::Given;
@@ -149,7 +149,7 @@ impl State for MapState<'_> {
         columns(&[("entries", "records")])
     }
 
-    fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {
+    fn sample(&mut self, _: &dyn Clock) -> BTreeMap<String, f64> {
         let entries = |shard: &RwLock<Shard>| shard.read().unwrap_or_else(PoisonError::into_inner).len();
         let entries: usize = self.0.shards.iter().map(entries).sum();
         BTreeMap::from([("entries".to_owned(), entries as f64)])

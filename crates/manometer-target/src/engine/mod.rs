@@ -37,8 +37,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use manometer_measure::Column;
 use manometer_measure::plan::Settings;
+use manometer_measure::{Clock, Column};
 use serde::Serialize;
 
 pub use elsewhere::Elsewhere;
@@ -313,8 +313,9 @@ pub trait State: Send {
     /// The columns, settled when the state is first looked at.
     fn columns(&self) -> Vec<Column>;
 
-    /// The state at `t_ns`. What the engine does not tell, and a rate at the first look, is missing.
-    fn sample(&mut self, t_ns: u64) -> BTreeMap<String, f64>;
+    /// The state now. What the engine does not tell, and a rate at the first look, is missing. A rate is over the
+    /// time between two answers, by `clock`: an engine may take long to answer.
+    fn sample(&mut self, clock: &dyn Clock) -> BTreeMap<String, f64>;
 }
 
 /// Columns by name and unit.

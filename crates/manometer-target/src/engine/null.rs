@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use manometer_measure::Column;
 use manometer_measure::plan::Settings;
+use manometer_measure::{Clock, Column};
 
 use super::{
     Ability, Direction, Engine, EngineError, EngineInfo, Keeps, Options, Session, SortedRecords, State, Visit, columns,
@@ -91,7 +91,7 @@ impl State for Stateless {
         columns(&[])
     }
 
-    fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {
+    fn sample(&mut self, _: &dyn Clock) -> BTreeMap<String, f64> {
         BTreeMap::new()
     }
 }

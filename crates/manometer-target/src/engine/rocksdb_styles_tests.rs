@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use manometer_measure::ManualClock;
+
 use super::*;
 
 const RECORDS: u32 = 4_000;
@@ -41,11 +43,15 @@ fn found(engine: &RocksDb) -> Vec<u32> {
 }
 
 fn row(engine: &RocksDb) -> BTreeMap<String, f64> {
-    engine.state().sample(0)
+    engine.state().sample(&ManualClock::at(0))
+}
+
+fn levels(row: &BTreeMap<String, f64>, what: &str) -> f64 {
+    row.iter().filter(|(name, _)| name.starts_with("level") && name.ends_with(what)).map(|(_, value)| value).sum()
 }
 
 fn level_files(row: &BTreeMap<String, f64>) -> f64 {
-    (0..state::LEVELS).map(|level| row[&format!("level{level}_files")]).sum()
+    levels(row, "_files")
 }
 
 #[test]
@@ -98,7 +104,7 @@ fn blobs_are_told_beside_the_levels() {
     assert_eq!(found(&engine).len(), RECORDS as usize);
     let state = row(&engine);
     let values = f64::from(RECORDS) * VALUE.len() as f64;
-    let levels: f64 = (0..state::LEVELS).map(|level| state[&format!("level{level}_bytes")]).sum();
+    let levels = levels(&state, "_bytes");
     assert!(state["blob_files"] >= 1.0 && state["blob_bytes"] >= values, "{state:?}");
     assert!(levels < values / 4.0, "the tables hold keys alone: {state:?}");
     drop(engine);
@@ -106,4 +112,17 @@ fn blobs_are_told_beside_the_levels() {
     assert_eq!(found(&engine).len(), RECORDS as usize);
     assert_eq!(engine.session().get(b"short").unwrap(), Some(b"in the table".as_slice()));
     assert_eq!(row(&engine)["blob_files"], state["blob_files"]);
+}
+
+#[test]
+fn a_database_of_nine_levels_tells_all_of_them() {
+    let (dir, database) = disk();
+    let options = options_file(dir.path(), "  num_levels=9");
+    let engine = open(&database, &options).unwrap();
+    put_all(&engine);
+    let (row, columns) = (row(&engine), engine.state().columns());
+    assert!(["level8_bytes", "level8_files"].iter().all(|name| columns.iter().any(|column| column.name == *name)));
+    assert!(!row.contains_key("level9_files"));
+    // What is flushed sinks to the lowest level.
+    assert!(row["level8_bytes"] > 1e6 && row["level7_bytes"] == 0.0, "{row:?}");
 }

@@ -1,6 +1,6 @@
 use std::ops::ControlFlow;
 
-use manometer_measure::Column;
+use manometer_measure::{Column, ManualClock};
 
 use super::*;
 use crate::engine::Options;
@@ -118,7 +118,7 @@ fn a_bulk_load_lands_in_the_lowest_level() {
         assert!(session.get(format!("{key:06}").as_bytes()).unwrap().is_some(), "{key}");
     }
     let mut state = engine.state();
-    let row = state.sample(1_000_000_000);
+    let row = state.sample(&ManualClock::at(1_000_000_000));
     assert!(row["level6_bytes"] > 500_000.0 && row["level6_files"] > 2.0, "{row:?}");
     assert_eq!(row["level0_files"], 0.0);
 }
@@ -138,12 +138,12 @@ fn every_column_is_told_and_rates_need_two_looks() {
     let engine = open(&database, &inline(json!({"compression": "kNoCompression"}))).unwrap();
     let mut session = engine.session();
     let mut state = engine.state();
-    assert!(!state.sample(0).contains_key("flushes"));
+    assert!(!state.sample(&ManualClock::at(0)).contains_key("flushes"));
     for key in 0..100_u32 {
         session.put(&key.to_be_bytes(), &[1; 1000]).unwrap();
     }
     engine.settle().unwrap();
-    let row = state.sample(1_000_000_000);
+    let row = state.sample(&ManualClock::at(1_000_000_000));
     for Column { name, .. } in state.columns() {
         assert!(row.contains_key(&name), "{name} is missing: {row:?}");
     }

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use manometer_measure::ManualClock;
 use manometer_target::engine::meaning::meaning;
 use manometer_target::engine::{Ability, Direction};
 
@@ -84,7 +85,7 @@ fn a_state_has_the_columns_that_it_claims() {
         let mut told = 0;
         for second in 1..3 {
             engine.session().put(b"user1", &[1; 1_000]).unwrap();
-            let row = state.sample(second * 1_000_000_000);
+            let row = state.sample(&ManualClock::at(second * 1_000_000_000));
             told = row.len();
             for (name, value) in row {
                 assert!(state.columns().iter().any(|column| column.name == name), "{name} is no column");

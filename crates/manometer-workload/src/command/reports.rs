@@ -17,7 +17,7 @@ pub(super) fn sample(report: &Report, operations: &[String], t_ns: u64, since_ns
     };
     let operations: BTreeMap<String, OperationSample> = operations.iter().map(counted).collect();
     let length_ns = exact_length_ns(report, &operations, heard_ns);
-    Sample { t_ns, length_ns, operations, state: report.state.clone(), dropped: 0 }
+    Sample { t_ns, length_ns, operations, state: report.state.clone(), state_t_ns: None, dropped: 0 }
 }
 
 fn operation(counted: &Counted, length_ns: u64) -> OperationSample {

@@ -68,6 +68,6 @@ impl Tally {
         let operations = [("read".to_owned(), self.read.take()), ("write".to_owned(), self.write.take())];
         let syncs = std::mem::take(&mut self.syncs);
         let state = BTreeMap::from([(SYNCS.to_owned(), syncs as f64)]);
-        Some(Sample { t_ns, length_ns, operations: operations.into(), dropped: 0, state })
+        Some(Sample { t_ns, length_ns, operations: operations.into(), dropped: 0, state, state_t_ns: None })
     }
 }

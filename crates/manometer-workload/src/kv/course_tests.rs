@@ -58,13 +58,13 @@ impl State for Broken {
         Vec::new()
     }
 
-    fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {
+    fn sample(&mut self, _: &dyn Clock) -> BTreeMap<String, f64> {
         BTreeMap::new()
     }
 }
 
 fn plan(threads: u32) -> KvPlan {
-    KvPlan::new(&KvSettings { engine: "null".to_owned(), threads, ..KvSettings::default() }).unwrap()
+    KvPlan::new(&KvSettings { engine: "null".to_owned(), threads: Some(threads), ..KvSettings::default() }).unwrap()
 }
 
 #[test]
@@ -87,6 +87,9 @@ fn a_thread_that_panics_is_known_while_the_others_wait() {
 fn the_clients_own_speed_is_that_of_the_engine_that_keeps_nothing() {
     assert_eq!(headroom(&plan(1), 1, &MonotonicClock), None, "it would be measured twice");
     assert!(measure(&plan(2), 1, &MonotonicClock).unwrap() > 0.0);
+    let settings = KvSettings { engine: "null".to_owned(), rate: Some("2".parse().unwrap()), ..KvSettings::default() };
+    let open = measure(&KvPlan::new(&settings).unwrap(), 1, &MonotonicClock).unwrap();
+    assert!(open > 100.0, "not the two requests a second that are asked for, but what could be: {open}");
 }
 
 /// An engine that keeps nothing and holds up the first read until told.
@@ -146,7 +149,7 @@ impl Session for HoldingSession<'_> {
 #[test]
 fn a_thread_in_the_background_that_waits_does_not_stand_for_one_that_is_under_way() {
     let workload = "readwhilewriting".to_owned();
-    let settings = KvSettings { engine: "null".to_owned(), workload, threads: 2, ..KvSettings::default() };
+    let settings = KvSettings { engine: "null".to_owned(), workload, threads: Some(2), ..KvSettings::default() };
     let plan = KvPlan::new(&settings).unwrap();
     let request = OpenRequest { directory: Path::new("/"), options: &plan.options, value_bytes: plan.value_bytes() };
     let inner = (plan.engine.open)(&request).unwrap();

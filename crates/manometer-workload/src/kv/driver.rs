@@ -12,9 +12,9 @@ use super::error::KvError;
 use super::load::Watch;
 use super::sampler::Sampler;
 use super::settings::KvSettings;
-use super::state_reader::StateReader;
+use super::state_reader::{StateReader, Told};
 use crate::control::Sink;
-use crate::protocol::{Control, Message};
+use crate::protocol::{Control, Message, Sample};
 use crate::script::ScriptStep;
 
 /// The longest time between two looks at the control lines.
@@ -90,12 +90,12 @@ impl<'a, C: Clock> Driver<'a, C> {
 
     fn go(&mut self) {
         if !self.going {
+            // Requests come due from here on: by then the state has been read.
+            self.reader.start();
             let now_ns = self.clock.now_ns();
             self.began_ns.get_or_insert(now_ns);
             self.crew.arrivals.resume(now_ns);
             self.sampler.begin(now_ns);
-            // The rates of the first sample count from here.
-            self.reader.read(now_ns);
             self.crew.gate.open();
             self.going = true;
         }
@@ -131,7 +131,7 @@ impl<'a, C: Clock> Driver<'a, C> {
     }
 
     /// Puts `changes` into force, or refuses them. The arrivals of an open loop go on meanwhile: a change is
-    /// no pause.
+    /// no pause. Requests that it drops count before it, and the state is read once requests flow again.
     fn change(&mut self, changes: Settings, sink: &mut dyn Sink) -> Result<(), KvError> {
         let (settings, plan) = match apply(&self.settings, &changes) {
             Ok(changed) => changed,
@@ -143,23 +143,23 @@ impl<'a, C: Clock> Driver<'a, C> {
         if self.going {
             self.crew.gate.close();
             self.land(sink)?;
-            self.sample(sink)?;
         }
-        let now_ns = self.clock.now_ns();
         if plan.work.unstable().is_some() || plan.work.values != self.crew.plans.latest().work.values {
             (self.mark_changed)()?;
         }
+        let now_ns = self.clock.now_ns();
         if plan.pace != self.crew.plans.latest().pace {
             self.crew.arrivals.change(&plan.pace, self.seed, now_ns);
         }
+        let before = self.going.then(|| self.count(now_ns));
         self.sampler.sample_also(&plan.work.operations());
         self.crew.plans.add(plan);
         self.settings = settings;
-        sink.send(Message::Setting { t_ns: now_ns, settings: in_force(&self.settings, &changes) })?;
-        if self.going {
+        if let Some(sample) = before {
             self.crew.gate.open();
+            self.tell(sample, sink)?;
         }
-        Ok(())
+        Ok(sink.send(Message::Setting { t_ns: now_ns, settings: in_force(&self.settings, &changes) })?)
     }
 
     /// The step of the timetable that is due.
@@ -170,11 +170,24 @@ impl<'a, C: Clock> Driver<'a, C> {
     }
 
     fn sample(&mut self, sink: &mut dyn Sink) -> Result<(), KvError> {
-        let now_ns = self.clock.now_ns();
+        let sample = self.count(self.clock.now_ns());
+        self.tell(sample, sink)
+    }
+
+    /// What the threads did since the last look, at `now_ns`.
+    fn count(&mut self, now_ns: u64) -> Sample {
         let dropped = self.crew.arrivals.dropped_by(now_ns);
         let mut sample = self.sampler.take(now_ns);
-        sample.state = self.reader.read(now_ns);
         sample.dropped = dropped - std::mem::replace(&mut self.dropped, dropped);
+        sample
+    }
+
+    /// Sends `sample` with the engine's state.
+    fn tell(&mut self, mut sample: Sample, sink: &mut dyn Sink) -> Result<(), KvError> {
+        if let Some(Told { t_ns, row }) = self.reader.read(sample.t_ns) {
+            sample.state_t_ns = (t_ns != sample.t_ns).then_some(t_ns);
+            sample.state = row;
+        }
         Ok(sink.send(Message::Sample(sample))?)
     }
 
@@ -192,3 +205,7 @@ impl<'a, C: Clock> Driver<'a, C> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "driver_tests.rs"]
+mod tests;

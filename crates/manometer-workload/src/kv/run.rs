@@ -79,7 +79,7 @@ pub fn run<C: Clock>(
         watch.sink.send(Message::Ready { facts })?;
         let plans = Plans::new(plan);
         std::thread::scope(|scope| {
-            let reader = StateReader::new(scope, engine.state(), job.interval_ms);
+            let reader = StateReader::new(scope, engine.state(), clock, job.interval_ms);
             let seed_and_interval = (job.seed, job.interval_ms);
             course(&plans, job.seed, &*engine, clock, |crew| {
                 Driver::new(clock, &*engine, crew, settings, seed_and_interval, reader, &mut mark_changed)?.drive(watch)

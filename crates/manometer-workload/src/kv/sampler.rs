@@ -66,7 +66,7 @@ impl<'a> Sampler<'a> {
             .collect();
         let length_ns = now_ns - self.last_ns;
         self.last_ns = now_ns;
-        Sample { t_ns: now_ns, length_ns, operations, dropped: 0, state: BTreeMap::new() }
+        Sample { t_ns: now_ns, length_ns, operations, dropped: 0, state: BTreeMap::new(), state_t_ns: None }
     }
 }
 

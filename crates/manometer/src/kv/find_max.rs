@@ -367,6 +367,7 @@ mod tests {
             operations: BTreeMap::from([("read".to_owned(), read)]),
             dropped: 0,
             state: BTreeMap::new(),
+            state_t_ns: None,
         })
     }
 

@@ -8,10 +8,9 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use fjall::{Database, Error as FjallError, Iter, Keyspace, LsmError, PersistMode, UserValue};
-use manometer_measure::Clock as _;
-use manometer_measure::Column;
 use manometer_measure::clock::MonotonicClock;
 use manometer_measure::plan::Settings;
+use manometer_measure::{Clock, Column};
 
 use self::options::Config;
 use super::{
@@ -221,7 +220,7 @@ impl State for FjallState<'_> {
         ])
     }
 
-    fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {
+    fn sample(&mut self, _: &dyn Clock) -> BTreeMap<String, f64> {
         let (database, keyspace) = (&self.0.database, &self.0.keyspace);
         let row = [
             ("tables_bytes", keyspace.disk_space() as f64),

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, Error as HeedError, MdbError, PutFlags, RwTxn};
-use manometer_measure::Column;
 use manometer_measure::plan::Settings;
+use manometer_measure::{Clock, Column};
 
 use self::options::Config;
 use super::{
@@ -212,7 +212,7 @@ impl State for LmdbState<'_> {
         ])
     }
 
-    fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {
+    fn sample(&mut self, _: &dyn Clock) -> BTreeMap<String, f64> {
         let (tree, file) = (self.0.env.unnamed_database_stat(), self.0.env.info());
         let row = [
             ("entries", tree.entries as f64),

@@ -13,8 +13,8 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use manometer_measure::Column;
 use manometer_measure::plan::Settings;
+use manometer_measure::{Clock, Column};
 use redb::{
     Database, DatabaseError, Durability, Error as RedbError, ReadOnlyTable, ReadableDatabase as _,
     ReadableTableMetadata as _, Table, TableDefinition, TableError,
@@ -228,7 +228,7 @@ impl State for RedbState<'_> {
         columns(&[("file_bytes", "B"), ("entries", "records")])
     }
 
-    fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {
+    fn sample(&mut self, _: &dyn Clock) -> BTreeMap<String, f64> {
         let bytes = fs::metadata(&self.0.file).ok().map(|file| ("file_bytes", file.len() as f64));
         // The table's root holds its length.
         let entries = self.0.snapshot().ok().and_then(|records| Some(("entries", records.len().ok()? as f64)));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use manometer_measure::Column;
+use manometer_measure::{Clock, Column};
 
 use super::Redis;
 use super::node::Info;
@@ -61,7 +61,7 @@ impl State for RedisState<'_> {
         columns(COLUMNS)
     }
 
-    fn sample(&mut self, t_ns: u64) -> BTreeMap<String, f64> {
+    fn sample(&mut self, clock: &dyn Clock) -> BTreeMap<String, f64> {
         let mut row = BTreeMap::new();
         let infos: Result<Vec<Info>, _> = self.engine.nodes.iter().map(|node| node.info("telling its state")).collect();
         // What one server of many does not tell is missing for all.
@@ -70,7 +70,7 @@ impl State for RedisState<'_> {
         row.extend(GAUGES.iter().filter_map(|name| Some(((*name).to_owned(), sum(name)?))));
         row.insert("keys".to_owned(), infos.iter().map(Info::keys).sum());
         let counters = COUNTERS.iter().filter_map(|(column, name)| Some(((*column).to_owned(), sum(name)?))).collect();
-        self.rates.add(t_ns, counters, &mut row);
+        self.rates.add(clock.now_ns(), counters, &mut row);
         row
     }
 }

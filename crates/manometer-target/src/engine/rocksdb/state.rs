@@ -3,31 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
-use manometer_measure::Column;
+use manometer_measure::{Clock, Column};
 use rocksdb::properties;
 use rocksdb::statistics::Ticker;
 
 use super::RocksDb;
+use super::options::{Given, value_of};
 use crate::engine::{State, columns};
 
-/// Levels that are told; RocksDB's default is seven.
-pub(super) const LEVELS: usize = 7;
+/// RocksDB's own default of `num_levels`.
+const LEVELS_USUAL: usize = 7;
 
+/// The columns behind those of the levels.
 const COLUMNS: &[(&str, &str)] = &[
-    ("level0_bytes", "B"),
-    ("level1_bytes", "B"),
-    ("level2_bytes", "B"),
-    ("level3_bytes", "B"),
-    ("level4_bytes", "B"),
-    ("level5_bytes", "B"),
-    ("level6_bytes", "B"),
-    ("level0_files", "files"),
-    ("level1_files", "files"),
-    ("level2_files", "files"),
-    ("level3_files", "files"),
-    ("level4_files", "files"),
-    ("level5_files", "files"),
-    ("level6_files", "files"),
     ("blob_bytes", "B"),
     ("blob_files", "files"),
     ("compacting_bytes", "B"),
@@ -65,17 +53,18 @@ const COUNTERS: [(&str, Ticker, f64); 8] = [
 
 pub(super) struct RocksState<'a> {
     engine: &'a RocksDb,
+    levels: usize,
     last: Option<(u64, BTreeMap<&'static str, f64>)>,
 }
 
 impl<'a> RocksState<'a> {
     pub(super) fn new(engine: &'a RocksDb) -> Self {
-        Self { engine, last: None }
+        Self { engine, levels: engine.levels(), last: None }
     }
 
     fn levels(&self, row: &mut BTreeMap<String, f64>) {
         let Ok(files) = self.engine.db.live_files() else { return };
-        let mut levels = [(0.0, 0.0); LEVELS];
+        let mut levels = vec![(0.0, 0.0); self.levels];
         for file in files {
             let level = usize::try_from(file.level).ok().and_then(|level| levels.get_mut(level));
             if let Some((bytes, files)) = level {
@@ -131,17 +120,29 @@ impl<'a> RocksState<'a> {
     }
 }
 
+impl RocksDb {
+    /// How many levels the database has, by the options in force.
+    fn levels(&self) -> usize {
+        let of = |given: &[Given]| value_of(given, "num_levels")?.trim().parse().ok();
+        self.options_in_force().as_deref().and_then(of).or_else(|| of(&self.given)).unwrap_or(LEVELS_USUAL)
+    }
+}
+
 impl State for RocksState<'_> {
     fn columns(&self) -> Vec<Column> {
-        columns(COLUMNS)
+        let of_levels = |name: &'static str, unit: &'static str| {
+            (0..self.levels).map(move |level| Column::new(format!("level{level}_{name}"), unit))
+        };
+        of_levels("bytes", "B").chain(of_levels("files", "files")).chain(columns(COLUMNS)).collect()
     }
 
-    fn sample(&mut self, t_ns: u64) -> BTreeMap<String, f64> {
+    fn sample(&mut self, clock: &dyn Clock) -> BTreeMap<String, f64> {
         let mut row = BTreeMap::new();
         self.levels(&mut row);
         self.blobs(&mut row);
         self.properties(&mut row);
         let counters = self.counters(&mut row);
+        let t_ns = clock.now_ns();
         if let Some(amplification) = write_amplification(&counters) {
             row.insert("write_amplification".to_owned(), amplification);
         }

@@ -10,8 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use manometer_measure::Column;
 use manometer_measure::plan::Settings;
+use manometer_measure::{Clock, Column};
 use rusqlite::{CachedStatement, Connection, Error as SqliteError, ErrorCode};
 
 use self::options::{Config, pragma};
@@ -203,7 +203,7 @@ impl State for SqliteState<'_> {
         columns(&[("page_count", "pages"), ("freelist_count", "pages"), ("wal_bytes", "B")])
     }
 
-    fn sample(&mut self, _: u64) -> BTreeMap<String, f64> {
+    fn sample(&mut self, _: &dyn Clock) -> BTreeMap<String, f64> {
         let count = |name| Some(pragma::<i64>(self.connection.as_ref()?, name)? as f64);
         let wal_bytes = fs::metadata(self.engine.directory.join(WAL)).map(|file| file.len() as f64);
         let row = [

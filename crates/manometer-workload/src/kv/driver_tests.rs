@@ -1,0 +1,212 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use manometer_measure::{Column, MonotonicClock};
+use manometer_target::engine::{Direction, OpenRequest, Options, Session, SortedRecords, State, Visit, find};
+use serde_json::json;
+
+use super::*;
+use crate::kv::KvPlan;
+use crate::kv::course::course;
+use crate::kv::plans::Plans;
+
+const HOUR_NS: u64 = 3_600_000_000_000;
+
+/// The host's clock, moved on at will.
+#[derive(Default)]
+struct Moved(AtomicU64);
+
+impl Clock for Moved {
+    fn now_ns(&self) -> u64 {
+        MonotonicClock.now_ns() + self.0.load(Ordering::SeqCst)
+    }
+
+    fn sleep_until(&self, deadline_ns: u64) {
+        MonotonicClock.sleep_until(deadline_ns.saturating_sub(self.0.load(Ordering::SeqCst)));
+    }
+}
+
+type Look = dyn FnMut(&Watched) + Send;
+
+/// An engine that keeps nothing, holds its readers on demand and does something whenever it is asked for its state.
+struct Watched {
+    inner: Box<dyn Engine>,
+    /// Reads that have begun, and that have been answered.
+    begun: AtomicU64,
+    reads: AtomicU64,
+    held: AtomicBool,
+    look: Mutex<Box<Look>>,
+}
+
+impl Watched {
+    fn new(held: bool, look: impl FnMut(&Watched) + Send + 'static) -> Self {
+        let request = OpenRequest { directory: Path::new("/"), options: &Options::Defaults, value_bytes: 1000 };
+        let inner = (find("null").unwrap().open)(&request).unwrap();
+        Self {
+            inner,
+            begun: AtomicU64::new(0),
+            reads: AtomicU64::new(0),
+            held: AtomicBool::new(held),
+            look: Mutex::new(Box::new(look)),
+        }
+    }
+
+    fn reads(&self) -> u64 {
+        self.reads.load(Ordering::SeqCst)
+    }
+}
+
+impl Engine for Watched {
+    fn session(&self) -> Box<dyn Session + '_> {
+        Box::new(WatchedSession(self, self.inner.session()))
+    }
+
+    fn load_sorted(&self, records: &mut dyn SortedRecords) -> Result<(), EngineError> {
+        self.inner.load_sorted(records)
+    }
+
+    fn settle(&self) -> Result<(), EngineError> {
+        self.inner.settle()
+    }
+
+    fn state(&self) -> Box<dyn State + '_> {
+        Box::new(WatchedState(self))
+    }
+
+    fn facts(&self) -> Settings {
+        self.inner.facts()
+    }
+}
+
+struct WatchedSession<'a>(&'a Watched, Box<dyn Session + 'a>);
+
+impl Session for WatchedSession<'_> {
+    fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
+        self.0.begun.fetch_add(1, Ordering::SeqCst);
+        while self.0.held.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        self.0.reads.fetch_add(1, Ordering::SeqCst);
+        self.1.get(key)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+        self.1.put(key, value)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), EngineError> {
+        self.1.delete(key)
+    }
+
+    fn scan(&mut self, start: Option<&[u8]>, way: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+        self.1.scan(start, way, visit)
+    }
+}
+
+struct WatchedState<'a>(&'a Watched);
+
+impl State for WatchedState<'_> {
+    fn columns(&self) -> Vec<Column> {
+        Vec::new()
+    }
+
+    fn sample(&mut self, _: &dyn Clock) -> BTreeMap<String, f64> {
+        (self.0.look.lock().unwrap())(self.0);
+        BTreeMap::from([("reads".to_owned(), self.0.reads() as f64)])
+    }
+}
+
+/// Lets `act` drive one thread that reads from `engine` at `rate`; returns what the driver told.
+fn driven<C: Clock>(
+    engine: &Watched,
+    clock: &C,
+    (rate, interval_ms): (Option<&str>, u64),
+    act: impl FnOnce(&mut Driver<'_, C>, &mut dyn Sink),
+) -> Vec<Message> {
+    let settings = KvSettings {
+        engine: "null".to_owned(),
+        workload: "ycsb-c".to_owned(),
+        rate: rate.map(|rate| rate.parse().unwrap()),
+        ..KvSettings::default()
+    };
+    let plans = Plans::new(KvPlan::new(&settings).unwrap());
+    let mut heard = Vec::new();
+    let mut sink = |message| {
+        heard.push(message);
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let reader = StateReader::new(scope, engine.state(), clock, interval_ms);
+        course(&plans, 1, engine, clock, |crew| {
+            let mut mark = || Ok(());
+            let mut driver = Driver::new(clock, engine, crew, &settings, (1, interval_ms), reader, &mut mark)?;
+            act(&mut driver, &mut sink);
+            Ok(())
+        })
+        .unwrap();
+    });
+    heard
+}
+
+fn settings(pairs: serde_json::Value) -> Settings {
+    let serde_json::Value::Object(settings) = pairs else { panic!("{pairs}") };
+    settings
+}
+
+fn wait_until(happened: impl Fn() -> bool) {
+    while !happened() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn requests_that_a_change_drops_count_before_it() {
+    let engine = Watched::new(true, |_| {});
+    let heard = driven(&engine, &MonotonicClock, (Some("1000"), 600_000), |driver, sink| {
+        driver.go();
+        wait_until(|| engine.begun.load(Ordering::SeqCst) > 0);
+        // The one request under way is waited for, and a thousand others come due meanwhile.
+        driver.change(settings(json!({"rate": null})), sink).unwrap();
+        engine.held.store(false, Ordering::SeqCst);
+        driver.halt(sink).unwrap();
+    });
+    let [Message::Sample(before), Message::Setting { .. }, Message::Sample(after)] = heard.as_slice() else {
+        panic!("{heard:?}")
+    };
+    assert!(before.dropped > 500, "{}", before.dropped);
+    assert_eq!(after.dropped, 0);
+}
+
+#[test]
+fn the_state_is_read_before_requests_come_due() {
+    let clock = Arc::new(Moved::default());
+    let moved = Arc::clone(&clock);
+    let engine = Watched::new(false, move |_| moved.0.store(HOUR_NS, Ordering::SeqCst));
+    let heard = driven(&engine, &*clock, (Some("100"), 600_000), |driver, sink| {
+        driver.go();
+        wait_until(|| engine.reads() > 0);
+        driver.halt(sink).unwrap();
+    });
+    let dropped: u64 = heard.iter().map(|told| if let Message::Sample(one) = told { one.dropped } else { 0 }).sum();
+    assert_eq!(dropped, 0, "reading the state took an hour, in which nothing was due");
+}
+
+#[test]
+fn requests_flow_while_the_state_is_read_after_a_change() {
+    let mut look = 0;
+    let engine = Watched::new(false, move |engine| {
+        look += 1;
+        let before = engine.reads();
+        // At the first look, that of `go`, they may not.
+        wait_until(|| look == 1 || engine.reads() > before);
+    });
+    let heard = driven(&engine, &MonotonicClock, (None, 20_000), |driver, sink| {
+        driver.go();
+        wait_until(|| engine.reads() > 0);
+        driver.change(settings(json!({"read_proportion": 0.5})), sink).unwrap();
+    });
+    let [Message::Sample(before), Message::Setting { .. }] = heard.as_slice() else { panic!("{heard:?}") };
+    assert!(before.state.contains_key("reads") && before.state_t_ns.is_none(), "{before:?}");
+}
