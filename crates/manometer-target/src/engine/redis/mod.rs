@@ -122,7 +122,7 @@ impl Redis {
     /// becomes of the process.
     fn snapshot(&self) -> Result<(), EngineError> {
         for node in self.nodes.iter().filter(|node| !is_logged(node)) {
-            node.ask::<()>(SETTLING, &["BGSAVE"])?;
+            node.ask_once::<()>(SETTLING, &["BGSAVE"])?;
         }
         self.wait_for_rest()?;
         for node in self.nodes.iter().filter(|node| !is_logged(node)) {
@@ -277,7 +277,7 @@ impl Drop for Redis {
 
 fn shut_down(process: &Process, node: &Node) {
     let how = if is_logged(node) { "NOSAVE" } else { "SAVE" };
-    match node.try_ask::<()>(&["SHUTDOWN", how]) {
+    match node.tell::<()>(&["SHUTDOWN", how]) {
         Err(error) if error.is_connection_dropped() || error.is_timeout() || error.is_io_error() => {
             if !process.wait_for_end(LAST_SNAPSHOT_LIMIT_NS) {
                 tracing::warn!(

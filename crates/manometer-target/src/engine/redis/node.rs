@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use redis::{Client, Connection, FromRedisValue, RedisError, RedisResult};
 
 use crate::engine::EngineError;
-use crate::engine::server::{ANSWER_LIMIT, Answer, CONNECT_LIMIT, Remote};
+use crate::engine::server::{ANSWER_LIMIT, Answer, CONNECT_LIMIT, CONNECTING, Remote};
 
 /// A server and a connection that all threads share, made anew when it ended.
 pub(super) struct Node {
@@ -17,27 +17,41 @@ pub(super) struct Node {
 
 impl Node {
     pub(super) fn connect(remote: Remote) -> Result<Self, EngineError> {
-        let connection = connect(&remote.address).map_err(|error| failure(&remote, "connecting", &error))?;
+        let connection = connect(&remote.address).map_err(|error| failure(&remote, CONNECTING, &error))?;
         Ok(Self { remote, connection: Mutex::new(Some(connection)) })
     }
 
-    /// Sends one command.
+    /// Sends one command, and again where the connection ended meanwhile: a server closes connections that say nothing
+    /// for long (`timeout`).
     pub(super) fn ask<T: FromRedisValue>(&self, doing: &'static str, words: &[&str]) -> Result<T, EngineError> {
-        self.try_ask(words).map_err(|error| failure(&self.remote, doing, &error))
+        let said = match self.send(words) {
+            Err((_, error)) if error.is_connection_dropped() => self.send(words),
+            said => said,
+        };
+        said.map_err(|(step, error)| failure(&self.remote, step.unwrap_or(doing), &error))
     }
 
-    pub(super) fn try_ask<T: FromRedisValue>(&self, words: &[&str]) -> RedisResult<T> {
+    /// Sends one command that must not be carried out twice: whether one was whose answer is lost is unknown.
+    pub(super) fn ask_once<T: FromRedisValue>(&self, doing: &'static str, words: &[&str]) -> Result<T, EngineError> {
+        self.tell(words).map_err(|error| failure(&self.remote, doing, &error))
+    }
+
+    /// The same, with the error as it is.
+    pub(super) fn tell<T: FromRedisValue>(&self, words: &[&str]) -> RedisResult<T> {
+        self.send(words).map_err(|(_, error)| error)
+    }
+
+    /// Sends one command over the connection that is there, or over a new one. Where it fails before it is sent, the
+    /// step is told.
+    fn send<T: FromRedisValue>(&self, words: &[&str]) -> Result<T, (Option<&'static str>, RedisError)> {
         let mut command = redis::Cmd::new();
         command.arg(words);
         let mut held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(connection) = held.take() {
-            match over(connection, &command, &mut held) {
-                // A server closes connections that say nothing for long (`timeout`).
-                Err(error) if error.is_connection_dropped() => {}
-                said => return said,
-            }
-        }
-        over(connect(&self.remote.address)?, &command, &mut held)
+        let connection = match held.take() {
+            Some(connection) => connection,
+            None => connect(&self.remote.address).map_err(|error| (Some(CONNECTING), error))?,
+        };
+        over(connection, &command, &mut held).map_err(|error| (None, error))
     }
 
     /// All that it tells of itself.
@@ -47,7 +61,8 @@ impl Node {
 
     /// A directive in force, when the server tells it.
     pub(super) fn directive(&self, name: &str) -> Option<String> {
-        self.try_ask::<BTreeMap<String, String>>(&["CONFIG", "GET", name]).ok()?.remove(name)
+        let doing = "telling its directives";
+        self.ask::<BTreeMap<String, String>>(doing, &["CONFIG", "GET", name]).ok()?.remove(name)
     }
 }
 
@@ -121,7 +136,42 @@ impl Info {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::net::{TcpListener, TcpStream};
+
     use super::*;
+
+    /// Takes in the commands of one client; hangs up instead of answering `ECHO`.
+    fn serve(stream: TcpStream, heard: &Mutex<Vec<String>>) {
+        let mut answers = stream.try_clone().unwrap();
+        let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+        while let Some(words) = lines.next().and_then(|line| line.strip_prefix('*')?.parse::<usize>().ok()) {
+            let words: Vec<String> = (0..words).filter_map(|_| lines.nth(1)).collect();
+            if words.first().is_some_and(|word| word == "ECHO") {
+                heard.lock().unwrap().extend(words.last().cloned());
+                return;
+            }
+            answers.write_all(b"+OK\r\n").unwrap();
+        }
+    }
+
+    #[test]
+    fn a_command_that_must_not_be_repeated_is_sent_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let heard = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // One for each command that is sent.
+                listener.incoming().take(3).for_each(|stream| serve(stream.unwrap(), &heard));
+            });
+            let node = Node::connect(Remote { engine: "redis", address }).unwrap();
+            node.ask_once::<String>("shutting down", &["ECHO", "once"]).unwrap_err();
+            let error = node.ask::<String>("asking", &["ECHO", "again"]).unwrap_err().to_string();
+            assert!(error.contains("it went away"), "{error}");
+        });
+        assert_eq!(heard.into_inner().unwrap(), ["once", "again", "again"]);
+    }
 
     #[test]
     fn what_a_server_tells_is_read() {

@@ -27,6 +27,9 @@ pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// A server that says nothing for this long is taken for gone.
 pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
+/// What is done within [`CONNECT_LIMIT`]; all else has [`ANSWER_LIMIT`].
+pub(super) const CONNECTING: &str = "connecting";
+
 /// The key under which the marker lies in a server that is not ours.
 const MARKER_KEY: &[u8] = b"manometer:marker";
 
@@ -62,7 +65,7 @@ impl Remote {
     /// The error of a connection that broke while `doing`.
     pub(super) fn broken(&self, doing: &'static str, error: &std::io::Error) -> EngineError {
         use std::io::ErrorKind as Kind;
-        let limit_s = ANSWER_LIMIT.as_secs();
+        let limit_s = if doing == CONNECTING { CONNECT_LIMIT } else { ANSWER_LIMIT }.as_secs();
         match error.kind() {
             Kind::WouldBlock | Kind::TimedOut => self.failed(doing, format_args!("no answer for {limit_s} s")),
             Kind::ConnectionRefused => self.failed(doing, "nobody listens there; start it, or correct `address`"),
@@ -74,7 +77,7 @@ impl Remote {
     }
 
     pub(super) fn connect(&self) -> Result<Wire, EngineError> {
-        Wire::connect(&self.address).map_err(|error| self.broken("connecting", &error))
+        Wire::connect(&self.address).map_err(|error| self.broken(CONNECTING, &error))
     }
 }
 
@@ -119,5 +122,18 @@ pub(super) fn table(engine: &'static str, options: &Options) -> Result<serde_jso
         Options::Defaults => Ok(serde_json::Map::new()),
         Options::Table(table) => Ok(table.clone()),
         Options::File(_) => Err(EngineError::Unsupported { engine, what: "take an options file: write a table" }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_says_nothing_is_told_with_the_limit_that_it_had() {
+        let remote = Remote { engine: "redis", address: "localhost:1".to_owned() };
+        let silence = std::io::Error::from(std::io::ErrorKind::TimedOut);
+        assert!(remote.broken(CONNECTING, &silence).to_string().ends_with("no answer for 5 s"));
+        assert!(remote.broken("reading", &silence).to_string().ends_with("no answer for 30 s"));
     }
 }
