@@ -380,9 +380,12 @@ fn a_server_that_one_workload_has_emptied_serves_no_other() {
     for other in ["address = \"127.0.0.1:6379\"", "address = \"10.0.0.1:1, localhost:6379\", flush = true"] {
         for (primary, neighbour) in [(one, other), (other, one)] {
             let (result, text) = both(primary, neighbour);
-            told(result, &text, "[primary]", &["`primary` and `other`", "127.0.0.1:6379", "flush = true"]);
+            told(result, &text, "[primary]", &["`primary` and `other`", "the server at ", ":6379", "flush = true"]);
         }
     }
+    let cluster = |seed: u32| format!("address = \"192.0.2.{seed}:6379\", cluster = true, flush = true");
+    let (result, text) = both(&cluster(1), &cluster(2));
+    told(result, &text, "[primary]", &["a cluster, perhaps the same"]);
     both(one, "address = \"localhost:6380\", flush = true").0.unwrap();
     both(one, "save = \"\"").0.unwrap();
     // Where nothing is emptied, the marker says whose the records are.

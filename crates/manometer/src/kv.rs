@@ -76,9 +76,9 @@ pub struct KvArgs {
     /// Records in the database.
     #[arg(long)]
     records: Option<u64>,
-    /// Threads that send requests.
-    #[arg(long, default_value_t = 1)]
-    threads: u32,
+    /// Threads that send requests; the properties' threadcount, or 1, unless said.
+    #[arg(long)]
+    threads: Option<u32>,
     /// Which keys are asked for: uniform, zipfian (exact), ycsb-zipfian, latest, hotspot, exponential, sequential.
     #[arg(long, value_parser = from_name::<KeyDistribution>)]
     distribution: Option<KeyDistribution>,
@@ -398,16 +398,35 @@ fn bar_style() -> ProgressStyle {
 
 /// The work failed, or, where the flags could have known, the request was wrong.
 fn failed(error: KvError) -> anyhow::Result<ExitCode> {
-    use manometer_target::engine::EngineError::{Differs, Foreign, ForeignKeys, Memory, NotWritable};
-    match &error {
-        KvError::Engine(Differs { .. } | Foreign { .. } | ForeignKeys { .. } | Memory(_) | NotWritable { .. }) => {
-            Ok(wrong(&error.into()))
-        }
-        _ => Err(error.into()),
-    }
+    if is_wrong_request(&error) { Ok(wrong(&error.into())) } else { Err(error.into()) }
+}
+
+fn is_wrong_request(error: &KvError) -> bool {
+    use manometer_target::engine::EngineError::{Differs, Foreign, ForeignKeys, Memory, NotWritable, OtherCount};
+    matches!(
+        error,
+        KvError::Engine(
+            Differs { .. } | Foreign { .. } | ForeignKeys { .. } | Memory(_) | NotWritable { .. } | OtherCount { .. }
+        )
+    )
 }
 
 fn wrong(error: &anyhow::Error) -> ExitCode {
     format::problem(error);
     ExitCode::from(WRONG_REQUEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use manometer_target::engine::EngineError;
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_not_hold_what_was_loaded_is_a_wrong_request() {
+        let place = || "localhost:1".to_owned();
+        assert!(is_wrong_request(&EngineError::OtherCount { place: place(), keys: 9, records: 10 }.into()));
+        assert!(is_wrong_request(&EngineError::ForeignKeys { place: place(), keys: 9 }.into()));
+        assert!(!is_wrong_request(&KvError::Panicked));
+    }
 }

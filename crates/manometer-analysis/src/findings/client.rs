@@ -50,17 +50,17 @@ pub(super) fn limit(evidence: &Evidence<'_>) -> Vec<Finding> {
 
 pub(super) fn pace(evidence: &Evidence<'_>) -> Vec<Finding> {
     let Evidence { recording, sources, judged } = *evidence;
-    let dropped = judged.iter().filter_map(|one| dropped(recording, sources, one));
+    let dropped = judged.iter().filter_map(|one| dropped(evidence, one));
     dropped.chain(judged.iter().filter_map(|one| waiting(recording, sources, one))).collect()
 }
 
 /// That the client's own speed limits the primary, with the phase that shows it most.
 fn client_bottleneck(evidence: &Evidence<'_>) -> Option<Finding> {
     let Evidence { recording, sources, judged } = *evidence;
-    let headroom = evidence.facts()?.get("headroom_ops_per_s")?.as_f64()?;
+    let headroom = headroom(evidence)?;
     let reached = judged.iter().filter_map(|one| Some((rate(recording, sources, one)?, one.phase.id.as_str())));
     let (rate, phase) = reached.max_by(|one, other| one.0.total_cmp(&other.0))?;
-    (headroom > 0.0 && rate > HEADROOM_USED * headroom).then(|| {
+    (rate > HEADROOM_USED * headroom).then(|| {
         let text = format!(
             "The client is the bottleneck: {phase} reached {rate:.0} ops/s, {:.0} % of the {headroom:.0} ops/s that the \
              client reaches on an engine that answers at once. What is measured is the client.",
@@ -71,14 +71,20 @@ fn client_bottleneck(evidence: &Evidence<'_>) -> Option<Finding> {
 }
 
 /// That requests of an open loop found no place in the queue.
-fn dropped(recording: &Recording, sources: &Sources, one: &Judged<'_>) -> Option<Finding> {
+fn dropped(evidence: &Evidence<'_>, one: &Judged<'_>) -> Option<Finding> {
+    let Evidence { recording, sources, .. } = *evidence;
     let (samples, window) = primary_samples(recording, sources, one)?;
     let dropped = total(samples, |name| name == "dropped", window);
     let answered = total(samples, |name| name.ends_with(".requests"), window);
+    // Only of a client that could have asked much faster is it known that it was not the one that was too slow.
+    let could_ask = headroom(evidence)
+        .zip(rate(recording, sources, one))
+        .is_some_and(|(headroom, reached)| reached <= HEADROOM_USED * headroom);
+    let who = if could_ask { "The store" } else { "The client or the store" };
     (dropped > 0.0).then(|| {
         let text = format!(
             "{dropped:.0} requests of {} ({:.1} %) came due and found the queue full: they were dropped and are in no \
-             latency. The store does not keep up with the rate that was asked.",
+             latency. {who} does not keep up with the rate that was asked.",
             one.phase.id,
             100.0 * dropped / (dropped + answered)
         );
@@ -105,6 +111,11 @@ fn waiting(recording: &Recording, sources: &Sources, one: &Judged<'_>) -> Option
         );
         WAITING.tell(Some(&one.phase.id), &text)
     })
+}
+
+/// What the client alone reaches, where that was measured.
+fn headroom(evidence: &Evidence<'_>) -> Option<f64> {
+    evidence.facts()?.get("headroom_ops_per_s")?.as_f64().filter(|headroom| *headroom > 0.0)
 }
 
 fn rate(recording: &Recording, sources: &Sources, one: &Judged<'_>) -> Option<f64> {

@@ -76,6 +76,13 @@ fn dropped_requests_are_told_with_their_share() {
     let summary = run(&Case { dropped_per_s: 200.0, response_us: Some(1100), ..CLOSED });
     assert_eq!(ids(&summary), ["requests-dropped"]);
     assert!(summary.findings[0].text.contains("6000 requests of w0 (20.0 %)"), "{}", summary.findings[0].text);
+    for (headroom, who) in
+        [(None, "The client or the store"), (Some(1000.0), "The client or the store"), (Some(9000.0), "The store")]
+    {
+        let summary = run(&Case { headroom, dropped_per_s: 200.0, ..CLOSED });
+        let text = &summary.findings.iter().find(|finding| finding.id == "requests-dropped").unwrap().text;
+        assert!(text.contains(&format!("latency. {who} does not keep up")), "{headroom:?}: {text}");
+    }
 }
 
 #[test]

@@ -137,6 +137,11 @@ fn a_server_that_holds_other_than_was_loaded_is_not_taken_for_loaded() {
         server.others.set(keys);
         let error = DataElsewhere::prepare(&server, marker(), Existing::Reuse).unwrap_err().to_string();
         assert!(error.contains(&format!("holds {keys} keys")) && error.contains("loaded 10 records"), "{error}");
+        assert_eq!(
+            error.contains("without `--reuse`"),
+            keys < 10,
+            "with others' keys it would be refused again: {error}"
+        );
         let renew = DataElsewhere::prepare(&server, marker(), Existing::Renew);
         assert_eq!(
             renew.ok().map(|data| data.is_reused()),

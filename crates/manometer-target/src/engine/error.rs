@@ -111,9 +111,8 @@ pub enum EngineError {
     },
     /// A server that is not ours no longer holds as many records as were loaded.
     #[error(
-        "the server at {place} holds {keys} keys where an earlier run loaded {records} records: some were evicted, \
-         deleted or added since; run without `--reuse` to load it again, or say `flush = true` to have it emptied, \
-         whatever it holds"
+        "the server at {place} holds {keys} keys where an earlier run loaded {records} records: {} say `flush = true` \
+         to have it emptied, whatever it holds", since(*.keys, *.records)
     )]
     OtherCount {
         /// Where it is.
@@ -162,6 +161,15 @@ pub enum EngineError {
         /// What was asked.
         what: &'static str,
     },
+}
+
+/// What became of `records` that are now `keys`, and what to do.
+fn since(keys: u64, records: u64) -> &'static str {
+    if keys < records {
+        "some were evicted or deleted since; run without `--reuse` to load it again, or"
+    } else {
+        "some were added since, which are not ours; take them out, or"
+    }
 }
 
 fn suggestion(nearest: &Option<&'static str>) -> String {

@@ -1,5 +1,8 @@
 //! How fast the client alone could ask: the same requests by the same threads, with an engine that answers
 //! at once. Near that speed one measures the client and not the engine.
+//!
+//! In an open loop arrivals are part of what the client does: it is asked for more than it can ask. Think time is
+//! left out: pauses are asked for, and are no limit of the client's.
 
 use std::path::Path;
 
@@ -9,7 +12,7 @@ use manometer_target::engine::{self, Keeps, OpenRequest, Options};
 
 use super::course::{Crew, course};
 use super::error::KvError;
-use super::pace::PacePlan;
+use super::pace::{Curve, OpenLoop, PacePlan, RATE_MAX};
 use super::plan::{Expect, KvPlan};
 use super::plans::Plans;
 use super::sampler::Sampler;
@@ -19,8 +22,7 @@ use super::sampler::Sampler;
 const STRETCHES: u32 = 4;
 const STRETCH_MS: u64 = 250;
 
-/// Requests per second that `plan` reaches, in a closed loop, on the engine that keeps nothing; nothing where
-/// that is the plan's own engine, or where it cannot be measured.
+/// Requests per second that `plan` reaches at most on the engine that keeps nothing; nothing where that is the plan's own engine, or where it cannot be measured.
 pub(super) fn headroom(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Option<f64> {
     if plan.engine.keeps == Keeps::Nothing {
         return None;
@@ -32,8 +34,13 @@ pub(super) fn headroom(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Option<f
 /// Requests per second that the threads of `plan` reach on the engine that keeps nothing.
 pub(super) fn measure(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Result<f64, KvError> {
     let null = engine::find("null")?;
-    let mut plan =
-        KvPlan { engine: null, options: Options::Defaults, pace: PacePlan::Closed, operations: None, ..plan.clone() };
+    let mut plan = KvPlan {
+        engine: null,
+        options: Options::Defaults,
+        pace: fastest(&plan.pace),
+        operations: None,
+        ..plan.clone()
+    };
     // It finds every record, those that are not there as well.
     if plan.work.expect == Expect::Absent {
         plan.work.expect = Expect::Maybe;
@@ -44,7 +51,9 @@ pub(super) fn measure(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Result<f6
     let plans = Plans::new(plan);
     course(&plans, seed, &*engine, clock, |crew: &Crew<'_>| {
         let mut sampler = Sampler::new(&operations, crew.counted, STRETCH_MS);
-        sampler.begin(clock.now_ns());
+        let begin_ns = clock.now_ns();
+        crew.arrivals.resume(begin_ns);
+        sampler.begin(begin_ns);
         crew.gate.open();
         let mut best: f64 = 0.0;
         for _ in 0..STRETCHES {
@@ -56,4 +65,25 @@ pub(super) fn measure(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Result<f6
         }
         Ok(best)
     })
+}
+
+/// The fastest pace of the kind of `pace`.
+fn fastest(pace: &PacePlan) -> PacePlan {
+    match pace {
+        PacePlan::Open(open) => PacePlan::Open(OpenLoop { curve: Curve::constant(RATE_MAX), ..open.clone() }),
+        PacePlan::Closed | PacePlan::Think(_) => PacePlan::Closed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kv::settings::ArrivalKind;
+
+    #[test]
+    fn an_open_loop_stays_open_and_is_asked_for_more_than_it_can() {
+        let open = |curve| PacePlan::Open(OpenLoop { curve, arrivals: ArrivalKind::Poisson, queue: 7 });
+        assert_eq!(fastest(&open(Curve::constant(10.0))), open(Curve::constant(RATE_MAX)));
+        assert_eq!(fastest(&PacePlan::Think(5)), PacePlan::Closed);
+    }
 }

@@ -50,5 +50,5 @@ pub use plan::{Asks, Expect, KvPlan, SaidByProperties, Update, Work};
 pub use population::Part;
 pub use request::Operation;
 pub use run::{Finished, run};
-pub use settings::{ArrivalKind, EngineOptions, KeyDistribution, KvSettings, LoadMethod};
+pub use settings::{ArrivalKind, EngineOptions, KeyDistribution, KvSettings, LoadMethod, Servers};
 pub use values::ValueForm;

@@ -68,6 +68,8 @@ fn a_properties_file_is_read_and_the_nearer_setting_wins() {
     settings.field_length = Some(20);
     let plan = KvPlan::new(&settings).unwrap();
     assert_eq!((plan.work.records, plan.threads, plan.value_bytes()), (5000, 3, 80));
+    let of_threads = |threads| KvPlan::new(&KvSettings { threads, ..settings.clone() }).unwrap().threads;
+    assert_eq!([of_threads(Some(1)), of_threads(Some(2))], [1, 2], "one thread that is asked for is one");
     assert_eq!(plan.work.distribution, Popularity::Latest { exponent: 0.99 });
     let Asks::Ycsb(mix) = plan.work.asks else { panic!("{:?}", plan.work.asks) };
     assert_eq!((mix.share(Operation::Read), mix.share(Operation::Update)), (0.5, 0.5));
@@ -203,4 +205,14 @@ fn zipfian_over_a_database_that_grows_reckons_with_the_inserts_to_come() {
     let inserts = ("insertproportion", "1");
     assert_eq!(plan(&[inserts]).expected_records(), 1000);
     assert_eq!(plan(&[inserts, ("operationcount", "300")]).expected_records(), 1300);
+}
+
+#[test]
+fn what_a_property_cannot_change_here_is_told() {
+    let notes = |value: &str| {
+        let properties = [("readallfields".to_owned(), value.to_owned()), ("recordcount".to_owned(), "9".to_owned())];
+        KvPlan::new(&KvSettings { properties: properties.into(), ..null("ycsb-c") }).unwrap().notes
+    };
+    assert!(notes("true").is_empty());
+    assert!(notes("false").iter().any(|note| note.contains("readallfields")), "{:?}", notes("false"));
 }

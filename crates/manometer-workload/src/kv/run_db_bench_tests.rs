@@ -46,7 +46,7 @@ fn lively(workload: &str) -> &'static [(&'static str, &'static str)] {
 fn every_benchmark_runs_on_null() {
     for benchmark in BENCHMARKS {
         let dir = disk();
-        let settings = KvSettings { records: Some(1000), threads: 2, ..null(benchmark.name) };
+        let settings = KvSettings { records: Some(1000), threads: Some(2), ..null(benchmark.name) };
         let settings = with(settings, lively(benchmark.name));
         let (result, heard) = drive(&job(&dir, &settings), &settings, go_for(3));
         result.unwrap_or_else(|error| panic!("{}: {error}", benchmark.name));
@@ -60,7 +60,7 @@ fn every_benchmark_runs_on_null() {
 fn a_number_of_requests_ends_a_fill_and_leaves_the_background_aside() {
     let dir = disk();
     for (workload, operation) in [("fillseq", "insert"), ("readwhilewriting", "read"), ("deleteseq", "delete")] {
-        let settings = KvSettings { records: Some(1000), threads: 2, operations: Some(5001), ..null(workload) };
+        let settings = KvSettings { records: Some(1000), threads: Some(2), operations: Some(5001), ..null(workload) };
         let (result, heard) = drive(&job(&dir, &settings), &settings, go_for(usize::MAX));
         result.unwrap();
         assert_eq!(counts(&heard)[operation].0, 5001, "{workload}");
@@ -106,7 +106,7 @@ mod on_rocksdb {
     fn every_benchmark_runs_verified() {
         for benchmark in BENCHMARKS {
             let dir = disk();
-            let settings = KvSettings { threads: 2, ..rocksdb(benchmark.name) };
+            let settings = KvSettings { threads: Some(2), ..rocksdb(benchmark.name) };
             let (result, heard) = drive(&job(&dir, &settings), &settings, go_for(3));
             result.unwrap_or_else(|error| panic!("{}: {error}", benchmark.name));
             let counts = counts(&heard);
@@ -149,7 +149,7 @@ mod on_rocksdb {
     #[test]
     fn fillseq_writes_every_key_once_and_deleteseq_leaves_none() {
         let dir = disk();
-        let settings = KvSettings { threads: 2, ..rocksdb("fillseq") };
+        let settings = KvSettings { threads: Some(2), ..rocksdb("fillseq") };
         let (_, finished) = run_for(&dir, &settings, RECORDS);
         let content_filled = content(&settings, &finished);
         let wanted = |record: u64| [record.to_be_bytes().as_slice(), b"00000000"].concat();

@@ -73,7 +73,7 @@ fn facts_of(heard: &[Message]) -> &Settings {
 #[test]
 fn samples_follow_one_another_and_count_every_request() {
     let dir = disk();
-    let settings = KvSettings { threads: 2, ..null("ycsb-a") };
+    let settings = KvSettings { threads: Some(2), ..null("ycsb-a") };
     let (result, heard) = drive(&job(&dir, &settings), &settings, go_for(3));
     result.unwrap();
     let samples = samples(&heard);
@@ -112,7 +112,7 @@ fn a_setting_is_refused_and_the_run_goes_on() {
 #[test]
 fn settings_change_while_requests_are_sent() {
     let dir = disk();
-    let settings = KvSettings { threads: 2, ..null("ycsb-c") };
+    let settings = KvSettings { threads: Some(2), ..null("ycsb-c") };
     let mut changed = false;
     let (result, heard) = drive(&job(&dir, &settings), &settings, |message, controls| match message {
         Message::Ready { .. } => controls.send(Control::Go).unwrap(),
@@ -163,7 +163,7 @@ fn a_timetable_changes_settings_of_itself() {
 #[test]
 fn an_open_loop_sends_no_more_than_arrives_and_tells_both_times() {
     let dir = disk();
-    let settings = KvSettings { rate: Some("2000".parse().unwrap()), threads: 2, ..null("ycsb-c") };
+    let settings = KvSettings { rate: Some("2000".parse().unwrap()), threads: Some(2), ..null("ycsb-c") };
     let begin_ns = MonotonicClock.now_ns();
     let (result, heard) = drive(&job(&dir, &settings), &settings, go_for(4));
     let length_ns = MonotonicClock.now_ns() - begin_ns;
@@ -214,7 +214,7 @@ mod on_rocksdb {
             options: Some(EngineOptions::Table(table)),
             records: Some(3000),
             load,
-            threads: 2,
+            threads: Some(2),
             ..null(workload)
         }
     }
@@ -331,7 +331,7 @@ mod on_rocksdb {
     #[test]
     fn a_record_that_is_gone_ends_the_run() {
         let dir = disk();
-        let settings = KvSettings { threads: 1, ..small("ycsb-c", LoadMethod::Bulk) };
+        let settings = KvSettings { threads: Some(1), ..small("ycsb-c", LoadMethod::Bulk) };
         let mut job = job(&dir, &settings);
         let finished = drive(&job, &settings, go_for(1)).0.unwrap();
         let folder = finished.database.as_ref().unwrap().database();
@@ -396,7 +396,7 @@ fn on_server(engine: &str, options: serde_json::Value) -> KvSettings {
         engine: engine.to_owned(),
         options: Some(EngineOptions::Table(table)),
         records: Some(500),
-        threads: 2,
+        threads: Some(2),
         ..null("ycsb-a")
     }
 }

@@ -30,8 +30,9 @@ pub struct KvSettings {
     /// Records in the database; the properties file's `recordcount` unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<u64>,
-    /// Threads that send requests; the properties file's `threadcount` when this is 1.
-    pub threads: u32,
+    /// Threads that send requests; the properties file's `threadcount`, or 1, unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
     /// Which keys are asked for; the workload's own unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distribution: Option<KeyDistribution>,
@@ -112,13 +113,16 @@ impl KvSettings {
         said.into_iter().filter_map(|(name, share)| Some((name, share?)))
     }
 
-    /// The servers that are not ours, where the options lead to some, and whether they may be emptied.
-    pub fn servers(&self) -> Option<(Vec<String>, bool)> {
+    /// The servers that are not ours, where the options lead to some.
+    pub fn servers(&self) -> Option<Servers> {
         let Some(EngineOptions::Table(options)) = &self.options else { return None };
         let addresses = options.get("address")?.as_str()?.split(',');
-        let addresses = addresses.map(|address| address.trim().replace("localhost", "127.0.0.1")).collect();
-        let flush = options.get("flush").is_some_and(|flush| *flush == true || *flush == "true");
-        Some((addresses, flush))
+        let is_set = |name| options.get(name).is_some_and(|flag| *flag == true || *flag == "true");
+        Some(Servers {
+            addresses: addresses.map(|address| address.trim().to_owned()).collect(),
+            cluster: is_set("cluster"),
+            flush: is_set("flush"),
+        })
     }
 
     /// The same workload on the share `factor` of its records, at least one.
@@ -147,7 +151,7 @@ impl Default for KvSettings {
             workload: "ycsb-b".to_owned(),
             properties_files: Vec::new(),
             records: None,
-            threads: 1,
+            threads: None,
             distribution: None,
             exponent: None,
             field_count: None,
@@ -171,6 +175,17 @@ impl Default for KvSettings {
             properties: BTreeMap::new(),
         }
     }
+}
+
+/// Servers that are not ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Servers {
+    /// Each as host and port, as given.
+    pub addresses: Vec<String>,
+    /// Whether they are some of a cluster's, which has others.
+    pub cluster: bool,
+    /// Whether they may be emptied.
+    pub flush: bool,
 }
 
 /// An engine's options.

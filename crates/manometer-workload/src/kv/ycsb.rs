@@ -59,9 +59,12 @@ pub(super) fn resolve(settings: &KvSettings) -> Result<Resolved, KvError> {
         update: if yes(&properties, "writeallfields")? { Update::Record } else { Update::Field },
         fields,
     };
-    yes(&properties, "readallfields")?;
+    if properties.text("readallfields").is_some() && !yes(&properties, "readallfields")? {
+        let note = "`readallfields` = false changes nothing here: a record is one value, and is read whole";
+        properties.notes.push(note.to_owned());
+    }
     let said = said(&properties)?;
-    let threads = threads(settings, &properties)?;
+    let threads = settings.threads.or(properties.value("threadcount", "a number of threads")?).unwrap_or(1);
     let notes = properties.notes.into_iter().chain(assumed).chain(said.notes(settings)).collect();
     Ok(Resolved { work, threads, said, notes })
 }
@@ -250,9 +253,4 @@ impl SaidByProperties {
         ];
         notes.into_iter().flatten().collect()
     }
-}
-
-fn threads(settings: &KvSettings, properties: &Properties) -> Result<u32, KvError> {
-    let said = properties.value("threadcount", "a number of threads")?;
-    Ok(if settings.threads == 1 { said.unwrap_or(1) } else { settings.threads })
 }

@@ -152,7 +152,8 @@ fn requests_can_be_repeated_from_the_seed() {
 #[test]
 fn the_background_has_a_thread_of_its_own() {
     let pairs = [("num", "100"), ("bgwriter_num", "300"), ("benchmark_write_rate_limit", "116000")];
-    let plan = KvPlan::new(&KvSettings { threads: 3, operations: Some(30), ..settings("readwhilewriting", &pairs) });
+    let plan =
+        KvPlan::new(&KvSettings { threads: Some(3), operations: Some(30), ..settings("readwhilewriting", &pairs) });
     let plan = plan.unwrap();
     assert_eq!((plan.all_threads(), plan.operations_of(0), plan.operations_of(3)), (4, 10, u64::MAX));
     assert!(plan.background_of(2).is_none());

@@ -58,7 +58,7 @@ pub(in crate::kv) fn resolve(benchmark: &'static Benchmark, settings: &KvSetting
     };
     Ok(Resolved {
         work,
-        threads: settings.threads,
+        threads: settings.threads.unwrap_or(1),
         said: SaidByProperties::default(),
         notes: parameters.without_effect(benchmark.name),
     })
