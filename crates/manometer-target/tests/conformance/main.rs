@@ -16,3 +16,4 @@ mod options;
 mod requests;
 mod scans;
 mod subject;
+mod table;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use manometer_target::engine::{Ability, Direction, Session};
+use manometer_target::engine::{Direction, Session};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use crate::subject::{Subject, every_engine_on_disk, get};
+use crate::subject::{Subject, every_ordered_engine_on_disk, get};
 
 /// Few, for each put is synced by some engines.
 const CASES: u32 = 8;
@@ -47,10 +47,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 #[test]
 fn an_engine_on_disk_does_as_a_sorted_map_does() {
-    every_engine_on_disk(|subject| {
-        if !subject.can(Ability::Scan) {
-            return;
-        }
+    every_ordered_engine_on_disk(|subject| {
         let config = ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() };
         let steps = prop::collection::vec(step(), 1..STEPS);
         let result = TestRunner::new(config).run(&steps, |steps| run(subject.info, &steps));

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use manometer_target::engine::{Ability, Options};
+use manometer_target::engine::Options;
 use serde_json::json;
 
-use crate::subject::{Subject, every_engine};
+use crate::subject::{Subject, engines_named, every_engine, every_engine_without_options_file};
 
 fn table(name: &str, value: serde_json::Value) -> Options {
     Options::Table([(name.to_owned(), value)].into_iter().collect())
@@ -25,11 +25,9 @@ fn an_option_that_does_not_exist_is_refused_before_anything_is_opened() {
 
 #[test]
 fn an_options_file_is_refused_where_none_is_read() {
-    every_engine(|subject| {
-        if !subject.can(Ability::OptionsFile) {
-            let error = (subject.info.check)(&Options::File(PathBuf::from("any.options"))).unwrap_err().to_string();
-            assert!(error.contains(subject.info.name), "{error}");
-        }
+    every_engine_without_options_file(|subject| {
+        let error = (subject.info.check)(&Options::File(PathBuf::from("any.options"))).unwrap_err().to_string();
+        assert!(error.contains(subject.info.name), "{error}");
     });
 }
 
@@ -63,7 +61,7 @@ fn other_than_the_defaults() -> Vec<(&'static str, serde_json::Value)> {
 
 #[test]
 fn options_are_in_force_and_told_with_what_a_put_survives() {
-    every_engine(|subject| {
+    engines_named(&["lmdb", "redb", "sqlite", "fjall"], |subject| {
         for (engine, given) in other_than_the_defaults() {
             if engine != subject.info.name {
                 continue;
@@ -94,13 +92,11 @@ fn changes_durability(given: &serde_json::Value) -> bool {
 
 #[test]
 fn an_option_that_fjall_would_not_heed_is_refused() {
-    every_engine(|subject| {
-        if subject.info.name == "fjall" {
-            drop(subject.open());
-            let error = subject.open_with(&table("max_memtable_size", json!("1MiB"))).err().unwrap().to_string();
-            assert!(error.contains("max_memtable_size") && error.contains("64MiB"), "{error}");
-            drop(subject.open());
-        }
+    engines_named(&["fjall"], |subject| {
+        drop(subject.open());
+        let error = subject.open_with(&table("max_memtable_size", json!("1MiB"))).err().unwrap().to_string();
+        assert!(error.contains("max_memtable_size") && error.contains("64MiB"), "{error}");
+        drop(subject.open());
     });
 }
 
@@ -118,7 +114,7 @@ fn values_that_an_engine_would_choke_on_are_refused() {
         ("fjall", "max_journaling_size", json!("1MiB")),
         ("fjall", "data_block_size", json!("2MiB")),
     ];
-    every_engine(|subject| {
+    engines_named(&["lmdb", "redb", "sqlite", "fjall"], |subject| {
         for (_, name, value) in refused.iter().filter(|(engine, ..)| *engine == subject.info.name) {
             let error = (subject.info.check)(&table(name, value.clone())).unwrap_err().to_string();
             assert!(error.contains(&format!("`{name}`")), "{error}");

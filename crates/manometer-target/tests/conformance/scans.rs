@@ -2,21 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use manometer_target::engine::{Ability, Direction, EngineError, Session};
+use manometer_target::engine::{Direction, EngineError, Session};
 
-use crate::subject::{Subject, every_engine, every_engine_with_memory};
+use crate::subject::{every_engine_without_order, every_ordered_engine};
 
 const FORWARD: Direction = Direction::Forward;
 const BACKWARD: Direction = Direction::Backward;
-
-/// Runs `test` on every engine that keeps records in order.
-fn every_ordered_engine(test: impl Fn(&Subject)) {
-    every_engine_with_memory(|subject| {
-        if subject.can(Ability::Scan) {
-            test(subject);
-        }
-    });
-}
 
 /// The keys that a scan visits, `most` of them at most; their values are checked.
 fn keys(session: &mut dyn Session, start: Option<&str>, direction: Direction, most: usize) -> Vec<String> {
@@ -94,10 +85,7 @@ fn nothing_is_visited_where_nothing_is() {
 
 #[test]
 fn an_engine_without_order_says_so() {
-    every_engine(|subject| {
-        if subject.can(Ability::Scan) {
-            return;
-        }
+    every_engine_without_order(|subject| {
         let engine = subject.open();
         let mut session = engine.session();
         session.put(b"a", b"a!").unwrap();

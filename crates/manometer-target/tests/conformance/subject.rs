@@ -58,36 +58,74 @@ impl Subject {
     }
 
     pub(crate) fn can(&self, ability: Ability) -> bool {
-        self.info.abilities.contains(&ability)
+        can(self.info, ability)
     }
+}
+
+/// Which engines a test concerns, by the name of the function that runs it on them.
+pub(crate) const GROUPS: [(&str, fn(&EngineInfo) -> bool); 7] = [
+    ("every_engine", |_| true),
+    ("every_engine_with_memory", |info| info.keeps != Keeps::Nothing),
+    ("every_engine_on_disk", |info| info.keeps == Keeps::Disk),
+    ("every_ordered_engine", |info| info.keeps != Keeps::Nothing && can(info, Ability::Scan)),
+    ("every_ordered_engine_on_disk", |info| info.keeps == Keeps::Disk && can(info, Ability::Scan)),
+    ("every_engine_without_order", |info| !can(info, Ability::Scan)),
+    ("every_engine_without_options_file", |info| !can(info, Ability::OptionsFile)),
+];
+
+fn can(info: &EngineInfo, ability: Ability) -> bool {
+    info.abilities.contains(&ability)
+}
+
+/// Runs `test` on every engine of the group `name` that this host can run.
+fn of_group(name: &str, test: impl Fn(&Subject)) {
+    let (_, concerns) = GROUPS.iter().find(|(other, _)| *other == name).unwrap();
+    engines_of_this_host().filter(|info| concerns(info)).for_each(|info| test(&Subject::new(info)));
 }
 
 /// Runs `test` on every engine that this host can run.
 pub(crate) fn every_engine(test: impl Fn(&Subject)) {
-    engines_of_this_host().for_each(|info| test(&Subject::new(info)));
+    of_group("every_engine", test);
+}
+
+/// Runs `test` on every engine that finds again what was put.
+pub(crate) fn every_engine_with_memory(test: impl Fn(&Subject)) {
+    of_group("every_engine_with_memory", test);
+}
+
+/// Runs `test` on every engine that keeps what was put when it is closed.
+pub(crate) fn every_engine_on_disk(test: impl Fn(&Subject)) {
+    of_group("every_engine_on_disk", test);
+}
+
+/// Runs `test` on every engine that keeps records in order.
+pub(crate) fn every_ordered_engine(test: impl Fn(&Subject)) {
+    of_group("every_ordered_engine", test);
+}
+
+/// Runs `test` on every engine that keeps records in order when it is closed.
+pub(crate) fn every_ordered_engine_on_disk(test: impl Fn(&Subject)) {
+    of_group("every_ordered_engine_on_disk", test);
+}
+
+/// Runs `test` on every engine that cannot walk over its records.
+pub(crate) fn every_engine_without_order(test: impl Fn(&Subject)) {
+    of_group("every_engine_without_order", test);
+}
+
+/// Runs `test` on every engine that reads no options file.
+pub(crate) fn every_engine_without_options_file(test: impl Fn(&Subject)) {
+    of_group("every_engine_without_options_file", test);
+}
+
+/// Runs `test` on those engines of this host that `names` holds: what it tests is theirs alone.
+pub(crate) fn engines_named(names: &[&str], test: impl Fn(&Subject)) {
+    engines_of_this_host().filter(|info| names.contains(&info.name)).for_each(|info| test(&Subject::new(info)));
 }
 
 /// Every engine that this host can run.
 pub(crate) fn engines_of_this_host() -> impl Iterator<Item = &'static EngineInfo> {
     ENGINES.iter().inspect(|info| println!("engine {}", info.name)).filter(|info| !Subject::new(info).is_missing())
-}
-
-/// Runs `test` on every engine that finds again what was put.
-pub(crate) fn every_engine_with_memory(test: impl Fn(&Subject)) {
-    every_engine(|subject| {
-        if subject.info.keeps != Keeps::Nothing {
-            test(subject);
-        }
-    });
-}
-
-/// Runs `test` on every engine that keeps what was put when it is closed.
-pub(crate) fn every_engine_on_disk(test: impl Fn(&Subject)) {
-    every_engine(|subject| {
-        if subject.info.keeps == Keeps::Disk {
-            test(subject);
-        }
-    });
 }
 
 /// The value of `key`, copied.
