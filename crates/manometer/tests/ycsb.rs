@@ -50,6 +50,9 @@ fn a_flag_goes_before_the_file_and_what_is_typed_stays() {
     scene.write("mine", WORKLOAD);
     assert!(requests(&document(&scene, "-P mine --seconds 0.5")) > 10_000, "the file's count cut the run short");
     assert_eq!(requests(&document(&scene, "-P mine -p operationcount=500 --seconds 5")), 500);
+    let threads =
+        |flags: &str| document(&scene, &format!("-P mine -p threadcount=2 {flags}"))["facts"]["threads"].clone();
+    assert_eq!([threads(""), threads("--threads 1")], [2, 1]);
     let timed = document(&scene, "--workload ycsb-c -p maxexecutiontime=1");
     assert!((0.9..2.0).contains(&timed["seconds"].as_f64().unwrap()), "{timed}");
 }

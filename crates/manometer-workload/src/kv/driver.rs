@@ -131,7 +131,8 @@ impl<'a, C: Clock> Driver<'a, C> {
     }
 
     /// Puts `changes` into force, or refuses them. The arrivals of an open loop go on meanwhile: a change is
-    /// no pause. Requests that it drops count before it, and the state is read once requests flow again.
+    /// no pause. Requests that it drops count before it, or are told where no sample is under way; the state is
+    /// read once requests flow again.
     fn change(&mut self, changes: Settings, sink: &mut dyn Sink) -> Result<(), KvError> {
         let (settings, plan) = match apply(&self.settings, &changes) {
             Ok(changed) => changed,
@@ -152,6 +153,11 @@ impl<'a, C: Clock> Driver<'a, C> {
             self.crew.arrivals.change(&plan.pace, self.seed, now_ns);
         }
         let before = self.going.then(|| self.count(now_ns));
+        if let dropped @ 1.. = self.newly_dropped(now_ns) {
+            let text =
+                format!("{dropped} requests that waited in a pause were dropped by the change that ends the open loop");
+            sink.send(Message::Note { t_ns: now_ns, text })?;
+        }
         self.sampler.sample_also(&plan.work.operations());
         self.crew.plans.add(plan);
         self.settings = settings;
@@ -176,10 +182,13 @@ impl<'a, C: Clock> Driver<'a, C> {
 
     /// What the threads did since the last look, at `now_ns`.
     fn count(&mut self, now_ns: u64) -> Sample {
+        let dropped = self.newly_dropped(now_ns);
+        Sample { dropped, ..self.sampler.take(now_ns) }
+    }
+
+    fn newly_dropped(&mut self, now_ns: u64) -> u64 {
         let dropped = self.crew.arrivals.dropped_by(now_ns);
-        let mut sample = self.sampler.take(now_ns);
-        sample.dropped = dropped - std::mem::replace(&mut self.dropped, dropped);
-        sample
+        dropped - std::mem::replace(&mut self.dropped, dropped)
     }
 
     /// Sends `sample` with the engine's state.

@@ -180,6 +180,30 @@ fn requests_that_a_change_drops_count_before_it() {
 }
 
 #[test]
+fn requests_that_a_change_drops_in_a_pause_count_in_no_sample() {
+    let engine = Watched::new(true, |_| {});
+    let clock = Moved::default();
+    let heard = driven(&engine, &clock, (Some("1000"), 600_000), |driver, sink| {
+        driver.go();
+        wait_until(|| engine.begun.load(Ordering::SeqCst) > 0);
+        // A few thousand others come due.
+        clock.0.store(5_000_000_000, Ordering::SeqCst);
+        driver.halt(sink).unwrap();
+        driver.change(settings(json!({"rate": null})), sink).unwrap();
+        engine.held.store(false, Ordering::SeqCst);
+        driver.go();
+        driver.halt(sink).unwrap();
+    });
+    let [Message::Sample(before), Message::Note { text, .. }, Message::Setting { .. }, Message::Sample(after)] =
+        heard.as_slice()
+    else {
+        panic!("{heard:?}")
+    };
+    assert_eq!((before.dropped, after.dropped), (0, 0));
+    assert!(text.contains("requests that waited"), "{text}");
+}
+
+#[test]
 fn the_state_is_read_before_requests_come_due() {
     let clock = Arc::new(Moved::default());
     let moved = Arc::clone(&clock);

@@ -109,8 +109,8 @@ mod tests {
         Told { t_ns, row: BTreeMap::from([("t".to_owned(), row_ns as f64)]) }
     }
 
-    fn until(mut told: impl FnMut() -> Option<Told>) -> Told {
-        std::iter::repeat_with(|| told()).find_map(|told| told).unwrap()
+    fn until(told: impl FnMut() -> Option<Told>) -> Told {
+        std::iter::repeat_with(told).find_map(|told| told).unwrap()
     }
 
     #[test]
