@@ -62,8 +62,11 @@ impl Subject {
     }
 }
 
+/// Whether an engine is concerned.
+type Concerns = fn(&EngineInfo) -> bool;
+
 /// Which engines a test concerns, by the name of the function that runs it on them.
-pub(crate) const GROUPS: [(&str, fn(&EngineInfo) -> bool); 7] = [
+pub(crate) const GROUPS: [(&str, Concerns); 7] = [
     ("every_engine", |_| true),
     ("every_engine_with_memory", |info| info.keeps != Keeps::Nothing),
     ("every_engine_on_disk", |info| info.keeps == Keeps::Disk),
