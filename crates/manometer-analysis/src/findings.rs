@@ -17,6 +17,7 @@ mod levels;
 mod phases;
 mod run;
 mod stable;
+mod state;
 mod steady;
 mod strangers;
 mod swap;
@@ -60,7 +61,7 @@ struct Family {
 }
 
 /// All rules. The client as the bottleneck makes all other numbers moot: it comes first.
-const FAMILIES: [Family; 18] = [
+const FAMILIES: [Family; 19] = [
     Family { rules: client::LIMIT, judge: client::limit },
     Family { rules: conductor::RULES, judge: conductor::judge },
     Family { rules: run::RULES, judge: run::judge },
@@ -71,6 +72,7 @@ const FAMILIES: [Family; 18] = [
     Family { rules: client::PACE, judge: client::pace },
     Family { rules: drift::RULES, judge: drift::judge },
     Family { rules: levels::RULES, judge: levels::judge },
+    Family { rules: state::RULES, judge: state::judge },
     Family { rules: cpu::RULES, judge: cpu::judge },
     Family { rules: heat::RULES, judge: heat::judge },
     Family { rules: swap::RULES, judge: swap::judge },

@@ -9,6 +9,7 @@ pub mod criterion;
 mod fairness;
 pub mod findings;
 mod headline;
+pub mod levels;
 mod phases;
 pub mod pressure;
 pub mod scale;

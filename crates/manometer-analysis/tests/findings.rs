@@ -166,9 +166,28 @@ fn levels_that_still_move_are_told() {
         let moved = (second.min(60.0) - 10.0).max(0.0) * 0.02 * GIB;
         vec![GIB - moved, GIB, GIB + moved]
     });
-    has(&only(&moving), "levels-moving", &["w0", "% of all levels"]);
+    let findings = found(&moving);
+    assert_eq!(ids(&findings), ["levels-moving", "state-moved"]);
+    has(&findings[0], "levels-moving", &["w0", "% of all levels"]);
     let saw = |second: f64| vec![GIB * (second % 7.0) / 20.0, GIB, 3.0 * GIB];
     assert_eq!(found(&with_series("db.engine", &LEVELS, saw)), [], "compaction's saw-tooth is no move");
+}
+
+#[test]
+fn a_state_that_is_another_at_the_end_is_told_with_what_moved() {
+    // Still within each phase, and another in each: no phase drifts, and the run does.
+    let step = |second: f64| (second / 61.0).floor();
+    let levels = with_series("db.engine", &LEVELS, move |second| vec![GIB, GIB, (3.0 + 0.2 * step(second)) * GIB]);
+    has(&only(&levels), "state-moved", &["level 6 moved by +8 %", "snapshot"]);
+    let device = with_series("health", &["utilisation", "temperature"], |second| {
+        vec![(100.0 + second / 10.0) * GIB, 40.0 + second / 10.0]
+    });
+    has(&only(&device), "state-moved", &["+17.0 %", "from 40 °C to 58 °C"]);
+    let memory = with_series("memory", &["dirty"], |second| vec![second / 60.0 * GIB]);
+    let host = json!({"host": {"memory_bytes": 64.0 * GIB}});
+    has(&only(&Case { environment: host.clone(), ..memory }), "state-moved", &["+4.4 % of it"]);
+    let still = with_series("memory", &["dirty"], |second| vec![second * 1e6]);
+    assert_eq!(found(&Case { environment: host, ..still }), []);
 }
 
 #[test]

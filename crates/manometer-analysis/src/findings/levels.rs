@@ -5,13 +5,8 @@ use manometer_measure::event::{Finding, Severity};
 
 use super::evidence::{Evidence, rows};
 use super::{Rule, only};
+use crate::levels::{Move, greatest_move, level_of};
 use crate::series::Window;
-use crate::statistics::SIGNIFICANCE;
-use crate::statistics::moments::mean;
-use crate::statistics::trend::Trend;
-
-/// A level moves where its trend over the phase is this share of all levels together.
-const MOVING_SHARE: f64 = 0.05;
 
 const MOVING: Rule = Rule {
     id: "levels-moving",
@@ -31,7 +26,7 @@ fn moving(evidence: &Evidence<'_>) -> Option<Finding> {
     let engine = evidence.engine()?;
     let moving: Vec<(&str, Move)> = evidence
         .with_primary()
-        .filter_map(|(one, window)| Some((one.phase.id.as_str(), greatest_move(engine, window)?)))
+        .filter_map(|(one, window)| Some((one.phase.id.as_str(), greatest_move_in(engine, window)?)))
         .collect();
     let (phase, most) = moving.iter().max_by(|one, other| one.1.share.abs().total_cmp(&other.1.share.abs()))?;
     let ids: Vec<&str> = moving.iter().map(|(id, _)| *id).collect();
@@ -45,28 +40,14 @@ fn moving(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(MOVING.tell(only(&ids), &sentence))
 }
 
-/// What the line through a level's size moves over a phase, as a share of all levels.
-struct Move {
-    level: u32,
-    share: f64,
-}
-
-fn greatest_move(engine: &Samples, window: Window) -> Option<Move> {
+fn greatest_move_in(engine: &Samples, window: Window) -> Option<Move> {
     let series: Vec<(u32, Vec<f64>)> = levels(engine)
         .map(|(level, column)| (level, rows(engine, column, window).into_iter().map(|(_, bytes)| bytes).collect()))
         .collect();
-    let all: f64 = series.iter().filter_map(|(_, bytes): &(u32, Vec<f64>)| mean(bytes)).sum();
-    let moves = series.iter().filter_map(|(level, bytes)| {
-        let trend = Trend::of(bytes).filter(|trend| trend.p_value <= SIGNIFICANCE)?;
-        Some(Move { level: *level, share: trend.rise / all })
-    });
-    let greatest = moves.max_by(|one, other| one.share.abs().total_cmp(&other.share.abs()))?;
-    (greatest.share.is_finite() && greatest.share.abs() >= MOVING_SHARE).then_some(greatest)
+    greatest_move(series.iter().map(|(level, bytes)| (*level, bytes.as_slice())))
 }
 
 /// The columns that hold the sizes of levels.
 pub(super) fn levels(engine: &Samples) -> impl Iterator<Item = (u32, &str)> {
-    engine.columns.iter().filter_map(|column| {
-        Some((column.name.strip_prefix("level")?.strip_suffix("_bytes")?.parse().ok()?, column.name.as_str()))
-    })
+    engine.columns.iter().filter_map(|column| Some((level_of(&column.name)?, column.name.as_str())))
 }

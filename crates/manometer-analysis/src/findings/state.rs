@@ -1,0 +1,86 @@
+//! Whether engine, host and device are after the run what they were before (requirement WR2).
+
+use manometer_measure::Samples;
+use manometer_measure::event::{Finding, Severity};
+
+use super::Rule;
+use super::evidence::{Evidence, rows};
+use super::heat::whole;
+use super::levels::levels;
+use crate::levels::MOVING_SHARE;
+use crate::statistics::moments::mean;
+
+/// Before and after are the means of this many samples: one alone may lie anywhere in a saw-tooth.
+const SAMPLES: usize = 10;
+
+/// What the device holds may change by this share: files of a database come and go.
+const UTILISATION_SHARE: f64 = 0.01;
+
+/// What waits to be written may change by this share of the host's memory.
+const DIRTY_SHARE: f64 = 0.01;
+
+/// A device may warm up by so many degrees.
+const DEGREES: f64 = 10.0;
+
+const MOVED: Rule = Rule {
+    id: "state-moved",
+    severity: Severity::Warning,
+    source: "Storiks 3.4.1 (WR2)",
+    meaning: "between the begin of the first phase and the end of the last a level's size moved by 5 % of all levels, \
+              the device's utilisation by 1 %, waiting writes by 1 % of memory, or its temperature by 10 °C",
+    remedy: "Let it settle longer, begin each run from a snapshot, or leave time between runs.",
+};
+
+pub(super) const RULES: &[Rule] = &[MOVED];
+
+pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let moved: Vec<String> = [level(evidence), utilisation(evidence), dirty(evidence), temperature(evidence)]
+        .into_iter()
+        .flatten()
+        .collect();
+    if moved.is_empty() {
+        return Vec::new();
+    }
+    let sentence = format!("The state at the end of the run is not the one it began in: {}.", moved.join("; "));
+    vec![MOVED.tell(None, &sentence)]
+}
+
+/// The level whose size moved most, where that is a share of all that matters.
+fn level(evidence: &Evidence<'_>) -> Option<String> {
+    let engine = evidence.engine()?;
+    let both: Vec<(u32, (f64, f64))> = levels(engine)
+        .filter_map(|(level, column)| Some((level, before_and_after(evidence, engine, column)?)))
+        .collect();
+    let all: f64 = both.iter().map(|(_, (before, _))| before).sum();
+    let moves = both.iter().map(|(level, (before, after))| (level, (after - before) / all));
+    let (level, share) = moves.max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
+    (share.is_finite() && share.abs() >= MOVING_SHARE)
+        .then(|| format!("level {level} moved by {:+.0} % of all levels", 100.0 * share))
+}
+
+fn utilisation(evidence: &Evidence<'_>) -> Option<String> {
+    let (before, after) = before_and_after(evidence, evidence.series("health")?, "utilisation")?;
+    let share = (after - before) / before;
+    (share.is_finite() && share.abs() >= UTILISATION_SHARE)
+        .then(|| format!("the device holds {:+.1} % of what it held", 100.0 * share))
+}
+
+fn dirty(evidence: &Evidence<'_>) -> Option<String> {
+    let (before, after) = before_and_after(evidence, evidence.series("memory")?, "dirty")?;
+    let memory = evidence.recording.environment.get("host")?.get("memory_bytes")?.as_f64()?;
+    let share = (after - before) / memory;
+    (share.is_finite() && share.abs() >= DIRTY_SHARE)
+        .then(|| format!("writes that wait in memory moved by {:+.1} % of it", 100.0 * share))
+}
+
+fn temperature(evidence: &Evidence<'_>) -> Option<String> {
+    let (before, after) = before_and_after(evidence, evidence.series("health")?, "temperature")?;
+    ((after - before).abs() >= DEGREES).then(|| format!("the device went from {before:.0} °C to {after:.0} °C"))
+}
+
+/// The means of the first and of the last samples of a column; nothing where there are not two.
+fn before_and_after(evidence: &Evidence<'_>, samples: &Samples, column: &str) -> Option<(f64, f64)> {
+    let values: Vec<f64> = rows(samples, column, whole(evidence)?).into_iter().map(|(_, value)| value).collect();
+    let some = SAMPLES.min(values.len() / 2);
+    Some((mean(values.get(..some)?)?, mean(&values[values.len() - some..])?))
+}
