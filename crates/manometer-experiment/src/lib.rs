@@ -9,6 +9,7 @@ pub mod conductor;
 pub mod file;
 pub mod fit;
 pub mod plan;
+pub mod prepare;
 pub mod worker;
 
 pub use file::{Experiment, ExperimentError};

@@ -284,6 +284,7 @@ fn the_files_that_ship_are_right() {
         ("icpe2021.toml", 8, 27),
         ("db_bench.toml", 2, 6),
         ("open-loop.toml", 1, 6),
+        ("prepared.toml", 2, 7),
     ] {
         let experiment = file::load(&folder.join(name), &[]).unwrap();
         let all = experiment.runs();

@@ -7,6 +7,7 @@ mod engines;
 mod format;
 mod io;
 mod kv;
+mod prepare;
 mod progress;
 mod report;
 mod run;
@@ -40,6 +41,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Verb {
     Run(run::Arguments),
+    Prepare(prepare::Arguments),
     Report(report::Arguments),
     Compare(compare::Arguments),
     Io(io::Args),
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).without_time().init();
     let outcome = match Arguments::parse().verb {
         Verb::Run(arguments) => run::run(&arguments),
+        Verb::Prepare(arguments) => prepare::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Compare(arguments) => compare::run(&arguments),
         Verb::Io(arguments) => io::run(arguments),

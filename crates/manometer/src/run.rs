@@ -9,6 +9,9 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use manometer_experiment::conductor::{self, Ended, RunError, Setup};
 use manometer_experiment::file::{Workload, settings_text};
+use manometer_experiment::prepare::ledger::Book;
+use manometer_experiment::prepare::steps::Step;
+use manometer_experiment::prepare::{self, Outline};
 use manometer_experiment::{Experiment, file, fit, plan};
 use manometer_measure::RecordingError;
 use manometer_measure::clock::WallAnchor;
@@ -19,6 +22,7 @@ use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::format::{self, Format};
+use crate::prepare::{outline, outline_json};
 use crate::progress::Progress;
 use crate::{DONE, FAILED, WRONG_REQUEST, report, table};
 
@@ -64,7 +68,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.dry_run { dry_run(arguments, &runs) } else { perform(arguments, &runs) }
 }
 
-fn show_problem(problem: &file::Problem) {
+pub fn show_problem(problem: &file::Problem) {
     let mut text = String::new();
     let drawn = GraphicalReportHandler::new().render_report(&mut text, problem);
     let place = problem.file_and_line().map(|(file, line)| format!("{file}:{line}: ")).unwrap_or_default();
@@ -75,12 +79,7 @@ fn show_problem(problem: &file::Problem) {
 }
 
 fn perform(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCode> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // A second signal ends the program at once: the workers end with their standard input.
-        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))?;
-        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
-    }
+    let interrupted = interruption()?;
     let out = arguments.out.clone().unwrap_or_else(|| default_out(&runs[0]));
     let single = runs.len() == 1 && runs[0].swept.is_empty();
     let mut recorded = Vec::new();
@@ -110,17 +109,42 @@ fn perform(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCod
     match outcome {
         Ok(Ended { status: Status::Complete, .. }) => Ok(ExitCode::from(DONE)),
         Ok(_) => Ok(ExitCode::from(FAILED)),
-        Err(error) if is_wrong_request(&error) => {
-            format::problem(&error.into());
-            Ok(ExitCode::from(WRONG_REQUEST))
-        }
-        Err(error) => Err(error.into()),
+        Err(error) => refused(error),
     }
+}
+
+/// What a signal sets, from now on, instead of ending the program.
+pub fn interruption() -> anyhow::Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // A second signal ends the program at once: the workers end with their standard input.
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))?;
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    Ok(interrupted)
+}
+
+/// The program whose verb `worker` runs a workload.
+pub fn program() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("manometer"))
+}
+
+/// The exit status of a request that was wrong, or the error.
+pub fn refused(error: RunError) -> anyhow::Result<ExitCode> {
+    if !is_wrong_request(&error) {
+        return Err(error.into());
+    }
+    format::problem(&error.into());
+    Ok(ExitCode::from(WRONG_REQUEST))
 }
 
 /// Whether another request would have been right, rather than another host.
 fn is_wrong_request(error: &RunError) -> bool {
-    matches!(error, RunError::Locked(_) | RunError::Recording(RecordingError::NotEmpty { .. }))
+    match error {
+        RunError::Locked(_) | RunError::Recording(RecordingError::NotEmpty { .. }) => true,
+        RunError::Prepare(error) => error.is_wrong_request(),
+        _ => false,
+    }
 }
 
 /// Runs one experiment; `made` are the folders whose data earlier runs of this command made.
@@ -131,8 +155,7 @@ fn perform_one(
     made: &BTreeSet<PathBuf>,
     interrupted: &AtomicBool,
 ) -> Result<Ended, RunError> {
-    let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("manometer"));
-    let setup = Setup { program, out: dir.to_owned(), reuse: arguments.reuse, made, interrupted };
+    let setup = Setup { program: program(), out: dir.to_owned(), reuse: arguments.reuse, made, interrupted };
     let mut progress = Progress::new(experiment);
     let outcome = conductor::run(experiment, &setup, &mut |update| progress.show(&update));
     progress.finish();
@@ -192,15 +215,23 @@ fn dry_run(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCod
     let plans: Vec<_> = runs.iter().map(plan::plan).collect();
     let seconds: f64 = plans.iter().map(manometer_measure::Plan::duration_s).sum();
     let bytes: u64 = (0..runs.len()).map(|index| bytes_to_prepare(runs, index)).sum();
+    let book = Book::read(&runs[0].directory)?;
+    let outlines = prepare::outline(runs, &book, arguments.reuse, false);
+    let steps: Vec<Step> = outlines.iter().flat_map(|outline| outline.steps.clone()).collect();
+    let first = &runs[0];
     if arguments.format == Format::Json {
-        let run = |(experiment, plan): (&Experiment, &manometer_measure::Plan)| {
+        let run = |((experiment, plan), outline): ((&Experiment, &manometer_measure::Plan), &Outline)| {
             json!({
+                "prepare": outline.steps,
                 "settings": experiment.swept, "experiment": experiment.resolved, "plan": plan,
                 "duration_s": plan.duration_s(), "bytes_to_prepare": experiment.bytes_to_prepare().0,
             })
         };
-        let runs: Vec<Value> = runs.iter().zip(&plans).map(run).collect();
-        format::json(&json!({ "runs": runs, "duration_s": seconds, "bytes_to_prepare": bytes }))?;
+        let runs: Vec<Value> = runs.iter().zip(&plans).zip(&outlines).map(run).collect();
+        let preparation = outline_json(first, &book, &steps);
+        format::json(&json!({
+            "runs": runs, "duration_s": seconds, "bytes_to_prepare": bytes, "preparation": preparation,
+        }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut shown: Vec<&str> = Vec::new();
@@ -216,6 +247,9 @@ fn dry_run(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCod
     }
     for (index, experiment) in runs.iter().enumerate().filter(|_| runs.len() > 1) {
         format::text(&format!("{:4}  {}", index + 1, settings_text(&experiment.swept)))?;
+    }
+    if !steps.is_empty() || first.write_budget.is_some() {
+        format::text(&format!("\n{}", outline(first, &book, &steps)))?;
     }
     let copies = if runs.len() > 1 { format!(" in {} runs", runs.len()) } else { String::new() };
     format::text(&format!(

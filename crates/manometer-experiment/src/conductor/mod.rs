@@ -2,7 +2,7 @@
 //! host shows into one recording.
 
 mod lock;
-mod process;
+pub(crate) mod process;
 mod run;
 mod scribe;
 
@@ -14,8 +14,11 @@ use manometer_measure::RecordingError;
 use manometer_measure::event::{Finding, Status};
 
 pub use lock::{DirectoryLock, LockError};
+pub(crate) use run::seed_of;
 
 use crate::file::Experiment;
+use crate::prepare::ledger::{Ledger, LedgerError};
+use crate::prepare::{self, Brought, PrepareError};
 
 /// What a run needs beside its experiment.
 pub struct Setup<'a> {
@@ -106,6 +109,15 @@ pub enum RunError {
     /// The recording cannot be written.
     #[error(transparent)]
     Recording(#[from] RecordingError),
+    /// The device and the data could not be brought into a state that can be measured.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+}
+
+impl From<LedgerError> for RunError {
+    fn from(error: LedgerError) -> Self {
+        Self::Prepare(error.into())
+    }
 }
 
 /// How a run ended.
@@ -117,16 +129,48 @@ pub struct Ended {
     pub made: BTreeSet<PathBuf>,
 }
 
-/// Runs `experiment` (whose sweep is already resolved) and leaves a recording in `setup.out`.
+/// Prepares what `experiment` (whose sweep is already resolved) needs, runs it, and leaves a recording in `setup.out`.
 ///
 /// # Errors
-/// The run could not be begun, or its recording not written. A run whose workload failed is no error
+/// The run could not be prepared or begun, or its recording not written. A run whose workload failed is no error
 /// here: its recording says so, and its status is [`Status::Failed`].
 pub fn run(experiment: &Experiment, setup: &Setup<'_>, watch: &mut dyn FnMut(Update<'_>)) -> Result<Ended, RunError> {
     let lock = DirectoryLock::take(&experiment.directory)?;
-    let outcome = run::run(experiment, setup, watch);
+    let mut ledger = Ledger::open(&experiment.directory)?;
+    let outcome = prepared_run(experiment, setup, &mut ledger, watch);
+    prepare::restore_power(&mut ledger)?;
     drop(lock);
     outcome
+}
+
+fn prepared_run(
+    experiment: &Experiment,
+    setup: &Setup<'_>,
+    ledger: &mut Ledger,
+    watch: &mut dyn FnMut(Update<'_>),
+) -> Result<Ended, RunError> {
+    let mut brought = prepare::bring(experiment, setup, ledger, false, watch)?;
+    brought.findings.extend(prepare::power_off(experiment, ledger)?);
+    let mut ended = run::run(experiment, setup, &brought, ledger, watch)?;
+    ended.made.extend(brought.made);
+    Ok(ended)
+}
+
+/// Makes all data that a run of `experiment` begins with, and prepares the device; runs nothing. Of `setup` its
+/// folder for the recording is not used.
+///
+/// # Errors
+/// It could not be prepared.
+pub fn prepare(
+    experiment: &Experiment,
+    setup: &Setup<'_>,
+    watch: &mut dyn FnMut(Update<'_>),
+) -> Result<Brought, RunError> {
+    let lock = DirectoryLock::take(&experiment.directory)?;
+    let mut ledger = Ledger::open(&experiment.directory)?;
+    let brought = prepare::bring(experiment, setup, &mut ledger, true, watch)?;
+    drop(lock);
+    Ok(brought)
 }
 
 /// Whether `out` would lie on the device that `directory` lies on: then recording adds to the load.

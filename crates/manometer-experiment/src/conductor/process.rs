@@ -17,7 +17,7 @@ const KILL_LOOK_NS: u64 = 5_000_000;
 
 /// What the reader of a worker's output passes on.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(crate) enum Told {
     /// A message.
     Message(Message),
     /// The output has ended: the worker is gone, or going.
@@ -25,7 +25,7 @@ pub(super) enum Told {
 }
 
 /// A running worker. Dropping it ends it.
-pub(super) struct Worker {
+pub(crate) struct Worker {
     pub name: String,
     child: Child,
     stdin: Option<ChildStdin>,
@@ -33,7 +33,7 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Starts a worker with `job`; what it tells arrives on `told` with its `index`.
-    pub(super) fn start(
+    pub(crate) fn start(
         program: &Path,
         job: &Job,
         index: usize,
@@ -72,12 +72,12 @@ impl Worker {
         }
     }
 
-    pub(super) fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Tells the worker; one that is gone is noticed by the end of its output.
-    pub(super) fn tell(&mut self, control: &Control) {
+    pub(crate) fn tell(&mut self, control: &Control) {
         if let Err(error) = self.write_line(&control.to_string()) {
             tracing::debug!("`{control}` did not reach {}: {error}", self.name);
         }
@@ -91,7 +91,7 @@ impl Worker {
     }
 
     /// Ends the worker where it is still alive.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         drop(self.stdin.take());
         if matches!(self.child.try_wait(), Ok(None)) {
             // A process that ended in between is what was wanted.
@@ -100,7 +100,7 @@ impl Worker {
     }
 
     /// How the worker ended, for people; called once its output has ended.
-    pub(super) fn ending(&mut self) -> String {
+    pub(crate) fn ending(&mut self) -> String {
         match self.child.wait() {
             Ok(status) => format!("its process ended with {status}"),
             Err(error) => format!("its process cannot be waited for: {error}"),

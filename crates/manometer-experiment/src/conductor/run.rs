@@ -18,6 +18,9 @@ use super::process::{Told, Worker};
 use super::scribe::Scribe;
 use super::{Ended, RunError, Setup, Update, same_device};
 use crate::file::Experiment;
+use crate::prepare::Brought;
+use crate::prepare::account::Account;
+use crate::prepare::ledger::Ledger;
 
 /// How long a worker may take to put settings into force: a deep queue on a slow disk has to drain.
 const SETTING_PATIENCE_NS: u64 = 60_000_000_000;
@@ -33,15 +36,18 @@ const MAX_SAMPLE_LATENESS_NS: u64 = 50_000_000;
 /// How often an interruption is looked for.
 const INTERRUPT_CHECK_NS: u64 = 100_000_000;
 
-/// Runs the experiment in a directory that is already held.
+/// Runs the experiment in a directory that is already held and prepared.
 pub(super) fn run(
     experiment: &Experiment,
     setup: &Setup<'_>,
+    brought: &Brought,
+    ledger: &mut Ledger,
     watch: &mut dyn FnMut(Update<'_>),
 ) -> Result<Ended, RunError> {
-    let mut run = Run::begin(experiment, setup, watch)?;
+    let mut run = Run::begin(experiment, setup, brought, ledger, watch)?;
     let conditions = [recording_on_device(setup, experiment), database_in_memory(experiment)];
-    for finding in experiment.shrunk.clone().into_iter().chain(conditions.into_iter().flatten()) {
+    let known = experiment.shrunk.clone().into_iter().chain(brought.findings.clone());
+    for finding in known.chain(conditions.into_iter().flatten()) {
         run.finding(finding)?;
     }
     run.prepare()?;
@@ -62,6 +68,8 @@ struct Member {
     /// Why it is no more.
     gone: Option<String>,
     running: bool,
+    /// Whether its data were prepared before the run.
+    prepared: bool,
     /// Its settings that some phase changes, as they are in force.
     settings: Settings,
     /// Whether it owes the answer to a `set`.
@@ -88,6 +96,9 @@ struct Run<'a> {
     observers: Vec<Box<dyn Observer>>,
     interval_ns: u64,
     next_beat_ns: u64,
+    /// What the run writes to the device, and why it has to stop where a write budget is spent.
+    account: Account<'a>,
+    spent: Option<String>,
     /// When the phase that runs ends, and how long those after it take.
     phase_end_ns: u64,
     after_phase_s: f64,
@@ -98,28 +109,35 @@ impl<'a> Run<'a> {
     fn begin(
         experiment: &Experiment,
         setup: &'a Setup<'a>,
+        brought: &Brought,
+        ledger: &'a mut Ledger,
         watch: &'a mut dyn FnMut(Update<'_>),
     ) -> Result<Self, RunError> {
         let plan = crate::plan::plan(experiment);
         let mut environment = environment::describe(&experiment.directory);
+        environment["device_state"] = brought.state.clone();
         let tried = manometer_target::file::probe(&experiment.directory);
         environment["doctor"] = serde_json::json!(Facts::read(&experiment.directory, tried).checks());
         let start = WallAnchor::now();
         let recording = RecordingWriter::create(&setup.out, start, &experiment.to_toml(), &plan, &environment)?;
+        let now_ns = MonotonicClock.now_ns();
+        let mut account = Account::open(ledger, &experiment.directory, "run", experiment.write_budget, now_ns)?;
         let (sender, told) = channel();
         let mut members = Vec::new();
         let mut observers = host::observers(&experiment.directory);
         for (index, (workload, part)) in experiment.workloads().zip(&plan.workloads).enumerate() {
             let folder = experiment.directory.join(&workload.name);
+            let prepared = brought.prepared.contains(&folder);
             let job = Job {
                 name: workload.name.clone(),
                 directory: experiment.directory.clone(),
-                existing: existing(setup, &folder),
+                existing: if prepared { Existing::Reuse } else { existing(setup, &folder) },
                 interval_ms: u64::try_from(experiment.interval.0.as_millis()).unwrap_or(u64::MAX),
                 seed: seed_of(experiment.seed, index),
                 workload: workload.settings.clone(),
             };
             let worker = Worker::start(&setup.program, &job, index, sender.clone())?;
+            account.watch(worker.pid());
             observers.extend(host::worker(&workload.name, worker.pid(), &experiment.directory));
             members.push(Member {
                 worker,
@@ -128,6 +146,7 @@ impl<'a> Run<'a> {
                 facts: None,
                 gone: None,
                 running: false,
+                prepared,
                 settings: Settings::new(),
                 pending: false,
             });
@@ -150,6 +169,8 @@ impl<'a> Run<'a> {
             observers,
             interval_ns,
             next_beat_ns: next_multiple(start.monotonic_ns, interval_ns),
+            account,
+            spent: None,
             phase_end_ns: 0,
             after_phase_s: 0.0,
             failed: false,
@@ -169,8 +190,11 @@ impl<'a> Run<'a> {
     fn prepare(&mut self) -> Result<(), RunError> {
         self.pump(u64::MAX, |run| {
             let failed = run.members.iter().any(|member| member.gone.is_some());
-            failed || run.members.iter().all(|member| member.facts.is_some())
+            failed || run.spent.is_some() || run.members.iter().all(|member| member.facts.is_some())
         })?;
+        for finding in self.members.iter().filter_map(made_anew).collect::<Vec<_>>() {
+            self.finding(finding)?;
+        }
         let mut facts = Settings::new();
         for member in &self.members {
             facts.insert(member.part.name.clone(), serde_json::json!(member.facts));
@@ -235,6 +259,7 @@ impl<'a> Run<'a> {
         }
         self.scribe.border(end_ns, Border::End, &mut self.observers)?;
         self.scribe.recording.event(end_ns, Event::PhaseEnded { phase: phase.id.clone() })?;
+        self.account.note()?;
         Ok(None)
     }
 
@@ -242,6 +267,9 @@ impl<'a> Run<'a> {
     fn obstacle(&self, phase: &Phase) -> Option<String> {
         if self.interrupted() {
             return Some("the run was interrupted".to_owned());
+        }
+        if let Some(reason) = &self.spent {
+            return Some(reason.clone());
         }
         let needed = self.members.iter().filter(|member| phase.running.contains(&member.part.name));
         needed.into_iter().find_map(|member| {
@@ -305,6 +333,7 @@ impl<'a> Run<'a> {
     /// One sample interval has passed.
     fn beat(&mut self) -> Result<(), RunError> {
         let t_ns = self.next_beat_ns;
+        self.look_at_account()?;
         self.scribe.observe(t_ns, &mut self.observers)?;
         self.next_beat_ns = next_multiple(MonotonicClock.now_ns(), self.interval_ns);
         let phase_left_s = self.phase_end_ns.saturating_sub(t_ns) as f64 / 1e9;
@@ -312,6 +341,22 @@ impl<'a> Run<'a> {
             (self.watch)(Update::Beat { phase_left_s, run_left_s: phase_left_s + self.after_phase_s });
         }
         Ok(())
+    }
+
+    /// Stops the run before it passes its write budget: every worker pauses, and no phase runs any more.
+    fn look_at_account(&mut self) -> Result<(), RunError> {
+        let Some(reason) = self.account.look(MonotonicClock.now_ns()).filter(|_| self.spent.is_none()) else {
+            return Ok(());
+        };
+        for member in self.members.iter_mut().filter(|member| member.gone.is_none()) {
+            member.worker.tell(if member.facts.is_some() { &Control::Wait } else { &Control::Stop });
+            member.running = false;
+        }
+        let text = format!("The run was stopped: {reason}.");
+        self.spent = Some(reason);
+        self.failed = true;
+        let (id, severity) = ("write-budget-spent".to_owned(), Severity::Error);
+        Ok(self.finding(Finding { id, severity, phase: None, text })?)
     }
 
     fn hear(&mut self, index: usize, message: Message) -> Result<(), RunError> {
@@ -400,7 +445,11 @@ impl<'a> Run<'a> {
         self.write_environment()?;
         self.scribe.recording.finish(MonotonicClock.now_ns(), status)?;
         let made = self.members.iter().filter(|member| member.made_its_data());
-        Ok(Ended { status, made: made.filter_map(|member| member.folder.clone()).collect() })
+        let made = made.filter_map(|member| member.folder.clone()).collect();
+        // What the engines wrote while they closed counts as well.
+        drop(self.members);
+        self.account.close()?;
+        Ok(Ended { status, made })
     }
 
     fn whole_intervals_ns(&self, seconds: f64) -> u64 {
@@ -434,6 +483,23 @@ fn operations(workload: &crate::file::Workload, plan: &Plan) -> Vec<String> {
         all.extend(settings.iter().flat_map(|settings| settings.operations()));
     }
     all.into_iter().map(str::to_owned).collect()
+}
+
+/// That a worker did not find its data as they were prepared.
+fn made_anew(member: &Member) -> Option<Finding> {
+    let facts = member.facts.as_ref().filter(|_| member.prepared)?;
+    let made_files = facts.get("made").and_then(serde_json::Value::as_array).is_some_and(|made| !made.is_empty());
+    let loaded = facts.get("reused") == Some(&serde_json::Value::Bool(false));
+    (made_files || loaded).then(|| Finding {
+        id: "not-as-prepared".to_owned(),
+        severity: Severity::Warning,
+        phase: None,
+        text: format!(
+            "`{}` did not find its data as they were prepared and made them anew, without settling: run `manometer \
+             prepare` again, then the experiment.",
+            member.part.name
+        ),
+    })
 }
 
 fn unrecorded(operation: &str) -> Finding {
@@ -478,6 +544,6 @@ fn seconds_ns(seconds: f64) -> u64 {
 }
 
 /// A seed of its own for each worker, from the run's.
-fn seed_of(seed: u64, index: usize) -> u64 {
+pub(crate) fn seed_of(seed: u64, index: usize) -> u64 {
     seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(index as u64 + 1)
 }

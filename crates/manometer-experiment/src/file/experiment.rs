@@ -9,6 +9,8 @@ use manometer_workload::kv::{EngineOptions, RateForm};
 use manometer_workload::settings::WorkloadSettings;
 use serde_json::{Map, Value, json};
 
+use super::prepare::PrepareTable;
+
 /// An experiment that can run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
@@ -24,6 +26,10 @@ pub struct Experiment {
     pub directory: PathBuf,
     /// Whether it may shrink to fit a small disk.
     pub fit: bool,
+    /// The most bytes that may ever be written to the device from there.
+    pub write_budget: Option<ByteSize>,
+    /// How the device and the data are prepared.
+    pub prepare: PrepareTable,
     /// The judged workload.
     pub primary: Option<Workload>,
     /// The workloads beside it, copies counted singly.

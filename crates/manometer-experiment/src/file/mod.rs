@@ -2,6 +2,7 @@
 
 mod check;
 mod experiment;
+mod prepare;
 mod problem;
 mod schema;
 mod tree;
@@ -11,6 +12,7 @@ use std::path::Path;
 
 pub(crate) use experiment::text;
 pub use experiment::{Change, Experiment, Neighbour, Step, Workload, settings_text};
+pub use prepare::{Precondition, PrepareTable};
 pub use problem::{ExperimentError, Problem};
 pub use schema::json_schema;
 pub use types::{DeviceTable, ExperimentTable, PlanTable};

@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
-use manometer_measure::Span;
+use manometer_measure::{ByteSize, Span};
 use manometer_workload::command::CommandSettings;
 use manometer_workload::io::IoSettings;
 use manometer_workload::kv::KvSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use super::prepare::PrepareTable;
 
 /// An experiment: what a primary loses under its neighbours on one device.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +31,9 @@ pub struct ExperimentTable {
     pub interval: Span,
     /// Where the databases and the neighbours' files lie.
     pub device: DeviceTable,
+    /// How the device and the data are brought into a state that can be measured.
+    #[serde(default)]
+    pub prepare: PrepareTable,
     /// The workload whose performance is judged.
     pub primary: Option<PrimaryTable>,
     /// The workloads beside it.
@@ -64,6 +69,9 @@ pub struct DeviceTable {
     /// free space; a finding says so.
     #[serde(default)]
     pub fit: bool,
+    /// The most bytes that may be written to the device, by all runs and preparations in this directory together:
+    /// flash wears. Unlimited unless said.
+    pub write_budget: Option<ByteSize>,
 }
 
 /// The workload whose performance is judged.

@@ -88,7 +88,7 @@ pub fn describe(dir: &Path) -> Value {
             "mounted_at": mount.mounted_at,
             "options": mount.options,
             "block_size_bytes": block_size_bytes(dir),
-            "size_bytes": statvfs(dir).map(|stat| stat.f_blocks * stat.f_frsize),
+            "size_bytes": size_bytes(dir),
             "free_bytes": free_bytes(dir),
         })),
         "device": device.as_ref().map(describe_device),
@@ -185,6 +185,11 @@ pub fn backing_of(dir: &Path) -> Option<Backing> {
 /// The bytes that can still be written below `dir` by this user.
 pub fn free_bytes(dir: &Path) -> Option<u64> {
     statvfs(dir).map(|stat| stat.f_bavail * stat.f_frsize)
+}
+
+/// The size of the file system that holds `dir`.
+pub fn size_bytes(dir: &Path) -> Option<u64> {
+    statvfs(dir).map(|stat| stat.f_blocks * stat.f_frsize)
 }
 
 /// The file system's block in bytes: what it allocates by, not what it prefers to be asked for at once.

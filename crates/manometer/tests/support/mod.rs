@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod disk;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -166,6 +168,14 @@ impl Drop for Running {
 pub fn signal_process(pid: u32, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// As [`signal_process`], for one that may have ended.
+pub fn signal_process_if_alive(pid: u32, signal: rustix::process::Signal) {
+    if is_alive(pid) {
+        let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+        let _ = rustix::process::kill_process(pid, signal);
+    }
 }
 
 /// Whether a process is there and no zombie.

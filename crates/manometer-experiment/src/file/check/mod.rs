@@ -2,6 +2,7 @@
 //! only the first.
 
 mod changes;
+mod preparation;
 mod reading;
 mod servers;
 mod workloads;
@@ -55,6 +56,8 @@ impl Checker<'_> {
         let plan: Option<PlanTable> = self.table(root, "plan");
         let (device, plan) = (device?, plan?);
         self.directory(root, &device);
+        self.write_budget(root, &device);
+        let prepare = self.preparation(root, interval);
         self.times(root, &plan, interval);
         let block_size = environment::block_size_bytes(&device.directory).unwrap_or(USUAL_BLOCK_BYTES);
         let primary = root.get("primary").and_then(|node| self.primary(node, block_size));
@@ -78,6 +81,8 @@ impl Checker<'_> {
             interval,
             directory: device.directory,
             fit: device.fit,
+            write_budget: device.write_budget,
+            prepare: prepare?,
             primary,
             neighbours,
             times: times_of(&plan),
@@ -102,7 +107,9 @@ impl Checker<'_> {
                 let (_, reason) = workload.settings.validate(block_size).err()?;
                 Some(("sweep", format!("the run with {} cannot be: {reason}", settings_text(&run.swept))))
             });
-            workload.or_else(|| Some(("primary", servers::emptied_by_another(&run)?))).or_else(|| {
+            let conflict = || Some(("primary", servers::emptied_by_another(&run)?));
+            let preparation = || Some(("prepare", preparation::impossible(&run)?));
+            workload.or_else(conflict).or_else(preparation).or_else(|| {
                 let (phase, reason) = crate::plan::impossible_phase(&run, block_size)?;
                 Some(("plan", format!("the phase `{phase}` cannot be: {reason}")))
             })
@@ -115,7 +122,13 @@ impl Checker<'_> {
 
     /// Reports tables that are lists and lists that are tables: they would be read as empty.
     fn shapes(&mut self, root: &Node) {
-        let tables = [("primary", "[primary]"), ("sweep", "[sweep]"), ("device", "[device]"), ("plan", "[plan]")];
+        let tables = [
+            ("primary", "[primary]"),
+            ("sweep", "[sweep]"),
+            ("device", "[device]"),
+            ("plan", "[plan]"),
+            ("prepare", "[prepare]"),
+        ];
         for (key, header) in tables {
             if let Some(node) = root.get(key).filter(|node| !node.is_table()) {
                 self.report(

@@ -1,0 +1,169 @@
+//! One worker that prepares: it makes its data, and may then run unmeasured for a while.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use manometer_measure::{Clock as _, MonotonicClock};
+use manometer_workload::protocol::{Control, Job, Message, Sample};
+
+use super::PrepareError;
+use super::account::Account;
+use super::settle::{Settled, Settling};
+use crate::conductor::Update;
+use crate::conductor::process::{Told, Worker};
+
+/// How often the account is looked at and an interruption looked for.
+const LOOK_NS: u64 = 100_000_000;
+
+/// How long a worker may take to end when told: an engine may have to write down what it holds in memory.
+const END_PATIENCE_NS: u64 = 600_000_000_000;
+
+/// Until when a worker runs.
+pub(super) enum Until {
+    /// Until its data are made.
+    Ready,
+    /// Until it has written so many bytes, and what that is, for people.
+    Written(u64, &'static str),
+    /// Until it has settled.
+    Settled(Box<Settling>),
+}
+
+/// What sessions of one preparation have in common.
+pub(super) struct Stage<'a> {
+    pub program: &'a Path,
+    pub interrupted: &'a AtomicBool,
+    pub watch: &'a mut dyn FnMut(Update<'_>),
+}
+
+/// Runs `job` in a worker of its own until `until`, and waits for the worker to end. How it settled, where that was
+/// asked.
+pub(super) fn session(
+    stage: &mut Stage<'_>,
+    job: &Job,
+    until: Until,
+    account: &mut Account<'_>,
+) -> Result<Option<Settled>, PrepareError> {
+    let (sender, told) = channel();
+    let failed = |text: String| PrepareError::Workload { workload: job.name.clone(), text };
+    let worker = Worker::start(stage.program, job, 0, sender).map_err(|error| failed(error.to_string()))?;
+    account.watch(worker.pid());
+    let mut session = Session { stage, job, until, worker, told, account, written_bytes: 0, going_ns: None };
+    let settled = session.run()?;
+    session.end()?;
+    Ok(settled)
+}
+
+/// What a message leads to.
+enum Next {
+    GoOn,
+    Enough(Option<Settled>),
+}
+
+struct Session<'a, 'b, 'c> {
+    stage: &'a mut Stage<'b>,
+    job: &'a Job,
+    until: Until,
+    worker: Worker,
+    told: Receiver<(usize, Told)>,
+    account: &'a mut Account<'c>,
+    written_bytes: u64,
+    /// When it was told to send requests.
+    going_ns: Option<u64>,
+}
+
+impl Session<'_, '_, '_> {
+    fn run(&mut self) -> Result<Option<Settled>, PrepareError> {
+        let mut look_ns = MonotonicClock.now_ns();
+        loop {
+            let now_ns = MonotonicClock.now_ns();
+            if now_ns >= look_ns {
+                look_ns = now_ns + LOOK_NS;
+                self.look(now_ns)?;
+            }
+            match self.told.recv_timeout(Duration::from_nanos(LOOK_NS)) {
+                Ok((_, Told::Message(message))) => {
+                    if let Next::Enough(settled) = self.hear(message)? {
+                        return Ok(settled);
+                    }
+                }
+                Ok((_, Told::End)) => {
+                    let text = self.worker.ending();
+                    return Err(self.failed(text));
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+        }
+    }
+
+    fn look(&mut self, now_ns: u64) -> Result<(), PrepareError> {
+        if self.stage.interrupted.load(Ordering::Relaxed) {
+            return Err(PrepareError::Interrupted);
+        }
+        self.account.look(now_ns).map_or(Ok(()), |reason| Err(PrepareError::Budget(reason)))
+    }
+
+    fn failed(&self, text: String) -> PrepareError {
+        PrepareError::Workload { workload: self.job.name.clone(), text }
+    }
+
+    fn hear(&mut self, message: Message) -> Result<Next, PrepareError> {
+        match message {
+            Message::Progress { what, done, total } => {
+                (self.stage.watch)(Update::Preparing { workload: &self.job.name, what: &what, done, total });
+            }
+            Message::Ready { .. } => {
+                if matches!(self.until, Until::Ready) {
+                    return Ok(Next::Enough(None));
+                }
+                self.worker.tell(&Control::Go);
+                self.going_ns = Some(MonotonicClock.now_ns());
+            }
+            Message::Sample(sample) => return Ok(self.sampled(&sample)),
+            Message::Refused { line, reason } => return Err(self.failed(format!("it refused `{line}`: {reason}"))),
+            Message::Error { text } => return Err(self.failed(text)),
+            Message::Setting { .. } | Message::Note { .. } | Message::Done => {}
+        }
+        Ok(Next::GoOn)
+    }
+
+    fn sampled(&mut self, sample: &Sample) -> Next {
+        // An interval that began before all requests were on their way is none of theirs.
+        let begin_ns = sample.t_ns.saturating_sub(sample.length_ns);
+        let whole = self.going_ns.is_some_and(|going_ns| begin_ns >= going_ns);
+        let (what, done, total, next) = match &mut self.until {
+            Until::Ready => return Next::GoOn,
+            Until::Written(wanted_bytes, what) => {
+                self.written_bytes += sample.operations.get("write").map_or(0, |write| write.bytes);
+                let enough = self.written_bytes >= *wanted_bytes;
+                let next = if enough { Next::Enough(None) } else { Next::GoOn };
+                (*what, self.written_bytes.min(*wanted_bytes), *wanted_bytes, next)
+            }
+            Until::Settled(settling) => {
+                let ended = if whole { settling.add(sample) } else { None };
+                let (done_s, at_most_s) = settling.progress_s();
+                let next = ended.map_or(Next::GoOn, |settled| Next::Enough(Some(settled)));
+                ("settling", done_s as u64, at_most_s as u64, next)
+            }
+        };
+        (self.stage.watch)(Update::Preparing { workload: &self.job.name, what, done, total });
+        next
+    }
+
+    /// Tells the worker to end, and waits until it has: only then its data are at rest.
+    fn end(&mut self) -> Result<(), PrepareError> {
+        self.worker.tell(&Control::Stop);
+        let deadline_ns = MonotonicClock.now_ns() + END_PATIENCE_NS;
+        while MonotonicClock.now_ns() < deadline_ns {
+            self.look(MonotonicClock.now_ns())?;
+            match self.told.recv_timeout(Duration::from_nanos(LOOK_NS)) {
+                Ok((_, Told::End)) => return Ok(()),
+                Ok((_, Told::Message(Message::Error { text }))) => return Err(self.failed(text)),
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+        }
+        Err(self.failed("it did not end within ten minutes after it was told to".to_owned()))
+    }
+}

@@ -1,0 +1,147 @@
+//! What there is of space, and the share of the device that holds no data.
+
+use std::path::Path;
+
+use manometer_measure::ByteSize;
+use manometer_measure::host::{device_of, environment};
+use serde::Serialize;
+
+use super::PrepareError;
+
+/// The share of the free space that filling leaves for others and for the file system's own accounts.
+const LEFT_FREE: f64 = 0.02;
+
+/// A partition is as small as it was asked to be where it is off by no more than this share of the device: its ends
+/// are aligned.
+const ROUNDING: f64 = 0.005;
+
+/// What files are made in multiples of.
+const UNIT_BYTES: u64 = 1 << 20;
+
+/// The sizes that a preparation has to fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// What can still be written to the file system.
+    pub free_bytes: u64,
+    /// The file system's size.
+    pub size_bytes: u64,
+    /// The device that holds it: a partition, say; nothing where none shows.
+    pub device_bytes: Option<u64>,
+    /// The disk that it is a part of.
+    pub disk_bytes: Option<u64>,
+}
+
+/// The share of a device that holds no data, and how.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OverProvisioning {
+    /// The share of the whole.
+    pub share: f64,
+    /// How it is kept free.
+    pub how: String,
+}
+
+impl Space {
+    /// The space below `directory`.
+    pub fn of(directory: &Path) -> Option<Self> {
+        let device = device_of(directory);
+        let sectors = |path: &Path| std::fs::read_to_string(path.join("size")).ok()?.trim().parse::<u64>().ok();
+        let bytes = |path: &Path| sectors(path).map(|sectors| sectors * 512);
+        Some(Self {
+            free_bytes: environment::free_bytes(directory)?,
+            size_bytes: environment::size_bytes(directory)?,
+            device_bytes: device.as_ref().and_then(|device| bytes(&device.sysfs)),
+            disk_bytes: device.as_ref().and_then(|device| bytes(&device.disk_sysfs())),
+        })
+    }
+
+    /// The share of the disk outside the partition.
+    fn outside(&self) -> Option<f64> {
+        let (device, disk) = (self.device_bytes? as f64, self.disk_bytes? as f64);
+        (disk > 0.0).then(|| 1.0 - device / disk)
+    }
+
+    /// What has to stay free in the file system so that `share` of the device holds no data: nothing where the
+    /// partition itself leaves it.
+    fn kept_free_bytes(&self, share: f64) -> u64 {
+        if self.outside().is_some_and(|outside| outside + ROUNDING >= share) {
+            return 0;
+        }
+        (share * self.size_bytes as f64) as u64
+    }
+
+    /// How `share` is kept free of data.
+    pub fn over_provisioning(&self, share: f64) -> OverProvisioning {
+        match self.outside().filter(|outside| outside + ROUNDING >= share) {
+            Some(outside) => OverProvisioning {
+                share,
+                how: format!("the partition leaves {:.0} % of its disk to no one", 100.0 * outside),
+            },
+            None => OverProvisioning {
+                share,
+                how: "kept free in the file system: blocks that held data before are free on the flash only once they \
+                      were discarded"
+                    .to_owned(),
+            },
+        }
+    }
+
+    /// Whether `data_bytes` more fit, with `share` of the device left free.
+    ///
+    /// # Errors
+    /// They do not.
+    pub fn check(&self, directory: &Path, data_bytes: u64, share: Option<f64>) -> Result<(), PrepareError> {
+        let kept_bytes = share.map_or(0, |share| self.kept_free_bytes(share));
+        if data_bytes <= self.free_bytes.saturating_sub(kept_bytes) {
+            return Ok(());
+        }
+        Err(PrepareError::Space {
+            directory: directory.to_owned(),
+            wanted: ByteSize(data_bytes),
+            free: ByteSize(self.free_bytes),
+            kept: ByteSize(kept_bytes),
+        })
+    }
+
+    /// How large a file fills the free space but what has to stay free.
+    pub fn fill_bytes(&self, share: Option<f64>) -> u64 {
+        let kept_bytes = share.map_or(0, |share| self.kept_free_bytes(share));
+        let left = self.free_bytes - (self.free_bytes as f64 * LEFT_FREE) as u64;
+        left.saturating_sub(kept_bytes) / UNIT_BYTES * UNIT_BYTES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn space(partition: u64) -> Space {
+        Space {
+            free_bytes: 60 * GIB,
+            size_bytes: 70 * GIB,
+            device_bytes: Some(partition * GIB),
+            disk_bytes: Some(100 * GIB),
+        }
+    }
+
+    #[test]
+    fn a_smaller_partition_is_over_provisioning_and_the_file_system_may_be_full() {
+        let seventy = space(70);
+        assert!(seventy.over_provisioning(0.3).how.contains("30 %"));
+        assert!(seventy.check(Path::new("/d"), 60 * GIB, Some(0.3)).is_ok());
+        assert_eq!(seventy.fill_bytes(Some(0.3)), seventy.fill_bytes(None));
+        assert!((58 * GIB..60 * GIB).contains(&seventy.fill_bytes(None)));
+    }
+
+    #[test]
+    fn on_the_whole_disk_the_share_stays_free_in_the_file_system() {
+        let whole = space(100);
+        assert!(whole.over_provisioning(0.3).how.contains("kept free in the file system"));
+        let error = whole.check(Path::new("/d"), 50 * GIB, Some(0.3)).unwrap_err();
+        assert!(error.to_string().contains("50GiB") && error.to_string().contains("21GiB"), "{error}");
+        assert!(whole.check(Path::new("/d"), 39 * GIB, Some(0.3)).is_ok());
+        assert!(whole.fill_bytes(Some(0.3)) < 39 * GIB);
+        assert!(whole.check(Path::new("/d"), 61 * GIB, None).is_err());
+    }
+}

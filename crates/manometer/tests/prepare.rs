@@ -1,0 +1,242 @@
+//! `manometer prepare`, and runs that need it: whole, cut, over budget, on a full disk.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+use rustix::process::Signal;
+use serde_json::Value;
+use support::disk::{LoopDevice, SmallDisk};
+use support::{Running, Scene, is_alive, wait_for};
+
+const MIB: u64 = 1 << 20;
+
+/// A small RocksDB beside a small file. `interval` lets three seconds be enough to settle.
+const PREPARED: &str = r#"
+name = "prepared"
+interval = "50ms"
+[device]
+directory = "data"
+[prepare]
+[primary]
+engine = "rocksdb"
+workload = "ycsb-b"
+records = 2000
+[[neighbour]]
+name = "writer"
+kind = "io"
+file_size = "4MiB"
+write_ratio = 1.0
+[plan]
+phase = "300ms"
+vary = { "writer.iodepth" = [1, 4] }
+"#;
+
+fn scene(prepare: &str) -> Scene {
+    let scene = Scene::new();
+    scene.write("p.toml", &PREPARED.replace("[prepare]", &format!("[prepare]\n{prepare}")));
+    scene
+}
+
+fn steps(document: &Value) -> Vec<&str> {
+    document["steps"].as_array().unwrap().iter().map(|step| step["step"].as_str().unwrap()).collect()
+}
+
+fn ledger(scene: &Scene) -> Vec<Value> {
+    let text = fs::read_to_string(scene.path("data/.manometer-ledger.jsonl")).unwrap_or_default();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// The bytes that the ledger counts: the last line of each id.
+fn counted(scene: &Scene) -> u64 {
+    let lines = ledger(scene);
+    let written: std::collections::BTreeMap<&str, u64> = lines
+        .iter()
+        .filter(|line| line["entry"] == "written")
+        .map(|line| (line["id"].as_str().unwrap(), line["bytes"].as_u64().unwrap()))
+        .collect();
+    written.values().sum()
+}
+
+/// Ends a program as a power cut would, its workers too.
+fn cut(running: Running) {
+    let workers = running.workers();
+    running.signal(Signal::KILL);
+    running.end();
+    workers.iter().for_each(|pid| support::signal_process_if_alive(*pid, Signal::KILL));
+    wait_for("the workers to be gone", || workers.iter().all(|pid| !is_alive(*pid)).then_some(()));
+}
+
+fn reused(recording: &Path) -> Value {
+    let environment: Value = serde_json::from_slice(&fs::read(recording.join("environment.json")).unwrap()).unwrap();
+    environment["workloads"]["primary"]["reused"].clone()
+}
+
+#[test]
+fn what_was_prepared_is_what_runs_begin_from() {
+    let scene = scene("settle = \"3s\"\nsnapshot = true\nrewrite_files = true");
+    scene.run("run p.toml --dry-run").status(0).out_has(&["settle for at most 3 s", "keep the database", "rewritten"]);
+    assert!(!scene.path("data").exists(), "a dry run touches nothing");
+    let document = scene.run("prepare p.toml --format json").status(0).json();
+    assert_eq!(steps(&document), ["data", "data", "snapshot"]);
+    assert_eq!(document["device_state"]["snapshot"], "primary-1");
+    assert!(document["device_state"]["settled"]["seconds"].as_f64().unwrap() >= 1.0);
+    scene.run("prepare p.toml").status(0).out_has(&["back as it was kept"]);
+    for name in ["one", "two"] {
+        scene.run(&format!("run p.toml --out {name}")).status(0);
+        assert_eq!(reused(&scene.path(name)), true);
+        let environment = scene.json(&format!("{name}/environment.json"));
+        assert_eq!(environment["device_state"]["snapshot"], "primary-1");
+        assert!(environment["device_state"]["written_bytes"].as_u64().unwrap() >= 8 * MIB);
+        assert!(!scene.read(&format!("{name}/events.jsonl")).contains("not-as-prepared"));
+    }
+    let kinds: Vec<Value> = ledger(&scene).iter().map(|line| line["what"].clone()).collect();
+    for what in ["load", "settle", "snapshot", "run"] {
+        assert!(kinds.iter().any(|kind| kind == what), "{what} is not in {kinds:?}");
+    }
+}
+
+#[test]
+fn a_preparation_that_is_cut_is_done_anew_and_counted_once() {
+    let scene = scene("settle = \"60s\"\nsnapshot = true");
+    let running = scene.start("prepare p.toml");
+    wait_for("settling", || ledger(&scene).iter().any(|line| line["what"] == "settle").then_some(()));
+    cut(running);
+    let half = ledger(&scene)
+        .iter()
+        .any(|line| line["entry"] == "prepared" && line["ended"] == true && line["workload"] == "primary");
+    assert!(!half, "what did not settle is not prepared");
+    // As if a snapshot had been cut as well.
+    fs::create_dir_all(scene.path("data/.manometer-snapshots/primary-1.new/data")).unwrap();
+    let before = counted(&scene);
+    let document = scene.run("prepare p.toml --set prepare.settle=3s --format json").status(0).json();
+    assert_eq!(steps(&document), ["data", "snapshot"], "the neighbour's file was whole");
+    assert!(!scene.path("data/.manometer-snapshots/primary-1.new").exists());
+    assert!(scene.path("data/.manometer-snapshots/primary-1/snapshot.json").is_file());
+    assert!(counted(&scene) >= before);
+    assert_eq!(document["device_state"]["written_bytes"], counted(&scene));
+}
+
+#[test]
+fn what_passes_the_budget_for_sure_is_refused_before_anything_is_written() {
+    let scene = scene("");
+    for verb in ["run", "prepare"] {
+        let said = scene.run(&format!("{verb} p.toml --set device.write_budget=1MiB"));
+        said.status(2).err_has(&["write budget 1MiB", "device.write_budget"]);
+    }
+    assert!(!scene.path("data/writer").exists() && !scene.path("data/primary").exists());
+    scene.run("prepare p.toml --dry-run --set device.write_budget=1GiB").status(0).out_has(&["1.00 GiB are left"]);
+}
+
+#[test]
+fn wrong_preparations_are_told_with_their_line() {
+    for (prepare, words) in [
+        ("precondition = \"some\"", ["sequential", "precondition"]),
+        ("over_provisioning = 1.5", ["over_provisioning", "0.3"]),
+        ("settle = \"1s\"", ["settle", "3s"]),
+        ("settel = \"1m\"", ["settel", "settle"]),
+        ("snapshot = true\n[sweep]\n\"primary.workload\" = [\"ycsb-d\"]", ["snapshot", "anew"]),
+    ] {
+        scene(prepare).run("prepare p.toml").status(2).err_has(&words);
+    }
+}
+
+/// A scene whose device directory is a disk of its own; nothing where this host lets us mount none.
+fn on_small_disk(prepare: &str) -> Option<(SmallDisk, Scene)> {
+    let scene = scene(prepare);
+    let disk = SmallDisk::at(&scene.path("data"), 96 * MIB)?;
+    Some((disk, scene))
+}
+
+#[test]
+fn a_run_stops_before_it_passes_its_budget_and_its_recording_is_whole() {
+    let Some((_disk, scene)) = on_small_disk("") else { return };
+    let changes =
+        "--set device.write_budget=64MiB --set plan.phase=60s --set plan.baseline=300ms --set writer.rate=20MiB/s";
+    scene.run(&format!("run p.toml --out rec {changes}")).status(1).err_has(&["write budget", "device.write_budget"]);
+    let summary = scene.json("rec/summary.json");
+    let findings = summary["findings"].to_string();
+    assert!(findings.contains("write-budget-spent"), "{findings}");
+    let events = scene.read("rec/events.jsonl");
+    assert!(events.contains("phase_gap") && events.contains("\"status\":\"failed\""), "{events}");
+    assert!(counted(&scene) <= 64 * MIB, "{} MiB were written", counted(&scene) / MIB);
+    // What is left is too little for another.
+    scene.run("run p.toml --out again --set device.write_budget=4MiB").status(2).err_has(&["only 0"]);
+}
+
+#[test]
+fn free_space_is_filled_once_and_the_scratch_file_is_gone() {
+    let Some((_disk, scene)) = on_small_disk("precondition = \"random\"\nover_provisioning = 0.3") else { return };
+    scene.run("prepare p.toml --dry-run").status(0).out_has(&["at random"]);
+    let document = scene.run("prepare p.toml --format json").status(0).json();
+    assert_eq!(steps(&document)[0], "precondition");
+    let state = &document["device_state"];
+    assert_eq!(state["precondition"]["kind"], "random");
+    assert!(state["precondition"]["bytes"].as_u64().unwrap() > 2 * 40 * MIB, "{state}");
+    assert!(state["written_since_precondition_bytes"].as_u64().unwrap() < state["written_bytes"].as_u64().unwrap());
+    assert!(state["over_provisioning"]["how"].as_str().unwrap().contains("kept free"));
+    assert!(!scene.path("data/.manometer-scratch").exists());
+    scene.run("prepare p.toml").status(0).out_has(&["prepared already"]);
+    // The other kind writes in order.
+    let document = scene.run("prepare p.toml --set prepare.precondition=sequential --format json").status(0).json();
+    assert_eq!(document["device_state"]["precondition"]["kind"], "sequential");
+}
+
+#[test]
+fn a_filling_that_is_cut_holds_for_nothing_and_is_done_anew() {
+    let Some((_disk, scene)) = on_small_disk("precondition = \"random\"") else { return };
+    let running = scene.start("prepare p.toml");
+    wait_for("the scratch file", || scene.path("data/.manometer-scratch").exists().then_some(()));
+    cut(running);
+    let dry = scene.run("prepare p.toml --dry-run --format json").status(0).json();
+    assert_eq!(steps(&dry)[0], "precondition", "it is not taken for done");
+    let document = scene.run("prepare p.toml --format json").status(0).json();
+    assert_eq!(steps(&document)[0], "precondition");
+    assert_eq!(document["device_state"]["precondition"]["kind"], "random");
+    assert_eq!(document["device_state"]["written_bytes"], counted(&scene));
+    assert!(!scene.path("data/.manometer-scratch").exists());
+}
+
+#[test]
+fn a_disk_that_is_too_small_or_fills_is_told_and_nothing_is_left_half() {
+    let Some((_disk, scene)) = on_small_disk("") else { return };
+    scene.run("prepare p.toml --set writer.file_size=128MiB").status(2).err_has(&["free", "smaller"]);
+    // What an engine writes beside its records does not fit.
+    let changes = "--set primary.load=puts --set primary.records=60000";
+    let said = scene.run(&format!("prepare p.toml {changes}")).status(1);
+    said.err_has(&["`primary` could not be prepared", "space"]);
+    let prepared = |line: &Value| line["entry"] == "prepared" && line["workload"] == "primary" && line["ended"] == true;
+    assert!(!ledger(&scene).iter().any(prepared));
+    scene.run(&format!("run p.toml --out rec {changes}")).status(1);
+}
+
+#[test]
+fn a_whole_disk_is_divided_and_never_when_anything_is_on_it() {
+    let Some(device) = LoopDevice::new(128 * MIB) else { return };
+    let scene = scene("over_provisioning = 0.3");
+    let erase = format!("prepare p.toml --erase {}", device.path.display());
+    scene.run(&format!("{erase} --set prepare.precondition=none")).status(0).out_has(&["mkfs.ext4", "p1", "discarded"]);
+    assert!(device.run("sfdisk", &["--verify"]), "the table is whole");
+    scene.run(&erase).status(2).err_has(&["is not erased", "table of partitions"]);
+    assert!(device.run("wipefs", &["--all", "--quiet"]));
+    assert!(device.run("mkfs.ext4", &["-qF"]));
+    scene.run(&erase).status(2).err_has(&["ext4", "wipefs"]);
+    let place = scene.path("mounted");
+    fs::create_dir(&place).unwrap();
+    let place = place.to_str().unwrap();
+    assert!(std::process::Command::new("mount").arg(&device.path).arg(place).status().unwrap().success());
+    scene.run(&erase).status(2).err_has(&["is mounted"]);
+    assert!(std::process::Command::new("umount").arg(place).status().unwrap().success());
+    assert!(device.run("wipefs", &["--all", "--quiet"]));
+    let alone = i32::try_from(OFlags::EXCL.bits()).unwrap();
+    let held = fs::OpenOptions::new().read(true).custom_flags(alone).open(&device.path).unwrap();
+    scene.run(&erase).status(2).err_has(&["cannot be had alone"]);
+    drop(held);
+    scene.run("prepare p.toml --erase p.toml").status(2).err_has(&["no block device"]);
+    assert!(!scene.path("data").exists(), "nothing else is done");
+}
