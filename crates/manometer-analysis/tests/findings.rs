@@ -185,7 +185,7 @@ fn a_state_that_is_another_at_the_end_is_told_with_what_moved() {
     has(&only(&device), "state-moved", &["+17.0 %", "from 40 °C to 58 °C"]);
     let memory = with_series("memory", &["dirty"], |second| vec![second / 60.0 * GIB]);
     let host = json!({"host": {"memory_bytes": 64.0 * GIB}});
-    has(&only(&Case { environment: host.clone(), ..memory }), "state-moved", &["+4.4 % of it"]);
+    has(&only(&Case { environment: host.clone(), ..memory }), "state-moved", &["+4.5 % of it"]);
     let still = with_series("memory", &["dirty"], |second| vec![second * 1e6]);
     assert_eq!(found(&Case { environment: host, ..still }), []);
 }

@@ -24,7 +24,7 @@ pub use show::{outline, outline_json};
 #[derive(Args)]
 #[command(after_help = "Examples:\n  manometer prepare experiments/prepared.toml\n  \
     manometer prepare my.toml --dry-run\n  \
-    manometer prepare my.toml --erase /dev/nvme1n1   # destroys what is on it: partition, format, then mount and prepare")]
+    manometer prepare my.toml --erase /dev/nvme1n1   # destroys what is on it")]
 pub struct Arguments {
     /// The experiment file; of a sweep its first run is prepared.
     file: PathBuf,

@@ -123,6 +123,59 @@ fn a_preparation_that_is_cut_is_done_anew_and_counted_once() {
 }
 
 #[test]
+fn a_snapshot_that_is_cut_is_never_used() {
+    // Copied byte by byte: LMDB changes its file in place.
+    let scene = scene("snapshot = true");
+    let changes = "--set primary.engine=lmdb --set primary.records=40000";
+    let running = scene.start(&format!("prepare p.toml {changes}"));
+    let folder = scene.path("data/.manometer-snapshots");
+    wait_for("the snapshot", || folder.exists().then_some(()));
+    cut(running);
+    // Had it been whole already, it would be put back instead.
+    let whole = folder.join("primary-1/snapshot.json").is_file();
+    let document = scene.run(&format!("prepare p.toml {changes} --format json")).status(0).json();
+    let expected: &[&str] = if whole { &["restore"] } else { &["data", "snapshot"] };
+    assert_eq!(steps(&document), expected);
+    assert_eq!(document["device_state"]["snapshot"], "primary-1");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    scene.run(&format!("run p.toml --out rec {changes}")).status(0);
+    assert_eq!(reused(&scene.path("rec")), true);
+}
+
+#[test]
+fn every_run_of_a_sweep_begins_from_the_same_state() {
+    let scene = scene("snapshot = true\n[sweep]\n\"primary.workload\" = [\"ycsb-a\", \"ycsb-b\"]");
+    let dry = scene.run("run p.toml --dry-run --format json").status(0).json();
+    let steps = |run: usize| dry["runs"][run]["prepare"].as_array().unwrap().len();
+    assert_eq!((steps(0), steps(1)), (2, 1), "made once, put back for the second run");
+    scene.run("run p.toml --out all").status(0);
+    for run in ["001", "002"] {
+        let dir = format!("all/runs/{run}");
+        assert_eq!(reused(&scene.path(&dir)), true);
+        assert_eq!(scene.json(&format!("{dir}/environment.json"))["device_state"]["snapshot"], "primary-1");
+    }
+}
+
+#[test]
+fn a_run_that_is_cut_counts_once_beside_the_next() {
+    let scene = scene("");
+    let running = scene.start("run p.toml --out one --set plan.phase=60s");
+    support::wait_for_event(&scene.path("one"), "\"phase\":\"w0\"");
+    cut(running);
+    let before =
+        scene.run("run p.toml --dry-run --format json").status(0).json()["preparation"]["written_bytes"].clone();
+    assert_eq!(before, counted(&scene));
+    scene.run("run p.toml --out two").status(0);
+    assert_eq!(scene.json("two/environment.json")["device_state"]["written_bytes"], before);
+    let runs: std::collections::BTreeMap<String, Value> = ledger(&scene)
+        .iter()
+        .filter(|line| line["what"] == "run")
+        .map(|line| (line["id"].to_string(), line["ended"].clone()))
+        .collect();
+    assert_eq!(runs.into_values().collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
 fn what_passes_the_budget_for_sure_is_refused_before_anything_is_written() {
     let scene = scene("");
     for verb in ["run", "prepare"] {

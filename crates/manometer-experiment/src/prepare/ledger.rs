@@ -61,7 +61,6 @@ pub struct Line {
 }
 
 /// What a line says.
-#[expect(clippy::large_enum_variant, reason = "a ledger holds a handful of lines")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum Entry {

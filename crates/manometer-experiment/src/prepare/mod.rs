@@ -98,7 +98,8 @@ pub enum PrepareError {
     Snapshot(SnapshotError),
     /// Power-state transitions cannot be switched.
     #[error(
-        "{}: {source}: power-state transitions cannot be switched; run as root, or leave `prepare.power_states_off` out",
+        "{}: {source}: power-state transitions cannot be switched; run as root, or leave `prepare.power_states_off` \
+         out",
         path.display()
     )]
     Power {

@@ -1,5 +1,7 @@
 //! Small disks for tests of what fills, wears out, or is erased.
 
+#![allow(clippy::print_stdout, reason = "what is skipped on a host is told")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
