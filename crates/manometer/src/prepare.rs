@@ -10,7 +10,7 @@ use clap::Args;
 use manometer_experiment::conductor::{self, Setup};
 use manometer_experiment::prepare::erase::{self, EraseError};
 use manometer_experiment::prepare::ledger::Book;
-use manometer_experiment::prepare::{self, Brought, Outline};
+use manometer_experiment::prepare::{self, Brought};
 use manometer_experiment::{Experiment, file, fit};
 use serde_json::json;
 
@@ -87,8 +87,7 @@ fn erase_device(arguments: &Arguments, device: &Path, experiment: &Experiment) -
 
 fn dry_run(arguments: &Arguments, experiment: &Experiment) -> anyhow::Result<ExitCode> {
     let book = Book::read(&experiment.directory)?;
-    let outlines = prepare::outline(std::slice::from_ref(experiment), &book, arguments.reuse, true);
-    let steps: Vec<_> = outlines.iter().flat_map(|outline: &Outline| outline.steps.clone()).collect();
+    let steps = prepare::outline(std::slice::from_ref(experiment), &book, true).concat();
     match arguments.format {
         Format::Json => format::json(&outline_json(experiment, &book, &steps))?,
         Format::Text => format::text(&outline(experiment, &book, &steps))?,

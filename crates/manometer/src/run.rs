@@ -9,9 +9,9 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use manometer_experiment::conductor::{self, Ended, RunError, Setup};
 use manometer_experiment::file::{Workload, settings_text};
+use manometer_experiment::prepare;
 use manometer_experiment::prepare::ledger::Book;
 use manometer_experiment::prepare::steps::Step;
-use manometer_experiment::prepare::{self, Outline};
 use manometer_experiment::{Experiment, file, fit, plan};
 use manometer_measure::RecordingError;
 use manometer_measure::clock::WallAnchor;
@@ -216,13 +216,13 @@ fn dry_run(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCod
     let seconds: f64 = plans.iter().map(manometer_measure::Plan::duration_s).sum();
     let bytes: u64 = (0..runs.len()).map(|index| bytes_to_prepare(runs, index)).sum();
     let book = Book::read(&runs[0].directory)?;
-    let outlines = prepare::outline(runs, &book, arguments.reuse, false);
-    let steps: Vec<Step> = outlines.iter().flat_map(|outline| outline.steps.clone()).collect();
+    let outlines = prepare::outline(runs, &book, false);
+    let steps = outlines.concat();
     let first = &runs[0];
     if arguments.format == Format::Json {
-        let run = |((experiment, plan), outline): ((&Experiment, &manometer_measure::Plan), &Outline)| {
+        let run = |((experiment, plan), steps): ((&Experiment, &manometer_measure::Plan), &Vec<Step>)| {
             json!({
-                "prepare": outline.steps,
+                "prepare": steps,
                 "settings": experiment.swept, "experiment": experiment.resolved, "plan": plan,
                 "duration_s": plan.duration_s(), "bytes_to_prepare": experiment.bytes_to_prepare().0,
             })
