@@ -199,16 +199,17 @@ fn wrong_preparations_are_told_with_their_line() {
     }
 }
 
-/// A scene whose device directory is a disk of its own; nothing where this host lets us mount none.
-fn on_small_disk(prepare: &str) -> Option<(SmallDisk, Scene)> {
+/// A scene whose device directory is a disk of its own, to be unmounted before the scene goes; nothing where this host
+/// lets us mount none.
+fn on_small_disk(prepare: &str) -> Option<(Scene, SmallDisk)> {
     let scene = scene(prepare);
     let disk = SmallDisk::at(&scene.path("data"), 96 * MIB)?;
-    Some((disk, scene))
+    Some((scene, disk))
 }
 
 #[test]
 fn a_run_stops_before_it_passes_its_budget_and_its_recording_is_whole() {
-    let Some((_disk, scene)) = on_small_disk("") else { return };
+    let Some((scene, _disk)) = on_small_disk("") else { return };
     let changes =
         "--set device.write_budget=64MiB --set plan.phase=60s --set plan.baseline=300ms --set writer.rate=20MiB/s";
     scene.run(&format!("run p.toml --out rec {changes}")).status(1).err_has(&["write budget", "device.write_budget"]);
@@ -224,7 +225,7 @@ fn a_run_stops_before_it_passes_its_budget_and_its_recording_is_whole() {
 
 #[test]
 fn free_space_is_filled_once_and_the_scratch_file_is_gone() {
-    let Some((_disk, scene)) = on_small_disk("precondition = \"random\"\nover_provisioning = 0.3") else { return };
+    let Some((scene, _disk)) = on_small_disk("precondition = \"random\"\nover_provisioning = 0.3") else { return };
     scene.run("prepare p.toml --dry-run").status(0).out_has(&["at random"]);
     let document = scene.run("prepare p.toml --format json").status(0).json();
     assert_eq!(steps(&document)[0], "precondition");
@@ -242,7 +243,7 @@ fn free_space_is_filled_once_and_the_scratch_file_is_gone() {
 
 #[test]
 fn a_filling_that_is_cut_holds_for_nothing_and_is_done_anew() {
-    let Some((_disk, scene)) = on_small_disk("precondition = \"random\"") else { return };
+    let Some((scene, _disk)) = on_small_disk("precondition = \"random\"") else { return };
     let running = scene.start("prepare p.toml");
     wait_for("the scratch file", || scene.path("data/.manometer-scratch").exists().then_some(()));
     cut(running);
@@ -257,7 +258,7 @@ fn a_filling_that_is_cut_holds_for_nothing_and_is_done_anew() {
 
 #[test]
 fn a_disk_that_is_too_small_or_fills_is_told_and_nothing_is_left_half() {
-    let Some((_disk, scene)) = on_small_disk("") else { return };
+    let Some((scene, _disk)) = on_small_disk("") else { return };
     scene.run("prepare p.toml --set writer.file_size=128MiB").status(2).err_has(&["free", "smaller"]);
     // What an engine writes beside its records does not fit.
     let changes = "--set primary.load=puts --set primary.records=60000";

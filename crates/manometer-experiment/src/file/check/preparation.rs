@@ -61,8 +61,8 @@ pub(super) fn impossible(run: &Experiment) -> Option<String> {
     let outlives = !matches!(primary.settings, WorkloadSettings::Command(_)) && primary.settings.keeps_data();
     if prepare.settle.is_some() && !outlives {
         return Some(
-            "`settle` brings the primary's data into a state, and this primary leaves none that a later run could begin \
-             with: use a longer `plan.warmup`"
+            "`settle` brings the primary's data into a state, and this primary leaves none that a later run could \
+             begin with: use a longer `plan.warmup`"
                 .to_owned(),
         );
     }
