@@ -8,6 +8,7 @@ pub mod columns;
 pub mod conductor;
 pub mod file;
 pub mod fit;
+pub mod isolate;
 pub mod plan;
 pub mod prepare;
 pub mod worker;

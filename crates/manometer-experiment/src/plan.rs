@@ -46,10 +46,9 @@ pub fn plan(experiment: &Experiment) -> Plan {
 pub(crate) fn impossible_phase(experiment: &Experiment, block_size_bytes: u64) -> Option<(String, String)> {
     states(experiment).into_iter().find_map(|state| {
         experiment.changing().zip(&state.changed).find_map(|(workload, changed)| {
-            let settings = changed
-                .iter()
-                .try_fold(workload.settings.clone(), |settings, (name, value)| settings.with(name, value));
-            let checked = settings.and_then(|settings| settings.validate(block_size_bytes).map_err(|(_, text)| text));
+            let changed =
+                changed.iter().try_fold(workload.clone(), |workload, (name, value)| workload.with(name, value));
+            let checked = changed.and_then(|workload| workload.validate(block_size_bytes).map_err(|(_, text)| text));
             checked.err().map(|reason| (state.label.clone(), reason))
         })
     })
@@ -184,7 +183,7 @@ fn settings_of(experiment: &Experiment, states: &[State], state: &State, wanted:
         names.dedup();
         for name in names {
             let value = state.changed[index].get(name).cloned();
-            let value = value.unwrap_or_else(|| workload.settings.get(name));
+            let value = value.unwrap_or_else(|| workload.get(name));
             settings.insert(format!("{}.{name}", workload.name), value);
         }
     }

@@ -285,6 +285,9 @@ fn the_files_that_ship_are_right() {
         ("db_bench.toml", 2, 6),
         ("open-loop.toml", 1, 6),
         ("prepared.toml", 2, 7),
+        ("isolation.toml", 4, 5),
+        ("schedulers.toml", 4, 9),
+        ("random-vs-sequential.toml", 1, 21),
     ] {
         let experiment = file::load(&folder.join(name), &[]).unwrap();
         let all = experiment.runs();
@@ -306,6 +309,72 @@ fn the_files_with_external_programs_are_right() {
             }
         }
     }
+}
+
+#[test]
+fn every_file_that_ships_is_read_by_a_test() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    for name in names.filter(|name| name.ends_with(".toml")) {
+        assert!(include_str!("file.rs").contains(&format!("(\"{name}\", ")), "{name} is in no list of these tests");
+    }
+}
+
+const ISOLATED: &str = "kind = \"io\"\nisolation = \"cgroup\"\nlimits = { \"io.max\" = \"rbps=1MiB\" }";
+
+#[test]
+fn isolation_and_limits_are_read_swept_and_changed_by_phases() {
+    let text = GOOD.replace("kind = \"io\"", ISOLATED).replace(
+        "vary = { \"writer.iodepth\" = [1, 16] }",
+        "vary = { \"writer.limits.io.max\" = [\"max\", \"rbps=2MiB\"] }\n[sweep]\n\"device.scheduler\" = [\"none\", \
+         \"bfq\"]\n\"writer.limits.memory.max\" = [\"max\", \"64MiB\"]",
+    );
+    let runs = load(&text).unwrap().runs();
+    assert_eq!(runs.len(), 4);
+    assert_eq!(runs[3].scheduler.as_deref(), Some("bfq"));
+    assert_eq!(runs[3].resolved["device"]["scheduler"], "bfq");
+    assert_eq!(runs[3].neighbours[0].workload.get("limits.memory.max"), "64MiB");
+    let limits = &runs[3].resolved["neighbour"][0]["limits"];
+    assert_eq!((&limits["io.max"], &limits["memory.max"]), (&"rbps=1MiB".into(), &"64MiB".into()));
+    let plan = manometer_experiment::plan::plan(&runs[3]);
+    let settings: Vec<_> = plan.phases.iter().map(|phase| phase.settings["writer.limits.io.max"].clone()).collect();
+    assert_eq!(settings, ["rbps=1MiB", "max", "rbps=2MiB"]);
+    assert_eq!(load(&runs[3].to_toml()).unwrap().neighbours, runs[3].neighbours, "the resolved file says the same");
+}
+
+#[test]
+fn a_limit_is_set_from_the_command_line_by_its_dotted_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("e.toml");
+    fs::write(&path, GOOD).unwrap();
+    let sets = ["writer.isolation=cgroup", "writer.limits.io.max=rbps=1MiB", "writer.limits.io.weight=50"];
+    let experiment = file::load(&path, &sets.map(str::to_owned)).unwrap();
+    let workload = &experiment.neighbours[0].workload;
+    assert_eq!((workload.get("limits.io.max"), workload.get("limits.io.weight")), ("rbps=1MiB".into(), 50.into()));
+}
+
+#[test]
+fn isolation_that_makes_no_sense_is_told_at_its_line() {
+    change_is_told("kind = \"io\"", "isolation = \"vm\"\nkind = \"io\"", &["cgroup", "container"]);
+    let limits = |limits: &str| format!("limits = {{ {limits} }}\nisolation = \"cgroup\"\nkind = \"io\"");
+    for (wrong, words) in [
+        ("\"io.max\" = \"fast\"", ["io.max", "rbps=100MiB"]),
+        ("\"io.weight\" = 0", ["io.weight", "1 to 10000"]),
+        ("\"io.wait\" = 1", ["`io.wait` is no key", "did you mean"]),
+        ("io.max = \"max\"", ["`io` is no limit", "`\"io.max\"`"]),
+    ] {
+        change_is_told("kind = \"io\"", &limits(wrong), &words);
+    }
+    change_is_told(
+        "kind = \"io\"",
+        "limits = { \"io.max\" = \"rbps=1MiB\" }\nkind = \"io\"",
+        &["add `isolation = \"cgroup\"`"],
+    );
+    change_is_told(
+        "vary = { \"writer.iodepth\" = [1, 16] }",
+        "vary = { \"writer.isolation\" = [\"none\", \"cgroup\"] }",
+        &["cannot change while `writer` runs", "[sweep]"],
+    );
 }
 
 fn with_command(command: &str) -> Result<Experiment, ExperimentError> {

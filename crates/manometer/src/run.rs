@@ -12,7 +12,7 @@ use manometer_experiment::file::{Workload, settings_text};
 use manometer_experiment::prepare;
 use manometer_experiment::prepare::ledger::Book;
 use manometer_experiment::prepare::steps::Step;
-use manometer_experiment::{Experiment, file, fit, plan};
+use manometer_experiment::{Experiment, file, fit, isolate, plan};
 use manometer_measure::RecordingError;
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::Status;
@@ -65,7 +65,17 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
     }
     let runs = fit::fit(runs);
-    if arguments.dry_run { dry_run(arguments, &runs) } else { perform(arguments, &runs) }
+    let refused = isolate::refusals(&runs);
+    let outcome = match (arguments.dry_run, refused.is_empty()) {
+        (true, _) => dry_run(arguments, &runs)?,
+        (false, true) => return perform(arguments, &runs),
+        (false, false) => ExitCode::from(WRONG_REQUEST),
+    };
+    if refused.is_empty() {
+        return Ok(outcome);
+    }
+    format::problem(&isolate::IsolateError::Refused(refused).into());
+    Ok(ExitCode::from(WRONG_REQUEST))
 }
 
 pub fn show_problem(problem: &file::Problem) {
@@ -141,7 +151,9 @@ pub fn refused(error: RunError) -> anyhow::Result<ExitCode> {
 /// Whether another request would have been right, rather than another host.
 fn is_wrong_request(error: &RunError) -> bool {
     match error {
-        RunError::Locked(_) | RunError::Recording(RecordingError::NotEmpty { .. }) => true,
+        RunError::Locked(_)
+        | RunError::Recording(RecordingError::NotEmpty { .. })
+        | RunError::Isolation(isolate::IsolateError::Refused(_)) => true,
         RunError::Prepare(error) => error.is_wrong_request(),
         _ => false,
     }
@@ -225,6 +237,7 @@ fn dry_run(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCod
                 "prepare": steps,
                 "settings": experiment.swept, "experiment": experiment.resolved, "plan": plan,
                 "duration_s": plan.duration_s(), "bytes_to_prepare": experiment.bytes_to_prepare().0,
+                "isolation": isolate::describe(experiment),
             })
         };
         let runs: Vec<Value> = runs.iter().zip(&plans).zip(&outlines).map(run).collect();
@@ -240,6 +253,10 @@ fn dry_run(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCod
             shown.push(&experiment.name);
             format::text(&format!("# {}, resolved:\n\n{}", experiment.name, experiment.to_toml()))?;
             format::text(&table::phases(plan))?;
+            let isolation = isolate::describe(experiment);
+            if !isolation.is_empty() {
+                format::text(&format!("\nIsolation:\n  {}", isolation.join("\n  ")))?;
+            }
         }
     }
     if runs.len() > 1 {

@@ -5,7 +5,6 @@ use manometer_measure::event::{Finding, Severity};
 
 use super::Rule;
 use super::evidence::{Evidence, rows};
-use super::heat::whole;
 use super::levels::levels;
 use crate::levels::MOVING_SHARE;
 use crate::statistics::moments::mean;
@@ -80,7 +79,7 @@ fn temperature(evidence: &Evidence<'_>) -> Option<String> {
 
 /// The means of the first and of the last samples of a column; nothing where there are not two.
 fn before_and_after(evidence: &Evidence<'_>, samples: &Samples, column: &str) -> Option<(f64, f64)> {
-    let values: Vec<f64> = rows(samples, column, whole(evidence)?).into_iter().map(|(_, value)| value).collect();
+    let values: Vec<f64> = rows(samples, column, evidence.whole()?).into_iter().map(|(_, value)| value).collect();
     let some = SAMPLES.min(values.len() / 2);
     Some((mean(values.get(..some)?)?, mean(&values[values.len() - some..])?))
 }

@@ -17,6 +17,7 @@ pub use lock::{DirectoryLock, LockError};
 pub(crate) use run::seed_of;
 
 use crate::file::Experiment;
+use crate::isolate::IsolateError;
 use crate::prepare::ledger::{Ledger, LedgerError};
 use crate::prepare::{self, Brought, PrepareError};
 
@@ -98,6 +99,9 @@ pub enum RunError {
     /// Another run holds the device directory.
     #[error(transparent)]
     Locked(#[from] LockError),
+    /// A workload cannot be isolated, or the device not set, as the experiment says.
+    #[error(transparent)]
+    Isolation(#[from] IsolateError),
     /// A worker could not be started.
     #[error("the worker for `{workload}` did not start: {reason}")]
     Worker {

@@ -3,13 +3,14 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::Sender;
 
 use manometer_measure::{Clock as _, MonotonicClock};
 use manometer_workload::protocol::{Control, Job, Message};
 
 use super::RunError;
+use crate::isolate::Place;
 
 /// How long a killed worker may take to be gone, and how often that is looked for.
 const KILL_PATIENCE_NS: u64 = 2_000_000_000;
@@ -27,21 +28,25 @@ pub(crate) enum Told {
 /// A running worker. Dropping it ends it.
 pub(crate) struct Worker {
     pub name: String,
+    /// The process that is the worker: in a container, not the one that was started.
+    pub pid: u32,
     child: Child,
     stdin: Option<ChildStdin>,
 }
 
 impl Worker {
-    /// Starts a worker with `job`; what it tells arrives on `told` with its `index`.
+    /// Starts a worker at `place` and, once it is there, tells it its `job`; what it tells arrives on `told` with its
+    /// `index`.
     pub(crate) fn start(
         program: &Path,
+        place: &Place,
         job: &Job,
         index: usize,
         told: Sender<(usize, Told)>,
     ) -> Result<Self, RunError> {
         let failed = |reason: String| RunError::Worker { workload: job.name.clone(), reason };
-        let mut child = Command::new(program)
-            .arg("worker")
+        let mut child = place
+            .command(program)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
@@ -63,7 +68,8 @@ impl Worker {
             // The conductor may have ended already.
             let _ = told.send((index, Told::End));
         });
-        let mut worker = Self { name: job.name.clone(), child, stdin };
+        let mut worker = Self { name: job.name.clone(), pid: child.id(), child, stdin };
+        worker.pid = place.admit(worker.pid).map_err(|error| failed(error.to_string()))?;
         let job = serde_json::to_string(job).map_err(|error| failed(error.to_string()))?;
         match worker.write_line(&job) {
             // Gone already: the end of its output tells, as at any later time.
@@ -72,8 +78,10 @@ impl Worker {
         }
     }
 
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+    /// Whether its process is still there, as far as the kernel shows.
+    pub(crate) fn is_alive(&self) -> bool {
+        std::fs::read_to_string(format!("/proc/{}/stat", self.pid))
+            .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X'])))
     }
 
     /// Tells the worker; one that is gone is noticed by the end of its output.

@@ -18,6 +18,7 @@ use super::process::{Told, Worker};
 use super::scribe::Scribe;
 use super::{Ended, RunError, Setup, Update, same_device};
 use crate::file::Experiment;
+use crate::isolate::{Isolated, Setting};
 use crate::prepare::Brought;
 use crate::prepare::account::Account;
 use crate::prepare::ledger::Ledger;
@@ -45,7 +46,8 @@ pub(super) fn run(
     watch: &mut dyn FnMut(Update<'_>),
 ) -> Result<Ended, RunError> {
     let mut run = Run::begin(experiment, setup, brought, ledger, watch)?;
-    let conditions = [recording_on_device(setup, experiment), database_in_memory(experiment)];
+    let writes = run.isolated.bounds_direct_writes_only().then(bounds_direct_writes_only);
+    let conditions = [recording_on_device(setup, experiment), database_in_memory(experiment), writes];
     let known = experiment.shrunk.clone().into_iter().chain(brought.findings.clone());
     for finding in known.chain(conditions.into_iter().flatten()) {
         run.finding(finding)?;
@@ -92,6 +94,8 @@ struct Run<'a> {
     /// Operations whose counts have no column, as they have been told.
     unrecorded: BTreeSet<String>,
     members: Vec<Member>,
+    /// Behind the members: what it takes away must be empty of them.
+    isolated: Isolated,
     told: Receiver<(usize, Told)>,
     observers: Vec<Box<dyn Observer>>,
     interval_ns: u64,
@@ -114,10 +118,14 @@ impl<'a> Run<'a> {
         watch: &'a mut dyn FnMut(Update<'_>),
     ) -> Result<Self, RunError> {
         let plan = crate::plan::plan(experiment);
+        let isolated = Isolated::begin(experiment)?;
         let mut environment = environment::describe(&experiment.directory);
         environment["device_state"] = brought.state.clone();
         let tried = manometer_target::file::probe(&experiment.directory);
         environment["doctor"] = serde_json::json!(Facts::read(&experiment.directory, tried).checks());
+        if let Some(told) = isolated.environment() {
+            environment["isolation"] = told;
+        }
         let start = WallAnchor::now();
         let recording = RecordingWriter::create(&setup.out, start, &experiment.to_toml(), &plan, &environment)?;
         let now_ns = MonotonicClock.now_ns();
@@ -136,9 +144,9 @@ impl<'a> Run<'a> {
                 seed: seed_of(experiment.seed, index),
                 workload: workload.settings.clone(),
             };
-            let worker = Worker::start(&setup.program, &job, index, sender.clone())?;
-            account.watch(worker.pid());
-            observers.extend(host::worker(&workload.name, worker.pid(), &experiment.directory));
+            let worker = Worker::start(&setup.program, isolated.place(index), &job, index, sender.clone())?;
+            account.watch(worker.pid);
+            observers.extend(host::worker(&workload.name, worker.pid, &experiment.directory));
             members.push(Member {
                 worker,
                 folder: workload.settings.keeps_data().then_some(folder),
@@ -165,6 +173,7 @@ impl<'a> Run<'a> {
             scribe,
             unrecorded: BTreeSet::new(),
             members,
+            isolated,
             told,
             observers,
             interval_ns,
@@ -227,7 +236,7 @@ impl<'a> Run<'a> {
         if let Some(reason) = self.obstacle(phase) {
             return Ok(Some(reason));
         }
-        self.enter(phase);
+        self.enter(phase)?;
         self.pump(MonotonicClock.now_ns() + SETTING_PATIENCE_NS, |run| {
             run.obstacle(phase).is_some() || run.members.iter().all(|member| !member.pending)
         })?;
@@ -282,21 +291,62 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Tells every worker the settings of `phase` that differ from those in force.
-    fn enter(&mut self, phase: &Phase) {
-        for member in self.members.iter_mut().filter(|member| member.gone.is_none()) {
+    /// Puts the settings of `phase` that differ from those in force into force: tells every worker its own, and
+    /// rewrites limits.
+    fn enter(&mut self, phase: &Phase) -> Result<(), RunError> {
+        for index in 0..self.members.len() {
+            let member = &mut self.members[index];
+            if member.gone.is_some() {
+                continue;
+            }
             let prefix = format!("{}.", member.part.name);
             let wanted = phase.settings.iter().filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value)));
             let changed: Settings = wanted
                 .filter(|(name, value)| member.settings.get(*name) != Some(*value))
                 .map(|(name, value)| (name.to_owned(), value.clone()))
                 .collect();
-            if !changed.is_empty() {
-                member.worker.tell(&Control::Set(changed.clone()));
-                member.settings.extend(changed);
+            member.settings.extend(changed.clone());
+            let (limits, own): (Settings, Settings) =
+                changed.into_iter().partition(|(name, _)| Setting::of(name).is_some());
+            if !own.is_empty() {
+                member.worker.tell(&Control::Set(own));
                 member.pending = true;
             }
+            self.limit(index, limits)?;
         }
+        Ok(())
+    }
+
+    /// Rewrites `limits` of a workload; one that the kernel refuses is the end of that workload.
+    fn limit(&mut self, index: usize, limits: Settings) -> Result<(), RunError> {
+        let mut changes = limits.iter().map(|(name, value)| self.isolated.change(index, name, value));
+        let refused = changes.find_map(Result::err);
+        match refused {
+            Some(reason) => self.lost(index, Some(reason)),
+            None if limits.is_empty() => Ok(()),
+            None => {
+                let workload = self.members[index].part.name.clone();
+                let event = Event::Setting { workload, settings: limits };
+                Ok(self.scribe.recording.event(MonotonicClock.now_ns(), event)?)
+            }
+        }
+    }
+
+    /// Ends workloads whose control group is no longer around them: their limits no longer hold.
+    fn check_isolation(&mut self) -> Result<(), RunError> {
+        for index in 0..self.members.len() {
+            let member = &self.members[index];
+            if member.gone.is_some() || !member.worker.is_alive() {
+                continue;
+            }
+            if let Some(reason) = self.isolated.lost(index, member.worker.pid) {
+                let text = format!("`{}`: {reason}", member.part.name);
+                self.lost(index, Some(reason))?;
+                let id = "isolation-lost".to_owned();
+                self.finding(Finding { id, severity: Severity::Error, phase: None, text })?;
+            }
+        }
+        Ok(())
     }
 
     fn start_and_pause(&mut self, phase: &Phase) {
@@ -335,6 +385,7 @@ impl<'a> Run<'a> {
         let t_ns = self.next_beat_ns;
         self.look_at_account()?;
         self.scribe.observe(t_ns, &mut self.observers)?;
+        self.check_isolation()?;
         self.next_beat_ns = next_multiple(MonotonicClock.now_ns(), self.interval_ns);
         let phase_left_s = self.phase_end_ns.saturating_sub(t_ns) as f64 / 1e9;
         if self.phase_end_ns > 0 {
@@ -477,10 +528,9 @@ fn operations(workload: &crate::file::Workload, plan: &Plan) -> Vec<String> {
     let mut all: BTreeSet<&'static str> = workload.settings.operations().into_iter().collect();
     for phase in &plan.phases {
         let changed = phase.settings.iter().filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value)));
-        let settings = changed
-            .into_iter()
-            .try_fold(workload.settings.clone(), |settings, (name, value)| settings.with(name, value));
-        all.extend(settings.iter().flat_map(|settings| settings.operations()));
+        let changed =
+            changed.into_iter().try_fold(workload.clone(), |workload, (name, value)| workload.with(name, value));
+        all.extend(changed.iter().flat_map(|workload| workload.settings.operations()));
     }
     all.into_iter().map(str::to_owned).collect()
 }
@@ -521,6 +571,18 @@ fn recording_on_device(setup: &Setup<'_>, experiment: &Experiment) -> Option<Fin
         text: "The recording lies on the measured device and adds a little to its load: choose another with --out."
             .to_owned(),
     })
+}
+
+fn bounds_direct_writes_only() -> Finding {
+    Finding {
+        id: "bounds-direct-writes-only".to_owned(),
+        severity: Severity::Info,
+        phase: None,
+        text:
+            "Control groups of version 1 bound direct writes only: what is written through the page cache goes to the \
+               device unbounded, later."
+                .to_owned(),
+    }
 }
 
 fn database_in_memory(experiment: &Experiment) -> Option<Finding> {

@@ -9,7 +9,9 @@ use manometer_workload::kv::{EngineOptions, RateForm};
 use manometer_workload::settings::WorkloadSettings;
 use serde_json::{Map, Value, json};
 
+use super::isolation::DEVICE_SCHEDULER;
 use super::prepare::PrepareTable;
+use crate::isolate::{Isolation, Limits, Setting};
 
 /// An experiment that can run.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +32,8 @@ pub struct Experiment {
     pub write_budget: Option<ByteSize>,
     /// How the device and the data are prepared.
     pub prepare: PrepareTable,
+    /// The device's I/O scheduler while the run lasts; the one it has where none is said.
+    pub scheduler: Option<String>,
     /// The judged workload.
     pub primary: Option<Workload>,
     /// The workloads beside it, copies counted singly.
@@ -57,6 +61,10 @@ pub struct Workload {
     pub name: String,
     /// What it does.
     pub settings: WorkloadSettings,
+    /// How it is parted from the others.
+    pub isolation: Isolation,
+    /// What it may use.
+    pub limits: Limits,
 }
 
 /// A neighbour: a workload, and the name of the table it was written in.
@@ -202,14 +210,21 @@ impl Experiment {
         let primary = swept.primary.iter_mut().filter(|primary| primary.name == name);
         let copies = swept.neighbours.iter_mut().filter(|one| one.table == name).map(|one| &mut one.workload);
         for workload in primary.chain(copies) {
-            if let Ok(settings) = workload.settings.with(setting, value) {
-                workload.settings = settings;
+            if let Ok(with) = workload.with(setting, value) {
+                *workload = with;
             }
+        }
+        if key == DEVICE_SCHEDULER {
+            swept.scheduler = value.as_str().map(str::to_owned);
         }
         if let Some(root) = swept.resolved.as_object_mut() {
             root.remove("sweep");
         }
-        set_in_table(&mut swept.resolved, name, setting, value);
+        match (key == DEVICE_SCHEDULER, Setting::of(setting)) {
+            (true, _) => swept.resolved["device"]["scheduler"] = value.clone(),
+            (false, Some(Setting::Limit(limit))) => set_limit_in_table(&mut swept.resolved, name, limit, value),
+            (false, _) => set_in_table(&mut swept.resolved, name, setting, value),
+        }
         swept
     }
 }
@@ -221,17 +236,28 @@ pub fn settings_text(settings: &Map<String, Value>) -> String {
 
 /// Puts a setting into the table of the workload `name` of a resolved file.
 fn set_in_table(resolved: &mut Value, name: &str, setting: &str, value: &Value) {
+    for table in tables_of(resolved, name) {
+        table.insert(setting.to_owned(), value.clone());
+    }
+}
+
+/// Puts a limit into the limits of the workload `name` of a resolved file.
+fn set_limit_in_table(resolved: &mut Value, name: &str, limit: &str, value: &Value) {
+    for table in tables_of(resolved, name) {
+        let limits = table.entry("limits").or_insert_with(|| json!({}));
+        limits[limit] = value.clone();
+    }
+}
+
+/// The tables of the workload `name` in a resolved file.
+fn tables_of<'a>(resolved: &'a mut Value, name: &str) -> Vec<&'a mut Map<String, Value>> {
     let tables = resolved.as_object_mut().into_iter().flatten().flat_map(|(key, value)| match (key.as_str(), value) {
         ("primary", table) => vec![table],
         ("neighbour", Value::Array(tables)) => tables.iter_mut().collect(),
         _ => Vec::new(),
     });
-    for table in tables {
-        let named = table.get("name").and_then(Value::as_str).unwrap_or("primary") == name;
-        if let (true, Some(table)) = (named, table.as_object_mut()) {
-            table.insert(setting.to_owned(), value.clone());
-        }
-    }
+    let named = |table: &&mut Value| table.get("name").and_then(Value::as_str).unwrap_or("primary") == name;
+    tables.filter(named).filter_map(Value::as_object_mut).collect()
 }
 
 /// A value as people write it in a label: text without its quotes.

@@ -2,6 +2,7 @@
 
 mod check;
 mod experiment;
+mod isolation;
 mod prepare;
 mod problem;
 mod schema;

@@ -250,7 +250,7 @@ fn apply_set(sources: &mut Sources, root: &mut Node, set: &str) -> Result<(), Ve
             Node { kind, origin: origin.clone(), key_origin: origin.clone() }
         }
     };
-    let keys: Vec<&str> = path.trim().split('.').collect();
+    let keys = keys_of(path.trim());
     let named = root.get("neighbour").map_or(&[][..], Node::elements).iter().position(|neighbour| {
         neighbour.get("name").is_some_and(|name| name.to_json() == Value::String(keys[0].to_owned()))
     });
@@ -272,6 +272,14 @@ fn apply_set(sources: &mut Sources, root: &mut Node, set: &str) -> Result<(), Ve
     }
     at.insert(last, with_origin(node, &origin));
     Ok(())
+}
+
+/// The keys of a path; what follows `limits` is one key, since names of limits hold dots.
+fn keys_of(path: &str) -> Vec<&str> {
+    match path.split_once(".limits.") {
+        Some((before, limit)) => before.split('.').chain(["limits", limit]).collect(),
+        None => path.split('.').collect(),
+    }
 }
 
 /// The tree with every place replaced by `origin`: spans of a helper text would point nowhere.

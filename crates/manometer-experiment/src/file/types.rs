@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::prepare::PrepareTable;
+use crate::isolate::{Isolation, Limits};
 
 /// An experiment: what a primary loses under its neighbours on one device.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -72,6 +73,8 @@ pub struct DeviceTable {
     /// The most bytes that may be written to the device, by all runs and preparations in this directory together:
     /// flash wears. Unlimited unless said.
     pub write_budget: Option<ByteSize>,
+    /// Its I/O scheduler while the run lasts; the one it has unless said.
+    pub scheduler: Option<String>,
 }
 
 /// The workload whose performance is judged.
@@ -80,6 +83,12 @@ pub struct PrimaryTable {
     /// Its name in the recording.
     #[serde(default = "primary")]
     pub name: String,
+    /// How it is parted from the others.
+    #[serde(default)]
+    pub isolation: Isolation,
+    /// What it may use.
+    #[serde(default)]
+    pub limits: Limits,
     /// What it is and does.
     #[serde(flatten)]
     pub workload: WorkloadTable,
@@ -97,6 +106,12 @@ pub struct NeighbourTable {
     /// How many copies of it, each on files of its own.
     #[schemars(range(min = 1, max = 64))]
     pub instances: Option<u32>,
+    /// How it is parted from the others.
+    #[serde(default)]
+    pub isolation: Isolation,
+    /// What it may use.
+    #[serde(default)]
+    pub limits: Limits,
     /// What it is and does.
     #[serde(flatten)]
     pub workload: WorkloadTable,

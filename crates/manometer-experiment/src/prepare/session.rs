@@ -13,6 +13,7 @@ use super::account::Account;
 use super::settle::{Settled, Settling};
 use crate::conductor::Update;
 use crate::conductor::process::{Told, Worker};
+use crate::isolate::Place;
 
 /// How often the account is looked at and an interruption looked for.
 const LOOK_NS: u64 = 100_000_000;
@@ -47,8 +48,10 @@ pub(super) fn session(
 ) -> Result<Option<Settled>, PrepareError> {
     let (sender, told) = channel();
     let failed = |text: String| PrepareError::Workload { workload: job.name.clone(), text };
-    let worker = Worker::start(stage.program, job, 0, sender).map_err(|error| failed(error.to_string()))?;
-    account.watch(worker.pid());
+    // Limits are for what is measured: they would only make the preparation longer.
+    let place = Place::default();
+    let worker = Worker::start(stage.program, &place, job, 0, sender).map_err(|error| failed(error.to_string()))?;
+    account.watch(worker.pid);
     let mut session = Session { stage, job, until, worker, told, account, written_bytes: 0, going_ns: None };
     let settled = session.run()?;
     session.end()?;

@@ -137,6 +137,7 @@ mod tests {
             operations: [("read".to_owned(), done)].into_iter().collect(),
             dropped: 0,
             state: state.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+            state_t_ns: None,
         }
     }
 

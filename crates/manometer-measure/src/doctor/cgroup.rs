@@ -36,7 +36,8 @@ impl Hierarchy {
 }
 
 impl Cgroups {
-    pub(super) fn read() -> Self {
+    /// Reads what is mounted here.
+    pub fn read() -> Self {
         let mounts = procfs::process::Process::myself().and_then(|process| process.mountinfo());
         let mut found = Self::default();
         for mount in mounts.map(|mounts| mounts.0).unwrap_or_default() {
@@ -59,7 +60,8 @@ impl Cgroups {
         found
     }
 
-    pub(super) fn check(&self) -> Check {
+    /// What they are good for.
+    pub fn check(&self) -> Check {
         let new = |status, text: String| Check::new("cgroup", status, text, WHY);
         let unified = "boot with systemd.unified_cgroup_hierarchy=1";
         if let Some(v2) = self.v2.as_ref().filter(|v2| v2.has("io")) {

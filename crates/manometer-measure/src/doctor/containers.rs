@@ -26,7 +26,8 @@ pub struct ContainerProgram {
 }
 
 impl ContainerProgram {
-    pub(super) fn read_all() -> Vec<Self> {
+    /// Asks both.
+    pub fn read_all() -> Vec<Self> {
         let asked = [
             ("podman", ["version", "--format", "{{.Client.Version}}"]),
             ("docker", ["version", "--format", "{{.Server.Version}}"]),
@@ -49,7 +50,8 @@ fn heard(answer: Result<String, ProgramError>) -> Answer {
     }
 }
 
-pub(super) fn check(programs: &[ContainerProgram]) -> Check {
+/// What they are good for.
+pub fn check(programs: &[ContainerProgram]) -> Check {
     let text = |one: &ContainerProgram| match &one.answer {
         Answer::Version(version) => format!("{} {version}", one.name),
         Answer::Refused(reason) => format!("{}: {reason}", one.name),

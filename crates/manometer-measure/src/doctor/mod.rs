@@ -6,7 +6,7 @@
 
 mod alignment;
 mod cgroup;
-mod containers;
+pub mod containers;
 mod cpu;
 mod device;
 mod file_system;

@@ -14,8 +14,10 @@ use super::Checker;
 use super::reading::nearest_of;
 use super::workloads::{setting_names, with_paths};
 use crate::file::experiment::{Change, Neighbour, Rung, Step, Workload, text};
+use crate::file::isolation::DEVICE_SCHEDULER;
 use crate::file::tree::{Node, Origin};
 use crate::file::types::{PlanTable, StepTable};
+use crate::isolate::Setting;
 
 /// The most phases or runs that a ladder or a sweep may make.
 const MAX_PRODUCT: usize = 10_000;
@@ -97,10 +99,10 @@ impl Checker<'_> {
             self.report(format!("no workload is called `{name}`"), Some(origin), Some(&help));
             return None;
         };
-        let settings = &neighbours[*first].workload.settings;
-        let changeable = settings.changeable();
-        if !changeable.contains(&setting) {
-            let known = setting_names(settings.kind()).is_some_and(|names| names.iter().any(|name| name == setting));
+        let workload = &neighbours[*first].workload;
+        let changeable = workload.changeable();
+        if !changeable.iter().any(|name| name == setting) {
+            let known = names_of(workload).iter().any(|name| name == setting);
             let message = if known {
                 format!("`{setting}` cannot change while `{name}` runs")
             } else {
@@ -109,7 +111,7 @@ impl Checker<'_> {
             let help = if known {
                 "put it into `[sweep]`, which begins a new run for each value".to_owned()
             } else {
-                nearest_of(setting, changeable.iter().copied())
+                nearest_of(setting, changeable.iter().map(String::as_str))
             };
             self.report(message, Some(origin), Some(&help));
             return None;
@@ -133,10 +135,10 @@ impl Checker<'_> {
         block_size: u64,
     ) -> Option<Value> {
         let (neighbour, setting) = targets.first()?;
-        let changed = neighbours[*neighbour].workload.settings.with(setting, &node.to_json());
-        let checked = changed.and_then(|settings| {
-            settings.validate(block_size).map_err(|(_, text)| text)?;
-            Ok(settings.get(setting))
+        let changed = neighbours[*neighbour].workload.with(setting, &node.to_json());
+        let checked = changed.and_then(|workload| {
+            workload.validate(block_size).map_err(|(_, text)| text)?;
+            Ok(workload.get(setting))
         });
         checked.map_err(|reason| self.report(format!("`{key}`: {reason}"), Some(&node.origin), None)).ok()
     }
@@ -148,18 +150,23 @@ impl Checker<'_> {
         neighbours: &[Neighbour],
     ) -> Vec<(String, Vec<Value>)> {
         let Some(table) = root.get("sweep") else { return Vec::new() };
-        let mut tables: Vec<(&str, &WorkloadSettings)> =
-            neighbours.iter().map(|one| (one.table.as_str(), &one.workload.settings)).collect();
-        tables.extend(primary.map(|primary| (primary.name.as_str(), &primary.settings)));
+        let mut tables: Vec<(&str, &Workload)> =
+            neighbours.iter().map(|one| (one.table.as_str(), &one.workload)).collect();
+        tables.extend(primary.map(|primary| (primary.name.as_str(), primary)));
         let mut sweep = Vec::new();
         for (key, node) in table.entries() {
+            if key == DEVICE_SCHEDULER {
+                self.not_empty(key, node);
+                sweep.push((key.clone(), self.schedulers(key, node)));
+                continue;
+            }
             let (name, setting) = key.split_once('.').unwrap_or((key, ""));
-            let Some((_, settings)) = tables.iter().find(|(table, _)| *table == name) else {
+            let Some((_, workload)) = tables.iter().find(|(table, _)| *table == name) else {
                 let help = nearest_of(name, tables.iter().map(|(table, _)| *table));
                 self.report(format!("no workload is called `{name}`"), Some(&node.key_origin), Some(&help));
                 continue;
             };
-            let names = setting_names(settings.kind()).unwrap_or_default();
+            let names = names_of(workload);
             if !names.iter().any(|name| name == setting) {
                 let help = nearest_of(setting, names.iter().map(String::as_str));
                 self.report(format!("`{name}` has no setting `{setting}`"), Some(&node.key_origin), Some(&help));
@@ -169,12 +176,11 @@ impl Checker<'_> {
             let sources = self.sources;
             let mut values = Vec::new();
             for element in node.elements() {
-                match settings.with(setting, &element.to_json()) {
-                    Ok(swept) => {
-                        values.push(
-                            with_paths(swept, |name| (name == setting).then(|| sources.folder(&element.origin)))
-                                .get(setting),
-                        );
+                match workload.with(setting, &element.to_json()) {
+                    Ok(mut swept) => {
+                        let folder = |name: &str| (name == setting).then(|| sources.folder(&element.origin));
+                        swept.settings = with_paths(swept.settings, folder);
+                        values.push(swept.get(setting));
                     }
                     Err(reason) => self.report(format!("`{key}`: {reason}"), Some(&element.origin), None),
                 }
@@ -197,6 +203,13 @@ impl Checker<'_> {
 fn matching(name: &str, neighbours: &[Neighbour]) -> Vec<usize> {
     let named = |one: &Neighbour| one.workload.name == name || one.table == name;
     (0..neighbours.len()).filter(|index| named(&neighbours[*index])).collect()
+}
+
+/// Every setting of `workload`, its isolation included.
+fn names_of(workload: &Workload) -> Vec<String> {
+    let mut names = setting_names(workload.settings.kind()).unwrap_or_default();
+    names.extend(Setting::names());
+    names
 }
 
 fn step_label(step: &StepTable) -> String {

@@ -2,6 +2,7 @@
 //! only the first.
 
 mod changes;
+mod isolation;
 mod preparation;
 mod reading;
 mod servers;
@@ -81,6 +82,7 @@ impl Checker<'_> {
             interval,
             directory: device.directory,
             fit: device.fit,
+            scheduler: device.scheduler,
             write_budget: device.write_budget,
             prepare: prepare?,
             primary,
@@ -104,7 +106,7 @@ impl Checker<'_> {
     fn every_run(&mut self, root: &Node, experiment: &Experiment, block_size: u64) {
         let wrong = experiment.runs().into_iter().find_map(|run| {
             let workload = run.workloads().find_map(|workload| {
-                let (_, reason) = workload.settings.validate(block_size).err()?;
+                let (_, reason) = workload.validate(block_size).err()?;
                 Some(("sweep", format!("the run with {} cannot be: {reason}", settings_text(&run.swept))))
             });
             let conflict = || Some(("primary", servers::emptied_by_another(&run)?));

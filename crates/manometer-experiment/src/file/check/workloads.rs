@@ -18,8 +18,8 @@ impl Checker<'_> {
     pub(super) fn primary(&mut self, node: &Node, block_size: u64) -> Option<Workload> {
         let name = self.optional(node, "name").unwrap_or_else(|| "primary".to_owned());
         self.name(&name, node);
-        let settings = self.workload(node, Some("kv"), &["name"], block_size)?;
-        Some(Workload { name, settings })
+        let settings = self.workload(node, Some("kv"), &["name", "isolation", "limits"], block_size)?;
+        self.isolated(node, Workload::new(name, settings), block_size)
     }
 
     pub(super) fn neighbours(&mut self, root: &Node, primary: Option<&Workload>, block_size: u64) -> Vec<Neighbour> {
@@ -33,7 +33,9 @@ impl Checker<'_> {
                 self.report(format!("`instances` is a number from 1 to {MAX_INSTANCES}"), origin.as_ref(), None);
                 continue;
             }
-            let Some(settings) = self.workload(node, None, &["name", "instances"], block_size) else { continue };
+            let beside = ["name", "instances", "isolation", "limits"];
+            let Some(settings) = self.workload(node, None, &beside, block_size) else { continue };
+            let Some(one) = self.isolated(node, Workload::new(table.clone(), settings), block_size) else { continue };
             let names = match instances {
                 None => vec![table.clone()],
                 Some(count) => (1..=count).map(|copy| format!("{table}{copy}")).collect(),
@@ -45,7 +47,7 @@ impl Checker<'_> {
                     let origin = node.get("name").map(|node| node.origin.clone());
                     self.report(format!("two workloads are called `{name}`"), origin.as_ref(), None);
                 }
-                let workload = Workload { name, settings: settings.clone() };
+                let workload = Workload { name, ..one.clone() };
                 neighbours.push(Neighbour { table: table.clone(), workload });
             }
         }

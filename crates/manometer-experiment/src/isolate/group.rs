@@ -1,0 +1,276 @@
+//! The groups of a run: `manometer-PID/WORKLOAD` in each hierarchy, made, entered, limited and taken away.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use manometer_measure::doctor::{Cgroups, Hierarchy};
+use manometer_measure::{Clock as _, MonotonicClock};
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+use super::IsolateError;
+use super::translate::{GroupFile, Version};
+
+/// The controllers that limit or count what a workload does.
+const CONTROLLERS: [&str; 5] = ["io", "blkio", "cpu", "cpuacct", "memory"];
+
+const PREFIX: &str = "manometer-";
+
+/// How long the processes of a group may take to be gone, and how often that is looked for.
+const END_PATIENCE_NS: u64 = 2_000_000_000;
+const END_LOOK_NS: u64 = 5_000_000;
+
+/// Whether groups are made in `hierarchy` of version 1.
+pub(super) fn is_used(hierarchy: &Hierarchy) -> bool {
+    hierarchy.controllers.iter().any(|controller| CONTROLLERS.contains(&controller.as_str()))
+}
+
+/// The folders that a run's groups lie in, one a hierarchy. Dropping it takes them away.
+#[derive(Debug)]
+pub(super) struct Subtree {
+    roots: Vec<Root>,
+    /// Controllers that the mounted group gave to nobody before.
+    enabled: Vec<(PathBuf, String)>,
+}
+
+#[derive(Debug)]
+struct Root {
+    controllers: Vec<String>,
+    folder: PathBuf,
+    /// Held while the run lives, however it ends: tells others that the folder is in use.
+    _lock: File,
+}
+
+impl Subtree {
+    /// Makes the folders for the process `pid` in the hierarchies of `version`.
+    pub(super) fn make(cgroups: &Cgroups, version: Version, pid: u32) -> Result<Self, IsolateError> {
+        let mut made = Self { roots: Vec::new(), enabled: Vec::new() };
+        for hierarchy in hierarchies(cgroups, version) {
+            if made.roots.iter().any(|root| root.controllers == hierarchy.controllers) {
+                continue;
+            }
+            if version == Version::V2 {
+                made.enable(&hierarchy.mounted_at, &hierarchy.controllers)?;
+            }
+            let folder = hierarchy.mounted_at.join(format!("{PREFIX}{pid}"));
+            fs::create_dir(&folder).map_err(IsolateError::at(&folder))?;
+            let lock = File::open(&folder).map_err(IsolateError::at(&folder))?;
+            let held = flock(&lock, FlockOperation::NonBlockingLockExclusive);
+            let root = Root { controllers: hierarchy.controllers.clone(), folder: folder.clone(), _lock: lock };
+            made.roots.push(root);
+            held.map_err(|error| IsolateError::at(&folder)(error.into()))?;
+            if version == Version::V2 {
+                let wanted = CONTROLLERS.into_iter().filter(|name| hierarchy.controllers.iter().any(|one| one == name));
+                let words: Vec<String> = wanted.map(|name| format!("+{name}")).collect();
+                write(&folder.join("cgroup.subtree_control"), &words.join(" "))?;
+            }
+        }
+        Ok(made)
+    }
+
+    /// Lets the groups in `folder` be given those of `controllers` that we use.
+    fn enable(&mut self, folder: &Path, controllers: &[String]) -> Result<(), IsolateError> {
+        let file = folder.join("cgroup.subtree_control");
+        let given = fs::read_to_string(&file).map_err(IsolateError::at(&file))?;
+        for name in missing(&given, controllers) {
+            write(&file, &format!("+{name}"))?;
+            self.enabled.push((file.clone(), name));
+        }
+        Ok(())
+    }
+
+    /// Makes the group of the workload `name`.
+    pub(super) fn group(&self, name: &str) -> Result<Group, IsolateError> {
+        let mut folders = Vec::new();
+        for root in &self.roots {
+            let folder = root.folder.join(name);
+            fs::create_dir(&folder).map_err(IsolateError::at(&folder))?;
+            folders.push((root.controllers.clone(), folder));
+        }
+        Ok(Group { folders })
+    }
+}
+
+impl Drop for Subtree {
+    fn drop(&mut self) {
+        for root in &self.roots {
+            if let Err(error) = remove(&root.folder) {
+                tracing::warn!("{}: {error}: the next run takes this control group away", root.folder.display());
+            }
+        }
+        for (file, name) in &self.enabled {
+            // Where somebody else has come to use it meanwhile, it stays.
+            let _ = fs::write(file, format!("-{name}"));
+        }
+    }
+}
+
+fn hierarchies(cgroups: &Cgroups, version: Version) -> Vec<&Hierarchy> {
+    match version {
+        Version::V2 => cgroups.v2.iter().collect(),
+        Version::V1 => cgroups.v1.iter().filter(|hierarchy| is_used(hierarchy)).collect(),
+    }
+}
+
+/// Those of `controllers` that we use and `given` does not hold.
+fn missing(given: &str, controllers: &[String]) -> Vec<String> {
+    let used = controllers.iter().filter(|name| CONTROLLERS.contains(&name.as_str()));
+    used.filter(|name| !given.split_whitespace().any(|one| one == *name)).cloned().collect()
+}
+
+/// The group of one workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Group {
+    /// Its folder for the controllers of each hierarchy.
+    folders: Vec<(Vec<String>, PathBuf)>,
+}
+
+impl Group {
+    pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.folders.iter().map(|(_, folder)| folder.as_path())
+    }
+
+    /// Moves the process `pid` into it; all that the process starts afterwards is in it too.
+    pub(super) fn enter(&self, pid: u32) -> Result<(), IsolateError> {
+        self.folders().try_for_each(|folder| write(&folder.join("cgroup.procs"), &pid.to_string()))
+    }
+
+    /// Writes a limit.
+    pub(super) fn limit(&self, file: &GroupFile) -> Result<(), IsolateError> {
+        let has = |(controllers, _): &&(Vec<String>, PathBuf)| controllers.iter().any(|one| one == file.controller);
+        match self.folders.iter().find(has) {
+            Some((_, folder)) => write(&folder.join(file.file), &file.text),
+            None => Err(IsolateError::NoController(file.controller)),
+        }
+    }
+
+    /// The first of its folders that the process `pid` is no longer in.
+    pub(super) fn lost(&self, pid: u32) -> Option<&Path> {
+        self.folders().find(|folder| !holds(folder, pid))
+    }
+}
+
+/// Whether the process `pid` is in `folder` or in a group below it, such as a container's.
+fn holds(folder: &Path, pid: u32) -> bool {
+    let procs = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    procs.lines().any(|line| line.parse() == Ok(pid)) || groups_in(folder).iter().any(|group| holds(group, pid))
+}
+
+fn groups_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let groups = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    groups.map(|entry| entry.path()).collect()
+}
+
+/// Takes away what runs left that are no more: groups of dead processes, with what still runs in them.
+pub(super) fn clean_up(cgroups: &Cgroups) {
+    for hierarchy in cgroups.v2.iter().chain(&cgroups.v1) {
+        let entries = fs::read_dir(&hierarchy.mounted_at).into_iter().flatten().filter_map(Result::ok);
+        for folder in entries.map(|entry| entry.path()).filter(|folder| is_left(folder)) {
+            match remove(&folder) {
+                Ok(()) => tracing::info!("took away {}, which an earlier run left", folder.display()),
+                Err(error) => tracing::warn!("{}: {error}: an earlier run left this control group", folder.display()),
+            }
+        }
+    }
+}
+
+/// Whether `folder` is that of a run that is no more. Its process may be out of our sight, in another container: then
+/// it still holds its lock.
+fn is_left(folder: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let pid = name.strip_prefix(PREFIX).and_then(|pid| Pid::from_raw(pid.parse().ok()?));
+    let dead = pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH));
+    dead && File::open(folder).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
+}
+
+/// Ends what runs in `folder` and takes it away with the groups in it.
+fn remove(folder: &Path) -> io::Result<()> {
+    groups_in(folder).iter().try_for_each(|group| remove(group))?;
+    let deadline_ns = MonotonicClock.now_ns() + END_PATIENCE_NS;
+    loop {
+        end_processes(folder);
+        match fs::remove_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(_) if MonotonicClock.now_ns() < deadline_ns => MonotonicClock.sleep(END_LOOK_NS),
+            removed => return removed,
+        }
+    }
+}
+
+fn end_processes(folder: &Path) {
+    let procs = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    for pid in procs.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)) {
+        // One that ended in between is what was wanted.
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+fn write(file: &Path, text: &str) -> Result<(), IsolateError> {
+    fs::OpenOptions::new()
+        .write(true)
+        .open(file)
+        .and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()))
+        .map_err(|source| IsolateError::Write { path: file.to_owned(), text: text.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controllers_that_are_given_already_are_not_given_again() {
+        let there = ["cpuset", "cpu", "io", "memory", "pids"].map(str::to_owned);
+        assert_eq!(missing("cpuset cpu pids\n", &there), ["io", "memory"]);
+        assert_eq!(missing("cpu io memory", &there), Vec::<String>::new());
+    }
+
+    /// The writable hierarchies of version 1 on this host.
+    fn v1() -> Option<Cgroups> {
+        let cgroups = Cgroups::read();
+        let usable = cgroups.v1.iter().any(|one| one.controllers == ["blkio"] && one.writable);
+        if !usable {
+            println!("skipped: no writable blkio of version 1 here");
+        }
+        usable.then_some(cgroups)
+    }
+
+    fn blkio(group: &Group) -> &Path {
+        group.folders().find(|folder| folder.to_string_lossy().contains("blkio")).unwrap()
+    }
+
+    #[test]
+    fn groups_are_made_limited_entered_and_taken_away() {
+        let Some(cgroups) = v1() else { return };
+        // No process has a number this large.
+        let subtree = Subtree::make(&cgroups, Version::V1, i32::MAX as u32).unwrap();
+        let group = subtree.group("writer").unwrap();
+        let file = |file, text: &str| GroupFile { controller: "blkio", file, text: text.to_owned() };
+        let error = group.limit(&file("blkio.throttle.read_bps_device", "1:999 nonsense")).unwrap_err().to_string();
+        assert!(error.contains("1:999 nonsense") && error.contains("read_bps_device"), "{error}");
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        group.enter(child.id()).unwrap();
+        assert_eq!(group.lost(child.id()), None);
+        assert_eq!(group.lost(1), group.folders().next());
+        let folder = blkio(&group).to_owned();
+        assert!(!is_left(folder.parent().unwrap()), "it is in use, though its process cannot be seen");
+        drop(subtree);
+        assert!(!folder.exists() && !folder.parent().unwrap().exists());
+        assert!(!child.wait().unwrap().success(), "what ran in it has ended");
+        assert!(group.lost(child.id()).is_some());
+    }
+
+    #[test]
+    fn only_folders_of_dead_runs_are_left_ones() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = |name: &str| {
+            let path = dir.path().join(name);
+            fs::create_dir(&path).unwrap();
+            path
+        };
+        assert!(is_left(&folder(&format!("manometer-{}", i32::MAX))));
+        assert!(!is_left(&folder(&format!("manometer-{}", std::process::id()))));
+        assert!(!is_left(&folder("manometer-x")) && !is_left(&folder("system.slice")));
+    }
+}

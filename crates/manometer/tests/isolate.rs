@@ -1,0 +1,96 @@
+//! Runs whose workloads have control groups of their own, and what is left of these.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
+use support::{SHORT, Scene, wait_for, wait_for_event};
+
+const BLKIO: &str = "/sys/fs/cgroup/blkio";
+
+/// `SHORT`, its neighbour in a group with a bound; nothing where groups of version 1 cannot be had.
+fn scene() -> Option<Scene> {
+    let scene = Scene::new();
+    let limits = "kind = \"io\"\nisolation = \"cgroup\"\nlimits = { \"io.max\" = \"rbps=256MiB wbps=256MiB\" }";
+    scene.write("short.toml", &SHORT.replace("kind = \"io\"", limits));
+    let said = scene.run("run short.toml --dry-run");
+    if !Path::new(BLKIO).join("blkio.throttle.read_bps_device").exists() || said.err().contains("cannot give") {
+        println!("skipped: control groups of version 1 cannot limit I/O here: {}", said.err());
+        return None;
+    }
+    Some(scene)
+}
+
+/// The groups that the run of process `pid` has.
+fn groups(pid: u32) -> PathBuf {
+    Path::new(BLKIO).join(format!("manometer-{pid}"))
+}
+
+#[test]
+fn a_workload_in_a_group_is_observed_there_and_told_of() {
+    let Some(scene) = scene() else { return };
+    scene.run("run short.toml --dry-run").status(0).out_has(&["Isolation:", "writer: cgroup; io.max = rbps=256MiB"]);
+    let running = scene.start("run short.toml --out rec");
+    let pid = running.pid();
+    running.end().status(0);
+    assert!(scene.path("rec/samples/writer.cgroup.parquet").is_file());
+    assert!(!scene.path("rec/samples/primary.cgroup.parquet").exists(), "it has no group of its own");
+    let told = &scene.json("rec/environment.json")["isolation"];
+    assert_eq!(told["writer"]["isolation"], "cgroup");
+    assert_eq!(told["writer"]["limits"]["io.max"], "rbps=256MiB wbps=256MiB");
+    assert!(told["primary"].is_null());
+    assert!(!groups(pid).exists());
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_group_and_a_killed_one_leaves_it_to_the_next() {
+    let Some(scene) = scene() else { return };
+    let running = scene.start("run short.toml --out one --set plan.phase=60s");
+    wait_for_event(&scene.path("one"), "phase_started");
+    let group = groups(running.pid());
+    assert!(group.join("writer").is_dir());
+    running.signal(Signal::INT);
+    running.end().status(1);
+    assert!(!group.exists());
+
+    let running = scene.start("run short.toml --out two --set plan.phase=60s");
+    wait_for_event(&scene.path("two"), "phase_started");
+    let group = groups(running.pid());
+    running.signal(Signal::KILL);
+    let _ = running.end();
+    assert!(group.exists());
+    scene.run("run short.toml --out three").status(0);
+    assert!(!group.exists());
+}
+
+#[test]
+fn a_group_that_vanishes_is_a_gap_and_named() {
+    let Some(scene) = scene() else { return };
+    let running = scene.start("run short.toml --out rec --set plan.phase=60s");
+    wait_for_event(&scene.path("rec"), "phase_started");
+    let group = groups(running.pid()).join("writer");
+    let worker = running.worker(1);
+    fs::write(Path::new(BLKIO).join("cgroup.procs"), worker.to_string()).unwrap();
+    wait_for("the group to be empty", || fs::remove_dir(&group).ok());
+    running.end().status(1);
+    let events = scene.read("rec/events.jsonl");
+    let lost = events.lines().find(|line| line.contains("isolation-lost")).unwrap();
+    assert!(lost.contains(group.to_str().unwrap()), "{lost}");
+    assert!(events.contains("phase_gap"), "{events}");
+}
+
+#[test]
+fn what_this_host_cannot_give_is_refused_before_anything_runs() {
+    let Some(scene) = scene() else { return };
+    scene
+        .run("run short.toml --out rec --set writer.limits.io.latency=10ms")
+        .status(2)
+        .err_has(&["`writer`: `io.latency` has no counterpart", "unified_cgroup_hierarchy=1"]);
+    assert!(!scene.path("rec").exists());
+    scene.run("run short.toml --out rec --set device.scheduler=tarot").status(2).err_has(&["no tarot"]);
+    scene.run("run short.toml --dry-run --set device.scheduler=tarot").status(2).out_has(&["scheduler tarot"]);
+}
