@@ -145,9 +145,10 @@ impl Group {
         }
     }
 
-    /// The first of its folders that the process `pid` is no longer in.
+    /// The first of its folders that has vanished, or else that the process `pid` is no longer in.
     pub(super) fn lost(&self, pid: u32) -> Option<&Path> {
-        self.folders().find(|folder| !holds(folder, pid))
+        let vanished = self.folders().find(|folder| !folder.exists());
+        vanished.or_else(|| self.folders().find(|folder| !holds(folder, pid)))
     }
 }
 
