@@ -1,6 +1,7 @@
 //! Runs whose workloads have control groups of their own, and what is left of these.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod support;
 
