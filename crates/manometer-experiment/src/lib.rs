@@ -1,8 +1,8 @@
 //! From an experiment file to a recording.
 //!
 //! [`file`] reads and checks the TOML file, [`plan`] turns it into phases, [`conductor`] runs them with
-//! one worker process per workload and leaves a recording. What the recording means is
-//! `manometer-analysis`'s matter.
+//! one worker process per workload and leaves a recording, [`queue`] keeps many runs in order. What a
+//! recording means is `manometer-analysis`'s matter.
 
 pub mod columns;
 pub mod conductor;
@@ -11,6 +11,7 @@ pub mod fit;
 pub mod isolate;
 pub mod plan;
 pub mod prepare;
+pub mod queue;
 pub mod worker;
 
 pub use file::{Experiment, ExperimentError};

@@ -263,7 +263,7 @@ fn a_sweep_makes_a_run_for_each_combination() {
     let text = format!(
         "{GOOD}[sweep]\n\"writer.dsync\" = [false, true]\n\"primary.workload\" = [\"ycsb-a\", \"ycsb-b\", \"ycsb-c\"]\n"
     );
-    let runs = load(&text).unwrap().runs();
+    let runs = load(&text).unwrap().combinations();
     assert_eq!(runs.len(), 6);
     let last = &runs[5];
     assert_eq!(last.swept["writer.dsync"], true);
@@ -290,7 +290,7 @@ fn the_files_that_ship_are_right() {
         ("random-vs-sequential.toml", 1, 21),
     ] {
         let experiment = file::load(&folder.join(name), &[]).unwrap();
-        let all = experiment.runs();
+        let all = experiment.combinations();
         assert_eq!(all.len(), runs, "{name}");
         assert_eq!(manometer_experiment::plan::plan(&all[0]).phases.len(), phases, "{name}");
     }
@@ -329,7 +329,7 @@ fn isolation_and_limits_are_read_swept_and_changed_by_phases() {
         "vary = { \"writer.limits.io.max\" = [\"max\", \"rbps=2MiB\"] }\n[sweep]\n\"device.scheduler\" = [\"none\", \
          \"bfq\"]\n\"writer.limits.memory.max\" = [\"max\", \"64MiB\"]",
     );
-    let runs = load(&text).unwrap().runs();
+    let runs = load(&text).unwrap().combinations();
     assert_eq!(runs.len(), 4);
     assert_eq!(runs[3].scheduler.as_deref(), Some("bfq"));
     assert_eq!(runs[3].resolved["device"]["scheduler"], "bfq");

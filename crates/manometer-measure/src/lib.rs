@@ -26,4 +26,4 @@ pub use histogram::LatencyHistogram;
 pub use plan::{Criterion, Phase, PhaseKind, Plan, Role, Workload};
 pub use recording::{Recording, RecordingError, RecordingWriter};
 pub use samples::{Column, Samples};
-pub use units::{ByteSize, Rate, Span};
+pub use units::{ByteSize, Rate, Share, Span};

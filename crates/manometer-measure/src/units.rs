@@ -153,6 +153,32 @@ impl fmt::Display for Rate {
     }
 }
 
+/// A part of a whole, above 0 and below 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share(pub f64);
+
+impl Share {
+    const WANTED: &str = "share above 0 and below 1: write `5%` or `0.05`";
+}
+
+impl FromStr for Share {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let error = || UnitError { got: text.to_owned(), wanted: Self::WANTED };
+        let (number, unit) = text.trim().strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+        let share = number.trim().parse::<f64>().map_err(|_| error())? / unit;
+        (share > 0.0 && share < 1.0).then_some(Self(share)).ok_or_else(error)
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The bare number is the shortest text that reads back to the same share.
+        write!(f, "{}", self.0)
+    }
+}
+
 /// Splits `1_000 KiB` into `1000` and `KiB`.
 fn split_number(text: &str) -> (String, &str) {
     let text = text.trim();
@@ -162,7 +188,7 @@ fn split_number(text: &str) -> (String, &str) {
 
 /// Reads a quantity from text, or from a bare number through `$number`.
 macro_rules! quantity {
-    ($type:ident, $name:literal, $number:expr, $example:literal) => {
+    ($type:ident, $name:literal, $number:expr, $fraction:expr, $kind:literal, $example:literal) => {
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -188,6 +214,11 @@ macro_rules! quantity {
                         read(number).ok_or_else(|| E::invalid_type(de::Unexpected::Unsigned(number), &self))
                     }
 
+                    fn visit_f64<E: de::Error>(self, number: f64) -> Result<$type, E> {
+                        let read: fn(f64) -> Option<$type> = $fraction;
+                        read(number).ok_or_else(|| E::invalid_type(de::Unexpected::Float(number), &self))
+                    }
+
                     fn visit_i64<E: de::Error>(self, number: i64) -> Result<$type, E> {
                         match u64::try_from(number) {
                             Ok(number) => self.visit_u64(number),
@@ -205,15 +236,16 @@ macro_rules! quantity {
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": ["string", "integer"], "description": $type::WANTED, "examples": [$example] })
+                json_schema!({ "type": ["string", $kind], "description": $type::WANTED, "examples": [$example] })
             }
         }
     };
 }
 
-quantity!(ByteSize, "ByteSize", |number| Some(ByteSize(number)), "256MiB");
-quantity!(Span, "Span", |_| None, "10s");
-quantity!(Rate, "Rate", |_| None, "1000/s");
+quantity!(ByteSize, "ByteSize", |number| Some(ByteSize(number)), |_| None, "integer", "256MiB");
+quantity!(Span, "Span", |_| None, |_| None, "integer", "10s");
+quantity!(Rate, "Rate", |_| None, |_| None, "integer", "1000/s");
+quantity!(Share, "Share", |_| None, |number| number.to_string().parse().ok(), "number", "5%");
 
 #[cfg(test)]
 mod tests {
@@ -244,6 +276,19 @@ mod tests {
     fn rates_know_requests_from_bytes() {
         assert_eq!("1000/s".parse(), Ok(Rate::Requests(1000.0)));
         assert_eq!("10MiB/s".parse(), Ok(Rate::Bytes(10 << 20)));
+    }
+
+    #[test]
+    fn shares_lie_between_nought_and_one() {
+        for (text, share) in [("5%", 0.05), ("0.05", 0.05), ("2.5 %", 0.025), (" 50% ", 0.5)] {
+            assert_eq!(text.parse(), Ok(Share(share)), "{text}");
+            assert_eq!(Share(share).to_string().parse(), Ok(Share(share)));
+        }
+        for wrong in ["5", "0", "-1%", "100%", "five", "", "NaN", "%"] {
+            assert!(wrong.parse::<Share>().unwrap_err().to_string().contains("5%"), "{wrong}");
+        }
+        assert_eq!(serde_json::from_str::<Share>("0.1").unwrap(), Share(0.1));
+        assert!(serde_json::from_str::<Share>("10").is_err());
     }
 
     proptest! {

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use manometer_analysis::compare::{self, CompareError, Runs};
-use manometer_measure::recording;
+use manometer_measure::{Share, recording};
 
 use crate::format::{self, Format};
 use crate::{DONE, NO, WRONG_REQUEST};
@@ -26,8 +26,8 @@ pub struct Arguments {
     #[arg(required = true, num_args = 2..)]
     recordings: Vec<PathBuf>,
     /// Differences of less than this share do not matter.
-    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = share)]
-    bound: f64,
+    #[arg(long, value_name = "SHARE", default_value = "5%")]
+    bound: Share,
     /// Also write the verdicts as JUnit XML: a test per phase, which fails where it is worse.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -70,28 +70,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn compared(arguments: &Arguments) -> Result<Compared, CompareError> {
     let read = arguments.recordings.iter().map(|path| Runs::read(path)).collect::<Result<Vec<_>, _>>()?;
     match read.as_slice() {
-        [a, b] => compare::pair(a, b, arguments.bound).map(Compared::Pair),
-        series => compare::series(series, arguments.bound).map(Compared::Series),
-    }
-}
-
-/// Reads `5%` or `0.05`.
-fn share(text: &str) -> Result<f64, String> {
-    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-    let share = number.trim().parse::<f64>().map_err(|_| format!("`{text}` is no share: write 5% or 0.05"))? / unit;
-    let sensible = share > 0.0 && share < 1.0;
-    sensible.then_some(share).ok_or_else(|| format!("`{text}` is no share above 0 and below 1: write 5% or 0.05"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::share;
-
-    #[test]
-    fn shares_are_read_as_people_write_them() {
-        assert_eq!([share("5%"), share("0.05"), share("2.5 %")], [Ok(0.05), Ok(0.05), Ok(0.025)]);
-        for wrong in ["5", "0", "-1%", "100%", "five", "", "NaN"] {
-            assert!(share(wrong).unwrap_err().contains("5%"), "{wrong}");
-        }
+        [a, b] => compare::pair(a, b, arguments.bound.0).map(Compared::Pair),
+        series => compare::series(series, arguments.bound.0).map(Compared::Series),
     }
 }

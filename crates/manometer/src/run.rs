@@ -57,7 +57,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut runs: Vec<Experiment> = Vec::new();
     for path in &arguments.files {
         match file::load(path, &arguments.set) {
-            Ok(experiment) => runs.extend(experiment.runs()),
+            Ok(experiment) => {
+                runs.extend(manometer_experiment::queue::runs(&experiment).into_iter().map(|run| run.experiment))
+            }
             Err(error) => {
                 error.problems.iter().for_each(show_problem);
                 return Ok(ExitCode::from(WRONG_REQUEST));

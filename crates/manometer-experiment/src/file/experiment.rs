@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::isolation::DEVICE_SCHEDULER;
 use super::prepare::PrepareTable;
+use super::sweep::{PhaseStop, SweepRules};
 use crate::isolate::{Isolation, Limits, Setting};
 
 /// An experiment that can run.
@@ -46,7 +47,9 @@ pub struct Experiment {
     pub steps: Vec<Step>,
     /// What changes from run to run, by `workload.setting`, with its values.
     pub sweep: Vec<(String, Vec<Value>)>,
-    /// What a sweep has set for this run; empty before [`Experiment::runs`] and without a sweep.
+    /// In which order the runs of the sweep come, and how often.
+    pub rules: SweepRules,
+    /// What a sweep has set for this run; empty before [`Experiment::combinations`] and without a sweep.
     pub swept: Map<String, Value>,
     /// That the data was shrunk to fit the disk, where it was.
     pub shrunk: Option<Finding>,
@@ -77,7 +80,7 @@ pub struct Neighbour {
 }
 
 /// Times of the plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Times {
     /// The primary alone, unmeasured.
     pub warmup: Span,
@@ -91,6 +94,8 @@ pub struct Times {
     pub solo: Option<Span>,
     /// Whether the primary runs alone once more at the end.
     pub closing: bool,
+    /// Until when a phase is prolonged, where it is.
+    pub stop: Option<PhaseStop>,
 }
 
 /// One key of a ladder.
@@ -152,10 +157,19 @@ impl Experiment {
         toml::to_string_pretty(&self.resolved).unwrap_or_else(|_| json!(self.resolved).to_string())
     }
 
+    /// The experiment itself, without its sweep.
+    pub fn without_sweep(&self) -> Experiment {
+        let mut alone = Experiment { sweep: Vec::new(), ..self.clone() };
+        if let Some(root) = alone.resolved.as_object_mut() {
+            root.remove("sweep");
+        }
+        alone
+    }
+
     /// One experiment for each combination of the sweep's values, the last key changing fastest; without
     /// a sweep, the experiment itself.
-    pub fn runs(&self) -> Vec<Experiment> {
-        let mut runs = vec![Experiment { sweep: Vec::new(), ..self.clone() }];
+    pub fn combinations(&self) -> Vec<Experiment> {
+        let mut runs = vec![self.without_sweep()];
         for (key, values) in &self.sweep {
             let with_values = |run: &Experiment| values.iter().map(|value| run.with_swept(key, value)).collect();
             runs = runs.iter().flat_map::<Vec<Experiment>, _>(with_values).collect();
@@ -216,9 +230,6 @@ impl Experiment {
         }
         if key == DEVICE_SCHEDULER {
             swept.scheduler = value.as_str().map(str::to_owned);
-        }
-        if let Some(root) = swept.resolved.as_object_mut() {
-            root.remove("sweep");
         }
         match (key == DEVICE_SCHEDULER, Setting::of(setting)) {
             (true, _) => swept.resolved["device"]["scheduler"] = value.clone(),

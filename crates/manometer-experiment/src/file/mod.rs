@@ -6,6 +6,7 @@ mod isolation;
 mod prepare;
 mod problem;
 mod schema;
+mod sweep;
 mod tree;
 mod types;
 
@@ -16,6 +17,7 @@ pub use experiment::{Change, Experiment, Neighbour, Step, Workload, settings_tex
 pub use prepare::{Precondition, PrepareTable};
 pub use problem::{ExperimentError, Problem};
 pub use schema::json_schema;
+pub use sweep::{Order, PhaseStop, SweepRules, SweepStop, SweepTable};
 pub use types::{DeviceTable, ExperimentTable, PlanTable};
 
 /// Reads the experiment file at `path`, what it extends, and the `--set` changes `sets`, and checks the

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::prepare::PrepareTable;
+use super::sweep::{PhaseStop, SweepTable};
 use crate::isolate::{Isolation, Limits};
 
 /// An experiment: what a primary loses under its neighbours on one device.
@@ -42,9 +43,9 @@ pub struct ExperimentTable {
     pub neighbour: Vec<NeighbourTable>,
     /// The phases of one run.
     pub plan: PlanTable,
-    /// Settings that change from one run to the next: several keys make their product.
+    /// Settings that change from one run to the next, and in which order the runs come.
     #[serde(default)]
-    pub sweep: Map<String, Value>,
+    pub sweep: SweepTable,
 }
 
 fn one() -> u64 {
@@ -157,6 +158,8 @@ pub struct PlanTable {
     /// last one changing fastest.
     #[serde(default)]
     pub vary: Map<String, Value>,
+    /// Prolongs each measured phase until its interval is narrow.
+    pub stop: Option<PhaseStop>,
     /// Explicit phases instead of a ladder, each changing something and keeping the rest.
     #[serde(default)]
     pub step: Vec<StepTable>,

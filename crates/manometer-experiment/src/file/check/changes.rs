@@ -160,7 +160,8 @@ impl Checker<'_> {
                 sweep.push((key.clone(), self.schedulers(key, node)));
                 continue;
             }
-            let (name, setting) = key.split_once('.').unwrap_or((key, ""));
+            // Keys without a dot are no settings but say how the runs come.
+            let Some((name, setting)) = key.split_once('.') else { continue };
             let Some((_, workload)) = tables.iter().find(|(table, _)| *table == name) else {
                 let help = nearest_of(name, tables.iter().map(|(table, _)| *table));
                 self.report(format!("no workload is called `{name}`"), Some(&node.key_origin), Some(&help));
@@ -187,14 +188,17 @@ impl Checker<'_> {
             }
             sweep.push((key.clone(), values));
         }
-        self.product_is_bounded("sweep", sweep.iter().map(|(_, values)| values.len()), &table.key_origin);
         sweep
     }
 
     pub(super) fn product_is_bounded(&mut self, what: &str, sizes: impl Iterator<Item = usize>, origin: &Origin) {
         let product = sizes.fold(1_usize, usize::saturating_mul);
         if product > MAX_PRODUCT {
-            self.report(format!("`{what}` makes {product} combinations, more than {MAX_PRODUCT}"), Some(origin), None);
+            self.report(
+                format!("`{what}` makes {product} runs or phases, more than {MAX_PRODUCT}"),
+                Some(origin),
+                None,
+            );
         }
     }
 }

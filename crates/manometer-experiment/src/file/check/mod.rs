@@ -6,6 +6,7 @@ mod isolation;
 mod preparation;
 mod reading;
 mod servers;
+mod stop;
 mod workloads;
 
 use std::time::Duration;
@@ -19,6 +20,7 @@ use self::changes::{script_of, scripted_steps};
 use self::reading::{nearest_of, property_names};
 use super::experiment::{Experiment, Neighbour, Rung, Step, Times, Workload, settings_text};
 use super::problem::Complaint;
+use super::sweep::PhaseStop;
 use super::tree::{Node, Sources};
 use super::types::{DeviceTable, ExperimentTable, PlanTable};
 
@@ -75,6 +77,8 @@ impl Checker<'_> {
         let (mut neighbours, mut primary) = (neighbours, primary);
         let (vary, steps) = self.phases(root, &plan, (&mut neighbours, &mut primary), block_size);
         let sweep = self.sweep(root, primary.as_ref(), &neighbours);
+        let rules = self.sweep_rules(root, &sweep);
+        let stop = self.phase_stop(root, &plan);
         let experiment = Experiment {
             name,
             seed,
@@ -87,10 +91,11 @@ impl Checker<'_> {
             prepare: prepare?,
             primary,
             neighbours,
-            times: times_of(&plan),
+            times: times_of(&plan, stop),
             vary,
             steps,
             sweep,
+            rules,
             swept: serde_json::Map::new(),
             shrunk: None,
             resolved: root.to_json(),
@@ -104,7 +109,8 @@ impl Checker<'_> {
 
     /// Reports the first run whose settings, valid one by one, cannot be together.
     fn every_run(&mut self, root: &Node, experiment: &Experiment, block_size: u64) {
-        let wrong = experiment.runs().into_iter().find_map(|run| {
+        let reference = experiment.rules.reference_every.map(|_| experiment.without_sweep());
+        let wrong = experiment.combinations().into_iter().chain(reference).find_map(|run| {
             let workload = run.workloads().find_map(|workload| {
                 let (_, reason) = workload.validate(block_size).err()?;
                 Some(("sweep", format!("the run with {} cannot be: {reason}", settings_text(&run.swept))))
@@ -268,7 +274,7 @@ impl Checker<'_> {
     }
 }
 
-fn times_of(plan: &PlanTable) -> Times {
+fn times_of(plan: &PlanTable, stop: Option<PhaseStop>) -> Times {
     Times {
         warmup: plan.warmup,
         baseline: plan.baseline.unwrap_or(plan.phase),
@@ -276,5 +282,6 @@ fn times_of(plan: &PlanTable) -> Times {
         settle: plan.settle,
         solo: plan.solo.then_some(plan.solo_warmup),
         closing: plan.closing,
+        stop,
     }
 }

@@ -1,0 +1,101 @@
+//! From an experiment with a sweep to its runs in order.
+
+use rand::SeedableRng as _;
+use rand::seq::SliceRandom as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::file::{Experiment, Order};
+
+/// One run of a set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedRun {
+    /// What runs, its sweep resolved.
+    pub experiment: Experiment,
+    /// Which of the file's combinations it is; nothing for the reference.
+    pub combination: Option<usize>,
+    /// Which of its repeats it is, counted from 1.
+    pub repeat: u32,
+}
+
+/// The runs of `experiment`. Where its combinations are repeated until their intervals are narrow, all that may be
+/// needed.
+pub fn runs(experiment: &Experiment) -> Vec<PlannedRun> {
+    let rules = &experiment.rules;
+    let combinations = experiment.combinations();
+    let repeats = rules.until.map_or(rules.repeats, |(_, most)| most);
+    let places = in_order(rules.order, combinations.len(), repeats, experiment.seed);
+    let swept = places.into_iter().map(|(combination, repeat)| PlannedRun {
+        experiment: combinations[combination].clone(),
+        combination: Some(combination),
+        repeat,
+    });
+    match rules.reference_every {
+        None => swept.collect(),
+        Some(every) => with_reference(swept.collect(), &experiment.without_sweep(), every as usize),
+    }
+}
+
+/// Every combination with every repeat (from 1), in order.
+fn in_order(order: Order, combinations: usize, repeats: u32, seed: u64) -> Vec<(usize, u32)> {
+    let written = (0..combinations).flat_map(|combination| (1..=repeats).map(move |repeat| (combination, repeat)));
+    match order {
+        Order::Written => written.collect(),
+        Order::Interleaved => {
+            (1..=repeats).flat_map(|repeat| (0..combinations).map(move |combination| (combination, repeat))).collect()
+        }
+        Order::Shuffled => {
+            let mut places: Vec<usize> = written.map(|(combination, _)| combination).collect();
+            places.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+            numbered(&places, combinations)
+        }
+    }
+}
+
+/// The repeats of each combination counted in the order in which they come.
+fn numbered(places: &[usize], combinations: usize) -> Vec<(usize, u32)> {
+    let mut seen = vec![0; combinations];
+    let count = |combination: &usize| {
+        seen[*combination] += 1;
+        (*combination, seen[*combination])
+    };
+    places.iter().map(count).collect()
+}
+
+/// The reference first, as every `every`-th run after it, and last.
+fn with_reference(swept: Vec<PlannedRun>, reference: &Experiment, every: usize) -> Vec<PlannedRun> {
+    let groups = swept.chunks(every - 1).map(Some).chain([None]);
+    let numbered = (1..).zip(groups);
+    numbered
+        .flat_map(|(repeat, group)| {
+            let reference = PlannedRun { experiment: reference.clone(), combination: None, repeat };
+            [reference].into_iter().chain(group.into_iter().flatten().cloned())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn written_keeps_repeats_together_and_interleaved_apart() {
+        assert_eq!(in_order(Order::Written, 2, 2, 1), [(0, 1), (0, 2), (1, 1), (1, 2)]);
+        assert_eq!(in_order(Order::Interleaved, 2, 2, 1), [(0, 1), (1, 1), (0, 2), (1, 2)]);
+        assert_eq!(in_order(Order::Written, 1, 1, 1), [(0, 1)]);
+    }
+
+    #[test]
+    fn shuffled_is_another_order_of_the_same_runs_and_the_seeds_alone() {
+        let all = |seed| in_order(Order::Shuffled, 10, 3, seed);
+        assert_eq!(all(1), all(1));
+        assert_ne!(all(1), all(2));
+        assert_ne!(all(1), in_order(Order::Written, 10, 3, 1));
+        let set: BTreeSet<(usize, u32)> = all(1).into_iter().collect();
+        assert_eq!(set.into_iter().collect::<Vec<_>>(), in_order(Order::Written, 10, 3, 1));
+        let first: Vec<u32> =
+            all(1).into_iter().filter(|(combination, _)| *combination == 4).map(|run| run.1).collect();
+        assert_eq!(first, [1, 2, 3], "repeats count in the order in which they run");
+    }
+}
