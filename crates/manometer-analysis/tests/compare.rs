@@ -6,7 +6,9 @@ mod synthetic;
 
 use std::path::{Path, PathBuf};
 
-use manometer_analysis::compare::{BOUND, Comparison, Direction, PhaseComparison, Runs, Verdict, pair, series, unlike};
+use manometer_analysis::compare::{
+    BOUND, Comparison, Direction, PhaseComparison, Runs, Verdict, pair, reference_drift, series, unlike,
+};
 use manometer_measure::event::{Event, Status};
 use manometer_measure::plan::{Better, Criterion, PhaseKind, Plan, Role};
 use serde_json::{Value, json};
@@ -300,4 +302,35 @@ fn a_phase_that_only_some_repeats_have_is_compared_by_these() {
     record(&path.join("runs/001"), &plan, LIKE, &json!({"host": {}}));
     let comparison = compared(&path, &path);
     assert_eq!((find(&comparison, "w0").a.runs, find(&comparison, "w1").a.runs), (2, 1));
+}
+
+/// A sweep's recordings: a reference, a run with something swept, and a reference again.
+fn with_reference(again: Made) -> Vec<TempDir> {
+    let swept = Plan { sweep: [("writer.dsync".to_owned(), json!(true))].into_iter().collect(), ..two_phases(60) };
+    let between = tempfile::tempdir().unwrap();
+    record(between.path(), &swept, Made { seed: 7, all: 0.5, under_pressure: 1.0 }, &json!({"host": {}}));
+    vec![recorded(LIKE), between, recorded(again)]
+}
+
+fn drift(dirs: &[TempDir]) -> Vec<String> {
+    let recordings: Vec<_> = dirs.iter().map(|dir| synthetic::open(dir.path())).collect();
+    let findings = reference_drift(&recordings.iter().collect::<Vec<_>>());
+    findings.into_iter().map(|finding| format!("{}: {}", finding.id, finding.text)).collect()
+}
+
+#[test]
+fn a_reference_that_stays_is_no_finding_and_one_that_drifts_is_named() {
+    assert!(drift(&with_reference(Made { seed: 2, ..LIKE })).is_empty());
+    let dirs = with_reference(Made { seed: 2, all: 0.7, under_pressure: 1.0 });
+    let told = drift(&dirs);
+    assert_eq!(told.len(), 1, "{told:?}");
+    for word in ["reference-drift", "w0 by a factor of 0.70", &dirs[2].path().display().to_string()] {
+        assert!(told[0].contains(word), "{told:?}");
+    }
+    assert!(!told[0].contains(&dirs[1].path().display().to_string()), "what is swept differs on purpose");
+}
+
+#[test]
+fn runs_without_a_sweep_have_no_reference() {
+    assert!(drift(&[recorded(LIKE), recorded(Made { seed: 2, all: 0.5, under_pressure: 1.0 })]).is_empty());
 }

@@ -5,6 +5,7 @@
 
 mod pair;
 mod read;
+mod reference;
 mod series;
 mod unlike;
 
@@ -18,6 +19,7 @@ use crate::statistics::bootstrap::Side;
 
 pub use pair::{Comparison, PhaseComparison, Pressures, pair};
 pub use read::{Group, Run, RunPhase, Runs};
+pub use reference::reference_drift;
 pub use series::{ChangeOfPhase, PhaseSeries, SeriesComparison, series};
 pub use unlike::{Conditions, unlike};
 
