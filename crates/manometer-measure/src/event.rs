@@ -30,6 +30,17 @@ pub enum Event {
         /// The phase's id in the plan.
         phase: String,
     },
+    /// The interval of a phase is still too wide: it is measured for longer.
+    PhaseProlonged {
+        /// The phase's id in the plan.
+        phase: String,
+        /// By how many seconds.
+        by_s: f64,
+        /// How wide the interval is by now: of the pressure, or a share of the performance; null where there is none.
+        width: Option<f64>,
+        /// How wide it may be.
+        wanted: f64,
+    },
     /// A phase could not be measured, or not to its end.
     PhaseGap {
         /// The phase's id in the plan.

@@ -42,6 +42,13 @@ pub(super) const RULES: &[Rule] = &[
         meaning: "an operation appeared that no phase announced: its latencies are recorded, its counts are not",
         remedy: "Announce it in the experiment.",
     },
+    Rule {
+        id: "interval-too-wide",
+        severity: Severity::Warning,
+        source: "the run",
+        meaning: "a phase was measured for as long as `plan.stop` allows, and its interval is wider than that wants",
+        remedy: "Raise `at_most` of `plan.stop`, or let the device settle for longer.",
+    },
 ];
 
 /// What was told as it happened, each with its own words.

@@ -1,16 +1,23 @@
-//! One run at a time in a device directory.
+//! One run at a time in a device directory, and on a disk.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read as _, Seek as _, Write as _};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use manometer_measure::host::{Device, chain, device_of};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 /// The file in the directory that a run holds locked; the lock ends with its process, however it ends.
 const LOCK_FILE: &str = ".manometer.lock";
 
-/// A directory that cannot be had.
+/// Where the files lie that stand for disks, unless this variable names another folder: a common one of several
+/// containers, say.
+const DISKS_VARIABLE: &str = "MANOMETER_LOCK_DIRECTORY";
+const DISKS_FOLDER: &str = "/run/lock";
+
+/// A directory or a device that cannot be had.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
@@ -22,13 +29,26 @@ pub enum LockError {
         /// The other run's process id, as it wrote it down.
         holder: String,
     },
+    /// Another run measures on the same disk.
+    #[error(
+        "the disk {disk} under {} is in use by another run (process {holder}): two at once would measure each other; \
+         wait for it, or choose a folder on another disk", path.display()
+    )]
+    DiskHeld {
+        /// The disk's name.
+        disk: String,
+        /// The directory.
+        path: PathBuf,
+        /// The other run's process id, as it wrote it down.
+        holder: String,
+    },
     /// It cannot be made or written.
     #[error("{}: {source}: choose a folder that can be written", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
         /// What the file system said.
-        source: std::io::Error,
+        source: io::Error,
     },
 }
 
@@ -48,22 +68,94 @@ impl DirectoryLock {
         };
         fs::create_dir_all(directory).map_err(io(directory))?;
         let path = directory.join(LOCK_FILE);
-        let mut file =
+        let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io(&path))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => {
-                let mut holder = String::new();
-                // What cannot be read is only the name of the other run.
-                let _ = file.read_to_string(&mut holder);
-                return Err(LockError::Held { path: directory.to_owned(), holder: holder.trim().to_owned() });
-            }
-            Err(error) => return Err(io(&path)(error.into())),
+        match hold(file) {
+            Ok(file) => Ok(Self(file)),
+            Err(Refused::Held(holder)) => Err(LockError::Held { path: directory.to_owned(), holder }),
+            Err(Refused::Io(error)) => Err(io(&path)(error)),
         }
-        file.set_len(0).and_then(|()| file.rewind()).map_err(io(&path))?;
-        writeln!(file, "{}", std::process::id()).map_err(io(&path))?;
-        Ok(Self(file))
     }
+}
+
+/// Holds the disks under some directories until dropped: against runs in other directories of the same disks.
+#[derive(Debug)]
+pub struct DiskLocks(#[expect(dead_code, reason = "the locks live as long as the open files")] Vec<File>);
+
+impl DiskLocks {
+    /// Takes every disk under `directories`. A directory on no disk that this host shows has none.
+    ///
+    /// # Errors
+    /// Another run holds one, or its file cannot be written.
+    pub fn take<'a>(directories: impl IntoIterator<Item = &'a Path>) -> Result<Self, LockError> {
+        let named = std::env::var_os(DISKS_VARIABLE).map(PathBuf::from);
+        let usual = || Some(PathBuf::from(DISKS_FOLDER)).filter(|folder| folder.is_dir());
+        let folder = named.or_else(usual).unwrap_or_else(std::env::temp_dir);
+        let mut disks: Vec<(Device, &Path)> = Vec::new();
+        for directory in directories {
+            for disk in device_of(directory).iter().flat_map(disks_under) {
+                if !disks.iter().any(|(known, _)| *known == disk) {
+                    disks.push((disk, directory));
+                }
+            }
+        }
+        disks.iter().map(|(disk, directory)| take_disk(&folder, disk, directory)).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// The disks at the bottom of what `device` stands on.
+fn disks_under(device: &Device) -> Vec<Device> {
+    let layers = chain(device);
+    layers.into_iter().filter(|layer| layer.maps_to.is_empty()).map(|layer| layer.device).collect()
+}
+
+fn take_disk(folder: &Path, disk: &Device, directory: &Path) -> Result<File, LockError> {
+    let path = folder.join(format!("manometer-{}-{}.lock", disk.major, disk.minor));
+    let io = |source| LockError::Io { path: path.clone(), source };
+    let file = open_for_all(&path).map_err(io)?;
+    hold(file).map_err(|refused| match refused {
+        Refused::Held(holder) => LockError::DiskHeld { disk: disk.name.clone(), path: directory.to_owned(), holder },
+        Refused::Io(source) => LockError::Io { path: path.clone(), source },
+    })
+}
+
+/// Opens a file that every user may lock, in a folder that everybody may write into: no link is followed, and one
+/// that is there already is opened as it is, because the kernel refuses to make it again in another user's name.
+fn open_for_all(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW.bits().cast_signed();
+    let open =
+        |create: bool| OpenOptions::new().read(true).write(true).create_new(create).custom_flags(flags).open(path);
+    match open(false) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        opened => return opened,
+    }
+    match open(true) {
+        Ok(file) => file.set_permissions(Permissions::from_mode(0o666)).map(|()| file),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open(false),
+        Err(error) => Err(error),
+    }
+}
+
+enum Refused {
+    /// By a process, as it wrote itself down.
+    Held(String),
+    Io(io::Error),
+}
+
+/// Locks `file` and writes into it who holds it.
+fn hold(mut file: File) -> Result<File, Refused> {
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK) => {
+            let mut holder = String::new();
+            // What cannot be read is only the name of the other run.
+            let _ = file.read_to_string(&mut holder);
+            return Err(Refused::Held(holder.trim().to_owned()));
+        }
+        Err(error) => return Err(Refused::Io(error.into())),
+    }
+    let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
+    written.map(|()| file).map_err(Refused::Io)
 }
 
 #[cfg(test)]
@@ -85,5 +177,33 @@ mod tests {
     fn a_directory_that_cannot_be_made_is_named() {
         let error = DirectoryLock::take(Path::new("/proc/nothing/here")).unwrap_err();
         assert!(error.to_string().contains("/proc/nothing/here"), "{error}");
+    }
+
+    fn disk(minor: u32) -> Device {
+        Device { major: 8, minor, name: "sda".to_owned(), sysfs: PathBuf::from("/sys/none") }
+    }
+
+    #[test]
+    fn a_disk_is_held_once_whatever_the_directory() {
+        let folder = tempfile::tempdir().unwrap();
+        let take = |minor, directory: &str| take_disk(folder.path(), &disk(minor), Path::new(directory));
+        let held = take(0, "/one").unwrap();
+        let error = take(0, "/two").unwrap_err().to_string();
+        for word in ["sda", "/two", &std::process::id().to_string()] {
+            assert!(error.contains(word), "{error}");
+        }
+        take(16, "/two").unwrap();
+        drop(held);
+        take(0, "/two").unwrap();
+    }
+
+    #[test]
+    fn a_disks_file_is_everybodys_and_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(take_disk(folder.path(), &disk(0), Path::new("/one")).unwrap());
+        let mode = fs::metadata(folder.path().join("manometer-8-0.lock")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o666);
+        std::os::unix::fs::symlink("/etc/hostname", folder.path().join("manometer-8-1.lock")).unwrap();
+        assert!(matches!(take_disk(folder.path(), &disk(1), Path::new("/one")), Err(LockError::Io { .. })));
     }
 }

@@ -2,6 +2,7 @@
 //! host shows into one recording.
 
 mod lock;
+mod narrow;
 pub(crate) mod process;
 mod run;
 mod scribe;
@@ -13,7 +14,8 @@ use std::sync::atomic::AtomicBool;
 use manometer_measure::RecordingError;
 use manometer_measure::event::{Finding, Status};
 
-pub use lock::{DirectoryLock, LockError};
+pub use lock::{DirectoryLock, DiskLocks, LockError};
+pub(crate) use narrow::most_s;
 pub(crate) use run::seed_of;
 
 use crate::file::Experiment;

@@ -10,14 +10,15 @@ use manometer_measure::clock::{WallAnchor, next_multiple};
 use manometer_measure::doctor::Facts;
 use manometer_measure::event::{Event, Finding, Severity, Status};
 use manometer_measure::host::{self, Border, Observer, environment};
-use manometer_measure::plan::{Phase, Plan, Settings, Workload as Part};
+use manometer_measure::plan::{Phase, PhaseKind, Plan, Settings, Workload as Part};
 use manometer_measure::{ByteSize, Clock as _, MonotonicClock, RecordingError, RecordingWriter};
 use manometer_workload::protocol::{Control, Existing, Job, Message};
 
+use super::narrow::{Live, Next, most_s, next};
 use super::process::{Told, Worker};
 use super::scribe::Scribe;
 use super::{Ended, RunError, Setup, Update, same_device};
-use crate::file::Experiment;
+use crate::file::{Experiment, PhaseStop};
 use crate::isolate::{Isolated, Setting};
 use crate::prepare::Brought;
 use crate::prepare::account::Account;
@@ -106,6 +107,9 @@ struct Run<'a> {
     /// When the phase that runs ends, and how long those after it take.
     phase_end_ns: u64,
     after_phase_s: f64,
+    /// Until when phases are prolonged, and what is known of the one that runs.
+    stop: Option<PhaseStop>,
+    live: Live,
     failed: bool,
 }
 
@@ -168,6 +172,8 @@ impl<'a> Run<'a> {
         Ok(Self {
             setup,
             watch,
+            live: Live::new(&plan),
+            stop: experiment.times.stop,
             plan,
             environment,
             scribe,
@@ -260,16 +266,48 @@ impl<'a> Run<'a> {
         }
         self.scribe.recording.event(begin_ns, Event::PhaseStarted { phase: phase.id.clone() })?;
         self.scribe.border(begin_ns, Border::Begin, &mut self.observers)?;
-        // Samples end a moment after the beat: the phase lasts until the one of its last beat has ended too.
-        let end_ns = self.phase_end_ns + (self.interval_ns / SAMPLE_LATENESS_DIVISOR).min(MAX_SAMPLE_LATENESS_NS);
-        self.pump(end_ns, |run| run.obstacle(phase).is_some())?;
-        if let Some(reason) = self.obstacle(phase) {
-            return Ok(Some(reason));
-        }
+        self.live.begin(begin_ns);
+        let end_ns = loop {
+            // Samples end a moment after the beat: the phase lasts until the one of its last beat has ended too.
+            let end_ns = self.phase_end_ns + (self.interval_ns / SAMPLE_LATENESS_DIVISOR).min(MAX_SAMPLE_LATENESS_NS);
+            self.pump(end_ns, |run| run.obstacle(phase).is_some())?;
+            if let Some(reason) = self.obstacle(phase) {
+                return Ok(Some(reason));
+            }
+            if !self.prolong(phase, begin_ns)? {
+                break end_ns;
+            }
+        };
+        self.live.end(&self.plan, phase);
         self.scribe.border(end_ns, Border::End, &mut self.observers)?;
         self.scribe.recording.event(end_ns, Event::PhaseEnded { phase: phase.id.clone() })?;
         self.account.note()?;
         Ok(None)
+    }
+
+    /// Prolongs `phase`, which began to be measured at `begin_ns`, where its interval is still too wide and it may take
+    /// longer; says whether it did.
+    fn prolong(&mut self, phase: &Phase, begin_ns: u64) -> Result<bool, RunError> {
+        let Some(stop) = self.stop.filter(|_| phase.kind != PhaseKind::Warmup) else { return Ok(false) };
+        let (width, wanted) = self.live.width(&self.plan, phase, stop.interval.0);
+        let measured_ns = self.phase_end_ns - begin_ns;
+        let length_ns = self.whole_intervals_ns(phase.duration_s);
+        let most_ns = seconds_ns(most_s(stop, phase.duration_s));
+        match next(width, wanted, (measured_ns, length_ns, most_ns), self.interval_ns) {
+            Next::Narrow => Ok(false),
+            Next::Limit => {
+                self.finding(too_wide(phase, width, wanted, measured_ns))?;
+                Ok(false)
+            }
+            Next::Longer(by_ns) => {
+                let event = Event::PhaseProlonged { phase: phase.id.clone(), by_s: by_ns as f64 / 1e9, width, wanted };
+                self.scribe.recording.event(MonotonicClock.now_ns(), event)?;
+                self.phase_end_ns += by_ns;
+                let label = format!("{}, longer: its interval is still too wide", phase.label);
+                (self.watch)(Update::Phase { id: &phase.id, label: &label, seconds: by_ns as f64 / 1e9 });
+                Ok(true)
+            }
+        }
     }
 
     /// Why `phase` cannot run, or no longer.
@@ -426,6 +464,7 @@ impl<'a> Run<'a> {
                 member.facts = Some(facts);
             }
             Message::Sample(sample) => {
+                self.live.hear(index, &sample);
                 let unit = member.part.unit.as_str();
                 let none = Settings::new();
                 let rate = self.scribe.sample(name, unit, member.facts.as_ref().unwrap_or(&none), &sample)?;
@@ -559,6 +598,23 @@ fn unrecorded(operation: &str) -> Finding {
         phase: None,
         text: format!(
             "`{operation}` appeared after its series had begun: its latencies are recorded, its counts are not."
+        ),
+    }
+}
+
+/// That a phase was measured for as long as it may be, and is still not narrow.
+fn too_wide(phase: &Phase, width: Option<f64>, wanted: f64, measured_ns: u64) -> Finding {
+    let got = width.map_or("it has none".to_owned(), |width| format!("it is {:.2} % wide", 100.0 * width));
+    Finding {
+        id: "interval-too-wide".to_owned(),
+        severity: Severity::Warning,
+        phase: Some(phase.id.clone()),
+        text: format!(
+            "After {:.1} s of {} its interval should be {:.2} % wide at most, and {got}. Raise `at_most` of `plan.stop`, \
+             or let the device settle for longer.",
+            measured_ns as f64 / 1e9,
+            phase.id,
+            100.0 * wanted,
         ),
     }
 }
