@@ -6,22 +6,39 @@ use std::path::Path;
 use manometer_measure::ByteSize;
 use manometer_measure::event::{Finding, Severity};
 use manometer_measure::host::environment;
+use serde::{Deserialize, Serialize};
 
 use crate::file::Experiment;
 
 /// The share of the space at hand that an experiment may fill.
 const SHARE: f64 = 0.5;
 
-/// The experiments with their data shrunk, all by the same share, so that none takes more than half of
-/// the space at hand: what is free, and what their own data of an earlier time takes. Those that fit or
-/// must not shrink stay as they are.
-pub fn fit(runs: Vec<Experiment>) -> Vec<Experiment> {
-    let Some(largest) = runs.iter().max_by_key(|run| run.bytes_to_prepare()) else { return runs };
-    let at_hand = environment::free_bytes(&largest.directory).map(|free| free + bytes_of_workloads(largest));
-    let factor = at_hand.map_or(1.0, |bytes| bytes as f64 * SHARE / largest.bytes_to_prepare().0 as f64);
-    let fitted =
-        |run: Experiment| if run.fit && factor < 1.0 { shrunk(run, factor, at_hand.unwrap_or(0)) } else { run };
-    runs.into_iter().map(fitted).collect()
+/// By how much experiments shrink, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fit {
+    /// What records and file sizes are multiplied by.
+    pub factor: f64,
+    /// The space at hand when that was decided.
+    pub at_hand_bytes: u64,
+}
+
+impl Fit {
+    /// By how much `runs` shrink, all by the same share, so that none takes more than half of the space at hand: what
+    /// is free, and what their own data of an earlier time takes. Nothing where they fit.
+    pub fn of<'a>(runs: impl Iterator<Item = &'a Experiment>) -> Option<Self> {
+        let largest = runs.max_by_key(|run| run.bytes_to_prepare())?;
+        let at_hand_bytes = environment::free_bytes(&largest.directory)? + bytes_of_workloads(largest);
+        let factor = at_hand_bytes as f64 * SHARE / largest.bytes_to_prepare().0 as f64;
+        (factor < 1.0).then_some(Self { factor, at_hand_bytes })
+    }
+}
+
+/// The experiment shrunk by `fit`; one that must not shrink stays as it is.
+pub fn fitted(run: Experiment, fit: Option<&Fit>) -> Experiment {
+    match fit {
+        Some(Fit { factor, at_hand_bytes }) if run.fit => shrunk(run, *factor, *at_hand_bytes),
+        _ => run,
+    }
 }
 
 fn shrunk(run: Experiment, factor: f64, at_hand_bytes: u64) -> Experiment {
@@ -70,9 +87,14 @@ mod tests {
         crate::file::load(&path, &[]).unwrap()
     }
 
+    fn fit(run: Experiment) -> Experiment {
+        let by = Fit::of([&run].into_iter());
+        fitted(run, by.as_ref())
+    }
+
     #[test]
     fn what_does_not_fit_shrinks_and_its_own_file_says_so_too() {
-        let fitted = fit(vec![experiment(true, "900TiB")]).remove(0);
+        let fitted = fit(experiment(true, "900TiB"));
         let free = environment::free_bytes(Path::new("/var/tmp")).unwrap();
         assert!(fitted.bytes_to_prepare().0 <= free);
         assert!(fitted.shrunk.as_ref().unwrap().text.contains("of what the file says"));
@@ -83,7 +105,7 @@ mod tests {
     #[test]
     fn what_fits_or_must_not_shrink_stays() {
         for (may, size) in [(true, "64KiB"), (false, "900TiB")] {
-            assert_eq!(fit(vec![experiment(may, size)]), [experiment(may, size)]);
+            assert_eq!(fit(experiment(may, size)), experiment(may, size));
         }
     }
 }

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use manometer_experiment::conductor::{self, Setup};
+use manometer_experiment::conductor::{self, DiskLocks, Setup};
 use manometer_experiment::prepare::erase::{self, EraseError};
 use manometer_experiment::prepare::ledger::Book;
 use manometer_experiment::prepare::{self, Brought};
-use manometer_experiment::{Experiment, file, fit};
+use manometer_experiment::{Experiment, file};
 use serde_json::json;
 
 use crate::format::{self, Format};
@@ -49,13 +49,13 @@ pub struct Arguments {
 /// Prepares, or shows what would be done.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let runs = match file::load(&arguments.file, &arguments.set) {
-        Ok(experiment) => fit::fit(experiment.runs()),
+        Ok(experiment) => run::planned(std::iter::once(&experiment)),
         Err(error) => {
             error.problems.iter().for_each(run::show_problem);
             return Ok(ExitCode::from(WRONG_REQUEST));
         }
     };
-    let Some(experiment) = runs.first() else { return Ok(ExitCode::from(WRONG_REQUEST)) };
+    let Some(experiment) = runs.first().map(|run| &run.experiment) else { return Ok(ExitCode::from(WRONG_REQUEST)) };
     if let Some(device) = &arguments.erase {
         return erase_device(arguments, device, experiment);
     }
@@ -87,7 +87,7 @@ fn erase_device(arguments: &Arguments, device: &Path, experiment: &Experiment) -
 
 fn dry_run(arguments: &Arguments, experiment: &Experiment) -> anyhow::Result<ExitCode> {
     let book = Book::read(&experiment.directory)?;
-    let steps = prepare::outline(std::slice::from_ref(experiment), &book, true).concat();
+    let steps = prepare::outline([experiment], &book, true);
     match arguments.format {
         Format::Json => format::json(&outline_json(experiment, &book, &steps))?,
         Format::Text => format::text(&outline(experiment, &book, &steps))?,
@@ -96,6 +96,10 @@ fn dry_run(arguments: &Arguments, experiment: &Experiment) -> anyhow::Result<Exi
 }
 
 fn perform(arguments: &Arguments, experiment: &Experiment) -> anyhow::Result<ExitCode> {
+    let _disks = match DiskLocks::take([experiment.directory.as_path()]) {
+        Ok(disks) => disks,
+        Err(error) => return run::refused(error.into()),
+    };
     let interrupted = run::interruption()?;
     let (out, made) = (PathBuf::new(), BTreeSet::new());
     let setup = Setup { program: run::program(), out, reuse: arguments.reuse, made: &made, interrupted: &interrupted };
@@ -107,7 +111,7 @@ fn perform(arguments: &Arguments, experiment: &Experiment) -> anyhow::Result<Exi
             show(arguments, experiment, &brought)?;
             Ok(ExitCode::from(DONE))
         }
-        Err(error) => run::refused(error),
+        Err(error) => run::refused(error.into()),
     }
 }
 

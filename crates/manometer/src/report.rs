@@ -36,7 +36,7 @@ pub struct Arguments {
 
 /// Writes the page and prints what it says.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let recorded = match arguments.recordings.iter().map(|dir| open(dir)).collect::<Result<Vec<_>, _>>() {
+    let recorded = match arguments.recordings.iter().map(|dir| read(dir)).collect::<Result<Vec<_>, _>>() {
         Ok(recorded) => recorded,
         Err(error) => {
             format::problem(&error.into());
@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.format == Format::Json {
         return match recorded.as_slice() {
             [one] => format::json(&one.summary),
-            many => format::json(&runs_document(many)),
+            many => format::json(&runs_document(many, &across(many))),
         }
         .map(|()| ExitCode::SUCCESS);
     }
@@ -69,29 +69,33 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 /// Analyses the recording in `dir`, writes `summary.json` and the report beside it.
 pub fn summarise_and_write(dir: &Path) -> anyhow::Result<Recorded> {
-    let recorded = open(dir)?;
+    let recorded = read(dir)?;
     write_summary(dir, &recorded.summary)?;
     write_page(&dir.join(FILE), std::slice::from_ref(&recorded))?;
     Ok(recorded)
 }
 
-fn open(dir: &Path) -> Result<Recorded, RecordingError> {
+/// Reads and analyses the recording in `dir`.
+pub fn read(dir: &Path) -> Result<Recorded, RecordingError> {
     let recording = Recording::open(dir)?;
     let summary = manometer_analysis::summarise(&recording);
     let settings = recording.plan.sweep.clone();
     Ok(Recorded { recording, summary, settings })
 }
 
-/// The machine form of several runs.
-pub fn runs_document(recorded: &[Recorded]) -> Value {
+/// The machine form of several runs; `findings` are those over all of them.
+pub fn runs_document(recorded: &[Recorded], findings: &[Finding]) -> Value {
     let one = |one: &Recorded| json!({ "dir": one.recording.dir, "settings": one.settings, "summary": one.summary });
-    json!({ "runs": recorded.iter().map(one).collect::<Vec<_>>(), "findings": across(recorded) })
+    json!({ "runs": recorded.iter().map(one).collect::<Vec<_>>(), "findings": findings })
 }
 
-/// What a reader of several runs together must know: what should be the same in all of them, and is not.
+/// What a reader of several runs together must know: what should be the same in all of them and is not, a sweep's
+/// reference among it.
 pub fn across(recorded: &[Recorded]) -> Vec<Finding> {
     let conditions: Vec<Conditions> = recorded.iter().map(|one| Conditions::of(&one.recording)).collect();
-    compare::unlike(recorded.iter().map(|one| one.recording.dir.as_path()).zip(&conditions))
+    let mut findings = compare::unlike(recorded.iter().map(|one| one.recording.dir.as_path()).zip(&conditions));
+    findings.extend(compare::reference_drift(&recorded.iter().map(|one| &one.recording).collect::<Vec<_>>()));
+    findings
 }
 
 fn write_summary(dir: &Path, summary: &Summary) -> anyhow::Result<()> {

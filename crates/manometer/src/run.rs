@@ -1,5 +1,9 @@
 //! `manometer run`: experiments become recordings.
 
+mod dry;
+mod set;
+mod single;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,22 +11,20 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
-use manometer_experiment::conductor::{self, Ended, RunError, Setup};
-use manometer_experiment::file::{Workload, settings_text};
-use manometer_experiment::prepare;
-use manometer_experiment::prepare::ledger::Book;
-use manometer_experiment::prepare::steps::Step;
-use manometer_experiment::{Experiment, file, fit, isolate, plan};
-use manometer_measure::RecordingError;
+use manometer_experiment::conductor::{self, Ended, LockError, RunError, Setup};
+use manometer_experiment::file::settings_text;
+use manometer_experiment::fit::{Fit, fitted};
+use manometer_experiment::isolate::{self, IsolateError};
+use manometer_experiment::queue::{PlannedRun, QueueError};
+use manometer_experiment::{Experiment, file, plan, queue};
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::Status;
+use manometer_measure::{Rate, RecordingError};
 use manometer_report::Recorded;
 use miette::GraphicalReportHandler;
-use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::format::{self, Format};
-use crate::prepare::{outline, outline_json};
 use crate::progress::Progress;
 use crate::{DONE, FAILED, WRONG_REQUEST, report, table};
 
@@ -30,7 +32,8 @@ use crate::{DONE, FAILED, WRONG_REQUEST, report, table};
 #[derive(Args)]
 #[command(after_help = "Examples:\n  manometer run experiments/quick.toml\n  \
     manometer run experiments/quick.toml --dry-run\n  \
-    manometer run my.toml --set plan.phase=5m --set writer.write_ratio=0.9 --out results/one")]
+    manometer run my.toml --set plan.phase=5m --set writer.write_ratio=0.9 --out results/one\n  \
+    manometer run one.toml two.toml --out results/all --resume   # go on where it was cut off")]
 pub struct Arguments {
     /// Experiment files.
     #[arg(required = true)]
@@ -41,43 +44,79 @@ pub struct Arguments {
     /// The folder of the recording; `manometer-runs/NAME-TIME` unless said.
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Go on in --out at the first run that is not done; the files and every --set must be those that it began with.
+    #[arg(long, requires = "out")]
+    resume: bool,
     /// Use databases and files that another experiment left, where they can serve, instead of making them.
     #[arg(long)]
     reuse: bool,
     /// Print the resolved file, the phases, the time and the bytes; run nothing.
     #[arg(long)]
     dry_run: bool,
+    /// What the device can write, such as `500MiB/s`: `--dry-run` then says how much workloads write at most.
+    #[arg(long, value_name = "RATE", value_parser = bytes_a_second, requires = "dry_run")]
+    write_speed: Option<f64>,
     /// For whom to print.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
+fn bytes_a_second(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(Rate::Bytes(bytes)) => Ok(bytes as f64),
+        _ => Err("write bytes a second, such as `500MiB/s`".to_owned()),
+    }
+}
+
 /// Runs, or shows what would run.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let mut runs: Vec<Experiment> = Vec::new();
+    let mut files: Vec<(PathBuf, Experiment)> = Vec::new();
     for path in &arguments.files {
         match file::load(path, &arguments.set) {
-            Ok(experiment) => {
-                runs.extend(manometer_experiment::queue::runs(&experiment).into_iter().map(|run| run.experiment))
-            }
+            Ok(experiment) => files.push((path.clone(), experiment)),
             Err(error) => {
                 error.problems.iter().for_each(show_problem);
                 return Ok(ExitCode::from(WRONG_REQUEST));
             }
         }
     }
-    let runs = fit::fit(runs);
-    let refused = isolate::refusals(&runs);
-    let outcome = match (arguments.dry_run, refused.is_empty()) {
-        (true, _) => dry_run(arguments, &runs)?,
-        (false, true) => return perform(arguments, &runs),
-        (false, false) => ExitCode::from(WRONG_REQUEST),
-    };
-    if refused.is_empty() {
-        return Ok(outcome);
+    let all = planned(files.iter().map(|(_, experiment)| experiment));
+    let refusals = isolate::refusals(all.iter().map(|run| &run.experiment));
+    if arguments.dry_run {
+        dry::run(arguments, &all)?;
     }
-    format::problem(&isolate::IsolateError::Refused(refused).into());
-    Ok(ExitCode::from(WRONG_REQUEST))
+    if !refusals.is_empty() {
+        return refused(IsolateError::Refused(refusals).into());
+    }
+    if arguments.dry_run {
+        return Ok(ExitCode::from(DONE));
+    }
+    let interrupted = interruption()?;
+    let out = arguments.out.clone().unwrap_or_else(|| default_out(&files[0].1));
+    let session = Session { arguments, interrupted: &interrupted };
+    let outcome = match only_run(&all) {
+        Some(experiment) => single::run(&session, &out, experiment),
+        None => set::run(&session, &out, &files),
+    };
+    match outcome {
+        Ok(Status::Complete) => Ok(ExitCode::from(DONE)),
+        Ok(_) => Ok(ExitCode::from(FAILED)),
+        Err(error) => refused(error),
+    }
+}
+
+/// The runs of `experiments` in order, shrunk to fit the disk where they may.
+pub fn planned<'a>(experiments: impl Iterator<Item = &'a Experiment>) -> Vec<PlannedRun> {
+    let all: Vec<PlannedRun> = experiments.flat_map(queue::runs).collect();
+    let fit = Fit::of(all.iter().map(|run| &run.experiment));
+    let shrunk = |run: PlannedRun| PlannedRun { experiment: fitted(run.experiment, fit.as_ref()), ..run };
+    all.into_iter().map(shrunk).collect()
+}
+
+/// The experiment, where there is one run only: then its recording needs no folder below --out.
+fn only_run(all: &[PlannedRun]) -> Option<&Experiment> {
+    let [only] = all else { return None };
+    Some(&only.experiment).filter(|experiment| experiment.swept.is_empty())
 }
 
 pub fn show_problem(problem: &file::Problem) {
@@ -87,41 +126,6 @@ pub fn show_problem(problem: &file::Problem) {
     match drawn {
         Ok(()) => format::note(&format!("{place}{}\n{text}", problem.message())),
         Err(_) => format::note(&problem.to_string()),
-    }
-}
-
-fn perform(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCode> {
-    let interrupted = interruption()?;
-    let out = arguments.out.clone().unwrap_or_else(|| default_out(&runs[0]));
-    let single = runs.len() == 1 && runs[0].swept.is_empty();
-    let mut recorded = Vec::new();
-    let mut outcome = Ok(Ended { status: Status::Complete, made: BTreeSet::new() });
-    for (index, experiment) in runs.iter().enumerate() {
-        let Ok(Ended { status: Status::Complete, made }) = &outcome else { break };
-        let dir = if single { out.clone() } else { out.join("runs").join(format!("{:03}", index + 1)) };
-        announce(runs, index);
-        outcome = perform_one(arguments, experiment, &dir, made, &interrupted);
-        // A run that could not begin leaves nothing to show, or nothing of its own.
-        if outcome.is_ok() {
-            recorded.push(show(arguments, &dir)?);
-        }
-    }
-    if !single && !recorded.is_empty() {
-        let page = out.join(report::FILE);
-        report::write_page(&page, &recorded)?;
-        let across = table::findings(&report::across(&recorded));
-        format::note(&format!("{across}\nReport over all runs: {}", page.display()));
-    }
-    if arguments.format == Format::Json && !recorded.is_empty() {
-        match recorded.as_slice() {
-            [only] if single => format::json(&only.summary)?,
-            many => format::json(&report::runs_document(many))?,
-        }
-    }
-    match outcome {
-        Ok(Ended { status: Status::Complete, .. }) => Ok(ExitCode::from(DONE)),
-        Ok(_) => Ok(ExitCode::from(FAILED)),
-        Err(error) => refused(error),
     }
 }
 
@@ -142,55 +146,60 @@ pub fn program() -> PathBuf {
 }
 
 /// The exit status of a request that was wrong, or the error.
-pub fn refused(error: RunError) -> anyhow::Result<ExitCode> {
+pub fn refused(error: anyhow::Error) -> anyhow::Result<ExitCode> {
     if !is_wrong_request(&error) {
-        return Err(error.into());
+        return Err(error);
     }
-    format::problem(&error.into());
+    format::problem(&error);
     Ok(ExitCode::from(WRONG_REQUEST))
 }
 
 /// Whether another request would have been right, rather than another host.
-fn is_wrong_request(error: &RunError) -> bool {
-    match error {
+fn is_wrong_request(error: &anyhow::Error) -> bool {
+    let run = |error: &RunError| match error {
         RunError::Locked(_)
         | RunError::Recording(RecordingError::NotEmpty { .. })
-        | RunError::Isolation(isolate::IsolateError::Refused(_)) => true,
+        | RunError::Isolation(IsolateError::Refused(_)) => true,
         RunError::Prepare(error) => error.is_wrong_request(),
         _ => false,
+    };
+    error.is::<LockError>()
+        || error.downcast_ref::<RunError>().is_some_and(run)
+        || error.downcast_ref::<QueueError>().is_some_and(|error| !matches!(error, QueueError::Io { .. }))
+        || matches!(error.downcast_ref(), Some(IsolateError::Refused(_)))
+}
+
+/// What all runs of one command share.
+struct Session<'a> {
+    arguments: &'a Arguments,
+    interrupted: &'a AtomicBool,
+}
+
+impl Session<'_> {
+    /// Runs one experiment; `made` are the folders whose data earlier runs of its set made.
+    fn perform(&self, experiment: &Experiment, dir: &Path, made: &BTreeSet<PathBuf>) -> Result<Ended, RunError> {
+        let (program, reuse) = (program(), self.arguments.reuse);
+        let setup = Setup { program, out: dir.to_owned(), reuse, made, interrupted: self.interrupted };
+        let mut progress = Progress::new(experiment);
+        let outcome = conductor::run(experiment, &setup, &mut |update| progress.show(&update));
+        progress.finish();
+        outcome
+    }
+
+    /// Analyses the recording in `dir`, and prints what it says.
+    fn show(&self, dir: &Path) -> anyhow::Result<Recorded> {
+        let recorded = report::summarise_and_write(dir)?;
+        if self.arguments.format == Format::Text {
+            format::text(&table::summary(&recorded.summary))?;
+            format::text(&format!("\nReport: {}", dir.join(report::FILE).display()))?;
+        }
+        Ok(recorded)
     }
 }
 
-/// Runs one experiment; `made` are the folders whose data earlier runs of this command made.
-fn perform_one(
-    arguments: &Arguments,
-    experiment: &Experiment,
-    dir: &Path,
-    made: &BTreeSet<PathBuf>,
-    interrupted: &AtomicBool,
-) -> Result<Ended, RunError> {
-    let setup = Setup { program: program(), out: dir.to_owned(), reuse: arguments.reuse, made, interrupted };
-    let mut progress = Progress::new(experiment);
-    let outcome = conductor::run(experiment, &setup, &mut |update| progress.show(&update));
-    progress.finish();
-    let Ended { status, made: now } = outcome?;
-    Ok(Ended { status, made: made.union(&now).cloned().collect() })
-}
-
-/// Analyses the recording in `dir`, and prints what it says.
-fn show(arguments: &Arguments, dir: &Path) -> anyhow::Result<Recorded> {
-    let recorded = report::summarise_and_write(dir)?;
-    if arguments.format == Format::Text {
-        format::text(&table::summary(&recorded.summary))?;
-        format::text(&format!("\nReport: {}", dir.join(report::FILE).display()))?;
-    }
-    Ok(recorded)
-}
-
-fn announce(runs: &[Experiment], index: usize) {
-    let experiment = &runs[index];
+/// Says what runs now: `number` is its place in its set.
+fn announce(number: &str, experiment: &Experiment, before: Option<&Experiment>) {
     let plan = plan::plan(experiment);
-    let number = if runs.len() > 1 { format!("run {} of {}: ", index + 1, runs.len()) } else { String::new() };
     let swept = &experiment.swept;
     let swept = if swept.is_empty() { String::new() } else { format!(" ({})", settings_text(swept)) };
     format::note(&format!(
@@ -198,22 +207,9 @@ fn announce(runs: &[Experiment], index: usize) {
         experiment.name,
         plan.phases.len(),
         table::duration(plan.duration_s()),
-        table::bytes(bytes_to_prepare(runs, index)),
+        table::bytes(queue::cost::bytes_to_prepare(before, experiment)),
         experiment.directory.display(),
     ));
-}
-
-/// The bytes that preparing run `index` writes: what the run before it made, it need not.
-fn bytes_to_prepare(runs: &[Experiment], index: usize) -> u64 {
-    let before = index.checked_sub(1).map(|before| &runs[before]);
-    let there = |workload: &Workload| {
-        before.is_some_and(|run| {
-            let same = |other: &Workload| other.name == workload.name && other.settings.same_data(&workload.settings);
-            run.directory == runs[index].directory && run.workloads().any(same)
-        })
-    };
-    let missing = runs[index].workloads().filter(|workload| !there(workload));
-    missing.map(|workload| workload.settings.bytes_to_prepare()).sum()
 }
 
 /// `manometer-runs/NAME-TIME`.
@@ -223,59 +219,4 @@ fn default_out(experiment: &Experiment) -> PathBuf {
     let unix = std::time::Duration::from_nanos(WallAnchor::now().unix_ns);
     let time = humantime::format_rfc3339_seconds(std::time::UNIX_EPOCH + unix).to_string();
     Path::new("manometer-runs").join(format!("{slug}-{}", time.replace(':', "")))
-}
-
-fn dry_run(arguments: &Arguments, runs: &[Experiment]) -> anyhow::Result<ExitCode> {
-    let plans: Vec<_> = runs.iter().map(plan::plan).collect();
-    let seconds: f64 = plans.iter().map(manometer_measure::Plan::duration_s).sum();
-    let bytes: u64 = (0..runs.len()).map(|index| bytes_to_prepare(runs, index)).sum();
-    let book = Book::read(&runs[0].directory)?;
-    let outlines = prepare::outline(runs, &book, false);
-    let steps = outlines.concat();
-    let first = &runs[0];
-    if arguments.format == Format::Json {
-        let run = |((experiment, plan), steps): ((&Experiment, &manometer_measure::Plan), &Vec<Step>)| {
-            json!({
-                "prepare": steps,
-                "settings": experiment.swept, "experiment": experiment.resolved, "plan": plan,
-                "duration_s": plan.duration_s(), "bytes_to_prepare": experiment.bytes_to_prepare().0,
-                "isolation": isolate::describe(experiment),
-            })
-        };
-        let runs: Vec<Value> = runs.iter().zip(&plans).zip(&outlines).map(run).collect();
-        let preparation = outline_json(first, &book, &steps);
-        format::json(&json!({
-            "runs": runs, "duration_s": seconds, "bytes_to_prepare": bytes, "preparation": preparation,
-        }))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let mut shown: Vec<&str> = Vec::new();
-    for (experiment, plan) in runs.iter().zip(&plans) {
-        if !shown.contains(&experiment.name.as_str()) {
-            shown.push(&experiment.name);
-            format::text(&format!("# {}, resolved:\n\n{}", experiment.name, experiment.to_toml()))?;
-            format::text(&table::phases(plan))?;
-            let isolation = isolate::describe(experiment);
-            if !isolation.is_empty() {
-                format::text(&format!("\nIsolation:\n  {}", isolation.join("\n  ")))?;
-            }
-        }
-    }
-    if runs.len() > 1 {
-        format::text("\nRuns, each with these phases:")?;
-    }
-    for (index, experiment) in runs.iter().enumerate().filter(|_| runs.len() > 1) {
-        format::text(&format!("{:4}  {}", index + 1, settings_text(&experiment.swept)))?;
-    }
-    if !steps.is_empty() || first.write_budget.is_some() {
-        format::text(&format!("\n{}", outline(first, &book, &steps)))?;
-    }
-    let copies = if runs.len() > 1 { format!(" in {} runs", runs.len()) } else { String::new() };
-    format::text(&format!(
-        "\n{} of phases{copies}, preparation and up to one sample interval a phase aside. Preparing writes {}; what \
-         workloads write while they run depends on the device: `rate` bounds it.",
-        table::duration(seconds),
-        table::bytes(bytes),
-    ))?;
-    Ok(ExitCode::SUCCESS)
 }

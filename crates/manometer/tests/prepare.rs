@@ -163,7 +163,7 @@ fn a_run_that_is_cut_counts_once_beside_the_next() {
     support::wait_for_event(&scene.path("one"), "\"phase\":\"w0\"");
     cut(running);
     let before =
-        scene.run("run p.toml --dry-run --format json").status(0).json()["preparation"]["written_bytes"].clone();
+        scene.run("run p.toml --dry-run --format json").status(0).json()["preparations"][0]["written_bytes"].clone();
     assert_eq!(before, counted(&scene));
     scene.run("run p.toml --out two").status(0);
     assert_eq!(scene.json("two/environment.json")["device_state"]["written_bytes"], before);

@@ -211,7 +211,14 @@ mod tests {
             response: String::new(),
         };
         let operations = BTreeMap::from([("read".to_owned(), done)]);
-        Sample { t_ns: second * SECOND, length_ns: SECOND, operations, dropped: 0, state: BTreeMap::new() }
+        Sample {
+            t_ns: second * SECOND,
+            length_ns: SECOND,
+            operations,
+            dropped: 0,
+            state: BTreeMap::new(),
+            state_t_ns: None,
+        }
     }
 
     #[test]

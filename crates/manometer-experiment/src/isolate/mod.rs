@@ -96,9 +96,9 @@ fn asks(experiment: &Experiment) -> bool {
 }
 
 /// Everything that `runs` ask for and this host cannot give, for people, each once; nothing has been changed.
-pub fn refusals(runs: &[Experiment]) -> Vec<String> {
+pub fn refusals<'a>(runs: impl Iterator<Item = &'a Experiment>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    for run in runs.iter().filter(|run| asks(run)) {
+    for run in runs.filter(|run| asks(run)) {
         for reason in refuse::refusals(run, &Host::read(run)) {
             if !all.contains(&reason) {
                 all.push(reason);

@@ -40,16 +40,16 @@ use crate::file::{Experiment, PrepareTable, Workload};
 /// The folder of the file that fills free space; there only while it is filled.
 const SCRATCH: &str = ".manometer-scratch";
 
-/// What the preparations of `runs` would be, one after the other; `whole` as in [`bring`].
-pub fn outline(runs: &[Experiment], book: &Book, whole: bool) -> Vec<Vec<Step>> {
+/// What the preparations of `runs`, all in the directory of `book`, would be one after the other; `whole` as in
+/// [`bring`].
+pub fn outline<'a>(runs: impl IntoIterator<Item = &'a Experiment>, book: &Book, whole: bool) -> Vec<Step> {
     let mut all = Vec::new();
-    let mut found: Option<(PathBuf, Found)> = None;
+    let mut found: Option<Found> = None;
     for run in runs {
-        let known = found.take().filter(|(directory, _)| *directory == run.directory);
-        let before = known.map_or_else(|| Found::of(run, book), |(_, found)| found);
+        let before = found.unwrap_or_else(|| Found::of(run, book));
         let steps = steps::steps(run, &before, whole);
-        found = Some((run.directory.clone(), before.after(run, &steps)));
-        all.push(steps);
+        found = Some(before.after(run, &steps));
+        all.extend(steps);
     }
     all
 }

@@ -1,5 +1,400 @@
 //! Many runs in order: which, where their recordings lie, what has run and what is left.
+//!
+//! [`runs`] says which runs a set has; [`Queue`] keeps in `queue.jsonl` what became of each, so that a set that was
+//! cut off goes on at the first run that is not done. Running one is left to [`crate::conductor`].
 
+pub mod cost;
+mod differences;
 pub mod expand;
+mod journal;
+mod narrow;
+pub mod single;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use manometer_analysis::compare::Run;
+use manometer_measure::clock::WallAnchor;
+use manometer_measure::event::{Event, Finding, Severity, Status};
+use manometer_measure::{Recording, Share};
+use rapidhash::v3::rapidhash_v3;
+use serde_json::Value;
 
 pub use expand::{PlannedRun, runs};
+pub use journal::State;
+
+use self::differences::differences;
+use self::journal::{Became, Entry, Journal, Line, Made, Source};
+use crate::conductor::{DirectoryLock, Ended, LockError};
+use crate::file::Experiment;
+use crate::fit::{self, Fit};
+
+/// Where the recordings lie, and where those that do not count are kept.
+const RUNS: &str = "runs";
+const ASIDE: &str = "set-aside";
+
+/// A queue that cannot be begun, taken up or kept.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueueError {
+    /// The folder is in use.
+    #[error("{} holds runs already: `--resume` goes on where they ended, another --out begins anew", out.display())]
+    Exists {
+        /// The output folder.
+        out: PathBuf,
+    },
+    /// There is nothing to resume.
+    #[error("{} holds no queue: name the --out of the set that was cut off, or leave `--resume` out", out.display())]
+    Missing {
+        /// The output folder.
+        out: PathBuf,
+    },
+    /// The folder is another set's.
+    #[error(
+        "{} is the queue of another set: {}. Resume it with the same files and --set, or choose another --out",
+        out.display(), differences.join("; ")
+    )]
+    Another {
+        /// The output folder.
+        out: PathBuf,
+        /// What differs.
+        differences: Vec<String>,
+    },
+    /// The queue's file makes no sense.
+    #[error("{}, line {line}: {reason}: the queue cannot be taken up; choose another --out", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Somebody else is at it.
+    #[error(transparent)]
+    Locked(#[from] LockError),
+    /// The file system said no.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+impl QueueError {
+    fn io(path: &Path) -> impl Fn(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::Io { path: path.clone(), source }
+    }
+}
+
+/// The experiments of a set, each with the file it was read from.
+pub type Files = [(PathBuf, Experiment)];
+
+/// A run and what became of it.
+#[derive(Debug, Clone)]
+pub struct QueuedRun {
+    /// What it is.
+    pub planned: PlannedRun,
+    /// Its recording's folder.
+    pub dir: PathBuf,
+    /// What became of it.
+    pub state: State,
+    /// The file it is of, as the set counts them.
+    file: usize,
+    id: String,
+}
+
+/// A set of runs in an output folder, held against other processes.
+#[derive(Debug)]
+pub struct Queue {
+    out: PathBuf,
+    runs: Vec<QueuedRun>,
+    made: BTreeSet<PathBuf>,
+    journal: Journal,
+    _held: DirectoryLock,
+}
+
+impl Queue {
+    /// Begins the set `files` in the folder `out`, which may hold no other.
+    ///
+    /// # Errors
+    /// The folder holds runs, is in use, or cannot be written.
+    pub fn begin(out: &Path, files: &Files) -> Result<Self, QueueError> {
+        let used = |name: &str| fs::read_dir(out.join(name)).is_ok_and(|mut entries| entries.next().is_some());
+        if out.join(journal::FILE).exists() || used(RUNS) || out.join("plan.json").exists() {
+            return Err(QueueError::Exists { out: out.to_owned() });
+        }
+        let held = DirectoryLock::take(out)?;
+        let (all, fit) = planned(files);
+        let made = made_of(files, fit.clone())?;
+        let lines = [Line::Set(made)].into_iter().chain(entries(files, &all).into_iter().map(Line::Run));
+        let journal = Journal::create(out, &lines.collect::<Vec<_>>())?;
+        Ok(Self {
+            out: out.to_owned(),
+            runs: queued(out, all, fit.as_ref()),
+            made: BTreeSet::new(),
+            journal,
+            _held: held,
+        })
+    }
+
+    /// Takes up the set `files` in the folder `out` where it ended.
+    ///
+    /// # Errors
+    /// The folder holds no queue or that of another set, is in use, or cannot be written.
+    pub fn resume(out: &Path, files: &Files) -> Result<Self, QueueError> {
+        if !out.join(journal::FILE).exists() {
+            return Err(QueueError::Missing { out: out.to_owned() });
+        }
+        let held = DirectoryLock::take(out)?;
+        let (journal, lines) = Journal::open(out)?;
+        let mut lines = lines.into_iter();
+        let path = out.join(journal::FILE);
+        let Some(Line::Set(there)) = lines.next() else {
+            let reason = "the first line does not say which set it is".to_owned();
+            return Err(QueueError::Damaged { path, line: 1, reason });
+        };
+        let (all, _) = planned(files);
+        let mut different = differences(&there, &made_of(files, None)?);
+        let wanted = entries(files, &all);
+        let rest: Vec<Line> = lines.collect();
+        let kept: Vec<&Entry> = rest.iter().filter_map(entry).collect();
+        if different.is_empty() && !kept.iter().copied().eq(wanted.iter()) {
+            different.push(format!("version {} made other runs of it", there.manometer));
+        }
+        if !different.is_empty() {
+            return Err(QueueError::Another { out: out.to_owned(), differences: different });
+        }
+        let mut queue = Self {
+            out: out.to_owned(),
+            runs: queued(out, all, there.fit.as_ref()),
+            made: BTreeSet::new(),
+            journal,
+            _held: held,
+        };
+        rest.into_iter().for_each(|line| queue.replay(line));
+        Ok(queue)
+    }
+
+    /// The runs in order.
+    pub fn runs(&self) -> &[QueuedRun] {
+        &self.runs
+    }
+
+    /// The folders whose data runs of this set made.
+    pub fn made(&self) -> &BTreeSet<PathBuf> {
+        &self.made
+    }
+
+    /// The next run, which is written down as running; nothing once all are done. A recording that was cut off in its
+    /// place is set aside first, and a whole one counted.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn begin_next(&mut self) -> Result<Option<usize>, QueueError> {
+        loop {
+            let open = |run: &QueuedRun| !matches!(run.state, State::Done | State::NotNeeded);
+            let Some(index) = self.runs.iter().position(open) else { return Ok(None) };
+            if self.runs[index].dir.exists() && self.take_over(index)? {
+                continue;
+            }
+            if self.is_narrow_without(index) {
+                self.becomes(index, State::NotNeeded, None, Vec::new())?;
+                continue;
+            }
+            self.becomes(index, State::Running, None, Vec::new())?;
+            return Ok(Some(index));
+        }
+    }
+
+    /// Writes down how the run `index` ended.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn ended(&mut self, index: usize, ended: &Ended) -> Result<(), QueueError> {
+        let (state, reason) = match ended.status {
+            Status::Complete => (State::Done, None),
+            Status::Interrupted => (State::Interrupted, None),
+            Status::Failed => (State::Failed, Some("a workload failed: its recording says which".to_owned())),
+        };
+        self.becomes(index, state, reason, ended.made.iter().cloned().collect())
+    }
+
+    /// Writes down that the run `index` could not begin, or not be recorded.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn refused(&mut self, index: usize, reason: &str) -> Result<(), QueueError> {
+        self.becomes(index, State::Failed, Some(reason.to_owned()), Vec::new())
+    }
+
+    /// The combinations that ran as often as they may and whose interval is still too wide.
+    pub fn findings(&self) -> Vec<Finding> {
+        let last = |index: &usize| {
+            let run = &self.runs[*index];
+            let most = run.planned.experiment.rules.until.map(|(_, most)| most);
+            run.planned.combination.is_some() && most == Some(run.planned.repeat) && run.state == State::Done
+        };
+        (0..self.runs.len()).filter(last).filter_map(|index| self.still_wide(index)).collect()
+    }
+
+    fn still_wide(&self, index: usize) -> Option<Finding> {
+        let planned = &self.runs[index].planned;
+        let (Share(wanted), most) = planned.experiment.rules.until?;
+        let width = self.width_before(index, true);
+        if width.is_some_and(|width| width <= wanted) {
+            return None;
+        }
+        let got = width.map_or("there is none".to_owned(), |width| format!("it is {:.2} % wide", 100.0 * width));
+        let swept = crate::file::settings_text(&planned.experiment.swept);
+        let of = if swept.is_empty() { String::new() } else { format!(" with {swept}") };
+        Some(Finding {
+            id: "repeats-too-wide".to_owned(),
+            severity: Severity::Warning,
+            phase: None,
+            text: format!(
+                "After {most} runs{of} the interval over them should be {:.2} % wide at most, and {got}. Raise `at_most`, \
+                 run longer phases, or find out what differs from run to run.",
+                100.0 * wanted
+            ),
+        })
+    }
+
+    /// Whether the repeats of the same combination before `index` are enough.
+    fn is_narrow_without(&self, index: usize) -> bool {
+        let planned = &self.runs[index].planned;
+        let Some((Share(wanted), _)) = planned.experiment.rules.until else { return false };
+        let may_be = planned.combination.is_some() && planned.repeat > planned.experiment.rules.repeats;
+        may_be && self.width_before(index, false).is_some_and(|width| width <= wanted)
+    }
+
+    /// The width of the interval over the repeats of the combination of `index` that came before it, or with it.
+    fn width_before(&self, index: usize, with: bool) -> Option<f64> {
+        let one = &self.runs[index];
+        let end = index + usize::from(with);
+        let same = |run: &&QueuedRun| {
+            (run.file, run.planned.combination) == (one.file, one.planned.combination) && run.state == State::Done
+        };
+        let read: Vec<Run> =
+            self.runs[..end].iter().filter(same).map(|run| Run::read(&run.dir)).collect::<Result<_, _>>().ok()?;
+        narrow::widest(&read)
+    }
+
+    /// Counts the recording that lies where `index` is to run, if it is whole; else sets it aside.
+    fn take_over(&mut self, index: usize) -> Result<bool, QueueError> {
+        let QueuedRun { dir, planned, state, id, .. } = self.runs[index].clone();
+        let recording = Recording::open(&dir).ok();
+        let made = recording.iter().flat_map(|recording| made_in(recording, &planned.experiment.directory)).collect();
+        if recording.is_some_and(|recording| recording.status() == Some(Status::Complete)) {
+            self.becomes(index, State::Done, None, made)?;
+            return Ok(true);
+        }
+        self.made.extend(made);
+        let why = if state == State::Failed { "failed" } else { "interrupted" };
+        let free = |number: &u32| !self.out.join(ASIDE).join(format!("{id}.{why}-{number}")).exists();
+        let number = (1..).find(free).unwrap_or(u32::MAX);
+        let to = Path::new(ASIDE).join(format!("{id}.{why}-{number}"));
+        let aside = self.out.join(ASIDE);
+        let moved = fs::create_dir_all(&aside).and_then(|()| fs::rename(&dir, self.out.join(&to)));
+        moved.and_then(|()| journal::sync_folder(&aside)).map_err(QueueError::io(&dir))?;
+        self.journal.append(&Line::SetAside { run: id, to })?;
+        Ok(false)
+    }
+
+    fn becomes(
+        &mut self,
+        index: usize,
+        state: State,
+        reason: Option<String>,
+        made: Vec<PathBuf>,
+    ) -> Result<(), QueueError> {
+        let run = self.runs[index].id.clone();
+        let at_unix_s = (WallAnchor::now().unix_ns / 1_000_000) as f64 / 1e3;
+        let line = Line::State(Became { run, state, at_unix_s, reason, made });
+        self.journal.append(&line)?;
+        self.replay(line);
+        Ok(())
+    }
+
+    /// Takes over what a line says of a run.
+    fn replay(&mut self, line: Line) {
+        let Line::State(Became { run, state, made, .. }) = line else { return };
+        self.runs.iter_mut().filter(|known| known.id == run).for_each(|known| known.state = state);
+        self.made.extend(made);
+    }
+}
+
+fn entry(line: &Line) -> Option<&Entry> {
+    match line {
+        Line::Run(entry) => Some(entry),
+        _ => None,
+    }
+}
+
+/// The runs of `files`, each with its file's number, and how far all must shrink to fit the disk.
+fn planned(files: &Files) -> (Vec<(usize, PlannedRun)>, Option<Fit>) {
+    let of_file = |(file, (_, experiment)): (usize, &(PathBuf, Experiment))| {
+        runs(experiment).into_iter().map(move |run| (file, run)).collect::<Vec<_>>()
+    };
+    let all: Vec<(usize, PlannedRun)> = files.iter().enumerate().flat_map(of_file).collect();
+    let fit = Fit::of(all.iter().map(|(_, run)| &run.experiment));
+    (all, fit)
+}
+
+/// The runs as they wait, in the folder `out`, shrunk by `fit`.
+fn queued(out: &Path, all: Vec<(usize, PlannedRun)>, fit: Option<&Fit>) -> Vec<QueuedRun> {
+    let numbered = (1..).zip(all);
+    numbered
+        .map(|(number, (file, planned))| QueuedRun {
+            planned: PlannedRun { experiment: fit::fitted(planned.experiment, fit), ..planned },
+            dir: out.join(RUNS).join(id_of(number)),
+            state: State::Waiting,
+            file,
+            id: id_of(number),
+        })
+        .collect()
+}
+
+fn id_of(number: usize) -> String {
+    format!("{number:03}")
+}
+
+fn entries(files: &Files, all: &[(usize, PlannedRun)]) -> Vec<Entry> {
+    let numbered = (1..).zip(all);
+    numbered
+        .map(|(number, (file, planned))| Entry {
+            run: id_of(number),
+            file: files[*file].0.clone(),
+            hash: format!("{:016x}", rapidhash_v3(planned.experiment.to_toml().as_bytes())),
+            settings: planned.experiment.swept.clone(),
+            repeat: planned.repeat,
+            reference: planned.combination.is_none(),
+        })
+        .collect()
+}
+
+fn made_of(files: &Files, fit: Option<Fit>) -> Result<Made, QueueError> {
+    let source = |(file, experiment): &(PathBuf, Experiment)| {
+        let directory = std::path::absolute(&experiment.directory).map_err(QueueError::io(&experiment.directory))?;
+        Ok(Source { file: file.clone(), directory, resolved: experiment.resolved.clone() })
+    };
+    let files = files.iter().map(source).collect::<Result<_, QueueError>>()?;
+    Ok(Made { manometer: env!("CARGO_PKG_VERSION").to_owned(), files, fit })
+}
+
+/// The folders whose data the run of `recording` made, as far as it says: those of workloads that were ready and had
+/// not found theirs.
+fn made_in(recording: &Recording, directory: &Path) -> Vec<PathBuf> {
+    let made = |event: &Event| match event {
+        Event::Ready { workload, facts } if facts.get("reused") != Some(&Value::Bool(true)) => {
+            Some(directory.join(workload))
+        }
+        _ => None,
+    };
+    recording.events.iter().filter_map(|line| made(&line.event)).collect()
+}

@@ -74,6 +74,8 @@ impl Scene {
     fn command(&self, words: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
         command.args(words.split_whitespace()).current_dir(self.dir.path());
+        // All tests share a disk: each holds it for itself.
+        command.env("MANOMETER_LOCK_DIRECTORY", self.dir.path());
         command
     }
 

@@ -1,0 +1,91 @@
+//! Several runs: a queue in --out, a recording for each run below it, and one report over all.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use manometer_experiment::Experiment;
+use manometer_experiment::conductor::DiskLocks;
+use manometer_experiment::queue::{Queue, State};
+use manometer_measure::event::Status;
+use manometer_report::Recorded;
+
+use super::{Session, announce};
+use crate::format::{self, Format};
+use crate::{report, table};
+
+/// Runs what is left of the set `files` in `out`. A run that does not end well ends the command: what comes after it
+/// would likely fail as well, and `--resume` begins with it.
+pub(super) fn run(session: &Session<'_>, out: &Path, files: &[(PathBuf, Experiment)]) -> anyhow::Result<Status> {
+    let _disks = DiskLocks::take(files.iter().map(|(_, experiment)| experiment.directory.as_path()))?;
+    let mut queue = if session.arguments.resume { Queue::resume(out, files)? } else { Queue::begin(out, files)? };
+    if session.arguments.resume {
+        note_what_is_left(&queue);
+    }
+    let mut shown = BTreeMap::new();
+    let outcome = perform_all(session, &mut queue, &mut shown);
+    let recorded = all_recorded(&queue, shown)?;
+    if !recorded.is_empty() {
+        tell(session, out, &queue, &recorded)?;
+    }
+    outcome
+}
+
+fn note_what_is_left(queue: &Queue) {
+    let is_done = |state: State| matches!(state, State::Done | State::NotNeeded);
+    let done = queue.runs().iter().filter(|run| is_done(run.state)).count();
+    format::note(&format!("{done} of {} runs are done", queue.runs().len()));
+}
+
+/// Runs until all are done, or one did not end well; those that ran are in `shown`, by their place.
+fn perform_all(
+    session: &Session<'_>,
+    queue: &mut Queue,
+    shown: &mut BTreeMap<usize, Recorded>,
+) -> anyhow::Result<Status> {
+    while let Some(index) = queue.begin_next()? {
+        let run = queue.runs()[index].clone();
+        let number = format!("run {} of {}: ", index + 1, queue.runs().len());
+        let before = index.checked_sub(1).map(|before| &queue.runs()[before].planned.experiment);
+        announce(&number, &run.planned.experiment, before);
+        match session.perform(&run.planned.experiment, &run.dir, queue.made()) {
+            Ok(ended) => {
+                queue.ended(index, &ended)?;
+                shown.insert(index, session.show(&run.dir)?);
+                if ended.status != Status::Complete {
+                    return Ok(ended.status);
+                }
+            }
+            // A run that could not begin leaves nothing to show, or nothing of its own.
+            Err(error) => {
+                queue.refused(index, &error.to_string())?;
+                return Err(error.into());
+            }
+        }
+    }
+    Ok(Status::Complete)
+}
+
+/// Every run that is done, and those that ran now: those of an earlier time are read, not written.
+fn all_recorded(queue: &Queue, mut shown: BTreeMap<usize, Recorded>) -> anyhow::Result<Vec<Recorded>> {
+    let mut recorded = Vec::new();
+    for (index, run) in queue.runs().iter().enumerate() {
+        match shown.remove(&index) {
+            Some(one) => recorded.push(one),
+            None if run.state != State::Done => {}
+            None if run.dir.join("summary.json").exists() => recorded.push(report::read(&run.dir)?),
+            None => recorded.push(report::summarise_and_write(&run.dir)?),
+        }
+    }
+    Ok(recorded)
+}
+
+fn tell(session: &Session<'_>, out: &Path, queue: &Queue, recorded: &[Recorded]) -> anyhow::Result<()> {
+    let page = out.join(report::FILE);
+    report::write_page(&page, recorded)?;
+    let findings = [report::across(recorded), queue.findings()].concat();
+    format::note(&format!("{}\nReport over all runs: {}", table::findings(&findings), page.display()));
+    if session.arguments.format == Format::Json {
+        format::json(&report::runs_document(recorded, &findings))?;
+    }
+    Ok(())
+}

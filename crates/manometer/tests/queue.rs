@@ -1,0 +1,309 @@
+//! `manometer run` of a sweep: the queue, what a crash leaves, `--resume`, and runs that stop early.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
+use serde_json::Value;
+use support::{SHORT, Scene, is_alive, signal_process, wait_for, wait_for_event};
+
+/// Three short runs.
+fn swept(words: &str) -> Scene {
+    let scene = Scene::new();
+    scene.write(
+        "set.toml",
+        &format!("{SHORT}[sweep]\n\"writer.block_size\" = [\"4KiB\", \"8KiB\", \"16KiB\"]\n{words}\n"),
+    );
+    scene
+}
+
+/// Every file below `dir` with its bytes.
+fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let of = |path: PathBuf| {
+        if path.is_dir() { contents(&path) } else { BTreeMap::from([(path.clone(), std::fs::read(&path).unwrap())]) }
+    };
+    entries.flat_map(of).collect()
+}
+
+/// The states that `run` went through, as the queue says.
+fn states(scene: &Scene, run: &str) -> Vec<String> {
+    let text = scene.read("all/queue.jsonl");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let of_run = lines.filter(|line| line["line"] == "state" && line["run"] == run);
+    of_run.map(|line| line["state"].as_str().unwrap().to_owned()).collect()
+}
+
+fn settings(document: &Value) -> Vec<String> {
+    let runs = document["runs"].as_array().unwrap().iter();
+    runs.map(|run| run["settings"]["writer.block_size"].as_str().unwrap_or("reference").to_owned()).collect()
+}
+
+fn findings(document: &Value) -> Vec<&str> {
+    document["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect()
+}
+
+/// Ends a conductor and its workers as a power cut would.
+fn kill_everything(running: support::Running) {
+    let workers = running.workers();
+    running.signal(Signal::KILL);
+    for pid in workers.iter().filter(|pid| is_alive(**pid)) {
+        signal_process(*pid, Signal::KILL);
+    }
+    running.end();
+    wait_for("the workers to end", || workers.iter().all(|pid| !is_alive(*pid)).then_some(()));
+}
+
+#[test]
+fn a_set_cut_off_in_its_second_run_goes_on_with_it() {
+    let scene = swept("");
+    let running = scene.start("run set.toml --out all");
+    wait_for_event(&scene.path("all/runs/002"), "phase_started\",\"phase\":\"w0");
+    kill_everything(running);
+    let first = contents(&scene.path("all/runs/001"));
+    let document = scene.run("run set.toml --out all --resume --format json").status(0).json();
+    assert_eq!(contents(&scene.path("all/runs/001")), first, "the first run is untouched");
+    assert_eq!(settings(&document), ["4KiB", "8KiB", "16KiB"]);
+    let status = |run: &Value| run["summary"]["status"].as_str().unwrap().to_owned();
+    assert!(document["runs"].as_array().unwrap().iter().all(|run| status(run) == "complete"));
+    assert_eq!(states(&scene, "001"), ["running", "done"]);
+    assert_eq!(states(&scene, "002"), ["running", "running", "done"]);
+    assert!(scene.path("all/set-aside/002.interrupted-1/events.jsonl").is_file());
+    assert_eq!(std::fs::read_dir(scene.path("all/runs")).unwrap().count(), 3, "what was cut off is not counted");
+    let queue = scene.read("all/queue.jsonl");
+    let again = scene.run("run set.toml --out all --resume --format json").status(0).json();
+    assert_eq!(again["runs"], document["runs"], "a set that is done has nothing left");
+    assert_eq!(scene.read("all/queue.jsonl"), queue);
+}
+
+#[test]
+fn a_database_cut_off_while_it_is_made_anew_is_made_again() {
+    let scene = Scene::new();
+    let text = SHORT.replace("engine = \"null\"", "engine = \"rocksdb\"");
+    scene.write("set.toml", &format!("{text}[sweep]\n\"primary.records\" = [500, 400000, 700]\n"));
+    let running = scene.start("run set.toml --out all");
+    let marker = scene.path("data/primary/manometer.json");
+    wait_for("the second database to be begun", || {
+        let text = std::fs::read_to_string(&marker).ok()?;
+        text.contains("400000").then_some(())
+    });
+    kill_everything(running);
+    let document = scene.run("run set.toml --out all --resume --format json").status(0).json();
+    assert_eq!(document["runs"].as_array().unwrap().len(), 3);
+    assert_eq!(scene.json("all/runs/002/environment.json")["workloads"]["primary"]["records"], 400_000);
+    assert_eq!(scene.json("all/runs/003/environment.json")["workloads"]["primary"]["records"], 700);
+}
+
+#[test]
+fn a_whole_recording_that_the_queue_did_not_hear_of_is_counted() {
+    let scene = swept("");
+    scene.run("run set.toml --out all").status(0);
+    let queue = scene.read("all/queue.jsonl");
+    // As after a crash between the end of the last recording and the queue's line.
+    let cut = queue.trim_end().rfind('\n').unwrap() + 5;
+    scene.write("all/queue.jsonl", &queue[..cut]);
+    let last = contents(&scene.path("all/runs/003"));
+    scene.run("run set.toml --out all --resume").status(0);
+    assert_eq!(contents(&scene.path("all/runs/003")), last);
+    assert_eq!(states(&scene, "003"), ["running", "done"]);
+}
+
+#[test]
+fn a_failed_run_stops_the_set_and_is_tried_again() {
+    let scene = swept("");
+    let running = scene.start("run set.toml --out all");
+    wait_for_event(&scene.path("all/runs/001"), "phase_started\",\"phase\":\"w0");
+    signal_process(running.worker(1), Signal::KILL);
+    running.end().status(1);
+    assert_eq!(states(&scene, "001"), ["running", "failed"]);
+    assert!(!scene.path("all/runs/002").exists(), "the set stops");
+    let document = scene.run("run set.toml --out all --resume --format json").status(0).json();
+    assert_eq!(settings(&document).len(), 3);
+    assert_eq!(scene.json("all/runs/001/summary.json")["status"], "complete");
+    assert!(scene.path("all/set-aside/001.failed-1/events.jsonl").is_file());
+}
+
+#[test]
+fn an_interrupted_set_goes_on_with_its_run() {
+    let scene = swept("");
+    let running = scene.start("run set.toml --out all");
+    wait_for_event(&scene.path("all/runs/001"), "phase_started\",\"phase\":\"w0");
+    running.signal(Signal::INT);
+    running.end().status(1);
+    assert_eq!(states(&scene, "001"), ["running", "interrupted"]);
+    let document = scene.run("run set.toml --out all --resume --format json").status(0).json();
+    assert_eq!(settings(&document).len(), 3);
+    assert!(scene.path("all/set-aside/001.interrupted-1").is_dir());
+}
+
+#[test]
+fn a_queue_of_another_set_is_refused_with_what_differs() {
+    let scene = swept("");
+    scene.run("run set.toml --out all").status(0);
+    let queue = scene.read("all/queue.jsonl");
+    let resume = |words: &str| scene.run(&format!("run set.toml --out all --resume {words}")).status(2);
+    resume("--set plan.phase=700ms").err_has(&["another set", "`plan.phase` was \"600ms\" and is \"700ms\""]);
+    resume("set.toml").err_has(&["another set", "asked for is set.toml, set.toml"]);
+    scene.run("run set.toml --out all").status(2).err_has(&["holds runs already", "--resume"]);
+    scene.run("run set.toml --out elsewhere --resume").status(2).err_has(&["holds no queue"]);
+    scene.run("run set.toml --resume").status(2).err_has(&["--out"]);
+    assert_eq!(scene.read("all/queue.jsonl"), queue, "nothing was written");
+    scene.write("all/queue.jsonl", &queue.replacen("\"line\":\"run\"", "\"line\":\"pun\"", 1));
+    resume("").err_has(&["queue.jsonl, line 2", "pun"]);
+}
+
+#[test]
+fn two_runs_at_once_on_one_disk_are_refused_whatever_the_directory() {
+    let scene = Scene::short();
+    if manometer_measure::host::device_of(&scene.path("")).is_none() {
+        println!("skipped: this folder lies on no disk that can be seen");
+        return;
+    }
+    let first = scene.start("run short.toml --out one --set plan.phase=60s");
+    wait_for_event(&scene.path("one"), "started");
+    let pid = first.pid().to_string();
+    let second = scene.run("run short.toml --out two --set device.directory=other").status(2);
+    second.err_has(&["the disk", "in use by another run", &pid]);
+    assert!(!scene.path("two").exists() && !scene.path("other").exists());
+    first.signal(Signal::INT);
+    first.end().status(1);
+    scene.run("run short.toml --out two --set device.directory=other").status(0);
+}
+
+#[test]
+fn a_set_that_runs_is_not_taken_up_by_another() {
+    let scene = swept("");
+    let first = scene.start("run set.toml --out all");
+    wait_for_event(&scene.path("all/runs/001"), "started");
+    let pid = first.pid().to_string();
+    scene.run("run set.toml --out all --resume").status(2).err_has(&["in use by another run", &pid]);
+    first.end().status(0);
+}
+
+#[test]
+fn runs_come_in_the_order_asked_for_with_their_reference() {
+    let scene = swept("order = \"interleaved\"\nrepeats = 2\nreference_every = 4");
+    let document = scene.run("run set.toml --out all --format json").status(0).json();
+    let expected = ["reference", "4KiB", "8KiB", "16KiB", "reference", "4KiB", "8KiB", "16KiB", "reference"];
+    assert_eq!(settings(&document), expected);
+    assert!(document["runs"][8]["dir"].as_str().unwrap().ends_with("all/runs/009"));
+    let queue: Vec<Value> =
+        scene.read("all/queue.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&queue[6]["repeat"], &queue[5]["reference"]), (&2.into(), &true.into()));
+    assert_eq!(queue[1]["hash"], queue[5]["hash"]);
+    assert_ne!(queue[1]["hash"], queue[2]["hash"]);
+}
+
+#[test]
+fn a_single_run_cut_off_is_done_anew() {
+    let scene = Scene::short();
+    let running = scene.start("run short.toml --out rec");
+    wait_for_event(&scene.path("rec"), "phase_started\",\"phase\":\"w0");
+    kill_everything(running);
+    scene.run("run short.toml --out rec --resume --set plan.phase=1s").status(2).err_has(&["experiment.toml"]);
+    let summary = scene.run("run short.toml --out rec --resume --format json").status(0).json();
+    assert_eq!(summary["status"], "complete");
+    assert!(scene.path("rec.interrupted-1/events.jsonl").is_file());
+    scene.run("run short.toml --out rec --resume").status(0).err_has(&["nothing to do"]);
+    assert!(!scene.path("rec.interrupted-2").exists());
+}
+
+/// `SHORT` with a primary whose pace is steady, and more samples.
+fn steady() -> String {
+    SHORT.replace("records = 1000", "records = 1000\nrate = 2000").replace("\"100ms\"", "\"50ms\"")
+}
+
+fn phase<'a>(summary: &'a Value, id: &str) -> &'a Value {
+    summary["phases"].as_array().unwrap().iter().find(|phase| phase["id"] == id).unwrap()
+}
+
+#[test]
+fn a_phase_lasts_until_its_interval_is_narrow() {
+    let scene = Scene::new();
+    let stop = "phase = \"600ms\"\nstop = { interval = \"60%\", at_most = \"60s\" }";
+    scene.write("stop.toml", &steady().replace("phase = \"600ms\"", stop));
+    let summary = scene.run("run stop.toml --out rec --format json").status(0).json();
+    for id in ["w0", "w1", "w2"] {
+        let phase = phase(&summary, id);
+        let length_s = phase["end_s"].as_f64().unwrap() - phase["start_s"].as_f64().unwrap();
+        // Twelve samples are too few for an interval: fifteen at least.
+        assert!((1.2..60.0).contains(&length_s), "{id}: {length_s}");
+        assert!(phase["performance"]["ci_low"].is_number(), "{phase}");
+    }
+    let told = summary["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "interval-too-wide");
+    assert!(!told, "{}", summary["findings"]);
+    let events = scene.read("rec/events.jsonl");
+    assert!(events.contains("\"phase_prolonged\",\"phase\":\"w0\",\"by_s\":0.6,\"width\":null"), "{events}");
+}
+
+#[test]
+fn a_phase_that_does_not_become_narrow_ends_at_its_limit_and_says_so() {
+    let scene = Scene::new();
+    let stop = "phase = \"600ms\"\nstop = { interval = \"0.0001%\", at_most = \"1500ms\" }";
+    scene.write("stop.toml", &SHORT.replace("phase = \"600ms\"", stop));
+    let summary = scene.run("run stop.toml --out rec --format json").status(0).json();
+    let w1 = phase(&summary, "w1");
+    let length_s = w1["end_s"].as_f64().unwrap() - w1["start_s"].as_f64().unwrap();
+    assert!((length_s - 1.5).abs() < 0.05, "{length_s}");
+    let told: Vec<&Value> = summary["findings"].as_array().unwrap().iter().collect();
+    for id in ["w0", "w1", "w2"] {
+        assert!(told.iter().any(|finding| finding["id"] == "interval-too-wide" && finding["phase"] == id), "{id}");
+    }
+    assert_eq!(scene.read("rec/events.jsonl").matches("phase_prolonged").count(), 6);
+}
+
+#[test]
+fn a_combination_runs_until_its_repeats_agree() {
+    let scene = Scene::new();
+    let sweep = "[sweep]\n\"writer.dsync\" = [false, true]\nstop = { interval = \"90%\", at_most = 5 }\n";
+    scene.write("set.toml", &format!("{}{sweep}", steady()));
+    let document = scene.run("run set.toml --out all --format json").status(0).json();
+    assert_eq!(document["runs"].as_array().unwrap().len(), 6, "three of each");
+    assert_eq!(states(&scene, "004"), ["not_needed"]);
+    assert!(!findings(&document).contains(&"repeats-too-wide"));
+    let queue = scene.read("all/queue.jsonl");
+    scene.run("run set.toml --out all --resume").status(0);
+    assert_eq!(scene.read("all/queue.jsonl"), queue);
+}
+
+#[test]
+fn repeats_that_do_not_agree_end_at_their_limit_and_say_so() {
+    let scene = Scene::new();
+    scene.write("set.toml", &format!("{SHORT}[sweep]\nstop = {{ interval = \"0.0001%\", at_most = 4 }}\n"));
+    let document = scene.run("run set.toml --out all --format json").status(0).json();
+    assert_eq!(document["runs"].as_array().unwrap().len(), 4);
+    assert!(findings(&document).contains(&"repeats-too-wide"), "{}", document["findings"]);
+}
+
+#[test]
+fn a_dry_run_of_a_set_says_what_it_costs() {
+    let scene = Scene::new();
+    let thesis = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/thesis.toml");
+    let dry = |words: &str| scene.run(&format!("run {thesis} --dry-run {words}")).status(0);
+    dry("").out_has(&["56.7 h", "in 20 runs", "GiB", "unbounded for", "--write-speed"]);
+    dry("--write-speed 500MiB/s").out_has(&["at most", "TiB", "500 MiB/s"]);
+    let document = dry("--format json").json();
+    assert_eq!(document["runs"].as_array().unwrap().len(), 20);
+    assert!(document["bytes_written_at_most"].is_null() && document["reason"].as_str().unwrap().contains("rate"));
+    scene.run(&format!("run {thesis} --dry-run --write-speed 5/s")).status(2).err_has(&["bytes a second"]);
+}
+
+#[test]
+fn a_dry_run_knows_what_bounded_workloads_write() {
+    let scene = Scene::new();
+    let bounded = SHORT.replace("write_ratio = 0.5", "write_ratio = 0.5\nrate = \"8MiB/s\"");
+    scene.write("bounded.toml", &bounded);
+    let document = scene.run("run bounded.toml --dry-run --format json").status(0).json();
+    // 4 MiB/s in the two phases of 0.6 s in which it runs.
+    let bytes = document["bytes_written_at_most"].as_f64().unwrap();
+    assert!((bytes - 4.8 * f64::from(1 << 20)).abs() < 1.0, "{bytes}");
+    let stop = "[sweep]\nrepeats = 4\nstop = { interval = \"5%\" }\n";
+    scene.write("stop.toml", &format!("{bounded}{stop}"));
+    let document = scene.run("run stop.toml --dry-run --format json").status(0).json();
+    let time = |key: &str| document[key].as_f64().unwrap();
+    assert!((time("duration_s") - 8.4).abs() < 1e-9 && (time("duration_s_at_most") - 21.0).abs() < 1e-9);
+}
