@@ -88,9 +88,7 @@ impl DiskLocks {
     /// # Errors
     /// Another run holds one, or its file cannot be written.
     pub fn take<'a>(directories: impl IntoIterator<Item = &'a Path>) -> Result<Self, LockError> {
-        let named = std::env::var_os(DISKS_VARIABLE).map(PathBuf::from);
-        let usual = || Some(PathBuf::from(DISKS_FOLDER)).filter(|folder| folder.is_dir());
-        let folder = named.or_else(usual).unwrap_or_else(std::env::temp_dir);
+        let folder = std::env::var_os(DISKS_VARIABLE).map_or_else(disks_folder, PathBuf::from);
         let mut disks: Vec<(Device, &Path)> = Vec::new();
         for directory in directories {
             for disk in device_of(directory).iter().flat_map(disks_under) {
@@ -101,6 +99,12 @@ impl DiskLocks {
         }
         disks.iter().map(|(disk, directory)| take_disk(&folder, disk, directory)).collect::<Result<_, _>>().map(Self)
     }
+}
+
+/// The usual folder where every user may write into it, else that for temporary files: whoever asks, the same.
+fn disks_folder() -> PathBuf {
+    let for_all = fs::metadata(DISKS_FOLDER).is_ok_and(|folder| folder.permissions().mode() & 0o002 != 0);
+    if for_all { PathBuf::from(DISKS_FOLDER) } else { std::env::temp_dir() }
 }
 
 /// The disks at the bottom of what `device` stands on.
