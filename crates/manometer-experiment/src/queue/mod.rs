@@ -222,6 +222,9 @@ impl Queue {
             Status::Interrupted => (State::Interrupted, None),
             Status::Failed => (State::Failed, Some("a workload failed: its recording says which".to_owned())),
         };
+        if state == State::Done {
+            self.keep(index)?;
+        }
         self.becomes(index, state, reason, ended.made.iter().cloned().collect())
     }
 
@@ -291,6 +294,7 @@ impl Queue {
         let recording = Recording::open(&dir).ok();
         let made = recording.iter().flat_map(|recording| made_in(recording, &planned.experiment.directory)).collect();
         if recording.is_some_and(|recording| recording.status() == Some(Status::Complete)) {
+            self.keep(index)?;
             self.becomes(index, State::Done, None, made)?;
             return Ok(true);
         }
@@ -319,6 +323,14 @@ impl Queue {
         self.journal.append(&line)?;
         self.replay(line);
         Ok(())
+    }
+
+    /// Waits until the recording of `index` is on the disk: a queue that outlives a power cut must not count one that
+    /// does not.
+    fn keep(&self, index: usize) -> Result<(), QueueError> {
+        let dir = &self.runs[index].dir;
+        let synced = fs::File::open(dir).and_then(|folder| Ok(rustix::fs::syncfs(&folder)?));
+        synced.map_err(QueueError::io(dir))
     }
 
     /// Takes over what a line says of a run.
