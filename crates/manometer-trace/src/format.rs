@@ -1,0 +1,174 @@
+//! The formats that are read: the list, and how a trace's own is found.
+
+use std::fs::File;
+use std::path::Path;
+
+use crate::error::TraceError;
+use crate::read;
+use crate::reader::{LineFormat, Sink, TraceReader};
+use crate::source::{Bytes, Source};
+
+/// How many bytes a format may look at to know its own.
+const HEAD_BYTES: usize = 64 << 10;
+/// How many lines have to fit.
+const HEAD_LINES: usize = 64;
+
+/// How a trace is to be read.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// The format, where the content is not to decide.
+    pub format: Option<&'static Format>,
+    /// What the columns of a CSV file mean, where neither a header nor a preset says it.
+    pub columns: Option<read::csv::Columns>,
+    /// The unit of times, in nanoseconds, for formats that leave it open.
+    pub time_unit_ns: Option<u64>,
+    /// Keep the texts of keys, so that they can be shown and written again.
+    pub keep_keys: bool,
+}
+
+/// One format that is read.
+#[derive(Debug)]
+pub struct Format {
+    /// Its name, as `--input-format` takes it.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    pub(crate) recognise: fn(&Head) -> bool,
+    pub(crate) open: fn(Source, &ReadOptions) -> Result<Box<dyn TraceReader>, TraceError>,
+}
+
+/// Every format, the ones that cannot be mistaken first.
+pub static FORMATS: &[&Format] = &[
+    &read::oracle_general::FORMAT,
+    &read::kv_replay::FORMAT,
+    &read::twitter::FORMAT,
+    &read::meta_kv::FORMAT,
+    &read::csv::FORMAT,
+];
+
+impl Format {
+    /// The format with this name.
+    ///
+    /// # Errors
+    /// There is none; the text names those that there are.
+    pub fn find(name: &str) -> Result<&'static Self, TraceError> {
+        FORMATS
+            .iter()
+            .copied()
+            .find(|format| format.name == name)
+            .ok_or_else(|| TraceError::Wrong(format!("there is no format `{name}`: write one of {}", names())))
+    }
+}
+
+fn names() -> String {
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    names.join(", ")
+}
+
+/// A trace that is open: its format and its records.
+pub struct Trace {
+    /// The format, as told or as found.
+    pub format: &'static Format,
+    /// The records.
+    pub reader: Box<dyn TraceReader>,
+}
+
+/// Opens a trace in a file.
+///
+/// # Errors
+/// There is no such file, or what is in it is of no known format.
+pub fn open(path: &Path, options: &ReadOptions) -> Result<Trace, TraceError> {
+    let failed = |error| TraceError::io(path.display().to_string(), error);
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(TraceError::Wrong(format!("{} is a folder: name the file of a trace", path.display())));
+    }
+    let again = if metadata.is_file() { Some(File::open(path).map_err(failed)?) } else { None };
+    open_source(Source::new(Box::new(file), again).map_err(failed)?, options).map_err(|error| match error {
+        TraceError::Unknown(what) => TraceError::Unknown(format!("{}: {what}", path.display())),
+        other => other,
+    })
+}
+
+/// Opens a trace that comes as a stream.
+///
+/// # Errors
+/// The stream is of no known format, or of one that has to be read from a file.
+pub fn open_stream(input: Bytes, options: &ReadOptions) -> Result<Trace, TraceError> {
+    let source = Source::new(input, None).map_err(|error| TraceError::io("the stream of the trace", error))?;
+    open_source(source, options)
+}
+
+fn open_source(mut source: Source, options: &ReadOptions) -> Result<Trace, TraceError> {
+    let format = match options.format {
+        Some(format) => format,
+        None => recognise(&mut source, options)?,
+    };
+    Ok(Trace { format, reader: (format.open)(source, options)? })
+}
+
+fn recognise(source: &mut Source, options: &ReadOptions) -> Result<&'static Format, TraceError> {
+    let bytes = source.want(HEAD_BYTES).len().min(HEAD_BYTES);
+    let window = source.window();
+    let head = Head { bytes: &window[..bytes], whole: window.len() < HEAD_BYTES };
+    if head.bytes.is_empty() {
+        let why = match source.failure() {
+            Some(failure) => format!("it cannot be read or decompressed: {failure}"),
+            None => "it is empty: a trace has at least one record; name the format of an empty one with --input-format"
+                .to_owned(),
+        };
+        return Err(TraceError::Unknown(why));
+    }
+    if options.columns.is_some() {
+        return Ok(&read::csv::FORMAT);
+    }
+    FORMATS.iter().copied().find(|format| (format.recognise)(&head)).ok_or_else(|| {
+        let begin = crate::text::show(&head.bytes[..bytes.min(64)]);
+        TraceError::Unknown(format!(
+            "the content, which begins with {begin}, is of no known format: name it with --input-format ({})",
+            names()
+        ))
+    })
+}
+
+/// The begin of a trace.
+pub(crate) struct Head<'a> {
+    /// The first bytes.
+    pub(crate) bytes: &'a [u8],
+    /// Whether that is all.
+    pub(crate) whole: bool,
+}
+
+impl Head<'_> {
+    /// The whole lines at the begin.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &[u8]> {
+        let end = match self.whole {
+            true => self.bytes.len(),
+            false => memchr::memrchr(b'\n', self.bytes).unwrap_or(0),
+        };
+        let lines = self.bytes[..end].split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        lines.take(HEAD_LINES)
+    }
+
+    /// Whether every line makes sense as this format, and at least one holds a record. The last line of a whole trace
+    /// may be cut.
+    pub(crate) fn fits(&self, mut format: impl LineFormat) -> bool {
+        let lines: Vec<&[u8]> = self.lines().collect();
+        let mut records = false;
+        for (number, line) in lines.iter().enumerate() {
+            let mut sink = Sink::default();
+            if format.line(line, &mut sink).is_err() {
+                let cut = self.whole && number + 1 == lines.len() && number > 0 && !line.is_empty();
+                return records && cut;
+            }
+            records |= sink.has_records();
+        }
+        records
+    }
+
+    /// Whether it holds bytes that no text has.
+    pub(crate) fn is_binary(&self) -> bool {
+        memchr::memchr(0, self.bytes).is_some()
+    }
+}

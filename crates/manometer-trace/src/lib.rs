@@ -1,0 +1,23 @@
+//! Traces: recorded sequences of requests.
+//!
+//! The [`Record`], readers of the field's formats ([`FORMATS`], found by content by [`open`]), and writers
+//! ([`write`]). Readers stream: memory does not grow with the trace, but for the texts of keys where they are asked
+//! for. What is done with a trace is left to others.
+
+pub mod error;
+pub mod format;
+pub mod key;
+pub mod read;
+pub mod reader;
+pub mod record;
+pub mod source;
+pub mod summary;
+mod text;
+pub mod write;
+
+pub use error::TraceError;
+pub use format::{FORMATS, Format, ReadOptions, Trace, open, open_stream};
+pub use key::{KeyTable, key_id};
+pub use reader::{BATCH_RECORDS, TraceReader};
+pub use record::{Operation, Record};
+pub use summary::Summary;

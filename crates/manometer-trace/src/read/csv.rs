@@ -1,0 +1,485 @@
+//! CSV: lines of fields, each with a role that a header, a preset or the user gives it.
+//!
+//! Fields may be quoted; a quoted field ends on its own line.
+
+use std::str::FromStr;
+
+use crate::error::{Fault, TraceError};
+use crate::format::{Format, Head};
+use crate::reader::{LineFormat, Lines, Reader, Sink};
+use crate::record::{Operation, Record};
+use crate::text;
+
+use super::operation_name;
+
+/// The columns that are looked at.
+const COLUMNS_MAX: usize = 256;
+const SECOND_NS: u64 = 1_000_000_000;
+/// The unit of addresses that count sectors.
+const SECTOR_BYTES: u64 = 512;
+
+/// The format's entry in the list.
+pub(crate) static FORMAT: Format =
+    Format { name: "csv", about: "CSV with a header, or with --columns", recognise, open };
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Nothing of interest.
+    Ignored,
+    /// The time, in units of so many nanoseconds.
+    Time(u64),
+    /// The key.
+    Key,
+    /// Bytes of the key.
+    KeySize,
+    /// Bytes of the value.
+    ValueSize,
+    /// Who asks.
+    Client,
+    /// What is asked for.
+    Operation,
+    /// Seconds to live.
+    TimeToLive,
+    /// Where in the device or object, in bytes.
+    Offset,
+    /// The key and the place, in sectors of 512 bytes.
+    Sector,
+    /// Which device.
+    Device,
+    /// Whether it succeeded: 1 or 0.
+    Succeeded,
+    /// How many requests the line stands for.
+    Count,
+    /// How many of them found something.
+    Hits,
+}
+
+/// What the columns mean, as a user says it: `time_ms=0,key=user id,op=3`, by number from 0 or by the header's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Columns {
+    delimiter: u8,
+    roles: Vec<(Role, Column)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Column {
+    Number(usize),
+    Name(String),
+}
+
+impl FromStr for Columns {
+    type Err = TraceError;
+
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let mut roles = Vec::new();
+        for piece in text.split(',') {
+            let wrong = |what: &str| {
+                TraceError::Wrong(format!(
+                    "`{piece}` in the columns {what}: write for example `time=0,key=1,value_size=3,op=5`"
+                ))
+            };
+            let (name, column) = piece.split_once('=').ok_or_else(|| wrong("has no `=`"))?;
+            let role = role(name.trim().as_bytes(), SECOND_NS).ok_or_else(|| {
+                wrong(
+                    "names no field; there are time (also time_s, time_ms, time_us, time_ns), key, key_size, value_size, \
+                     client, op, ttl, offset, lbn, device, succeeded, op_count and cache_hits",
+                )
+            })?;
+            let column = match column.trim().parse() {
+                Ok(number) if number < COLUMNS_MAX => Column::Number(number),
+                Ok(_) => return Err(wrong("lies beyond column 255")),
+                Err(_) => Column::Name(column.trim().to_owned()),
+            };
+            roles.push((role, column));
+        }
+        if !roles.iter().any(|(role, _)| matches!(role, Role::Key | Role::Sector)) {
+            return Err(TraceError::Wrong(format!("the columns `{text}` hold no key: add for example `key=1`")));
+        }
+        Ok(Self { delimiter: b',', roles })
+    }
+}
+
+impl Columns {
+    /// The same with fields parted by another byte.
+    pub fn parted_by(mut self, delimiter: u8) -> Self {
+        self.delimiter = delimiter;
+        self
+    }
+
+    fn has_names(&self) -> bool {
+        self.roles.iter().any(|(_, column)| matches!(column, Column::Name(_)))
+    }
+
+    /// The roles in the order of the columns, given the header's names.
+    fn resolve(&self, names: &[&[u8]]) -> Result<Vec<Role>, Fault> {
+        let mut resolved = Vec::new();
+        for (role, column) in &self.roles {
+            let number = match column {
+                Column::Number(number) => *number,
+                Column::Name(name) => names.iter().position(|known| *known == name.as_bytes()).ok_or_else(|| {
+                    let header = text::show(&names.join(&b','));
+                    format!("the header {header} has no column `{name}`")
+                })?,
+            };
+            if resolved.len() <= number {
+                resolved.resize(number + 1, Role::Ignored);
+            }
+            resolved[number] = *role;
+        }
+        Ok(resolved)
+    }
+}
+
+/// The role of a column of this name, in the words of the published traces.
+fn role(name: &[u8], time_unit_ns: u64) -> Option<Role> {
+    Some(match name {
+        b"time" | b"timestamp" | b"ts" | b"op_time" | b"clock_time" => Role::Time(time_unit_ns),
+        b"time_ns" => Role::Time(1),
+        b"time_us" => Role::Time(1_000),
+        b"time_ms" => Role::Time(1_000_000),
+        b"time_s" => Role::Time(SECOND_NS),
+        b"key" | b"object" | b"obj" | b"obj_id" | b"object_id" | b"key_id" | b"id" => Role::Key,
+        b"key_size" => Role::KeySize,
+        b"value_size" | b"size" | b"obj_size" | b"object_size" | b"val_size" => Role::ValueSize,
+        b"client" | b"client_id" => Role::Client,
+        b"op" | b"operation" | b"command" => Role::Operation,
+        b"ttl" | b"ttl_s" => Role::TimeToLive,
+        b"offset" => Role::Offset,
+        b"lbn" | b"lba" | b"sector" => Role::Sector,
+        b"device" => Role::Device,
+        b"succeeded" => Role::Succeeded,
+        b"op_count" => Role::Count,
+        b"cache_hits" => Role::Hits,
+        _ => return None,
+    })
+}
+
+fn recognise(head: &Head) -> bool {
+    let Some(header) = head.lines().next() else { return false };
+    let roles = roles_of(&names_of(header, b','), SECOND_NS);
+    let known = roles.iter().filter(|role| **role != Role::Ignored).count();
+    known >= 2 && roles.iter().any(|role| matches!(role, Role::Key | Role::Sector))
+}
+
+fn open(
+    source: crate::source::Source,
+    options: &crate::ReadOptions,
+) -> Result<Box<dyn crate::TraceReader>, TraceError> {
+    let mut format = Csv::with_header(FORMAT.name);
+    format.time_unit_ns = options.time_unit_ns.unwrap_or(SECOND_NS);
+    if let Some(columns) = &options.columns {
+        format.delimiter = columns.delimiter;
+        if !columns.has_names() {
+            let roles = columns.resolve(&[]).map_err(|fault| TraceError::Wrong(fault.into_owned()))?;
+            format.roles = Some(in_unit(roles, format.time_unit_ns));
+        }
+        format.columns = Some(columns.clone());
+    }
+    Ok(Box::new(Reader::new(Lines::new(source, format), options.keep_keys)))
+}
+
+/// Times without a unit of their own get this one.
+fn in_unit(mut roles: Vec<Role>, time_unit_ns: u64) -> Vec<Role> {
+    for role in &mut roles {
+        if *role == Role::Time(SECOND_NS) {
+            *role = Role::Time(time_unit_ns);
+        }
+    }
+    roles
+}
+
+fn names_of(header: &[u8], delimiter: u8) -> Vec<&[u8]> {
+    let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header);
+    let header = header.strip_prefix(b"#").unwrap_or(header);
+    let names = header.split(|byte| *byte == delimiter).take(COLUMNS_MAX);
+    names.map(|name| text::trim(unquoted(text::trim(name)))).collect()
+}
+
+fn roles_of(names: &[&[u8]], time_unit_ns: u64) -> Vec<Role> {
+    let small = names.iter().map(|name| name.to_ascii_lowercase());
+    small.map(|name| role(&name, time_unit_ns).unwrap_or(Role::Ignored)).collect()
+}
+
+fn unquoted(field: &[u8]) -> &[u8] {
+    field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\"")).unwrap_or(field)
+}
+
+/// The reader's state: what the columns mean, once that is known.
+pub(crate) struct Csv {
+    name: &'static str,
+    delimiter: u8,
+    time_unit_ns: u64,
+    columns: Option<Columns>,
+    roles: Option<Vec<Role>>,
+    started: bool,
+    exactly: bool,
+}
+
+impl Csv {
+    /// The first line says what the columns mean.
+    pub(crate) fn with_header(name: &'static str) -> Self {
+        Self {
+            name,
+            delimiter: b',',
+            time_unit_ns: SECOND_NS,
+            columns: None,
+            roles: None,
+            started: false,
+            exactly: false,
+        }
+    }
+
+    /// The columns mean this, and there is no header.
+    pub(crate) fn of(name: &'static str, roles: Vec<Role>) -> Self {
+        Self { roles: Some(roles), ..Self::with_header(name) }
+    }
+
+    /// Every line has exactly these columns, and an operation that is known: to tell formats apart.
+    pub(crate) fn exactly(mut self) -> Self {
+        self.exactly = true;
+        self
+    }
+
+    fn header(&mut self, line: &[u8]) -> Result<(), Fault> {
+        let names = names_of(line, self.delimiter);
+        let roles = match &self.columns {
+            Some(columns) => in_unit(columns.resolve(&names)?, self.time_unit_ns),
+            None => roles_of(&names, self.time_unit_ns),
+        };
+        if !roles.iter().any(|role| matches!(role, Role::Key | Role::Sector)) {
+            let shown = text::show(line);
+            return Err(format!("the header {shown} names no key: say what the columns mean with --columns").into());
+        }
+        self.roles = Some(roles);
+        Ok(())
+    }
+}
+
+impl LineFormat for Csv {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+        if line.is_empty() {
+            sink.skip();
+            return Ok(());
+        }
+        let Some(roles) = &self.roles else {
+            self.started = true;
+            return self.header(line);
+        };
+        if !self.started {
+            self.started = true;
+            // Columns by number may still have a header above them.
+            if self.columns.is_some() && Fields::default().read(line, self.delimiter, roles, sink).is_err() {
+                sink.skip();
+                return Ok(());
+            }
+        }
+        let mut fields = Fields::default();
+        fields.read(line, self.delimiter, roles, sink)?;
+        if self.exactly && (fields.columns != roles.len() || !fields.has_operation) {
+            return Err("the line has other columns".into());
+        }
+        fields.put(sink)
+    }
+}
+
+/// What one line says.
+struct Fields {
+    record: Record,
+    has_key: bool,
+    has_operation: bool,
+    count: u64,
+    hits: Option<u64>,
+    columns: usize,
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        let record = Record::new(Operation::Get, 0);
+        Self { record, has_key: false, has_operation: false, count: 1, hits: None, columns: 0 }
+    }
+}
+
+impl Fields {
+    #[inline]
+    fn read(&mut self, line: &[u8], delimiter: u8, roles: &[Role], sink: &mut Sink) -> Result<(), Fault> {
+        let mut rest = Some(line);
+        for role in roles {
+            let Some(left) = rest else { break };
+            let (field, after) = next_field(left, delimiter);
+            rest = after;
+            self.columns += 1;
+            if *role != Role::Ignored {
+                self.field(*role, text::trim(field), sink)
+                    .map_err(|wanted| format!("column {} is {}: expected {wanted}", self.columns, text::show(field)))?;
+            }
+        }
+        self.columns += usize::from(rest.is_some());
+        if self.has_key { Ok(()) } else { Err("the line ends before the key".into()) }
+    }
+
+    /// Takes one field in, or says what would be right.
+    #[inline]
+    fn field(&mut self, role: Role, field: &[u8], sink: &mut Sink) -> Result<(), &'static str> {
+        let record = &mut self.record;
+        let absent = field.is_empty();
+        match role {
+            Role::Ignored => {}
+            Role::Key if absent => return Err("a key"),
+            Role::Key => {
+                record.key = if field.contains(&b'"') { quoted_key(field, sink) } else { sink.key(field) }
+                    .map_err(|_| "a key whose 64-bit id no other key has, while key texts are kept")?;
+                self.has_key = true;
+            }
+            Role::Sector => {
+                record.key = text::number(field).ok_or("a sector")?;
+                record.offset = Some(record.key.checked_mul(SECTOR_BYTES).ok_or("a sector below 2^55")?);
+                self.has_key = true;
+            }
+            _ if absent => {}
+            Role::Time(unit_ns) => record.time_ns = Some(text::time_ns(field, unit_ns).ok_or("a time")?),
+            Role::KeySize => record.key_size = Some(text::number_u32(field).ok_or("the bytes of the key")?),
+            Role::ValueSize => record.value_size = Some(text::number(field).ok_or("the bytes of the value")?),
+            Role::Client => record.client = Some(crate::key_id(field)),
+            Role::Operation => {
+                record.operation = named_operation(field).ok_or("an operation such as get, set, read or delete")?;
+                self.has_operation = true;
+            }
+            Role::TimeToLive => record.ttl_s = Some(text::number_u32(field).ok_or("seconds to live")?),
+            Role::Offset => record.offset = Some(text::number(field).ok_or("an offset in bytes")?),
+            Role::Device => record.device = text::number_u32(field).ok_or("the number of a device")?,
+            Role::Succeeded => record.succeeded = Some(flag(field).ok_or("1 or 0")?),
+            Role::Count => self.count = text::number(field).ok_or("a number of requests")?,
+            Role::Hits => self.hits = Some(text::number(field).ok_or("a number of hits")?),
+        }
+        Ok(())
+    }
+
+    fn put(mut self, sink: &mut Sink) -> Result<(), Fault> {
+        if let Some(hits) = self.hits.filter(|_| self.record.operation == Operation::Get) {
+            self.record.succeeded = if hits >= self.count { Some(true) } else { (hits == 0).then_some(false) };
+        }
+        sink.run(self.record, self.count, 0, 0);
+        Ok(())
+    }
+}
+
+fn flag(field: &[u8]) -> Option<bool> {
+    match field {
+        b"1" | b"true" => Some(true),
+        b"0" | b"false" => Some(false),
+        _ => None,
+    }
+}
+
+/// An operation by name, or by the hexadecimal code of a SCSI command.
+fn named_operation(field: &[u8]) -> Option<Operation> {
+    operation_name::operation(field).or_else(|| operation_name::scsi(text::hexadecimal(field)?))
+}
+
+/// The first field of what is left of a line, and what is left after it.
+#[inline]
+fn next_field(left: &[u8], delimiter: u8) -> (&[u8], Option<&[u8]>) {
+    let mut quoted = false;
+    for (at, byte) in left.iter().enumerate() {
+        if *byte == delimiter && !quoted {
+            return (&left[..at], Some(&left[at + 1..]));
+        }
+        quoted ^= *byte == b'"';
+    }
+    (left, None)
+}
+
+/// The id of a key in quotes, in which two quotes stand for one.
+#[cold]
+fn quoted_key(field: &[u8], sink: &mut Sink) -> Result<u64, Fault> {
+    let Some(inner) = field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\"")) else {
+        return sink.key(field);
+    };
+    let mut key = Vec::with_capacity(inner.len());
+    let mut bytes = inner.iter().peekable();
+    while let Some(byte) = bytes.next() {
+        key.push(*byte);
+        if *byte == b'"' {
+            bytes.next_if_eq(&&b'"');
+        }
+    }
+    sink.key(&key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ReadOptions;
+    use crate::read::tests::{damage, found, records, records_with};
+
+    #[test]
+    fn the_header_says_what_the_columns_mean() {
+        let read = records(&FORMAT, b"# time, object, size, next_access_vtime\n0, 13053225291711363978, 737, 13\n");
+        assert_eq!(read.len(), 1);
+        assert_eq!(
+            (read[0].key, read[0].value_size, read[0].time_ns),
+            (13_053_225_291_711_363_978, Some(737), Some(0))
+        );
+        let read = records(&FORMAT, b"version,time,op,size,lbn\n1,5633898,2a,512,42932745\n");
+        assert_eq!((read[0].operation, read[0].offset), (Operation::Write, Some(42_932_745 * 512)));
+    }
+
+    #[test]
+    fn the_user_says_what_the_columns_mean() {
+        let columns: Columns = "time_ms=1,key=0,op=3".parse().unwrap();
+        let options = ReadOptions { columns: Some(columns.parted_by(b';')), ..ReadOptions::default() };
+        let read = records_with(&options, b"who;when;x;what\nuser1;2.5;;set\n");
+        assert_eq!((read[0].time_ns, read[0].operation), (Some(2_500_000), Operation::Put));
+        let columns: Columns = "time=when,key=who".parse().unwrap();
+        let options = ReadOptions { columns: Some(columns), time_unit_ns: Some(1000), ..ReadOptions::default() };
+        assert_eq!(records_with(&options, b"when,who\n5,x\n")[0].time_ns, Some(5000));
+    }
+
+    #[test]
+    fn wrong_columns_are_refused_with_an_example() {
+        for wrong in ["", "key", "key=999", "colour=1", "time=0"] {
+            let error = wrong.parse::<Columns>().unwrap_err().to_string();
+            assert!(error.contains("key="), "{error}");
+        }
+    }
+
+    #[test]
+    fn keys_may_be_quoted() {
+        let read = records(&FORMAT, b"key,size\n\"a,\"\"b\",5\n\"7\",6\n");
+        assert_eq!(read[0].key, crate::key_id(b"a,\"b"));
+        assert_eq!((read[1].key, read[1].value_size), (7, Some(6)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        for (trace, offset, word) in [
+            (&b"key,size\n1,2\n1,x\n"[..], 13, "column 2 is `x`"),
+            (b"key,size\n,2\n", 9, "a key"),
+            (b"colour,size\n1,2\n", 0, "--columns"),
+            (b"time,key\n1\n", 9, "before the key"),
+            (b"key,op\n1,fetch\n", 7, "an operation"),
+        ] {
+            let (at, text) = damage(&FORMAT, trace);
+            assert_eq!(at, offset, "{text}");
+            assert!(text.contains(word), "{text}");
+        }
+        assert_eq!(found(b"key,size\n1,2\n"), "csv");
+    }
+
+    #[test]
+    fn a_count_of_requests_cannot_fill_the_memory() {
+        let trace = b"key,op_count\n1,18446744073709551615\n";
+        let mut reader =
+            crate::open_stream(Box::new(std::io::Cursor::new(trace)), &ReadOptions::default()).unwrap().reader;
+        let mut batch = Vec::new();
+        for _ in 0..10 {
+            assert_eq!(reader.read(&mut batch).unwrap(), crate::BATCH_RECORDS);
+        }
+        assert!(batch.capacity() < 2 * crate::BATCH_RECORDS);
+    }
+}

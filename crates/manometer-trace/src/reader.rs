@@ -1,0 +1,281 @@
+//! What every reader is: batches of records, and after them why there are no more.
+
+use crate::error::{Fault, TraceError};
+use crate::key::{KeyTable, Keys};
+use crate::record::Record;
+use crate::source::Source;
+
+/// About how many records a batch holds; few enough to stay in a core's cache.
+pub const BATCH_RECORDS: usize = 1024;
+
+/// A source of records.
+pub trait TraceReader: Send {
+    /// Replaces what is in `batch` by the next records, and says how many there are; 0 at the end.
+    ///
+    /// # Errors
+    /// The trace is damaged from here on. All records before were good and have been given; none follow.
+    fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError>;
+
+    /// The texts of the keys seen until now, where they were asked for.
+    fn keys(&self) -> Option<&KeyTable> {
+        None
+    }
+
+    /// What was passed over until now because it is no request: comments, answers, commands without a key.
+    fn skipped(&self) -> u64 {
+        0
+    }
+}
+
+/// Where a format puts its records.
+#[derive(Debug, Default)]
+pub(crate) struct Sink {
+    batch: Vec<Record>,
+    run: Option<Run>,
+    keys: Keys,
+    skipped: u64,
+}
+
+/// Records that differ in key and offset alone.
+#[derive(Debug)]
+struct Run {
+    next: Record,
+    left: u64,
+    key_step: u64,
+    offset_step: u64,
+}
+
+impl Sink {
+    pub(crate) fn push(&mut self, record: Record) {
+        self.batch.push(record);
+    }
+
+    /// The same request `count` times, the key and the offset each time further.
+    pub(crate) fn run(&mut self, first: Record, count: u64, key_step: u64, offset_step: u64) {
+        if count == 1 {
+            return self.push(first);
+        }
+        self.run = Some(Run { next: first, left: count, key_step, offset_step });
+        self.expand();
+    }
+
+    /// Something that is no request.
+    pub(crate) fn skip(&mut self) {
+        self.skipped += 1;
+    }
+
+    /// The id of a key.
+    pub(crate) fn key(&mut self, text: &[u8]) -> Result<u64, Fault> {
+        self.keys.id(text)
+    }
+
+    /// How many records fit in.
+    pub(crate) fn room(&self) -> usize {
+        BATCH_RECORDS.saturating_sub(self.batch.len())
+    }
+
+    /// Whether anything came in.
+    pub(crate) fn has_records(&self) -> bool {
+        !self.batch.is_empty()
+    }
+
+    fn expand(&mut self) {
+        let Some(run) = &mut self.run else { return };
+        while run.left > 0 && self.batch.len() < BATCH_RECORDS {
+            self.batch.push(run.next);
+            run.left -= 1;
+            run.next.key = run.next.key.wrapping_add(run.key_step);
+            run.next.offset = run.next.offset.map(|offset| offset.wrapping_add(run.offset_step));
+        }
+        if run.left == 0 {
+            self.run = None;
+        }
+    }
+}
+
+/// One format's way from bytes to records.
+pub(crate) trait Fill: Send {
+    /// Puts records into the sink until it has no room; fewer only at the end.
+    fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError>;
+}
+
+/// A format's reader with what all of them have in common.
+pub(crate) struct Reader<F> {
+    format: F,
+    sink: Sink,
+    stopped: Option<Result<(), TraceError>>,
+}
+
+impl<F: Fill> Reader<F> {
+    pub(crate) fn new(format: F, keep_keys: bool) -> Self {
+        Self { format, sink: Sink { keys: Keys::new(keep_keys), ..Sink::default() }, stopped: None }
+    }
+}
+
+impl<F: Fill> TraceReader for Reader<F> {
+    fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
+        batch.clear();
+        batch.reserve(BATCH_RECORDS);
+        std::mem::swap(batch, &mut self.sink.batch);
+        self.sink.expand();
+        if self.stopped.is_none() && self.sink.room() > 0 {
+            let outcome = self.format.fill(&mut self.sink);
+            if outcome.is_err() || self.sink.room() > 0 && self.sink.run.is_none() {
+                self.stopped = Some(outcome);
+            }
+        }
+        std::mem::swap(batch, &mut self.sink.batch);
+        if batch.is_empty() {
+            if let Some(stopped) = &mut self.stopped {
+                std::mem::replace(stopped, Ok(()))?;
+            }
+        }
+        Ok(batch.len())
+    }
+
+    fn keys(&self) -> Option<&KeyTable> {
+        self.sink.keys.table()
+    }
+
+    fn skipped(&self) -> u64 {
+        self.sink.skipped
+    }
+}
+
+/// A format of lines: what one line says.
+pub(crate) trait LineFormat: Send {
+    /// The format's name.
+    fn name(&self) -> &'static str;
+
+    /// Puts what the line says into the sink. A line has no line feed at its end, and no carriage return.
+    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault>;
+}
+
+/// Reads a format of lines.
+pub(crate) struct Lines<F> {
+    source: Source,
+    format: F,
+    line: u64,
+}
+
+impl<F: LineFormat> Lines<F> {
+    pub(crate) fn new(source: Source, format: F) -> Self {
+        Self { source, format, line: 1 }
+    }
+
+    fn damaged(&mut self, what: Fault) -> TraceError {
+        let what = match self.source.failure() {
+            Some(failure) => stream_failure(&failure),
+            None => what,
+        };
+        TraceError::Damaged { format: self.format.name(), offset: self.source.offset(), line: Some(self.line), what }
+    }
+}
+
+impl<F: LineFormat> Fill for Lines<F> {
+    fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
+        while sink.room() > 0 && sink.run.is_none() {
+            let (text, whole) = match self.source.line() {
+                Ok(Some(found)) => found,
+                Ok(None) => return stream_end(&mut self.source, self.format.name()),
+                Err(fault) => return Err(self.damaged(fault)),
+            };
+            let line = &self.source.window()[..text];
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let known = (sink.batch.len(), sink.skipped);
+            if let Err(fault) = self.format.line(line, sink) {
+                sink.batch.truncate(known.0);
+                return Err(self.damaged(fault));
+            }
+            // A line that a broken stream cut may mean something else than the whole one.
+            if text == whole && self.source.broken() {
+                sink.batch.truncate(known.0);
+                sink.run = None;
+                return Err(self.damaged("the stream broke in this line".into()));
+            }
+            self.source.consume(whole);
+            self.line += 1;
+        }
+        Ok(())
+    }
+}
+
+/// A format of records that all have the same size.
+pub(crate) trait FixedFormat<const SIZE: usize>: Send {
+    /// The format's name.
+    fn name(&self) -> &'static str;
+
+    /// The record of these bytes; none where it is no request.
+    fn record(&self, bytes: &[u8; SIZE]) -> Result<Option<Record>, Fault>;
+}
+
+/// Reads a format of records that all have the same size.
+pub(crate) struct Fixed<F, const SIZE: usize> {
+    source: Source,
+    format: F,
+}
+
+impl<F: FixedFormat<SIZE>, const SIZE: usize> Fixed<F, SIZE> {
+    pub(crate) fn new(source: Source, format: F) -> Self {
+        Self { source, format }
+    }
+}
+
+impl<F: FixedFormat<SIZE>, const SIZE: usize> Fill for Fixed<F, SIZE> {
+    fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
+        while sink.room() > 0 {
+            let (whole, _) = self.source.want(SIZE).as_chunks::<SIZE>();
+            if whole.is_empty() {
+                return fixed_end(&mut self.source, self.format.name(), SIZE);
+            }
+            let mut good = 0;
+            let mut fault = None;
+            for bytes in &whole[..whole.len().min(sink.room())] {
+                match self.format.record(bytes) {
+                    Ok(Some(record)) => sink.batch.push(record),
+                    Ok(None) => sink.skipped += 1,
+                    Err(what) => {
+                        fault = Some(what);
+                        break;
+                    }
+                }
+                good += SIZE;
+            }
+            self.source.consume(good);
+            if let Some(what) = fault {
+                return Err(TraceError::Damaged {
+                    format: self.format.name(),
+                    offset: self.source.offset(),
+                    line: None,
+                    what,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn fixed_end(source: &mut Source, format: &'static str, size: usize) -> Result<(), TraceError> {
+    stream_end(source, format)?;
+    let left = source.window().len();
+    if left == 0 {
+        return Ok(());
+    }
+    let what = format!("the trace ends inside a record: {left} of {size} bytes").into();
+    Err(TraceError::Damaged { format, offset: source.offset(), line: None, what })
+}
+
+/// Whether the stream came to its end, or broke.
+pub(crate) fn stream_end(source: &mut Source, format: &'static str) -> Result<(), TraceError> {
+    match source.failure() {
+        None => Ok(()),
+        Some(failure) => {
+            let what = stream_failure(&failure);
+            Err(TraceError::Damaged { format, offset: source.offset(), line: None, what })
+        }
+    }
+}
+
+fn stream_failure(failure: &std::io::Error) -> Fault {
+    format!("it cannot be read or decompressed any further: {failure}").into()
+}

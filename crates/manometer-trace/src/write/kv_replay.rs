@@ -1,0 +1,86 @@
+//! KV-replay: `command,object id,time in ms,size`.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+
+use super::{Losses, OutputFormat, TraceWriter, failed};
+use crate::error::TraceError;
+use crate::key::KeyTable;
+use crate::record::{Operation, Record};
+
+/// The format's entry in the list.
+pub(crate) static FORMAT: OutputFormat = OutputFormat {
+    name: "kv-replay",
+    about: "KV-replay: command,key,time in ms,size",
+    extensions: &[".kv-replay", ".kvreplay"],
+    create: |file| Ok(Box::new(KvReplay { file: BufWriter::new(file), losses: Losses::default() })),
+};
+
+struct KvReplay {
+    file: BufWriter<File>,
+    losses: Losses,
+}
+
+impl TraceWriter for KvReplay {
+    fn write(&mut self, records: &[Record], keys: Option<&KeyTable>) -> Result<(), TraceError> {
+        for record in records {
+            self.one(record, keys).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Losses, TraceError> {
+        self.file.flush().map_err(failed)?;
+        Ok(self.losses)
+    }
+}
+
+impl KvReplay {
+    fn one(&mut self, record: &Record, keys: Option<&KeyTable>) -> std::io::Result<()> {
+        let command = command(record.operation);
+        let losses = &mut self.losses;
+        losses.count(record.operation == Operation::Put, "put, written as update");
+        losses.count(record.operation.is_block(), "request to a device, written as read, update or delete");
+        losses.count(record.offset.is_some(), "offset");
+        losses.count(record.client.is_some(), "client");
+        losses.count(record.ttl_s.is_some_and(|ttl| ttl > 0), "time to live");
+        losses.count(record.succeeded.is_some(), "result");
+        write!(self.file, "{command},")?;
+        match keys.and_then(|keys| keys.text(record.key)).filter(|text| is_plain(text)) {
+            Some(text) => self.file.write_all(text)?,
+            None => write!(self.file, "{}", record.key)?,
+        }
+        if record.time_ns.is_none() && record.value_size.is_none() {
+            return writeln!(self.file);
+        }
+        write!(self.file, ",")?;
+        if let Some(time_ns) = record.time_ns {
+            write!(self.file, "{}", time_ns / 1_000_000)?;
+            let fraction = time_ns % 1_000_000;
+            if fraction > 0 {
+                write!(self.file, ".{}", format!("{fraction:06}").trim_end_matches('0'))?;
+            }
+        }
+        match record.value_size {
+            Some(size) => writeln!(self.file, ",{size}"),
+            None => writeln!(self.file),
+        }
+    }
+}
+
+/// Whether a key can stand in a line as it is.
+fn is_plain(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().all(|byte| byte.is_ascii_graphic() && !b",\"".contains(byte))
+}
+
+/// The command in YCSB's words.
+fn command(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Get | Operation::Read => "read",
+        Operation::Put | Operation::Update | Operation::Write => "update",
+        Operation::Insert => "insert",
+        Operation::Delete | Operation::Discard => "delete",
+        Operation::Scan => "scan",
+        Operation::ReadModifyWrite => "readmodifywrite",
+    }
+}

@@ -1,0 +1,105 @@
+//! oracleGeneral: 24 bytes a record, little-endian (see the reader).
+//!
+//! The number of the next request for the same key is filled in at the end, from the last record to the first; that
+//! takes memory by the number of keys.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::os::unix::fs::FileExt as _;
+
+use super::{Losses, OutputFormat, TraceWriter, failed};
+use crate::error::TraceError;
+use crate::key::{IdHasher, KeyTable};
+use crate::read::oracle_general::SIZE;
+use crate::record::{Operation, Record};
+
+/// How many records are gone back over at a time.
+const BACKWARD_RECORDS: u64 = 64 << 10;
+
+/// The format's entry in the list.
+pub(crate) static FORMAT: OutputFormat = OutputFormat {
+    name: "oracle-general",
+    about: "libCacheSim's oracleGeneral: time in s, key, size, next access",
+    extensions: &[".oraclegeneral", ".oraclegeneral.bin"],
+    create: |file| {
+        Ok(Box::new(OracleGeneral {
+            file: BufWriter::with_capacity(1 << 20, file),
+            records: 0,
+            losses: Losses::default(),
+        }))
+    },
+};
+
+struct OracleGeneral {
+    file: BufWriter<File>,
+    records: u64,
+    losses: Losses,
+}
+
+impl TraceWriter for OracleGeneral {
+    fn write(&mut self, records: &[Record], _: Option<&KeyTable>) -> Result<(), TraceError> {
+        for record in records {
+            let bytes = self.bytes(record)?;
+            self.file.write_all(&bytes).map_err(failed)?;
+            self.records += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Losses, TraceError> {
+        self.file.flush().map_err(failed)?;
+        fill_in(self.file.get_ref(), self.records).map_err(failed)?;
+        Ok(self.losses)
+    }
+}
+
+impl OracleGeneral {
+    fn bytes(&mut self, record: &Record) -> Result<[u8; SIZE], TraceError> {
+        let time_s = record.time_ns.unwrap_or(0) / 1_000_000_000;
+        let size = record.value_size.unwrap_or(1);
+        let wrong = |what: &str, number: u64| {
+            TraceError::Wrong(format!("record {} has the {what} {number}: oracleGeneral holds 32 bits", self.records))
+        };
+        let time_s = u32::try_from(time_s).map_err(|_| wrong("time in s", time_s))?;
+        let size = u32::try_from(size).map_err(|_| wrong("size", size))?;
+        let losses = &mut self.losses;
+        losses.count(record.time_ns.is_none(), "no time, written as 0");
+        losses.count(record.time_ns.is_some_and(|time| time % 1_000_000_000 > 0), "part of the time below a second");
+        losses.count(record.value_size.is_none(), "no size, written as 1");
+        losses.count(record.operation != Operation::Get, "operation");
+        losses.count(record.offset.is_some(), "offset");
+        losses.count(record.client.is_some(), "client");
+        losses.count(record.key_size.is_some(), "key size");
+        losses.count(record.ttl_s.is_some_and(|ttl| ttl > 0), "time to live");
+        losses.count(record.succeeded.is_some(), "result");
+        let mut bytes = [0; SIZE];
+        bytes[..4].copy_from_slice(&time_s.to_le_bytes());
+        bytes[4..12].copy_from_slice(&record.key.to_le_bytes());
+        bytes[12..16].copy_from_slice(&size.to_le_bytes());
+        Ok(bytes)
+    }
+}
+
+/// Goes back over the file, and gives each record the number of the next request for its key.
+fn fill_in(file: &File, records: u64) -> std::io::Result<()> {
+    let mut next: HashMap<u64, i64, IdHasher> = HashMap::default();
+    let mut end = records;
+    let mut bytes = Vec::new();
+    while end > 0 {
+        let begin = end.saturating_sub(BACKWARD_RECORDS);
+        bytes.resize((end - begin) as usize * SIZE, 0);
+        file.read_exact_at(&mut bytes, begin * SIZE as u64)?;
+        let (chunk, _) = bytes.as_chunks_mut::<SIZE>();
+        for (index, record) in chunk.iter_mut().enumerate().rev() {
+            let number = begin + index as u64;
+            let mut key = [0; 8];
+            key.copy_from_slice(&record[4..12]);
+            let after = next.insert(u64::from_le_bytes(key), number as i64).unwrap_or(-1);
+            record[16..].copy_from_slice(&after.to_le_bytes());
+        }
+        file.write_all_at(&bytes, begin * SIZE as u64)?;
+        end = begin;
+    }
+    Ok(())
+}

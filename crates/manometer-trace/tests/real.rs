@@ -1,0 +1,63 @@
+//! The real traces, read in place where they are.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking, and says when it is skipped")]
+
+use std::path::{Path, PathBuf};
+
+use manometer_trace::summary::Totals;
+use manometer_trace::{Operation, ReadOptions, Record, Summary, open};
+
+/// The folder of the real traces: named by the environment, or beside the project.
+fn file(name: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = std::env::var_os("MANOMETER_DATA").map_or(beside, PathBuf::from);
+    let file = folder.join("traces").join(name);
+    if file.exists() {
+        return Some(file);
+    }
+    eprintln!("skipped: there is no {name} in the real traces; name their folder in MANOMETER_DATA");
+    None
+}
+
+/// The format that was found, what the trace amounts to, and its first record.
+fn read(file: &Path) -> (&'static str, Totals, Record) {
+    let mut trace = open(file, &ReadOptions::default()).unwrap();
+    let (mut summary, mut batch, mut first) = (Summary::default(), Vec::new(), None);
+    while trace.reader.read(&mut batch).unwrap() > 0 {
+        first = first.or(batch.first().copied());
+        summary.add(&batch);
+    }
+    (trace.format.name, summary.totals(), first.unwrap())
+}
+
+fn counts(name: &str, format: &str, requests: u64) -> Option<(Totals, Record)> {
+    let (found, totals, first) = read(&file(name)?);
+    assert_eq!((found, totals.requests), (format, requests), "{name}");
+    Some((totals, first))
+}
+
+#[test]
+fn one_block_trace_is_the_same_in_its_formats() {
+    let Some((oracle, first)) = counts("cloudPhysicsIO.oracleGeneral.bin", "oracle-general", 113_872) else { return };
+    assert_eq!((first.key, first.value_size), (42_932_745, Some(512)));
+    let (csv, first) = counts("cloudPhysicsIO.csv", "csv", 113_872).unwrap();
+    assert_eq!((first.key, first.operation), (42_932_745, Operation::Write));
+    assert_eq!(csv.keys, oracle.keys);
+    assert_eq!(csv.span_s, oracle.span_s);
+    assert_eq!((csv.operations["write"], csv.operations["read"]), (66_898, 46_974));
+}
+
+#[test]
+fn a_million_requests_to_a_cache() {
+    let Some((totals, first)) = counts("twitter_cluster52_1m.csv.zst", "csv", 1_000_000) else { return };
+    assert_eq!((first.key, first.value_size, first.time_ns), (13_053_225_291_711_363_978, Some(737), Some(0)));
+    assert!(totals.footprint_bytes.is_some() && totals.keys > 1000);
+}
+
+#[test]
+fn key_value_samples_in_both_orders_of_columns() {
+    let Some((totals, first)) = counts("cachelib_samples/kv_traces_1.csv", "meta-kv", 691) else { return };
+    assert_eq!((first.time_ns, first.key_size), (Some(604_038_471_000_000_000), Some(48)));
+    assert!(totals.operations.contains_key("delete"));
+    counts("cachelib_samples/kv_traces_2.csv", "meta-kv", 433);
+}
