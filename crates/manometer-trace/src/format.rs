@@ -39,11 +39,31 @@ pub struct Format {
 
 /// Every format, the ones that cannot be mistaken first.
 pub static FORMATS: &[&Format] = &[
+    &read::lcs::FORMAT,
+    &read::rocksdb::FORMAT,
+    &read::fio_iolog::FORMAT,
+    &read::redis_aof::FORMAT,
+    &read::vscsi::FORMAT_1,
+    &read::vscsi::FORMAT_2,
     &read::oracle_general::FORMAT,
-    &read::kv_replay::FORMAT,
-    &read::twitter::FORMAT,
+    &read::cache2k::FORMAT,
+    &read::blkreplay::FORMAT,
+    &read::msr::FORMAT,
+    &read::systor::FORMAT,
+    &read::meta_block::FORMAT,
     &read::meta_kv::FORMAT,
+    &read::spc::FORMAT,
+    &read::redis_monitor::FORMAT,
+    &read::memcached::FORMAT,
+    &read::blkparse::FORMAT,
+    &read::ibm_object_store::FORMAT,
+    &read::rocksdb_text::FORMAT,
+    &read::kv_replay::FORMAT,
+    &read::arc::FORMAT,
+    &read::twitter::FORMAT,
     &read::csv::FORMAT,
+    &read::lirs::FORMAT,
+    &read::keys::FORMAT,
 ];
 
 impl Format {

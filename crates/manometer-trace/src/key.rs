@@ -80,6 +80,18 @@ impl Keys {
         Ok(id)
     }
 
+    /// The id of a key in one of several key spaces; that of space 0 is the plain one.
+    pub(crate) fn id_in(&mut self, space: u32, text: &[u8]) -> Result<u64, Fault> {
+        if space == 0 {
+            return self.id(text);
+        }
+        let id = rapidhash_v3(&[&space.to_le_bytes()[..], text].concat());
+        if let Some(table) = &mut self.table {
+            table.keep(id, text)?;
+        }
+        Ok(id)
+    }
+
     pub(crate) fn table(&self) -> Option<&KeyTable> {
         self.table.as_ref()
     }

@@ -69,6 +69,11 @@ impl Sink {
         self.keys.id(text)
     }
 
+    /// The id of a key in one of several key spaces, such as a column family.
+    pub(crate) fn key_in(&mut self, space: u32, text: &[u8]) -> Result<u64, Fault> {
+        self.keys.id_in(space, text)
+    }
+
     /// How many records fit in.
     pub(crate) fn room(&self) -> usize {
         BATCH_RECORDS.saturating_sub(self.batch.len())

@@ -1,11 +1,32 @@
 //! One reader in each file, all of one shape: the format's entry in the list, and from bytes to records.
 
+pub(crate) mod arc;
+pub(crate) mod blkparse;
+pub(crate) mod blkreplay;
+pub(crate) mod bytes;
+pub(crate) mod cache2k;
 pub mod csv;
+pub(crate) mod fio_iolog;
+pub(crate) mod ibm_object_store;
+pub(crate) mod keys;
 pub(crate) mod kv_replay;
+pub(crate) mod lcs;
+pub(crate) mod lirs;
+pub(crate) mod memcached;
+pub(crate) mod meta_block;
 pub(crate) mod meta_kv;
+pub(crate) mod msr;
 pub(crate) mod operation_name;
 pub(crate) mod oracle_general;
+pub(crate) mod redis_aof;
+pub(crate) mod redis_command;
+pub(crate) mod redis_monitor;
+pub(crate) mod rocksdb;
+pub(crate) mod rocksdb_text;
+pub(crate) mod spc;
+pub(crate) mod systor;
 pub(crate) mod twitter;
+pub(crate) mod vscsi;
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -36,6 +36,18 @@ pub(crate) fn scsi(command: u64) -> Option<Operation> {
     }
 }
 
+/// The operation in blktrace's letters, such as `RA` or `FWS`; none for one that asks for no sectors.
+pub(crate) fn block_operation(letters: &[u8]) -> Option<Operation> {
+    let known = !letters.is_empty() && letters.iter().all(|letter| letter.is_ascii_alphabetic());
+    let after_flush = letters.strip_prefix(b"F").unwrap_or(letters);
+    match after_flush.first().filter(|_| known)? {
+        b'R' => Some(Operation::Read),
+        b'W' => Some(Operation::Write),
+        b'D' => Some(Operation::Discard),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +59,10 @@ mod tests {
         for known in Operation::ALL {
             assert_eq!(operation(known.name().as_bytes()), Some(known));
         }
+        assert_eq!(block_operation(b"RA"), Some(Operation::Read));
+        assert_eq!(block_operation(b"FWS"), Some(Operation::Write));
+        assert_eq!(block_operation(b"DS"), Some(Operation::Discard));
+        assert!([&b"FF"[..], b"N", b"", b"W1"].iter().all(|letters| block_operation(letters).is_none()));
         assert_eq!(operation(b""), None);
         assert_eq!(operation(&[b'x'; 100]), None);
         assert_eq!(scsi(0x2a), Some(Operation::Write));

@@ -1,0 +1,51 @@
+//! The LIRS authors' traces (`.trc`): one number of a block in each line; `*` asks for output and is passed over.
+
+use crate::error::Fault;
+use crate::format::Format;
+use crate::reader::{LineFormat, Lines, Reader, Sink};
+use crate::record::{Operation, Record};
+use crate::text;
+
+/// The format's entry in the list.
+pub(crate) static FORMAT: Format = Format {
+    name: "lirs",
+    about: "the LIRS authors' .trc: one number a line, `*` for a breakpoint",
+    recognise: |head| head.fits(Lirs),
+    open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Lirs), options.keep_keys))),
+};
+
+struct Lirs;
+
+impl LineFormat for Lirs {
+    fn name(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Fault> {
+        match text::trim(line) {
+            b"" | b"*" => sink.skip(),
+            block => {
+                let wrong = || format!("the line is {}: expected the number of a block, or `*`", text::show(block));
+                sink.push(Record::new(Operation::Get, text::number(block).ok_or_else(wrong)?));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::tests::{damage, found, records};
+
+    #[test]
+    fn numbers_and_breakpoints_are_read() {
+        let trace = b"  2819\n85\r\n*\n\n560";
+        assert_eq!(found(trace), "lirs");
+        assert_eq!(records(&FORMAT, trace).iter().map(|record| record.key).collect::<Vec<_>>(), [2819, 85, 560]);
+        assert_eq!(
+            damage(&FORMAT, b"1\n2\nx\n"),
+            (4, "the line is `x`: expected the number of a block, or `*`".to_owned())
+        );
+    }
+}

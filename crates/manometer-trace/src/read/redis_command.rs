@@ -1,0 +1,144 @@
+//! What Redis's commands do to keys.
+
+use std::borrow::Cow;
+
+use crate::error::Fault;
+use crate::reader::Sink;
+use crate::record::{Operation, Record};
+use crate::text;
+
+/// The most keys that one command may name.
+const KEYS_MAX: usize = 65_536;
+
+/// One word of a command; of long values only how long they are.
+#[derive(Debug, Clone)]
+pub(crate) struct Argument<'a> {
+    /// The bytes, where they were kept.
+    pub(crate) bytes: Option<Cow<'a, [u8]>>,
+    /// How many there are.
+    pub(crate) size: u64,
+}
+
+impl Argument<'_> {
+    fn text(&self) -> &[u8] {
+        self.bytes.as_deref().unwrap_or_default()
+    }
+}
+
+/// Where a command has its keys and values.
+enum Shape {
+    /// One key, and values that do not matter.
+    Key(Operation),
+    /// One key, and what comes after it is stored.
+    KeyAndValues(Operation),
+    /// Keys only.
+    Keys(Operation),
+    /// Key, value, key, value ...
+    Pairs(Operation),
+    /// `SET key value`, with conditions and a time to live.
+    Set,
+    /// Key, time to live in units of so many milliseconds, value.
+    Expiring(u64),
+}
+
+/// The shape of the commands that ask for keys.
+fn shape(name: &[u8]) -> Option<Shape> {
+    use Operation::{Delete, Get, Insert, Put, ReadModifyWrite, Scan, Update};
+    Some(match name {
+        b"get" | b"getrange" | b"substr" | b"strlen" | b"getbit" | b"bitcount" | b"bitpos" | b"hget" | b"hmget"
+        | b"hgetall" | b"hexists" | b"hkeys" | b"hlen" | b"hstrlen" | b"hvals" | b"hrandfield" | b"lindex"
+        | b"llen" | b"lpos" | b"lrange" | b"scard" | b"sismember" | b"smembers" | b"smismember" | b"srandmember"
+        | b"zcard" | b"zcount" | b"zlexcount" | b"zmscore" | b"zrange" | b"zrangebylex" | b"zrangebyscore"
+        | b"zrank" | b"zrevrange" | b"zrevrangebyscore" | b"zrevrank" | b"zscore" | b"xlen" | b"xrange"
+        | b"xrevrange" | b"getex" | b"dump" | b"geodist" | b"geohash" | b"geopos" | b"geosearch" => Shape::Key(Get),
+        b"mget" | b"exists" | b"pfcount" | b"sdiff" | b"sinter" | b"sunion" => Shape::Keys(Get),
+        b"hscan" | b"sscan" | b"zscan" => Shape::Key(Scan),
+        b"set" => Shape::Set,
+        b"setex" => Shape::Expiring(1000),
+        b"psetex" => Shape::Expiring(1),
+        b"setnx" => Shape::KeyAndValues(Insert),
+        b"restore" => Shape::KeyAndValues(Put),
+        b"mset" => Shape::Pairs(Put),
+        b"msetnx" => Shape::Pairs(Insert),
+        b"del" | b"unlink" => Shape::Keys(Delete),
+        b"getdel" => Shape::Key(Delete),
+        b"incr" | b"decr" | b"incrby" | b"decrby" | b"incrbyfloat" | b"hincrby" | b"hincrbyfloat" | b"zincrby"
+        | b"setbit" | b"bitfield" | b"lpop" | b"rpop" | b"spop" | b"zpopmin" | b"zpopmax" | b"srem" | b"hdel"
+        | b"zrem" | b"lrem" | b"ltrim" | b"xtrim" | b"xdel" | b"zremrangebyrank" | b"zremrangebyscore"
+        | b"zremrangebylex" => Shape::Key(ReadModifyWrite),
+        b"append" | b"getset" | b"setrange" => Shape::KeyAndValues(ReadModifyWrite),
+        b"hset" | b"hmset" | b"hsetnx" | b"lpush" | b"rpush" | b"lpushx" | b"rpushx" | b"linsert" | b"lset"
+        | b"sadd" | b"zadd" | b"xadd" | b"pfadd" | b"geoadd" => Shape::KeyAndValues(Update),
+        _ => return None,
+    })
+}
+
+/// Puts the requests of one command into the sink. `base` has its time, client and database.
+pub(crate) fn requests(arguments: &[Argument], base: Record, sink: &mut Sink) -> Result<(), Fault> {
+    let Some((name, arguments)) = arguments.split_first() else {
+        sink.skip();
+        return Ok(());
+    };
+    let name = name.text().to_ascii_lowercase();
+    let (Some(shape), Some((key, values))) = (shape(&name), arguments.split_first()) else {
+        sink.skip();
+        return Ok(());
+    };
+    if arguments.len() > KEYS_MAX {
+        return Err(format!("the command has {} words: expected {KEYS_MAX} at most", arguments.len()).into());
+    }
+    match shape {
+        Shape::Key(operation) => push(operation, key, None, base, sink),
+        Shape::KeyAndValues(operation) => {
+            let size = values.iter().fold(0_u64, |sum, value| sum.saturating_add(value.size));
+            push(operation, key, Some(size), base, sink)
+        }
+        Shape::Keys(operation) => arguments.iter().try_for_each(|key| push(operation, key, None, base, sink)),
+        Shape::Pairs(operation) => arguments.chunks_exact(2).try_for_each(|pair| {
+            let [key, value] = pair else { return Ok(()) };
+            push(operation, key, Some(value.size), base, sink)
+        }),
+        Shape::Expiring(unit_ms) => {
+            let [ttl, value, ..] = values else { return Err("the command ends before its value".into()) };
+            let ttl_s = text::number(ttl.text()).and_then(|ttl| seconds(ttl.checked_mul(unit_ms)?));
+            push(Operation::Put, key, Some(value.size), Record { ttl_s, ..base }, sink)
+        }
+        Shape::Set => {
+            let [value, options @ ..] = values else { return Err("the command ends before its value".into()) };
+            let (operation, ttl_s) = set_options(options, base.time_ns);
+            push(operation, key, Some(value.size), Record { ttl_s, ..base }, sink)
+        }
+    }
+}
+
+fn push(operation: Operation, key: &Argument, size: Option<u64>, base: Record, sink: &mut Sink) -> Result<(), Fault> {
+    let text = key.bytes.as_deref().ok_or_else(|| format!("the key has {} bytes, too many to be kept", key.size))?;
+    let id = sink.key_in(base.device, text)?;
+    let key_size = u32::try_from(text.len()).ok();
+    sink.push(Record { key: id, key_size, operation, value_size: size, ..base });
+    Ok(())
+}
+
+/// Whether `SET` has a condition, and how long the value is to live.
+fn set_options(options: &[Argument], time_ns: Option<u64>) -> (Operation, Option<u32>) {
+    let (mut operation, mut ttl_s) = (Operation::Put, None);
+    for (at, option) in options.iter().enumerate() {
+        let number = || options.get(at + 1).and_then(|number| text::number(number.text()));
+        let from_now = |ms: u64| ms.checked_sub(time_ns? / 1_000_000);
+        match &*option.text().to_ascii_lowercase() {
+            b"nx" => operation = Operation::Insert,
+            b"xx" => operation = Operation::Update,
+            b"ex" => ttl_s = number().and_then(|s| seconds(s.checked_mul(1000)?)),
+            b"px" => ttl_s = number().and_then(seconds),
+            b"exat" => ttl_s = number().and_then(|s| seconds(from_now(s.checked_mul(1000)?)?)),
+            b"pxat" => ttl_s = number().and_then(|ms| seconds(from_now(ms)?)),
+            _ => {}
+        }
+    }
+    (operation, ttl_s)
+}
+
+/// Whole seconds, rounded up.
+fn seconds(milliseconds: u64) -> Option<u32> {
+    u32::try_from(milliseconds.div_ceil(1000)).ok()
+}
