@@ -39,6 +39,7 @@ pub struct Format {
 
 /// Every format, the ones that cannot be mistaken first.
 pub static FORMATS: &[&Format] = &[
+    &read::parquet::FORMAT,
     &read::lcs::FORMAT,
     &read::rocksdb::FORMAT,
     &read::fio_iolog::FORMAT,

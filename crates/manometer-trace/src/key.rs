@@ -73,11 +73,7 @@ impl Keys {
     }
 
     pub(crate) fn id(&mut self, text: &[u8]) -> Result<u64, Fault> {
-        let id = key_id(text);
-        if let Some(table) = &mut self.table {
-            table.keep(id, text)?;
-        }
-        Ok(id)
+        self.id_as(None, text)
     }
 
     /// The id of a key in one of several key spaces; that of space 0 is the plain one.
@@ -85,7 +81,12 @@ impl Keys {
         if space == 0 {
             return self.id(text);
         }
-        let id = rapidhash_v3(&[&space.to_le_bytes()[..], text].concat());
+        self.id_as(Some(rapidhash_v3(&[&space.to_le_bytes()[..], text].concat())), text)
+    }
+
+    /// The id of a key that has one already, or of its text.
+    pub(crate) fn id_as(&mut self, id: Option<u64>, text: &[u8]) -> Result<u64, Fault> {
+        let id = id.unwrap_or_else(|| key_id(text));
         if let Some(table) = &mut self.table {
             table.keep(id, text)?;
         }

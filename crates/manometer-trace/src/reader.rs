@@ -74,6 +74,11 @@ impl Sink {
         self.keys.id_in(space, text)
     }
 
+    /// The id of a key that has one already, or of its text.
+    pub(crate) fn key_as(&mut self, id: Option<u64>, text: &[u8]) -> Result<u64, Fault> {
+        self.keys.id_as(id, text)
+    }
+
     /// How many records fit in.
     pub(crate) fn room(&self) -> usize {
         BATCH_RECORDS.saturating_sub(self.batch.len())

@@ -18,6 +18,7 @@ pub(crate) mod meta_kv;
 pub(crate) mod msr;
 pub(crate) mod operation_name;
 pub(crate) mod oracle_general;
+pub(crate) mod parquet;
 pub(crate) mod redis_aof;
 pub(crate) mod redis_command;
 pub(crate) mod redis_monitor;

@@ -1,8 +1,10 @@
 //! One writer in each file, all of one shape.
 
 pub(crate) mod csv;
+pub(crate) mod fio_iolog;
 pub(crate) mod kv_replay;
 pub(crate) mod oracle_general;
+pub(crate) mod parquet;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -53,7 +55,8 @@ pub struct OutputFormat {
 }
 
 /// Every format that is written.
-pub static OUTPUT_FORMATS: &[&OutputFormat] = &[&csv::FORMAT, &kv_replay::FORMAT, &oracle_general::FORMAT];
+pub static OUTPUT_FORMATS: &[&OutputFormat] =
+    &[&parquet::FORMAT, &oracle_general::FORMAT, &kv_replay::FORMAT, &csv::FORMAT, &fio_iolog::FORMAT];
 
 impl OutputFormat {
     /// The format of this name.

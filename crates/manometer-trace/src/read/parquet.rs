@@ -1,0 +1,154 @@
+//! Parquet with columns of the names that the writer gives them (`docs/traces.md`); all but the key may be absent.
+//!
+//! The file is read from its end, so it has to be a file, and a cut one cannot be read at all.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ::parquet::arrow::ProjectionMask;
+use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, UInt64Type};
+
+use crate::ReadOptions;
+use crate::error::{Fault, TraceError};
+use crate::format::{Format, Head};
+use crate::reader::{BATCH_RECORDS, Fill, Reader, Sink, TraceReader};
+use crate::record::{Operation, Record};
+use crate::source::Source;
+
+use super::operation_name::operation;
+
+const MAGIC: &[u8] = b"PAR1";
+/// The columns that are looked at.
+const COLUMNS: [&str; 11] =
+    ["time_ns", "op", "key", "key_text", "key_size", "value_size", "client", "ttl_s", "offset", "device", "succeeded"];
+
+/// The format's entry in the list.
+pub(crate) static FORMAT: Format = Format {
+    name: "parquet",
+    about: "Parquet, as `manometer trace convert` writes it",
+    recognise: |head: &Head| head.bytes.starts_with(MAGIC),
+    open,
+};
+
+fn open(mut source: Source, options: &ReadOptions) -> Result<Box<dyn TraceReader>, TraceError> {
+    let Some(file) = source.take_file() else {
+        let what = "a Parquet trace is read from its end: name a file that is neither compressed nor a pipe";
+        return Err(TraceError::Wrong(what.to_owned()));
+    };
+    let rows = guarded(|| rows(file)).map_err(|what| damaged(0, what))?;
+    Ok(Box::new(Reader::new(Parquet { rows, row: 0 }, options.keep_keys)))
+}
+
+fn damaged(offset: u64, what: Fault) -> TraceError {
+    TraceError::Damaged { format: FORMAT.name, offset, line: None, what }
+}
+
+/// What the library panics at on damaged files becomes an error like all others.
+fn guarded<T>(read: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err("its pages contradict one another".into()))
+}
+
+fn rows(file: File) -> Result<ParquetRecordBatchReader, Fault> {
+    let wrong = |error: ::parquet::errors::ParquetError| Fault::from(format!("it cannot be read: {error}"));
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(wrong)?;
+    let fields = builder.schema().fields();
+    let wanted: Vec<usize> = (0..fields.len()).filter(|at| COLUMNS.contains(&fields[*at].name().as_str())).collect();
+    if !wanted.iter().any(|at| ["key", "key_text"].contains(&fields[*at].name().as_str())) {
+        let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+        return Err(format!("its columns are {}: expected one called `key`", names.join(", ")).into());
+    }
+    let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
+    builder.with_projection(mask).with_batch_size(BATCH_RECORDS).build().map_err(wrong)
+}
+
+struct Parquet {
+    rows: ParquetRecordBatchReader,
+    /// How many rows were good.
+    row: u64,
+}
+
+impl Fill for Parquet {
+    fn fill(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
+        while sink.room() > 0 {
+            let row = self.row;
+            let batch = guarded(|| match self.rows.next() {
+                None => Ok(None),
+                Some(Err(error)) => Err(format!("after row {row} it cannot be read: {error}").into()),
+                Some(Ok(batch)) => Ok(Some(batch)),
+            });
+            let Some(batch) = batch.map_err(|what| damaged(0, what))? else { return Ok(()) };
+            put(&batch, sink).map_err(|what| damaged(0, what))?;
+            self.row += batch.num_rows() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// A column of numbers, whatever their width.
+fn numbers(batch: &RecordBatch, name: &str) -> Result<Option<arrow::array::UInt64Array>, Fault> {
+    let Some(column) = batch.column_by_name(name) else { return Ok(None) };
+    let wide = cast(column, &DataType::UInt64).map_err(|error| format!("column `{name}`: {error}"))?;
+    if wide.null_count() > column.null_count() {
+        return Err(format!("column `{name}` holds what is no whole number of 64 bits").into());
+    }
+    Ok(Some(wide.as_primitive::<UInt64Type>().clone()))
+}
+
+/// A column of texts or bytes.
+fn texts(batch: &RecordBatch, name: &str) -> Result<Option<arrow::array::BinaryArray>, Fault> {
+    let Some(column) = batch.column_by_name(name) else { return Ok(None) };
+    let bytes = cast(column, &DataType::Binary).map_err(|error| format!("column `{name}`: {error}"))?;
+    Ok(Some(bytes.as_binary::<i32>().clone()))
+}
+
+fn put(batch: &RecordBatch, sink: &mut Sink) -> Result<(), Fault> {
+    let columns = ["time_ns", "key", "key_size", "value_size", "client", "ttl_s", "offset", "device", "succeeded"];
+    let mut number_columns = Vec::with_capacity(columns.len());
+    for name in columns {
+        // A key may be a text, which has a column type of its own.
+        let is_text = name == "key" && batch.column_by_name(name).is_some_and(|key| !key.data_type().is_integer());
+        number_columns.push(if is_text { None } else { numbers(batch, name)? });
+    }
+    let operations = texts(batch, "op")?;
+    let key_texts = match texts(batch, "key_text")? {
+        None if number_columns[1].is_none() => texts(batch, "key")?,
+        key_texts => key_texts,
+    };
+    for row in 0..batch.num_rows() {
+        let number = |column: usize| {
+            number_columns[column].as_ref().and_then(|column| column.is_valid(row).then(|| column.value(row)))
+        };
+        let narrow = |column: usize| -> Result<Option<u32>, Fault> {
+            let wide = |_| Fault::from(format!("column `{}` has a number of more than 32 bits", columns[column]));
+            number(column).map(u32::try_from).transpose().map_err(wide)
+        };
+        let text = key_texts.as_ref().and_then(|texts| texts.is_valid(row).then(|| texts.value(row)));
+        let id = text.map(|text| sink.key_as(number(1), text)).transpose()?;
+        let key = number(1).or(id).ok_or("a row has no key")?;
+        let operation = match operations.as_ref().map(|names| names.value(row)) {
+            None => Operation::Get,
+            Some(name) => operation(name).ok_or_else(|| unknown(name))?,
+        };
+        sink.push(Record {
+            time_ns: number(0),
+            key,
+            offset: number(6),
+            value_size: number(3),
+            client: number(4),
+            key_size: narrow(2)?,
+            ttl_s: narrow(5)?,
+            device: narrow(7)?.unwrap_or(0),
+            operation,
+            succeeded: number(8).map(|succeeded| succeeded != 0),
+        });
+    }
+    Ok(())
+}
+
+fn unknown(name: &[u8]) -> Cow<'static, str> {
+    format!("column `op` holds {}: expected for example get or write", crate::text::show(name)).into()
+}
