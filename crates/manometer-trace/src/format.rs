@@ -26,6 +26,9 @@ pub struct ReadOptions {
     pub keep_keys: bool,
 }
 
+/// A reader, or why there is none.
+pub(crate) type Opened = Result<Box<dyn TraceReader>, TraceError>;
+
 /// One format that is read.
 #[derive(Debug)]
 pub struct Format {
@@ -34,7 +37,7 @@ pub struct Format {
     /// What it is, in a few words.
     pub about: &'static str,
     pub(crate) recognise: fn(&Head) -> bool,
-    pub(crate) open: fn(Source, &ReadOptions) -> Result<Box<dyn TraceReader>, TraceError>,
+    pub(crate) open: fn(Source, &ReadOptions) -> Opened,
 }
 
 /// Every format, the ones that cannot be mistaken first.

@@ -16,12 +16,9 @@ pub const KEY_TEXT_BYTES_MAX: usize = 4 << 30;
 /// A number is taken as such only where it is written without leading zeros, so that texts that differ have ids that
 /// differ.
 pub fn key_id(text: &[u8]) -> u64 {
-    if text.first() != Some(&b'0') || text.len() == 1 {
-        if let Some(number) = text::number(text) {
-            return number;
-        }
-    }
-    rapidhash_v3(text)
+    let has_leading_zero = text.len() > 1 && text[0] == b'0';
+    let number = if has_leading_zero { None } else { text::number(text) };
+    number.unwrap_or_else(|| rapidhash_v3(text))
 }
 
 /// The texts of the keys by their ids.

@@ -135,10 +135,10 @@ impl<F: Fill> TraceReader for Reader<F> {
             }
         }
         std::mem::swap(batch, &mut self.sink.batch);
-        if batch.is_empty() {
-            if let Some(stopped) = &mut self.stopped {
-                std::mem::replace(stopped, Ok(()))?;
-            }
+        if batch.is_empty()
+            && let Some(stopped) = &mut self.stopped
+        {
+            std::mem::replace(stopped, Ok(()))?;
         }
         Ok(batch.len())
     }

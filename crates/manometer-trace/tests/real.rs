@@ -103,7 +103,7 @@ fn the_traces_of_the_lirs_paper() {
 fn traces_with_nanosecond_times() {
     let Some((totals, first)) = counts("blkreplay_loads/linux-mysql.load.gz", "blkreplay", 80_794) else { return };
     assert_eq!((first.time_ns, first.key), (Some(0), 37_766_853));
-    assert!((totals.span_s.unwrap() - 3599.890_074_831).abs() < 1e-9);
+    assert!((totals.span_s.unwrap() - 3_599.890_074_831).abs() < 1e-9);
     counts("blkreplay_loads/linux-webserver-2.load.gz", "blkreplay", 269_007);
     counts("blkreplay_loads/windows-shared-server.load.gz", "blkreplay", 1_371);
 }

@@ -99,13 +99,13 @@ impl Aof {
                 Argument { bytes, size: *size }
             })
             .collect();
-        if let [name, database] = &arguments[..] {
-            if name.bytes.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(b"select")) {
-                let number = database.bytes.as_deref().and_then(text::number_u32);
-                self.database = number.ok_or("SELECT names no database")?;
-                sink.skip();
-                return Ok(());
-            }
+        if let [name, database] = &arguments[..]
+            && name.bytes.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(b"select"))
+        {
+            let number = database.bytes.as_deref().and_then(text::number_u32);
+            self.database = number.ok_or("SELECT names no database")?;
+            sink.skip();
+            return Ok(());
         }
         let base = Record { time_ns: self.time_ns, device: self.database, ..Record::new(Operation::Get, 0) };
         requests(&arguments, base, sink)

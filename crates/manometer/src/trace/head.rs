@@ -1,0 +1,107 @@
+//! `manometer trace head`: the first requests, as Manometer understands them.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use manometer_trace::{KeyTable, Record};
+use serde_json::{Value, json};
+
+use super::input::{self, Input};
+use crate::format::{self, Format};
+use crate::table::table;
+use crate::{DONE, FAILED};
+
+/// Show the first requests of a trace, as they were understood.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  manometer trace head OLTP.lis.zst --requests 20")]
+pub struct HeadArgs {
+    #[command(flatten)]
+    input: Input,
+    /// How many.
+    #[arg(long, short = 'n', default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    requests: u64,
+    /// For people or for machines.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Reads no more than it shows.
+pub fn run(args: &HeadArgs) -> anyhow::Result<ExitCode> {
+    let mut trace = match args.input.options(true).and_then(|options| args.input.open(&options)) {
+        Ok(trace) => trace,
+        Err(error) => return input::refuse(&error),
+    };
+    let (mut records, mut batch) = (Vec::new(), Vec::new());
+    let mut damage = None;
+    while (records.len() as u64) < args.requests {
+        match trace.reader.read(&mut batch) {
+            Ok(0) => break,
+            Ok(_) => records.append(&mut batch),
+            Err(error) => {
+                damage = Some(error);
+                break;
+            }
+        }
+    }
+    records.truncate(args.requests as usize);
+    let keys = trace.reader.keys();
+    match args.format {
+        Format::Json => {
+            let rows: Vec<Value> = records.iter().map(|record| row(record, keys)).collect();
+            format::json(&json!({ "format": trace.format.name, "requests": rows }))?;
+        }
+        Format::Text => format::text(&lines(&records, keys))?,
+    }
+    Ok(ExitCode::from(match damage {
+        None => DONE,
+        Some(error) => {
+            input::tell_damage(&args.input.name(), records.len() as u64, &error);
+            FAILED
+        }
+    }))
+}
+
+fn text(record: &Record, keys: Option<&KeyTable>) -> Option<String> {
+    keys?.text(record.key).map(|text| text.escape_ascii().to_string())
+}
+
+fn row(record: &Record, keys: Option<&KeyTable>) -> Value {
+    json!({
+        "time_ns": record.time_ns,
+        "operation": record.operation.name(),
+        "key": record.key,
+        "key_text": text(record, keys),
+        "key_size": record.key_size,
+        "value_size": record.value_size,
+        "client": record.client,
+        "ttl_s": record.ttl_s,
+        "offset": record.offset,
+        "device": record.device,
+        "succeeded": record.succeeded,
+    })
+}
+
+fn lines(records: &[Record], keys: Option<&KeyTable>) -> String {
+    let head = ["operation", "key", "time s", "offset", "key B", "value B", "client", "ttl s", "device", "succeeded"];
+    let mut table = table(&head, 2);
+    for record in records {
+        let number = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
+        table.add_row([
+            record.operation.name().to_owned(),
+            text(record, keys).unwrap_or_else(|| record.key.to_string()),
+            record.time_ns.map(seconds).unwrap_or_default(),
+            number(record.offset),
+            number(record.key_size.map(u64::from)),
+            number(record.value_size),
+            number(record.client),
+            number(record.ttl_s.map(u64::from)),
+            record.device.to_string(),
+            record.succeeded.map(|succeeded| if succeeded { "yes" } else { "no" }).unwrap_or_default().to_owned(),
+        ]);
+    }
+    table.to_string()
+}
+
+fn seconds(time_ns: u64) -> String {
+    format!("{}.{:09}", time_ns / 1_000_000_000, time_ns % 1_000_000_000)
+}

@@ -1,0 +1,119 @@
+//! `manometer trace info`: what a trace amounts to.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use manometer_measure::ByteSize;
+use manometer_trace::summary::{SizeTotals, Totals};
+use manometer_trace::{Summary, TraceError};
+use serde_json::{Value, json};
+
+use super::input::{self, Input};
+use crate::format::{self, Format};
+use crate::{DONE, FAILED};
+
+/// Say what a trace holds: requests, keys, span, footprint, mix, sizes, clients.
+///
+/// A damaged trace is read to its last good record, and told with exit status 1.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  manometer trace info cluster52.csv.zst\n  \
+    manometer trace info log.txt --columns 'time_ms=0,key=2,op=4' --delimiter ';'")]
+pub struct InfoArgs {
+    #[command(flatten)]
+    input: Input,
+    /// For people or for machines.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Reads the trace once.
+pub fn run(args: &InfoArgs) -> anyhow::Result<ExitCode> {
+    let mut trace = match args.input.options(false).and_then(|options| args.input.open(&options)) {
+        Ok(trace) => trace,
+        Err(error) => return input::refuse(&error),
+    };
+    let (mut summary, mut batch) = (Summary::default(), Vec::new());
+    let damage = loop {
+        match trace.reader.read(&mut batch) {
+            Ok(0) => break None,
+            Ok(_) => summary.add(&batch),
+            Err(error) => break Some(error),
+        }
+    };
+    let totals = summary.totals();
+    match args.format {
+        Format::Json => format::json(&document(trace.format.name, &totals, trace.reader.skipped(), damage.as_ref())?)?,
+        Format::Text => format::text(&text(&args.input.name(), trace.format.name, &totals))?,
+    }
+    Ok(ExitCode::from(match damage {
+        None => DONE,
+        Some(error) => {
+            input::tell_damage(&args.input.name(), totals.requests, &error);
+            FAILED
+        }
+    }))
+}
+
+fn document(name: &str, totals: &Totals, skipped: u64, damage: Option<&TraceError>) -> anyhow::Result<Value> {
+    let mut document = serde_json::to_value(totals)?;
+    document["format"] = json!(name);
+    document["skipped"] = json!(skipped);
+    document["damage"] = damage.map(|error| json!({ "text": error.to_string(), "offset": offset(error) })).into();
+    Ok(document)
+}
+
+fn offset(error: &TraceError) -> Option<u64> {
+    match error {
+        TraceError::Damaged { offset, .. } => Some(*offset),
+        _ => None,
+    }
+}
+
+fn text(name: &str, format: &str, totals: &Totals) -> String {
+    let mut lines = vec![format!("{name}: {format}, {} requests for {} keys", totals.requests, totals.keys)];
+    match totals.span_s {
+        Some(span) => lines.push(format!("span        {span:.3} s")),
+        None => lines.push("span        unknown: the trace has no times".to_owned()),
+    }
+    if totals.times_backward > 0 {
+        lines.push(format!("            {} times are earlier than the one before", totals.times_backward));
+    }
+    if totals.span_s.is_some() && totals.times_absent > 0 {
+        lines.push(format!("            {} requests have no time", totals.times_absent));
+    }
+    match totals.footprint_bytes {
+        Some(bytes) => lines.push(format!("footprint   {} ({bytes} B)", rounded(bytes as f64))),
+        None => lines.push("footprint   unknown: the trace has no sizes".to_owned()),
+    }
+    let mix = totals.operations.iter().map(|(operation, count)| {
+        format!("{operation} {:.2} % ({count})", 100.0 * *count as f64 / totals.requests.max(1) as f64)
+    });
+    lines.push(format!("mix         {}", mix.collect::<Vec<_>>().join(", ")));
+    for (what, sizes) in [("key size", &totals.key_size), ("value size", &totals.value_size)] {
+        if let Some(sizes) = sizes {
+            lines.push(format!("{what:<12}{}", size_text(sizes)));
+        }
+    }
+    if let Some(clients) = totals.clients {
+        lines.push(format!("clients     {clients}"));
+    }
+    if let Some(failed) = totals.failed {
+        lines.push(format!("failed      {failed}"));
+    }
+    lines.join("\n")
+}
+
+fn size_text(sizes: &SizeTotals) -> String {
+    let SizeTotals { min, mean, max, sum, samples } = sizes;
+    format!("{min} to {max} B, mean {mean:.1} B, sum {} over {samples} requests", rounded(*sum))
+}
+
+/// A number of bytes with three digits.
+fn rounded(bytes: f64) -> String {
+    match bytes {
+        small if small < 1024.0 => ByteSize(small as u64).to_string(),
+        small if small < 1_048_576.0 => format!("{:.1} KiB", small / 1024.0),
+        medium if medium < 1_073_741_824.0 => format!("{:.1} MiB", medium / 1_048_576.0),
+        large => format!("{:.1} GiB", large / 1_073_741_824.0),
+    }
+}

@@ -1,0 +1,83 @@
+//! The trace that a verb reads: which, and in what format.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use manometer_trace::read::csv::Columns;
+use manometer_trace::{Format, ReadOptions, Trace, TraceError, open, open_stream};
+
+use crate::{WRONG_REQUEST, format};
+
+/// A trace to read.
+#[derive(Debug, Args)]
+pub struct Input {
+    /// The trace, plain or compressed by gzip, zstd, lz4 or xz; `-` is standard input.
+    trace: PathBuf,
+    /// The format, where the content is not to decide (docs/traces.md has the list).
+    #[arg(long, value_name = "FORMAT")]
+    input_format: Option<String>,
+    /// What the columns of a CSV file mean, by number from 0 or by name: `time_ms=0,key=1,value_size=3,op=5`.
+    #[arg(long)]
+    columns: Option<String>,
+    /// What parts the columns of a CSV file, with --columns.
+    #[arg(long, default_value = ",", requires = "columns")]
+    delimiter: char,
+    /// The unit of times in CSV and KV-replay: `s`, `ms`, `us` or `ns` (CSV: s, KV-replay: ms).
+    #[arg(long, value_name = "UNIT")]
+    time_unit: Option<String>,
+}
+
+impl Input {
+    /// How to read it.
+    pub fn options(&self, keep_keys: bool) -> Result<ReadOptions, TraceError> {
+        Ok(ReadOptions {
+            format: self.input_format.as_deref().map(Format::find).transpose()?,
+            columns: self.columns()?,
+            time_unit_ns: self.time_unit.as_deref().map(unit_ns).transpose()?,
+            keep_keys,
+        })
+    }
+
+    fn columns(&self) -> Result<Option<Columns>, TraceError> {
+        let Some(columns) = &self.columns else { return Ok(None) };
+        let delimiter = u8::try_from(self.delimiter).ok().filter(u8::is_ascii);
+        let wrong = || TraceError::Wrong(format!("--delimiter is `{}`: write one ASCII character", self.delimiter));
+        Ok(Some(columns.parse::<Columns>()?.parted_by(delimiter.ok_or_else(wrong)?)))
+    }
+
+    /// Opens it.
+    pub fn open(&self, options: &ReadOptions) -> Result<Trace, TraceError> {
+        match self.trace.to_str() {
+            Some("-") => open_stream(Box::new(io::stdin()), options),
+            _ => open(&self.trace, options),
+        }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> String {
+        self.trace.display().to_string()
+    }
+}
+
+fn unit_ns(unit: &str) -> Result<u64, TraceError> {
+    match unit {
+        "s" => Ok(1_000_000_000),
+        "ms" => Ok(1_000_000),
+        "us" => Ok(1_000),
+        "ns" => Ok(1),
+        _ => Err(TraceError::Wrong(format!("--time-unit is `{unit}`: write s, ms, us or ns"))),
+    }
+}
+
+/// Refuses what cannot be read at all, and fails at what broke.
+pub fn refuse(error: &TraceError) -> anyhow::Result<ExitCode> {
+    format::note(&format!("manometer: {error}"));
+    Ok(ExitCode::from(if matches!(error, TraceError::Damaged { .. }) { crate::FAILED } else { WRONG_REQUEST }))
+}
+
+/// Tells what of a trace cannot be read; all before it was.
+pub fn tell_damage(name: &str, requests: u64, error: &TraceError) {
+    format::note(&format!("warning: {name}: {error}; the {requests} requests before it were read"));
+}
