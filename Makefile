@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`.
 
-.PHONY: demo test bench docs
+.PHONY: demo test bench docs soak
 
 export ROCKSDB_LIB_DIR := $(shell setup/rocksdb --where)
 export ROCKSDB_STATIC := 1
@@ -28,3 +28,14 @@ bench:
 docs:
 	cargo run --locked --quiet --package manometer -- schema > docs/experiment.schema.json
 	cargo run --locked --quiet --package manometer -- schema columns > docs/columns.md
+
+# Fuzzes every reader of traces for so many minutes; what it finds on the way stays out of the corpora that tests replay.
+MINUTES ?= 10
+soak:
+	@cargo +nightly fuzz --version > /dev/null 2>&1 || \
+		{ echo "soak needs: rustup toolchain install nightly && cargo install cargo-fuzz"; exit 1; }
+	@for target in $$(cargo +nightly fuzz list); do \
+		echo "$$target: $(MINUTES) minutes"; mkdir -p fuzz/target/found/$$target; \
+		cargo +nightly fuzz run $$target fuzz/target/found/$$target fuzz/corpus/$$target -- \
+			-max_total_time=$$((60 * $(MINUTES))) -rss_limit_mb=1024 -timeout=20 -verbosity=0 || exit 1; \
+	done

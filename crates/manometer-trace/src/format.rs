@@ -13,6 +13,9 @@ const HEAD_BYTES: usize = 64 << 10;
 /// How many lines have to fit.
 const HEAD_LINES: usize = 64;
 
+/// How many lines have to be good before one that is damaged.
+const LENIENT_LINES: usize = 3;
+
 /// How a trace is to be read.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
@@ -64,6 +67,8 @@ pub static FORMATS: &[&Format] = &[
     &read::rocksdb_text::FORMAT,
     &read::kv_replay::FORMAT,
     &read::arc::FORMAT,
+    &read::adapt_size::FORMAT,
+    &read::address::FORMAT,
     &read::twitter::FORMAT,
     &read::csv::FORMAT,
     &read::lirs::FORMAT,
@@ -135,7 +140,7 @@ fn open_source(mut source: Source, options: &ReadOptions) -> Result<Trace, Trace
 fn recognise(source: &mut Source, options: &ReadOptions) -> Result<&'static Format, TraceError> {
     let bytes = source.want(HEAD_BYTES).len().min(HEAD_BYTES);
     let window = source.window();
-    let head = Head { bytes: &window[..bytes], whole: window.len() < HEAD_BYTES };
+    let mut head = Head { bytes: &window[..bytes], whole: window.len() < HEAD_BYTES, lenient: false };
     if head.bytes.is_empty() {
         let why = match source.failure() {
             Some(failure) => format!("it cannot be read or decompressed: {failure}"),
@@ -147,7 +152,11 @@ fn recognise(source: &mut Source, options: &ReadOptions) -> Result<&'static Form
     if options.columns.is_some() {
         return Ok(&read::csv::FORMAT);
     }
-    FORMATS.iter().copied().find(|format| (format.recognise)(&head)).ok_or_else(|| {
+    let strictly = FORMATS.iter().copied().find(|format| (format.recognise)(&head));
+    head.lenient = true;
+    // Nothing fits as a whole: then perhaps up to where the trace is damaged.
+    let fitting = || FORMATS.iter().copied().find(|format| (format.recognise)(&head));
+    strictly.or_else(fitting).ok_or_else(|| {
         let begin = crate::text::show(&head.bytes[..bytes.min(64)]);
         TraceError::Unknown(format!(
             "the content, which begins with {begin}, is of no known format: name it with --input-format ({})",
@@ -162,6 +171,8 @@ pub(crate) struct Head<'a> {
     pub(crate) bytes: &'a [u8],
     /// Whether that is all.
     pub(crate) whole: bool,
+    /// Whether it may be damaged after some good lines.
+    pub(crate) lenient: bool,
 }
 
 impl Head<'_> {
@@ -179,16 +190,16 @@ impl Head<'_> {
     /// may be cut.
     pub(crate) fn fits(&self, mut format: impl LineFormat) -> bool {
         let lines: Vec<&[u8]> = self.lines().collect();
-        let mut records = false;
+        let mut records = 0;
         for (number, line) in lines.iter().enumerate() {
             let mut sink = Sink::default();
             if format.line(line, &mut sink).is_err() {
-                let cut = self.whole && number + 1 == lines.len() && number > 0 && !line.is_empty();
-                return records && cut;
+                let cut = self.whole && number + 1 == lines.len() && !line.is_empty();
+                return records > 0 && cut || self.lenient && records >= LENIENT_LINES;
             }
-            records |= sink.has_records();
+            records += usize::from(sink.has_records());
         }
-        records
+        records > 0
     }
 
     /// Whether it holds bytes that no text has.

@@ -164,6 +164,6 @@ mod tests {
 
     #[test]
     fn a_record_stays_small() {
-        assert!(size_of::<Record>() <= 104, "{}", size_of::<Record>());
+        assert!(size_of::<Record>() <= 96, "{}", size_of::<Record>());
     }
 }

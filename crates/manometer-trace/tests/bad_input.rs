@@ -183,3 +183,10 @@ proptest! {
         read(None, &bytes);
     }
 }
+
+#[test]
+fn a_trace_that_is_damaged_early_is_still_recognised() {
+    let (records, error) = read(None, b"read,a,1,\nread,b,2,\nread,c,3,\nread,d,soon,\nread,e,5,\n");
+    assert_eq!(records.len(), 3);
+    assert!(error.unwrap().to_string().contains("damaged kv-replay trace at byte 30 (line 4)"));
+}

@@ -122,3 +122,10 @@ fn the_blocks_of_a_file_system() {
     assert_eq!(totals.operations.keys().copied().collect::<Vec<_>>(), ["get", "put"]);
     counts("cachelib_samples/block_traces_2.csv", "meta-block", 1016);
 }
+
+#[test]
+fn accesses_to_memory_and_to_a_content_network() {
+    counts("caffeine_traces/adapt_size_request.trace.xz", "adapt-size", 66_987);
+    let Some((totals, _)) = counts("caffeine_traces/address_gcc.trace.gz", "address", 515_683) else { return };
+    assert_eq!((totals.operations["read"], totals.operations["write"]), (318_197, 197_486));
+}

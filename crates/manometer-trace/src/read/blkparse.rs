@@ -35,7 +35,7 @@ pub(crate) static FORMAT: Format = Format {
 
 fn has_issues(source: &mut Source) -> bool {
     let bytes = source.want(LOOKED_BYTES);
-    let head = Head { bytes: &bytes[..bytes.len().min(LOOKED_BYTES)], whole: true };
+    let head = Head { bytes: &bytes[..bytes.len().min(LOOKED_BYTES)], whole: true, lenient: false };
     let mut lines = head.bytes.split(|byte| *byte == b'\n');
     lines.any(|line| words(line).is_some_and(|words| words[5] == b"D"))
 }

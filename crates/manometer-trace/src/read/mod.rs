@@ -1,5 +1,7 @@
 //! One reader in each file, all of one shape: the format's entry in the list, and from bytes to records.
 
+pub(crate) mod adapt_size;
+pub(crate) mod address;
 pub(crate) mod arc;
 pub(crate) mod blkparse;
 pub(crate) mod blkreplay;

@@ -72,7 +72,7 @@ mod tests {
             ..Record::new(Operation::Get, 42_932_745)
         };
         assert_eq!(record, expected);
-        assert!(recognise(&Head { bytes: &bytes, whole: true }));
+        assert!(recognise(&Head { bytes: &bytes, whole: true, lenient: false }));
     }
 
     #[test]
@@ -81,11 +81,11 @@ mod tests {
         bytes[16..24].fill(0xff);
         bytes[40..48].fill(0xff);
         bytes[13] = 0;
-        assert!(recognise(&Head { bytes: &bytes, whole: true }));
+        assert!(recognise(&Head { bytes: &bytes, whole: true, lenient: false }));
         bytes[24] = 0;
-        assert!(!recognise(&Head { bytes: &bytes, whole: true }));
+        assert!(!recognise(&Head { bytes: &bytes, whole: true, lenient: false }));
         bytes[24] = 1;
         bytes[40..48].fill(0);
-        assert!(!recognise(&Head { bytes: &bytes, whole: true }));
+        assert!(!recognise(&Head { bytes: &bytes, whole: true, lenient: false }));
     }
 }

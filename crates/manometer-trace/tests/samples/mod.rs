@@ -66,6 +66,8 @@ fn texts() -> Vec<Sample> {
             1,
             "Timestamp,Response,IOType,LUN,Offset,Size\n1455592008.051244000,0.00009,R,4,54980456448,16384\n",
         ),
+        text("adapt-size", 2, "1 0 68\n2 1 7454\n"),
+        text("address", 2, "s 0x1fffff50 1\nl 0x1fffff58 6\n"),
         text("arc", 4, "3050771 3 0 0\n7 1 0 1\n"),
         text("lirs", 3, "2819\n  85\n*\n560\n"),
         text("keys", 3, "user1\nuser2\nuser1\n"),

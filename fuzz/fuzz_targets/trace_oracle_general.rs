@@ -1,0 +1,3 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| manometer_fuzz::read(Some("oracle-general"), bytes));
