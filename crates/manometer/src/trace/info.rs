@@ -72,7 +72,7 @@ fn offset(error: &TraceError) -> Option<u64> {
 fn text(name: &str, format: &str, totals: &Totals) -> String {
     let mut lines = vec![format!("{name}: {format}, {} requests for {} keys", totals.requests, totals.keys)];
     match totals.span_s {
-        Some(span) => lines.push(format!("span        {span:.3} s")),
+        Some(span) => lines.push(format!("span        {span:.6} s")),
         None => lines.push("span        unknown: the trace has no times".to_owned()),
     }
     if totals.times_backward > 0 {
