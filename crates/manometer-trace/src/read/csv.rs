@@ -308,9 +308,10 @@ impl Fields {
     #[inline]
     fn read(&mut self, line: &[u8], delimiter: u8, roles: &[Role], sink: &mut Sink) -> Result<(), Fault> {
         let mut rest = Some(line);
+        let has_quotes = memchr::memchr(b'"', line).is_some();
         for role in roles {
             let Some(left) = rest else { break };
-            let (field, after) = next_field(left, delimiter);
+            let (field, after) = next_field(left, delimiter, has_quotes);
             rest = after;
             self.columns += 1;
             if *role != Role::Ignored {
@@ -383,15 +384,24 @@ fn named_operation(field: &[u8]) -> Option<Operation> {
 
 /// The first field of what is left of a line, and what is left after it.
 #[inline]
-fn next_field(left: &[u8], delimiter: u8) -> (&[u8], Option<&[u8]>) {
-    let mut quoted = false;
-    for (at, byte) in left.iter().enumerate() {
-        if *byte == delimiter && !quoted {
-            return (&left[..at], Some(&left[at + 1..]));
-        }
-        quoted ^= *byte == b'"';
+fn next_field(left: &[u8], delimiter: u8, has_quotes: bool) -> (&[u8], Option<&[u8]>) {
+    let end = match has_quotes {
+        false => left.iter().position(|byte| *byte == delimiter),
+        true => delimiter_outside_quotes(left, delimiter),
+    };
+    match end {
+        Some(end) => (&left[..end], Some(&left[end + 1..])),
+        None => (left, None),
     }
-    (left, None)
+}
+
+#[cold]
+fn delimiter_outside_quotes(left: &[u8], delimiter: u8) -> Option<usize> {
+    let mut quoted = false;
+    left.iter().position(|byte| {
+        quoted ^= *byte == b'"';
+        *byte == delimiter && !quoted
+    })
 }
 
 /// The id of a key in quotes, in which two quotes stand for one.

@@ -3,7 +3,17 @@
 use crate::record::Operation;
 
 /// The operation of this name, in capitals or not.
+#[inline]
 pub(crate) fn operation(name: &[u8]) -> Option<Operation> {
+    match name {
+        // The most frequent ones of long traces.
+        b"get" | b"GET" => Some(Operation::Get),
+        b"set" | b"SET" => Some(Operation::Put),
+        _ => any_operation(name),
+    }
+}
+
+fn any_operation(name: &[u8]) -> Option<Operation> {
     const NAME_BYTES_MAX: usize = 20;
     let mut small = [0; NAME_BYTES_MAX];
     let small = small.get_mut(..name.len())?;

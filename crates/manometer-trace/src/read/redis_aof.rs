@@ -20,7 +20,7 @@ const ARGUMENTS_MAX: u64 = 131_072;
 /// A word of more bytes is a value of which only the size is kept.
 const KEPT_BYTES_MAX: u64 = 64 << 10;
 /// The longest line that begins a command or a word.
-const HEADER_BYTES_MAX: usize = 64;
+const HEADER_BYTES_MAX: usize = 1024;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// The format's entry in the list.

@@ -35,7 +35,7 @@ impl LineFormat for Systor {
             b"R" => Operation::Read,
             b"W" => Operation::Write,
             b"" => {
-                // The published files have a few requests of other kinds, without a type.
+                // What has no type is neither a read nor a write.
                 sink.skip();
                 return Ok(());
             }
