@@ -7,7 +7,7 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ::parquet::arrow::ProjectionMask;
-use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use ::parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, UInt64Type};
@@ -54,7 +54,9 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
 
 fn rows(file: File) -> Result<ParquetRecordBatchReader, Fault> {
     let wrong = |error: ::parquet::errors::ParquetError| Fault::from(format!("it cannot be read: {error}"));
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(wrong)?;
+    // The schema of Arrow that a file may carry says nothing that Parquet's own does not, and can contradict it.
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).map_err(wrong)?;
     let fields = builder.schema().fields();
     let wanted: Vec<usize> = (0..fields.len()).filter(|at| COLUMNS.contains(&fields[*at].name().as_str())).collect();
     if !wanted.iter().any(|at| ["key", "key_text"].contains(&fields[*at].name().as_str())) {
