@@ -146,8 +146,11 @@ fn a_snapshot_that_is_cut_is_never_used() {
 fn every_run_of_a_sweep_begins_from_the_same_state() {
     let scene = scene("snapshot = true\n[sweep]\n\"primary.workload\" = [\"ycsb-a\", \"ycsb-b\"]");
     let dry = scene.run("run p.toml --dry-run --format json").status(0).json();
-    let steps = |run: usize| dry["runs"][run]["prepare"].as_array().unwrap().len();
-    assert_eq!((steps(0), steps(1)), (2, 1), "made once, put back for the second run");
+    assert_eq!(
+        steps(&dry["preparations"][0]),
+        ["data", "snapshot", "restore"],
+        "made once, put back for the second run"
+    );
     scene.run("run p.toml --out all").status(0);
     for run in ["001", "002"] {
         let dir = format!("all/runs/{run}");

@@ -152,10 +152,12 @@ fn remove_leftovers(directory: &Path) -> Result<(), PrepareError> {
 
 fn remove_scratch(directory: &Path) -> Result<(), PrepareError> {
     let path = directory.join(SCRATCH);
-    match fs::remove_dir_all(&path) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(PrepareError::Leftover { path, source }),
-        _ => Ok(()),
-    }
+    let removed = match fs::remove_dir_all(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        // ext4 gives the blocks of a removed file back when its journal is written: what is made next finds them free.
+        removed => removed.and_then(|()| Ok(rustix::fs::syncfs(fs::File::open(directory)?)?)),
+    };
+    removed.map_err(|source| PrepareError::Leftover { path, source })
 }
 
 /// Whether the steps, and what the run's own workers make, fit into the space and the budget.
