@@ -152,12 +152,26 @@ fn remove_leftovers(directory: &Path) -> Result<(), PrepareError> {
 
 fn remove_scratch(directory: &Path) -> Result<(), PrepareError> {
     let path = directory.join(SCRATCH);
-    let removed = match fs::remove_dir_all(&path) {
+    let removed = match emptied(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        // ext4 gives the blocks of a removed file back when its journal is written: what is made next finds them free.
-        removed => removed.and_then(|()| Ok(rustix::fs::syncfs(fs::File::open(directory)?)?)),
+        // ext4 gives blocks back when its journal is written: what is made next finds them free.
+        emptied => emptied
+            .and_then(|()| fs::remove_dir_all(&path))
+            .and_then(|()| Ok(rustix::fs::syncfs(fs::File::open(directory)?)?)),
     };
     removed.map_err(|source| PrepareError::Leftover { path, source })
+}
+
+/// Cuts the files in `folder` to nothing: removed only, they keep their space until the kernel has taken down the ring of
+/// whoever wrote them, and that may be after his end.
+fn emptied(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            fs::OpenOptions::new().write(true).open(entry.path())?.set_len(0)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether the steps, and what the run's own workers make, fit into the space and the budget.
