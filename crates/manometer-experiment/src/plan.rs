@@ -54,6 +54,19 @@ pub(crate) fn impossible_phase(experiment: &Experiment, block_size_bytes: u64) -
     })
 }
 
+/// Every workload of `experiment` as it begins, and as each phase changes it.
+pub(crate) fn workloads_in_phases(experiment: &Experiment) -> Vec<crate::file::Workload> {
+    let mut all: Vec<_> = experiment.workloads().cloned().collect();
+    for state in states(experiment) {
+        for (workload, changed) in experiment.changing().zip(&state.changed).filter(|(_, changed)| !changed.is_empty())
+        {
+            // What cannot be together is refused with the file.
+            all.extend(changed.iter().try_fold(workload.clone(), |workload, (name, value)| workload.with(name, value)));
+        }
+    }
+    all
+}
+
 /// Who runs with which changed settings in one phase beside the primary.
 #[derive(Debug, Clone)]
 struct State {

@@ -19,7 +19,7 @@ pub(crate) use narrow::most_s;
 pub(crate) use run::seed_of;
 
 use crate::file::Experiment;
-use crate::isolate::IsolateError;
+use crate::isolate::{self, IsolateError};
 use crate::prepare::ledger::{Ledger, LedgerError};
 use crate::prepare::{self, Brought, PrepareError};
 
@@ -142,6 +142,7 @@ pub struct Ended {
 /// here: its recording says so, and its status is [`Status::Failed`].
 pub fn run(experiment: &Experiment, setup: &Setup<'_>, watch: &mut dyn FnMut(Update<'_>)) -> Result<Ended, RunError> {
     let lock = DirectoryLock::take(&experiment.directory)?;
+    isolate::clean_up(&experiment.directory)?;
     let mut ledger = Ledger::open(&experiment.directory)?;
     let outcome = prepared_run(experiment, setup, &mut ledger, watch);
     prepare::restore_power(&mut ledger)?;
@@ -173,6 +174,7 @@ pub fn prepare(
     watch: &mut dyn FnMut(Update<'_>),
 ) -> Result<Brought, RunError> {
     let lock = DirectoryLock::take(&experiment.directory)?;
+    isolate::clean_up(&experiment.directory)?;
     let mut ledger = Ledger::open(&experiment.directory)?;
     let brought = prepare::bring(experiment, setup, &mut ledger, true, watch)?;
     drop(lock);

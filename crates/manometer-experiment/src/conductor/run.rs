@@ -47,7 +47,7 @@ pub(super) fn run(
     watch: &mut dyn FnMut(Update<'_>),
 ) -> Result<Ended, RunError> {
     let mut run = Run::begin(experiment, setup, brought, ledger, watch)?;
-    let writes = run.isolated.bounds_direct_writes_only().then(bounds_direct_writes_only);
+    let writes = run.isolated.bounds_direct_writes_only(experiment).then(bounds_direct_writes_only);
     let conditions = [recording_on_device(setup, experiment), database_in_memory(experiment), writes];
     let known = experiment.shrunk.clone().into_iter().chain(brought.findings.clone());
     for finding in known.chain(conditions.into_iter().flatten()) {

@@ -1,9 +1,10 @@
-//! Settings of the device that a run changes and gives back: its scheduler, and io.cost.
+//! Settings of the host that a run changes and gives back: a disk's scheduler, io.cost, controllers that groups may use.
 //!
 //! What they were is written into the device directory before they change, so that the next run gives them back where
 //! this one was killed.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -12,12 +13,21 @@ use super::IsolateError;
 
 /// The file in the device directory that says what is to be given back.
 const FILE: &str = ".manometer.borrowed.json";
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// A kernel file, and what it is to hold again.
+/// A kernel file, and what it is to be given in the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Setting {
-    pub file: PathBuf,
-    pub was: String,
+struct Setting {
+    file: PathBuf,
+    was: String,
+}
+
+/// What a run writes down before it changes anything.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    /// Settings do not outlive the kernel that holds them, and names of disks may mean others after it.
+    boot: String,
+    settings: Vec<Setting>,
 }
 
 /// The settings that a run has changed. Dropping it gives them back.
@@ -28,26 +38,30 @@ pub(super) struct Borrowed {
 }
 
 impl Borrowed {
-    /// Nothing yet, in the device directory `directory`; what a killed run did not give back is given back now.
-    pub(super) fn none(directory: &Path) -> Result<Self, IsolateError> {
-        let mut borrowed = Self { note: directory.join(FILE), settings: Vec::new() };
-        match fs::read_to_string(&borrowed.note) {
-            Ok(text) => {
-                let sense = |error: serde_json::Error| IsolateError::at(&borrowed.note)(error.into());
-                borrowed.settings = serde_json::from_str(&text).map_err(sense)?;
-                borrowed.give_back();
-                Ok(borrowed)
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(borrowed),
-            Err(error) => Err(IsolateError::at(&borrowed.note)(error)),
-        }
+    /// Nothing yet, in the device directory `directory`.
+    pub(super) fn none(directory: &Path) -> Self {
+        Self { note: directory.join(FILE), settings: Vec::new() }
     }
 
-    /// Writes `text` into `file`, to hold `was` again in the end.
+    /// Gives back what a killed run has left changed.
+    pub(super) fn give_back_left(directory: &Path) -> Result<(), IsolateError> {
+        let mut left = Self::none(directory);
+        let text = match fs::read_to_string(&left.note) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            text => text.map_err(IsolateError::at(&left.note))?,
+        };
+        let note: Note =
+            serde_json::from_str(&text).map_err(|source| IsolateError::Note { path: left.note.clone(), source })?;
+        if note.boot == boot_id() {
+            left.settings = note.settings;
+        }
+        left.give_back()
+    }
+
+    /// Writes `text` into `file`, to be given `was` in the end.
     pub(super) fn change(&mut self, file: &Path, text: &str, was: String) -> Result<(), IsolateError> {
         self.settings.push(Setting { file: file.to_owned(), was });
-        let note = serde_json::to_vec(&self.settings).map_err(|error| IsolateError::at(&self.note)(error.into()))?;
-        fs::write(&self.note, note).map_err(IsolateError::at(&self.note))?;
+        self.write_down()?;
         fs::write(file, text).map_err(|source| IsolateError::Write {
             path: file.to_owned(),
             text: text.to_owned(),
@@ -55,22 +69,53 @@ impl Borrowed {
         })
     }
 
-    fn give_back(&mut self) {
-        for Setting { file, was } in std::mem::take(&mut self.settings).into_iter().rev() {
-            // A device that is gone meanwhile takes its settings with it.
-            if let Err(error) = fs::write(&file, &was) {
+    /// Has the note whole on the disk before anything changes, so that a power cut leaves the one before or this one.
+    fn write_down(&self) -> Result<(), IsolateError> {
+        let new = self.note.with_extension("new");
+        let note = Note { boot: boot_id(), settings: self.settings.clone() };
+        let written = serde_json::to_vec(&note).map_err(io::Error::from).and_then(|text| {
+            let mut file = File::create(&new)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&new, &self.note)
+        });
+        written.map_err(IsolateError::at(&self.note))
+    }
+
+    /// Gives everything back; what this user may not write stays noted for one who may.
+    fn give_back(&mut self) -> Result<(), IsolateError> {
+        let mut kept = Vec::new();
+        for setting in std::mem::take(&mut self.settings).into_iter().rev() {
+            let Setting { file, was } = &setting;
+            if let Err(error) = fs::write(file, was) {
                 tracing::warn!("{}: {error}: `{was}` could not be written back", file.display());
+                // A device that is gone takes its settings with it; what others use meanwhile is theirs.
+                if error.kind() == io::ErrorKind::PermissionDenied {
+                    kept.insert(0, setting);
+                }
             }
         }
-        // There is none where nothing was changed.
-        let _ = fs::remove_file(&self.note);
+        self.settings = kept;
+        if !self.settings.is_empty() {
+            return self.write_down();
+        }
+        match fs::remove_file(&self.note) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(IsolateError::at(&self.note)(error)),
+            _ => Ok(()),
+        }
     }
 }
 
 impl Drop for Borrowed {
     fn drop(&mut self) {
-        self.give_back();
+        if let Err(error) = self.give_back() {
+            tracing::warn!("{error}");
+        }
     }
+}
+
+fn boot_id() -> String {
+    fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
 }
 
 #[cfg(test)]
@@ -87,7 +132,7 @@ mod tests {
     #[test]
     fn what_was_changed_is_given_back() {
         let (dir, file) = scene();
-        let mut borrowed = Borrowed::none(dir.path()).unwrap();
+        let mut borrowed = Borrowed::none(dir.path());
         borrowed.change(&file, "bfq", "none".to_owned()).unwrap();
         borrowed.change(&file, "kyber", "bfq".to_owned()).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "kyber");
@@ -99,22 +144,36 @@ mod tests {
     #[test]
     fn what_a_killed_run_changed_the_next_one_gives_back() {
         let (dir, file) = scene();
-        let mut borrowed = Borrowed::none(dir.path()).unwrap();
+        let mut borrowed = Borrowed::none(dir.path());
         borrowed.change(&file, "bfq", "none".to_owned()).unwrap();
         std::mem::forget(borrowed);
-        drop(Borrowed::none(dir.path()).unwrap());
+        Borrowed::give_back_left(dir.path()).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "none");
         assert!(!dir.path().join(FILE).exists());
     }
 
     #[test]
+    fn what_was_changed_before_the_last_boot_is_nobodys() {
+        let (dir, file) = scene();
+        let mut borrowed = Borrowed::none(dir.path());
+        borrowed.change(&file, "bfq", "none".to_owned()).unwrap();
+        std::mem::forget(borrowed);
+        let note = dir.path().join(FILE);
+        fs::write(&note, fs::read_to_string(&note).unwrap().replace(&boot_id(), "another")).unwrap();
+        Borrowed::give_back_left(dir.path()).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "bfq");
+        assert!(!note.exists());
+    }
+
+    #[test]
     fn a_file_that_refuses_is_named_with_what_was_wanted() {
         let (dir, _) = scene();
-        let mut borrowed = Borrowed::none(dir.path()).unwrap();
+        let mut borrowed = Borrowed::none(dir.path());
         let error = borrowed.change(&dir.path().join("a/b"), "bfq", "none".to_owned()).unwrap_err().to_string();
         assert!(error.contains("bfq") && error.contains("a/b"), "{error}");
         fs::write(dir.path().join(FILE), "nonsense").unwrap();
         std::mem::forget(borrowed);
-        assert!(Borrowed::none(dir.path()).unwrap_err().to_string().contains(FILE));
+        let error = Borrowed::give_back_left(dir.path()).unwrap_err().to_string();
+        assert!(error.contains(FILE) && error.contains("remove it"), "{error}");
     }
 }

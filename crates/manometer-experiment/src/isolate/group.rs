@@ -2,14 +2,16 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::doctor::{Cgroups, Hierarchy};
 use manometer_measure::{Clock as _, MonotonicClock};
 use rustix::fs::{FlockOperation, flock};
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::IsolateError;
+use super::borrowed::Borrowed;
 use super::translate::{GroupFile, Version};
 
 /// The controllers that limit or count what a workload does.
@@ -21,6 +23,9 @@ const PREFIX: &str = "manometer-";
 const END_PATIENCE_NS: u64 = 2_000_000_000;
 const END_LOOK_NS: u64 = 5_000_000;
 
+/// How often a folder is made that others take away meanwhile.
+const MAKE_TRIES: usize = 3;
+
 /// Whether groups are made in `hierarchy` of version 1.
 pub(super) fn is_used(hierarchy: &Hierarchy) -> bool {
     hierarchy.controllers.iter().any(|controller| CONTROLLERS.contains(&controller.as_str()))
@@ -30,8 +35,6 @@ pub(super) fn is_used(hierarchy: &Hierarchy) -> bool {
 #[derive(Debug)]
 pub(super) struct Subtree {
     roots: Vec<Root>,
-    /// Controllers that the mounted group gave to nobody before.
-    enabled: Vec<(PathBuf, String)>,
 }
 
 #[derive(Debug)]
@@ -44,22 +47,23 @@ struct Root {
 
 impl Subtree {
     /// Makes the folders for the process `pid` in the hierarchies of `version`.
-    pub(super) fn make(cgroups: &Cgroups, version: Version, pid: u32) -> Result<Self, IsolateError> {
-        let mut made = Self { roots: Vec::new(), enabled: Vec::new() };
+    pub(super) fn make(
+        cgroups: &Cgroups,
+        version: Version,
+        pid: u32,
+        borrowed: &mut Borrowed,
+    ) -> Result<Self, IsolateError> {
+        let mut made = Self { roots: Vec::new() };
         for hierarchy in hierarchies(cgroups, version) {
             if made.roots.iter().any(|root| root.controllers == hierarchy.controllers) {
                 continue;
             }
             if version == Version::V2 {
-                made.enable(&hierarchy.mounted_at, &hierarchy.controllers)?;
+                enable(&hierarchy.mounted_at, &hierarchy.controllers, borrowed)?;
             }
             let folder = hierarchy.mounted_at.join(format!("{PREFIX}{pid}"));
-            fs::create_dir(&folder).map_err(IsolateError::at(&folder))?;
-            let lock = File::open(&folder).map_err(IsolateError::at(&folder))?;
-            let held = flock(&lock, FlockOperation::NonBlockingLockExclusive);
-            let root = Root { controllers: hierarchy.controllers.clone(), folder: folder.clone(), _lock: lock };
-            made.roots.push(root);
-            held.map_err(|error| IsolateError::at(&folder)(error.into()))?;
+            let lock = make_held(&folder).map_err(IsolateError::at(&folder))?;
+            made.roots.push(Root { controllers: hierarchy.controllers.clone(), folder: folder.clone(), _lock: lock });
             if version == Version::V2 {
                 let wanted = CONTROLLERS.into_iter().filter(|name| hierarchy.controllers.iter().any(|one| one == name));
                 let words: Vec<String> = wanted.map(|name| format!("+{name}")).collect();
@@ -67,17 +71,6 @@ impl Subtree {
             }
         }
         Ok(made)
-    }
-
-    /// Lets the groups in `folder` be given those of `controllers` that we use.
-    fn enable(&mut self, folder: &Path, controllers: &[String]) -> Result<(), IsolateError> {
-        let file = folder.join("cgroup.subtree_control");
-        let given = fs::read_to_string(&file).map_err(IsolateError::at(&file))?;
-        for name in missing(&given, controllers) {
-            write(&file, &format!("+{name}"))?;
-            self.enabled.push((file.clone(), name));
-        }
-        Ok(())
     }
 
     /// Makes the group of the workload `name`.
@@ -99,10 +92,40 @@ impl Drop for Subtree {
                 tracing::warn!("{}: {error}: the next run takes this control group away", root.folder.display());
             }
         }
-        for (file, name) in &self.enabled {
-            // Where somebody else has come to use it meanwhile, it stays.
-            let _ = fs::write(file, format!("-{name}"));
+    }
+}
+
+/// Lets the groups in `folder` be given those of `controllers` that we use and that it gave to nobody before.
+fn enable(folder: &Path, controllers: &[String], borrowed: &mut Borrowed) -> Result<(), IsolateError> {
+    let file = folder.join("cgroup.subtree_control");
+    let given = fs::read_to_string(&file).map_err(IsolateError::at(&file))?;
+    missing(&given, controllers)
+        .iter()
+        .try_for_each(|name| borrowed.change(&file, &format!("+{name}"), format!("-{name}")))
+}
+
+/// Makes `folder` and locks it. Another run that cleans up may take it for left in between: then it is made again.
+fn make_held(folder: &Path) -> io::Result<File> {
+    for _ in 0..MAKE_TRIES {
+        fs::create_dir(folder)?;
+        let Ok(lock) = File::open(folder) else { continue };
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() && is_same(&lock, folder) {
+            return Ok(lock);
         }
+        wait_until_gone(folder);
+    }
+    Err(io::ErrorKind::ResourceBusy.into())
+}
+
+fn is_same(open: &File, folder: &Path) -> bool {
+    let number = |metadata: io::Result<fs::Metadata>| metadata.map(|metadata| metadata.ino()).ok();
+    number(open.metadata()).is_some_and(|inode| number(fs::metadata(folder)) == Some(inode))
+}
+
+fn wait_until_gone(folder: &Path) {
+    let deadline_ns = MonotonicClock.now_ns() + END_PATIENCE_NS;
+    while folder.exists() && MonotonicClock.now_ns() < deadline_ns {
+        MonotonicClock.sleep(END_LOOK_NS);
     }
 }
 
@@ -168,7 +191,9 @@ fn groups_in(folder: &Path) -> Vec<PathBuf> {
 pub(super) fn clean_up(cgroups: &Cgroups) {
     for hierarchy in cgroups.v2.iter().chain(&cgroups.v1) {
         let entries = fs::read_dir(&hierarchy.mounted_at).into_iter().flatten().filter_map(Result::ok);
-        for folder in entries.map(|entry| entry.path()).filter(|folder| is_left(folder)) {
+        for folder in entries.map(|entry| entry.path()) {
+            // Held until it is gone, so that nobody makes it his own meanwhile.
+            let Some(_lock) = left(&folder) else { continue };
             match remove(&folder) {
                 Ok(()) => tracing::info!("took away {}, which an earlier run left", folder.display()),
                 Err(error) => tracing::warn!("{}: {error}: an earlier run left this control group", folder.display()),
@@ -177,13 +202,13 @@ pub(super) fn clean_up(cgroups: &Cgroups) {
     }
 }
 
-/// Whether `folder` is that of a run that is no more. Its process may be out of our sight, in another container: then
-/// it still holds its lock.
-fn is_left(folder: &Path) -> bool {
+/// The lock of `folder` where it is that of a run that is no more: nobody holds it. Its number says nothing, since the
+/// process may be out of our sight in another container, and another may have got its number.
+fn left(folder: &Path) -> Option<File> {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let pid = name.strip_prefix(PREFIX).and_then(|pid| Pid::from_raw(pid.parse().ok()?));
-    let dead = pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH));
-    dead && File::open(folder).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
+    name.strip_prefix(PREFIX)?.parse::<u32>().ok()?;
+    let lock = File::open(folder).ok()?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive).ok().map(|()| lock)
 }
 
 /// Ends what runs in `folder` and takes it away with the groups in it.
@@ -244,8 +269,9 @@ mod tests {
     #[test]
     fn groups_are_made_limited_entered_and_taken_away() {
         let Some(cgroups) = v1() else { return };
+        let dir = tempfile::tempdir().unwrap();
         // No process has a number this large.
-        let subtree = Subtree::make(&cgroups, Version::V1, i32::MAX as u32).unwrap();
+        let subtree = Subtree::make(&cgroups, Version::V1, i32::MAX as u32, &mut Borrowed::none(dir.path())).unwrap();
         let group = subtree.group("writer").unwrap();
         let file = |file, text: &str| GroupFile { controller: "blkio", file, text: text.to_owned() };
         let error = group.limit(&file("blkio.throttle.read_bps_device", "1:999 nonsense")).unwrap_err().to_string();
@@ -255,7 +281,7 @@ mod tests {
         assert_eq!(group.lost(child.id()), None);
         assert_eq!(group.lost(1), group.folders().next());
         let folder = blkio(&group).to_owned();
-        assert!(!is_left(folder.parent().unwrap()), "it is in use, though its process cannot be seen");
+        assert!(left(folder.parent().unwrap()).is_none(), "it is in use, though its process cannot be seen");
         drop(subtree);
         assert!(!folder.exists() && !folder.parent().unwrap().exists());
         assert!(!child.wait().unwrap().success(), "what ran in it has ended");
@@ -263,15 +289,19 @@ mod tests {
     }
 
     #[test]
-    fn only_folders_of_dead_runs_are_left_ones() {
+    fn folders_that_no_run_holds_are_left_ones() {
         let dir = tempfile::tempdir().unwrap();
         let folder = |name: &str| {
             let path = dir.path().join(name);
             fs::create_dir(&path).unwrap();
             path
         };
-        assert!(is_left(&folder(&format!("manometer-{}", i32::MAX))));
-        assert!(!is_left(&folder(&format!("manometer-{}", std::process::id()))));
-        assert!(!is_left(&folder("manometer-x")) && !is_left(&folder("system.slice")));
+        let own = dir.path().join(format!("manometer-{}", std::process::id()));
+        let held = make_held(&own).unwrap();
+        assert!(left(&own).is_none());
+        assert!(make_held(&own).is_err(), "it is there");
+        drop(held);
+        assert!(left(&own).is_some(), "the number of a dead run may be anybody's by now");
+        assert!(left(&folder("manometer-x")).is_none() && left(&folder("system.slice")).is_none());
     }
 }

@@ -32,6 +32,7 @@ pub use io_latency::IoLatency;
 pub use io_max::IoMax;
 pub use io_weight::IoWeight;
 pub use limits::{Isolation, Limits};
+use manometer_measure::doctor::Cgroups;
 pub use memory_max::MemoryMax;
 pub(crate) use place::Place;
 pub use priority::PriorityClass;
@@ -39,6 +40,7 @@ pub(crate) use run::Isolated;
 use serde_json::Value;
 
 use crate::file::{Experiment, settings_text};
+use borrowed::Borrowed;
 use host::Host;
 
 /// Isolation that could not be had, or not kept.
@@ -55,6 +57,17 @@ pub enum IsolateError {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// What is to be given back cannot be read.
+    #[error(
+        "{} should say which settings a killed run is to give back, and makes no sense ({source}): remove it and set the \
+         scheduler yourself", path.display()
+    )]
+    Note {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: serde_json::Error,
     },
     /// The kernel does not take a setting.
     #[error("{} does not take `{text}`: {source}", path.display())]
@@ -93,6 +106,13 @@ impl IsolateError {
 fn asks(experiment: &Experiment) -> bool {
     let asks = |isolation, limits: &Limits| isolation != Isolation::None || limits.set().next().is_some();
     experiment.scheduler.is_some() || experiment.workloads().any(|workload| asks(workload.isolation, &workload.limits))
+}
+
+/// Takes away the groups that killed runs left, and gives back the settings that one in the device directory
+/// `directory`, which must be held, has left changed.
+pub(crate) fn clean_up(directory: &Path) -> Result<(), IsolateError> {
+    group::clean_up(&Cgroups::read());
+    Borrowed::give_back_left(directory)
 }
 
 /// Everything that `runs` ask for and this host cannot give, for people, each once; nothing has been changed.

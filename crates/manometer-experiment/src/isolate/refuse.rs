@@ -6,6 +6,7 @@ use super::host::{Host, may_write};
 use super::translate::{Version, controllers, has_counterpart};
 use super::{Isolation, Limits};
 use crate::file::{Experiment, Workload};
+use crate::plan::workloads_in_phases;
 
 /// The largest weight that bfq knows.
 const LARGEST_BFQ_WEIGHT: u16 = 1000;
@@ -13,10 +14,14 @@ const LARGEST_BFQ_WEIGHT: u16 = 1000;
 /// Everything that `experiment` asks for and `host` cannot give, for people.
 pub(super) fn refusals(experiment: &Experiment, host: &Host) -> Vec<String> {
     let mut all: Vec<String> = scheduler(experiment, host).into_iter().chain(io_cost(experiment)).collect();
-    for workload in experiment.workloads() {
-        let limits = workload.limits.set().flat_map(|name| limit(experiment, workload, name, host));
-        let reasons = isolation(workload, host).into_iter().chain(limits);
-        all.extend(reasons.map(|reason| format!("`{}`: {reason}", workload.name)));
+    for workload in workloads_in_phases(experiment) {
+        let limits = workload.limits.set().flat_map(|name| limit(experiment, &workload, name, host));
+        for reason in isolation(&workload, host).into_iter().chain(limits) {
+            let reason = format!("`{}`: {reason}", workload.name);
+            if !all.contains(&reason) {
+                all.push(reason);
+            }
+        }
     }
     all
 }
@@ -142,11 +147,15 @@ mod tests {
     use super::*;
 
     fn experiment(device: &str, limits: &str) -> Experiment {
+        experiment_with(device, limits, "")
+    }
+
+    fn experiment_with(device: &str, limits: &str, plan: &str) -> Experiment {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("e.toml");
         let text = format!(
             "name = \"a test\"\n[device]\ndirectory = \"data\"\n{device}\n[[neighbour]]\nname = \"n\"\nkind = \"io\"\n\
-             file_size = \"1MiB\"\n{limits}\n[plan]\nphase = \"1s\"\n"
+             file_size = \"1MiB\"\n{limits}\n[plan]\nphase = \"1s\"\n{plan}"
         );
         std::fs::write(&path, text).unwrap();
         crate::file::load(&path, &[]).unwrap()
@@ -204,6 +213,19 @@ mod tests {
             granted("", &limits, &v2());
         }
         granted("", &format!("{CGROUP}limits = {{ \"io.max\" = \"rbps=1MiB\", \"cpu.max\" = \"max\" }}"), &v1());
+    }
+
+    #[test]
+    fn what_only_a_phase_asks_for_is_refused_too() {
+        let told = |device: &str, vary: &str| {
+            let vary = format!("vary = {{ \"n.limits.{vary} }}");
+            refusals(&experiment_with(device, CGROUP, &vary), &v1()).join("\n")
+        };
+        let latency = told("", "io.latency\" = [\"10ms\", \"20ms\"]");
+        assert!(latency.contains("`n`: `io.latency` has no counterpart"), "{latency}");
+        assert_eq!(latency.lines().count(), 1, "once is enough: {latency}");
+        assert!(told("scheduler = \"bfq\"", "io.weight\" = [100, 2000]").contains("1 to 1000"));
+        assert_eq!(told("", "io.max\" = [\"rbps=1MiB\", \"rbps=2MiB\"]"), "");
     }
 
     #[test]

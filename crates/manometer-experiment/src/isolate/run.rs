@@ -3,18 +3,18 @@
 use std::fs;
 use std::path::Path;
 
-use manometer_measure::doctor::Cgroups;
 use serde_json::{Value, json};
 
 use super::borrowed::Borrowed;
 use super::container::Container;
-use super::group::{Group, Subtree, clean_up};
+use super::group::{Group, Subtree};
 use super::host::{Host, line_of};
 use super::place::Place;
 use super::refuse::{refusals, weighs_by_bfq};
 use super::translate::{Version, files};
 use super::{IsolateError, Isolation, Limits, Setting, asks};
-use crate::file::Experiment;
+use crate::file::{Experiment, Workload};
+use crate::plan::workloads_in_phases;
 
 /// What a run has made and changed on the host for its workloads. Dropping it takes all away: workers must have ended.
 #[derive(Debug)]
@@ -23,9 +23,9 @@ pub(crate) struct Isolated {
     version: Option<Version>,
     disk: String,
     by_bfq: bool,
-    /// Dropped in this order: the groups, then the device's settings.
-    _subtree: Option<Subtree>,
-    _borrowed: Borrowed,
+    /// Dropped in this order: the groups, then the host's settings.
+    subtree: Option<Subtree>,
+    borrowed: Borrowed,
 }
 
 #[derive(Debug)]
@@ -37,11 +37,10 @@ struct Member {
 }
 
 impl Isolated {
-    /// Takes away what earlier runs left, and makes what `experiment` asks for.
+    /// Makes what `experiment` asks for; what killed runs left is taken away already ([`super::clean_up`]).
     pub(crate) fn begin(experiment: &Experiment) -> Result<Self, IsolateError> {
-        clean_up(&Cgroups::read());
-        let mut borrowed = Borrowed::none(&experiment.directory)?;
-        let member = |workload: &crate::file::Workload| Member {
+        let mut borrowed = Borrowed::none(&experiment.directory);
+        let member = |workload: &Workload| Member {
             name: workload.name.clone(),
             isolation: workload.isolation,
             limits: workload.limits.clone(),
@@ -50,7 +49,7 @@ impl Isolated {
         let members = experiment.workloads().map(member).collect();
         if !asks(experiment) {
             let (version, disk, by_bfq) = (None, String::new(), false);
-            return Ok(Self { members, version, disk, by_bfq, _subtree: None, _borrowed: borrowed });
+            return Ok(Self { members, version, disk, by_bfq, subtree: None, borrowed });
         }
         let host = Host::read(experiment);
         let refused = refusals(experiment, &host);
@@ -63,8 +62,8 @@ impl Isolated {
             version: host.version(),
             disk: host.disk.clone().unwrap_or_default(),
             by_bfq: weighs_by_bfq(experiment, &host),
-            _subtree: None,
-            _borrowed: borrowed,
+            subtree: None,
+            borrowed,
         };
         isolated.make_groups(&host, &experiment.directory)?;
         Ok(isolated)
@@ -73,7 +72,8 @@ impl Isolated {
     fn make_groups(&mut self, host: &Host, directory: &Path) -> Result<(), IsolateError> {
         let wanted = self.members.iter().any(|member| member.isolation != Isolation::None);
         let Some(version) = self.version.filter(|_| wanted) else { return Ok(()) };
-        let subtree = self._subtree.insert(Subtree::make(&host.cgroups, version, std::process::id())?);
+        let subtree =
+            self.subtree.insert(Subtree::make(&host.cgroups, version, std::process::id(), &mut self.borrowed)?);
         for member in self.members.iter_mut().filter(|member| member.isolation != Isolation::None) {
             let group = subtree.group(&member.name)?;
             for name in member.limits.set() {
@@ -103,6 +103,9 @@ impl Isolated {
             return Err(format!("`{setting}` cannot change while it runs"));
         };
         member.limits = member.limits.with(name, value)?;
+        if files(&member.limits, name, version, &self.disk, self.by_bfq).is_empty() {
+            return Err(format!("`{setting}` has no counterpart in control groups of version {}", version.number()));
+        }
         limit(group, &member.limits, name, (version, &self.disk, self.by_bfq)).map_err(|error| error.to_string())
     }
 
@@ -131,10 +134,11 @@ impl Isolated {
         (!all.is_empty()).then(|| all.into())
     }
 
-    /// Whether a bound on writes was asked for in version 1, which does not bind writes through the page cache.
-    pub(crate) fn bounds_direct_writes_only(&self) -> bool {
-        let bounds = |member: &Member| member.limits.io_max.is_some_and(|max| max.bounds_writes());
-        self.version == Some(Version::V1) && self.members.iter().any(bounds)
+    /// Whether `experiment` asks, in any phase, for a bound on writes in version 1, which does not bind writes through
+    /// the page cache.
+    pub(crate) fn bounds_direct_writes_only(&self, experiment: &Experiment) -> bool {
+        let bounds = |workload: &Workload| workload.limits.io_max.is_some_and(|max| max.bounds_writes());
+        self.version == Some(Version::V1) && workloads_in_phases(experiment).iter().any(bounds)
     }
 }
 
@@ -231,7 +235,10 @@ mod tests {
         assert_eq!(bound(), format!("{disk} {}\n", 1 << 20));
         isolated.change(0, "limits.io.max", &Value::Null).unwrap();
         assert_eq!(bound(), "");
-        assert!(isolated.change(0, "limits.io.prio.class", &json!("idle")).is_err());
+        for (setting, value) in [("limits.io.prio.class", "idle"), ("limits.io.latency", "10ms")] {
+            let refused = isolated.change(0, setting, &json!(value)).unwrap_err();
+            assert!(refused.contains(setting), "{refused}");
+        }
 
         let told = isolated.environment().unwrap();
         assert_eq!(told["reader"]["isolation"], "cgroup");
