@@ -40,13 +40,14 @@ fn summary(case: &Case<'_>) -> Summary {
         run.event(Event::Ready { workload: "db".into(), facts: facts.clone() });
     }
     for (phase, level) in plan.phases.iter().zip([1_000.0, 500.0, case.again.unwrap_or(1_000.0)]) {
-        run.phase(phase, level, 100, 50.0);
-        if phase.id == "w1" {
-            for (pid, command, read_bytes, written_bytes) in &case.strangers {
-                let (read_bytes, written_bytes) = (*read_bytes, *written_bytes);
-                run.event(Event::Stranger { pid: *pid, command: (*command).into(), read_bytes, written_bytes });
-            }
-        }
+        let strangers = if phase.id == "w1" { case.strangers.as_slice() } else { &[] };
+        let stranger = |(pid, command, read_bytes, written_bytes): &(u32, &str, u64, u64)| Event::Stranger {
+            pid: *pid,
+            command: (*command).to_owned(),
+            read_bytes: *read_bytes,
+            written_bytes: *written_bytes,
+        };
+        run.phase_with(phase, level, 100, 50.0, strangers.iter().map(stranger).collect());
     }
     for (source, columns, row) in &case.series {
         let columns: Vec<Column> = columns.iter().map(|name| Column::new(*name, "")).collect();

@@ -1,7 +1,7 @@
 //! Whether somebody else used storage, and who.
 
 use manometer_measure::Event;
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{EventLine, Finding, Severity};
 
 use super::evidence::{Evidence, amount};
 use super::{Rule, bytes_text};
@@ -24,23 +24,35 @@ pub(super) const RULES: &[Rule] = &[STRANGERS];
 
 /// One finding for each phase with strangers.
 pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let mut phase = None;
-    let mut seen: Vec<(&str, Vec<Stranger<'_>>)> = Vec::new();
-    for line in &evidence.recording.events {
-        match (&line.event, phase) {
-            (Event::PhaseEnded { phase: ended }, _) => phase = Some(ended.as_str()),
-            (Event::Stranger { pid, command, read_bytes, written_bytes }, Some(phase)) => {
-                let stranger =
-                    Stranger { pid: *pid, command, read: *read_bytes as f64, written: *written_bytes as f64 };
-                match seen.iter_mut().find(|(known, _)| *known == phase) {
-                    Some((_, strangers)) => strangers.push(stranger),
-                    None => seen.push((phase, vec![stranger])),
+    by_phase(&evidence.recording.events)
+        .into_iter()
+        .filter_map(|(phase, strangers)| told(evidence, phase, strangers))
+        .collect()
+}
+
+/// The strangers of each phase: they are told while it is still open. Of a phase that ran again the last time counts.
+fn by_phase(events: &[EventLine]) -> Vec<(&str, Vec<Stranger<'_>>)> {
+    let mut phases: Vec<(&str, Vec<Stranger<'_>>)> = Vec::new();
+    let mut open = false;
+    for line in events {
+        match &line.event {
+            Event::PhaseStarted { phase } => {
+                phases.retain(|(known, _)| known != phase);
+                phases.push((phase, Vec::new()));
+                open = true;
+            }
+            Event::PhaseEnded { .. } | Event::PhaseGap { .. } => open = false,
+            Event::Stranger { pid, command, read_bytes, written_bytes } => {
+                if let Some((_, strangers)) = phases.last_mut().filter(|_| open) {
+                    let (read, written) = (*read_bytes as f64, *written_bytes as f64);
+                    strangers.push(Stranger { pid: *pid, command, read, written });
                 }
             }
             _ => {}
         }
     }
-    seen.into_iter().filter_map(|(phase, strangers)| told(evidence, phase, strangers)).collect()
+    phases.retain(|(_, strangers)| !strangers.is_empty());
+    phases
 }
 
 struct Stranger<'a> {
@@ -77,4 +89,36 @@ fn told(evidence: &Evidence<'_>, phase: &str, mut strangers: Vec<Stranger<'_>>) 
     let others = if others > 0 { format!("; and {others} more") } else { String::new() };
     let sentence = format!("Others used storage in {phase}: {}{others}.", names.join("; "));
     Some(STRANGERS.tell(Some(phase), &sentence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stranger_belongs_to_the_phase_that_is_open_and_to_its_last_time() {
+        let started = |phase: &str| Event::PhaseStarted { phase: phase.to_owned() };
+        let ended = |phase: &str| Event::PhaseEnded { phase: phase.to_owned() };
+        let stranger = |pid| Event::Stranger { pid, command: "dd".to_owned(), read_bytes: 1, written_bytes: 2 };
+        let events = [
+            stranger(1),
+            started("w0"),
+            stranger(2),
+            ended("w0"),
+            started("w1"),
+            stranger(3),
+            ended("w1"),
+            stranger(4),
+            started("w0"),
+            stranger(5),
+            stranger(6),
+            ended("w0"),
+        ];
+        let lines: Vec<EventLine> = events.map(|event| EventLine { t_ns: 0, event }).into();
+        let told: Vec<(&str, Vec<u32>)> = by_phase(&lines)
+            .into_iter()
+            .map(|(phase, strangers)| (phase, strangers.iter().map(|stranger| stranger.pid).collect()))
+            .collect();
+        assert_eq!(told, [("w1", vec![3]), ("w0", vec![5, 6])]);
+    }
 }

@@ -115,8 +115,14 @@ impl Run {
 
     /// A whole phase around these levels.
     pub fn phase(&mut self, phase: &Phase, reads: f64, latency_us: u64, mib: f64) {
+        self.phase_with(phase, reads, latency_us, mib, Vec::new());
+    }
+
+    /// The same; as it ends the conductor tells `last`, of the phase that is still open.
+    pub fn phase_with(&mut self, phase: &Phase, reads: f64, latency_us: u64, mib: f64, last: Vec<Event>) {
         self.event(Event::PhaseStarted { phase: phase.id.clone() });
         self.seconds(phase.duration_s as u64, reads, latency_us, mib);
+        last.into_iter().for_each(|event| self.event(event));
         self.event(Event::PhaseEnded { phase: phase.id.clone() });
     }
 
