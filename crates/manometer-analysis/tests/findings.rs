@@ -28,10 +28,13 @@ struct Case<'a> {
     strangers: Vec<(u32, &'a str, u64, u64)>,
     /// What the primary reaches when it is alone again.
     again: Option<f64>,
+    /// How long that phase is, where it is no minute.
+    again_s: Option<u64>,
 }
 
 fn summary(case: &Case<'_>) -> Summary {
-    let again = Phase { id: "w2".into(), running: vec!["db".into()], ..phase("w2", PhaseKind::Baseline, SECONDS, 1) };
+    let again_s = case.again_s.unwrap_or(SECONDS);
+    let again = Phase { id: "w2".into(), running: vec!["db".into()], ..phase("w2", PhaseKind::Baseline, again_s, 1) };
     let plan =
         plan(vec![phase("w0", PhaseKind::Baseline, SECONDS, 1), phase("w1", PhaseKind::Pressure, SECONDS, 16), again]);
     let dir = tempfile::tempdir().unwrap();
@@ -96,6 +99,15 @@ fn an_ordinary_recording_has_none() {
 fn drift_is_judged_where_the_primary_is_alone_again() {
     has(&only(&Case { again: Some(880.0), ..Case::default() }), "drift", &["w2", "-12", "w0", "settle"]);
     assert_eq!(found(&Case { again: Some(970.0), ..Case::default() }), [], "3 % do not matter");
+}
+
+#[test]
+fn drift_that_cannot_be_tested_is_told_as_such() {
+    for (again, words) in [(700.0, "-3"), (1_000.0, " %")] {
+        let findings = found(&Case { again: Some(again), again_s: Some(6), ..Case::default() });
+        assert_eq!(ids(&findings), ["phase-too-short", "drift-untested"], "{again}");
+        has(&findings[1], "drift-untested", &["w2", words, "w0", "cannot be tested", "longer"]);
+    }
 }
 
 const CPU: [&str; 6] = ["user", "system", "iowait", "interrupts", "steal", "idle"];

@@ -18,7 +18,16 @@ const DRIFT: Rule = Rule {
     remedy: "Let it settle for longer before `w0`, run fewer phases, and repeat them in another order.",
 };
 
-pub(super) const RULES: &[Rule] = &[DRIFT];
+const UNTESTED: Rule = Rule {
+    id: "drift-untested",
+    severity: Severity::Warning,
+    source: "Storiks 3.1, definition 3, and 3.4.1 (WR2)",
+    meaning: "the primary ran alone again at the end, and that phase or `w0` is too short for an interval: the \
+        difference is told and cannot be tested",
+    remedy: "Run longer phases to know whether it drifted.",
+};
+
+pub(super) const RULES: &[Rule] = &[DRIFT, UNTESTED];
 
 pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
     drift(evidence).into_iter().collect()
@@ -34,15 +43,33 @@ fn drift(evidence: &Evidence<'_>) -> Option<Finding> {
             && own_settings(&one.phase.settings, primary) == own_settings(&first.phase.settings, primary)
     };
     let last = evidence.judged.iter().rfind(again)?;
-    let (before, after) = (first.performance.measured?, last.performance.measured?);
-    let change = after.mean / before.mean - 1.0;
+    let (before, after) = (first.performance.told.mean?, last.performance.told.mean?);
+    let change = after / before - 1.0;
+    if !change.is_finite() {
+        return None;
+    }
+    let (ids, percent) = ((&last.phase.id, &first.phase.id), 100.0 * change);
+    match (first.performance.measured, last.performance.measured) {
+        (Some(before), Some(after)) => {
+            let drifted = change.abs() >= HARMFUL_DRIFT && before.difference_p_value(&after) <= SIGNIFICANCE;
+            drifted.then(|| told(ids, percent))
+        }
+        _ => Some(untested(ids, percent)),
+    }
+}
+
+fn told((last, first): (&String, &String), percent: f64) -> Finding {
     let sentence = format!(
-        "The primary alone drifted: its performance in {} is {:+.1} % against {}, and nobody ran beside it in \
-         either. Pressures of phases between them hold a part of that.",
-        last.phase.id,
-        100.0 * change,
-        first.phase.id,
+        "The primary alone drifted: its performance in {last} is {percent:+.1} % against {first}, and nobody ran beside \
+         it in either. Pressures of phases between them hold a part of that."
     );
-    let drifted = change.abs() >= HARMFUL_DRIFT && before.difference_p_value(&after) <= SIGNIFICANCE;
-    drifted.then(|| DRIFT.tell(Some(&last.phase.id), &sentence))
+    DRIFT.tell(Some(last), &sentence)
+}
+
+fn untested((last, first): (&String, &String), percent: f64) -> Finding {
+    let sentence = format!(
+        "The performance of the primary alone in {last} is {percent:+.1} % against {first}. Whether it drifted cannot be \
+         tested: one of both has no interval."
+    );
+    UNTESTED.tell(Some(last), &sentence)
 }
