@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use manometer_analysis::compare::{
     BOUND, Comparison, Direction, PhaseComparison, Runs, Verdict, pair, reference_drift, series, unlike,
 };
-use manometer_measure::event::{Event, Status};
+use manometer_measure::Column;
+use manometer_measure::event::{Event, Finding, Severity, Status};
 use manometer_measure::plan::{Better, Criterion, PhaseKind, Plan, Role};
 use serde_json::{Value, json};
 use synthetic::{Run, at, phase, plan};
@@ -200,8 +201,8 @@ fn other_firmware_or_another_kernel_is_told() {
     });
     let comparison = compared(dirs[0].path(), dirs[1].path());
     let ids: Vec<&str> = comparison.findings.iter().map(|finding| finding.id.as_str()).collect();
-    assert_eq!(ids, ["unlike-device-firmware"]);
-    assert!(comparison.findings[0].text.contains("`1.0`") && comparison.findings[0].text.contains("`2.0`"));
+    assert_eq!(ids, ["device-state-unknown", "unlike-device-firmware"]);
+    assert!(comparison.findings[1].text.contains("`1.0`") && comparison.findings[1].text.contains("`2.0`"));
 }
 
 #[test]
@@ -244,6 +245,57 @@ fn a_damaged_recording_is_compared_as_far_as_it_goes_and_says_so() {
     assert!(comparison.phases.iter().all(|phase| phase.verdict == Verdict::Unknown && phase.reason.is_some()));
 }
 
+/// A recording whose processors were saturated in `w1` and whose neighbour died in it.
+fn doubtful(dir: &Path, seed: u64) {
+    let plan = two_phases(60);
+    let mut run = Run::seeded(dir, &plan, seed, &json!({"host": {}}));
+    run.phase(&plan.phases[0], 1_000.0, 100, 50.0);
+    run.phase(&plan.phases[1], 500.0, 100, 50.0);
+    let columns = ["user", "system", "idle"].map(|name| Column::new(name, "cores"));
+    run.writer.begin_series("cpu", &columns).unwrap();
+    for second in 0..=120 {
+        let busy = if second > 60 { 3.9 } else { 1.0 };
+        run.writer.sample("cpu", at(second), &[Some(busy), Some(0.0), Some(4.0 - busy)]).unwrap();
+    }
+    run.event(Event::Error { workload: "writer".into(), text: "no space left".into() });
+    run.writer.finish(at(run.second), Status::Failed).unwrap();
+}
+
+#[test]
+fn what_the_compared_runs_were_told_themselves_is_told_with_their_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+    record(&a.join("runs/001"), &two_phases(60), LIKE, &json!({"host": {}}));
+    doubtful(&a.join("runs/002"), 2);
+    doubtful(&b, 3);
+    let expected = ["worker-failed", "run-failed", "worker-failed", "run-failed", "cpu-saturated"];
+    let check = |findings: &[Finding]| {
+        assert_eq!(findings.iter().map(|finding| finding.id.as_str()).collect::<Vec<_>>(), expected);
+        let severities = [Severity::Error, Severity::Error, Severity::Error, Severity::Error, Severity::Warning];
+        assert!(findings.iter().map(|finding| finding.severity).eq(severities), "{findings:?}");
+        let (first, last) = (&findings[0].text, &findings[4].text);
+        assert!(first.contains("a/runs/002: `writer` failed: no space left"), "{first}");
+        let (of_a, of_b) = (format!("{} (w1)", a.join("runs/002").display()), format!("{} (w1)", b.display()));
+        assert!(last.contains(&of_a) && last.contains(&of_b) && last.contains("busy on average"), "{last}");
+        assert!(!last.contains("runs/001"), "{last}");
+    };
+    let (a, b) = (Runs::read(&a).unwrap(), Runs::read(&b).unwrap());
+    check(&pair(&a, &b, BOUND).unwrap().findings);
+    check(&series(&[a, b, Runs::read(&dir.path().join("b")).unwrap()], BOUND).unwrap().findings);
+}
+
+#[test]
+fn a_warning_of_many_runs_names_some_and_counts_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let environment = json!({"device": {"name": "vda", "virtual": true}});
+    for index in 0..11 {
+        record(&dir.path().join(format!("runs/{index:03}")), &two_phases(20), LIKE, &environment);
+    }
+    let findings = compared(dir.path(), dir.path()).findings;
+    let told = &findings.iter().find(|finding| finding.id == "virtual-disk").unwrap().text;
+    assert!(told.contains("runs/007 and 3 more: the measured device is a hypervisor's"), "{told}");
+}
+
 #[test]
 fn a_series_tells_where_it_changed_and_which_way() {
     let dir = tempfile::tempdir().unwrap();
@@ -284,11 +336,12 @@ fn what_a_sweep_sets_is_unlike_on_purpose() {
 #[test]
 fn a_folder_among_the_runs_that_is_no_recording_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    let a = folder(dir.path(), "a", &two_phases(20), &repeats(&[1.0, 1.0], 1.0, 1));
+    let a = folder(dir.path(), "a", &two_phases(60), &repeats(&[1.0, 1.0], 1.0, 1));
     std::fs::create_dir(a.join("runs/003")).unwrap();
     let comparison = compared(&a, &a);
     assert_eq!(find(&comparison, "w0").a.runs, 2);
-    assert!(comparison.findings.iter().all(|finding| finding.id == "no-recording"), "{comparison:?}");
+    assert_eq!(comparison.findings.len(), 1, "{comparison:?}");
+    assert_eq!(comparison.findings[0].id, "no-recording");
     assert!(comparison.findings[0].text.contains("runs/003"));
 }
 

@@ -3,6 +3,7 @@
 //!
 //! `docs/compare.md` says how. What one recording means is left to [`crate::summarise`].
 
+mod own;
 mod pair;
 mod read;
 mod reference;

@@ -8,6 +8,7 @@ use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 
+use super::own::own_findings;
 use super::read::{Group, Run, RunPhase, Runs};
 use super::{
     CompareError, Direction, Interval, Reached, Verdict, checked_bound, is_empty, runs_needed, unlike, verdict, words,
@@ -116,8 +117,7 @@ pub fn pair(a: &Runs, b: &Runs, bound: f64) -> Result<Comparison, CompareError> 
         let detail = format!("A has {}; B has {}", phases_of(a), phases_of(b));
         return Err(CompareError::NothingInCommon { a: a.path.clone(), b: b.path.clone(), detail });
     }
-    let mut findings = a.damage();
-    findings.extend(b.damage());
+    let mut findings = own_findings([a, b]);
     findings.extend(unlike(a.runs.iter().chain(&b.runs).map(|run| (run.dir.as_path(), &run.conditions))));
     Ok(Comparison { criterion, bound, a: a.path.clone(), b: b.path.clone(), phases, not_compared, findings })
 }

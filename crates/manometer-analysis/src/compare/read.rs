@@ -9,6 +9,7 @@ use manometer_measure::plan::{Criterion, PhaseKind, Settings};
 
 use super::CompareError;
 use super::unlike::Conditions;
+use crate::findings::findings;
 use crate::sources::Sources;
 use crate::statistics::Measured;
 use crate::statistics::bootstrap::Noise;
@@ -47,8 +48,8 @@ pub struct Run {
     pub phases: Vec<RunPhase>,
     /// Facts that should be equal where recordings are compared, by name.
     pub conditions: Conditions,
-    /// What could not be read.
-    pub damage: Vec<String>,
+    /// Its own errors and warnings.
+    pub findings: Vec<Finding>,
 }
 
 /// One phase of one run.
@@ -91,19 +92,6 @@ impl Runs {
             }
         }
         groups
-    }
-
-    /// What could not be read.
-    pub(super) fn damage(&self) -> Vec<Finding> {
-        let damaged = self.runs.iter().filter(|run| !run.damage.is_empty()).map(|run| {
-            let text = format!("{} is damaged: {}.", run.dir.display(), run.damage.join("; "));
-            Finding { id: "damaged".to_owned(), severity: Severity::Error, phase: None, text }
-        });
-        let skipped = self.skipped.iter().map(|dir| {
-            let text = format!("{} was left out: it is no recording, since it has no plan.json.", dir.display());
-            Finding { id: "no-recording".to_owned(), severity: Severity::Warning, phase: None, text }
-        });
-        damaged.chain(skipped).collect()
     }
 }
 
@@ -150,13 +138,14 @@ impl Run {
         let judged = judge_all(&recording, &sources);
         let own_baseline = baseline(&judged).map(|one| one.phase.id.clone());
         let with_primary = judged.iter().filter(|one| one.phase.kind != PhaseKind::Solo);
+        let findings = findings(&recording, &sources, &judged);
         Ok(Self {
             dir: dir.to_owned(),
             criterion: recording.plan.criterion.clone(),
             settings: recording.plan.sweep.clone(),
             phases: with_primary.map(|one| RunPhase::of(one, own_baseline.as_deref())).collect(),
             conditions: Conditions::of(&recording),
-            damage: sources.damage,
+            findings: findings.into_iter().filter(|finding| finding.severity > Severity::Info).collect(),
         })
     }
 

@@ -6,6 +6,7 @@ use manometer_measure::event::Finding;
 use manometer_measure::plan::{Criterion, Settings};
 use serde::Serialize;
 
+use super::own::own_findings;
 use super::pair::common_criterion;
 use super::read::{Group, RunPhase, Runs};
 use super::{CompareError, Direction, Reached, Verdict, checked_bound, is_empty, unlike};
@@ -101,7 +102,7 @@ pub fn series(recordings: &[Runs], bound: f64) -> Result<SeriesComparison, Compa
         let detail = "in a series a phase counts that the last recording and one before it measured".to_owned();
         return Err(CompareError::NothingInCommon { a: first.clone(), b: last.clone(), detail });
     }
-    let mut findings: Vec<Finding> = recordings.iter().flat_map(Runs::damage).collect();
+    let mut findings = own_findings(recordings);
     findings.extend(unlike(all().map(|run| (run.dir.as_path(), &run.conditions))));
     let recordings = recordings.iter().map(|runs| runs.path.clone()).collect();
     Ok(SeriesComparison { criterion, bound, recordings, phases, findings })

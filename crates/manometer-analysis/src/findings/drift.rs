@@ -48,7 +48,7 @@ fn drift(evidence: &Evidence<'_>) -> Option<Finding> {
     if !change.is_finite() {
         return None;
     }
-    let (ids, percent) = ((&last.phase.id, &first.phase.id), 100.0 * change);
+    let (ids, percent) = ((last.phase.id.as_str(), first.phase.id.as_str()), 100.0 * change);
     match (first.performance.measured, last.performance.measured) {
         (Some(before), Some(after)) => {
             let drifted = change.abs() >= HARMFUL_DRIFT && before.difference_p_value(&after) <= SIGNIFICANCE;
@@ -58,7 +58,7 @@ fn drift(evidence: &Evidence<'_>) -> Option<Finding> {
     }
 }
 
-fn told((last, first): (&String, &String), percent: f64) -> Finding {
+fn told((last, first): (&str, &str), percent: f64) -> Finding {
     let sentence = format!(
         "The primary alone drifted: its performance in {last} is {percent:+.1} % against {first}, and nobody ran beside \
          it in either. Pressures of phases between them hold a part of that."
@@ -66,7 +66,7 @@ fn told((last, first): (&String, &String), percent: f64) -> Finding {
     DRIFT.tell(Some(last), &sentence)
 }
 
-fn untested((last, first): (&String, &String), percent: f64) -> Finding {
+fn untested((last, first): (&str, &str), percent: f64) -> Finding {
     let sentence = format!(
         "The performance of the primary alone in {last} is {percent:+.1} % against {first}. Whether it drifted cannot be \
          tested: one of both has no interval."
