@@ -169,6 +169,8 @@ fn runs_of_a_sweep_are_compared_with_those_of_the_same_settings() {
     assert_eq!(comparison.phases.len(), 4);
     assert!(comparison.phases.iter().all(|phase| phase.verdict == Verdict::Same), "{comparison:?}");
     assert_eq!(comparison.phases[0].settings["writer.block_size"], "4KiB");
+    assert_eq!(comparison.not_compared, ["B writer.block_size = 1MiB (w0, w1)"]);
+    assert_eq!(compared(&b, &a).not_compared, ["A writer.block_size = 1MiB (w0, w1)"]);
     let single = compared(&a.join("runs/000"), &a.join("runs/001"));
     assert!(find(&single, "w0").verdict == Verdict::Different, "two runs alone are compared whatever was set");
 }
@@ -243,6 +245,28 @@ fn a_damaged_recording_is_compared_as_far_as_it_goes_and_says_so() {
     let comparison = compared(a.path(), b.path());
     assert_eq!(comparison.findings[0].id, "damaged");
     assert!(comparison.phases.iter().all(|phase| phase.verdict == Verdict::Unknown && phase.reason.is_some()));
+}
+
+#[test]
+fn a_phase_that_one_side_alone_has_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let with = |name: &str, id: &str| {
+        let mut plan = two_phases(20);
+        plan.phases.push(phase(id, PhaseKind::Pressure, 20, 64));
+        record(&dir.path().join(name), &plan, LIKE, &json!({"host": {}}));
+        dir.path().join(name)
+    };
+    let (a, b) = (with("a", "w2"), with("b", "w7"));
+    let comparison = compared(&a, &b);
+    assert_eq!(comparison.phases.len(), 2);
+    assert_eq!(comparison.not_compared, ["A w2 (writer.iodepth = 64)", "B w7 (writer.iodepth = 64)"]);
+    let all: Vec<Runs> = [&a, &a, &b].map(|path| Runs::read(path).unwrap()).into();
+    let told = series(&all, BOUND).unwrap();
+    let expected = [
+        "w7 (writer.iodepth = 64): only one recording measured it",
+        "w2 (writer.iodepth = 64): not in the last recording, in 2 before it",
+    ];
+    assert_eq!((told.phases.len(), told.not_compared), (2, expected.map(str::to_owned).into()));
 }
 
 /// A recording whose processors were saturated in `w1` and whose neighbour died in it.

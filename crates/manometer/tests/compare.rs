@@ -110,6 +110,18 @@ fn three_and_more_are_a_series() {
 }
 
 #[test]
+fn what_only_one_side_has_is_said_to_be_not_compared() {
+    let scene = scene(&[("a/runs/001", [1000.0, 500.0]), ("a/runs/002", [900.0, 300.0]), ("b", [1000.0, 500.0])]);
+    let mut plan: serde_json::Value = serde_json::from_str(&scene.read("a/runs/002/plan.json")).unwrap();
+    plan["sweep"] = json!({"writer.block_size": "1MiB"});
+    scene.write("a/runs/002/plan.json", &plan.to_string());
+    let alone = "A writer.block_size = 1MiB (w0, w1)";
+    scene.run("compare a b").status(0).out_has(&["not compared", alone]);
+    assert_eq!(scene.run("compare a b --format json").status(0).json()["not_compared"], json!([alone]));
+    scene.run("compare a a b").status(0).out_has(&["not compared", "w1 (as <written>, writer.block_size = 1MiB)"]);
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused_with_status_two() {
     let scene = scene(&[("a", [1000.0, 500.0])]);
     record(&scene.path("other"), [1000.0, 500.0], "MiB/s", 0);

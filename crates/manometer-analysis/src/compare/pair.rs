@@ -28,7 +28,7 @@ pub struct Comparison {
     pub b: PathBuf,
     /// The phases that both have.
     pub phases: Vec<PhaseComparison>,
-    /// The phases of one that the other does not have, as `A w3` or `B w7`.
+    /// The phases, and the settings of a sweep, of one that the other does not have: `A w3 (…)`, `B x = 1 (w0, w1)`.
     pub not_compared: Vec<String>,
     /// What a reader must know.
     pub findings: Vec<Finding>,
@@ -103,16 +103,22 @@ pub fn pair(a: &Runs, b: &Runs, bound: f64) -> Result<Comparison, CompareError> 
     let criterion = common_criterion(a.runs.iter().chain(&b.runs))?.clone();
     let mut phases = Vec::new();
     let mut not_compared = Vec::new();
-    for (one, other) in matched(&a.groups(), &b.groups()) {
+    let (groups_a, groups_b) = (a.groups(), b.groups());
+    let pairs = matched(&groups_a, &groups_b);
+    for (one, other) in &pairs {
         for phase in one.phases() {
             match (places(phase, one), places(phase, other)) {
-                (_, theirs) if theirs.is_empty() => not_compared.push(format!("A {}", named(phase, one.settings))),
+                (_, theirs) if theirs.is_empty() => not_compared.push(format!("A {}", phase_name(phase, one.settings))),
                 (ours, theirs) => phases.push(compare_phase(phase, one.settings, &ours, &theirs, &criterion, bound)),
             }
         }
         let missing = other.phases().into_iter().filter(|phase| places(phase, one).is_empty());
-        not_compared.extend(missing.map(|phase| format!("B {}", named(phase, other.settings))));
+        not_compared.extend(missing.map(|phase| format!("B {}", phase_name(phase, other.settings))));
     }
+    let alone_a = groups_a.iter().filter(|group| !pairs.iter().any(|(one, _)| one.settings == group.settings));
+    let alone_b = groups_b.iter().filter(|group| !pairs.iter().any(|(_, other)| other.settings == group.settings));
+    not_compared.extend(alone_a.map(|group| format!("A {}", group_name(group))));
+    not_compared.extend(alone_b.map(|group| format!("B {}", group_name(group))));
     if phases.is_empty() {
         let detail = format!("A has {}; B has {}", phases_of(a), phases_of(b));
         return Err(CompareError::NothingInCommon { a: a.path.clone(), b: b.path.clone(), detail });
@@ -153,15 +159,28 @@ fn places<'a>(phase: &RunPhase, group: &Group<'a>) -> Vec<Place<'a>> {
     group.runs.iter().filter_map(|run| Some((*run, run.same_phase(phase)?))).collect()
 }
 
-fn named(phase: &RunPhase, settings: &Settings) -> String {
-    let swept: Vec<String> = settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-    let swept = if swept.is_empty() { String::new() } else { format!(", {}", swept.join(", ")) };
+/// `w3 (writer.iodepth = 64, writer.block_size = 4KiB)`: the phase, then what a sweep set.
+pub(super) fn phase_name(phase: &RunPhase, settings: &Settings) -> String {
+    let swept = if settings.is_empty() { String::new() } else { format!(", {}", settings_text(settings)) };
     format!("{} ({}{swept})", phase.id, phase.label)
+}
+
+/// `writer.block_size = 4KiB (w0, w1)`: all phases of the runs that a sweep set so.
+fn group_name(group: &Group<'_>) -> String {
+    let swept = if group.settings.is_empty() { "nothing swept".to_owned() } else { settings_text(group.settings) };
+    let ids: Vec<&str> = group.phases().into_iter().map(|phase| phase.id.as_str()).collect();
+    format!("{swept} ({})", ids.join(", "))
+}
+
+fn settings_text(settings: &Settings) -> String {
+    let plain = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    settings.iter().map(|(key, value)| format!("{key} = {}", plain(value))).collect::<Vec<_>>().join(", ")
 }
 
 fn phases_of(runs: &Runs) -> String {
     let groups = runs.groups();
-    let names = groups.iter().flat_map(|group| group.phases().into_iter().map(|phase| named(phase, group.settings)));
+    let names =
+        groups.iter().flat_map(|group| group.phases().into_iter().map(|phase| phase_name(phase, group.settings)));
     let names: Vec<String> = names.collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }

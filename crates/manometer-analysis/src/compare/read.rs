@@ -162,7 +162,7 @@ impl Run {
 
 impl RunPhase {
     /// Whether both are the same phase of one plan: by id, label and settings.
-    fn is_same(&self, other: &Self) -> bool {
+    pub(super) fn is_same(&self, other: &Self) -> bool {
         (&self.id, &self.label, &self.settings) == (&other.id, &other.label, &other.settings)
     }
 

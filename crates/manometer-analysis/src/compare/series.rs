@@ -7,7 +7,7 @@ use manometer_measure::plan::{Criterion, Settings};
 use serde::Serialize;
 
 use super::own::own_findings;
-use super::pair::common_criterion;
+use super::pair::{common_criterion, phase_name};
 use super::read::{Group, RunPhase, Runs};
 use super::{CompareError, Direction, Reached, Verdict, checked_bound, is_empty, unlike};
 use crate::statistics::change::{self, Change};
@@ -21,8 +21,10 @@ pub struct SeriesComparison {
     pub bound: f64,
     /// The recordings, or folders of repeats, in order.
     pub recordings: Vec<PathBuf>,
-    /// The phases that the last one has.
+    /// The phases that the last one has, and one before it.
     pub phases: Vec<PhaseSeries>,
+    /// The other phases, with which recordings have them.
+    pub not_compared: Vec<String>,
     /// What a reader must know.
     pub findings: Vec<Finding>,
 }
@@ -91,12 +93,17 @@ pub fn series(recordings: &[Runs], bound: f64) -> Result<SeriesComparison, Compa
     // Where no recording has a sweep, what single ones set is what is compared.
     let plain = groups.iter().all(|groups| groups.len() == 1);
     let last = groups.last().map(Vec::as_slice).unwrap_or_default();
-    let named = last.iter().flat_map(|group| group.phases().into_iter().map(|phase| (phase, group.settings)));
-    let phases: Vec<PhaseSeries> = named
-        .map(|named| (reached(named, &groups, plain), named))
-        .filter(|(reached, _)| reached.iter().filter(|one| one.mean.is_some()).count() >= 2)
-        .map(|(reached, named)| told(named, reached, recordings, &criterion, bound))
-        .collect();
+    let mut phases = Vec::new();
+    let mut not_compared = Vec::new();
+    for named in named(last) {
+        let reached = reached(named, &groups, plain);
+        match reached.iter().filter(|one| one.mean.is_some()).count() {
+            0 => not_compared.push(format!("{}: no recording measured it", phase_name(named.0, named.1))),
+            1 => not_compared.push(format!("{}: only one recording measured it", phase_name(named.0, named.1))),
+            _ => phases.push(told(named, reached, recordings, &criterion, bound)),
+        }
+    }
+    not_compared.extend(no_longer_there(&groups, plain));
     if phases.is_empty() {
         let (first, last) = (&recordings[0].path, &recordings[recordings.len() - 1].path);
         let detail = "in a series a phase counts that the last recording and one before it measured".to_owned();
@@ -105,11 +112,35 @@ pub fn series(recordings: &[Runs], bound: f64) -> Result<SeriesComparison, Compa
     let mut findings = own_findings(recordings);
     findings.extend(unlike(all().map(|run| (run.dir.as_path(), &run.conditions))));
     let recordings = recordings.iter().map(|runs| runs.path.clone()).collect();
-    Ok(SeriesComparison { criterion, bound, recordings, phases, findings })
+    Ok(SeriesComparison { criterion, bound, recordings, phases, not_compared, findings })
 }
 
 /// A phase and what a sweep set for its runs.
 type Named<'a> = (&'a RunPhase, &'a Settings);
+
+/// All phases of one recording.
+fn named<'a>(groups: &[Group<'a>]) -> Vec<Named<'a>> {
+    groups.iter().flat_map(|group| group.phases().into_iter().map(|phase| (phase, group.settings))).collect()
+}
+
+/// The phases that only recordings before the last one have, each once with how many have it.
+fn no_longer_there(groups: &[Vec<Group<'_>>], plain: bool) -> Vec<String> {
+    let Some((last, before)) = groups.split_last() else { return Vec::new() };
+    let same = |one: &Named<'_>, other: &Named<'_>| one.0.is_same(other.0) && (plain || one.1 == other.1);
+    let there = named(last);
+    let mut gone: Vec<(Named<'_>, usize)> = Vec::new();
+    for one in before.iter().flat_map(|groups| named(groups)) {
+        match gone.iter_mut().find(|(known, _)| same(known, &one)) {
+            Some((_, count)) => *count += 1,
+            None if there.iter().any(|known| same(known, &one)) => {}
+            None => gone.push((one, 1)),
+        }
+    }
+    let text = |(one, count): (Named<'_>, usize)| {
+        format!("{}: not in the last recording, in {count} before it", phase_name(one.0, one.1))
+    };
+    gone.into_iter().map(text).collect()
+}
 
 /// What each recording reached in a phase.
 fn reached((phase, settings): Named<'_>, groups: &[Vec<Group<'_>>], plain: bool) -> Vec<Reached> {

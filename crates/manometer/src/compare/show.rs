@@ -32,9 +32,8 @@ pub(super) fn pair(pair: &Comparison) -> String {
         pair.criterion.metric,
         percent(pair.bound)
     );
-    let missing =
-        pair.not_compared.iter().map(|phase| format!("\nnote: not compared, the other has none such: {phase}"));
-    format!("{head}{rows}{}{}", missing.collect::<String>(), findings(&pair.findings))
+    let missing = not_compared("not compared, the other has none such", &pair.not_compared);
+    format!("{head}{rows}{missing}{}", findings(&pair.findings))
 }
 
 /// A series: a row per change, then what must be known.
@@ -68,7 +67,13 @@ pub(super) fn series(series: &SeriesComparison) -> String {
         series.criterion.metric,
         percent(series.bound)
     );
-    format!("{head}{rows}{}", findings(&series.findings))
+    let missing = not_compared("not compared", &series.not_compared);
+    format!("{head}{rows}{missing}{}", findings(&series.findings))
+}
+
+/// A line for each of what was not compared, each after a line break.
+fn not_compared(why: &str, what: &[String]) -> String {
+    what.iter().map(|one| format!("\nnote: {why}: {one}")).collect()
 }
 
 /// A phase's name where there is one line for it.
