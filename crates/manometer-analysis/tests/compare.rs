@@ -320,18 +320,23 @@ fn a_warning_of_many_runs_names_some_and_counts_the_others() {
     assert!(told.contains("runs/007 and 3 more: the measured device is a hypervisor's"), "{told}");
 }
 
-#[test]
-fn a_series_tells_where_it_changed_and_which_way() {
+/// A series of recordings whose `w1` is changed by these factors.
+fn series_of(factors: &[(usize, f64)]) -> (TempDir, Vec<Runs>) {
     let dir = tempfile::tempdir().unwrap();
     let plan = two_phases(10);
-    let recordings: Vec<Runs> = (0..20)
-        .map(|index| {
-            let path = dir.path().join(format!("{index:02}"));
-            let under_pressure = if index < 12 { 1.0 } else { 0.8 };
-            record(&path, &plan, Made { seed: index, all: 1.0, under_pressure }, &json!({"host": {}}));
-            Runs::read(&path).unwrap()
-        })
-        .collect();
+    let factors = factors.iter().flat_map(|(count, factor)| std::iter::repeat_n(*factor, *count));
+    let recordings = factors.enumerate().map(|(index, under_pressure)| {
+        let path = dir.path().join(format!("{index:02}"));
+        record(&path, &plan, Made { seed: index as u64, all: 1.0, under_pressure }, &json!({"host": {}}));
+        Runs::read(&path).unwrap()
+    });
+    let recordings = recordings.collect();
+    (dir, recordings)
+}
+
+#[test]
+fn a_series_tells_where_it_changed_and_which_way() {
+    let (_dir, recordings) = series_of(&[(12, 1.0), (8, 0.8)]);
     let told = series(&recordings, BOUND).unwrap();
     let [w0, w1] = told.phases.as_slice() else { panic!("{told:?}") };
     assert!(w0.changes.is_empty() && w0.verdict == Verdict::Unknown && w0.ratio.is_none());
@@ -341,6 +346,21 @@ fn a_series_tells_where_it_changed_and_which_way() {
     let back: Vec<Runs> = recordings.into_iter().rev().collect();
     assert_eq!(series(&back, BOUND).unwrap().regressions().count(), 0);
     assert!(series(&back, 0.5).unwrap().phases.iter().all(|phase| phase.changes.is_empty()));
+}
+
+#[test]
+fn what_became_worse_is_a_regression_until_it_is_back() {
+    let (_dir, mended) = series_of(&[(10, 1.0), (8, 0.7), (8, 1.0)]);
+    let told = series(&mended, BOUND).unwrap();
+    let w1 = &told.phases[1];
+    assert_eq!((told.regressions().count(), w1.direction), (0, Some(Direction::Better)), "{w1:?}");
+    assert_eq!((w1.changes[0].direction, w1.changes[0].mended), (Direction::Worse, Some(18)), "{w1:?}");
+    let (_dir, in_part) = series_of(&[(10, 1.0), (8, 0.6), (8, 0.8)]);
+    let told = series(&in_part, BOUND).unwrap();
+    let w1 = &told.phases[1];
+    assert_eq!((told.regressions().count(), w1.direction), (1, Some(Direction::Worse)), "{w1:?}");
+    assert_eq!((w1.changes.len(), w1.regression().unwrap().index), (2, 10), "{w1:?}");
+    assert!((w1.ratio.unwrap() - 0.8).abs() < 0.03, "against what was before: {w1:?}");
 }
 
 #[test]

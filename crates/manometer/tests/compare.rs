@@ -23,7 +23,7 @@ fn plan(unit: &str) -> Plan {
         kind,
         duration_s: SAMPLES as f64,
         settle_s: 0.0,
-        running: vec!["db".into()],
+        running: if kind == PhaseKind::Pressure { vec!["db".into(), "writer".into()] } else { vec!["db".into()] },
         settings: Default::default(),
     };
     Plan {
@@ -32,7 +32,10 @@ fn plan(unit: &str) -> Plan {
         interval_s: 1.0,
         seed: 1,
         sweep: Default::default(),
-        workloads: vec![Workload { name: "db".into(), role: Role::Primary, kind: "kv".into(), unit: unit.into() }],
+        workloads: vec![
+            Workload { name: "db".into(), role: Role::Primary, kind: "kv".into(), unit: unit.into() },
+            Workload { name: "writer".into(), role: Role::Neighbour, kind: "io".into(), unit: "MiB/s".into() },
+        ],
         phases: vec![phase("w0", PhaseKind::Baseline), phase("w1", PhaseKind::Pressure)],
     }
 }
@@ -107,6 +110,20 @@ fn three_and_more_are_a_series() {
     said.out_has(&["r08", "WORSE", "no change found"]);
     assert!(scene.read("out.xml").contains("since r08"));
     scene.run(&format!("compare {}", names[..8].join(" "))).status(0);
+}
+
+#[test]
+fn a_series_that_is_back_is_no_regression_and_one_that_is_half_back_is() {
+    let names: Vec<String> = (0..24).map(|index| format!("r{index:02}")).collect();
+    for (last, status, said) in [(500.0, 0, "worse, mended at r18"), (430.0, 3, "WORSE")] {
+        let level = |index: usize| [500.0, 500.0, 350.0, last][index / 6] + (index * 5 % 7) as f64 / 2.0;
+        let recordings: Vec<(&str, [f64; 2])> =
+            names.iter().enumerate().map(|(index, name)| (name.as_str(), [1000.0, level(index)])).collect();
+        let scene = scene(&recordings);
+        let text = scene.run(&format!("compare {} --junit out.xml", names.join(" "))).status(status);
+        text.out_has(&["r12", said, "better"]);
+        assert_eq!(scene.read("out.xml").contains("WORSE since r12"), status == 3, "{}", scene.read("out.xml"));
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use manometer_measure::event::Finding;
-use manometer_measure::plan::{Criterion, Settings};
+use manometer_measure::plan::{Better, Criterion, Settings};
 use serde::Serialize;
 
 use super::own::own_findings;
@@ -39,7 +39,8 @@ pub struct PhaseSeries {
     /// What a sweep set for the runs; empty without one.
     #[serde(skip_serializing_if = "is_empty")]
     pub settings: Settings,
-    /// The last change: what is after it by what was before it; null without one.
+    /// What it reaches now by what it reached before the first change for the worse that was not mended; else the last
+    /// change, after by before; null without one.
     pub ratio: Option<f64>,
     /// Always null: a series has no interval.
     pub ci_low: Option<f64>,
@@ -47,7 +48,7 @@ pub struct PhaseSeries {
     pub ci_high: Option<f64>,
     /// Different where it changed; else unknown, since no change found is not yet none.
     pub verdict: Verdict,
-    /// Which way the last change goes.
+    /// Which way that goes.
     pub direction: Option<Direction>,
     /// What each recording reached; null where it has none.
     pub reached: Vec<Reached>,
@@ -72,12 +73,34 @@ pub struct ChangeOfPhase {
     pub p_value: f64,
     /// Which way it goes.
     pub direction: Direction,
+    /// Of a change for the worse: the first recording, counted from 0, of a later stretch that is back within the bound
+    /// of what was before; null where none is, and of a change for the better.
+    pub mended: Option<usize>,
+}
+
+impl ChangeOfPhase {
+    /// Whether it made the phase worse, and no later stretch is back.
+    fn is_regression(&self) -> bool {
+        self.direction == Direction::Worse && self.mended.is_none()
+    }
+}
+
+impl PhaseSeries {
+    /// The first change for the worse that was not mended.
+    pub fn regression(&self) -> Option<&ChangeOfPhase> {
+        self.changes.iter().find(|change| change.is_regression())
+    }
+
+    /// What it reaches from the last change on.
+    pub fn now(&self) -> Option<f64> {
+        self.changes.last().map(|change| change.after)
+    }
 }
 
 impl SeriesComparison {
-    /// The phases whose last change is for the worse.
+    /// The phases with a change for the worse that was not mended.
     pub fn regressions(&self) -> impl Iterator<Item = &PhaseSeries> {
-        self.phases.iter().filter(|phase| phase.direction == Some(Direction::Worse))
+        self.phases.iter().filter(|phase| phase.regression().is_some())
     }
 }
 
@@ -169,20 +192,69 @@ fn told(
             let index = measured[index].0;
             let (ratio, recording) = (after / before, recordings[index].path.clone());
             let direction = Direction::of(ratio, criterion);
-            ChangeOfPhase { index, recording, before, after, ratio, p_value, direction }
+            ChangeOfPhase { index, recording, before, after, ratio, p_value, direction, mended: None }
         })
         .collect();
-    let last = changes.last();
-    PhaseSeries {
+    let changes = with_mended(changes, criterion, bound);
+    let mut told = PhaseSeries {
         id: phase.id.clone(),
         label: phase.label.clone(),
         settings: settings.clone(),
-        ratio: last.map(|change| change.ratio),
+        ratio: changes.last().map(|change| change.ratio),
         ci_low: None,
         ci_high: None,
-        verdict: if last.is_some() { Verdict::Different } else { Verdict::Unknown },
-        direction: last.map(|change| change.direction),
+        verdict: if changes.is_empty() { Verdict::Unknown } else { Verdict::Different },
+        direction: None,
         reached,
         changes,
+    };
+    if let Some((regression, now)) = told.regression().zip(told.now()) {
+        told.ratio = Some(now / regression.before);
+    }
+    told.direction = told.ratio.map(|ratio| Direction::of(ratio, criterion));
+    told
+}
+
+/// The changes, those for the worse with where a later stretch is back within `bound` of what was before them.
+fn with_mended(changes: Vec<ChangeOfPhase>, criterion: &Criterion, bound: f64) -> Vec<ChangeOfPhase> {
+    let stretches: Vec<(usize, f64)> = changes.iter().map(|change| (change.index, change.after)).collect();
+    let mended = |change: &ChangeOfPhase| {
+        let is_back = |mean: f64| match criterion.better {
+            Better::Higher => mean >= change.before * (1.0 - bound),
+            Better::Lower => mean <= change.before * (1.0 + bound),
+        };
+        let back = stretches.iter().find(|(index, mean)| *index > change.index && is_back(*mean));
+        back.map(|(index, _)| *index).filter(|_| change.direction == Direction::Worse)
+    };
+    changes.into_iter().map(|change| ChangeOfPhase { mended: mended(&change), ..change }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A series whose phase has these means from change to change, ten recordings each; where what was worse was mended.
+    fn mended(means: &[f64], better: Better) -> Vec<Option<usize>> {
+        let criterion = Criterion { metric: "m".to_owned(), unit: "u".to_owned(), better };
+        let changes = means.windows(2).enumerate().map(|(place, pair)| {
+            let (index, before, after) = (10 * (place + 1), pair[0], pair[1]);
+            let ratio = after / before;
+            let (recording, direction) = (PathBuf::new(), Direction::of(ratio, &criterion));
+            ChangeOfPhase { index, recording, before, after, ratio, p_value: 0.0, direction, mended: None }
+        });
+        let told = with_mended(changes.collect(), &criterion, 0.05);
+        told.into_iter().map(|change| change.mended).collect()
+    }
+
+    #[test]
+    fn what_became_worse_is_mended_by_a_later_stretch_within_the_bound() {
+        let higher = |means: &[f64]| mended(means, Better::Higher);
+        assert_eq!(higher(&[100.0, 70.0, 96.0]), [Some(20), None]);
+        assert_eq!(higher(&[100.0, 70.0, 94.0]), [None, None], "a part of it is still gone");
+        assert_eq!(higher(&[100.0, 70.0, 80.0, 120.0]), [Some(30), None, None]);
+        assert_eq!(higher(&[100.0, 70.0, 98.0, 90.0]), [Some(20), None, None], "mended, and worse again");
+        assert_eq!(higher(&[100.0, 120.0]), [None], "what became better needs no mending");
+        assert_eq!(mended(&[100.0, 130.0, 104.0], Better::Lower), [Some(20), None]);
+        assert_eq!(mended(&[100.0, 130.0, 110.0], Better::Lower), [None, None]);
     }
 }

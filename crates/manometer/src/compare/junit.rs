@@ -29,7 +29,7 @@ fn of_series(series: &SeriesComparison) -> TestSuite {
     let case = |phase: &PhaseSeries| {
         // A series never says "same": where no change is found the test passes.
         let verdict = if phase.changes.is_empty() { Verdict::Same } else { phase.verdict };
-        let status = status(phase.direction, verdict, show::last_change(phase, series));
+        let status = status(phase.direction, verdict, show::whole_change(phase, series));
         test_case(show::name(&phase.id, &phase.label, &phase.settings), &series.criterion.metric, status)
     };
     suite(format!("a series of {}", series.recordings.len()), series.phases.iter().map(case))

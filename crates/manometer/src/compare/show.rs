@@ -2,7 +2,8 @@
 
 use comfy_table::Cell;
 use manometer_analysis::compare::{
-    Comparison, Direction, Interval, PhaseComparison, PhaseSeries, Pressures, Reached, SeriesComparison, Verdict,
+    ChangeOfPhase, Comparison, Direction, Interval, PhaseComparison, PhaseSeries, Pressures, Reached, SeriesComparison,
+    Verdict,
 };
 use manometer_measure::plan::Settings;
 
@@ -55,7 +56,7 @@ pub(super) fn series(series: &SeriesComparison) -> String {
                 number(change.after),
                 format!("{:.3}", change.ratio),
                 p_value(change.p_value),
-                direction(change.direction).to_owned(),
+                way(change, series),
             ]);
         }
     }
@@ -87,18 +88,28 @@ pub(super) fn sentence(phase: &PhaseComparison, pair: &Comparison) -> String {
     format!("{}: {amounts}, B / A {}", verdict(phase), ratio(phase))
 }
 
-/// The last change of a phase in a sentence.
-pub(super) fn last_change(phase: &PhaseSeries, series: &SeriesComparison) -> String {
-    let Some(change) = phase.changes.last() else { return "no change found".to_owned() };
+/// What became of a phase in a sentence: since when it is worse, or its last change.
+pub(super) fn whole_change(phase: &PhaseSeries, series: &SeriesComparison) -> String {
+    let from = phase.regression().or(phase.changes.last());
+    let Some((change, now, ratio)) = from.and_then(|change| Some((change, phase.now()?, phase.ratio?))) else {
+        return "no change found".to_owned();
+    };
     format!(
-        "{} since {}: from {} to {} {}, a ratio of {:.3}",
-        direction(change.direction),
+        "{} since {}: from {} to {} {}, a ratio of {ratio:.3}",
+        phase.direction.map_or("different", direction),
         change.recording.display(),
         number(change.before),
-        number(change.after),
+        number(now),
         series.criterion.unit,
-        change.ratio
     )
+}
+
+/// Which way a change goes, and where what became worse was mended.
+fn way(change: &ChangeOfPhase, series: &SeriesComparison) -> String {
+    match change.mended.and_then(|index| series.recordings.get(index)) {
+        Some(recording) => format!("worse, mended at {}", recording.display()),
+        None => direction(change.direction).to_owned(),
+    }
 }
 
 /// A share in per cent with no more places than it has.
