@@ -15,7 +15,10 @@ use synthetic::{Run, at, phase, plan};
 const GIB: f64 = (1_u64 << 30) as f64;
 const SECONDS: u64 = 60;
 
-/// The row of each second.
+/// So long rows go on after the last phase.
+const LATE_S: u64 = 5;
+
+/// The row of each second; an empty one is none.
 type Rows<'a> = Box<dyn Fn(f64) -> Vec<f64> + 'a>;
 
 /// What is special about a recording of `w0`, `w1` and `w0` again, each of a minute.
@@ -55,9 +58,11 @@ fn summary(case: &Case<'_>) -> Summary {
     for (source, columns, row) in &case.series {
         let columns: Vec<Column> = columns.iter().map(|name| Column::new(*name, "")).collect();
         run.writer.begin_series(source, &columns).unwrap();
-        for second in 0..=3 * SECONDS {
+        for second in 0..=3 * SECONDS + LATE_S {
             let row: Vec<Option<f64>> = row(second as f64).into_iter().map(Some).collect();
-            run.writer.sample(source, at(second), &row).unwrap();
+            if !row.is_empty() {
+                run.writer.sample(source, at(second), &row).unwrap();
+            }
         }
     }
     run.writer.finish(at(run.second), Status::Complete).unwrap();
@@ -135,6 +140,25 @@ fn heat_is_told_by_its_time_or_by_the_devices_warning() {
     assert_eq!(found(&with_series("health", &columns, |_| vec![7.0, 1.0, 50.0])), [], "another warning is not heat");
 }
 
+/// The seconds at which a slow tool answered what it was asked at the borders of the three phases.
+fn answered(second: f64) -> bool {
+    [2.0, 63.0, 123.0, 184.0].contains(&second)
+}
+
+#[test]
+fn what_a_slow_tool_answers_after_a_phases_end_is_its_state_at_the_end() {
+    let late = |row: fn(f64) -> Vec<f64>| move |second| if answered(second) { row(second) } else { Vec::new() };
+    let throttled = with_series("health", &["throttle_time"], late(|second| vec![second.clamp(120.0, 140.0)]));
+    has(&only(&throttled), "thermal-throttling", &["20 s"]);
+    let warmer = with_series("health", &["temperature"], late(|second| vec![if second > 180.0 { 60.0 } else { 40.0 }]));
+    has(&only(&warmer), "state-moved", &["from 40 °C to 60 °C"]);
+    let counters = late(|second| vec![second * GIB, (second + (second - 65.0).clamp(0.0, 50.0)) * GIB]);
+    let counters = with_series("health", &["host_bytes_written", "nand_bytes_written"], counters);
+    let findings = found(&Case { environment: prepared(4e12), ..counters });
+    assert_eq!(ids(&findings), ["write-amplification-changes", "single-device"]);
+    assert!(findings[0].text.contains("1.00") && findings[0].text.contains("1.83 in w1"), "{findings:?}");
+}
+
 #[test]
 fn swap_that_grows_is_told_and_swap_that_was_there_is_not() {
     let grown = with_series("memory", &["swap_used"], |second| vec![GIB + second * GIB / 180.0]);
@@ -195,7 +219,7 @@ fn a_state_that_is_another_at_the_end_is_told_with_what_moved() {
     let device = with_series("health", &["utilisation", "temperature"], |second| {
         vec![(100.0 + second / 10.0) * GIB, 40.0 + second / 10.0]
     });
-    has(&only(&device), "state-moved", &["+17.0 %", "from 40 °C to 58 °C"]);
+    has(&only(&device), "state-moved", &["+18.0 %", "from 40 °C to 58 °C"]);
     let memory = with_series("memory", &["dirty"], |second| vec![second / 60.0 * GIB]);
     let host = json!({"host": {"memory_bytes": 64.0 * GIB}});
     has(&only(&Case { environment: host.clone(), ..memory }), "state-moved", &["+4.5 % of it"]);

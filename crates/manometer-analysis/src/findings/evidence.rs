@@ -8,6 +8,9 @@ use crate::sources::Sources;
 use crate::statistics::moments::mean;
 use crate::summarise::Judged;
 
+/// No reading that was asked for at the end of a phase comes later than this.
+const LATE_NS: u64 = 15_000_000_000;
+
 /// What findings are judged by.
 pub(super) struct Evidence<'a> {
     pub(super) recording: &'a Recording,
@@ -78,6 +81,16 @@ pub(super) fn rows(samples: &Samples, column: &str, window: Window) -> Vec<(u64,
     rows.collect()
 }
 
+/// The numbers of a column that is read rarely, with when: those from the begin of `window` to its end, and where none
+/// stands at the end the first behind it, which was asked for there and came late.
+pub(super) fn states(samples: &Samples, column: &str, window: Window) -> Vec<(u64, f64)> {
+    let late = Window { begin_ns: window.begin_ns.saturating_sub(1), end_ns: window.end_ns.saturating_add(LATE_NS) };
+    let mut rows = rows(samples, column, late);
+    let end = rows.iter().position(|(t_ns, _)| *t_ns >= window.end_ns);
+    rows.truncate(end.map_or(rows.len(), |end| end + 1));
+    rows
+}
+
 /// The mean of a column in `window`.
 pub(super) fn mean_of(samples: &Samples, column: &str, window: Window) -> Option<f64> {
     mean(&rows(samples, column, window).into_iter().map(|(_, value)| value).collect::<Vec<_>>())
@@ -86,4 +99,30 @@ pub(super) fn mean_of(samples: &Samples, column: &str, window: Window) -> Option
 /// What a rate per second amounts to over `window`; nothing where it was not seen.
 pub(super) fn amount(samples: &Samples, column: &str, window: Window) -> Option<f64> {
     Some(mean_of(samples, column, window)? * window.seconds())
+}
+
+#[cfg(test)]
+mod tests {
+    use manometer_measure::Column;
+
+    use super::*;
+
+    #[test]
+    fn the_state_at_the_end_is_the_first_that_stands_there_or_behind() {
+        const SECOND: u64 = 1_000_000_000;
+        let of = |seconds: &[u64]| {
+            let samples = Samples {
+                t_ns: seconds.iter().map(|second| second * SECOND).collect(),
+                columns: vec![Column::new("temperature", "°C")],
+                values: vec![seconds.iter().map(|second| Some(*second as f64)).collect()],
+                cut: false,
+            };
+            let rows = states(&samples, "temperature", Window { begin_ns: 10 * SECOND, end_ns: 60 * SECOND });
+            rows.into_iter().map(|(_, value)| value).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[9, 10, 40, 60, 61]), [10.0, 40.0, 60.0]);
+        assert_eq!(of(&[11, 40, 63, 64]), [11.0, 40.0, 63.0], "it came late");
+        assert_eq!(of(&[11, 40, 76]), [11.0, 40.0], "that is another reading");
+        assert_eq!(of(&[]), [] as [f64; 0]);
+    }
 }

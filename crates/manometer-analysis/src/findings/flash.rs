@@ -6,7 +6,7 @@ use manometer_measure::Samples;
 use manometer_measure::event::{Finding, Severity};
 use serde_json::Value;
 
-use super::evidence::{Evidence, amount, rows};
+use super::evidence::{Evidence, amount, states};
 use super::{Rule, bytes_text};
 use crate::series::Window;
 
@@ -121,15 +121,13 @@ fn amplification(evidence: &Evidence<'_>) -> Option<Finding> {
 
 /// NAND bytes by host bytes in `window`.
 fn amplification_in(health: &Samples, window: Window) -> Option<f64> {
-    // What was read at the border of the phase counts too.
-    let window = Window { begin_ns: window.begin_ns.saturating_sub(1), ..window };
     let host = growth(health, "host_bytes_written", window).filter(|bytes| *bytes >= LEAST_HOST_BYTES)?;
     Some(growth(health, "nand_bytes_written", window)? / host)
 }
 
 /// How much a counter grew; nothing where it was not read twice.
 fn growth(health: &Samples, column: &str, window: Window) -> Option<f64> {
-    match rows(health, column, window).as_slice() {
+    match states(health, column, window).as_slice() {
         [first, .., last] => Some(last.1 - first.1),
         _ => None,
     }

@@ -3,7 +3,7 @@
 use manometer_measure::event::{Finding, Severity};
 
 use super::Rule;
-use super::evidence::{Evidence, rows};
+use super::evidence::{Evidence, states};
 
 /// The bit of an NVMe critical warning that says a temperature threshold is passed in the NVMe health log.
 const TEMPERATURE_BIT: u64 = 0b10;
@@ -25,7 +25,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
 fn throttled(evidence: &Evidence<'_>) -> Option<Finding> {
     let health = evidence.series("health")?;
     let all = evidence.whole()?;
-    let values = |column: &str| rows(health, column, all).into_iter().map(|(_, value)| value).collect::<Vec<_>>();
+    let values = |column: &str| states(health, column, all).into_iter().map(|(_, value)| value).collect::<Vec<_>>();
     let times = values("throttle_time");
     let throttled_s = times.last().zip(times.first()).map_or(0.0, |(last, first)| last - first);
     let warned = values("critical_warning").iter().any(|bits| *bits as u64 & TEMPERATURE_BIT != 0);

@@ -4,12 +4,13 @@ use manometer_measure::Samples;
 use manometer_measure::event::{Finding, Severity};
 
 use super::Rule;
-use super::evidence::{Evidence, rows};
+use super::evidence::{Evidence, rows, states};
 use super::levels::levels;
 use crate::levels::MOVING_SHARE;
 use crate::statistics::moments::mean;
 
-/// Before and after are the means of this many samples: one alone may lie anywhere in a saw-tooth.
+/// Before and after are the means of this many samples of the host and the engine: one alone may lie anywhere in a
+/// saw-tooth.
 const SAMPLES: usize = 10;
 
 /// What the device holds may change by this share: files of a database come and go.
@@ -58,7 +59,7 @@ fn level(evidence: &Evidence<'_>) -> Option<String> {
 }
 
 fn utilisation(evidence: &Evidence<'_>) -> Option<String> {
-    let (before, after) = before_and_after(evidence, evidence.series("health")?, "utilisation")?;
+    let (before, after) = first_and_last(evidence, "utilisation")?;
     let share = (after - before) / before;
     (share.is_finite() && share.abs() >= UTILISATION_SHARE)
         .then(|| format!("the device holds {:+.1} % of what it held", 100.0 * share))
@@ -73,7 +74,7 @@ fn dirty(evidence: &Evidence<'_>) -> Option<String> {
 }
 
 fn temperature(evidence: &Evidence<'_>) -> Option<String> {
-    let (before, after) = before_and_after(evidence, evidence.series("health")?, "temperature")?;
+    let (before, after) = first_and_last(evidence, "temperature")?;
     ((after - before).abs() >= DEGREES).then(|| format!("the device went from {before:.0} °C to {after:.0} °C"))
 }
 
@@ -82,4 +83,12 @@ fn before_and_after(evidence: &Evidence<'_>, samples: &Samples, column: &str) ->
     let values: Vec<f64> = rows(samples, column, evidence.whole()?).into_iter().map(|(_, value)| value).collect();
     let some = SAMPLES.min(values.len() / 2);
     Some((mean(values.get(..some)?)?, mean(&values[values.len() - some..])?))
+}
+
+/// The first and the last state of the device in a column, which is read rarely; nothing where there are not two.
+fn first_and_last(evidence: &Evidence<'_>, column: &str) -> Option<(f64, f64)> {
+    match states(evidence.series("health")?, column, evidence.whole()?).as_slice() {
+        [first, .., last] => Some((first.1, last.1)),
+        _ => None,
+    }
 }

@@ -141,7 +141,7 @@ impl Scribe {
         border: Border,
         observers: &mut [Box<dyn Observer>],
     ) -> Result<(), RecordingError> {
-        for event in observers.iter_mut().flat_map(|observer| observer.border(border)) {
+        for event in observers.iter_mut().flat_map(|observer| observer.border(t_ns, border)) {
             self.recording.event(t_ns, event)?;
         }
         Ok(())
@@ -154,7 +154,7 @@ impl Scribe {
         observers: &mut [Box<dyn Observer>],
     ) -> Result<(), RecordingError> {
         for observer in observers {
-            let row = observer.last();
+            let row = observer.last(t_ns);
             self.observed(t_ns, observer.as_ref(), &row)?;
         }
         Ok(())
@@ -168,7 +168,7 @@ impl Scribe {
         if !self.recording.has_series(observer.source()) {
             self.recording.begin_series(observer.source(), &observer.columns())?;
         }
-        self.recording.sample(observer.source(), t_ns, row)
+        self.recording.sample(observer.source(), observer.row_ns().unwrap_or(t_ns), row)
     }
 }
 
@@ -281,12 +281,17 @@ mod tests {
             if self.0 == 2 { vec![Some(40.0)] } else { Vec::new() }
         }
 
-        fn border(&mut self, _: Border) -> Vec<Event> {
+        fn border(&mut self, _: u64, _: Border) -> Vec<Event> {
             vec![Event::Stranger { pid: 7, command: "dd".to_owned(), read_bytes: 0, written_bytes: 1 << 30 }]
         }
 
-        fn last(&mut self) -> Vec<Option<f64>> {
+        fn last(&mut self, _: u64) -> Vec<Option<f64>> {
+            self.0 = 0;
             vec![Some(41.0)]
+        }
+
+        fn row_ns(&self) -> Option<u64> {
+            (self.0 == 0).then_some(4)
         }
     }
 
@@ -302,7 +307,7 @@ mod tests {
         scribe.recording.finish(6, Status::Complete).unwrap();
         let recording = Recording::open(&out).unwrap();
         let health = recording.samples("health").unwrap();
-        assert_eq!(health.t_ns, [2, 5]);
+        assert_eq!(health.t_ns, [2, 4], "the last was asked for when the phase ended");
         assert_eq!(health.columns, Rare::default().columns());
         let strangers = recording.events.iter().filter(|line| matches!(line.event, Event::Stranger { pid: 7, .. }));
         assert_eq!(strangers.map(|line| line.t_ns).collect::<Vec<_>>(), [4]);

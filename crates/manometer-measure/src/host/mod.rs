@@ -54,15 +54,22 @@ pub trait Observer: Send {
     /// none: there was nothing new to see.
     fn sample(&mut self, t_ns: u64) -> Vec<Option<f64>>;
 
-    /// Looks closer at the begin or end of a phase, where it looks rarely; returns what is to be told of the phase.
-    fn border(&mut self, border: Border) -> Vec<Event> {
-        let _ = border;
+    /// Looks closer at the begin or end of a phase, where it looks rarely, at the moment `t_ns`; returns what is to be
+    /// told of the phase.
+    fn border(&mut self, t_ns: u64, border: Border) -> Vec<Event> {
+        let _ = (t_ns, border);
         Vec::new()
     }
 
-    /// The row that was still on its way when the run ended, waited for within a limit.
-    fn last(&mut self) -> Vec<Option<f64>> {
+    /// The row that was still on its way when the run ended at `t_ns`, waited for within a limit.
+    fn last(&mut self, t_ns: u64) -> Vec<Option<f64>> {
+        let _ = t_ns;
         Vec::new()
+    }
+
+    /// The moment that the row just returned stands for, where it is not the one of the look.
+    fn row_ns(&self) -> Option<u64> {
+        None
     }
 
     /// What it learnt that a reader of the environment must know of the device, by name.

@@ -206,7 +206,7 @@ impl Observer for Others {
         self.rates.row(t_ns, vec![read, written, Raw::Now(Some(self.hidden as f64))])
     }
 
-    fn border(&mut self, border: Border) -> Vec<Event> {
+    fn border(&mut self, _: u64, border: Border) -> Vec<Event> {
         self.look();
         let events = match border {
             Border::Begin => Vec::new(),
@@ -348,8 +348,8 @@ mod tests {
             (50, 1),
             Known { command: "dd".to_owned(), parent: 1, ours: false, last: [0, 0], phase: [0, 5 * MIB], living: true },
         );
-        assert_eq!(others.border(Border::Begin), []);
-        assert_eq!(others.border(Border::End), []);
+        assert_eq!(others.border(1, Border::Begin), []);
+        assert_eq!(others.border(2, Border::End), []);
     }
 
     #[test]

@@ -36,8 +36,12 @@ pub(super) use reading::columns;
 pub(super) struct Health {
     asks: Sender<()>,
     answers: Receiver<Answer>,
-    /// Whether an answer is on its way.
-    waiting: bool,
+    /// When the answer that is on its way was asked for.
+    asked_ns: Option<u64>,
+    /// Whether a phase began or ended since then: it is to be asked again.
+    again: bool,
+    /// What moment the latest row stands for: when it was asked for.
+    row_ns: Option<u64>,
     /// Whether any disk tells anything.
     silent: bool,
     next_ns: u64,
@@ -74,7 +78,9 @@ impl Health {
         Self {
             asks,
             answers,
-            waiting: false,
+            asked_ns: None,
+            again: false,
+            row_ns: None,
             silent: false,
             next_ns: 0,
             first: None,
@@ -84,15 +90,15 @@ impl Health {
         }
     }
 
-    fn ask(&mut self) {
-        if !self.waiting && !self.silent {
-            self.waiting = self.asks.send(()).is_ok();
+    fn ask(&mut self, t_ns: u64) {
+        if self.asked_ns.is_none() && !self.silent && self.asks.send(()).is_ok() {
+            self.asked_ns = Some(t_ns);
         }
     }
 
     /// Takes an answer in; its row, or none where it tells nothing.
     fn take(&mut self, answer: Answer) -> Vec<Option<f64>> {
-        self.waiting = false;
+        self.row_ns = self.asked_ns.take();
         self.read_by.extend(answer.read_by);
         self.refused.extend(answer.refused);
         self.silent = answer.hopeless;
@@ -101,6 +107,22 @@ impl Health {
         let row = reading.row();
         self.latest = Some(reading);
         row
+    }
+
+    /// Takes an answer in at `t_ns`, and asks anew where a phase began or ended since it was asked for.
+    fn hear(&mut self, answer: Answer, t_ns: u64) -> Vec<Option<f64>> {
+        let row = self.take(answer);
+        if std::mem::take(&mut self.again) {
+            self.ask(t_ns);
+        }
+        row
+    }
+
+    /// The row of the answer that is on its way, if it comes.
+    fn wait(&mut self) -> Option<Vec<Option<f64>>> {
+        self.asked_ns?;
+        let answer = self.answers.recv_timeout(LAST_PATIENCE).ok()?;
+        Some(self.take(answer))
     }
 
     /// NAND bytes over host bytes written between the first reading and the latest.
@@ -139,25 +161,34 @@ impl Observer for Health {
 
     fn sample(&mut self, t_ns: u64) -> Vec<Option<f64>> {
         if let Ok(answer) = self.answers.try_recv() {
-            return self.take(answer);
+            return self.hear(answer, t_ns);
         }
         if t_ns >= self.next_ns {
             self.next_ns = t_ns.saturating_add(READ_EVERY_NS);
-            self.ask();
+            self.ask(t_ns);
         }
         Vec::new()
     }
 
-    fn border(&mut self, _: Border) -> Vec<Event> {
-        self.ask();
+    fn border(&mut self, t_ns: u64, _: Border) -> Vec<Event> {
+        self.again |= self.asked_ns.is_some_and(|asked_ns| asked_ns < t_ns);
+        self.ask(t_ns);
         Vec::new()
     }
 
-    fn last(&mut self) -> Vec<Option<f64>> {
-        if !self.waiting {
-            return Vec::new();
+    fn last(&mut self, t_ns: u64) -> Vec<Option<f64>> {
+        // What was asked for before the last phase ended is not its end.
+        if std::mem::take(&mut self.again) {
+            if self.wait().is_none() {
+                return Vec::new();
+            }
+            self.ask(t_ns);
         }
-        self.answers.recv_timeout(LAST_PATIENCE).map(|answer| self.take(answer)).unwrap_or_default()
+        self.wait().unwrap_or_default()
+    }
+
+    fn row_ns(&self) -> Option<u64> {
+        self.row_ns
     }
 
     fn device_facts(&self) -> Option<(&'static str, Value)> {
@@ -184,8 +215,8 @@ mod tests {
     }
 
     fn read(health: &mut Health) -> Vec<Option<f64>> {
-        health.border(Border::Begin);
-        health.last()
+        health.border(1, Border::Begin);
+        health.last(1)
     }
 
     #[test]
@@ -203,10 +234,10 @@ mod tests {
         };
         let script = Script::printing(&text(32, 2), 0);
         let mut health = health(&script);
-        assert_eq!(health.last(), [], "nothing was asked");
+        assert_eq!(health.last(1), [], "nothing was asked");
         assert!(!read(&mut health).is_empty());
         assert_eq!(health.sample(1), [], "it asks, and has no answer yet");
-        assert!(!health.last().is_empty());
+        assert!(!health.last(1).is_empty());
         assert_eq!(health.sample(2), [], "half a minute has not passed");
         let facts = health.device_facts().unwrap().1;
         assert_eq!(facts["write_amplification_reason"], "its counters did not move between two readings");
@@ -215,6 +246,36 @@ mod tests {
         let facts = health.device_facts().unwrap().1;
         assert_eq!(facts["write_amplification"], 3.0);
         assert_eq!(facts["read_by"], json!(["smartctl"]));
+    }
+
+    /// The moment that the next row stands for, which comes at `t_ns`.
+    fn next_row_ns(health: &mut Health, t_ns: u64) -> u64 {
+        let answer = health.answers.recv_timeout(LAST_PATIENCE).unwrap();
+        assert!(!health.hear(answer, t_ns).is_empty());
+        health.row_ns().unwrap()
+    }
+
+    #[test]
+    fn a_row_stands_for_the_moment_that_it_was_asked_for_and_a_border_has_its_own() {
+        let text = json!({
+            "smartctl": {"exit_status": 0},
+            "temperature": {"current": 40},
+        });
+        let script = Script::printing(&text.to_string(), 0);
+        let mut health = health(&script);
+        health.border(5, Border::Begin);
+        assert_eq!(next_row_ns(&mut health, 7), 5);
+        assert_eq!(health.sample(30), [], "it is time to ask");
+        health.border(30, Border::End);
+        assert!(!health.again, "it was asked at that very moment");
+        health.border(31, Border::Begin);
+        assert_eq!(next_row_ns(&mut health, 33), 30);
+        assert_eq!(next_row_ns(&mut health, 35), 33, "it was asked again for the begin");
+        assert_eq!((health.asked_ns, script.runs()), (None, 3));
+        health.border(40, Border::Begin);
+        health.border(50, Border::End);
+        assert!(!health.last(51).is_empty());
+        assert_eq!((health.row_ns(), script.runs()), (Some(51), 5), "the row asked for at 40 is no end");
     }
 
     #[test]
@@ -245,8 +306,8 @@ mod tests {
         assert_eq!(read(&mut health), []);
         let facts = health.device_facts().unwrap().1;
         assert_eq!(facts["refused"], json!(["smartctl did not answer within 20 ms"]));
-        health.border(Border::End);
-        assert!(health.waiting, "it may answer the next time");
+        health.border(2, Border::End);
+        assert_eq!(health.asked_ns, Some(2), "it may answer the next time");
     }
 
     #[test]
