@@ -64,14 +64,14 @@ impl Disk {
 
     /// Reads its counters: by `nvme` where it is one, else by `smartctl`.
     pub(super) fn read(&mut self, tools: &Tools) -> Answer {
-        let mut answer = Answer::default();
+        // Until a tool is found of which more can be hoped.
+        let mut answer = Answer { hopeless: true, ..Answer::default() };
         let by_nvme = if self.is_nvme { self.by_nvme(tools, &mut answer) } else { None };
         let reading = by_nvme.or_else(|| self.by_smartctl(tools, &mut answer));
         answer.reading = reading.filter(|reading| !reading.is_empty()).map(|reading| Reading {
             nand_bytes_written: reading.nand_bytes_written.or_else(|| self.nand_bytes(tools, &mut answer)),
             ..reading
         });
-        answer.hopeless &= answer.reading.is_none();
         answer
     }
 
@@ -128,11 +128,12 @@ impl Answer {
     fn heard(&mut self, tool: &str, told: Result<Reading, ProgramError>) -> Option<Reading> {
         match told {
             Ok(reading) => {
+                self.hopeless = false;
                 self.read_by.push(tool.to_owned());
                 Some(reading)
             }
             Err(error) => {
-                self.hopeless = error.is_final();
+                self.hopeless &= error.is_final();
                 self.refused.push(error.to_string());
                 None
             }
@@ -185,6 +186,19 @@ mod tests {
         let answer = nvme(INTEL).read(&Tools::missing());
         assert_eq!(answer.refused, ["nvme is not installed", "smartctl is not installed"]);
         assert!(answer.hopeless && answer.reading.is_none());
+    }
+
+    #[test]
+    fn a_tool_that_was_slow_is_hoped_for_whatever_the_other_says() {
+        let hanging = Script::hanging();
+        let mut slow_nvme = hanging.hurried_tools();
+        slow_nvme.nvme = std::mem::replace(&mut slow_nvme.smartctl, Tools::missing().smartctl);
+        let answer = nvme(INTEL).read(&slow_nvme);
+        assert_eq!(answer.refused, ["smartctl did not answer within 20 ms", "smartctl is not installed"]);
+        assert!(!answer.hopeless, "nvme may answer the next time");
+        let answer = nvme(INTEL).read(&hanging.hurried_tools());
+        assert_eq!(answer.refused, ["nvme is not installed", "smartctl did not answer within 20 ms"]);
+        assert!(!answer.hopeless, "smartctl may");
     }
 
     #[test]
