@@ -29,6 +29,10 @@ struct Case<'a> {
     /// Source, columns, rows.
     series: Vec<(&'a str, &'a [&'a str], Rows<'a>)>,
     strangers: Vec<(u32, &'a str, u64, u64)>,
+    /// Settings that the primary puts into force before the first phase.
+    changed: Vec<(&'a str, Value)>,
+    /// Whether what the primary asks are updates.
+    updates: bool,
     /// What the primary reaches when it is alone again.
     again: Option<f64>,
     /// How long that phase is, where it is no minute.
@@ -45,6 +49,11 @@ fn summary(case: &Case<'_>) -> Summary {
     if let Some(facts) = case.facts.as_object() {
         run.event(Event::Ready { workload: "db".into(), facts: facts.clone() });
     }
+    if !case.changed.is_empty() {
+        let settings = case.changed.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        run.event(Event::Setting { workload: "db".into(), settings });
+    }
+    run.updates = case.updates;
     for (phase, level) in plan.phases.iter().zip([1_000.0, 500.0, case.again.unwrap_or(1_000.0)]) {
         let strangers = if phase.id == "w1" { case.strangers.as_slice() } else { &[] };
         let stranger = |(pid, command, read_bytes, written_bytes): &(u32, &str, u64, u64)| Event::Stranger {
@@ -108,7 +117,7 @@ fn drift_is_judged_where_the_primary_is_alone_again() {
 
 #[test]
 fn drift_that_cannot_be_tested_is_told_as_such() {
-    for (again, words) in [(700.0, "-3"), (1_000.0, " %")] {
+    for (again, words) in [(700.0, "-29.8 %"), (1_000.0, " % against")] {
         let findings = found(&Case { again: Some(again), again_s: Some(6), ..Case::default() });
         assert_eq!(ids(&findings), ["phase-too-short", "drift-untested"], "{again}");
         has(&findings[1], "drift-untested", &["w2", words, "w0", "cannot be tested", "longer"]);
@@ -237,8 +246,58 @@ fn a_tree_that_is_too_small_or_takes_too_much_room_is_told() {
     let larger = json!({"engine": "rocksdb", "options": {"max_bytes_for_level_base": "4294967296"}});
     has(&only(&tree(2.0, larger)), "smaller-than-a-level", &["4.0 GiB"]);
     let loaded = json!({"engine": "rocksdb", "loaded": 1_048_576, "value_bytes": 1024});
-    has(&only(&tree(2.0, loaded.clone())), "space-amplification", &["2.0 times the 1.0 GiB"]);
+    has(&only(&tree(2.0, loaded.clone())), "space-amplification", &["2.0 times the 1.0 GiB of its records"]);
     assert_eq!(found(&tree(1.1, loaded)), []);
+    let with_keys = json!({"loaded": 1_048_576, "value_bytes": 1024, "record_bytes": 2048.0});
+    assert_eq!(found(&tree(2.0, with_keys)), []);
+}
+
+#[test]
+fn space_amplification_is_told_of_every_engine_that_says_what_it_takes() {
+    let facts = |more: Value| {
+        let mut facts = json!({"loaded": 1_048_576, "record_bytes": 1024.0});
+        facts.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        facts
+    };
+    let pages = 2.0 * GIB / 4096.0;
+    for (columns, row, facts) in [
+        (vec!["tables_bytes", "memtable_bytes"], vec![2.0 * GIB, GIB], facts(json!({}))),
+        (vec!["file_bytes", "entries"], vec![2.0 * GIB, 1e6], facts(json!({}))),
+        (vec!["file_pages", "leaf_pages"], vec![pages, pages], facts(json!({"page_bytes": 4096}))),
+        (
+            vec!["page_count", "freelist_count", "wal_bytes"],
+            vec![pages - 262_144.0, 10.0, GIB],
+            facts(json!({"options": {"page_size": "4KiB"}})),
+        ),
+        (vec!["level6_bytes", "blob_bytes", "block_cache_bytes"], vec![GIB, GIB, GIB], facts(json!({}))),
+    ] {
+        let case = with_series("db.engine", &columns, |_| row.clone());
+        has(&only(&Case { facts, ..case }), "space-amplification", &["takes 2.0 GiB, 2.0 times the 1.0 GiB"]);
+    }
+    let in_memory = with_series("db.engine", &["used_memory"], |_| vec![9.0 * GIB]);
+    assert_eq!(found(&Case { facts: facts(json!({})), ..in_memory }), []);
+    let unknown = with_series("db.engine", &["file_pages"], |_| vec![pages]);
+    assert_eq!(found(&Case { facts: facts(json!({})), ..unknown }), [], "nobody knows how large its pages are");
+}
+
+#[test]
+fn what_is_written_since_the_load_counts_before_space_is_called_amplified() {
+    // The primary updates 500 to 1,000 records of 1 MiB a second.
+    let growing = |facts: Value| {
+        let case = with_series("db.engine", &["tables_bytes"], |second| vec![(1.0 + second * 0.4) * GIB]);
+        Case { facts, updates: true, ..case }
+    };
+    let fills = json!({"loaded": 1024, "record_bytes": 1_048_576.0, "unstable": "it fills"});
+    let ids_of =
+        |facts: &Value| ids(&found(&growing(facts.clone()))).into_iter().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(ids_of(&fills), ["primary-not-stable"]);
+    let stays = json!({"loaded": 1024, "record_bytes": 1_048_576.0});
+    assert_eq!(ids_of(&stays), ["space-amplification"]);
+    let small_records = json!({"loaded": 1024, "record_bytes": 1024.0, "unstable": "it fills"});
+    let findings = found(&growing(small_records));
+    has(findings.last().unwrap(), "space-amplification", &["at least", "that its records are at most"]);
+    let longer = Case { changed: vec![("value_size", json!(4096))], ..growing(stays) };
+    assert_eq!(found(&longer), [], "how long its values are is not known");
 }
 
 fn ids(findings: &[Finding]) -> Vec<&str> {

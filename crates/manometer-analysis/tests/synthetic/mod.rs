@@ -72,6 +72,8 @@ pub fn phase(id: &str, kind: PhaseKind, seconds: u64, iodepth: u64) -> Phase {
 pub struct Run {
     pub writer: RecordingWriter,
     pub second: u64,
+    /// Whether what `db` asks are updates instead of reads.
+    pub updates: bool,
     random: Xoshiro256PlusPlus,
 }
 
@@ -92,18 +94,20 @@ impl Run {
             }));
             writer.begin_series(workload, &columns).unwrap();
         }
-        Self { writer, second: 0, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
+        Self { writer, second: 0, updates: false, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
     pub fn event(&mut self, event: Event) {
         self.writer.event(at(self.second), event).unwrap();
     }
 
-    /// One second in which `db` answers `reads` in `latency_us` each and `writer` moves `mib`.
+    /// One second in which `db` answers `reads`, or as many updates, in `latency_us` each and `writer` moves `mib`.
     pub fn tick(&mut self, reads: f64, latency_us: u64, mib: Option<f64>) {
         self.second += 1;
         let end_ns = at(self.second);
-        let db = [Some(1.0), Some(reads), Some(reads * 1024.0), Some(0.0), None, None, None];
+        let (asked, none) = ([Some(reads), Some(reads * 1024.0), Some(0.0)], [None; 3]);
+        let [r, u] = if self.updates { [none, asked] } else { [asked, none] };
+        let db = [Some(1.0), r[0], r[1], r[2], u[0], u[1], u[2]];
         self.writer.sample("db", end_ns, &db).unwrap();
         let bytes = mib.map(|mib| mib * 1_048_576.0);
         let writer = [Some(1.0), Some(0.0), Some(0.0), Some(0.0), bytes.map(|bytes| bytes / 4096.0), bytes, Some(0.0)];

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use manometer_measure::ManualClock;
+use manometer_measure::{Column, ManualClock};
 use manometer_target::engine::meaning::meaning;
 use manometer_target::engine::{Ability, Direction};
 
@@ -105,7 +105,13 @@ fn an_engine_tells_its_options_and_how_durable_a_put_is() {
     every_engine(|subject| {
         assert!(!subject.info.durability.is_empty());
         assert!(!(subject.info.version)().is_empty());
-        let facts = subject.open().facts();
+        let engine = subject.open();
+        let facts = engine.facts();
+        let counts_pages = |column: &Column| ["file_pages", "page_count"].contains(&column.name.as_str());
+        if engine.state().columns().iter().any(counts_pages) {
+            let page = facts.get("page_bytes").or_else(|| facts.get("options")?.get("page_size"));
+            assert!(page.is_some(), "nobody knows how much the pages are: {facts:?}");
+        }
         if let Some(durability) = facts.get("durability") {
             assert_eq!(durability, subject.info.durability, "with the defaults");
         }

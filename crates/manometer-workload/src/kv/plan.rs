@@ -246,10 +246,14 @@ impl KvPlan {
         self.work.values.lengths.max()
     }
 
+    /// Bytes of a record on average, its key included.
+    pub fn record_bytes(&self) -> f64 {
+        self.work.values.lengths.mean() + self.work.keys.max_bytes() as f64
+    }
+
     /// Bytes that loading gives to the engine, on average.
     pub fn load_bytes(&self) -> u64 {
-        let record = self.work.values.lengths.mean() + self.work.keys.max_bytes() as f64;
-        (self.work.loaded as f64 * record) as u64
+        (self.work.loaded as f64 * self.record_bytes()) as u64
     }
 
     /// The threads that send requests, that in the background included, which comes last.

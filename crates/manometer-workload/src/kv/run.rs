@@ -116,6 +116,7 @@ fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
         "workload": plan.workload,
         "records": plan.work.records,
         "value_bytes": plan.value_bytes(),
+        "record_bytes": plan.record_bytes(),
         "distribution": plan.work.distribution_told(),
         "exponent": plan.work.distribution.exponent(),
         "loaded": plan.work.loaded,

@@ -136,6 +136,7 @@ impl Engine for Lmdb {
         let mut facts = Settings::new();
         facts.insert("options".to_owned(), self.config.told(&self.env));
         facts.insert("durability".to_owned(), self.config.sync.durability().into());
+        facts.insert("page_bytes".to_owned(), self.env.unnamed_database_stat().page_size.into());
         facts
     }
 }
