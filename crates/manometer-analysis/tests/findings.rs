@@ -140,6 +140,27 @@ fn saturated_processors_are_no_result_about_storage() {
 }
 
 #[test]
+fn a_single_saturated_core_is_told_by_its_name() {
+    let columns = ["core0.user", "core0.system", "core0.idle", "core1.user", "core1.system", "core1.idle"];
+    let cores = |busy: f64| {
+        with_series("cpu.cores", &columns, move |second| {
+            let busy = if under_pressure(second) { busy } else { 0.3 };
+            vec![0.2, 0.1, 0.7, busy - 0.1, 0.1, 1.0 - busy]
+        })
+    };
+    let finding = only(&cores(0.97));
+    has(&finding, "cpu-saturated", &["single core", "in w1: core1 was 97 % busy in w1", "no result about storage"]);
+    assert_eq!(finding.phase.as_deref(), Some("w1"));
+    assert_eq!(found(&cores(0.85)), []);
+    let both = with_series("cpu.cores", &columns, |_| vec![0.9, 0.05, 0.05, 0.9, 0.09, 0.01]);
+    has(&only(&both), "cpu-saturated", &["in w0, w1, w2: core1 was 99 % busy", "and 1 more"]);
+    // Where all are, which one is needs no saying.
+    let mut all = with_series("cpu", &CPU, |_| vec![3.9, 0.0, 0.0, 0.0, 0.0, 0.1]);
+    all.series.extend(both.series);
+    has(&only(&all), "cpu-saturated", &["The processors were saturated"]);
+}
+
+#[test]
 fn heat_is_told_by_its_time_or_by_the_devices_warning() {
     let columns = ["throttle_time", "critical_warning", "temperature"];
     let throttled = with_series("health", &columns, |second| vec![7.0 + second / 10.0, 0.0, 84.0]);
