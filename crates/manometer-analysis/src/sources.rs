@@ -6,7 +6,7 @@ use manometer_measure::latency_log::LatencyLog;
 use manometer_measure::{Recording, Role, Samples};
 
 /// The host's series that findings are judged by.
-const HOST: [&str; 6] = ["conductor", "cpu", "cpu.cores", "device", "health", "memory"];
+const HOST: [&str; 7] = ["conductor", "cpu", "cpu.cores", "device", "health", "memory", "vmstat"];
 
 /// The sample series of the workloads, of the host and of the primary's engine, and the primary's latencies.
 pub(crate) struct Sources {

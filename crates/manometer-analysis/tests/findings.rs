@@ -197,6 +197,26 @@ fn swap_that_grows_is_told_and_swap_that_was_there_is_not() {
 }
 
 #[test]
+fn pages_that_move_in_and_out_of_a_swap_that_stays_as_full_are_told() {
+    let columns = ["pswpin", "pswpout"];
+    let moving = |rate: f64| {
+        with_series("vmstat", &columns, move |second| match under_pressure(second) {
+            true => vec![rate, 2.0 * rate],
+            false => vec![0.0, 0.0],
+        })
+    };
+    let mut case = moving(100.0);
+    case.series.extend(with_series("memory", &["swap_used"], |_| vec![GIB]).series);
+    let finding = only(&case);
+    has(&finding, "swap-used", &["12000 pages of memory went to swap and 6000 came back in w1"]);
+    assert_eq!(finding.phase.as_deref(), Some("w1"));
+    assert_eq!(found(&moving(10.0)), [], "1800 pages are the host's housekeeping");
+    let mut unseen = moving(0.0);
+    unseen.series.extend(with_series("memory", &["swap_used"], |second| vec![second * GIB]).series);
+    has(&only(&unseen), "swap-used", &["GiB of memory went to swap"]);
+}
+
+#[test]
 fn strangers_are_named_where_they_did_enough_to_matter() {
     let device = |rate: f64| with_series("device", &["read_bytes", "write_bytes"], move |_| vec![rate, rate]);
     let strangers = vec![(7, "journald", 0, 2 << 20), (9, "backup", 3 << 30, 0)];
