@@ -1,4 +1,4 @@
-//! What the conductor and the workloads told themselves while they ran.
+//! What the preparation, the conductor, the queue and the workloads told themselves. Their texts are their own.
 
 use manometer_measure::Event;
 use manometer_measure::event::{Finding, Severity};
@@ -22,6 +22,27 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "Use a larger disk, or say smaller sizes yourself.",
     },
     Rule {
+        id: "not-as-prepared",
+        severity: Severity::Warning,
+        source: "the run",
+        meaning: "a workload did not find its data as they were prepared, and made them anew without settling",
+        remedy: "Prepare the experiment again, then run it.",
+    },
+    Rule {
+        id: "not-settled",
+        severity: Severity::Warning,
+        source: "Storiks 3.4.1 (WR2)",
+        meaning: "the primary did not become steady within the time that `prepare.settle` allows",
+        remedy: "Allow more time.",
+    },
+    Rule {
+        id: "power-states-unknown",
+        severity: Severity::Info,
+        source: "the run",
+        meaning: "`prepare.power_states_off` found no NVMe disk under the directory whose power-state transitions it could switch off",
+        remedy: "Say so beside the result, or leave it out.",
+    },
+    Rule {
         id: "recording-on-device",
         severity: Severity::Warning,
         source: "Storiks 3.4.1 (WR2)",
@@ -36,6 +57,27 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "Load more data than memory, or read past the page cache.",
     },
     Rule {
+        id: "bounds-direct-writes-only",
+        severity: Severity::Info,
+        source: "the kernel's control groups",
+        meaning: "limits of control groups of version 1: writes through the page cache are not bounded",
+        remedy: "Use direct I/O, or a host with control groups of version 2.",
+    },
+    Rule {
+        id: "isolation-lost",
+        severity: Severity::Error,
+        source: "the run",
+        meaning: "the control group around a workload vanished, or the workload left it: its limits no longer held, and it was ended",
+        remedy: "Let nobody else manage the control groups under ours, and run it again.",
+    },
+    Rule {
+        id: "write-budget-spent",
+        severity: Severity::Error,
+        source: "`device.write_budget`",
+        meaning: "the run was stopped before it passed the write budget",
+        remedy: "Raise the budget, or run less.",
+    },
+    Rule {
         id: "operation-without-column",
         severity: Severity::Warning,
         source: "the run",
@@ -48,6 +90,13 @@ pub(super) const RULES: &[Rule] = &[
         source: "the run",
         meaning: "a phase was measured for as long as `plan.stop` allows, and its interval is wider than that wants",
         remedy: "Raise `at_most` of `plan.stop`, or let the device settle for longer.",
+    },
+    Rule {
+        id: "repeats-too-wide",
+        severity: Severity::Warning,
+        source: "the queue",
+        meaning: "a combination of a sweep ran as often as its stop rule allows, and the interval over its runs is wider than that wants; told beside the runs",
+        remedy: "Raise `at_most`, run longer phases, or find out what differs from run to run.",
     },
 ];
 

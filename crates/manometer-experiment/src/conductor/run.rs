@@ -380,8 +380,7 @@ impl<'a> Run<'a> {
             if let Some(reason) = self.isolated.lost(index, member.worker.pid) {
                 let text = format!("`{}`: {reason}", member.part.name);
                 self.lost(index, Some(reason))?;
-                let id = "isolation-lost".to_owned();
-                self.finding(Finding { id, severity: Severity::Error, phase: None, text })?;
+                self.finding(isolation_lost(text))?;
             }
         }
         Ok(())
@@ -444,8 +443,7 @@ impl<'a> Run<'a> {
         let text = format!("The run was stopped: {reason}.");
         self.spent = Some(reason);
         self.failed = true;
-        let (id, severity) = ("write-budget-spent".to_owned(), Severity::Error);
-        Ok(self.finding(Finding { id, severity, phase: None, text })?)
+        Ok(self.finding(budget_spent(text))?)
     }
 
     fn hear(&mut self, index: usize, message: Message) -> Result<(), RunError> {
@@ -627,6 +625,14 @@ fn recording_on_device(setup: &Setup<'_>, experiment: &Experiment) -> Option<Fin
         text: "The recording lies on the measured device and adds a little to its load: choose another with --out."
             .to_owned(),
     })
+}
+
+fn isolation_lost(text: String) -> Finding {
+    Finding { id: "isolation-lost".to_owned(), severity: Severity::Error, phase: None, text }
+}
+
+fn budget_spent(text: String) -> Finding {
+    Finding { id: "write-budget-spent".to_owned(), severity: Severity::Error, phase: None, text }
 }
 
 fn bounds_direct_writes_only() -> Finding {
