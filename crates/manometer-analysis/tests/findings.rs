@@ -409,6 +409,26 @@ fn write_amplification_that_changes_is_told_with_both_figures() {
 }
 
 #[test]
+fn write_amplification_is_not_told_from_a_few_steps_of_a_counter() {
+    let columns = ["host_bytes_written", "nand_bytes_written", "host_step", "nand_step"];
+    let case = |rate: f64, step: f64| {
+        // The flash's counter moves by whole steps, so that a phase seems to write more or less than it did.
+        let counted = move |bytes: f64| (bytes / step).floor() * step;
+        let row = move |second: f64| vec![second * rate, counted(second * rate * 1.5), 512.0, step];
+        Case { environment: prepared(4e12), ..with_series("health", &columns, row) }
+    };
+    let findings = found(&case(GIB / 30.0, GIB));
+    assert_eq!(ids(&findings), ["write-amplification-unknown", "single-device"]);
+    assert!(findings[0].text.contains("Too little was written in each phase"), "{}", findings[0].text);
+    assert!(findings[0].text.contains("20.0 GiB"), "{}", findings[0].text);
+    assert_eq!(ids(&found(&case(GIB, GIB))), ["single-device"], "90 steps a phase");
+    let fine = found(&case(GIB / 1024.0, 1.0));
+    assert_eq!(ids(&fine), ["write-amplification-unknown", "single-device"], "60 MiB a phase");
+    assert!(fine[0].text.contains("256.0 MiB"), "{}", fine[0].text);
+    assert_eq!(ids(&found(&case(0.0, GIB))), ["single-device"], "nothing was written");
+}
+
+#[test]
 fn what_was_not_seen_is_no_finding() {
     let nothing = with_series("cpu", &["user"], |_| vec![4.0]);
     assert_eq!(found(&nothing), [], "columns are missing");

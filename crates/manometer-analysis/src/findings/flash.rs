@@ -4,6 +4,7 @@
 
 use manometer_measure::Samples;
 use manometer_measure::event::{Finding, Severity};
+use manometer_measure::host::LEAST_STEPS;
 use serde_json::Value;
 
 use super::evidence::{Evidence, amount, states};
@@ -13,7 +14,8 @@ use crate::series::Window;
 /// A device is in the state that it will stay in after this many times its capacity was written.
 const CAPACITIES: f64 = 3.0;
 
-/// The write amplification of a phase is known to a few per cent from so many bytes on: counters are coarse.
+/// The write amplification of a phase is known to a few per cent from so many bytes on, even where the device does
+/// not say how coarse its counters are.
 const LEAST_HOST_BYTES: f64 = (256_u64 << 20) as f64;
 
 /// Phases whose write amplification differs by more than this share are unlike.
@@ -31,8 +33,9 @@ const AMPLIFICATION_UNKNOWN: Rule = Rule {
     id: "write-amplification-unknown",
     severity: Severity::Info,
     source: "Didona et al., pitfall 2; Storiks 2.4.3",
-    meaning: "the device's own write amplification (WA-D) is not known: it shows no count of bytes written to flash",
-    remedy: "Say so beside the result, or use a device whose SMART log counts them.",
+    meaning: "the device's own write amplification (WA-D) is not known: it shows no count of bytes written to flash, or \
+              in no phase did its counters move by 20 of their steps",
+    remedy: "Say so beside the result, write more in each phase, or use a device whose SMART log counts finely.",
 };
 
 const AMPLIFICATION_CHANGES: Rule = Rule {
@@ -110,6 +113,9 @@ fn amplification(evidence: &Evidence<'_>) -> Option<Finding> {
         .measured()
         .filter_map(|(one, window)| Some((one.phase.id.as_str(), amplification_in(health, window)?)))
         .collect();
+    if phases.is_empty() {
+        return too_little(evidence, health);
+    }
     let least = phases.iter().min_by(|one, other| one.1.total_cmp(&other.1))?;
     let most = phases.iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
     let sentence = format!(
@@ -119,10 +125,32 @@ fn amplification(evidence: &Evidence<'_>) -> Option<Finding> {
     (most.1 > least.1 * (1.0 + UNLIKE_AMPLIFICATION)).then(|| AMPLIFICATION_CHANGES.tell(None, &sentence))
 }
 
-/// NAND bytes by host bytes in `window`.
+/// That phases wrote, and none enough to tell.
+fn too_little(evidence: &Evidence<'_>, health: &Samples) -> Option<Finding> {
+    let all = evidence.whole()?;
+    growth(health, "host_bytes_written", all).filter(|bytes| *bytes > 0.0)?;
+    let least = ["host_step", "nand_step"].map(|column| least_bytes(health, column, all));
+    let least = least.into_iter().fold(LEAST_HOST_BYTES, f64::max);
+    let sentence = format!(
+        "Too little was written in each phase to tell what the device itself writes for each byte it is given (WA-D): \
+         its counters are too coarse for less than {}.",
+        bytes_text(least)
+    );
+    Some(AMPLIFICATION_UNKNOWN.tell(None, &sentence))
+}
+
+/// NAND bytes by host bytes in `window`; nothing where a counter moved by too few of its steps.
 fn amplification_in(health: &Samples, window: Window) -> Option<f64> {
-    let host = growth(health, "host_bytes_written", window).filter(|bytes| *bytes >= LEAST_HOST_BYTES)?;
-    Some(growth(health, "nand_bytes_written", window)? / host)
+    let least = |step: &str| least_bytes(health, step, window);
+    let host = growth(health, "host_bytes_written", window)?;
+    let nand = growth(health, "nand_bytes_written", window)?;
+    let enough = host >= LEAST_HOST_BYTES.max(least("host_step")) && nand >= least("nand_step");
+    enough.then(|| nand / host)
+}
+
+/// What must be written before a counter whose steps stand in `column` tells; nothing is known of older recordings.
+fn least_bytes(health: &Samples, column: &str, window: Window) -> f64 {
+    states(health, column, window).last().map_or(0.0, |(_, step)| LEAST_STEPS * step)
 }
 
 /// How much a counter grew; nothing where it was not read twice.

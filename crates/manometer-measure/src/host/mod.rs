@@ -26,6 +26,7 @@ use std::path::Path;
 
 pub use chain::{Layer, LayerKind, chain};
 pub use device::{Device, device_of};
+pub use health::LEAST_STEPS;
 use rates::{Rates, Raw};
 use serde_json::Value;
 

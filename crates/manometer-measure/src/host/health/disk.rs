@@ -2,8 +2,10 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use super::super::Device;
-use super::nand::{self, NVME_LOGS};
+use super::nand::{self, Count, NVME_LOGS};
 use super::reading::Reading;
 use super::tool::Tools;
 use super::{nvme, smartctl};
@@ -68,9 +70,13 @@ impl Disk {
         let mut answer = Answer { hopeless: true, ..Answer::default() };
         let by_nvme = if self.is_nvme { self.by_nvme(tools, &mut answer) } else { None };
         let reading = by_nvme.or_else(|| self.by_smartctl(tools, &mut answer));
-        answer.reading = reading.filter(|reading| !reading.is_empty()).map(|reading| Reading {
-            nand_bytes_written: reading.nand_bytes_written.or_else(|| self.nand_bytes(tools, &mut answer)),
-            ..reading
+        answer.reading = reading.filter(|reading| !reading.is_empty()).map(|mut reading| {
+            if let Some((written, throttles)) = self.by_maker(tools, &mut answer) {
+                reading.nand_bytes_written = Some(written.bytes);
+                reading.nand_step_bytes = Some(written.step);
+                reading.thermal.throttle_events = throttles;
+            }
+            reading
         });
         answer
     }
@@ -92,8 +98,8 @@ impl Disk {
         answer.heard("smartctl", told)
     }
 
-    /// What reached the flash, by the log that this maker's devices have.
-    fn nand_bytes(&mut self, tools: &Tools, answer: &mut Answer) -> Option<f64> {
+    /// What reached the flash and how often heat held it back, by the log that this maker's NVMe devices have.
+    fn by_maker(&mut self, tools: &Tools, answer: &mut Answer) -> Option<(Count, Option<f64>)> {
         if !self.is_nvme {
             return None;
         }
@@ -101,7 +107,8 @@ impl Disk {
         let mut ask = |log: &nand::Log| {
             let arguments: Vec<&str> = log.arguments.iter().copied().chain([self.path.as_str()]).collect();
             let output = tools.run(&tools.nvme, &arguments).inspect_err(|error| slow |= !error.is_final()).ok()?;
-            (log.bytes)(&serde_json::from_str(&output.stdout).ok()?)
+            let told: Value = serde_json::from_str(&output.stdout).ok()?;
+            Some(((log.written)(&told)?, (log.throttles)(&told)))
         };
         let suits = |log: &nand::Log| log.vendors.is_empty() || self.vendor.is_some_and(|id| log.vendors.contains(&id));
         let logs = NVME_LOGS.iter().enumerate().filter(|(_, log)| suits(log));
@@ -110,9 +117,9 @@ impl Disk {
         if !slow {
             self.nand_log.get_or_insert(found.map(|(index, _)| index));
         }
-        let (index, bytes) = found?;
+        let (index, told) = found?;
         answer.read_by.push(format!("nvme {}", NVME_LOGS[index].arguments[..2].join(" ")));
-        Some(bytes)
+        Some(told)
     }
 }
 
@@ -164,6 +171,7 @@ mod tests {
         assert_eq!(answer.read_by, ["nvme smart-log", "nvme ocp smart-add-log"]);
         let reading = answer.reading.unwrap();
         assert_eq!(reading.nand_bytes_written, Some(527_805_403_860_992.0));
+        assert_eq!((reading.nand_step_bytes, reading.thermal.throttle_events), (Some(1.0), Some(2.0)));
         assert_eq!(reading.utilisation, Some(244_190_646.0 * 4096.0));
         let intel = with("intel", include_str!("samples/nvme_intel.json"));
         let of = |vendor| nvme(vendor).read(&intel.as_nvme()).reading.unwrap().nand_bytes_written;

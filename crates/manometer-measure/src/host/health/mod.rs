@@ -6,6 +6,7 @@ mod nand;
 mod nvme;
 mod reading;
 mod smartctl;
+mod thermal;
 mod tool;
 
 use std::collections::BTreeSet;
@@ -30,6 +31,7 @@ const LAST_PATIENCE: Duration = Duration::from_secs(15);
 /// More disks under one file system than this are not looked into.
 const MAX_DISKS: usize = 32;
 
+pub use reading::LEAST_STEPS;
 pub(super) use reading::columns;
 
 #[derive(Debug)]
@@ -127,10 +129,7 @@ impl Health {
 
     /// NAND bytes over host bytes written between the first reading and the latest.
     fn write_amplification(&self) -> Option<f64> {
-        let (first, latest) = (self.first.as_ref()?, self.latest.as_ref()?);
-        let host = latest.host_bytes_written? - first.host_bytes_written?;
-        let nand = latest.nand_bytes_written? - first.nand_bytes_written?;
-        (host > 0.0 && nand >= 0.0).then(|| nand / host)
+        self.latest.as_ref()?.amplification_since(self.first.as_ref()?)
     }
 
     /// Why there is no write amplification.
@@ -144,6 +143,9 @@ impl Health {
             Some(latest) if latest.nand_bytes_written.is_none() => {
                 "not known on this device: it shows no counter of \
                  NAND writes that is known"
+            }
+            Some(latest) if self.first.as_ref().is_some_and(|first| latest.moved_since(first)) => {
+                "too little was written to tell: one of its counters moved by fewer than 20 of its steps"
             }
             Some(_) => "its counters did not move between two readings",
         }
@@ -244,7 +246,13 @@ mod tests {
         script.now_prints(&text(64, 5), 0);
         read(&mut health);
         let facts = health.device_facts().unwrap().1;
-        assert_eq!(facts["write_amplification"], 3.0);
+        assert_eq!(facts["write_amplification"], Value::Null, "3 steps of 1 GiB");
+        let reason = "too little was written to tell: one of its counters moved by fewer than 20 of its steps";
+        assert_eq!(facts["write_amplification_reason"], reason);
+        script.now_prints(&text(672, 62), 0);
+        read(&mut health);
+        let facts = health.device_facts().unwrap().1;
+        assert_eq!(facts["write_amplification"], 3.0, "20 GiB of the host, 60 GiB of flash");
         assert_eq!(facts["read_by"], json!(["smartctl"]));
     }
 

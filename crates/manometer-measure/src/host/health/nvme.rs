@@ -3,11 +3,12 @@
 use serde_json::Value;
 
 use super::reading::Reading;
+use super::thermal::Thermal;
 
 /// NVMe counts data in thousands of blocks of 512 bytes.
 pub(super) const DATA_UNIT_BYTES: f64 = 512_000.0;
 
-const KELVIN_AT_ZERO_CELSIUS: f64 = 273.0;
+pub(super) const KELVIN_AT_ZERO_CELSIUS: f64 = 273.0;
 
 /// A number, which larger ones print as text and `-H` wraps in an object.
 pub(super) fn number(value: &Value) -> Option<f64> {
@@ -24,7 +25,7 @@ pub(super) fn smart_log(text: &str) -> Option<Reading> {
     let log: Value = serde_json::from_str(text).ok()?;
     let field = |name: &str| number(log.get(name)?);
     let written = field("data_units_written")?;
-    let throttled = field("thm_temp1_total_time").zip(field("thm_temp2_total_time"));
+    let thermal = Thermal::of_nvme(&log);
     Some(Reading {
         host_bytes_written: Some(written * DATA_UNIT_BYTES),
         host_bytes_read: field("data_units_read").map(|units| units * DATA_UNIT_BYTES),
@@ -32,7 +33,9 @@ pub(super) fn smart_log(text: &str) -> Option<Reading> {
         spare: field("avail_spare"),
         temperature: field("temperature").map(|kelvin| kelvin - KELVIN_AT_ZERO_CELSIUS),
         critical_warning: field("critical_warning"),
-        throttle_time: throttled.map(|(light, heavy)| light + heavy),
+        throttle_time: thermal.throttle_time(),
+        host_step_bytes: Some(DATA_UNIT_BYTES),
+        thermal,
         ..Reading::default()
     })
 }

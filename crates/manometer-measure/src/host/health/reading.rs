@@ -1,6 +1,10 @@
 //! What a device's counters said once.
 
+use super::thermal::{self, Thermal};
 use crate::samples::Column;
+
+/// A counter that moved by fewer of its steps than this tells no ratio: each end of a stretch may be a step off.
+pub const LEAST_STEPS: f64 = 20.0;
 
 /// One reading; what the device does not tell is missing.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -14,6 +18,10 @@ pub(super) struct Reading {
     pub critical_warning: Option<f64>,
     pub throttle_time: Option<f64>,
     pub utilisation: Option<f64>,
+    /// The steps in which the counters of written bytes move.
+    pub host_step_bytes: Option<f64>,
+    pub nand_step_bytes: Option<f64>,
+    pub thermal: Thermal,
 }
 
 const SMART: &str = "smartctl -j, nvme smart-log";
@@ -30,14 +38,17 @@ pub(in super::super) fn columns() -> Vec<Column> {
         ("critical_warning", "bits", "NVMe's critical warnings: 1 spare, 2 temperature, 4 reliability, …", SMART),
         ("throttle_time", "s", "Time for which heat held it back, in its life.", "nvme smart-log"),
         ("utilisation", "B", "What of the namespace holds data (NUSE).", "nvme id-ns, smartctl -j"),
+        ("host_step", "B", "The steps in which `host_bytes_written` is counted.", SMART),
+        ("nand_step", "B", "The steps in which `nand_bytes_written` is counted.", nand),
     ];
-    all.map(|(name, unit, meaning, from)| Column::new(name, unit).meaning(meaning).from(from)).to_vec()
+    let all = all.map(|(name, unit, meaning, from)| Column::new(name, unit).meaning(meaning).from(from));
+    all.into_iter().chain(thermal::columns()).collect()
 }
 
 impl Reading {
     /// The values in the order of [`columns`].
     pub(super) fn row(&self) -> Vec<Option<f64>> {
-        vec![
+        let all = [
             self.host_bytes_written,
             self.host_bytes_read,
             self.nand_bytes_written,
@@ -47,7 +58,10 @@ impl Reading {
             self.critical_warning,
             self.throttle_time,
             self.utilisation,
-        ]
+            self.host_step_bytes,
+            self.nand_step_bytes,
+        ];
+        all.into_iter().chain(self.thermal.row()).collect()
     }
 
     /// Whether it tells anything at all.
@@ -69,9 +83,32 @@ impl Reading {
             spare: self.spare.zip(other.spare).map(|(one, other)| one.min(other)),
             temperature: largest(self.temperature, other.temperature),
             critical_warning: bits(self.critical_warning, other.critical_warning),
-            throttle_time: largest(self.throttle_time, other.throttle_time),
+            throttle_time: sum(self.throttle_time, other.throttle_time),
             utilisation: sum(self.utilisation, other.utilisation),
+            host_step_bytes: sum(self.host_step_bytes, other.host_step_bytes),
+            nand_step_bytes: sum(self.nand_step_bytes, other.nand_step_bytes),
+            thermal: self.thermal.beside(&other.thermal),
         }
+    }
+
+    /// What the host and the flash were written since `first`; nothing where a counter is missing.
+    fn written_since(&self, first: &Self) -> Option<[f64; 2]> {
+        let host = self.host_bytes_written? - first.host_bytes_written?;
+        Some([host, self.nand_bytes_written? - first.nand_bytes_written?])
+    }
+
+    /// NAND bytes over host bytes written since `first`; nothing where the counters moved by too few of their steps.
+    pub(super) fn amplification_since(&self, first: &Self) -> Option<f64> {
+        let written = self.written_since(first)?;
+        let steps = [self.host_step_bytes, self.nand_step_bytes];
+        let told = |(bytes, step): (&f64, &Option<f64>)| *bytes > 0.0 && *bytes >= LEAST_STEPS * step.unwrap_or(0.0);
+        let [host, nand] = written;
+        written.iter().zip(&steps).all(told).then(|| nand / host)
+    }
+
+    /// Whether anything was written since `first`, as far as the counters show.
+    pub(super) fn moved_since(&self, first: &Self) -> bool {
+        self.written_since(first).is_some_and(|written| written.iter().any(|bytes| *bytes > 0.0))
     }
 }
 
@@ -95,6 +132,26 @@ mod tests {
         assert_eq!(both.host_bytes_written, Some(20.0));
         assert_eq!(both.nand_bytes_written, None);
         assert_eq!((both.spare, both.critical_warning), (Some(90.0), Some(3.0)));
+    }
+
+    #[test]
+    fn an_amplification_needs_twenty_steps_of_either_counter() {
+        let at = |host: f64, nand: f64| Reading {
+            host_bytes_written: Some(host),
+            nand_bytes_written: Some(nand),
+            host_step_bytes: Some(1.0),
+            nand_step_bytes: Some(32.0),
+            ..Reading::default()
+        };
+        let first = at(1_000.0, 3_200.0);
+        assert_eq!(at(1_320.0, 3_200.0 + 20.0 * 32.0).amplification_since(&first), Some(2.0));
+        assert_eq!(at(1_320.0, 3_200.0 + 19.0 * 32.0).amplification_since(&first), None);
+        assert_eq!(at(1_019.0, 3_200.0 + 20.0 * 32.0).amplification_since(&first), None);
+        assert!(at(1_019.0, 3_200.0).moved_since(&first) && !first.moved_since(&first));
+        let unknown = Reading { nand_bytes_written: None, ..at(2_000.0, 0.0) };
+        assert_eq!((unknown.amplification_since(&first), unknown.moved_since(&first)), (None, false));
+        let both = first.beside(&first);
+        assert_eq!(both.nand_step_bytes, Some(64.0), "two counters may be a step off each");
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use super::nand;
+use super::nand::{self, Count};
 use super::nvme::{DATA_UNIT_BYTES, number};
 use super::reading::Reading;
+use super::thermal::Thermal;
 
 /// The bits of its exit status that mean that nothing was read: a wrong request, and a device that it could not open.
 /// Its other bits tell of single commands that failed and of the device's health.
@@ -38,6 +39,7 @@ fn nvme(all: &Value) -> Option<Reading> {
     let log = all.get("nvme_smart_health_information_log")?;
     let field = |name: &str| number(log.get(name)?);
     let bytes = |name: &str| field(name).map(|units| units * DATA_UNIT_BYTES);
+    let thermal = Thermal::of_nvme(log);
     Some(Reading {
         host_bytes_written: bytes("data_units_written"),
         host_bytes_read: bytes("data_units_read"),
@@ -45,7 +47,10 @@ fn nvme(all: &Value) -> Option<Reading> {
         spare: field("available_spare"),
         temperature: field("temperature"),
         critical_warning: field("critical_warning"),
+        throttle_time: thermal.throttle_time(),
         utilisation: number(&all["nvme_namespaces"][0]["utilization"]["bytes"]),
+        host_step_bytes: field("data_units_written").map(|_| DATA_UNIT_BYTES),
+        thermal,
         ..Reading::default()
     })
 }
@@ -65,11 +70,17 @@ fn ata(all: &Value) -> Option<Reading> {
     };
     let block_bytes = number(&all["logical_block_size"]);
     let sectors = |name: &str| Some(statistic(name)? * block_bytes?);
-    let written = sectors("Logical Sectors Written").or_else(|| nand::host_bytes_written(&table, block_bytes));
+    let in_sectors = || Some(Count { bytes: sectors("Logical Sectors Written")?, step: block_bytes? });
+    let host = in_sectors().or_else(|| nand::host_written(&table, block_bytes));
+    let flash = nand::nand_written(&table, host.map(|host| host.bytes));
+    let over_limit = number(&all["temperature"]["lifetime_over_limit_minutes"]);
     Some(Reading {
-        host_bytes_written: written,
+        host_bytes_written: host.map(|host| host.bytes),
+        host_step_bytes: host.map(|host| host.step),
         host_bytes_read: sectors("Logical Sectors Read"),
-        nand_bytes_written: nand::nand_bytes_written(&table, written),
+        nand_bytes_written: flash.map(|flash| flash.bytes),
+        nand_step_bytes: flash.map(|flash| flash.step),
+        thermal: Thermal::of_minutes_over_limit(over_limit.or_else(|| statistic("Time in Over-Temperature"))),
         percentage_used: statistic("Percentage Used Endurance Indicator"),
         ..Reading::default()
     })
@@ -91,6 +102,8 @@ mod tests {
         let reading = read(include_str!("samples/smartctl_sata.json")).unwrap();
         assert_eq!(reading.host_bytes_written, Some(4_000_000_000.0 * 512.0));
         assert_eq!(reading.nand_bytes_written, Some(2_500.0 * GIB));
+        assert_eq!((reading.host_step_bytes, reading.nand_step_bytes), (Some(512.0), Some(GIB)));
+        assert_eq!(reading.thermal.over_limit_time, Some(180.0));
         assert_eq!((reading.percentage_used, reading.temperature), (Some(4.0), Some(31.0)));
     }
 
@@ -99,7 +112,8 @@ mod tests {
         let reading = read(include_str!("samples/smartctl_nvme.json")).unwrap();
         assert_eq!(reading.host_bytes_written, Some(62_786_553.0 * 512_000.0));
         assert_eq!((reading.spare, reading.utilisation), (Some(100.0), Some(194_350_313_472.0)));
-        assert_eq!(reading.nand_bytes_written, None);
+        assert_eq!((reading.nand_bytes_written, reading.host_step_bytes), (None, Some(512_000.0)));
+        assert_eq!((reading.thermal.critical_time, reading.throttle_time), (Some(60.0), None));
     }
 
     #[test]
