@@ -190,6 +190,32 @@ fn what_a_slow_tool_answers_after_a_phases_end_is_its_state_at_the_end() {
 }
 
 #[test]
+fn heat_is_told_by_what_grew_while_phases_ran() {
+    let columns = ["heavy_throttles", "warning_time", "temperature_sensor2"];
+    let some = with_series("health", &columns, |second| vec![40.0 + (second / 60.0).floor(), 600.0, 91.0]);
+    has(&only(&some), "thermal-throttling", &["held itself back 3 times", "91 °C"]);
+    let above = with_series("health", &columns, |second| vec![40.0, 600.0 + 60.0 * (second / 60.0).floor(), 70.0]);
+    has(&only(&above), "thermal-throttling", &["spent 180 s above the temperature that it warns of"]);
+    let before = with_series("health", &columns, |_| vec![40.0, 600.0, 60.0]);
+    assert_eq!(found(&before), [], "what was counted before the run is not the run's");
+    let sata = with_series("health", &["over_limit_time"], |second| vec![if second > 90.0 { 60.0 } else { 0.0 }]);
+    has(&only(&sata), "thermal-throttling", &["spent 60 s above the temperature that it is made for"]);
+}
+
+#[test]
+fn processors_that_heat_slowed_down_are_named_with_the_phase() {
+    let columns = ["core0.user", "core0.throttles", "core1.throttles", "package0.throttles"];
+    let hot = with_series("cpu.cores", &columns, |second| match under_pressure(second) {
+        true => vec![1.0, 0.05, 0.2, 0.1],
+        false => vec![1.0, 0.0, 0.0, 0.0],
+    });
+    let finding = only(&hot);
+    has(&finding, "processors-throttled", &["w1", "core1", "12 times"]);
+    assert_eq!(finding.phase.as_deref(), Some("w1"));
+    assert_eq!(found(&with_series("cpu.cores", &columns, |_| vec![1.0, 0.0, 0.0, 0.0])), []);
+}
+
+#[test]
 fn swap_that_grows_is_told_and_swap_that_was_there_is_not() {
     let grown = with_series("memory", &["swap_used"], |second| vec![GIB + second * GIB / 180.0]);
     has(&only(&grown), "swap-used", &["GiB"]);

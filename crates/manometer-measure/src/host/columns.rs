@@ -46,8 +46,8 @@ pub fn host_series() -> Vec<Series> {
         Series::new("cpu", "All processors together.", cpu::columns()),
         Series::new(
             "cpu.cores",
-            "Each core that was on when the run began; one that is switched off is a gap.",
-            cores::columns_of("<N>", true),
+            "Each core that was on when the run began; one that is switched off is a gap. Throttling also by package.",
+            cores::patterns(),
         ),
         Series::new("memory", "Memory.", memory::columns()),
         Series::new("vmstat", "Virtual memory: every field that the kernel shows.", vmstat::patterns()),
