@@ -93,7 +93,7 @@ pub fn capture(
     let mut pipe = instance.pipe()?;
     let start_ns = clock.now_ns();
     instance.listen(options.target.kinds(), &options.target.filter())?;
-    let mut trace = Trace::new(start_ns, out);
+    let mut trace = Trace::new(options.target, start_ns, out);
     let end_ns = start_ns.saturating_add(options.length_ns);
     let mut now_ns = start_ns;
     while now_ns < end_ns && !interrupted.load(Ordering::Relaxed) {
@@ -122,6 +122,7 @@ pub fn capture(
 
 /// Events on their way from the kernel's text to the trace.
 struct Trace<'a> {
+    target: &'a Target,
     start_ns: u64,
     out: &'a mut dyn Write,
     held: Vec<BlockEvent>,
@@ -131,15 +132,16 @@ struct Trace<'a> {
 }
 
 impl<'a> Trace<'a> {
-    fn new(start_ns: u64, out: &'a mut dyn Write) -> Self {
+    fn new(target: &'a Target, start_ns: u64, out: &'a mut dyn Write) -> Self {
         let captured = Captured { seconds: 0.0, events: 0, issued: 0, completed: 0, lost: 0, not_understood: 0 };
-        Self { start_ns, out, held: Vec::new(), sequences: BTreeMap::new(), captured }
+        Self { target, start_ns, out, held: Vec::new(), sequences: BTreeMap::new(), captured }
     }
 
     fn take(&mut self, lines: &[String]) {
         for line in lines {
             match BlockEvent::parse(line) {
-                Some(event) => self.held.push(event),
+                Some(event) if self.target.has(&event) => self.held.push(event),
+                Some(_) => {}
                 // What was lost is counted by the kernel.
                 None if line.contains("[LOST ") => {}
                 None => self.captured.not_understood += 1,
@@ -173,8 +175,10 @@ mod tests {
     #[test]
     fn events_of_several_processors_are_put_in_order_and_counted() {
         let mut out = Vec::new();
-        let mut trace = Trace::new(10_000_000_000, &mut out);
-        trace.take(&[issue(0, 30, 3), "CPU:1 [LOST 5 EVENTS]".to_owned(), issue(0, 50, 5), "what?".to_owned()]);
+        let target = target::tests::disk(8, 0);
+        let mut trace = Trace::new(&target, 10_000_000_000, &mut out);
+        let other = issue(0, 31, 9).replace(": 8,0 ", ": 8,16 ");
+        trace.take(&[issue(0, 30, 3), other, "CPU:1 [LOST 5 EVENTS]".to_owned(), issue(0, 50, 5), "what?".to_owned()]);
         trace.take(&[issue(1, 20, 2)]);
         trace.write_before(10_000_040_000).unwrap();
         trace.take(&[issue(1, 45, 4)]);
@@ -200,7 +204,8 @@ mod tests {
             }
         }
         let mut full = Full;
-        let mut trace = Trace::new(0, &mut full);
+        let target = target::tests::disk(8, 0);
+        let mut trace = Trace::new(&target, 0, &mut full);
         trace.take(&[issue(0, 1, 1)]);
         assert!(matches!(trace.write_before(u64::MAX), Err(CaptureError::Write(_))));
     }
