@@ -244,7 +244,7 @@ mod tests {
         refused("", CGROUP, &host(Cgroups::default()), &["none mounted"]);
         let mut locked = v2();
         locked.cgroups.v2.as_mut().unwrap().writable = false;
-        refused("", CGROUP, &locked, &["Delegate=yes"]);
+        refused("", CGROUP, &locked, &["run as root", "delegated", "`cpu io memory`"]);
         let memory = format!("{CGROUP}limits = {{ \"memory.max\" = \"1GiB\" }}");
         refused("", &memory, &v2(), &["`memory.max` needs the controller `memory`"]);
         let max = format!("{CGROUP}limits = {{ \"io.max\" = \"rbps=1MiB\" }}");

@@ -9,6 +9,15 @@ use super::{Check, Status};
 
 const WHY: &str = "limits and counts a workload's I/O";
 
+/// The controllers of version 2 that hold the limits of workloads.
+const CONTROLLERS: [&str; 3] = ["cpu", "io", "memory"];
+
+/// What isolation needs of version 2: it makes its groups right below where that is mounted.
+const NEEDED: &str = "run as root; else the mounted subtree must be delegated to this user with the controllers \
+                      `cpu io memory`, and its processes be in groups below it";
+
+const UNIFIED: &str = "boot with systemd.unified_cgroup_hierarchy=1";
+
 /// The control groups of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cgroups {
@@ -25,7 +34,7 @@ pub struct Hierarchy {
     pub mounted_at: PathBuf,
     /// Its controllers.
     pub controllers: Vec<String>,
-    /// Whether we may make groups in it.
+    /// Whether we may make groups in it, and give them its controllers.
     pub writable: bool,
 }
 
@@ -46,13 +55,15 @@ impl Cgroups {
                 "cgroup2" => {
                     let text = fs::read_to_string(at.join("cgroup.controllers")).unwrap_or_default();
                     let controllers = text.split_whitespace().map(str::to_owned).collect();
-                    found.v2.get_or_insert(hierarchy(at, controllers));
+                    let writable = may_write(&at) && may_give(&at);
+                    found.v2.get_or_insert(Hierarchy { mounted_at: at, controllers, writable });
                 }
                 "cgroup" => {
                     let options = mount.super_options.into_keys().filter(|option| option != "rw" && option != "ro");
                     let mut controllers: Vec<String> = options.collect();
                     controllers.sort();
-                    found.v1.push(hierarchy(at, controllers));
+                    let writable = may_write(&at);
+                    found.v1.push(Hierarchy { mounted_at: at, controllers, writable });
                 }
                 _ => {}
             }
@@ -63,33 +74,42 @@ impl Cgroups {
     /// What they are good for.
     pub fn check(&self) -> Check {
         let new = |status, text: String| Check::new("cgroup", status, text, WHY);
-        let unified = "boot with systemd.unified_cgroup_hierarchy=1";
         if let Some(v2) = self.v2.as_ref().filter(|v2| v2.has("io")) {
             let text = format!("version 2 at {}: {}", v2.mounted_at.display(), v2.controllers.join(" "));
-            return if v2.writable {
-                new(Status::Ok, text)
-            } else {
-                new(Status::Limited, format!("{text}; no groups may be made in it"))
-                    .remedy("run as root, or: systemd-run --user --scope -p Delegate=yes manometer …")
+            let lacking: Vec<&str> = CONTROLLERS.into_iter().filter(|name| !v2.has(name)).collect();
+            return match (v2.writable, lacking.is_empty()) {
+                (true, true) => new(Status::Ok, text),
+                (true, false) => {
+                    let remedy = format!("{UNIFIED}; for a delegated subtree, Delegate={} too", lacking.join(" "));
+                    new(Status::Limited, format!("{text}; without {}", lacking.join(" "))).remedy(remedy)
+                }
+                (false, _) => new(Status::Limited, format!("{text}; no groups may be made in it")).remedy(NEEDED),
             };
         }
         if let Some(v1) = self.v1.iter().find(|one| one.has("blkio")) {
             let text = format!("version 1, blkio at {}: it throttles direct I/O only", v1.mounted_at.display());
-            let text = if v1.writable { text } else { format!("{text}; no groups may be made in it") };
-            return new(Status::Limited, text).remedy(unified);
+            return match v1.writable {
+                true => new(Status::Limited, text).remedy(UNIFIED),
+                false => new(Status::Limited, format!("{text}; no groups may be made in it")).remedy("run as root"),
+            };
         }
         let text = match (&self.v2, self.v1.is_empty()) {
             (Some(v2), _) => format!("version 2 at {} without the controller `io`", v2.mounted_at.display()),
             (None, false) => "version 1 without `blkio`".to_owned(),
             (None, true) => "none mounted".to_owned(),
         };
-        new(Status::Missing, text).remedy(unified)
+        new(Status::Missing, text).remedy(UNIFIED)
     }
 }
 
-fn hierarchy(mounted_at: PathBuf, controllers: Vec<String>) -> Hierarchy {
-    let writable = may_write(&mounted_at);
-    Hierarchy { mounted_at, controllers, writable }
+/// Whether groups in `folder` of version 2 can be given controllers: unless it is the root of all, the kernel lets it
+/// give them only where no process is in itself.
+fn may_give(folder: &Path) -> bool {
+    let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap_or_default();
+    let given = read("cgroup.subtree_control");
+    let gives = |name: &&str| given.split_whitespace().any(|one| one == *name);
+    let is_root = !folder.join("cgroup.type").exists();
+    is_root || CONTROLLERS.iter().all(gives) || read("cgroup.procs").trim().is_empty()
 }
 
 fn may_write(folder: &Path) -> bool {
@@ -105,8 +125,35 @@ mod tests {
     fn version_2_with_io_is_well_where_we_may_write() {
         let mut cgroups = recorded::nvme().cgroups;
         assert_eq!(cgroups.check().status, Status::Ok);
+        let v2 = cgroups.v2.as_mut().unwrap();
+        v2.controllers.retain(|name| name != "memory");
+        let check = cgroups.check();
+        assert_eq!(check.status, Status::Limited);
+        assert!(check.text.ends_with("; without memory") && check.remedy.contains("Delegate=memory"), "{check:?}");
         cgroups.v2.as_mut().unwrap().writable = false;
-        assert!(cgroups.check().remedy.contains("Delegate=yes"));
+        let check = cgroups.check();
+        assert!(check.text.ends_with("no groups may be made in it"), "{}", check.text);
+        assert!(
+            check.remedy.starts_with("run as root") && check.remedy.contains("`cpu io memory`"),
+            "{}",
+            check.remedy
+        );
+    }
+
+    #[test]
+    fn a_subtree_with_processes_in_itself_cannot_give_controllers() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| fs::write(dir.path().join(file), text).unwrap();
+        write("cgroup.procs", "1\n7\n");
+        write("cgroup.subtree_control", "memory pids\n");
+        assert!(may_give(dir.path()), "the root of all may");
+        write("cgroup.type", "domain\n");
+        assert!(!may_give(dir.path()));
+        write("cgroup.subtree_control", "cpu io memory pids\n");
+        assert!(may_give(dir.path()), "it has done so");
+        write("cgroup.subtree_control", "\n");
+        write("cgroup.procs", "");
+        assert!(may_give(dir.path()));
     }
 
     #[test]
@@ -114,6 +161,10 @@ mod tests {
         let check = recorded::virtual_machine().cgroups.check();
         assert_eq!(check.status, Status::Limited);
         assert!(check.text.starts_with("version 1, blkio at /sys/fs/cgroup/blkio"), "{}", check.text);
+        assert!(check.remedy.contains("unified_cgroup_hierarchy=1"), "{}", check.remedy);
+        let mut cgroups = recorded::virtual_machine().cgroups;
+        cgroups.v1.iter_mut().for_each(|v1| v1.writable = false);
+        assert_eq!(cgroups.check().remedy, "run as root");
     }
 
     #[test]
