@@ -227,6 +227,51 @@ fn a_process_that_is_not_ours_and_writes_is_named_and_ours_are_not() {
     assert!(!strangers.iter().any(|event| ours.iter().any(|pid| event["pid"] == *pid)), "{ours:?}: {strangers:?}");
 }
 
+/// A Redis server that nobody of ours started; ended when dropped.
+struct Server {
+    child: std::process::Child,
+    address: String,
+}
+
+impl Server {
+    /// Nothing where none is installed.
+    fn start(scene: &Scene) -> Option<Self> {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut command = std::process::Command::new("redis-server");
+        command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "yes"]);
+        let child = command.arg("--dir").arg(scene.path(".")).stdout(std::process::Stdio::null()).spawn().ok()?;
+        let address = format!("127.0.0.1:{port}");
+        wait_for("the server", || std::net::TcpStream::connect(&address).ok());
+        Some(Self { child, address })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_server_of_others_that_a_workload_drives_is_no_stranger() {
+    let scene = Scene::new();
+    let Some(server) = Server::start(&scene) else {
+        println!("skipped: no redis-server is installed");
+        return;
+    };
+    let options = format!("options = {{ address = \"{}\" }}", server.address);
+    let driven = SHORT.replace("engine = \"null\"", &format!("engine = \"redis\"\n{options}"));
+    scene.write("server.toml", &driven.replace("ycsb-b", "ycsb-a"));
+    scene.run("run server.toml --out rec").status(0);
+    let events = scene.read("rec/events.jsonl");
+    let about = format!("(process {})", server.child.id());
+    let note = events.lines().find(|line| line.contains("\"note\"") && line.contains(&about));
+    assert!(note.is_some_and(|note| note.contains("`redis-server`")), "{events}");
+    let pid = format!("\"pid\":{},", server.child.id());
+    assert!(!events.lines().any(|line| line.contains("\"stranger\"") && line.contains(&pid)), "{events}");
+}
+
 #[test]
 fn workers_end_within_two_seconds_of_a_killed_conductor_and_what_is_left_can_be_read() {
     let scene = Scene::short();

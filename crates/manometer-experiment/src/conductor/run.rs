@@ -150,6 +150,7 @@ impl<'a> Run<'a> {
             };
             let worker = Worker::start(&setup.program, isolated.place(index), &job, index, sender.clone())?;
             account.watch(worker.pid);
+            observers.iter_mut().for_each(|observer| observer.worker(worker.pid));
             observers.extend(host::worker(&workload.name, worker.pid, &experiment.directory));
             members.push(Member {
                 worker,
@@ -210,12 +211,28 @@ impl<'a> Run<'a> {
         for finding in self.members.iter().filter_map(made_anew).collect::<Vec<_>>() {
             self.finding(finding)?;
         }
+        self.tell_of_servers()?;
         let mut facts = Settings::new();
         for member in &self.members {
             facts.insert(member.part.name.clone(), serde_json::json!(member.facts));
         }
         self.environment["workloads"] = facts.into();
         self.write_environment()
+    }
+
+    /// Has the observers know which servers of others the workloads drive: what these move is no stranger's. Servers
+    /// that workers started are ours anyway.
+    fn tell_of_servers(&mut self) -> Result<(), RecordingError> {
+        let address = |member: &Member| {
+            let facts = member.facts.as_ref().filter(|facts| facts.get("own_server") != Some(&true.into()))?;
+            Some((member.part.name.clone(), facts.get("address")?.as_str()?.to_owned()))
+        };
+        for (workload, address) in self.members.iter().filter_map(address).collect::<Vec<_>>() {
+            for event in self.observers.iter_mut().flat_map(|observer| observer.serves(&workload, &address)) {
+                self.scribe.recording.event(MonotonicClock.now_ns(), event)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the environment down, with what observers have learnt of the device by now.

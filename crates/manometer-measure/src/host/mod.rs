@@ -13,10 +13,12 @@ mod health;
 mod interrupts;
 mod kernel_file;
 mod memory;
+pub(crate) mod movers;
 mod others;
 mod pressure_stall;
 mod process;
 mod rates;
+mod servers;
 mod temperature;
 pub mod virtual_disk;
 mod vmstat;
@@ -59,6 +61,18 @@ pub trait Observer: Send {
     /// told of the phase.
     fn border(&mut self, t_ns: u64, border: Border) -> Vec<Event> {
         let _ = (t_ns, border);
+        Vec::new()
+    }
+
+    /// Is told that the process `pid` is a worker.
+    fn worker(&mut self, pid: u32) {
+        let _ = pid;
+    }
+
+    /// Is told that `workload` drives a server at `addresses`: `host:port`, or several with commas between. Returns
+    /// what is to be told of it.
+    fn serves(&mut self, workload: &str, addresses: &str) -> Vec<Event> {
+        let _ = (workload, addresses);
         Vec::new()
     }
 

@@ -55,7 +55,7 @@ impl Live {
     pub fn of(dir: &Path) -> Option<Self> {
         let layers = chain(&device_of(dir)?);
         let last = vec![None; layers.len()];
-        Some(Self { layers, last, last_ns: None, users: users::Users::default() })
+        Some(Self { layers, last, last_ns: None, users: users::Users::of_host() })
     }
 
     /// The storage at `t_ns`, and what happened since the last look.
@@ -94,7 +94,7 @@ mod tests {
         file.sync_all().unwrap();
         let second = live.look(3_000_000_000);
         assert!(second.layers[0].activity.writes_per_s.is_some_and(|writes| writes > 0.0), "{:?}", second.layers);
-        let own = second.users.iter().find(|user| user.pid == std::process::id() as i32).unwrap();
+        let own = second.users.iter().find(|user| user.pid == std::process::id()).unwrap();
         assert!(own.write_bytes_per_s >= f64::from(1 << 19), "{own:?}");
     }
 

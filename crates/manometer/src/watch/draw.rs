@@ -226,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    fn user(pid: i32, command: &str, read: f64, written: f64) -> User {
+    fn user(pid: u32, command: &str, read: f64, written: f64) -> User {
         User { pid, command: command.to_owned(), read_bytes_per_s: read, write_bytes_per_s: written }
     }
 
