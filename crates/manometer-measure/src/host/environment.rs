@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::chain::chain;
 use super::device::{Device, device_of};
-use super::virtual_disk;
+use super::{disks, virtual_disk};
 
 /// File systems that are made of memory: they accept direct I/O and say nothing about a device.
 const MEMORY_FILE_SYSTEMS: [&str; 2] = ["tmpfs", "ramfs"];
@@ -118,14 +118,15 @@ fn describe_device(device: &Device) -> Value {
     let number = |name: &str| device.attribute(name).and_then(|text| text.parse::<u64>().ok());
     let start_bytes = number("start").map(|sectors| sectors * 512);
     let chain = chain(device);
+    let disks = disks::of(&chain);
     let makers: Vec<&str> = chain.iter().filter_map(|layer| virtual_disk::maker_of(&layer.device.sysfs)).collect();
     json!({
         "name": device.name,
-        "model": device.attribute("device/model"),
-        "firmware": device.attribute("device/firmware_rev"),
+        "model": disks::together(&disks, |disk| disk.model.as_ref()),
+        "firmware": disks::together(&disks, |disk| disk.firmware.as_ref()),
         "size_bytes": number("size").map(|sectors| sectors * 512),
         "rotational": number("queue/rotational").map(|flag| flag == 1),
-        "scheduler": device.attribute("queue/scheduler"),
+        "scheduler": disks::together(&disks, |disk| disk.scheduler.as_ref()),
         "logical_block_bytes": number("queue/logical_block_size"),
         "physical_block_bytes": number("queue/physical_block_size"),
         "optimal_io_bytes": number("queue/optimal_io_size"),
@@ -134,6 +135,7 @@ fn describe_device(device: &Device) -> Value {
         "partition_start_bytes": start_bytes,
         "aligned_to_4_kib": start_bytes.map(|start| start % 4096 == 0),
         "chain": chain,
+        "disks": disks,
         "virtual": !makers.is_empty(),
         "virtual_by": makers.first(),
     })

@@ -7,6 +7,7 @@ mod conductor;
 mod cores;
 mod cpu;
 mod device;
+mod disks;
 pub mod environment;
 mod filesystem;
 mod health;

@@ -118,6 +118,7 @@ fn shown(name: &str, value: &Value) -> String {
         Value::Number(number) if name.ends_with("_bytes") => {
             number.as_f64().map_or_else(|| number.to_string(), text::bytes)
         }
+        Value::Array(disks) if name == "disks" => disks.iter().map(disk).collect::<Vec<_>>().join("; "),
         Value::Array(layers) if name == "chain" => layers.iter().map(layer).collect::<Vec<_>>().join("; "),
         Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
         other => plain(other),
@@ -130,6 +131,19 @@ fn layer(layer: &Value) -> String {
     let under: Vec<&str> = layer["maps_to"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let on = if under.is_empty() { String::new() } else { format!(" on {}", under.join(", ")) };
     format!("{} ({}){on}", text("name"), text("kind"))
+}
+
+/// A disk under the device: `sda: INTEL SSDSC2KB48, firmware 0132, scheduler [none] mq-deadline, 447.1 GiB`.
+fn disk(disk: &Value) -> String {
+    let text = |name: &str| disk[name].as_str().map(str::to_owned);
+    let parts = [
+        text("model"),
+        text("firmware").map(|firmware| format!("firmware {firmware}")),
+        text("scheduler").map(|scheduler| format!("scheduler {scheduler}")),
+        disk["size_bytes"].as_f64().map(text::bytes),
+    ];
+    let told: Vec<String> = parts.into_iter().flatten().collect();
+    format!("{}: {}", disk["name"].as_str().unwrap_or("?"), told.join(", "))
 }
 
 fn capitalised(name: &str) -> String {
@@ -182,6 +196,7 @@ mod tests {
                 {"name": "dm-0", "kind": "dm", "maps_to": ["sda1", "sdb1"], "label": "data"},
                 {"name": "sda1", "kind": "partition", "maps_to": []},
             ],
+            "disks": [{"name": "sda", "model": "Fast 1", "firmware": "1.04", "scheduler": null, "size_bytes": 1_048_576}],
             "health": {"write_amplification": null, "write_amplification_reason": "not known on this device"},
         }) else {
             panic!("an object")
@@ -190,6 +205,7 @@ mod tests {
         let shown: Vec<String> = rows.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         let expected = [
             "chain: dm-0 (dm) on sda1, sdb1; sda1 (partition)",
+            "disks: sda: Fast 1, firmware 1.04, 1 MiB",
             "health write amplification: not known on this device",
         ];
         assert_eq!(shown, expected);
