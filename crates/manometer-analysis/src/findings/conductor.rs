@@ -43,6 +43,13 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "Say so beside the result, or leave it out.",
     },
     Rule {
+        id: "device-unseen",
+        severity: Severity::Warning,
+        source: "Storiks 3.4.1 (WR2)",
+        meaning: "no block device shows under the device directory: nothing below its file system was observed",
+        remedy: "Choose a folder on a local disk.",
+    },
+    Rule {
         id: "recording-on-device",
         severity: Severity::Warning,
         source: "Storiks 3.4.1 (WR2)",

@@ -48,7 +48,8 @@ pub(super) fn run(
 ) -> Result<Ended, RunError> {
     let mut run = Run::begin(experiment, setup, brought, ledger, watch)?;
     let writes = run.isolated.bounds_direct_writes_only(experiment).then(bounds_direct_writes_only);
-    let conditions = [recording_on_device(setup, experiment), database_in_memory(experiment), writes];
+    let unseen = device_unseen(&run.environment, &experiment.directory);
+    let conditions = [unseen, recording_on_device(setup, experiment), database_in_memory(experiment), writes];
     let known = experiment.shrunk.clone().into_iter().chain(brought.findings.clone());
     for finding in known.chain(conditions.into_iter().flatten()) {
         run.finding(finding)?;
@@ -652,6 +653,22 @@ fn budget_spent(text: String) -> Finding {
     Finding { id: "write-budget-spent".to_owned(), severity: Severity::Error, phase: None, text }
 }
 
+/// That nothing could be seen below the file system, by the `environment` of the run.
+fn device_unseen(environment: &serde_json::Value, directory: &Path) -> Option<Finding> {
+    let fs_type = environment["file_system"]["type"].as_str().unwrap_or("a file system that is not told");
+    environment["device"].is_null().then(|| Finding {
+        id: "device-unseen".to_owned(),
+        severity: Severity::Warning,
+        phase: None,
+        text: format!(
+            "No block device shows under {} ({fs_type}): neither the device nor its state was observed, no limit of \
+             I/O holds for it, and what was written is what the workloads' processes say. Choose a folder on a local \
+             disk; `manometer doctor DIR` says what lies under a folder.",
+            directory.display()
+        ),
+    })
+}
+
 fn bounds_direct_writes_only() -> Finding {
     Finding {
         id: "bounds-direct-writes-only".to_owned(),
@@ -687,4 +704,22 @@ fn seconds_ns(seconds: f64) -> u64 {
 /// A seed of its own for each worker, from the run's.
 pub(crate) fn seed_of(seed: u64, index: usize) -> u64 {
     seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(index as u64 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_without_a_device_is_told_with_its_file_system() {
+        let dir = Path::new("/home/me/secret");
+        let unseen = json!({"device": null, "file_system": {"type": "fuse.gocryptfs"}});
+        let finding = device_unseen(&unseen, dir).unwrap();
+        assert_eq!((finding.id.as_str(), finding.severity), ("device-unseen", Severity::Warning));
+        assert!(finding.text.contains("/home/me/secret (fuse.gocryptfs)"), "{}", finding.text);
+        assert!(device_unseen(&json!({}), dir).unwrap().text.contains("not told"));
+        assert_eq!(device_unseen(&json!({"device": {"name": "sda"}}), dir), None);
+    }
 }

@@ -28,7 +28,7 @@ pub use cgroup::{Cgroups, Hierarchy};
 pub use containers::{Answer, ContainerProgram};
 pub use cpu::Cpu;
 pub use device::Disk;
-pub use file_system::FileSystem;
+pub use file_system::{Data, FileSystem};
 pub use interfaces::{Interfaces, Probe};
 pub use layers::Layer;
 pub use memory::Swap;

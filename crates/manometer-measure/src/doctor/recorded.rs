@@ -45,8 +45,10 @@ pub(super) fn nvme() -> Facts {
     Facts {
         file_system: FileSystem {
             fs_type: text("ext4"),
+            source: text("/dev/nvme0n1p1"),
             mounted_at: "/data".into(),
             options: options(&["relatime", "rw"]),
+            data: Some(Data::Mode("ordered".to_owned())),
             block_bytes: Some(4096),
             free_bytes: Some(900 << 30),
         },

@@ -36,7 +36,7 @@ pub(super) fn of(chain: &[Layer]) -> Vec<Disk> {
     chain.iter().filter(|layer| layer.maps_to.is_empty()).map(|layer| Disk::of(&layer.device)).collect()
 }
 
-/// What all of `disks` have in common, or each different value once, in their order; nothing where one does not tell.
+/// What all of `disks` have in common, or each different value once, sorted; nothing where one does not tell.
 pub(super) fn together(disks: &[Disk], value: impl Fn(&Disk) -> Option<&String>) -> Option<String> {
     let mut all: Vec<&str> = disks.iter().map(|disk| value(disk).map(String::as_str)).collect::<Option<_>>()?;
     all.sort_unstable();

@@ -15,28 +15,43 @@ use super::{disks, virtual_disk};
 const MEMORY_FILE_SYSTEMS: [&str; 2] = ["tmpfs", "ramfs"];
 
 /// File systems whose device is another host's, if it is one.
-const NETWORK_FILE_SYSTEMS: [&str; 17] = [
+const NETWORK_FILE_SYSTEMS: [&str; 32] = [
     "9p",
     "afs",
     "beegfs",
+    "blobfuse",
+    "blobfuse2",
     "ceph",
+    "ceph-fuse",
     "cifs",
+    "curlftpfs",
+    "davfs",
+    "gcsfuse",
     "glusterfs",
+    "goofys",
     "gpfs",
+    "gvfsd-fuse",
+    "juicefs",
     "lustre",
+    "mfs",
+    "mount-s3",
+    "mountpoint-s3",
     "nfs",
     "nfs4",
     "orangefs",
     "pvfs2",
+    "rclone",
     "s3fs",
+    "seaweedfs",
     "smb3",
     "smbfs",
+    "smbnetfs",
     "sshfs",
     "virtiofs",
 ];
 
 /// File systems that are made of others.
-const LAYERED_FILE_SYSTEMS: [&str; 4] = ["aufs", "fuse-overlayfs", "overlay", "unionfs"];
+const LAYERED_FILE_SYSTEMS: [&str; 6] = ["aufs", "fuse-overlayfs", "mergerfs", "overlay", "unionfs", "unionfs-fuse"];
 
 /// What a file system keeps its data on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +64,8 @@ pub enum Backing {
     Network,
     /// Other file systems.
     Layered,
+    /// Whatever a program of this host makes it of (FUSE).
+    Program,
 }
 
 impl Backing {
@@ -59,19 +76,38 @@ impl Backing {
             Self::Memory => "memory, not a device",
             Self::Network => "a network file system, whose device is on another host",
             Self::Layered => "an overlay of other file systems, which shows no device",
+            Self::Program => "what a program makes of other file systems (FUSE), which shows no device",
         }
     }
 }
 
-/// What a file system of type `fs_type` keeps its data on.
-pub fn backing(fs_type: &str) -> Backing {
-    let fs_type = fs_type.strip_prefix("fuse.").unwrap_or(fs_type);
+/// What a file system of type `fs_type`, mounted from `source`, keeps its data on.
+pub fn backing(fs_type: &str, source: Option<&str>) -> Backing {
+    let program = fs_type.strip_prefix("fuse.");
+    // A program that gives its file system no type may be told by what it says is mounted.
+    let name = program.or(source.filter(|_| fs_type == "fuse")).unwrap_or(fs_type);
     let known = [
         (MEMORY_FILE_SYSTEMS.as_slice(), Backing::Memory),
         (NETWORK_FILE_SYSTEMS.as_slice(), Backing::Network),
         (LAYERED_FILE_SYSTEMS.as_slice(), Backing::Layered),
     ];
-    known.into_iter().find(|(types, _)| types.contains(&fs_type)).map_or(Backing::Device, |(_, backing)| backing)
+    if let Some((_, backing)) = known.into_iter().find(|(types, _)| types.contains(&name)) {
+        return backing;
+    }
+    match source {
+        _ if program.is_none() && fs_type != "fuse" => Backing::Device,
+        // This one is what all of them are mounted through.
+        Some("/dev/fuse") | None => Backing::Program,
+        Some(source) if source.starts_with("/dev/") => Backing::Device,
+        Some(source) if is_remote(source) => Backing::Network,
+        Some(_) => Backing::Program,
+    }
+}
+
+/// Whether what is mounted is named as another host's: `host:path`, `//host/share`, `scheme://…`.
+fn is_remote(source: &str) -> bool {
+    let first = source.split('/').next().unwrap_or_default();
+    source.starts_with("//") || first.contains(':')
 }
 
 /// What a reader must know of the host to trust a number measured in `dir`. What the host does not
@@ -154,6 +190,13 @@ pub struct Mount {
     pub options: Vec<String>,
 }
 
+impl Mount {
+    /// What it keeps its data on.
+    pub fn backing(&self) -> Backing {
+        backing(&self.fs_type, self.source.as_deref())
+    }
+}
+
 /// The mount that holds `dir`, or its nearest parent that exists.
 pub fn mount_of(dir: &Path) -> Option<Mount> {
     let existing = existing_ancestor(dir)?;
@@ -181,7 +224,7 @@ pub fn is_memory(dir: &Path) -> bool {
 
 /// What the file system that holds `dir` keeps its data on; nothing where its mount is not found.
 pub fn backing_of(dir: &Path) -> Option<Backing> {
-    mount_of(dir).map(|mount| backing(&mount.fs_type))
+    mount_of(dir).map(|mount| mount.backing())
 }
 
 /// The bytes that can still be written below `dir` by this user.
@@ -233,17 +276,42 @@ mod tests {
 
     #[test]
     fn file_systems_without_a_device_of_this_host_are_known() {
-        for (fs_type, expected) in [
-            ("nfs4", Backing::Network),
-            ("fuse.sshfs", Backing::Network),
-            ("virtiofs", Backing::Network),
-            ("overlay", Backing::Layered),
-            ("fuse.fuse-overlayfs", Backing::Layered),
-            ("ramfs", Backing::Memory),
-            ("ext4", Backing::Device),
-            ("fuseblk", Backing::Device),
+        for (fs_type, source, expected) in [
+            ("nfs4", "server:/export", Backing::Network),
+            ("fuse.sshfs", "me@server:", Backing::Network),
+            ("fuse.glusterfs", "server:/volume", Backing::Network),
+            ("fuse.s3fs", "s3fs", Backing::Network),
+            ("fuse", "mountpoint-s3", Backing::Network),
+            ("virtiofs", "share", Backing::Network),
+            ("overlay", "overlay", Backing::Layered),
+            ("fuse.fuse-overlayfs", "fuse-overlayfs", Backing::Layered),
+            ("fuse.mergerfs", "one:two", Backing::Layered),
+            ("ramfs", "none", Backing::Memory),
+            ("ext4", "/dev/sda1", Backing::Device),
+            ("zfs", "pool/data:old", Backing::Device),
+            ("fuseblk", "/dev/sdb1", Backing::Device),
         ] {
-            assert_eq!(backing(fs_type), expected, "{fs_type}");
+            assert_eq!(backing(fs_type, Some(source)), expected, "{fs_type} {source}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_nobody_knows_is_told_by_what_it_mounts() {
+        for (source, expected) in [
+            (Some("server:/export"), Backing::Network),
+            (Some("me@server:data"), Backing::Network),
+            (Some("//server/share"), Backing::Network),
+            (Some("sftp://server/data"), Backing::Network),
+            (Some("/dev/sda1"), Backing::Device),
+            (Some("/home/me/secret"), Backing::Program),
+            (Some("1/disk:2/disk"), Backing::Program),
+            (Some("encfs"), Backing::Program),
+            (Some("/dev/fuse"), Backing::Program),
+            (None, Backing::Program),
+        ] {
+            for fs_type in ["fuse.newfs", "fuse"] {
+                assert_eq!(backing(fs_type, source), expected, "{fs_type} {source:?}");
+            }
         }
     }
 }

@@ -189,9 +189,10 @@ impl Checker<'_> {
     fn directory(&mut self, root: &Node, device: &DeviceTable) {
         let origin = root.get("device").and_then(|table| table.get("directory")).map(|node| node.origin.clone());
         let Some(mount) = environment::mount_of(&device.directory) else { return };
-        let backing = environment::backing(&mount.fs_type);
+        let backing = mount.backing();
         let help = match backing {
-            Backing::Device => return,
+            // What a program shows may lie on a local disk: the run says what it could not see.
+            Backing::Device | Backing::Program => return,
             Backing::Memory => {
                 "a memory file system accepts direct I/O and says nothing about a disk: choose a folder on one"
             }
