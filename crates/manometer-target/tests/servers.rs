@@ -511,6 +511,7 @@ fn marker(records: u64) -> Marker {
         load: "bulk".to_owned(),
         seed: 1,
         changed: false,
+        made_at_unix_ns: 0,
         loaded: false,
     }
 }

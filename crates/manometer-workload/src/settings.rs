@@ -1,13 +1,15 @@
 //! What all kinds of workload settings have in common.
 
 use manometer_target::engine::Keeps;
+use manometer_target::engine::directory::Marker;
+use rapidhash::v3::rapidhash_v3;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::command::{self, CommandSettings};
 use crate::io::{self, IoSettings};
-use crate::kv::{self, KvPlan, KvSettings, Operation};
+use crate::kv::{self, EngineOptions, KvPlan, KvSettings, Operation};
 
 /// A workload of any kind.
 #[expect(clippy::large_enum_variant, reason = "a process holds a handful of them")]
@@ -71,6 +73,30 @@ impl WorkloadSettings {
             }
             _ => false,
         }
+    }
+
+    /// What the marker of its database says once that is loaded with `seed`; nothing where it has none of its own, and
+    /// for settings that are not valid.
+    pub fn marker(&self, seed: u64) -> Option<Marker> {
+        match self {
+            Self::Kv(kv) if self.keeps_data() => Some(kv::marker(&KvPlan::new(kv).ok()?, seed)),
+            Self::Kv(_) | Self::Io(_) | Self::Command(_) => None,
+        }
+    }
+
+    /// A number that is another for other settings, and for other contents of the files that they name.
+    pub fn fingerprint(&self) -> u64 {
+        let mut text = serde_json::to_vec(self).unwrap_or_default();
+        if let Self::Kv(kv) = self {
+            let options = kv.options.iter().filter_map(|options| match options {
+                EngineOptions::File(path) => Some(path.clone()),
+                EngineOptions::Table(_) => None,
+            });
+            let properties = std::iter::once(&kv.workload).chain(&kv.properties_files).map(std::path::PathBuf::from);
+            // A name that is no file's is a core workload's or a benchmark's.
+            options.chain(properties).filter_map(|path| std::fs::read(path).ok()).for_each(|file| text.extend(file));
+        }
+        rapidhash_v3(&text)
     }
 
     /// Whether it leaves data of its own in its folder.
@@ -185,5 +211,49 @@ pub struct SettingError {
 impl SettingError {
     pub(crate) fn new(name: &str, got: impl ToString, wanted: impl Into<String>) -> Self {
         Self { name: name.to_owned(), got: got.to_string(), wanted: wanted.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(feature = "rocksdb")]
+    #[test]
+    fn other_contents_of_the_files_that_settings_name_are_other_data_and_another_workload() {
+        let dir = tempfile::tempdir().unwrap();
+        let (options, mix) = (dir.path().join("o.options"), dir.path().join("mix.properties"));
+        let write = |buffer: u32, reads: f64| {
+            std::fs::write(&options, format!("[CFOptions \"default\"]\nwrite_buffer_size={buffer}\n")).unwrap();
+            let proportions = format!("readproportion={reads}\nupdateproportion={}\n", 1.0 - reads);
+            std::fs::write(&mix, format!("recordcount=10\noperationcount=10\n{proportions}")).unwrap();
+        };
+        write(65_536, 0.5);
+        let settings = KvSettings {
+            engine: "rocksdb".to_owned(),
+            options: Some(EngineOptions::File(options.clone())),
+            workload: mix.display().to_string(),
+            ..KvSettings::default()
+        };
+        let of = |settings: &KvSettings, seed| {
+            let workload = WorkloadSettings::Kv(settings.clone());
+            (workload.marker(seed).unwrap(), workload.fingerprint())
+        };
+        let first = of(&settings, 1);
+        assert_eq!(of(&settings, 1), first);
+        assert_ne!(of(&settings, 2).0, first.0);
+        write(65_536, 0.9);
+        let other_mix = of(&settings, 1);
+        assert!(other_mix.0 == first.0 && other_mix.1 != first.1, "the same data, another workload");
+        write(131_072, 0.5);
+        let other_options = of(&settings, 1);
+        assert!(other_options.0 != first.0 && other_options.1 != first.1);
+    }
+
+    #[test]
+    fn what_keeps_no_database_in_its_folder_has_no_marker() {
+        let null = KvSettings { engine: "null".to_owned(), ..KvSettings::default() };
+        assert_eq!(WorkloadSettings::Kv(null).marker(1), None);
+        assert_eq!(WorkloadSettings::Io(IoSettings::default()).marker(1), None);
     }
 }

@@ -14,6 +14,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use manometer_measure::clock::WallAnchor;
 use manometer_measure::host::environment;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -21,17 +22,22 @@ use serde_json::Value;
 
 use super::EngineError;
 
-const MARKER: &str = "manometer.json";
+/// The marker, and one on its way into its place.
+pub const MARKER: &str = "manometer.json";
+const NEW_MARKER: &str = "manometer.json.new";
 const LOCK: &str = "lock";
-const DATABASE: &str = "db";
-const LOADING: &str = "load";
+/// The folder of the engine's own files.
+pub const DATABASE: &str = "db";
+/// The folder of files on their way into the database.
+pub const LOADING: &str = "load";
 /// The engine's log, where it writes one.
 pub const LOG: &str = "engine.log";
 const REMEDIES: [&str; 2] = [
     "reuse it with `--reuse`, or delete it or choose another folder yourself",
     "it cannot serve this one; delete it or choose another folder yourself",
 ];
-const OURS: [&str; 5] = [MARKER, LOCK, DATABASE, LOADING, LOG];
+/// All that is ever ours in a database's folder.
+pub const OURS: [&str; 6] = [MARKER, NEW_MARKER, LOCK, DATABASE, LOADING, LOG];
 
 /// What made a database: all that its content and layout follow from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,16 +63,29 @@ pub struct Marker {
     /// Whether a run that inserts or deletes has been at it since: what it holds is no longer what was loaded.
     #[serde(default)]
     pub changed: bool,
+    /// When its loading began, in nanoseconds since 1970: what tells it from an equal one that was made before.
+    #[serde(default)]
+    pub made_at_unix_ns: u64,
 }
 
 impl Marker {
+    /// The marker in `folder`; nothing where none can be read.
+    pub fn of(folder: &Path) -> Option<Self> {
+        marker_of(folder).ok().flatten()
+    }
+
     /// Whether the database holds what was loaded, all of it and nothing else.
     fn is_as_loaded(&self) -> bool {
         self.loaded && !self.changed
     }
 
-    /// The fields in which `other` differs; `loaded` and `changed` are no such fields.
-    pub(super) fn differences(&self, other: &Self, only_what_serves: bool) -> Vec<String> {
+    /// Whether the database is the one that `wanted` means, or, with `reuse`, can stand for it.
+    pub fn serves(&self, wanted: &Self, reuse: bool) -> bool {
+        self.is_as_loaded() && self.differences(wanted, reuse).is_empty()
+    }
+
+    /// The fields in which `other` differs; what became of a database and when it was made are no such fields.
+    pub fn differences(&self, other: &Self, only_what_serves: bool) -> Vec<String> {
         let text = |value: &dyn std::fmt::Display| value.to_string();
         let mut fields = vec![
             ("engine", text(&self.engine), text(&other.engine)),
@@ -139,6 +158,7 @@ impl DatabaseDirectory {
         if !held.reused {
             held.clear()?;
             held.marker.changed = false;
+            held.marker.made_at_unix_ns = WallAnchor::now().unix_ns;
             held.write_marker(false)?;
             create_empty(&held.database())?;
             create_empty(&held.loading())?;
@@ -195,12 +215,16 @@ impl DatabaseDirectory {
 
     /// Deletes what is ours but the lock, the marker last: what is cut short remains known as ours.
     fn clear(&mut self) -> Result<(), EngineError> {
-        if self.path.join(MARKER).exists() {
+        let there = Marker::of(&self.path);
+        // On a full disk there may be no room for a marker that says the same.
+        let known = there.is_some_and(|there| !there.loaded && there.differences(&self.marker, false).is_empty());
+        if !known && self.path.join(MARKER).exists() {
             self.write_marker(false)?;
         }
         remove_dir(&self.database())?;
         remove_dir(&self.loading())?;
         remove_file(&self.path.join(LOG))?;
+        remove_file(&self.path.join(NEW_MARKER))?;
         remove_file(&self.path.join(MARKER))
     }
 
@@ -209,7 +233,7 @@ impl DatabaseDirectory {
         self.marker.loaded = loaded;
         let path = self.path.join(MARKER);
         let write = || -> io::Result<()> {
-            let new = path.with_extension("json.new");
+            let new = self.path.join(NEW_MARKER);
             let mut file = File::create(&new)?;
             serde_json::to_writer_pretty(&mut file, &self.marker)?;
             file.sync_all()?;
@@ -231,7 +255,7 @@ fn judge(path: &Path, wanted: &Marker, existing: Existing) -> Result<Verdict, En
         Err(reason) => return Err(EngineError::NotReadable { path: path.to_owned(), reason }),
     };
     let foreign = |found: &str| EngineError::Foreign { path: path.to_owned(), found: found.to_owned() };
-    if let Some(name) = names.iter().find(|name| !OURS.contains(&name.as_str()) && *name != "manometer.json.new") {
+    if let Some(name) = names.iter().find(|name| !OURS.contains(&name.as_str())) {
         return Err(foreign(name));
     }
     if !names.iter().any(|name| name == MARKER) {
@@ -282,6 +306,23 @@ pub(super) fn compare(
     refuse(serves, remedies[1])
 }
 
+/// Removes a database of ours in `path` whose loading did not come to its end: nobody can use it. Whatever else is
+/// there stays.
+///
+/// # Errors
+/// It is in use, or cannot be removed.
+pub fn remove_half_made(path: &Path) -> Result<(), EngineError> {
+    let half_made = || Marker::of(path).filter(|marker| !marker.loaded);
+    if half_made().is_none() {
+        return Ok(());
+    }
+    let lock = lock(path)?;
+    match half_made() {
+        Some(marker) => DatabaseDirectory { path: path.to_owned(), marker, reused: false, _lock: lock }.remove(),
+        None => Ok(()),
+    }
+}
+
 /// The marker in `path`; nothing where it is none of ours.
 fn marker_of(path: &Path) -> Result<Option<Marker>, EngineError> {
     let path = path.join(MARKER);
@@ -289,7 +330,11 @@ fn marker_of(path: &Path) -> Result<Option<Marker>, EngineError> {
     Ok(serde_json::from_slice(&bytes).ok())
 }
 
-fn lock(path: &Path) -> Result<File, EngineError> {
+/// Holds the database's folder `path`, as whoever uses it does, until the file is closed.
+///
+/// # Errors
+/// It is held, or cannot be written.
+pub fn lock(path: &Path) -> Result<File, EngineError> {
     let name = path.join(LOCK);
     let file = File::options().create(true).truncate(false).write(true).open(&name);
     let file = file.map_err(|reason| not_writable(&name, reason, "taking the lock"))?;

@@ -17,6 +17,7 @@ fn marker() -> Marker {
         seed: 1,
         loaded: false,
         changed: false,
+        made_at_unix_ns: 0,
     }
 }
 
@@ -150,4 +151,34 @@ fn what_made_a_database_stays_what_is_said_of_it_whoever_uses_it() {
     drop(used);
     let error = prepare(&dir, other, Existing::Remake).unwrap_err().to_string();
     assert!(error.contains("seed 1, wanted 2"), "{error}");
+}
+
+#[test]
+fn one_database_is_told_from_an_equal_one_that_was_made_before() {
+    let dir = disk();
+    let path = dir.path().join("primary");
+    loaded(&dir);
+    let first = Marker::of(&path).unwrap();
+    assert!(first.serves(&marker(), false) && !first.serves(&Marker { seed: 2, ..marker() }, false));
+    assert!(first.serves(&Marker { seed: 2, ..marker() }, true));
+    drop(prepare(&dir, marker(), Existing::Renew).unwrap());
+    assert_eq!(Marker::of(&path), Some(first.clone()), "it was used");
+    prepare(&dir, marker(), Existing::Remake).unwrap().set_loaded().unwrap();
+    let second = Marker::of(&path).unwrap();
+    assert!(second.serves(&first, false) && second != first, "{second:?}");
+}
+
+#[test]
+fn half_a_database_is_removed_and_a_whole_one_is_not() {
+    let dir = disk();
+    let path = dir.path().join("primary");
+    loaded(&dir);
+    remove_half_made(&path).unwrap();
+    assert!(path.join("db/data").exists());
+    let half = prepare(&dir, marker(), Existing::Remake).unwrap();
+    assert!(matches!(remove_half_made(&path), Err(EngineError::Locked(_))));
+    drop(half);
+    remove_half_made(&path).unwrap();
+    assert!(!path.exists());
+    remove_half_made(&path).unwrap();
 }

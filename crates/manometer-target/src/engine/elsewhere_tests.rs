@@ -52,6 +52,7 @@ fn marker() -> Marker {
         load: "bulk".to_owned(),
         seed: 1,
         changed: false,
+        made_at_unix_ns: 0,
         loaded: false,
     }
 }

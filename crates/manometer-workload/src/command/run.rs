@@ -72,6 +72,7 @@ fn marker(job: &Job, settings: &CommandSettings) -> Result<Marker, SettingError>
         seed: job.seed,
         loaded: false,
         changed: false,
+        made_at_unix_ns: 0,
     })
 }
 

@@ -21,7 +21,7 @@ mod validate;
 pub use change::changeable;
 pub use error::IoError;
 pub use manometer_target::file::{Existing, IoEngine};
-pub use run::{IoJob, run};
+pub use run::{IoJob, paths_in, run};
 pub use script::parse_script;
 pub use settings::IoSettings;
 pub use validate::validate;

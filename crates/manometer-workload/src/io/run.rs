@@ -53,8 +53,7 @@ impl IoJob {
         seed: u64,
         interval_ns: u64,
     ) -> Self {
-        let folder = directory.join(name);
-        let paths = (0..settings.files).map(|file| folder.join(format!("{file}.data"))).collect();
+        let paths = paths_in(&directory.join(name), &settings);
         let existing = if reuse { Existing::Reuse } else { Existing::Remake };
         Self { paths, existing, settings, seed, interval_ns }
     }
@@ -77,6 +76,11 @@ impl IoJob {
         let parent = self.paths.first().and_then(|path| path.parent());
         parent.filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
+}
+
+/// The files of a workload of `settings` whose folder is `folder`.
+pub fn paths_in(folder: &Path, settings: &IoSettings) -> Vec<PathBuf> {
+    (0..settings.files).map(|file| folder.join(format!("{file}.data"))).collect()
 }
 
 /// Makes the files, says [`Message::Ready`], and obeys control lines until it is told to stop. Samples

@@ -49,6 +49,7 @@ pub use pace::{Curve, OpenLoop, PacePlan, QUEUE_USUAL, RATE_MAX, RateError, Rate
 pub use plan::{Asks, Expect, KvPlan, SaidByProperties, Update, Work};
 pub use population::Part;
 pub use request::Operation;
+pub(crate) use run::marker;
 pub use run::{Finished, run};
 pub use settings::{ArrivalKind, EngineOptions, KeyDistribution, KvSettings, LoadMethod, Servers};
 pub use values::ValueForm;

@@ -89,7 +89,8 @@ pub fn run<C: Clock>(
     Ok(Finished { database, elsewhere: if is_there { None } else { Left::of(engine) } })
 }
 
-fn marker(plan: &KvPlan, seed: u64) -> Marker {
+/// What the marker of the database of `plan` says of what it follows from.
+pub(crate) fn marker(plan: &KvPlan, seed: u64) -> Marker {
     Marker {
         engine: plan.engine.name.to_owned(),
         engine_version: (plan.engine.version)(),
@@ -101,6 +102,7 @@ fn marker(plan: &KvPlan, seed: u64) -> Marker {
         seed,
         loaded: false,
         changed: false,
+        made_at_unix_ns: 0,
     }
 }
 
