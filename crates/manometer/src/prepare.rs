@@ -87,7 +87,7 @@ fn erase_device(arguments: &Arguments, device: &Path, experiment: &Experiment) -
 
 fn dry_run(arguments: &Arguments, experiment: &Experiment) -> anyhow::Result<ExitCode> {
     let book = Book::read(&experiment.directory)?;
-    let steps = prepare::outline([experiment], &book, true);
+    let steps = prepare::outline([experiment], &book, arguments.reuse, true);
     match arguments.format {
         Format::Json => format::json(&outline_json(experiment, &book, &steps))?,
         Format::Text => format::text(&outline(experiment, &book, &steps))?,

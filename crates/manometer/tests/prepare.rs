@@ -43,6 +43,31 @@ fn scene(prepare: &str) -> Scene {
     scene
 }
 
+/// A scene whose sweep is `sweep`.
+fn swept(prepare: &str, sweep: &str) -> Scene {
+    scene(&format!("{prepare}\n[sweep]\n{sweep}"))
+}
+
+/// A scene whose primary has a RocksDB options file, `o.options`.
+fn with_options(prepare: &str) -> Scene {
+    let scene = scene(prepare);
+    write_options(&scene, 1);
+    scene.write("p.toml", &scene.read("p.toml").replace("records = 2000", "records = 2000\noptions = \"o.options\""));
+    scene
+}
+
+fn write_options(scene: &Scene, mib: u64) {
+    scene.write("o.options", &format!("[CFOptions \"default\"]\n  write_buffer_size={}\n", mib * MIB));
+}
+
+/// How often the primary settled, as the ledger says: one line each where nothing was cut.
+fn settlings(scene: &Scene) -> usize {
+    let lines = ledger(scene);
+    let ids: std::collections::BTreeSet<String> =
+        lines.iter().filter(|line| line["what"] == "settle").map(|line| line["id"].to_string()).collect();
+    ids.len()
+}
+
 fn steps(document: &Value) -> Vec<&str> {
     document["steps"].as_array().unwrap().iter().map(|step| step["step"].as_str().unwrap()).collect()
 }
@@ -86,6 +111,7 @@ fn what_was_prepared_is_what_runs_begin_from() {
     assert_eq!(steps(&document), ["data", "data", "snapshot"]);
     assert_eq!(document["device_state"]["snapshot"], "primary-1");
     assert!(document["device_state"]["settled"]["seconds"].as_f64().unwrap() >= 1.0);
+    assert_eq!(document["device_state"]["settled"]["under"]["settings"]["workload"], "ycsb-b");
     scene.run("prepare p.toml").status(0).out_has(&["back as it was kept"]);
     for name in ["one", "two"] {
         scene.run(&format!("run p.toml --out {name}")).status(0);
@@ -148,8 +174,8 @@ fn every_run_of_a_sweep_begins_from_the_same_state() {
     let dry = scene.run("run p.toml --dry-run --format json").status(0).json();
     assert_eq!(
         steps(&dry["preparations"][0]),
-        ["data", "snapshot", "restore"],
-        "made once, put back for the second run"
+        ["data", "snapshot", "restore", "restore"],
+        "made once, put back for each run"
     );
     scene.run("run p.toml --out all").status(0);
     for run in ["001", "002"] {
@@ -157,6 +183,163 @@ fn every_run_of_a_sweep_begins_from_the_same_state() {
         assert_eq!(reused(&scene.path(&dir)), true);
         assert_eq!(scene.json(&format!("{dir}/environment.json"))["device_state"]["snapshot"], "primary-1");
     }
+}
+
+#[test]
+fn edited_options_are_other_data_and_what_was_prepared_before_is_not_used() {
+    for prepare in ["", "snapshot = true"] {
+        let scene = with_options(prepare);
+        scene.run("prepare p.toml").status(0);
+        write_options(&scene, 2);
+        let said = scene.run("run p.toml --out refused").status(1);
+        assert!((said.out() + &said.err()).contains("options"), "{}{}", said.out(), said.err());
+        fs::remove_dir_all(scene.path("data/primary")).unwrap();
+        scene.run("run p.toml --out rec").status(0);
+        let expected = if prepare.is_empty() { Value::Null } else { "primary-2".into() };
+        assert_eq!(scene.json("rec/environment.json")["device_state"]["snapshot"], expected);
+        // Back to what was prepared first: that snapshot is still its.
+        write_options(&scene, 1);
+        let document = scene.run("prepare p.toml --dry-run --format json").status(0).json();
+        let first = if prepare.is_empty() { "data" } else { "restore" };
+        assert_eq!(steps(&document), [first], "{document}");
+    }
+}
+
+#[test]
+fn reused_data_are_what_they_are_and_not_what_was_asked_for() {
+    let scene = with_options("snapshot = true");
+    scene.run("prepare p.toml --set prepare.snapshot=false").status(0);
+    write_options(&scene, 2);
+    scene.run("run p.toml --out rec --reuse").status(0);
+    let options = |line: &Value| line["marker"]["options"].to_string();
+    let prepared =
+        ledger(&scene).into_iter().rfind(|line| line["entry"] == "prepared" && line["workload"] == "primary");
+    assert!(options(&prepared.unwrap()).contains(&MIB.to_string()));
+    assert_eq!(scene.json("rec/environment.json")["device_state"]["snapshot"], "primary-1");
+    // With `--reuse` again the same snapshot serves; without, neither it nor the database does.
+    scene.run("run p.toml --out again --reuse").status(0);
+    assert_eq!(scene.json("again/environment.json")["device_state"]["snapshot"], "primary-1");
+    scene.run("run p.toml --out refused").status(1).err_has(&["options"]);
+}
+
+#[test]
+fn data_that_a_run_has_changed_are_prepared_anew() {
+    let scene = scene("settle = \"3s\"");
+    let ladder = "\"primary.insert_proportion\" = [0.0, 0.1]";
+    scene.write("p.toml", &scene.read("p.toml").replace("\"writer.iodepth\" = [1, 4]", ladder));
+    scene.run("prepare p.toml").status(0);
+    scene.run("run p.toml --out one").status(0);
+    assert_eq!((settlings(&scene), reused(&scene.path("one"))), (1, true.into()));
+    scene.run("run p.toml --out two").status(0);
+    assert_eq!((settlings(&scene), reused(&scene.path("two"))), (2, true.into()));
+    assert!(!scene.read("two/events.jsonl").contains("not-as-prepared"));
+}
+
+#[test]
+fn a_sweep_over_data_goes_on_from_what_was_prepared_for_its_first_run() {
+    let scene = swept("", "\"primary.records\" = [2000, 3000, 2000]");
+    scene.run("prepare p.toml").status(0);
+    scene.run("run p.toml --out all").status(0);
+    assert_eq!(reused(&scene.path("all/runs/001")), true);
+    for (run, records) in [("001", 2000), ("002", 3000), ("003", 2000)] {
+        let environment = scene.json(&format!("all/runs/{run}/environment.json"));
+        assert_eq!(environment["workloads"]["primary"]["records"], records);
+    }
+}
+
+#[test]
+fn a_refused_run_forgets_nothing_of_what_settled() {
+    let scene = scene("settle = \"3s\"");
+    scene.run("prepare p.toml").status(0);
+    scene.run("run p.toml --out refused --set primary.records=3000").status(1).err_has(&["records 2000, wanted 3000"]);
+    let dry = scene.run("prepare p.toml --dry-run --format json").status(0).json();
+    assert!(steps(&dry).is_empty(), "{dry}");
+    // What the run makes itself is no longer what settled.
+    scene.run("run p.toml --out other --set primary.workload=ycsb-a --set prepare.settle=4s").status(0);
+    let dry = scene.run("prepare p.toml --dry-run --format json").status(0).json();
+    assert_eq!(steps(&dry), ["data"], "it settled under another workload since");
+}
+
+#[test]
+fn a_worker_that_outlives_its_run_is_waited_for() {
+    let scene = scene("snapshot = true");
+    let running = scene.start("run p.toml --out one --set plan.phase=60s");
+    support::wait_for_event(&scene.path("one"), "\"phase\":\"w0\"");
+    // Its workers hear of it from the kernel, and take their time.
+    running.signal(Signal::KILL);
+    running.end();
+    scene.run("run p.toml --out two").status(0);
+    assert_eq!(reused(&scene.path("two")), true);
+}
+
+#[test]
+fn a_restore_that_is_cut_is_done_anew() {
+    // Copied byte by byte: LMDB changes its file in place.
+    let scene = scene("snapshot = true");
+    let changes = "--set primary.engine=lmdb --set primary.records=40000";
+    scene.run(&format!("prepare p.toml {changes}")).status(0);
+    let running = scene.start(&format!("run p.toml --out one {changes}"));
+    let copy = scene.path("data/.manometer-snapshots/restored.new");
+    wait_for("the restore", || copy.exists().then_some(()));
+    cut(running);
+    scene.run(&format!("run p.toml --out two {changes}")).status(0);
+    assert_eq!(reused(&scene.path("two")), true);
+    assert_eq!(scene.json("two/environment.json")["device_state"]["snapshot"], "primary-1");
+    assert_eq!(fs::read_dir(scene.path("data/.manometer-snapshots")).unwrap().count(), 1);
+}
+
+/// That every line of the ledger counts once, and that the next run began from all of them.
+fn counts_once(scene: &Scene, last: &str) {
+    let begin = scene.json(&format!("{last}/environment.json"))["device_state"]["written_bytes"].as_u64().unwrap();
+    let all = counted(scene);
+    assert!(begin <= all, "{begin} {all}");
+}
+
+#[test]
+fn a_prepared_sweep_that_is_cut_goes_on_from_the_same_state() {
+    let scene = swept("snapshot = true", "\"writer.block_size\" = [\"4KiB\", \"8KiB\"]");
+    let running = scene.start("run p.toml --out all");
+    support::wait_for_event(&scene.path("all/runs/002"), "phase_started\",\"phase\":\"w0");
+    cut(running);
+    let before = counted(&scene);
+    scene.run("run p.toml --out all --resume").status(0);
+    for run in ["001", "002"] {
+        let environment = scene.json(&format!("all/runs/{run}/environment.json"));
+        assert_eq!(environment["device_state"]["snapshot"], "primary-1");
+        assert!(!scene.read(&format!("all/runs/{run}/events.jsonl")).contains("not-as-prepared"));
+    }
+    assert_eq!(fs::read_dir(scene.path("data/.manometer-snapshots")).unwrap().count(), 1);
+    assert!(counted(&scene) > before);
+    counts_once(&scene, "all/runs/002");
+}
+
+#[test]
+fn a_sweep_over_data_that_is_cut_while_it_settles_goes_on() {
+    let scene = swept("settle = \"3s\"", "\"primary.records\" = [2000, 3000]");
+    let running = scene.start("run p.toml --out all");
+    wait_for("the second run to settle", || (settlings(&scene) == 2).then_some(()));
+    cut(running);
+    scene.run("run p.toml --out all --resume").status(0);
+    for (run, records) in [("001", 2000), ("002", 3000)] {
+        let environment = scene.json(&format!("all/runs/{run}/environment.json"));
+        assert_eq!(environment["workloads"]["primary"]["records"], records);
+        assert!(environment["device_state"]["settled"]["seconds"].as_f64().unwrap() >= 1.0);
+        assert_eq!(environment["device_state"]["settled"]["under"]["settings"]["records"], records);
+    }
+    assert_eq!(settlings(&scene), 3, "the one that was cut is done anew");
+    counts_once(&scene, "all/runs/002");
+}
+
+#[test]
+fn a_snapshot_that_was_damaged_is_told() {
+    let scene = scene("snapshot = true");
+    scene.run("prepare p.toml").status(0);
+    scene.run("prepare p.toml --dry-run").status(0).out_has(&["Snapshots kept: 1"]);
+    let database = scene.path("data/.manometer-snapshots/primary-1/data/db");
+    fs::remove_file(database.join("CURRENT")).unwrap();
+    let document = scene.run("prepare p.toml --format json").status(0).json();
+    assert_eq!(document["findings"][0]["id"], "snapshot-damaged", "{document}");
+    assert_eq!(document["device_state"]["snapshot"], "primary-2");
 }
 
 #[test]
@@ -169,7 +352,9 @@ fn a_run_that_is_cut_counts_once_beside_the_next() {
         scene.run("run p.toml --dry-run --format json").status(0).json()["preparations"][0]["written_bytes"].clone();
     assert_eq!(before, counted(&scene));
     scene.run("run p.toml --out two").status(0);
-    assert_eq!(scene.json("two/environment.json")["device_state"]["written_bytes"], before);
+    // What the first left in memory is booked by now.
+    let begin = scene.json("two/environment.json")["device_state"]["written_bytes"].as_u64().unwrap();
+    assert!(begin >= before.as_u64().unwrap(), "{begin} {before}");
     let runs: std::collections::BTreeMap<String, Value> = ledger(&scene)
         .iter()
         .filter(|line| line["what"] == "run")
@@ -221,7 +406,10 @@ fn a_run_stops_before_it_passes_its_budget_and_its_recording_is_whole() {
     assert!(findings.contains("write-budget-spent"), "{findings}");
     let events = scene.read("rec/events.jsonl");
     assert!(events.contains("phase_gap") && events.contains("\"status\":\"failed\""), "{events}");
-    assert!(counted(&scene) <= 64 * MIB, "{} MiB were written", counted(&scene) / MIB);
+    // What the engine held in memory is written when it closes: as much as it loaded and updated at most, and told.
+    let beyond = counted(&scene).saturating_sub(64 * MIB);
+    let told = findings.contains("write-budget-passed");
+    assert!(beyond <= 8 * MIB && (told || beyond <= MIB / 4), "{beyond}: {findings}");
     // What is left is too little for another.
     scene.run("run p.toml --out again --set device.write_budget=4MiB").status(2).err_has(&["only 0"]);
 }
@@ -269,7 +457,30 @@ fn a_disk_that_is_too_small_or_fills_is_told_and_nothing_is_left_half() {
     said.err_has(&["`primary` could not be prepared", "space"]);
     let prepared = |line: &Value| line["entry"] == "prepared" && line["workload"] == "primary" && line["ended"] == true;
     assert!(!ledger(&scene).iter().any(prepared));
+    assert!(!scene.path("data/primary/db").exists(), "what was loaded by halves is gone");
     scene.run(&format!("run p.toml --out rec {changes}")).status(1);
+}
+
+#[test]
+fn what_is_to_stay_free_is_looked_at_even_where_nothing_is_to_be_made() {
+    let Some((scene, _disk)) = on_small_disk("over_provisioning = 0.5") else { return };
+    scene.run("prepare p.toml").status(0);
+    fs::write(scene.path("data/other"), vec![1; 50 << 20]).unwrap();
+    scene.run("prepare p.toml").status(2).err_has(&["have to stay so", "over_provisioning"]);
+    scene.run("run p.toml --out rec").status(2).err_has(&["over_provisioning"]);
+}
+
+#[test]
+fn a_full_disk_says_so_and_what_was_left_on_it_goes_first() {
+    let Some((scene, _disk)) = on_small_disk("") else { return };
+    fs::create_dir_all(scene.path("data/.manometer-scratch")).unwrap();
+    // Whatever a cut filling left, to the last block.
+    let filled = fs::File::create(scene.path("data/.manometer-scratch/0.data")).unwrap();
+    let chunk = vec![1; 1 << 16];
+    while std::io::Write::write_all(&mut &filled, &chunk).is_ok() {}
+    drop(filled);
+    scene.run("prepare p.toml").status(0);
+    assert!(!scene.path("data/.manometer-scratch").exists());
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 use manometer_measure::RecordingError;
 use manometer_measure::event::{Finding, Status};
+use manometer_workload::protocol::Existing;
 
 pub use lock::{DirectoryLock, DiskLocks, LockError};
 pub(crate) use narrow::most_s;
@@ -35,6 +36,16 @@ pub struct Setup<'a> {
     pub made: &'a BTreeSet<PathBuf>,
     /// Set from outside to end the run early.
     pub interrupted: &'a AtomicBool,
+}
+
+/// What a worker may do with data of ours that lie in its folder: `reuse` what serves, or, where they are `ours` (made or
+/// prepared for this command), use what is equal and make any other anew.
+pub(crate) fn existing(reuse: bool, ours: bool) -> Existing {
+    match (reuse, ours) {
+        (true, _) => Existing::Reuse,
+        (false, true) => Existing::Renew,
+        (false, false) => Existing::Remake,
+    }
 }
 
 /// What goes on in a run, for whoever watches.
@@ -131,7 +142,7 @@ impl From<LedgerError> for RunError {
 pub struct Ended {
     /// Whole or not.
     pub status: Status,
-    /// The folders whose data this run made itself.
+    /// The folders whose data are this command's: the run made them, or used what was prepared for it.
     pub made: BTreeSet<PathBuf>,
 }
 
@@ -143,11 +154,13 @@ pub struct Ended {
 pub fn run(experiment: &Experiment, setup: &Setup<'_>, watch: &mut dyn FnMut(Update<'_>)) -> Result<Ended, RunError> {
     let lock = DirectoryLock::take(&experiment.directory)?;
     isolate::clean_up(&experiment.directory)?;
-    let mut ledger = Ledger::open(&experiment.directory)?;
+    let mut ledger = prepare::open(&experiment.directory)?;
     let outcome = prepared_run(experiment, setup, &mut ledger, watch);
-    prepare::restore_power(&mut ledger)?;
+    let restored = prepare::restore_power(&mut ledger);
     drop(lock);
-    outcome
+    let ended = outcome?;
+    restored?;
+    Ok(ended)
 }
 
 fn prepared_run(
@@ -159,7 +172,7 @@ fn prepared_run(
     let mut brought = prepare::bring(experiment, setup, ledger, false, watch)?;
     brought.findings.extend(prepare::power_off(experiment, ledger)?);
     let mut ended = run::run(experiment, setup, &brought, ledger, watch)?;
-    ended.made.extend(brought.made);
+    ended.made.extend(brought.prepared);
     Ok(ended)
 }
 
@@ -175,7 +188,7 @@ pub fn prepare(
 ) -> Result<Brought, RunError> {
     let lock = DirectoryLock::take(&experiment.directory)?;
     isolate::clean_up(&experiment.directory)?;
-    let mut ledger = Ledger::open(&experiment.directory)?;
+    let mut ledger = prepare::open(&experiment.directory)?;
     let brought = prepare::bring(experiment, setup, &mut ledger, true, watch)?;
     drop(lock);
     Ok(brought)

@@ -1,7 +1,7 @@
 //! One run, from starting the workers to the end of the recording.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -12,16 +12,16 @@ use manometer_measure::event::{Event, Finding, Severity, Status};
 use manometer_measure::host::{self, Border, Observer, environment};
 use manometer_measure::plan::{Phase, PhaseKind, Plan, Settings, Workload as Part};
 use manometer_measure::{ByteSize, Clock as _, MonotonicClock, RecordingError, RecordingWriter};
-use manometer_workload::protocol::{Control, Existing, Job, Message};
+use manometer_workload::protocol::{Control, Job, Message};
 
 use super::narrow::{Live, Next, most_s, next};
 use super::process::{Told, Worker};
 use super::scribe::Scribe;
-use super::{Ended, RunError, Setup, Update, same_device};
+use super::{Ended, RunError, Setup, Update, existing, same_device};
 use crate::file::{Experiment, PhaseStop};
 use crate::isolate::{Isolated, Setting};
 use crate::prepare::Brought;
-use crate::prepare::account::Account;
+use crate::prepare::account::{Account, Halt};
 use crate::prepare::ledger::Ledger;
 
 /// How long a worker may take to put settings into force: a deep queue on a slow disk has to drain.
@@ -102,7 +102,7 @@ struct Run<'a> {
     observers: Vec<Box<dyn Observer>>,
     interval_ns: u64,
     next_beat_ns: u64,
-    /// What the run writes to the device, and why it has to stop where a write budget is spent.
+    /// What the run writes to the device, and why it has to stop where it has to.
     account: Account<'a>,
     spent: Option<String>,
     /// When the phase that runs ends, and how long those after it take.
@@ -144,7 +144,7 @@ impl<'a> Run<'a> {
             let job = Job {
                 name: workload.name.clone(),
                 directory: experiment.directory.clone(),
-                existing: if prepared { Existing::Reuse } else { existing(setup, &folder) },
+                existing: existing(setup.reuse, prepared || setup.made.contains(&folder)),
                 interval_ms: u64::try_from(experiment.interval.0.as_millis()).unwrap_or(u64::MAX),
                 seed: seed_of(experiment.seed, index),
                 workload: workload.settings.clone(),
@@ -299,7 +299,9 @@ impl<'a> Run<'a> {
         self.live.end(&self.plan, phase);
         self.scribe.border(end_ns, Border::End, &mut self.observers)?;
         self.scribe.recording.event(end_ns, Event::PhaseEnded { phase: phase.id.clone() })?;
-        self.account.note()?;
+        if let Err(error) = self.account.note() {
+            self.halt(&error.into())?;
+        }
         Ok(None)
     }
 
@@ -449,19 +451,24 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Stops the run before it passes its write budget: every worker pauses, and no phase runs any more.
+    /// Stops the run before it passes its write budget, or when what it writes can no longer be counted.
     fn look_at_account(&mut self) -> Result<(), RunError> {
-        let Some(reason) = self.account.look(MonotonicClock.now_ns()).filter(|_| self.spent.is_none()) else {
-            return Ok(());
-        };
+        match self.account.look(MonotonicClock.now_ns()) {
+            Err(halt) if self.spent.is_none() => self.halt(&halt),
+            _ => Ok(()),
+        }
+    }
+
+    /// Every worker pauses, and no phase runs any more.
+    fn halt(&mut self, halt: &Halt) -> Result<(), RunError> {
         for member in self.members.iter_mut().filter(|member| member.gone.is_none()) {
             member.worker.tell(if member.facts.is_some() { &Control::Wait } else { &Control::Stop });
             member.running = false;
         }
-        let text = format!("The run was stopped: {reason}.");
-        self.spent = Some(reason);
+        self.spent = Some(halt.to_string());
         self.failed = true;
-        Ok(self.finding(budget_spent(text))?)
+        let (id, severity) = (halt.finding_id().to_owned(), Severity::Error);
+        Ok(self.finding(Finding { id, severity, phase: None, text: format!("The run was stopped: {halt}.") })?)
     }
 
     fn hear(&mut self, index: usize, message: Message) -> Result<(), RunError> {
@@ -549,11 +556,14 @@ impl<'a> Run<'a> {
         }
         self.scribe.observe_last(MonotonicClock.now_ns(), &mut self.observers)?;
         self.write_environment()?;
-        self.scribe.recording.finish(MonotonicClock.now_ns(), status)?;
         let made = self.members.iter().filter(|member| member.made_its_data());
         let made = made.filter_map(|member| member.folder.clone()).collect();
-        // What the engines wrote while they closed counts as well.
-        drop(self.members);
+        // What the engines write while they close counts as well.
+        self.members.clear();
+        if let Some(beyond) = self.account.passed_by() {
+            self.finding(budget_passed(beyond))?;
+        }
+        self.scribe.recording.finish(MonotonicClock.now_ns(), status)?;
         self.account.close()?;
         Ok(Ended { status, made })
     }
@@ -565,15 +575,6 @@ impl<'a> Run<'a> {
     fn time_after(&self, phase: &Phase) -> f64 {
         let after = self.plan.phases.iter().skip_while(|other| other.id != phase.id).skip(1);
         after.map(|phase| phase.settle_s + phase.duration_s).sum()
-    }
-}
-
-/// What a worker may do with data of ours that lies in `folder`.
-fn existing(setup: &Setup<'_>, folder: &Path) -> Existing {
-    match (setup.reuse, setup.made.contains(folder)) {
-        (true, _) => Existing::Reuse,
-        (false, true) => Existing::Renew,
-        (false, false) => Existing::Remake,
     }
 }
 
@@ -649,10 +650,6 @@ fn isolation_lost(text: String) -> Finding {
     Finding { id: "isolation-lost".to_owned(), severity: Severity::Error, phase: None, text }
 }
 
-fn budget_spent(text: String) -> Finding {
-    Finding { id: "write-budget-spent".to_owned(), severity: Severity::Error, phase: None, text }
-}
-
 /// That nothing could be seen below the file system, by the `environment` of the run.
 fn device_unseen(environment: &serde_json::Value, directory: &Path) -> Option<Finding> {
     let fs_type = environment["file_system"]["type"].as_str().unwrap_or("a file system that is not told");
@@ -667,6 +664,20 @@ fn device_unseen(environment: &serde_json::Value, directory: &Path) -> Option<Fi
             directory.display()
         ),
     })
+}
+
+/// That engines wrote more when they closed than was left.
+fn budget_passed(beyond: ByteSize) -> Finding {
+    Finding {
+        id: "write-budget-passed".to_owned(),
+        severity: Severity::Error,
+        phase: None,
+        text: format!(
+            "What was still to be written when the workloads ended passed `device.write_budget` by {:.1} MiB: leave more \
+             of it to a run whose engine keeps much in memory.",
+            beyond.mib()
+        ),
+    }
 }
 
 fn bounds_direct_writes_only() -> Finding {

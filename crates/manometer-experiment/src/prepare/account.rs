@@ -1,11 +1,12 @@
 //! Keeps the ledger while something writes, and says when the write budget is spent.
 
-use std::path::Path;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
 use manometer_measure::ByteSize;
 use procfs::{Current as _, Meminfo};
 
-use super::counter::Counter;
+use super::counter::{Counter, Stand};
 use super::ledger::{Book, Entry, Ledger, LedgerError};
 
 /// How often a count is written down: what a cut costs at most. The line itself reaches the measured device.
@@ -48,10 +49,33 @@ impl Budget {
     }
 }
 
+/// Why writing has to stop.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Halt {
+    /// The write budget is spent.
+    #[error("{0}")]
+    Spent(String),
+    /// What is written cannot be counted.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+impl Halt {
+    /// The finding that tells it.
+    pub fn finding_id(&self) -> &'static str {
+        match self {
+            Self::Spent(_) => "write-budget-spent",
+            Self::Ledger(_) => "writes-not-counted",
+        }
+    }
+}
+
 /// The account of one run, or of one step of a preparation.
 #[derive(Debug)]
 pub struct Account<'a> {
     ledger: &'a mut Ledger,
+    directory: PathBuf,
     id: String,
     what: &'static str,
     counter: Counter,
@@ -75,22 +99,27 @@ impl<'a> Account<'a> {
         limit: Option<ByteSize>,
         now_ns: u64,
     ) -> Result<Self, LedgerError> {
-        let (id, counter) = (Ledger::fresh_id(what), Counter::of(directory));
         let budget = Budget::new(limit, ledger.book());
-        let written = Entry::Written { what: what.to_owned(), bytes: 0, counted: counter.counted(), ended: false };
-        ledger.append(&id, written)?;
-        let dirty_bytes_at_start = dirty_bytes();
-        Ok(Self {
+        let mut account = Self {
             ledger,
-            id,
+            directory: directory.to_owned(),
+            id: Ledger::fresh_id(what),
             what,
-            counter,
+            counter: Counter::of(directory),
             budget,
             seen_bytes: 0,
             step_bytes: 0,
             noted_ns: now_ns,
-            dirty_bytes_at_start,
-        })
+            dirty_bytes_at_start: dirty_bytes(),
+        };
+        let entry = account.entry(false);
+        account.ledger.append(&account.id, entry)?;
+        Ok(account)
+    }
+
+    /// The ledger that it is kept in.
+    pub fn ledger(&mut self) -> &mut Ledger {
+        self.ledger
     }
 
     /// Counts what the process `pid` writes too, where the device does not count.
@@ -103,20 +132,36 @@ impl<'a> Account<'a> {
         self.counter.bytes()
     }
 
-    /// Looks how much was written; returns why writing has to stop, if it has to.
-    pub fn look(&mut self, now_ns: u64) -> Option<String> {
+    /// Looks how much was written.
+    ///
+    /// # Errors
+    /// Writing has to stop.
+    pub fn look(&mut self, now_ns: u64) -> Result<(), Halt> {
         let written = self.counter.bytes();
         self.step_bytes = written - self.seen_bytes;
         self.seen_bytes = written;
         if now_ns >= self.noted_ns + NOTE_EVERY_NS {
             self.noted_ns = now_ns;
-            if let Err(error) = self.note() {
-                return Some(error.to_string());
-            }
+            self.note()?;
         }
-        let budget = self.budget?;
         let waiting = dirty_bytes().saturating_sub(self.dirty_bytes_at_start);
-        budget.spent(written, (self.step_bytes * LOOKS_AHEAD).saturating_add(waiting))
+        let ahead = (self.step_bytes * LOOKS_AHEAD).saturating_add(waiting);
+        let reason = self.budget.and_then(|budget| budget.spent(written, ahead));
+        reason.map_or(Ok(()), |reason| Err(Halt::Spent(reason)))
+    }
+
+    /// Waits until all that was written has reached the device; by how many bytes that passed the budget, if it did.
+    pub fn passed_by(&mut self) -> Option<ByteSize> {
+        self.settle();
+        let written = self.counter.bytes();
+        let by_now = self.budget?.before_bytes.saturating_add(written);
+        by_now.checked_sub(self.budget?.limit.0).filter(|beyond| *beyond > 0).map(ByteSize)
+    }
+
+    /// Waits until what waits in memory has reached the device, whose own account would not show it before.
+    fn settle(&self) {
+        // What cannot be written at all is told to whoever wrote it.
+        let _ = File::open(&self.directory).and_then(|directory| Ok(rustix::fs::syncfs(&directory)?));
     }
 
     /// Writes down what was written by now, without waiting for the device.
@@ -128,19 +173,49 @@ impl<'a> Account<'a> {
         self.ledger.note(&self.id, entry)
     }
 
-    /// Closes the account, durably.
+    /// Closes the account, durably, once all that was written has reached the device.
     ///
     /// # Errors
     /// The ledger cannot be written.
     pub fn close(mut self) -> Result<(), LedgerError> {
+        self.settle();
         let entry = self.entry(true);
         self.ledger.append(&self.id, entry)
     }
 
     fn entry(&mut self, ended: bool) -> Entry {
-        let (bytes, counted) = (self.counter.bytes(), self.counter.counted());
-        Entry::Written { what: self.what.to_owned(), bytes, counted, ended }
+        let (bytes, counted, device) = (self.counter.bytes(), self.counter.counted(), self.counter.stand());
+        Entry::Written { what: self.what.to_owned(), bytes, counted, device, ended }
     }
+}
+
+/// Books what reached the device under `directory` after the last line of a run that was cut: what it left in memory,
+/// and what others wrote meanwhile, which cannot be told apart.
+///
+/// # Errors
+/// The ledger cannot be written.
+pub(super) fn book_after_cut(ledger: &mut Ledger, directory: &Path) -> Result<(), LedgerError> {
+    if ledger.book().cut().next().is_none() {
+        return Ok(());
+    }
+    // As for an account that is closed.
+    let _ = File::open(directory).and_then(|directory| Ok(rustix::fs::syncfs(&directory)?));
+    let now = Counter::of(directory).stand();
+    book_until(ledger, now.as_ref())
+}
+
+fn book_until(ledger: &mut Ledger, now: Option<&Stand>) -> Result<(), LedgerError> {
+    let cut: Vec<(String, Entry, Stand)> =
+        ledger.book().cut().map(|(id, entry, then)| (id.to_owned(), entry.clone(), then.clone())).collect();
+    let last = cut.iter().map(|(.., then)| then.bytes).max();
+    for (id, entry, then) in cut {
+        let Entry::Written { what, bytes, counted, ended, .. } = entry else { continue };
+        let since = now.filter(|_| Some(then.bytes) == last).and_then(|now| now.since(&then)).unwrap_or(0);
+        // Without a stand it is not booked again.
+        let bytes = bytes.saturating_add(since);
+        ledger.append(&id, Entry::Written { what, bytes, counted, device: None, ended })?;
+    }
+    Ok(())
 }
 
 /// What waits in memory to be written to some device.
@@ -173,9 +248,9 @@ mod tests {
         wrote(0);
         account.counter = Counter::of_stat(stat.clone()).unwrap();
         wrote(2);
-        assert_eq!(account.look(1), None);
+        account.look(1).unwrap();
         assert_eq!(Book::read(dir.path()).unwrap().written_bytes(), 0, "not noted yet");
-        assert_eq!(account.look(NOTE_EVERY_NS), None);
+        account.look(NOTE_EVERY_NS).unwrap();
         wrote(5);
         drop(account);
         assert_eq!(Book::read(dir.path()).unwrap().written_bytes(), 1024);
@@ -183,9 +258,59 @@ mod tests {
         let mut next = Account::open(&mut ledger, dir.path(), "run", Some(ByteSize(4096)), 0).unwrap();
         next.counter = Counter::of_stat(stat.clone()).unwrap();
         wrote(9);
-        let reason = next.look(1).expect("1 KiB before, 2 KiB now, and as much again is on its way");
-        assert!(reason.contains("4KiB"), "{reason}");
+        let halt = next.look(1).expect_err("1 KiB before, 2 KiB now, and as much again is on its way");
+        assert!(matches!(&halt, Halt::Spent(reason) if reason.contains("4KiB")), "{halt}");
+        assert_eq!(next.passed_by(), None);
         next.close().unwrap();
         assert_eq!(Book::read(dir.path()).unwrap().written_bytes(), 1024 + 2048);
+    }
+    #[test]
+    fn what_a_cut_run_left_in_memory_is_booked_once_and_only_on_the_same_boot() {
+        let dir = tempfile::tempdir().unwrap();
+        let stat = dir.path().join("stat");
+        let wrote = |sectors: u64| std::fs::write(&stat, format!("0 0 0 0 0 0 {sectors} 0 0 0 0\n")).unwrap();
+        wrote(10);
+        let mut ledger = Ledger::open(dir.path()).unwrap();
+        let mut account = Account::open(&mut ledger, dir.path(), "run", None, 0).unwrap();
+        account.counter = Counter::of_stat(stat.clone()).unwrap();
+        wrote(12);
+        account.note().unwrap();
+        drop(account);
+        let written = |ledger: &Ledger| ledger.book().written_bytes();
+        assert_eq!(written(&ledger), 1024);
+        wrote(20);
+        let now = Counter::of_stat(stat.clone()).unwrap().stand().unwrap();
+        let after_boot = Stand { boot_id: "another".to_owned(), ..now.clone() };
+        let mut other = Ledger::open(dir.path()).unwrap();
+        book_until(&mut other, Some(&after_boot)).unwrap();
+        assert_eq!(written(&other), 1024, "the device counts from its last start");
+        book_until(&mut ledger, Some(&now)).unwrap();
+        assert_eq!(written(&ledger), 1024 + 8 * 512);
+        book_until(&mut ledger, Some(&Stand { bytes: 1 << 20, ..now })).unwrap();
+        assert_eq!(written(&ledger), 1024 + 8 * 512, "once");
+    }
+
+    #[test]
+    fn a_budget_that_was_passed_at_the_end_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let stat = dir.path().join("stat");
+        let wrote = |sectors: u64| std::fs::write(&stat, format!("0 0 0 0 0 0 {sectors} 0 0 0 0\n")).unwrap();
+        wrote(0);
+        let mut ledger = Ledger::open(dir.path()).unwrap();
+        let mut account = Account::open(&mut ledger, dir.path(), "run", Some(ByteSize(1024)), 0).unwrap();
+        account.counter = Counter::of_stat(stat.clone()).unwrap();
+        wrote(2);
+        assert_eq!(account.passed_by(), None);
+        wrote(3);
+        assert_eq!(account.passed_by(), Some(ByteSize(512)));
+    }
+
+    #[test]
+    fn a_ledger_that_cannot_be_written_is_no_spent_budget() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::on_full_disk();
+        let halt = Account::open(&mut ledger, dir.path(), "run", None, 0).map(drop).map_err(Halt::from).unwrap_err();
+        assert_eq!(halt.finding_id(), "writes-not-counted");
+        assert!(halt.to_string().contains("ledger"), "{halt}");
     }
 }

@@ -22,6 +22,33 @@ pub enum Counted {
     Processes,
 }
 
+/// Which start of the host this is: the device's account begins with it.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// The id of this start of the host.
+pub(super) fn boot_id() -> Option<String> {
+    Some(fs::read_to_string(BOOT_ID).ok()?.trim().to_owned())
+}
+
+/// What a device's own account said at some moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stand {
+    /// The start of the host with which it began.
+    pub boot_id: String,
+    /// The device: its number, and which device of that number it is where the kernel counts them.
+    pub device: String,
+    /// All bytes that were written to it.
+    pub bytes: u64,
+}
+
+impl Stand {
+    /// What was written since `then`; nothing where that is another account.
+    pub fn since(&self, then: &Self) -> Option<u64> {
+        let same = (&self.boot_id, &self.device) == (&then.boot_id, &then.device);
+        self.bytes.checked_sub(then.bytes).filter(|_| same)
+    }
+}
+
 /// Counts from its making on.
 #[derive(Debug)]
 pub struct Counter {
@@ -31,8 +58,8 @@ pub struct Counter {
 
 #[derive(Debug)]
 enum Source {
-    /// The device's `stat`, and what it said last.
-    Device(PathBuf, u64),
+    /// The device's `stat`, which device that is, and what it said last.
+    Device(PathBuf, String, u64),
     /// What each process had written when it was last seen.
     Processes(BTreeMap<u32, u64>),
 }
@@ -40,14 +67,33 @@ enum Source {
 impl Counter {
     /// A counter of what reaches the device under `directory`.
     pub fn of(directory: &Path) -> Self {
-        let stat = device_of(directory).map(|device| device.sysfs.join("stat"));
-        stat.and_then(Self::of_stat).unwrap_or(Self { source: Source::Processes(BTreeMap::new()), bytes: 0 })
+        let device = device_of(directory).and_then(|device| {
+            let (number, sequence) = (format!("{}:{}", device.major, device.minor), device.attribute("diskseq"));
+            Self::of_device(device.sysfs.join("stat"), format!("{number} {}", sequence.unwrap_or_default()))
+        });
+        device.unwrap_or(Self { source: Source::Processes(BTreeMap::new()), bytes: 0 })
     }
 
-    /// A counter of the device whose account is the file `stat`; nothing where that cannot be read.
-    pub(super) fn of_stat(stat: PathBuf) -> Option<Self> {
+    /// A counter of the device called `name` whose account is the file `stat`; nothing where that cannot be read.
+    fn of_device(stat: PathBuf, name: String) -> Option<Self> {
         let bytes = sectors_bytes(&stat)?;
-        Some(Self { source: Source::Device(stat, bytes), bytes: 0 })
+        Some(Self { source: Source::Device(stat, name, bytes), bytes: 0 })
+    }
+
+    /// A counter of a device whose account is the file `stat`.
+    #[cfg(test)]
+    pub(super) fn of_stat(stat: PathBuf) -> Option<Self> {
+        Self::of_device(stat, "a test's".to_owned())
+    }
+
+    /// What the device's own account said when it was last looked at; nothing where it does not count.
+    pub fn stand(&self) -> Option<Stand> {
+        match &self.source {
+            Source::Device(_, device, bytes) => {
+                Some(Stand { boot_id: boot_id()?, device: device.clone(), bytes: *bytes })
+            }
+            Source::Processes(_) => None,
+        }
     }
 
     /// Counts what the process `pid` writes too, where processes are what counts.
@@ -68,7 +114,7 @@ impl Counter {
     /// The bytes written since it was made. What cannot be read any more adds nothing.
     pub fn bytes(&mut self) -> u64 {
         self.bytes += match &mut self.source {
-            Source::Device(stat, last) => sectors_bytes(stat).map_or(0, |now| grown(last, now)),
+            Source::Device(stat, _, last) => sectors_bytes(stat).map_or(0, |now| grown(last, now)),
             Source::Processes(seen) => {
                 seen.iter_mut().filter_map(|(pid, last)| Some(grown(last, process_bytes(*pid)?))).sum()
             }
@@ -108,10 +154,13 @@ mod tests {
         let mut counter = Counter::of_stat(stat.clone()).unwrap();
         write(108);
         assert_eq!(counter.bytes(), 4096);
+        let stand = counter.stand().unwrap();
+        assert_eq!(stand.bytes, 108 * SECTOR_BYTES);
         fs::remove_file(&stat).unwrap();
         assert_eq!(counter.bytes(), 4096);
         write(2);
         assert_eq!(counter.bytes(), 4096 + 1024, "a device that was plugged in again counts from nothing");
+        assert_eq!(counter.stand().unwrap().since(&stand), None);
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 use manometer_measure::ByteSize;
+use manometer_target::engine::EngineError;
 
+use super::account::Halt;
 use super::ledger::LedgerError;
 use super::snapshot::SnapshotError;
 
@@ -33,8 +35,8 @@ pub enum PrepareError {
     Budget(String),
     /// The data do not fit.
     #[error(
-        "{} has {free} free, of which {kept} stay so (`prepare.over_provisioning`): the data take {wanted}; make them \
-         smaller, or free space",
+        "{} has {free} free, and {kept} have to stay so (`prepare.over_provisioning`): what is still to be written takes \
+         {wanted}; make the data smaller, or free space",
         directory.display()
     )]
     Space {
@@ -70,6 +72,21 @@ pub enum PrepareError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// Power-state transitions that a run switched cannot be switched back.
+    #[error(
+        "{}: {source}: a run that was cut switched power-state transitions off, and they cannot be switched on again: run \
+         once as root, or start the host anew",
+        path.display()
+    )]
+    PowerLeft {
+        /// The file that switches them.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A database's folder cannot be had.
+    #[error(transparent)]
+    Folder(#[from] EngineError),
     /// A leftover of a preparation that was cut cannot be removed.
     #[error("{}: {source}: it was left by a preparation that was cut, and has to be removed", path.display())]
     Leftover {
@@ -92,9 +109,24 @@ impl From<SnapshotError> for PrepareError {
     }
 }
 
+impl From<Halt> for PrepareError {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Spent(reason) => Self::Budget(reason),
+            Halt::Ledger(error) => Self::Ledger(error),
+        }
+    }
+}
+
 impl PrepareError {
     /// Whether another request would have been right, and nothing was begun.
     pub fn is_wrong_request(&self) -> bool {
-        matches!(self, Self::OverBudget { .. } | Self::Space { .. } | Self::Ledger(LedgerError::Damaged { .. }))
+        matches!(
+            self,
+            Self::OverBudget { .. }
+                | Self::Space { .. }
+                | Self::Ledger(LedgerError::Damaged { .. })
+                | Self::Folder(EngineError::Locked(_))
+        )
     }
 }

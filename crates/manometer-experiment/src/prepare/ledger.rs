@@ -8,12 +8,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use manometer_measure::Span;
 use manometer_measure::clock::WallAnchor;
+use manometer_target::engine::directory::Marker;
 use manometer_workload::settings::WorkloadSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::counter::Counted;
+use super::counter::{Counted, Stand};
 use super::settle::Settled;
 use crate::file::Precondition;
 
@@ -72,6 +74,9 @@ pub enum Entry {
         bytes: u64,
         /// Who says so.
         counted: Counted,
+        /// What the device's own account said then; nothing where it does not count.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        device: Option<Stand>,
         /// Whether it came to its end.
         ended: bool,
     },
@@ -85,11 +90,14 @@ pub enum Entry {
         ended: bool,
     },
     /// A workload's data were made.
-    Prepared(Prepared),
+    Prepared(Box<Prepared>),
     /// Power-state transitions were switched off.
     Power {
         /// The files that say so, and what they said before.
         before: Vec<(PathBuf, String)>,
+        /// The start of the host in which that was: another one begins with what is usual.
+        #[serde(default)]
+        boot_id: Option<String>,
         /// Whether they say it again.
         restored: bool,
     },
@@ -100,10 +108,16 @@ pub enum Entry {
 pub struct Prepared {
     /// The workload.
     pub workload: String,
-    /// Its settings, which say what its data are.
+    /// Its settings: those of the workload that made the data, or under which they settled.
     pub settings: Value,
+    /// The fingerprint of those settings and of the files that they name.
+    #[serde(default)]
+    pub fingerprint: u64,
     /// The seed of its data.
     pub seed: u64,
+    /// What the database says of itself, whatever was asked for; files say nothing.
+    #[serde(default)]
+    pub marker: Option<Marker>,
     /// Whether its files were rewritten at random.
     pub rewritten: bool,
     /// How it settled; nothing where it did not.
@@ -113,10 +127,22 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Whether these are the data that a workload of `settings` and `seed` begins with.
-    pub fn serves(&self, settings: &WorkloadSettings, seed: u64) -> bool {
-        let there: Option<WorkloadSettings> = serde_json::from_value(self.settings.clone()).ok();
-        self.ended && self.seed == seed && there.is_some_and(|there| there.same_data(settings))
+    /// Whether these are the data that a workload of `settings` and `seed` begins with, or, with `reuse`, can.
+    pub fn serves(&self, settings: &WorkloadSettings, seed: u64, reuse: bool) -> bool {
+        let same = || match settings.marker(seed) {
+            Some(wanted) => self.marker.as_ref().is_some_and(|there| there.serves(&wanted, reuse)),
+            None => {
+                let there: Option<WorkloadSettings> = serde_json::from_value(self.settings.clone()).ok();
+                self.seed == seed && there.is_some_and(|there| there.same_data(settings))
+            }
+        };
+        self.ended && same()
+    }
+
+    /// Whether they have settled under a workload of `settings`, or at least did not in a longer time than `at_most`.
+    pub fn has_settled(&self, settings: &WorkloadSettings, at_most: Span) -> bool {
+        let enough = |settled: Settled| settled.steady || at_most.seconds() <= settled.seconds;
+        self.settled.is_some_and(enough) && self.fingerprint == settings.fingerprint()
     }
 }
 
@@ -183,15 +209,21 @@ impl Book {
     /// How the data of `workload` were prepared last.
     pub fn prepared(&self, workload: &str) -> Option<&Prepared> {
         self.0.iter().rev().find_map(|line| match &line.entry {
-            Entry::Prepared(prepared) if prepared.workload == workload => Some(prepared),
+            Entry::Prepared(prepared) if prepared.workload == workload => Some(&**prepared),
             _ => None,
         })
     }
 
-    /// What was switched off and not restored: the line's id, and what files said before.
-    pub fn not_restored(&self) -> impl Iterator<Item = (&str, &[(PathBuf, String)])> {
+    /// What was switched off and not restored: the line's id, and the line.
+    pub fn not_restored(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        let open = |line: &&Line| matches!(line.entry, Entry::Power { restored: false, .. });
+        self.0.iter().filter(open).map(|line| (line.id.as_str(), &line.entry))
+    }
+
+    /// What did not come to its end and said what the device's account was: the line's id, the line, and that account.
+    pub(super) fn cut(&self) -> impl Iterator<Item = (&str, &Entry, &Stand)> {
         self.0.iter().filter_map(|line| match &line.entry {
-            Entry::Power { before, restored: false } => Some((line.id.as_str(), before.as_slice())),
+            Entry::Written { device: Some(device), ended: false, .. } => Some((line.id.as_str(), &line.entry, device)),
             _ => None,
         })
     }
@@ -238,6 +270,14 @@ impl Ledger {
         }
     }
 
+    /// One that cannot be written.
+    #[cfg(test)]
+    pub(super) fn on_full_disk() -> Self {
+        let path = PathBuf::from("/dev/full");
+        let file = OpenOptions::new().append(true).open(&path).unwrap();
+        Self { path, file, book: Book::default() }
+    }
+
     /// What counts by now.
     pub fn book(&self) -> &Book {
         &self.book
@@ -250,6 +290,15 @@ impl Ledger {
     pub fn append(&mut self, id: &str, entry: Entry) -> Result<(), LedgerError> {
         self.note(id, entry)?;
         self.file.sync_data().map_err(|source| LedgerError::Io { path: self.path.clone(), source })
+    }
+
+    /// Appends how the data of a workload were prepared, durably.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn append_prepared(&mut self, prepared: Prepared) -> Result<(), LedgerError> {
+        let id = format!("prepared-{}", prepared.workload);
+        self.append(&id, Entry::Prepared(Box::new(prepared)))
     }
 
     /// Appends what happened so that it outlives us, without waiting for the device, which may be measured.
@@ -281,7 +330,7 @@ mod tests {
     use super::*;
 
     fn wrote(bytes: u64) -> Entry {
-        Entry::Written { what: "run".to_owned(), bytes, counted: Counted::Device, ended: false }
+        Entry::Written { what: "run".to_owned(), bytes, counted: Counted::Device, device: None, ended: false }
     }
 
     fn filled(ended: bool) -> Entry {

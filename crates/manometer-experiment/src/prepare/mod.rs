@@ -8,6 +8,8 @@ pub mod account;
 pub mod counter;
 pub mod erase;
 mod error;
+mod findings;
+mod hold;
 pub mod ledger;
 mod power;
 mod session;
@@ -21,32 +23,38 @@ mod work;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use manometer_measure::ByteSize;
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::Finding;
+use manometer_target::engine::directory::Marker;
+use manometer_workload::settings::WorkloadSettings;
 use serde_json::Value;
 
 use self::account::Budget;
 pub use self::error::PrepareError;
-use self::ledger::{Book, Entry, Ledger, LedgerError, Prepared};
+use self::hold::hold;
+use self::ledger::{Book, Ledger, LedgerError, Prepared};
 use self::session::Stage;
-use self::settle::Settled;
+use self::space::Space;
 use self::steps::{Found, Step};
 use self::work::Preparation;
 use crate::conductor::{Setup, Update};
 use crate::file::{Experiment, PrepareTable, Workload};
+use crate::plan::plan;
 
 /// The folder of the file that fills free space; there only while it is filled.
 const SCRATCH: &str = ".manometer-scratch";
 
-/// What the preparations of `runs`, all in the directory of `book`, would be one after the other; `whole` as in
-/// [`bring`].
-pub fn outline<'a>(runs: impl IntoIterator<Item = &'a Experiment>, book: &Book, whole: bool) -> Vec<Step> {
+/// What the preparations of `runs`, all in the directory of `book`, would be one after the other; `reuse` and `whole` as
+/// in [`Setup`] and [`bring`].
+pub fn outline<'a>(runs: impl IntoIterator<Item = &'a Experiment>, book: &Book, reuse: bool, whole: bool) -> Vec<Step> {
     let mut all = Vec::new();
     let mut found: Option<Found> = None;
     for run in runs {
-        let before = found.unwrap_or_else(|| Found::of(run, book));
+        let before = found.unwrap_or_else(|| Found::of(run, book, reuse, &BTreeSet::new()));
         let steps = steps::steps(run, &before, whole);
         found = Some(before.after(run, &steps));
         all.extend(steps);
@@ -59,10 +67,8 @@ pub fn outline<'a>(runs: impl IntoIterator<Item = &'a Experiment>, book: &Book, 
 pub struct Brought {
     /// What was done.
     pub done: Vec<Step>,
-    /// The folders whose data are as prepared: the run uses them as they are.
+    /// The folders whose data are as prepared, now or before: the run uses them as they are, and they are ours.
     pub prepared: BTreeSet<PathBuf>,
-    /// The folders whose data were made now.
-    pub made: BTreeSet<PathBuf>,
     /// What a reader must know.
     pub findings: Vec<Finding>,
     /// The state of the device, as `environment.json` tells it.
@@ -81,39 +87,77 @@ pub fn bring(
     watch: &mut dyn FnMut(Update<'_>),
 ) -> Result<Brought, PrepareError> {
     power::restore(ledger)?;
-    remove_leftovers(&experiment.directory)?;
-    let found = Found::of(experiment, ledger.book());
+    wait_for_workers(experiment, setup)?;
+    let found = Found::of(experiment, ledger.book(), setup.reuse, setup.made);
     let steps = steps::steps(experiment, &found, whole);
-    check(experiment, setup, ledger.book(), (&found, &steps), whole)?;
+    check(experiment, ledger.book(), (&found, &steps), whole)?;
+    let mut findings = findings::before(experiment, &found);
     let stage = Stage { program: &setup.program, interrupted: setup.interrupted, watch };
     let mut preparation = Preparation { experiment, setup, ledger, stage, made: BTreeSet::new(), snapshot: None };
     for step in &steps {
         preparation.perform(step)?;
+        check_space(experiment)?;
     }
     let (made, snapshot) = (preparation.made, preparation.snapshot);
-    let found = Found::of(experiment, ledger.book());
-    let prepared: BTreeSet<PathBuf> = steps::folders(experiment, &found).chain(made.iter().cloned()).collect();
-    let settled =
-        experiment.primary.as_ref().and_then(|primary| settled(ledger.book(), primary, &prepared, experiment));
-    let findings = settled.filter(|settled| !settled.steady).map(not_settled).into_iter().collect();
-    forget_others(experiment, ledger, &prepared)?;
-    let state = state::state(experiment, ledger.book(), found.space, snapshot.as_deref(), settled);
-    Ok(Brought { done: steps, prepared, made, findings, state })
+    let ours: BTreeSet<PathBuf> = setup.made.union(&made).cloned().collect();
+    let found = Found::of(experiment, ledger.book(), setup.reuse, &ours);
+    let prepared: BTreeSet<PathBuf> = steps::folders(experiment, &found).chain(made).collect();
+    let settled = settled(experiment, ledger.book(), &prepared).cloned();
+    findings.extend(settled.as_ref().and_then(findings::not_settled));
+    let state = state::state(experiment, ledger.book(), found.space, snapshot.as_deref(), settled.as_ref());
+    if !whole {
+        forget_what_will_change(experiment, ledger, &prepared)?;
+    }
+    Ok(Brought { done: steps, prepared, findings, state })
 }
 
-/// Forgets how data were prepared that the run is about to make itself, in other ways perhaps.
-fn forget_others(
+/// Removes what a preparation that was cut left on its way, and opens the ledger of `directory`, which is held.
+///
+/// # Errors
+/// Something cannot be removed, or the ledger not be read or written.
+pub(crate) fn open(directory: &Path) -> Result<Ledger, PrepareError> {
+    // First: where it fills the disk, there is no room for a line.
+    snapshot::remove_unfinished(directory)?;
+    remove_scratch(directory)?;
+    let mut ledger = Ledger::open(directory)?;
+    account::book_after_cut(&mut ledger, directory)?;
+    Ok(ledger)
+}
+
+/// Waits until no worker of a run that was cut is at a database any more.
+fn wait_for_workers(experiment: &Experiment, setup: &Setup<'_>) -> Result<(), PrepareError> {
+    let mut look = || if setup.interrupted.load(Ordering::Relaxed) { Err(PrepareError::Interrupted) } else { Ok(()) };
+    let folders = experiment.workloads().map(|workload| experiment.directory.join(&workload.name));
+    folders.filter(|folder| Marker::of(folder).is_some()).try_for_each(|folder| hold(&folder, &mut look).map(drop))
+}
+
+/// Forgets what the run itself is about to change: how files were prepared that it makes anew, and that a database has
+/// settled under other requests than it will send. A database that is made anew says so itself.
+fn forget_what_will_change(
     experiment: &Experiment,
     ledger: &mut Ledger,
     prepared: &BTreeSet<PathBuf>,
 ) -> Result<(), LedgerError> {
-    for workload in experiment.workloads().filter(|one| !prepared.contains(&experiment.directory.join(&one.name))) {
-        if let Some(before) = ledger.book().prepared(&workload.name).filter(|before| before.ended).cloned() {
-            let forgotten = Prepared { ended: false, ..before };
-            ledger.append(&format!("prepared-{}", workload.name), Entry::Prepared(forgotten))?;
+    for workload in experiment.workloads() {
+        let Some(before) = ledger.book().prepared(&workload.name).filter(|before| before.ended).cloned() else {
+            continue;
+        };
+        let kept = prepared.contains(&experiment.directory.join(&workload.name));
+        if !kept && matches!(workload.settings, WorkloadSettings::Io(_)) {
+            ledger.append_prepared(Prepared { ended: false, ..before })?;
+        } else if kept && before.settled.is_some() && moves(experiment, workload, &before) {
+            ledger.append_prepared(Prepared { settled: None, ..before })?;
         }
     }
     Ok(())
+}
+
+/// Whether a run of `experiment` sends other requests than those under which the data of `workload` settled.
+fn moves(experiment: &Experiment, workload: &Workload, settled: &Prepared) -> bool {
+    let prefix = format!("{}.", workload.name);
+    let changed = |key: &String| key.starts_with(&prefix);
+    let in_phases = plan(experiment).phases.iter().any(|phase| phase.settings.keys().any(changed));
+    in_phases || settled.fingerprint != workload.settings.fingerprint()
 }
 
 /// Switches power-state transitions off where `experiment` asks for it; [`restore_power`] undoes it.
@@ -126,14 +170,7 @@ pub(crate) fn power_off(experiment: &Experiment, ledger: &mut Ledger) -> Result<
     }
     let files = power::files(&experiment.directory);
     power::off(&files, ledger)?;
-    Ok(files.is_empty().then(|| Finding {
-        id: "power-states-unknown".to_owned(),
-        severity: Severity::Info,
-        phase: None,
-        text:
-            "Power-state transitions were to be off, and no NVMe disk shows under the directory: nothing was switched."
-                .to_owned(),
-    }))
+    Ok(files.is_empty().then(findings::power_states_unknown))
 }
 
 /// Restores what [`power_off`] switched.
@@ -142,12 +179,6 @@ pub(crate) fn power_off(experiment: &Experiment, ledger: &mut Ledger) -> Result<
 /// It cannot be restored.
 pub(crate) fn restore_power(ledger: &mut Ledger) -> Result<(), PrepareError> {
     power::restore(ledger)
-}
-
-/// Removes what a preparation that was cut left on its way.
-fn remove_leftovers(directory: &Path) -> Result<(), PrepareError> {
-    snapshot::remove_unfinished(directory)?;
-    remove_scratch(directory)
 }
 
 fn remove_scratch(directory: &Path) -> Result<(), PrepareError> {
@@ -177,15 +208,15 @@ fn emptied(folder: &Path) -> io::Result<()> {
 /// Whether the steps, and what the run's own workers make, fit into the space and the budget.
 fn check(
     experiment: &Experiment,
-    setup: &Setup<'_>,
     book: &Book,
     (found, steps): (&Found, &[Step]),
     whole: bool,
 ) -> Result<(), PrepareError> {
-    let there = |folder: &PathBuf| setup.reuse || setup.made.contains(folder);
-    let own = if whole { 0 } else { steps::left_to_workers(experiment, found, steps, there) };
+    let left: Vec<&Workload> =
+        if whole { Vec::new() } else { steps::left_to_workers(experiment, found, steps).collect() };
     if let Some(budget) = Budget::new(experiment.write_budget, book) {
-        let wanted = steps.iter().map(Step::bytes).fold(own, u64::saturating_add);
+        let own = left.iter().map(|workload| workload.settings.bytes_to_prepare());
+        let wanted = steps.iter().map(Step::bytes).chain(own).fold(0, u64::saturating_add);
         if wanted > budget.left_bytes() || budget.left_bytes() == 0 {
             let (wanted, left) = (ByteSize(wanted), ByteSize(budget.left_bytes()));
             return Err(PrepareError::OverBudget { wanted, limit: budget.limit, left });
@@ -193,13 +224,31 @@ fn check(
     }
     let asked = whole || experiment.prepare != PrepareTable::default();
     let Some(space) = found.space.filter(|_| asked) else { return Ok(()) };
-    space.check(&experiment.directory, new_bytes(experiment, steps), experiment.prepare.over_provisioning)
+    space.check(&experiment.directory, new_bytes(experiment, &left, steps), experiment.prepare.over_provisioning)
 }
 
-/// What the data take that are not there yet, and the copies of them.
-fn new_bytes(experiment: &Experiment, steps: &[Step]) -> u64 {
-    let missing = experiment.workloads().filter(|workload| !experiment.directory.join(&workload.name).exists());
-    let data = missing.map(|workload| workload.settings.bytes_to_prepare());
+/// Whether what has to stay free is still free after a step: copies and engines take what nobody knows ahead.
+fn check_space(experiment: &Experiment) -> Result<(), PrepareError> {
+    let directory = &experiment.directory;
+    let Some(share) = experiment.prepare.over_provisioning else { return Ok(()) };
+    // Blocks that were given back are free once the file system has written that down; where it cannot, they are not.
+    let _ = fs::File::open(directory).and_then(|directory| Ok(rustix::fs::syncfs(&directory)?));
+    Space::of(directory).map_or(Ok(()), |space| space.check(directory, 0, Some(share)))
+}
+
+/// By how much the data grow that `steps` and the workers of the workloads in `left` make, and the copies of them.
+fn new_bytes(experiment: &Experiment, left: &[&Workload], steps: &[Step]) -> u64 {
+    let named = |name: &str| experiment.workloads().find(|workload| workload.name == name);
+    let made = steps.iter().filter_map(|step| match step {
+        Step::Data { workload, bytes, .. } if *bytes > 0 => named(workload),
+        _ => None,
+    });
+    // What is made anew takes the place of what was there.
+    let grown = |workload: &Workload| {
+        let there = allocated_bytes(&experiment.directory.join(&workload.name));
+        workload.settings.bytes_to_prepare().saturating_sub(there)
+    };
+    let data = made.chain(left.iter().copied()).map(grown);
     let copies = steps.iter().map(|step| match step {
         Step::Snapshot { bytes, .. } | Step::Restore { bytes, .. } => *bytes,
         Step::Precondition { .. } | Step::Data { .. } => 0,
@@ -207,20 +256,40 @@ fn new_bytes(experiment: &Experiment, steps: &[Step]) -> u64 {
     data.chain(copies).fold(0, u64::saturating_add)
 }
 
-fn settled(book: &Book, primary: &Workload, prepared: &BTreeSet<PathBuf>, experiment: &Experiment) -> Option<Settled> {
-    let folder = experiment.directory.join(&primary.name);
-    book.prepared(&primary.name).filter(|_| prepared.contains(&folder))?.settled
+/// The space that removing `folder` gives back: that of files which have no other name.
+fn allocated_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let of = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(found) if found.is_dir() => allocated_bytes(&entry.path()),
+        Ok(found) if found.is_file() && found.nlink() == 1 => found.blocks() * 512,
+        _ => 0,
+    };
+    entries.filter_map(Result::ok).map(of).fold(0, u64::saturating_add)
 }
 
-fn not_settled(settled: Settled) -> Finding {
-    Finding {
-        id: "not-settled".to_owned(),
-        severity: Severity::Warning,
-        phase: None,
-        text: format!(
-            "The primary did not become steady within the {:.0} s that `prepare.settle` allows: what is measured may \
-             still drift; allow more time.",
-            settled.seconds
-        ),
+/// How the data settled from which the primary of `experiment` begins.
+fn settled<'a>(experiment: &Experiment, book: &'a Book, prepared: &BTreeSet<PathBuf>) -> Option<&'a Prepared> {
+    let primary = experiment.primary.as_ref()?;
+    let folder = experiment.directory.join(&primary.name);
+    book.prepared(&primary.name).filter(|one| prepared.contains(&folder) && one.settled.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_another_name_gives_nothing_back() {
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+        let (one, two) = (dir.path().join("one"), dir.path().join("two"));
+        fs::create_dir_all(one.join("db")).unwrap();
+        fs::write(one.join("db/own"), vec![1; 1 << 20]).unwrap();
+        fs::write(one.join("db/shared"), vec![1; 1 << 20]).unwrap();
+        fs::hard_link(one.join("db/shared"), &two).unwrap();
+        fs::File::open(one.join("db/own")).unwrap().sync_all().unwrap();
+        fs::File::open(&two).unwrap().sync_all().unwrap();
+        let bytes = allocated_bytes(&one);
+        assert!(((1 << 20)..(2 << 20)).contains(&bytes), "{bytes}");
+        assert_eq!(allocated_bytes(&dir.path().join("nothing")), 0);
     }
 }

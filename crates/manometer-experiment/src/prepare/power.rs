@@ -2,12 +2,14 @@
 //!
 //! What files said before is in the ledger first: whatever ends the run, the next one restores it.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::host::{LayerKind, chain, device_of};
 
 use super::PrepareError;
+use super::counter::boot_id;
 use super::ledger::{Entry, Ledger};
 
 /// Below a disk's folder in sysfs: the longest that its controller may take to wake; 0 lets it never doze.
@@ -28,13 +30,14 @@ pub(super) fn off(files: &[PathBuf], ledger: &mut Ledger) -> Result<(), PrepareE
     let failed = |path: &Path, source| PrepareError::Power { path: path.to_owned(), source };
     let mut before = Vec::new();
     for file in files {
-        let text = fs::read_to_string(file).map_err(|source| failed(file, source))?;
-        before.push((file.clone(), text.trim().to_owned()));
+        let text = OpenOptions::new().write(true).open(file).and_then(|_| fs::read_to_string(file));
+        before.push((file.clone(), text.map_err(|source| failed(file, source))?.trim().to_owned()));
     }
     if before.is_empty() {
         return Ok(());
     }
-    ledger.append(&Ledger::fresh_id("power"), Entry::Power { before, restored: false })?;
+    let switched = Entry::Power { before, boot_id: boot_id(), restored: false };
+    ledger.append(&Ledger::fresh_id("power"), switched)?;
     for file in files {
         if let Err(source) = fs::write(file, "0") {
             restore(ledger)?;
@@ -44,21 +47,32 @@ pub(super) fn off(files: &[PathBuf], ledger: &mut Ledger) -> Result<(), PrepareE
     Ok(())
 }
 
-/// Lets every file say again what it said before it was switched.
+/// Lets every file say again what it said before it was switched. A host that was started since did so itself.
 ///
 /// # Errors
-/// A file that is there cannot be written, or the ledger cannot.
+/// A file that was switched cannot be written, or the ledger cannot.
 pub(super) fn restore(ledger: &mut Ledger) -> Result<(), PrepareError> {
-    let switched: Vec<(String, Vec<(PathBuf, String)>)> =
-        ledger.book().not_restored().map(|(id, before)| (id.to_owned(), before.to_vec())).collect();
-    for (id, before) in switched {
-        // A disk that is gone has nothing to restore.
-        for (file, text) in before.iter().filter(|(file, _)| file.exists()) {
-            fs::write(file, text).map_err(|source| PrepareError::Power { path: file.clone(), source })?;
+    let switched: Vec<(String, Entry)> =
+        ledger.book().not_restored().map(|(id, entry)| (id.to_owned(), entry.clone())).collect();
+    for (id, entry) in switched {
+        let Entry::Power { before, boot_id: then, .. } = entry else { continue };
+        if then.is_none() || then == boot_id() {
+            for (file, text) in &before {
+                write_back(file, text).map_err(|source| PrepareError::PowerLeft { path: file.clone(), source })?;
+            }
         }
-        ledger.append(&id, Entry::Power { before, restored: true })?;
+        ledger.append(&id, Entry::Power { before, boot_id: then, restored: true })?;
     }
     Ok(())
+}
+
+/// Lets `file` say `text` where it does not; a disk that is gone has nothing to say.
+fn write_back(file: &Path, text: &str) -> io::Result<()> {
+    match fs::read_to_string(file) {
+        Ok(now) if now.trim() == text => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        _ => fs::write(file, text),
+    }
 }
 
 #[cfg(test)]
@@ -98,6 +112,41 @@ mod tests {
         fs::remove_file(&file).unwrap();
         restore(&mut ledger).unwrap();
         assert_eq!(ledger.book().not_restored().count(), 0);
+    }
+
+    #[test]
+    fn what_was_never_switched_or_before_the_host_was_started_again_is_not_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let as_before = disk(dir.path(), "nvme0n1", "100000\n");
+        let mut ledger = Ledger::open(dir.path()).unwrap();
+        let noted = |file: &Path, boot_id: Option<String>| {
+            let before = vec![(file.to_owned(), "100000".to_owned())];
+            Entry::Power { before, boot_id, restored: false }
+        };
+        ledger.append("cut-before-writing", noted(&as_before, boot_id())).unwrap();
+        let started_again = disk(dir.path(), "nvme1n1", "5\n");
+        ledger.append("before-the-start", noted(&started_again, Some("another".to_owned()))).unwrap();
+        // Nobody can write them: root writes everywhere, but not where there is no file.
+        fs::remove_file(&started_again).unwrap();
+        fs::create_dir(&started_again).unwrap();
+        restore(&mut ledger).unwrap();
+        assert_eq!(ledger.book().not_restored().count(), 0);
+        assert_eq!(fs::read_to_string(&as_before).unwrap(), "100000\n", "it says what it said");
+        ledger.append("switched", noted(&started_again, boot_id())).unwrap();
+        let error = restore(&mut ledger).unwrap_err();
+        assert!(error.to_string().contains("run once as root"), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_not_noted() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = disk(dir.path(), "nvme0n1", "100000\n");
+        let second = dir.path().join("nvme1n1");
+        fs::create_dir(&second).unwrap();
+        let mut ledger = Ledger::open(dir.path()).unwrap();
+        off(&[first.clone(), second], &mut ledger).unwrap_err();
+        assert_eq!(ledger.book().not_restored().count(), 0);
+        assert_eq!(fs::read_to_string(&first).unwrap(), "100000\n");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use manometer_workload::protocol::{Control, Job, Message, Sample};
 
 use super::PrepareError;
 use super::account::Account;
+use super::ledger::Prepared;
 use super::settle::{Settled, Settling};
 use crate::conductor::Update;
 use crate::conductor::process::{Told, Worker};
@@ -39,11 +40,12 @@ pub(super) struct Stage<'a> {
 }
 
 /// Runs `job` in a worker of its own until `until`, and waits for the worker to end. How it settled, where that was
-/// asked.
+/// asked. Once the data are there, before they are used, the ledger says what `begun` does.
 pub(super) fn session(
     stage: &mut Stage<'_>,
     job: &Job,
     until: Until,
+    begun: Option<Prepared>,
     account: &mut Account<'_>,
 ) -> Result<Option<Settled>, PrepareError> {
     let (sender, told) = channel();
@@ -52,7 +54,7 @@ pub(super) fn session(
     let place = Place::default();
     let worker = Worker::start(stage.program, &place, job, 0, sender).map_err(|error| failed(error.to_string()))?;
     account.watch(worker.pid);
-    let mut session = Session { stage, job, until, worker, told, account, written_bytes: 0, going_ns: None };
+    let mut session = Session { stage, job, until, begun, worker, told, account, written_bytes: 0, going_ns: None };
     let settled = session.run()?;
     session.end()?;
     Ok(settled)
@@ -68,6 +70,7 @@ struct Session<'a, 'b, 'c> {
     stage: &'a mut Stage<'b>,
     job: &'a Job,
     until: Until,
+    begun: Option<Prepared>,
     worker: Worker,
     told: Receiver<(usize, Told)>,
     account: &'a mut Account<'c>,
@@ -104,7 +107,7 @@ impl Session<'_, '_, '_> {
         if self.stage.interrupted.load(Ordering::Relaxed) {
             return Err(PrepareError::Interrupted);
         }
-        self.account.look(now_ns).map_or(Ok(()), |reason| Err(PrepareError::Budget(reason)))
+        Ok(self.account.look(now_ns)?)
     }
 
     fn failed(&self, text: String) -> PrepareError {
@@ -117,6 +120,9 @@ impl Session<'_, '_, '_> {
                 (self.stage.watch)(Update::Preparing { workload: &self.job.name, what: &what, done, total });
             }
             Message::Ready { .. } => {
+                if let Some(begun) = self.begun.take() {
+                    self.account.ledger().append_prepared(begun)?;
+                }
                 if matches!(self.until, Until::Ready) {
                     return Ok(Next::Enough(None));
                 }

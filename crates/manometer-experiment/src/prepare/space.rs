@@ -85,13 +85,13 @@ impl Space {
         }
     }
 
-    /// Whether `data_bytes` more fit, with `share` of the device left free.
+    /// Whether `data_bytes` more fit, with `share` of the device left free: that of itself, too, without more data.
     ///
     /// # Errors
     /// They do not.
     pub fn check(&self, directory: &Path, data_bytes: u64, share: Option<f64>) -> Result<(), PrepareError> {
         let kept_bytes = share.map_or(0, |share| self.kept_free_bytes(share));
-        if data_bytes <= self.free_bytes.saturating_sub(kept_bytes) {
+        if data_bytes.saturating_add(kept_bytes) <= self.free_bytes {
             return Ok(());
         }
         Err(PrepareError::Space {
@@ -143,5 +143,8 @@ mod tests {
         assert!(whole.check(Path::new("/d"), 39 * GIB, Some(0.3)).is_ok());
         assert!(whole.fill_bytes(Some(0.3)) < 39 * GIB);
         assert!(whole.check(Path::new("/d"), 61 * GIB, None).is_err());
+        let full = Space { free_bytes: 20 * GIB, ..whole };
+        assert!(full.check(Path::new("/d"), 0, Some(0.3)).is_err(), "what is to stay free is in use already");
+        assert!(full.check(Path::new("/d"), 0, None).is_ok());
     }
 }

@@ -1,16 +1,20 @@
 //! What has to be done before a run can be measured, decided from what is there.
 
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use manometer_measure::ByteSize;
+use manometer_target::engine::directory::Marker;
+use manometer_workload::io;
 use manometer_workload::kv::KvPlan;
+use manometer_workload::protocol::Existing;
 use manometer_workload::settings::WorkloadSettings;
 use serde::Serialize;
 
 use super::ledger::{Book, Prepared};
 use super::snapshot::{Snapshot, estimated_bytes, snapshots};
 use super::space::Space;
-use crate::conductor::seed_of;
+use crate::conductor::{existing, seed_of};
 use crate::file::{Experiment, Precondition, Workload};
 
 /// One step of a preparation.
@@ -84,44 +88,101 @@ impl Step {
     }
 }
 
+/// What lies in a workload's folder, whoever made it.
+#[derive(Debug, Clone, PartialEq)]
+enum Data {
+    Database(Box<Marker>),
+    /// The lengths of files.
+    Files(Vec<u64>),
+}
+
+impl Data {
+    fn of(folder: &Path, workload: &Workload) -> Option<Self> {
+        match &workload.settings {
+            WorkloadSettings::Io(settings) => {
+                let length = |path: PathBuf| std::fs::metadata(path).ok().map(|file| file.len());
+                io::paths_in(folder, settings).into_iter().map(length).collect::<Option<_>>().map(Self::Files)
+            }
+            WorkloadSettings::Kv(_) | WorkloadSettings::Command(_) => {
+                Marker::of(folder).map(|marker| Self::Database(Box::new(marker)))
+            }
+        }
+    }
+
+    /// What a workload of `settings` and `seed` leaves in its folder.
+    fn wanted(settings: &WorkloadSettings, seed: u64) -> Option<Self> {
+        match settings {
+            WorkloadSettings::Io(io) => Some(Self::Files(vec![io.bytes_each(); io.files as usize])),
+            other => other.marker(seed).map(|marker| Self::Database(Box::new(Marker { loaded: true, ..marker }))),
+        }
+    }
+
+    /// Whether a worker for `settings` and `seed` that is told `existing` uses it as it is.
+    fn is_used(&self, settings: &WorkloadSettings, seed: u64, existing: Existing) -> bool {
+        match (existing, self, settings) {
+            (Existing::Remake, ..) => false,
+            (_, Self::Files(_), _) => Self::wanted(settings, seed).as_ref() == Some(self),
+            (_, Self::Database(there), _) => {
+                let reuse = existing == Existing::Reuse;
+                settings.marker(seed).is_some_and(|wanted| there.serves(&wanted, reuse))
+            }
+        }
+    }
+}
+
 /// What is there already.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// The preconditioning that holds.
     precondition: Option<Precondition>,
-    /// Data that were prepared and are where they belong.
+    /// Data that were prepared and are as they were then.
     prepared: Vec<Prepared>,
     /// Snapshots, and what copying each writes.
     snapshots: Vec<(Prepared, u64)>,
+    /// What lies in the folders of workloads, by their names.
+    there: BTreeMap<String, Data>,
+    /// Whether what another experiment left may be used, and the folders whose data this command made.
+    reuse: bool,
+    made: BTreeSet<PathBuf>,
     /// The space.
     pub(super) space: Option<Space>,
 }
 
 impl Found {
-    /// What `book` and the directory of `experiment` hold.
-    pub fn of(experiment: &Experiment, book: &Book) -> Self {
-        let there = |workload: &Workload| {
-            let folder = experiment.directory.join(&workload.name);
-            let sign = match workload.settings {
-                WorkloadSettings::Io(_) => "0.data",
-                WorkloadSettings::Kv(_) | WorkloadSettings::Command(_) => "manometer.json",
-            };
-            book.prepared(&workload.name).filter(|_| folder.join(sign).exists()).cloned()
+    /// What `book` and the directory of `experiment` hold for a command that may `reuse` what others left and `made`
+    /// data itself before.
+    pub fn of(experiment: &Experiment, book: &Book, reuse: bool, made: &BTreeSet<PathBuf>) -> Self {
+        let data = |workload: &Workload| Data::of(&experiment.directory.join(&workload.name), workload);
+        let there: BTreeMap<String, Data> =
+            experiment.workloads().filter_map(|workload| Some((workload.name.clone(), data(workload)?))).collect();
+        let as_it_was = |prepared: &&Prepared| match (there.get(&prepared.workload), &prepared.marker) {
+            (Some(Data::Database(there)), Some(then)) => **there == *then,
+            (Some(Data::Files(_)), None) => true,
+            _ => false,
         };
-        let kept = |snapshot: Snapshot| (snapshot.copied_bytes(), snapshot.prepared);
+        let prepared = experiment.workloads().filter_map(|one| book.prepared(&one.name)).filter(as_it_was);
+        let kept = |snapshot: Snapshot| {
+            let bytes = snapshot.copied_bytes();
+            (snapshot.prepared, bytes)
+        };
         Self {
             precondition: book.precondition().map(|(kind, ..)| kind),
-            prepared: experiment.workloads().filter_map(there).collect(),
-            snapshots: snapshots(&experiment.directory)
-                .into_iter()
-                .map(kept)
-                .map(|(bytes, one)| (one, bytes))
-                .collect(),
+            prepared: prepared.cloned().collect(),
+            snapshots: snapshots(&experiment.directory).into_iter().map(kept).collect(),
+            reuse,
+            made: made.clone(),
             space: Space::of(&experiment.directory),
+            there,
         }
     }
 
-    /// What is there once `steps` were done for `experiment`.
+    /// Whether the preconditioning that `experiment` asks for is still to be done.
+    pub(super) fn lacks_precondition(&self, experiment: &Experiment) -> bool {
+        let kind = experiment.prepare.precondition;
+        kind != Precondition::None && self.precondition != Some(kind)
+    }
+
+    /// What is there once `steps` and the run of `experiment` were done.
     pub fn after(mut self, experiment: &Experiment, steps: &[Step]) -> Self {
         for step in steps {
             match step {
@@ -133,41 +194,82 @@ impl Found {
                 Step::Restore { .. } => {}
             }
         }
+        for (index, workload) in experiment.workloads().enumerate() {
+            let data = Data::wanted(&workload.settings, seed_of(experiment.seed, index));
+            self.there.extend(data.map(|data| (workload.name.clone(), data)));
+            self.made.insert(experiment.directory.join(&workload.name));
+        }
         self
     }
 
     fn has_data(&self, experiment: &Experiment, workload: &Workload, index: usize) -> bool {
-        let prepare = &experiment.prepare;
-        let is_primary = experiment.primary.as_ref().is_some_and(|primary| primary.name == workload.name);
         let last = self.prepared.iter().rev().find(|one| one.workload == workload.name);
-        last.is_some_and(|one| {
-            one.serves(&workload.settings, seed_of(experiment.seed, index))
-                && (!rewrites(experiment, workload) || one.rewritten)
-                && (!is_primary || prepare.settle.is_none() || one.settled.is_some())
-        })
+        let seed = seed_of(experiment.seed, index);
+        let fits = |one: &Prepared| !rewrites(experiment, workload) || one.rewritten;
+        last.is_some_and(|one| fits(one) && serves(one, experiment, workload, seed, self.reuse))
+            && self.uses_what_is_there(experiment, workload, index, true)
     }
 
-    fn snapshot(&self, experiment: &Experiment, workload: &Workload, index: usize) -> Option<&(Prepared, u64)> {
-        let seed = seed_of(experiment.seed, index);
-        self.snapshots.iter().find(|(one, _)| snapshot_serves(one, experiment, workload, seed))
+    /// Whether a worker of `workload` uses what lies in its folder; `prepared`: what lies there was prepared for it.
+    fn uses_what_is_there(&self, experiment: &Experiment, workload: &Workload, index: usize, prepared: bool) -> bool {
+        let ours = prepared || self.made.contains(&experiment.directory.join(&workload.name));
+        let (existing, seed) = (existing(self.reuse, ours), seed_of(experiment.seed, index));
+        self.there.get(&workload.name).is_some_and(|data| data.is_used(&workload.settings, seed, existing))
+    }
+
+    /// What making the data of `workload` writes: nothing where what lies in its folder is used.
+    fn bytes_to_make(&self, experiment: &Experiment, workload: &Workload, index: usize) -> u64 {
+        if self.uses_what_is_there(experiment, workload, index, false) {
+            return 0;
+        }
+        workload.settings.bytes_to_prepare()
+    }
+
+    fn snapshot(&self, experiment: &Experiment, primary: &Workload) -> Option<&(Prepared, u64)> {
+        chosen(&self.snapshots, |(one, _)| one, experiment, primary, self.reuse)
     }
 }
 
-/// Whether a snapshot of `prepared` is what a run of `experiment` begins with.
-pub(super) fn snapshot_serves(prepared: &Prepared, experiment: &Experiment, workload: &Workload, seed: u64) -> bool {
-    prepared.workload == workload.name
-        && prepared.serves(&workload.settings, seed)
-        && (experiment.prepare.settle.is_none() || prepared.settled.is_some())
+/// The one of `all` that a run of `experiment` begins with: one that is what it asks for before one that can only stand
+/// for it, and one that became steady before one that did not.
+pub(super) fn chosen<'a, T>(
+    all: &'a [T],
+    prepared: impl Fn(&T) -> &Prepared,
+    experiment: &Experiment,
+    primary: &Workload,
+    reuse: bool,
+) -> Option<&'a T> {
+    let seed = seed_of(experiment.seed, 0);
+    let fits = |one: &&T, reuse: bool| {
+        prepared(one).workload == primary.name && serves(prepared(one), experiment, primary, seed, reuse)
+    };
+    let first = |reuse: bool| {
+        let fitting = all.iter().filter(|one| fits(one, reuse));
+        fitting.min_by_key(|one| prepared(one).settled.is_some_and(|settled| !settled.steady))
+    };
+    first(false).or_else(|| if reuse { first(true) } else { None })
+}
+
+/// Whether a run of `experiment` begins with data that were `prepared`.
+fn serves(prepared: &Prepared, experiment: &Experiment, workload: &Workload, seed: u64, reuse: bool) -> bool {
+    let is_primary = experiment.primary.as_ref().is_some_and(|primary| primary.name == workload.name);
+    let at_most = experiment.prepare.settle.filter(|_| is_primary);
+    prepared.serves(&workload.settings, seed, reuse)
+        && at_most.is_none_or(|at_most| prepared.has_settled(&workload.settings, at_most))
 }
 
 fn wanted(experiment: &Experiment, name: &str) -> Option<Prepared> {
     let (index, workload) = experiment.workloads().enumerate().find(|(_, workload)| workload.name == name)?;
+    let seed = seed_of(experiment.seed, index);
+    let settled = experiment.prepare.settle.map(|_| super::settle::Settled { steady: true, seconds: 0.0 });
     Some(Prepared {
         workload: workload.name.clone(),
         settings: serde_json::to_value(&workload.settings).ok()?,
-        seed: seed_of(experiment.seed, index),
+        fingerprint: workload.settings.fingerprint(),
+        seed,
+        marker: workload.settings.marker(seed).map(|marker| Marker { loaded: true, ..marker }),
         rewritten: rewrites(experiment, workload),
-        settled: experiment.prepare.settle.map(|_| super::settle::Settled { steady: true, seconds: 0.0 }),
+        settled,
         ended: true,
     })
 }
@@ -200,8 +302,8 @@ pub fn steps(experiment: &Experiment, found: &Found, whole: bool) -> Vec<Step> {
     for (index, workload) in neighbours.filter(|(_, workload)| can_be_made_ahead(workload)) {
         let rewrite = rewrites(experiment, workload);
         if (whole || rewrite) && !found.has_data(experiment, workload, index) {
-            let times = if rewrite { 2 } else { 1 };
-            let bytes = workload.settings.bytes_to_prepare().saturating_mul(times);
+            let rewritten = if rewrite { workload.settings.bytes_to_prepare() } else { 0 };
+            let bytes = found.bytes_to_make(experiment, workload, index).saturating_add(rewritten);
             steps.push(Step::Data { workload: workload.name.clone(), rewrite, settle_s: None, bytes });
         }
     }
@@ -212,7 +314,7 @@ pub fn steps(experiment: &Experiment, found: &Found, whole: bool) -> Vec<Step> {
 
 fn precondition(experiment: &Experiment, found: &Found) -> Option<Step> {
     let kind = experiment.prepare.precondition;
-    if kind == Precondition::None || found.precondition == Some(kind) {
+    if !found.lacks_precondition(experiment) {
         return None;
     }
     let file_bytes = found.space?.fill_bytes(experiment.prepare.over_provisioning);
@@ -223,7 +325,7 @@ fn of_primary(experiment: &Experiment, primary: &Workload, found: &Found, whole:
     let prepare = &experiment.prepare;
     let workload = primary.name.clone();
     if prepare.snapshot
-        && let Some((_, bytes)) = found.snapshot(experiment, primary, 0)
+        && let Some((_, bytes)) = found.snapshot(experiment, primary)
     {
         return vec![Step::Restore { workload, bytes: *bytes }];
     }
@@ -231,14 +333,21 @@ fn of_primary(experiment: &Experiment, primary: &Workload, found: &Found, whole:
         return Vec::new();
     }
     let mut steps = Vec::new();
-    let bytes = primary.settings.bytes_to_prepare();
     // What a run has used since is not what a snapshot should keep.
     if prepare.snapshot || !found.has_data(experiment, primary, 0) {
         let settle_s = prepare.settle.map(|settle| settle.seconds());
+        let anew = prepare.snapshot && !found.reuse;
+        let bytes =
+            if anew { primary.settings.bytes_to_prepare() } else { found.bytes_to_make(experiment, primary, 0) };
         steps.push(Step::Data { workload: workload.clone(), rewrite: false, settle_s, bytes });
     }
     if prepare.snapshot {
-        steps.push(Step::Snapshot { workload, bytes: estimated_bytes(engine(primary), bytes) });
+        let bytes = estimated_bytes(engine(primary), primary.settings.bytes_to_prepare());
+        steps.push(Step::Snapshot { workload: workload.clone(), bytes });
+        // The first run begins from a copy too, as every later one does.
+        if !whole {
+            steps.push(Step::Restore { workload, bytes });
+        }
     }
     steps
 }
@@ -251,25 +360,23 @@ pub(super) fn engine(workload: &Workload) -> &str {
     }
 }
 
-/// The bytes that the workers of the run itself write to make their data, after `steps`.
-pub fn left_to_workers(
-    experiment: &Experiment,
+/// The workloads whose data the workers of the run itself make, after `steps`.
+pub(super) fn left_to_workers<'a>(
+    experiment: &'a Experiment,
     found: &Found,
     steps: &[Step],
-    has_data: impl Fn(&PathBuf) -> bool,
-) -> u64 {
-    let made = |name: &str| {
+) -> impl Iterator<Item = &'a Workload> {
+    let made = move |name: &str| {
         steps.iter().any(|step| match step {
             Step::Data { workload, .. } | Step::Restore { workload, .. } => workload == name,
             Step::Precondition { .. } | Step::Snapshot { .. } => false,
         })
     };
-    let left = experiment.workloads().enumerate().filter(|(index, workload)| {
-        let folder = experiment.directory.join(&workload.name);
+    let left = experiment.workloads().enumerate().filter(move |(index, workload)| {
         let ahead = can_be_made_ahead(workload) && found.has_data(experiment, workload, *index);
-        !made(&workload.name) && !ahead && !has_data(&folder)
+        !made(&workload.name) && !ahead && !found.uses_what_is_there(experiment, workload, *index, false)
     });
-    left.map(|(_, workload)| workload.settings.bytes_to_prepare()).fold(0, u64::saturating_add)
+    left.map(|(_, workload)| workload)
 }
 
 /// The folders whose data were prepared and serve `experiment`.
@@ -302,7 +409,28 @@ mod tests {
     fn nothing() -> Found {
         let (free_bytes, size_bytes) = (100 * MIB, 200 * MIB);
         let space = Space { free_bytes, size_bytes, device_bytes: None, disk_bytes: None };
-        Found { precondition: None, prepared: Vec::new(), snapshots: Vec::new(), space: Some(space) }
+        Found {
+            precondition: None,
+            prepared: Vec::new(),
+            snapshots: Vec::new(),
+            there: BTreeMap::new(),
+            reuse: false,
+            made: BTreeSet::new(),
+            space: Some(space),
+        }
+    }
+
+    /// What the workers of a run of `experiment` write to make their data.
+    fn left_bytes(experiment: &Experiment, found: &Found) -> u64 {
+        left_to_workers(experiment, found, &[]).map(|workload| workload.settings.bytes_to_prepare()).sum()
+    }
+
+    /// As `experiment`, with `records` in its primary's database.
+    fn of_records(experiment: &Experiment, records: u64) -> Experiment {
+        let mut other = experiment.clone();
+        let primary = other.primary.as_mut().unwrap();
+        primary.settings = primary.settings.with("records", &serde_json::json!(records)).unwrap();
+        other
     }
 
     #[test]
@@ -313,8 +441,23 @@ mod tests {
         assert!(matches!(&all[..], [Step::Data { bytes: MIB, .. }, Step::Data { settle_s: None, .. }]), "{all:?}");
         let after = nothing().after(&plain, &all);
         assert_eq!(steps(&plain, &after, true), []);
-        assert_eq!(left_to_workers(&plain, &after, &[], |_| false), 0);
-        assert!(left_to_workers(&plain, &nothing(), &[], |_| false) > MIB);
+        assert_eq!(left_bytes(&plain, &after), 0);
+        assert!(left_bytes(&plain, &nothing()) > MIB);
+    }
+
+    #[test]
+    fn data_count_unless_they_are_there_and_may_be_used() {
+        let plain = experiment("", "ycsb-b");
+        let there = Found { made: BTreeSet::new(), ..nothing().after(&plain, &[]) };
+        assert!(left_bytes(&plain, &there) > MIB, "equal ones of another command are made anew");
+        let reusing = Found { reuse: true, ..there.clone() };
+        assert_eq!(left_bytes(&plain, &reusing), 0);
+        let ours = nothing().after(&plain, &[]);
+        assert_eq!(left_bytes(&plain, &ours), 0);
+        let larger = of_records(&plain, 2000);
+        for found in [&reusing, &ours] {
+            assert_eq!(left_bytes(&larger, found), larger.primary.as_ref().unwrap().settings.bytes_to_prepare());
+        }
     }
 
     #[test]
@@ -336,18 +479,53 @@ mod tests {
             matches!(first[0], Step::Data { rewrite: true, bytes, .. } if bytes == 2 * MIB),
             matches!(first[1], Step::Data { settle_s: Some(1800.0), .. }),
             matches!(first[2], Step::Snapshot { bytes: 0, .. }),
+            matches!(first[3], Step::Restore { bytes: 0, .. }),
         ];
-        assert_eq!((kinds, first.len()), ([true; 3], 3), "{first:?}");
+        assert_eq!((kinds, first.len()), ([true; 4], 4), "{first:?}");
         let again = steps(&asked, &nothing().after(&asked, &first), false);
         assert!(matches!(again[..], [Step::Restore { .. }]), "{again:?}");
-        // The same data for another mix of reads and updates; other data for other records.
         let found = nothing().after(&asked, &first);
-        let writes_more = experiment("settle = \"30m\"\nsnapshot = true", "ycsb-a");
-        assert!(matches!(steps(&writes_more, &found, false)[..], [Step::Restore { .. }]));
-        let mut larger = asked.clone();
-        let primary = larger.primary.as_mut().unwrap();
-        primary.settings = primary.settings.with("records", &serde_json::json!(2000)).unwrap();
-        assert_eq!(steps(&larger, &found, false).len(), 2);
+        assert_eq!(steps(&of_records(&asked, 2000), &found, false).len(), 3, "other data");
+    }
+
+    #[test]
+    fn what_settled_under_another_workload_settles_again() {
+        let reads = experiment("settle = \"30m\"\nsnapshot = true", "ycsb-b");
+        let writes = experiment("settle = \"30m\"\nsnapshot = true", "ycsb-a");
+        let found = nothing().after(&reads, &steps(&reads, &nothing(), false));
+        assert!(matches!(steps(&writes, &found, false)[..], [Step::Data { settle_s: Some(_), .. }, ..]));
+        let loaded = experiment("snapshot = true", "ycsb-a");
+        assert!(matches!(steps(&loaded, &found, false)[..], [Step::Restore { .. }]), "the data are the same");
+    }
+
+    #[test]
+    fn what_did_not_settle_serves_until_more_time_is_allowed() {
+        let asked = experiment("settle = \"30m\"\nsnapshot = true", "ycsb-b");
+        let mut found = nothing().after(&asked, &steps(&asked, &nothing(), false));
+        let unsteady = super::super::settle::Settled { steady: false, seconds: 1800.5 };
+        found.snapshots[0].0.settled = Some(unsteady);
+        found.prepared.iter_mut().for_each(|one| one.settled = Some(unsteady));
+        assert!(matches!(steps(&asked, &found, false)[..], [Step::Restore { .. }]));
+        let longer = experiment("settle = \"45m\"\nsnapshot = true", "ycsb-b");
+        let again = steps(&longer, &found, false);
+        assert!(matches!(again[..], [Step::Data { .. }, Step::Snapshot { .. }, Step::Restore { .. }]), "{again:?}");
+        let steady = Found { snapshots: vec![], ..found.clone() }.after(&longer, &again).snapshots;
+        found.snapshots.extend(steady);
+        let primary = asked.primary.as_ref().unwrap();
+        let first = found.snapshot(&asked, primary).unwrap();
+        assert!(first.0.settled.unwrap().steady, "of two the one that became steady");
+        let unsettled = experiment("settle = \"45m\"", "ycsb-b");
+        assert_eq!(steps(&unsettled, &found, false).len(), 1);
+    }
+
+    #[test]
+    fn only_with_reuse_another_seed_serves() {
+        let asked = experiment("snapshot = true", "ycsb-b");
+        let found = nothing().after(&asked, &steps(&asked, &nothing(), false));
+        let seeded = Experiment { seed: 2, ..asked.clone() };
+        assert!(matches!(steps(&seeded, &found, false)[0], Step::Data { .. }));
+        let found = Found { reuse: true, ..found };
+        assert!(matches!(steps(&seeded, &found, false)[..], [Step::Restore { .. }]));
     }
 
     #[test]

@@ -1,23 +1,25 @@
 //! The steps of a preparation, done.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use manometer_measure::{ByteSize, Clock as _, MonotonicClock};
+use manometer_target::engine::directory::{self, Marker};
 use manometer_workload::io::IoSettings;
 use manometer_workload::protocol::{Existing, Job};
 use manometer_workload::settings::WorkloadSettings;
 
 use super::account::Account;
 use super::error::PrepareError;
+use super::hold::hold;
 use super::ledger::{Entry, Ledger, Prepared};
 use super::session::{Stage, Until, session};
 use super::settle::{Settled, Settling};
 use super::snapshot::{self, SnapshotError, snapshots};
 use super::steps::{self, Step};
 use super::{SCRATCH, remove_scratch};
-use crate::conductor::{Setup, seed_of};
+use crate::conductor::{Setup, existing, seed_of};
 use crate::file::{Experiment, Precondition, Workload};
 
 /// How often a worker that prepares tells what it did.
@@ -47,19 +49,23 @@ impl Preparation<'_, '_> {
         }
     }
 
-    /// Runs `job` with an account of its own.
+    /// Runs `job` with an account of its own; `begun` as in [`session`].
     fn account_for(
         &mut self,
         what: &'static str,
         job: &Job,
         until: Until,
+        begun: Option<Prepared>,
     ) -> Result<(Option<Settled>, u64), PrepareError> {
         let (directory, limit) = (&self.experiment.directory, self.experiment.write_budget);
         let mut account = Account::open(self.ledger, directory, what, limit, MonotonicClock.now_ns())?;
-        let outcome = session(&mut self.stage, job, until, &mut account);
+        let outcome = session(&mut self.stage, job, until, begun, &mut account);
         let bytes = account.written_bytes();
-        account.close()?;
-        Ok((outcome?, bytes))
+        let closed = account.close();
+        // Why the work failed says more than that a full disk takes no line either.
+        let settled = outcome?;
+        closed?;
+        Ok((settled, bytes))
     }
 
     /// Fills the free space, through the code of `io` workloads, with a file that is removed again.
@@ -69,9 +75,10 @@ impl Preparation<'_, '_> {
         let settings = WorkloadSettings::Io(filling(kind, file_bytes));
         let job = self.job(SCRATCH, settings, Existing::Remake, self.experiment.seed);
         let what = if kind == Precondition::Sequential { "writing in order" } else { "writing at random" };
-        let filled = self.account_for("precondition", &job, Until::Written(file_bytes, what));
-        remove_scratch(&self.experiment.directory)?;
+        let filled = self.account_for("precondition", &job, Until::Written(file_bytes, what), None);
+        let removed = remove_scratch(&self.experiment.directory);
         let (_, bytes) = filled?;
+        removed?;
         Ok(self.ledger.append(&id, Entry::Precondition { kind, bytes, ended: true })?)
     }
 
@@ -79,17 +86,17 @@ impl Preparation<'_, '_> {
     fn data(&mut self, name: &str, rewrite: bool, settles: bool) -> Result<(), PrepareError> {
         let Some((index, workload)) = self.workload(name) else { return Ok(()) };
         let (workload, seed) = (workload.clone(), seed_of(self.experiment.seed, index));
-        let mut prepared = Prepared {
+        let folder = self.experiment.directory.join(name);
+        let begun = Prepared {
             workload: name.to_owned(),
             settings: serde_json::to_value(&workload.settings).unwrap_or_default(),
+            fingerprint: workload.settings.fingerprint(),
             seed,
+            marker: None,
             rewritten: rewrite,
             settled: None,
             ended: false,
         };
-        let id = format!("prepared-{name}");
-        self.ledger.append(&id, Entry::Prepared(prepared.clone()))?;
-        let folder = self.experiment.directory.join(name);
         let (settings, until) = match &workload.settings {
             WorkloadSettings::Io(io) if rewrite => {
                 (WorkloadSettings::Io(rewriting(io)), Until::Written(io.file_size.0, "rewriting at random"))
@@ -99,21 +106,50 @@ impl Preparation<'_, '_> {
                 None => (settings.clone(), Until::Ready),
             },
         };
-        let existing = match (self.setup.reuse, self.setup.made.contains(&folder)) {
-            (true, _) => Existing::Reuse,
-            (false, true) => Existing::Renew,
-            (false, false) => Existing::Remake,
-        };
-        let interval_ms = u64::try_from(self.experiment.interval.0.as_millis()).unwrap_or(u64::MAX);
+        let existing = self.existing(&workload, seed, &folder);
         let mut job = self.job(name, settings, existing, seed);
         if settles {
-            job.interval_ms = interval_ms;
+            job.interval_ms = u64::try_from(self.experiment.interval.0.as_millis()).unwrap_or(u64::MAX);
         }
-        prepared.settled = self.account_for(if settles { "settle" } else { "load" }, &job, until)?.0;
-        prepared.ended = true;
-        self.ledger.append(&id, Entry::Prepared(prepared))?;
+        // A database says itself when it is no longer the one of before; until then it may still be refused. Files do
+        // not, and are made anew whatever is there.
+        let later = workload.settings.marker(seed).is_some().then(|| begun.clone());
+        if later.is_none() {
+            self.ledger.append_prepared(begun.clone())?;
+        }
+        let outcome = self.account_for(if settles { "settle" } else { "load" }, &job, until, later);
+        if outcome.is_err() {
+            self.remove_half_made(&folder);
+        }
+        let settled = outcome?.0;
+        // What is there counts, which with `reuse` may be another database than was asked for.
+        let prepared = Prepared { marker: Marker::of(&folder), settled, ended: true, ..begun };
+        self.ledger.append_prepared(prepared)?;
         self.made.insert(folder);
         Ok(())
+    }
+
+    /// What a worker of `workload` may do with data of ours in `folder`.
+    fn existing(&self, workload: &Workload, seed: u64, folder: &Path) -> Existing {
+        let existing = existing(self.setup.reuse, self.setup.made.contains(folder));
+        let is_primary = self.experiment.primary.as_ref().is_some_and(|primary| primary.name == workload.name);
+        if existing != Existing::Renew || !is_primary || !self.experiment.prepare.snapshot {
+            return existing;
+        }
+        // A snapshot keeps what was just loaded, not what a run has used since.
+        let equal = |there: Marker| {
+            workload.settings.marker(seed).is_some_and(|wanted| there.differences(&wanted, false).is_empty())
+        };
+        if Marker::of(folder).is_some_and(equal) { Existing::Remake } else { Existing::Renew }
+    }
+
+    /// Gives the space of a database back whose loading failed; one that cannot be removed is made anew next time.
+    fn remove_half_made(&mut self, folder: &Path) {
+        let held = hold(folder, &mut || Ok(()));
+        drop(held);
+        if let Err(error) = directory::remove_half_made(folder) {
+            tracing::warn!("what was loaded by halves stays: {error}");
+        }
     }
 
     /// Keeps the primary's database.
@@ -129,14 +165,14 @@ impl Preparation<'_, '_> {
     /// Puts the primary's database back as it was kept.
     fn put_back(&mut self) -> Result<(), PrepareError> {
         let Some(primary) = &self.experiment.primary else { return Ok(()) };
-        let (directory, seed) = (&self.experiment.directory, seed_of(self.experiment.seed, 0));
+        let directory = &self.experiment.directory;
         let all = snapshots(directory);
-        let serves = |one: &&snapshot::Snapshot| steps::snapshot_serves(&one.prepared, self.experiment, primary, seed);
-        let Some(kept) = all.iter().find(serves).cloned() else { return Ok(()) };
+        let kept = steps::chosen(&all, |one| &one.prepared, self.experiment, primary, self.setup.reuse);
+        let Some(kept) = kept.cloned() else { return Ok(()) };
         let folder = directory.join(&primary.name);
         let ours = self.setup.made.contains(&folder) || self.made.contains(&folder);
         self.copying(|look| snapshot::restore(directory, &kept, ours, look))?;
-        self.ledger.append(&format!("prepared-{}", primary.name), Entry::Prepared(kept.prepared.clone()))?;
+        self.ledger.append_prepared(kept.prepared.clone())?;
         self.snapshot = Some(kept.name());
         self.made.insert(folder);
         Ok(())
@@ -156,10 +192,12 @@ impl Preparation<'_, '_> {
             if interrupted.load(Ordering::Relaxed) {
                 return Err(PrepareError::Interrupted);
             }
-            account.look(MonotonicClock.now_ns()).map_or(Ok(()), |reason| Err(PrepareError::Budget(reason)))
+            Ok(account.look(MonotonicClock.now_ns())?)
         });
-        account.close()?;
-        Ok(outcome?)
+        let closed = account.close();
+        let copied = outcome?;
+        closed?;
+        Ok(copied)
     }
 
     fn workload(&self, name: &str) -> Option<(usize, &Workload)> {

@@ -8,6 +8,7 @@ use manometer_experiment::prepare::Brought;
 use manometer_experiment::prepare::account::Budget;
 use manometer_experiment::prepare::erase::Erased;
 use manometer_experiment::prepare::ledger::Book;
+use manometer_experiment::prepare::snapshot::{Snapshot, snapshots};
 use manometer_experiment::prepare::steps::Step;
 use serde_json::{Value, json};
 
@@ -21,6 +22,12 @@ pub fn outline(experiment: &Experiment, book: &Book, steps: &[Step]) -> String {
     let _ = writeln!(text, "{title}");
     for step in steps {
         let _ = writeln!(text, "  {}: writes {}", step.text(), table::bytes(step.bytes()));
+    }
+    let kept = snapshots(&experiment.directory);
+    if !kept.is_empty() {
+        let bytes = table::bytes(kept.iter().map(Snapshot::bytes).sum());
+        let number = kept.len();
+        let _ = writeln!(text, "Snapshots kept: {number}, {bytes}, what they share with one another counted in each.");
     }
     let before = table::bytes(book.written_bytes());
     match Budget::new(experiment.write_budget, book) {
@@ -40,6 +47,7 @@ pub fn outline_json(experiment: &Experiment, book: &Book, steps: &[Step]) -> Val
     json!({
         "steps": steps,
         "bytes": steps.iter().map(Step::bytes).sum::<u64>(),
+        "snapshots_bytes": snapshots(&experiment.directory).iter().map(Snapshot::bytes).sum::<u64>(),
         "written_bytes": book.written_bytes(),
         "budget_bytes": experiment.write_budget.map(|budget| budget.0),
         "budget_left_bytes": Budget::new(experiment.write_budget, book).map(|budget| budget.left_bytes()),
@@ -71,7 +79,8 @@ pub(super) fn brought(experiment: &Experiment, brought: &Brought) -> String {
     for finding in &brought.findings {
         let _ = writeln!(text, "{}: {}", finding.id, finding.text);
     }
-    if let Some(seconds) = brought.state["settled"]["seconds"].as_f64().filter(|_| brought.findings.is_empty()) {
+    let settled = &brought.state["settled"];
+    if let Some(seconds) = settled["seconds"].as_f64().filter(|_| settled["steady"] == true) {
         let _ = writeln!(text, "The primary was steady after {seconds:.0} s.");
     }
     if let Some(how) = brought.state["over_provisioning"]["how"].as_str() {

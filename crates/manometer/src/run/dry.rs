@@ -17,7 +17,7 @@ use crate::table;
 pub(super) fn run(arguments: &Arguments, all: &[PlannedRun]) -> anyhow::Result<()> {
     let plans: Vec<Plan> = all.iter().map(|run| plan::plan(&run.experiment)).collect();
     let (costs, speed) = (Costs::of(all), arguments.write_speed);
-    let preparations = preparations(all)?;
+    let preparations = preparations(all, arguments.reuse)?;
     match arguments.format {
         Format::Json => format::json(&document(all, &plans, &preparations, &costs, speed))?,
         Format::Text => {
@@ -41,7 +41,7 @@ struct Preparation<'a> {
     steps: Vec<Step>,
 }
 
-fn preparations(all: &[PlannedRun]) -> Result<Vec<Preparation<'_>>, LedgerError> {
+fn preparations(all: &[PlannedRun], reuse: bool) -> Result<Vec<Preparation<'_>>, LedgerError> {
     let mut found: Vec<Preparation<'_>> = Vec::new();
     for first in all.iter().map(|run| &run.experiment) {
         if found.iter().any(|known| known.first.directory == first.directory) {
@@ -49,7 +49,7 @@ fn preparations(all: &[PlannedRun]) -> Result<Vec<Preparation<'_>>, LedgerError>
         }
         let here = all.iter().map(|run| &run.experiment).filter(|run| run.directory == first.directory);
         let book = Book::read(&first.directory)?;
-        let steps = prepare::outline(here, &book, false);
+        let steps = prepare::outline(here, &book, reuse, false);
         found.push(Preparation { first, book, steps });
     }
     Ok(found)

@@ -16,24 +16,22 @@ use std::path::{Path, PathBuf};
 
 use manometer_measure::RecordingError;
 use manometer_measure::recording::write_file;
+use manometer_target::engine::directory::{DATABASE, LOADING, MARKER, Marker, OURS};
 use rapidhash::v3::rapidhash_v3;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 pub use self::copy::{Copied, How};
 use self::copy::{Rules, copy_folder};
 use super::PrepareError;
+use super::hold::hold;
 use super::ledger::Prepared;
 
 const FOLDER: &str = ".manometer-snapshots";
 const MANIFEST: &str = "snapshot.json";
 const DATA: &str = "data";
 const UNFINISHED: &str = "new";
-/// The marker of a database, and what else is ours in its folder.
-const MARKER: &str = "manometer.json";
-const OURS: [&str; 6] = [MARKER, "manometer.json.new", "lock", "db", "load", "engine.log"];
-/// What of it makes the database.
-const TAKEN: [&str; 2] = [MARKER, "db"];
+/// What of a database's folder makes the database.
+const TAKEN: [&str; 2] = [MARKER, DATABASE];
 
 /// A snapshot that cannot be made or used.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +65,12 @@ pub enum SnapshotError {
     /// It was stopped on its way.
     #[error(transparent)]
     Stopped(Box<PrepareError>),
+}
+
+impl From<PrepareError> for SnapshotError {
+    fn from(reason: PrepareError) -> Self {
+        Self::Stopped(Box::new(reason))
+    }
 }
 
 impl SnapshotError {
@@ -105,6 +109,11 @@ impl Snapshot {
         self.files.iter().filter(|file| file.how == How::Copy).map(|file| file.bytes).sum()
     }
 
+    /// The length of all its files.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
     /// Its name, as the state of a device tells it.
     pub fn name(&self) -> String {
         self.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
@@ -113,23 +122,33 @@ impl Snapshot {
 
 /// The snapshots of `directory` that are whole, in the order of their names.
 pub fn snapshots(directory: &Path) -> Vec<Snapshot> {
+    finished(directory).iter().filter_map(|path| read(path)).collect()
+}
+
+/// The folders of snapshots that are finished and cannot be used: something was taken from them, or changed.
+pub(super) fn damaged(directory: &Path) -> Vec<PathBuf> {
+    finished(directory).into_iter().filter(|path| read(path).is_none()).collect()
+}
+
+/// What has the name of a finished snapshot.
+fn finished(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory.join(FOLDER)) else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_none_or(|end| end != UNFINISHED)).collect();
     paths.sort();
-    paths.iter().filter_map(|path| read(path)).collect()
+    paths
 }
 
 /// The snapshot in `path`; nothing where it is not whole.
 fn read(path: &Path) -> Option<Snapshot> {
-    if path.extension().is_some_and(|end| end == UNFINISHED) {
-        return None;
-    }
     let manifest: Manifest = serde_json::from_slice(&fs::read(path.join(MANIFEST)).ok()?).ok()?;
     let there = |file: &Copied| {
         fs::metadata(path.join(DATA).join(&file.path)).is_ok_and(|found| found.is_file() && found.len() == file.bytes)
     };
     let whole = checksum(&manifest.files) == manifest.checksum && manifest.files.iter().all(there);
     let Manifest { prepared, engine, files, .. } = manifest;
+    // What is in it counts, not what was asked for when it was made.
+    let prepared = Prepared { marker: Some(Marker::of(&path.join(DATA))?), ..prepared };
     whole.then(|| Snapshot { path: path.to_owned(), prepared, files, engine })
 }
 
@@ -164,10 +183,10 @@ pub fn estimated_bytes(engine: &str, bytes: u64) -> u64 {
     if engine == "rocksdb" { 0 } else { bytes }
 }
 
-/// Keeps the database of `prepared`, which no worker holds, as a snapshot.
+/// Keeps the database of `prepared` as a snapshot.
 ///
 /// # Errors
-/// It cannot be read or copied, or `look` said to stop; then nothing is left of it.
+/// A worker holds it and does not end, it cannot be read or copied, or `look` said to stop; then nothing is left of it.
 pub fn make(
     directory: &Path,
     prepared: &Prepared,
@@ -180,8 +199,9 @@ pub fn make(
     let number = (1..).find(free).unwrap_or(u32::MAX);
     let path = folder.join(format!("{}-{number}", prepared.workload));
     let unfinished = path.with_extension(UNFINISHED);
-    let made = fill(&directory.join(&prepared.workload), &unfinished, prepared, engine, look)
-        .and_then(|()| settle_in(&unfinished, &path, &folder));
+    let live = directory.join(&prepared.workload);
+    let _held = hold(&live, look)?;
+    let made = fill(&live, &unfinished, prepared, engine, look).and_then(|()| settle_in(&unfinished, &path, &folder));
     if let Err(error) = made {
         // What cannot be removed is known by its name, and removed next time.
         let _ = fs::remove_dir_all(&unfinished);
@@ -201,7 +221,7 @@ fn fill(
     let rules = &mut Rules {
         takes: &|name| TAKEN.contains(&name),
         immutable: &|name| immutable(engine, name),
-        look: &mut || look().map_err(|stopped| SnapshotError::Stopped(Box::new(stopped))),
+        look: &mut || Ok(look()?),
     };
     let files = copy_folder(from, &unfinished.join(DATA), rules)?;
     let checksum = checksum(&files);
@@ -225,7 +245,8 @@ fn sync(folder: &Path) -> Result<(), SnapshotError> {
 /// or none; `ours` says that the old one was made by the same command.
 ///
 /// # Errors
-/// The folder holds what no snapshot keeps, the copy cannot be made, or `look` said to stop.
+/// The folder holds what no snapshot keeps, a worker of a run that was cut is at it and does not end, the copy cannot be
+/// made, or `look` said to stop.
 pub fn restore(
     directory: &Path,
     snapshot: &Snapshot,
@@ -233,7 +254,7 @@ pub fn restore(
     look: &mut dyn FnMut() -> Result<(), PrepareError>,
 ) -> Result<(), SnapshotError> {
     let (folder, live) = (directory.join(FOLDER), directory.join(&snapshot.prepared.workload));
-    let all: Vec<Value> = snapshots(directory).iter().filter_map(|one| identity(&one.path.join(DATA))).collect();
+    let all: Vec<Marker> = snapshots(directory).into_iter().filter_map(|one| one.prepared.marker).collect();
     may_go(&live, &all, ours)?;
     let (fresh, old) = (folder.join("restored.new"), folder.join("replaced.new"));
     remove(&fresh)?;
@@ -241,23 +262,26 @@ pub fn restore(
     let rules = &mut Rules {
         takes: &|_| true,
         immutable: &|name| immutable(&snapshot.engine, name),
-        look: &mut || look().map_err(|stopped| SnapshotError::Stopped(Box::new(stopped))),
+        look: &mut || Ok(look()?),
     };
     if let Err(error) = copy_folder(&snapshot.path.join(DATA), &fresh, rules) {
         // What cannot be removed is known by its name, and removed next time.
         let _ = fs::remove_dir_all(&fresh);
         return Err(error);
     }
+    // Whoever outlived a run that was cut would go on in the folder by its name.
+    let held = hold(&live, look)?;
     if live.exists() {
         fs::rename(&live, &old).map_err(SnapshotError::at(&live))?;
     }
     fs::rename(&fresh, &live).map_err(SnapshotError::at(&live))?;
     sync(directory)?;
+    drop(held);
     remove(&old)
 }
 
 /// Whether what is in `live` may be replaced: it is empty, ours, or kept by a snapshot.
-fn may_go(live: &Path, kept: &[Value], ours: bool) -> Result<(), SnapshotError> {
+fn may_go(live: &Path, kept: &[Marker], ours: bool) -> Result<(), SnapshotError> {
     let names: Vec<String> = match fs::read_dir(live) {
         Ok(entries) => entries
             .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
@@ -270,26 +294,19 @@ fn may_go(live: &Path, kept: &[Value], ours: bool) -> Result<(), SnapshotError> 
     if let Some(name) = names.iter().find(|name| !OURS.contains(&name.as_str())) {
         return foreign(name);
     }
-    let holds_data = names.iter().any(|name| name == "db" || name == "load");
-    match identity(live) {
+    let holds_data = names.iter().any(|name| name == DATABASE || name == LOADING);
+    match Marker::of(live) {
         _ if ours || !holds_data => Ok(()),
-        Some(identity) if kept.contains(&identity) => Ok(()),
-        Some(identity) => foreign(&format!("{} records", identity["records"])),
+        // Whatever became of it since.
+        Some(there) if kept.iter().any(|kept| kept.differences(&there, false).is_empty()) => Ok(()),
+        Some(there) => foreign(&format!("{} records", there.records)),
         None => foreign("without a marker that can be read"),
     }
 }
 
-/// What made the database in `folder`, whatever became of it since.
-fn identity(folder: &Path) -> Option<Value> {
-    let mut marker: Value = serde_json::from_slice(&fs::read(folder.join(MARKER)).ok()?).ok()?;
-    let fields = marker.as_object_mut()?;
-    fields.remove("loaded");
-    fields.remove("changed");
-    Some(marker)
-}
-
 #[cfg(test)]
 mod tests {
+    use manometer_target::engine::directory;
     use serde_json::json;
 
     use super::*;
@@ -298,7 +315,9 @@ mod tests {
         Prepared {
             workload: "primary".to_owned(),
             settings: json!(null),
+            fingerprint: 0,
             seed: 1,
+            marker: None,
             rewritten: false,
             settled: None,
             ended: true,
@@ -310,8 +329,20 @@ mod tests {
         // Not written in place: a table may be the snapshot's as well.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(folder.join("db")).unwrap();
-        fs::write(folder.join(MARKER), json!({ "records": records, "loaded": true, "changed": false }).to_string())
-            .unwrap();
+        let marker = Marker {
+            engine: "rocksdb".to_owned(),
+            engine_version: "1".to_owned(),
+            options: json!(null),
+            records,
+            form: "ycsb".to_owned(),
+            value_bytes: 1000,
+            load: "bulk".to_owned(),
+            seed: 1,
+            loaded: true,
+            changed: false,
+            made_at_unix_ns: 1,
+        };
+        fs::write(folder.join(MARKER), json!(marker).to_string()).unwrap();
         fs::write(folder.join("lock"), "").unwrap();
         fs::write(folder.join("db/1.sst"), table).unwrap();
         fs::write(folder.join("db/CURRENT"), "MANIFEST-1").unwrap();
@@ -363,8 +394,9 @@ mod tests {
         let manifest = fs::read_to_string(made.path.join(MANIFEST)).unwrap();
         fs::write(made.path.join(MANIFEST), manifest.replace("db/CURRENT", "db/current")).unwrap();
         assert_eq!(snapshots(dir.path()), []);
+        assert_eq!(damaged(dir.path()), std::slice::from_ref(&made.path));
         fs::write(made.path.join(MANIFEST), manifest).unwrap();
-        assert_eq!(snapshots(dir.path()).len(), 1);
+        assert_eq!((snapshots(dir.path()).len(), damaged(dir.path()).len()), (1, 0));
         fs::write(made.path.join("data/db/CURRENT"), "MANI").unwrap();
         assert_eq!(snapshots(dir.path()), []);
     }
@@ -382,6 +414,35 @@ mod tests {
         fs::write(dir.path().join("primary/precious.txt"), "mine").unwrap();
         let error = restore(dir.path(), &made, true, &mut go_on).unwrap_err();
         assert!(error.to_string().contains("precious.txt"), "{error}");
+    }
+
+    #[test]
+    fn a_database_that_somebody_is_at_is_neither_kept_nor_replaced() {
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+        database(dir.path(), 10, "as prepared");
+        let made = make(dir.path(), &prepared(), "rocksdb", &mut go_on).unwrap();
+        let held = directory::lock(&dir.path().join("primary")).unwrap();
+        // It lets go while it is waited for: copying itself looks fewer times.
+        let mut waits = 0;
+        let mut held = Some(held);
+        let mut look = || {
+            waits += 1;
+            if waits > 12 {
+                held.take();
+            }
+            Ok(())
+        };
+        restore(dir.path(), &made, false, &mut look).unwrap();
+        assert!(waits > 12);
+        let _held = directory::lock(&dir.path().join("primary")).unwrap();
+        let mut interrupted = false;
+        let mut look = || {
+            let before = std::mem::replace(&mut interrupted, true);
+            if before { Err(PrepareError::Interrupted) } else { Ok(()) }
+        };
+        let error = make(dir.path(), &prepared(), "rocksdb", &mut look).unwrap_err();
+        assert!(matches!(error, SnapshotError::Stopped(_)), "{error}");
+        assert_eq!(fs::read_dir(dir.path().join(FOLDER)).unwrap().count(), 1);
     }
 
     #[test]
