@@ -459,10 +459,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Every worker pauses, and no phase runs any more.
+    /// Ends every worker, and no phase runs any more. None is told to stop: an engine that closes writes what it holds in
+    /// memory, and what its log holds is safe.
     fn halt(&mut self, halt: &Halt) -> Result<(), RunError> {
         for member in self.members.iter_mut().filter(|member| member.gone.is_none()) {
-            member.worker.tell(if member.facts.is_some() { &Control::Wait } else { &Control::Stop });
+            member.worker.end();
+            member.gone = Some(halt.to_string());
             member.running = false;
         }
         self.spent = Some(halt.to_string());

@@ -79,6 +79,8 @@ pub struct Account<'a> {
     id: String,
     what: &'static str,
     counter: Counter,
+    /// What our processes wrote, which may still wait in memory.
+    own: Counter,
     budget: Option<Budget>,
     /// What the last look saw.
     seen_bytes: u64,
@@ -106,6 +108,7 @@ impl<'a> Account<'a> {
             id: Ledger::fresh_id(what),
             what,
             counter: Counter::of(directory),
+            own: Counter::of_processes(),
             budget,
             seen_bytes: 0,
             step_bytes: 0,
@@ -122,9 +125,10 @@ impl<'a> Account<'a> {
         self.ledger
     }
 
-    /// Counts what the process `pid` writes too, where the device does not count.
+    /// Counts what the process `pid` writes too, where the device does not count, and what of it waits in memory.
     pub fn watch(&mut self, pid: u32) {
         self.counter.watch(pid);
+        self.own.watch(pid);
     }
 
     /// What was written since it was opened.
@@ -144,7 +148,7 @@ impl<'a> Account<'a> {
             self.noted_ns = now_ns;
             self.note()?;
         }
-        let waiting = dirty_bytes().saturating_sub(self.dirty_bytes_at_start);
+        let waiting = waiting_bytes(self.own.bytes().saturating_sub(written), dirty_bytes(), self.dirty_bytes_at_start);
         let ahead = (self.step_bytes * LOOKS_AHEAD).saturating_add(waiting);
         let reason = self.budget.and_then(|budget| budget.spent(written, ahead));
         reason.map_or(Ok(()), |reason| Err(Halt::Spent(reason)))
@@ -218,6 +222,12 @@ fn book_until(ledger: &mut Ledger, now: Option<&Stand>) -> Result<(), LedgerErro
     Ok(())
 }
 
+/// What of ours may wait in memory: of `dirty` bytes what came since the start, or what our processes wrote and the
+/// device has not seen, whichever is more. What others left there may go out meanwhile and hide what we put in.
+fn waiting_bytes(unseen: u64, dirty: u64, dirty_at_start: u64) -> u64 {
+    dirty.saturating_sub(dirty_at_start).max(unseen.min(dirty))
+}
+
 /// What waits in memory to be written to some device.
 fn dirty_bytes() -> u64 {
     Meminfo::current().map_or(0, |memory| memory.dirty + memory.writeback)
@@ -236,6 +246,13 @@ mod tests {
         assert!(reason.contains("device.write_budget") && reason.contains("1000"), "{reason}");
         assert!(budget.spent(u64::MAX, u64::MAX).is_some());
         assert_eq!(Budget { limit: ByteSize(1), before_bytes: 5 }.left_bytes(), 0);
+    }
+
+    #[test]
+    fn what_others_leave_in_memory_does_not_hide_what_we_put_in() {
+        assert_eq!(waiting_bytes(0, 150, 100), 50);
+        assert_eq!(waiting_bytes(30, 80, 100), 30, "theirs went out, ours came in");
+        assert_eq!(waiting_bytes(500, 80, 100), 80, "a device that compresses sees less than was written");
     }
 
     #[test]

@@ -71,7 +71,12 @@ impl Counter {
             let (number, sequence) = (format!("{}:{}", device.major, device.minor), device.attribute("diskseq"));
             Self::of_device(device.sysfs.join("stat"), format!("{number} {}", sequence.unwrap_or_default()))
         });
-        device.unwrap_or(Self { source: Source::Processes(BTreeMap::new()), bytes: 0 })
+        device.unwrap_or_else(Self::of_processes)
+    }
+
+    /// A counter of what processes cause to be written, whether or not it has reached a device.
+    pub(super) fn of_processes() -> Self {
+        Self { source: Source::Processes(BTreeMap::new()), bytes: 0 }
     }
 
     /// A counter of the device called `name` whose account is the file `stat`; nothing where that cannot be read.
@@ -165,7 +170,7 @@ mod tests {
 
     #[test]
     fn without_a_device_processes_count() {
-        let mut counter = Counter { source: Source::Processes(BTreeMap::new()), bytes: 0 };
+        let mut counter = Counter::of_processes();
         counter.watch(std::process::id());
         assert_eq!(counter.counted(), Counted::Processes);
         counter.watch(u32::MAX - 1);
