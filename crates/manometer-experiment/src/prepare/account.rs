@@ -82,9 +82,8 @@ pub struct Account<'a> {
     /// What our processes wrote, which may still wait in memory.
     own: Counter,
     budget: Option<Budget>,
-    /// What the last look saw.
+    /// What the last look saw, that which waited in memory included.
     seen_bytes: u64,
-    step_bytes: u64,
     noted_ns: u64,
     dirty_bytes_at_start: u64,
 }
@@ -101,23 +100,22 @@ impl<'a> Account<'a> {
         limit: Option<ByteSize>,
         now_ns: u64,
     ) -> Result<Self, LedgerError> {
+        let (id, counter) = (Ledger::fresh_id(what), Counter::of(directory));
         let budget = Budget::new(limit, ledger.book());
-        let mut account = Self {
+        let (counted, device) = (counter.counted(), counter.stand());
+        ledger.append(&id, Entry::Written { what: what.to_owned(), bytes: 0, counted, device, ended: false })?;
+        Ok(Self {
             ledger,
             directory: directory.to_owned(),
-            id: Ledger::fresh_id(what),
+            id,
             what,
-            counter: Counter::of(directory),
+            counter,
             own: Counter::of_processes(),
             budget,
             seen_bytes: 0,
-            step_bytes: 0,
             noted_ns: now_ns,
             dirty_bytes_at_start: dirty_bytes(),
-        };
-        let entry = account.entry(false);
-        account.ledger.append(&account.id, entry)?;
-        Ok(account)
+        })
     }
 
     /// The ledger that it is kept in.
@@ -142,14 +140,15 @@ impl<'a> Account<'a> {
     /// Writing has to stop.
     pub fn look(&mut self, now_ns: u64) -> Result<(), Halt> {
         let written = self.counter.bytes();
-        self.step_bytes = written - self.seen_bytes;
-        self.seen_bytes = written;
+        let waiting = waiting_bytes(self.own.bytes().saturating_sub(written), dirty_bytes(), self.dirty_bytes_at_start);
+        let all = written.saturating_add(waiting);
+        let step = all.saturating_sub(self.seen_bytes);
+        self.seen_bytes = all;
         if now_ns >= self.noted_ns + NOTE_EVERY_NS {
             self.noted_ns = now_ns;
             self.note()?;
         }
-        let waiting = waiting_bytes(self.own.bytes().saturating_sub(written), dirty_bytes(), self.dirty_bytes_at_start);
-        let ahead = (self.step_bytes * LOOKS_AHEAD).saturating_add(waiting);
+        let ahead = step.saturating_mul(LOOKS_AHEAD).saturating_add(waiting);
         let reason = self.budget.and_then(|budget| budget.spent(written, ahead));
         reason.map_or(Ok(()), |reason| Err(Halt::Spent(reason)))
     }
