@@ -11,7 +11,7 @@ use manometer_experiment::conductor::{self, DiskLocks, Setup};
 use manometer_experiment::prepare::erase::{self, EraseError};
 use manometer_experiment::prepare::ledger::Book;
 use manometer_experiment::prepare::{self, Brought};
-use manometer_experiment::{Experiment, file};
+use manometer_experiment::{Experiment, file, queue};
 use serde_json::json;
 
 use crate::format::{self, Format};
@@ -49,7 +49,7 @@ pub struct Arguments {
 /// Prepares, or shows what would be done.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let runs = match file::load(&arguments.file, &arguments.set) {
-        Ok(experiment) => run::planned(std::iter::once(&experiment)),
+        Ok(experiment) => queue::planned([&experiment]).fitted(),
         Err(error) => {
             error.problems.iter().for_each(run::show_problem);
             return Ok(ExitCode::from(WRONG_REQUEST));

@@ -11,11 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
-use manometer_experiment::conductor::{self, Ended, LockError, RunError, Setup};
+use manometer_experiment::conductor::{self, LockError, RunError, Setup};
 use manometer_experiment::file::settings_text;
-use manometer_experiment::fit::{Fit, fitted};
 use manometer_experiment::isolate::{self, IsolateError};
-use manometer_experiment::queue::{PlannedRun, QueueError};
+use manometer_experiment::queue::{Planned, QueueError};
 use manometer_experiment::{Experiment, file, plan, queue};
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::Status;
@@ -80,7 +79,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             }
         }
     }
-    let all = planned(files.iter().map(|(_, experiment)| experiment));
+    let planned = queue::planned(files.iter().map(|(_, experiment)| experiment));
+    let all = planned.fitted();
     let refusals = isolate::refusals(all.iter().map(|run| &run.experiment));
     if arguments.dry_run {
         dry::run(arguments, &all)?;
@@ -94,9 +94,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let interrupted = interruption()?;
     let out = arguments.out.clone().unwrap_or_else(|| default_out(&files[0].1));
     let session = Session { arguments, interrupted: &interrupted };
-    let outcome = match only_run(&all) {
-        Some(experiment) => single::run(&session, &out, experiment),
-        None => set::run(&session, &out, &files),
+    let outcome = match only_run(&planned) {
+        Some(experiment) => single::run(&session, &out, experiment, &planned.fits),
+        None => set::run(&session, &out, &files, &planned),
     };
     match outcome {
         Ok(Status::Complete) => Ok(ExitCode::from(DONE)),
@@ -105,17 +105,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The runs of `experiments` in order, shrunk to fit the disk where they may.
-pub fn planned<'a>(experiments: impl Iterator<Item = &'a Experiment>) -> Vec<PlannedRun> {
-    let all: Vec<PlannedRun> = experiments.flat_map(queue::runs).collect();
-    let fit = Fit::of(all.iter().map(|run| &run.experiment));
-    let shrunk = |run: PlannedRun| PlannedRun { experiment: fitted(run.experiment, fit.as_ref()), ..run };
-    all.into_iter().map(shrunk).collect()
-}
-
 /// The experiment, where there is one run only: then its recording needs no folder below --out.
-fn only_run(all: &[PlannedRun]) -> Option<&Experiment> {
-    let [only] = all else { return None };
+fn only_run(planned: &Planned) -> Option<&Experiment> {
+    let [only] = planned.runs.as_slice() else { return None };
     Some(&only.experiment).filter(|experiment| experiment.swept.is_empty())
 }
 
@@ -176,12 +168,19 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Runs one experiment; `made` are the folders whose data earlier runs of its set made.
-    fn perform(&self, experiment: &Experiment, dir: &Path, made: &BTreeSet<PathBuf>) -> Result<Ended, RunError> {
+    /// Runs one experiment; `before` are the folders whose data earlier runs of its set made, `made` those whose data
+    /// this one makes, however it ends.
+    fn perform(
+        &self,
+        experiment: &Experiment,
+        dir: &Path,
+        before: &BTreeSet<PathBuf>,
+        made: &mut BTreeSet<PathBuf>,
+    ) -> Result<Status, RunError> {
         let (program, reuse) = (program(), self.arguments.reuse);
-        let setup = Setup { program, out: dir.to_owned(), reuse, made, interrupted: self.interrupted };
+        let setup = Setup { program, out: dir.to_owned(), reuse, made: before, interrupted: self.interrupted };
         let mut progress = Progress::new(experiment);
-        let outcome = conductor::run(experiment, &setup, &mut |update| progress.show(&update));
+        let outcome = conductor::run(experiment, &setup, made, &mut |update| progress.show(&update));
         progress.finish();
         outcome
     }

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 use serde_json::Value;
+use support::disk::SmallDisk;
 use support::{SHORT, Scene, is_alive, signal_process, wait_for, wait_for_event};
+
+const MIB: u64 = 1 << 20;
 
 /// Three short runs.
 fn swept(words: &str) -> Scene {
@@ -204,12 +207,94 @@ fn a_single_run_cut_off_is_done_anew() {
     let running = scene.start("run short.toml --out rec");
     wait_for_event(&scene.path("rec"), "phase_started\",\"phase\":\"w0");
     kill_everything(running);
-    scene.run("run short.toml --out rec --resume --set plan.phase=1s").status(2).err_has(&["experiment.toml"]);
+    scene.run("run short.toml --out rec --resume --set plan.phase=1s").status(2).err_has(&["another experiment", "`plan.phase`"]);
     let summary = scene.run("run short.toml --out rec --resume --format json").status(0).json();
     assert_eq!(summary["status"], "complete");
     assert!(scene.path("rec.interrupted-1/events.jsonl").is_file());
     scene.run("run short.toml --out rec --resume").status(0).err_has(&["nothing to do"]);
     assert!(!scene.path("rec.interrupted-2").exists());
+}
+
+/// A scene whose device directory is a disk of its own; nothing where this host lets us mount none.
+fn on_small_disk() -> Option<(Scene, SmallDisk)> {
+    let scene = Scene::new();
+    let disk = SmallDisk::at(&scene.path("data"), 96 * MIB)?;
+    Some((scene, disk))
+}
+
+#[test]
+fn a_set_whose_budget_was_passed_goes_on_with_a_higher_one() {
+    let Some((scene, _disk)) = on_small_disk() else { return };
+    let text = SHORT.replace("write_ratio = 0.5", "write_ratio = 0.0");
+    scene.write("set.toml", &format!("{text}[sweep]\n\"writer.file_size\" = [\"4MiB\", \"39MiB\"]\n"));
+    scene.run("run set.toml --out all --set device.write_budget=40MiB").status(2).err_has(&["device.write_budget"]);
+    assert_eq!((states(&scene, "001"), states(&scene, "002")), (done(), vec!["running".into(), "failed".into()]));
+    let first = contents(&scene.path("all/runs/001"));
+    scene.run("run set.toml --out all --resume --set device.write_budget=80MiB").status(0);
+    assert_eq!(contents(&scene.path("all/runs/001")), first);
+    let queue = scene.read("all/queue.jsonl");
+    let told = queue.lines().filter(|line| line.contains("\"line\":\"resumed\"")).collect::<Vec<_>>();
+    assert!(told.len() == 1 && told[0].contains("[\"80MiB\"]"), "{queue}");
+    scene.run("run set.toml --out all --resume --set device.write_budget=80MiB").status(0);
+    assert_eq!(scene.read("all/queue.jsonl"), queue, "the same again is no news");
+}
+
+fn done() -> Vec<String> {
+    vec!["running".to_owned(), "done".to_owned()]
+}
+
+#[test]
+fn a_single_run_whose_budget_was_passed_goes_on_with_a_higher_one() {
+    let Some((scene, _disk)) = on_small_disk() else { return };
+    scene.write("short.toml", &SHORT.replace("write_ratio = 0.5", "write_ratio = 1.0\nblock_size = \"64KiB\""));
+    scene.run("run short.toml --out rec --set device.write_budget=5MiB").status(1);
+    assert!(scene.read("rec/events.jsonl").contains("write-budget-spent"));
+    let summary = scene.run("run short.toml --out rec --resume --set device.write_budget=1TiB --format json");
+    assert_eq!(summary.status(0).json()["status"], "complete");
+}
+
+#[test]
+fn what_a_named_file_says_is_a_part_of_the_set() {
+    let scene = Scene::new();
+    let text = SHORT.replace("ycsb-b", "own.properties");
+    scene.write("own.properties", "readproportion=1.0\nupdateproportion=0.0\n");
+    scene.write("one.toml", &text);
+    scene.write("set.toml", &format!("{text}[sweep]\nrepeats = 2\n"));
+    scene.run("run one.toml --out rec").status(0);
+    scene.run("run set.toml --out all").status(0);
+    scene.run("run set.toml --out all --resume").status(0);
+    scene.write("own.properties", "readproportion=0.5\nupdateproportion=0.5\n");
+    let words = ["own.properties does not say what it said"];
+    scene.run("run set.toml --out all --resume").status(2).err_has(&words);
+    scene.run("run one.toml --out rec --resume").status(2).err_has(&words);
+}
+
+#[test]
+fn a_set_of_another_version_goes_on_and_says_so() {
+    let scene = swept("");
+    scene.run("run set.toml --out all").status(0);
+    let version = format!("\"manometer\":\"{}\"", env!("CARGO_PKG_VERSION"));
+    let queue = scene.read("all/queue.jsonl");
+    assert!(queue.contains(&version));
+    scene.write("all/queue.jsonl", &queue.replacen(&version, "\"manometer\":\"0.0.1\"", 1));
+    scene.run("run set.toml --out all --resume").status(0).err_has(&["version 0.0.1 of Manometer began this set"]);
+    assert!(scene.read("all/queue.jsonl").trim_end().ends_with("\"write_budgets\":[null]}"));
+}
+
+#[test]
+fn a_set_interrupted_while_it_prepares_says_so_and_what_it_made() {
+    let scene = Scene::new();
+    let text = SHORT.replace("engine = \"null\"", "engine = \"rocksdb\"");
+    let text = text.replace("[primary]", "[prepare]\nrewrite_files = true\nsettle = \"60s\"\n[primary]");
+    scene.write("set.toml", &format!("{text}[sweep]\n\"writer.file_size\" = [\"4MiB\", \"8MiB\"]\n"));
+    let running = scene.start("run set.toml --out all");
+    let ledger = scene.path("data/.manometer-ledger.jsonl");
+    wait_for("settling", || std::fs::read_to_string(&ledger).ok()?.contains("\"what\":\"settle\"").then_some(()));
+    running.signal(Signal::INT);
+    running.end().status(1).err_has(&["interrupted while preparing"]);
+    assert_eq!(states(&scene, "001"), ["running", "interrupted"]);
+    let last: Value = serde_json::from_str(scene.read("all/queue.jsonl").lines().last().unwrap()).unwrap();
+    assert!(last["made"][0].as_str().unwrap().ends_with("data/writer"), "{last}");
 }
 
 /// `SHORT` with a primary whose pace is steady, and more samples.

@@ -20,6 +20,7 @@ pub(crate) use narrow::most_s;
 pub(crate) use run::seed_of;
 
 use crate::file::Experiment;
+use crate::fit;
 use crate::isolate::{self, IsolateError};
 use crate::prepare::ledger::{Ledger, LedgerError};
 use crate::prepare::{self, Brought, PrepareError};
@@ -131,49 +132,54 @@ pub enum RunError {
     Prepare(#[from] PrepareError),
 }
 
+impl RunError {
+    /// Whether somebody stopped it, rather than anything being wrong.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self, Self::Prepare(PrepareError::Interrupted))
+    }
+}
+
 impl From<LedgerError> for RunError {
     fn from(error: LedgerError) -> Self {
         Self::Prepare(error.into())
     }
 }
 
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
-    /// Whole or not.
-    pub status: Status,
-    /// The folders whose data are this command's: the run made them, or used what was prepared for it.
-    pub made: BTreeSet<PathBuf>,
-}
-
 /// Prepares what `experiment` (whose sweep is already resolved) needs, runs it, and leaves a recording in `setup.out`.
+/// To `made` are added the folders whose data this run made, also where it ends in an error.
 ///
 /// # Errors
 /// The run could not be prepared or begun, or its recording not written. A run whose workload failed is no error
 /// here: its recording says so, and its status is [`Status::Failed`].
-pub fn run(experiment: &Experiment, setup: &Setup<'_>, watch: &mut dyn FnMut(Update<'_>)) -> Result<Ended, RunError> {
+pub fn run(
+    experiment: &Experiment,
+    setup: &Setup<'_>,
+    made: &mut BTreeSet<PathBuf>,
+    watch: &mut dyn FnMut(Update<'_>),
+) -> Result<Status, RunError> {
     let lock = DirectoryLock::take(&experiment.directory)?;
     isolate::clean_up(&experiment.directory)?;
     let mut ledger = prepare::open(&experiment.directory)?;
-    let outcome = prepared_run(experiment, setup, &mut ledger, watch);
+    fit::remember(experiment, &mut ledger)?;
+    let outcome = prepared_run(experiment, setup, &mut ledger, made, watch);
     let restored = prepare::restore_power(&mut ledger);
     drop(lock);
-    let ended = outcome?;
+    let status = outcome?;
     restored?;
-    Ok(ended)
+    Ok(status)
 }
 
 fn prepared_run(
     experiment: &Experiment,
     setup: &Setup<'_>,
     ledger: &mut Ledger,
+    made: &mut BTreeSet<PathBuf>,
     watch: &mut dyn FnMut(Update<'_>),
-) -> Result<Ended, RunError> {
-    let mut brought = prepare::bring(experiment, setup, ledger, false, watch)?;
+) -> Result<Status, RunError> {
+    let mut brought = prepare::bring(experiment, setup, ledger, false, made, watch)?;
     brought.findings.extend(prepare::power_off(experiment, ledger)?);
-    let mut ended = run::run(experiment, setup, &brought, ledger, watch)?;
-    ended.made.extend(brought.prepared);
-    Ok(ended)
+    made.extend(brought.prepared.iter().cloned());
+    run::run(experiment, setup, &brought, ledger, made, watch)
 }
 
 /// Makes all data that a run of `experiment` begins with, and prepares the device; runs nothing. Of `setup` its
@@ -189,7 +195,8 @@ pub fn prepare(
     let lock = DirectoryLock::take(&experiment.directory)?;
     isolate::clean_up(&experiment.directory)?;
     let mut ledger = prepare::open(&experiment.directory)?;
-    let brought = prepare::bring(experiment, setup, &mut ledger, true, watch)?;
+    fit::remember(experiment, &mut ledger)?;
+    let brought = prepare::bring(experiment, setup, &mut ledger, true, &mut BTreeSet::new(), watch)?;
     drop(lock);
     Ok(brought)
 }

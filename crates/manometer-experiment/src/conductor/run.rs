@@ -17,7 +17,7 @@ use manometer_workload::protocol::{Control, Job, Message};
 use super::narrow::{Live, Next, most_s, next};
 use super::process::{Told, Worker};
 use super::scribe::Scribe;
-use super::{Ended, RunError, Setup, Update, existing, same_device};
+use super::{RunError, Setup, Update, existing, same_device};
 use crate::file::{Experiment, PhaseStop};
 use crate::isolate::{Isolated, Setting};
 use crate::prepare::Brought;
@@ -44,13 +44,14 @@ pub(super) fn run(
     setup: &Setup<'_>,
     brought: &Brought,
     ledger: &mut Ledger,
+    made: &mut BTreeSet<PathBuf>,
     watch: &mut dyn FnMut(Update<'_>),
-) -> Result<Ended, RunError> {
+) -> Result<Status, RunError> {
     let mut run = Run::begin(experiment, setup, brought, ledger, watch)?;
     let writes = run.isolated.bounds_direct_writes_only(experiment).then(bounds_direct_writes_only);
     let unseen = device_unseen(&run.environment, &experiment.directory);
     let conditions = [unseen, recording_on_device(setup, experiment), database_in_memory(experiment), writes];
-    let known = experiment.shrunk.clone().into_iter().chain(brought.findings.clone());
+    let known = experiment.known.iter().chain(&brought.findings).cloned();
     for finding in known.chain(conditions.into_iter().flatten()) {
         run.finding(finding)?;
     }
@@ -58,7 +59,7 @@ pub(super) fn run(
     for phase in run.plan.phases.clone() {
         run.phase(&phase)?;
     }
-    run.end()
+    run.end(made)
 }
 
 /// A workload of the run and its worker.
@@ -126,6 +127,8 @@ impl<'a> Run<'a> {
         let isolated = Isolated::begin(experiment)?;
         let mut environment = environment::describe(&experiment.directory);
         environment["device_state"] = brought.state.clone();
+        environment["fit"] = serde_json::json!(experiment.shrunk_by);
+        environment["files"] = serde_json::json!(experiment.referenced());
         let tried = manometer_target::file::probe(&experiment.directory);
         environment["doctor"] = serde_json::json!(Facts::read(&experiment.directory, tried).checks());
         if let Some(told) = isolated.environment() {
@@ -535,8 +538,8 @@ impl<'a> Run<'a> {
         Ok(self.scribe.recording.event(MonotonicClock.now_ns(), Event::Error { workload, text })?)
     }
 
-    /// Ends the workers, then the recording.
-    fn end(mut self) -> Result<Ended, RunError> {
+    /// Ends the workers, then the recording; adds to `made` the folders whose data they made.
+    fn end(mut self, made: &mut BTreeSet<PathBuf>) -> Result<Status, RunError> {
         let status = match (self.interrupted(), self.failed) {
             (true, _) => Status::Interrupted,
             (false, true) => Status::Failed,
@@ -558,8 +561,8 @@ impl<'a> Run<'a> {
         }
         self.scribe.observe_last(MonotonicClock.now_ns(), &mut self.observers)?;
         self.write_environment()?;
-        let made = self.members.iter().filter(|member| member.made_its_data());
-        let made = made.filter_map(|member| member.folder.clone()).collect();
+        let makers = self.members.iter().filter(|member| member.made_its_data());
+        made.extend(makers.filter_map(|member| member.folder.clone()));
         // What the engines write while they close counts as well.
         self.members.clear();
         if let Some(beyond) = self.account.passed_by() {
@@ -567,7 +570,7 @@ impl<'a> Run<'a> {
         }
         self.scribe.recording.finish(MonotonicClock.now_ns(), status)?;
         self.account.close()?;
-        Ok(Ended { status, made })
+        Ok(status)
     }
 
     fn whole_intervals_ns(&self, seconds: f64) -> u64 {

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use super::isolation::DEVICE_SCHEDULER;
 use super::prepare::PrepareTable;
 use super::sweep::{PhaseStop, SweepRules};
+use crate::fit::Fit;
 use crate::isolate::{Isolation, Limits, Setting};
 
 /// An experiment that can run.
@@ -51,8 +52,10 @@ pub struct Experiment {
     pub rules: SweepRules,
     /// What a sweep has set for this run; empty before [`Experiment::combinations`] and without a sweep.
     pub swept: Map<String, Value>,
-    /// That the data was shrunk to fit the disk, where it was.
-    pub shrunk: Option<Finding>,
+    /// By how much its data were shrunk to fit the disk, where they were.
+    pub shrunk_by: Option<Fit>,
+    /// What a reader of its recording must know, as far as it is known before it runs.
+    pub known: Vec<Finding>,
     /// The resolved whole, `extends` and `--set` applied.
     pub resolved: Value,
 }
@@ -154,7 +157,12 @@ impl Experiment {
 
     /// The resolved whole as TOML: what `--dry-run` prints and `experiment.toml` holds.
     pub fn to_toml(&self) -> String {
-        toml::to_string_pretty(&self.resolved).unwrap_or_else(|_| json!(self.resolved).to_string())
+        toml_of(&self.resolved)
+    }
+
+    /// What makes it another experiment where it differs, as TOML.
+    pub(crate) fn identity(&self) -> String {
+        toml_of(&without_budget(&self.resolved))
     }
 
     /// The experiment itself, without its sweep.
@@ -238,6 +246,20 @@ impl Experiment {
         }
         swept
     }
+}
+
+fn toml_of(resolved: &Value) -> String {
+    toml::to_string_pretty(resolved).unwrap_or_else(|_| resolved.to_string())
+}
+
+/// A resolved file without `device.write_budget`, which says when to stop and not what is measured: it may be raised
+/// on the way.
+pub(crate) fn without_budget(resolved: &Value) -> Value {
+    let mut without = resolved.clone();
+    if let Some(device) = without.get_mut("device").and_then(Value::as_object_mut) {
+        device.shift_remove("write_budget");
+    }
+    without
 }
 
 /// Settings as people write them: `key = value, key = value`.

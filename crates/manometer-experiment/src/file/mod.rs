@@ -5,6 +5,7 @@ mod experiment;
 mod isolation;
 mod prepare;
 mod problem;
+mod referenced;
 mod schema;
 mod sweep;
 mod tree;
@@ -12,10 +13,11 @@ mod types;
 
 use std::path::Path;
 
-pub(crate) use experiment::text;
+pub(crate) use experiment::{text, without_budget};
 pub use experiment::{Change, Experiment, Neighbour, Step, Workload, settings_text};
 pub use prepare::{Precondition, PrepareTable};
 pub use problem::{ExperimentError, Problem};
+pub use referenced::Referenced;
 pub use schema::json_schema;
 pub use sweep::{Order, PhaseStop, SweepRules, SweepStop, SweepTable};
 pub use types::{DeviceTable, ExperimentTable, PlanTable};

@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::counter::{Counted, Stand};
 use super::settle::Settled;
 use crate::file::Precondition;
+use crate::fit::Fit;
 
 /// The ledger's name in the device directory.
 pub const LEDGER_FILE: &str = ".manometer-ledger.jsonl";
@@ -101,6 +102,8 @@ pub enum Entry {
         /// Whether they say it again.
         restored: bool,
     },
+    /// Experiments were shrunk to fit the disk.
+    Fit(Fit),
 }
 
 /// How the data of a workload were prepared.
@@ -210,6 +213,14 @@ impl Book {
     pub fn prepared(&self, workload: &str) -> Option<&Prepared> {
         self.0.iter().rev().find_map(|line| match &line.entry {
             Entry::Prepared(prepared) if prepared.workload == workload => Some(&**prepared),
+            _ => None,
+        })
+    }
+
+    /// By how much experiments were shrunk last.
+    pub fn fit(&self) -> Option<Fit> {
+        self.0.iter().rev().find_map(|line| match line.entry {
+            Entry::Fit(fit) => Some(fit),
             _ => None,
         })
     }

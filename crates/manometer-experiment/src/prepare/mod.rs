@@ -76,6 +76,7 @@ pub struct Brought {
 }
 
 /// Does what a run of `experiment` needs done before, in a directory that is held; `whole`: makes all its data ahead.
+/// To `made_now` are added the folders whose data were made now, also where a later step failed.
 ///
 /// # Errors
 /// What it takes passes the budget or does not fit, a step failed, or somebody ended it.
@@ -84,6 +85,7 @@ pub fn bring(
     setup: &Setup<'_>,
     ledger: &mut Ledger,
     whole: bool,
+    made_now: &mut BTreeSet<PathBuf>,
     watch: &mut dyn FnMut(Update<'_>),
 ) -> Result<Brought, PrepareError> {
     power::restore(ledger)?;
@@ -94,11 +96,13 @@ pub fn bring(
     let mut findings = findings::before(experiment, &found);
     let stage = Stage { program: &setup.program, interrupted: setup.interrupted, watch };
     let mut preparation = Preparation { experiment, setup, ledger, stage, made: BTreeSet::new(), snapshot: None };
-    for step in &steps {
+    let outcome = steps.iter().try_for_each(|step| {
         preparation.perform(step)?;
-        check_space(experiment)?;
-    }
+        check_space(experiment)
+    });
     let (made, snapshot) = (preparation.made, preparation.snapshot);
+    made_now.extend(made.iter().cloned());
+    outcome?;
     let ours: BTreeSet<PathBuf> = setup.made.union(&made).cloned().collect();
     let found = Found::of(experiment, ledger.book(), setup.reuse, &ours);
     let prepared: BTreeSet<PathBuf> = steps::folders(experiment, &found).chain(made).collect();

@@ -1,8 +1,9 @@
-//! What differs between the set that a folder is of and the one that is asked for.
+//! What differs between what a folder is of and what is asked for.
 
 use serde_json::Value;
 
 use super::journal::{Made, Source};
+use crate::file::{Referenced, without_budget};
 
 /// The most differences that are told.
 const MOST: usize = 5;
@@ -19,6 +20,11 @@ pub(super) fn differences(there: &Made, asked: &Made) -> Vec<String> {
         let place = if several { format!("{}: ", other.file.display()) } else { String::new() };
         all.extend(of_file(one, other).into_iter().map(|text| format!("{place}{text}")));
     }
+    in_short(all)
+}
+
+/// The first few of `all`, and how many more there are.
+fn in_short(mut all: Vec<String>) -> Vec<String> {
     let more = all.len().saturating_sub(MOST);
     all.truncate(MOST);
     if more > 0 {
@@ -27,9 +33,19 @@ pub(super) fn differences(there: &Made, asked: &Made) -> Vec<String> {
     all
 }
 
-fn of_file(there: &Source, asked: &Source) -> Vec<String> {
+/// What the resolved file `asked` and the files that it names say otherwise than those `there`.
+pub(super) fn of_resolved(there: (&Value, &Referenced), asked: (&Value, &Referenced)) -> Vec<String> {
     let mut found = Vec::new();
-    values("", Some(&there.resolved), Some(&written(&asked.resolved)), &mut found);
+    let (one, other) = (without_budget(there.0), without_budget(asked.0));
+    values("", Some(&one), Some(&written(&other)), &mut found);
+    // A path that is new was told with the setting that names it.
+    let changed = there.1.iter().filter(|(path, hash)| asked.1.get(*path).is_some_and(|now| now != *hash));
+    found.extend(changed.map(|(path, _)| format!("{} does not say what it said", path.display())));
+    in_short(found)
+}
+
+fn of_file(there: &Source, asked: &Source) -> Vec<String> {
+    let mut found = of_resolved((&there.resolved, &there.referenced), (&asked.resolved, &asked.referenced));
     if found.is_empty() && there.directory != asked.directory {
         let (was, is) = (there.directory.display(), asked.directory.display());
         found.push(format!("the device directory was {was} and is {is}: start it from the same folder"));
@@ -38,7 +54,7 @@ fn of_file(there: &Source, asked: &Source) -> Vec<String> {
 }
 
 /// The value as it reads once it has been written.
-fn written(value: &Value) -> Value {
+pub(super) fn written(value: &Value) -> Value {
     serde_json::from_str(&value.to_string()).unwrap_or_else(|_| value.clone())
 }
 
@@ -74,10 +90,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::fit::Fits;
 
     fn made(resolved: Value, directory: &str) -> Made {
-        let source = Source { file: PathBuf::from("a.toml"), directory: PathBuf::from(directory), resolved };
-        Made { manometer: "0".to_owned(), files: vec![source], fit: None }
+        let (file, directory) = (PathBuf::from("a.toml"), PathBuf::from(directory));
+        let referenced = Referenced::from([(PathBuf::from("/o"), Some("1".to_owned()))]);
+        let files = vec![Source { file, directory, resolved, referenced }];
+        Made { manometer: "0".to_owned(), files, fits: Fits::new() }
     }
 
     #[test]
@@ -85,6 +104,19 @@ mod tests {
         let value = json!({"plan": {"phase": "5s"}, "share": 0.1_f64 + 0.2});
         let there: Value = serde_json::from_str(&value.to_string()).unwrap();
         assert!(differences(&made(there, "/d"), &made(value, "/d")).is_empty());
+    }
+
+    #[test]
+    fn a_write_budget_is_no_difference_and_what_a_named_file_says_is() {
+        let device = |budget: &str| json!({"device": {"directory": "d", "write_budget": budget}});
+        let there = made(device("1GiB"), "/d");
+        assert!(differences(&there, &made(device("2GiB"), "/d")).is_empty());
+        assert!(differences(&there, &made(json!({"device": {"directory": "d"}}), "/d")).is_empty());
+        let mut asked = made(device("1GiB"), "/d");
+        asked.files[0].referenced.insert(PathBuf::from("/o"), Some("2".to_owned()));
+        assert_eq!(differences(&there, &asked), ["/o does not say what it said"]);
+        asked.files[0].referenced.insert(PathBuf::from("/o"), None);
+        assert_eq!(differences(&there, &asked).len(), 1);
     }
 
     #[test]

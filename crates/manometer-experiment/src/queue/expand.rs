@@ -5,16 +5,48 @@ use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::file::{Experiment, Order};
+use crate::fit::{Fits, fit_of, fits, fitted};
 
 /// One run of a set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedRun {
     /// What runs, its sweep resolved.
     pub experiment: Experiment,
+    /// The file it is of, as the set counts them.
+    pub file: usize,
     /// Which of the file's combinations it is; nothing for the reference.
     pub combination: Option<usize>,
     /// Which of its repeats it is, counted from 1.
     pub repeat: u32,
+}
+
+/// The runs of several files in order, as the files say, and how far their data shrink to fit the disks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Planned {
+    /// The runs.
+    pub runs: Vec<PlannedRun>,
+    /// How far their data shrink.
+    pub fits: Fits,
+}
+
+/// The runs of `experiments`, one of which each file is.
+pub fn planned<'a>(experiments: impl IntoIterator<Item = &'a Experiment>) -> Planned {
+    let of_file = |(file, experiment)| runs(experiment).into_iter().map(move |run| PlannedRun { file, ..run });
+    let runs: Vec<PlannedRun> = experiments.into_iter().enumerate().flat_map(of_file).collect();
+    let fits = fits(runs.iter().map(|run| &run.experiment));
+    Planned { runs, fits }
+}
+
+impl Planned {
+    /// The runs with their data shrunk.
+    pub fn fitted(&self) -> Vec<PlannedRun> {
+        let shrunk = |run: &PlannedRun| {
+            let run = run.clone();
+            let fit = fit_of(&run.experiment, &self.fits);
+            PlannedRun { experiment: fitted(run.experiment, fit), ..run }
+        };
+        self.runs.iter().map(shrunk).collect()
+    }
 }
 
 /// The runs of `experiment`. Where its combinations are repeated until their intervals are narrow, all that may be
@@ -26,6 +58,7 @@ pub fn runs(experiment: &Experiment) -> Vec<PlannedRun> {
     let places = in_order(rules.order, combinations.len(), repeats, experiment.seed);
     let swept = places.into_iter().map(|(combination, repeat)| PlannedRun {
         experiment: combinations[combination].clone(),
+        file: 0,
         combination: Some(combination),
         repeat,
     });
@@ -67,7 +100,7 @@ fn with_reference(swept: Vec<PlannedRun>, reference: &Experiment, every: usize) 
     let numbered = (1..).zip(groups);
     numbered
         .flat_map(|(repeat, group)| {
-            let reference = PlannedRun { experiment: reference.clone(), combination: None, repeat };
+            let reference = PlannedRun { experiment: reference.clone(), file: 0, combination: None, repeat };
             [reference].into_iter().chain(group.into_iter().flatten().cloned())
         })
         .collect()

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::QueueError;
-use crate::fit::Fit;
+use crate::file::Referenced;
+use crate::fit::Fits;
 
 /// The file's name in the output folder.
 pub(super) const FILE: &str = "queue.jsonl";
@@ -25,6 +26,8 @@ pub(super) enum Line {
     Run(Entry),
     /// What became of a run.
     State(Became),
+    /// The set was taken up with what it may be taken up with.
+    Resumed(Terms),
     /// A recording that does not count was moved out of the way.
     SetAside {
         /// The run.
@@ -41,8 +44,25 @@ pub(super) struct Made {
     pub manometer: String,
     /// The files, in order.
     pub files: Vec<Source>,
-    /// How far all runs shrank to fit the disk, where they did.
-    pub fit: Option<Fit>,
+    /// How far the data in each device directory shrank to fit the disk, where they did.
+    pub fits: Fits,
+}
+
+impl Made {
+    /// The terms that it was begun on.
+    pub(super) fn terms(&self) -> Terms {
+        let budget = |source: &Source| source.resolved.pointer("/device/write_budget").cloned().unwrap_or_default();
+        Terms { manometer: self.manometer.clone(), write_budgets: self.files.iter().map(budget).collect() }
+    }
+}
+
+/// What may change while a set is under way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Terms {
+    /// The version that runs it.
+    pub manometer: String,
+    /// `device.write_budget` of each file, in order; null where it has none.
+    pub write_budgets: Vec<Value>,
 }
 
 /// One experiment file of a set.
@@ -54,6 +74,8 @@ pub(super) struct Source {
     pub directory: PathBuf,
     /// The whole, `extends` and `--set` applied.
     pub resolved: Value,
+    /// What the files say that it names.
+    pub referenced: Referenced,
 }
 
 /// One run of a set.
@@ -63,7 +85,7 @@ pub(super) struct Entry {
     pub run: String,
     /// The file that it is of.
     pub file: PathBuf,
-    /// The hash of its own experiment, before any shrinking: rapidhash V3 of the TOML.
+    /// The hash of its own experiment, before any shrinking: rapidhash V3 of the TOML without `device.write_budget`.
     pub hash: String,
     /// What the sweep sets.
     pub settings: Settings,
@@ -100,7 +122,7 @@ pub(super) struct Became {
     pub state: State,
     /// When, in seconds since 1970.
     pub at_unix_s: f64,
-    /// Why, where it failed.
+    /// Why, where it failed or was stopped before it began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The folders whose data it made: later runs of the set may make it anew.

@@ -1,6 +1,6 @@
 //! Many runs in order: which, where their recordings lie, what has run and what is left.
 //!
-//! [`runs`] says which runs a set has; [`Queue`] keeps in `queue.jsonl` what became of each, so that a set that was
+//! [`planned`] says which runs a set has; [`Queue`] keeps in `queue.jsonl` what became of each, so that a set that was
 //! cut off goes on at the first run that is not done. Running one is left to [`crate::conductor`].
 
 pub mod cost;
@@ -22,14 +22,14 @@ use manometer_measure::{Recording, Share};
 use rapidhash::v3::rapidhash_v3;
 use serde_json::Value;
 
-pub use expand::{PlannedRun, runs};
+pub use expand::{Planned, PlannedRun, planned, runs};
 pub use journal::State;
 
 use self::differences::differences;
 use self::journal::{Became, Entry, Journal, Line, Made, Source};
-use crate::conductor::{DirectoryLock, Ended, LockError};
+use crate::conductor::{DirectoryLock, LockError, RunError};
 use crate::file::Experiment;
-use crate::fit::{self, Fit};
+use crate::fit::Fits;
 
 /// Where the recordings lie, and where those that do not count are kept.
 const RUNS: &str = "runs";
@@ -58,6 +58,17 @@ pub enum QueueError {
     )]
     Another {
         /// The output folder.
+        out: PathBuf,
+        /// What differs.
+        differences: Vec<String>,
+    },
+    /// The folder is another experiment's recording.
+    #[error(
+        "{} is the recording of another experiment: {}. Resume it with the same file and --set, or choose another --out",
+        out.display(), differences.join("; ")
+    )]
+    AnotherRecording {
+        /// The folder.
         out: PathBuf,
         /// What differs.
         differences: Vec<String>,
@@ -104,8 +115,6 @@ pub struct QueuedRun {
     pub dir: PathBuf,
     /// What became of it.
     pub state: State,
-    /// The file it is of, as the set counts them.
-    file: usize,
     id: String,
 }
 
@@ -115,39 +124,45 @@ pub struct Queue {
     out: PathBuf,
     runs: Vec<QueuedRun>,
     made: BTreeSet<PathBuf>,
+    /// The version that began the set.
+    begun_by: String,
     journal: Journal,
     _held: DirectoryLock,
 }
 
+/// This version.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 impl Queue {
-    /// Begins the set `files` in the folder `out`, which may hold no other.
+    /// Begins the set `files`, whose runs are `planned`, in the folder `out`, which may hold no other.
     ///
     /// # Errors
     /// The folder holds runs, is in use, or cannot be written.
-    pub fn begin(out: &Path, files: &Files) -> Result<Self, QueueError> {
+    pub fn begin(out: &Path, files: &Files, planned: &Planned) -> Result<Self, QueueError> {
         let used = |name: &str| fs::read_dir(out.join(name)).is_ok_and(|mut entries| entries.next().is_some());
         if out.join(journal::FILE).exists() || used(RUNS) || out.join("plan.json").exists() {
             return Err(QueueError::Exists { out: out.to_owned() });
         }
         let held = DirectoryLock::take(out)?;
-        let (all, fit) = planned(files);
-        let made = made_of(files, fit.clone())?;
-        let lines = [Line::Set(made)].into_iter().chain(entries(files, &all).into_iter().map(Line::Run));
+        let made = made_of(files, planned.fits.clone())?;
+        let lines = [Line::Set(made)].into_iter().chain(entries(files, planned).into_iter().map(Line::Run));
         let journal = Journal::create(out, &lines.collect::<Vec<_>>())?;
         Ok(Self {
             out: out.to_owned(),
-            runs: queued(out, all, fit.as_ref()),
+            runs: queued(out, planned),
             made: BTreeSet::new(),
+            begun_by: VERSION.to_owned(),
             journal,
             _held: held,
         })
     }
 
-    /// Takes up the set `files` in the folder `out` where it ended.
+    /// Takes up the set `files`, whose runs are `planned`, in the folder `out` where it ended; data stay shrunk by the
+    /// same share.
     ///
     /// # Errors
     /// The folder holds no queue or that of another set, is in use, or cannot be written.
-    pub fn resume(out: &Path, files: &Files) -> Result<Self, QueueError> {
+    pub fn resume(out: &Path, files: &Files, planned: &Planned) -> Result<Self, QueueError> {
         if !out.join(journal::FILE).exists() {
             return Err(QueueError::Missing { out: out.to_owned() });
         }
@@ -159,9 +174,9 @@ impl Queue {
             let reason = "the first line does not say which set it is".to_owned();
             return Err(QueueError::Damaged { path, line: 1, reason });
         };
-        let (all, _) = planned(files);
-        let mut different = differences(&there, &made_of(files, None)?);
-        let wanted = entries(files, &all);
+        let asked = made_of(files, there.fits.clone())?;
+        let mut different = differences(&there, &asked);
+        let wanted = entries(files, planned);
         let rest: Vec<Line> = lines.collect();
         let kept: Vec<&Entry> = rest.iter().filter_map(entry).collect();
         if different.is_empty() && !kept.iter().copied().eq(wanted.iter()) {
@@ -170,15 +185,30 @@ impl Queue {
         if !different.is_empty() {
             return Err(QueueError::Another { out: out.to_owned(), differences: different });
         }
+        let terms = rest.iter().rev().find_map(|line| match line {
+            Line::Resumed(terms) => Some(terms.clone()),
+            _ => None,
+        });
+        let unsaid = terms.unwrap_or_else(|| there.terms()) != asked.terms();
+        let planned = Planned { runs: planned.runs.clone(), fits: there.fits };
         let mut queue = Self {
             out: out.to_owned(),
-            runs: queued(out, all, there.fit.as_ref()),
+            runs: queued(out, &planned),
             made: BTreeSet::new(),
+            begun_by: there.manometer,
             journal,
             _held: held,
         };
         rest.into_iter().for_each(|line| queue.replay(line));
+        if unsaid {
+            queue.journal.append(&Line::Resumed(asked.terms()))?;
+        }
         Ok(queue)
+    }
+
+    /// The version that began the set, where it is another than this.
+    pub fn other_version(&self) -> Option<&str> {
+        Some(self.begun_by.as_str()).filter(|version| *version != VERSION)
     }
 
     /// The runs in order.
@@ -212,12 +242,12 @@ impl Queue {
         }
     }
 
-    /// Writes down how the run `index` ended.
+    /// Writes down how the run `index` ended, and the folders whose data it `made`.
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub fn ended(&mut self, index: usize, ended: &Ended) -> Result<(), QueueError> {
-        let (state, reason) = match ended.status {
+    pub fn ended(&mut self, index: usize, status: Status, made: BTreeSet<PathBuf>) -> Result<(), QueueError> {
+        let (state, reason) = match status {
             Status::Complete => (State::Done, None),
             Status::Interrupted => (State::Interrupted, None),
             Status::Failed => (State::Failed, Some("a workload failed: its recording says which".to_owned())),
@@ -225,15 +255,17 @@ impl Queue {
         if state == State::Done {
             self.keep(index)?;
         }
-        self.becomes(index, state, reason, ended.made.iter().cloned().collect())
+        self.becomes(index, state, reason, made.into_iter().collect())
     }
 
-    /// Writes down that the run `index` could not begin, or not be recorded.
+    /// Writes down why the run `index` could not begin, or not be recorded, and the folders whose data it `made` all
+    /// the same.
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub fn refused(&mut self, index: usize, reason: &str) -> Result<(), QueueError> {
-        self.becomes(index, State::Failed, Some(reason.to_owned()), Vec::new())
+    pub fn refused(&mut self, index: usize, error: &RunError, made: BTreeSet<PathBuf>) -> Result<(), QueueError> {
+        let state = if error.is_interrupted() { State::Interrupted } else { State::Failed };
+        self.becomes(index, state, Some(error.to_string()), made.into_iter().collect())
     }
 
     /// The combinations that ran as often as they may and whose interval is still too wide.
@@ -281,7 +313,8 @@ impl Queue {
         let one = &self.runs[index];
         let end = index + usize::from(with);
         let same = |run: &&QueuedRun| {
-            (run.file, run.planned.combination) == (one.file, one.planned.combination) && run.state == State::Done
+            let of = |run: &QueuedRun| (run.planned.file, run.planned.combination);
+            of(run) == of(one) && run.state == State::Done
         };
         let read: Vec<Run> =
             self.runs[..end].iter().filter(same).map(|run| Run::read(&run.dir)).collect::<Result<_, _>>().ok()?;
@@ -348,25 +381,14 @@ fn entry(line: &Line) -> Option<&Entry> {
     }
 }
 
-/// The runs of `files`, each with its file's number, and how far all must shrink to fit the disk.
-fn planned(files: &Files) -> (Vec<(usize, PlannedRun)>, Option<Fit>) {
-    let of_file = |(file, (_, experiment)): (usize, &(PathBuf, Experiment))| {
-        runs(experiment).into_iter().map(move |run| (file, run)).collect::<Vec<_>>()
-    };
-    let all: Vec<(usize, PlannedRun)> = files.iter().enumerate().flat_map(of_file).collect();
-    let fit = Fit::of(all.iter().map(|(_, run)| &run.experiment));
-    (all, fit)
-}
-
-/// The runs as they wait, in the folder `out`, shrunk by `fit`.
-fn queued(out: &Path, all: Vec<(usize, PlannedRun)>, fit: Option<&Fit>) -> Vec<QueuedRun> {
-    let numbered = (1..).zip(all);
+/// The runs as they wait in the folder `out`.
+fn queued(out: &Path, planned: &Planned) -> Vec<QueuedRun> {
+    let numbered = (1..).zip(planned.fitted());
     numbered
-        .map(|(number, (file, planned))| QueuedRun {
-            planned: PlannedRun { experiment: fit::fitted(planned.experiment, fit), ..planned },
+        .map(|(number, planned)| QueuedRun {
+            planned,
             dir: out.join(RUNS).join(id_of(number)),
             state: State::Waiting,
-            file,
             id: id_of(number),
         })
         .collect()
@@ -376,27 +398,28 @@ fn id_of(number: usize) -> String {
     format!("{number:03}")
 }
 
-fn entries(files: &Files, all: &[(usize, PlannedRun)]) -> Vec<Entry> {
-    let numbered = (1..).zip(all);
+fn entries(files: &Files, planned: &Planned) -> Vec<Entry> {
+    let numbered = (1..).zip(&planned.runs);
     numbered
-        .map(|(number, (file, planned))| Entry {
+        .map(|(number, run)| Entry {
             run: id_of(number),
-            file: files[*file].0.clone(),
-            hash: format!("{:016x}", rapidhash_v3(planned.experiment.to_toml().as_bytes())),
-            settings: planned.experiment.swept.clone(),
-            repeat: planned.repeat,
-            reference: planned.combination.is_none(),
+            file: files[run.file].0.clone(),
+            hash: format!("{:016x}", rapidhash_v3(run.experiment.identity().as_bytes())),
+            settings: run.experiment.swept.clone(),
+            repeat: run.repeat,
+            reference: run.combination.is_none(),
         })
         .collect()
 }
 
-fn made_of(files: &Files, fit: Option<Fit>) -> Result<Made, QueueError> {
+fn made_of(files: &Files, fits: Fits) -> Result<Made, QueueError> {
     let source = |(file, experiment): &(PathBuf, Experiment)| {
         let directory = std::path::absolute(&experiment.directory).map_err(QueueError::io(&experiment.directory))?;
-        Ok(Source { file: file.clone(), directory, resolved: experiment.resolved.clone() })
+        let (resolved, referenced) = (experiment.resolved.clone(), experiment.referenced());
+        Ok(Source { file: file.clone(), directory, resolved, referenced })
     };
     let files = files.iter().map(source).collect::<Result<_, QueueError>>()?;
-    Ok(Made { manometer: env!("CARGO_PKG_VERSION").to_owned(), files, fit })
+    Ok(Made { manometer: VERSION.to_owned(), files, fits })
 }
 
 /// The folders whose data the run of `recording` made, as far as it says: those of workloads that were ready and had

@@ -1,11 +1,11 @@
 //! Several runs: a queue in --out, a recording for each run below it, and one report over all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use manometer_experiment::Experiment;
 use manometer_experiment::conductor::DiskLocks;
-use manometer_experiment::queue::{Queue, State};
+use manometer_experiment::queue::{Planned, Queue, State};
 use manometer_measure::event::Status;
 use manometer_report::Recorded;
 
@@ -13,11 +13,19 @@ use super::{Session, announce};
 use crate::format::{self, Format};
 use crate::{report, table};
 
-/// Runs what is left of the set `files` in `out`. A run that does not end well ends the command: what comes after it
+/// Runs what is left of the set `files`, whose runs are `planned`, in `out`. A run that does not end well ends the command: what comes after it
 /// would likely fail as well, and `--resume` begins with it.
-pub(super) fn run(session: &Session<'_>, out: &Path, files: &[(PathBuf, Experiment)]) -> anyhow::Result<Status> {
+pub(super) fn run(
+    session: &Session<'_>,
+    out: &Path,
+    files: &[(PathBuf, Experiment)],
+    planned: &Planned,
+) -> anyhow::Result<Status> {
     let _disks = DiskLocks::take(files.iter().map(|(_, experiment)| experiment.directory.as_path()))?;
-    let mut queue = if session.arguments.resume { Queue::resume(out, files)? } else { Queue::begin(out, files)? };
+    let mut queue = match session.arguments.resume {
+        true => Queue::resume(out, files, planned)?,
+        false => Queue::begin(out, files, planned)?,
+    };
     if session.arguments.resume {
         note_what_is_left(&queue);
     }
@@ -34,6 +42,13 @@ fn note_what_is_left(queue: &Queue) {
     let is_done = |state: State| matches!(state, State::Done | State::NotNeeded);
     let done = queue.runs().iter().filter(|run| is_done(run.state)).count();
     format::note(&format!("{done} of {} runs are done", queue.runs().len()));
+    if let Some(version) = queue.other_version() {
+        format::note(&format!(
+            "version {version} of Manometer began this set, and {} goes on with it: a difference between runs may come \
+             from that alone",
+            env!("CARGO_PKG_VERSION")
+        ));
+    }
 }
 
 /// Runs until all are done, or one did not end well; those that ran are in `shown`, by their place.
@@ -47,17 +62,18 @@ fn perform_all(
         let number = format!("run {} of {}: ", index + 1, queue.runs().len());
         let before = index.checked_sub(1).map(|before| &queue.runs()[before].planned.experiment);
         announce(&number, &run.planned.experiment, before);
-        match session.perform(&run.planned.experiment, &run.dir, queue.made()) {
-            Ok(ended) => {
-                queue.ended(index, &ended)?;
+        let mut made = BTreeSet::new();
+        match session.perform(&run.planned.experiment, &run.dir, queue.made(), &mut made) {
+            Ok(status) => {
+                queue.ended(index, status, made)?;
                 shown.insert(index, session.show(&run.dir)?);
-                if ended.status != Status::Complete {
-                    return Ok(ended.status);
+                if status != Status::Complete {
+                    return Ok(status);
                 }
             }
             // A run that could not begin leaves nothing to show, or nothing of its own.
             Err(error) => {
-                queue.refused(index, &error.to_string())?;
+                queue.refused(index, &error, made)?;
                 return Err(error.into());
             }
         }

@@ -5,27 +5,28 @@ use std::path::Path;
 
 use manometer_experiment::Experiment;
 use manometer_experiment::conductor::DiskLocks;
+use manometer_experiment::fit::{Fits, fit_of, fitted};
 use manometer_experiment::queue::single::{Left, take_up};
 use manometer_measure::event::Status;
 
 use super::{Session, announce};
 use crate::format::{self, Format};
 
-/// Runs `experiment` into `out`; with `--resume` unless its whole recording is there already.
-pub(super) fn run(session: &Session<'_>, out: &Path, experiment: &Experiment) -> anyhow::Result<Status> {
+/// Runs `experiment`, shrunk as `fits` say, into `out`; with `--resume` unless its whole recording is there already,
+/// and shrunk as what was cut off was.
+pub(super) fn run(session: &Session<'_>, out: &Path, experiment: &Experiment, fits: &Fits) -> anyhow::Result<Status> {
     let _disks = DiskLocks::take([experiment.directory.as_path()])?;
-    let left = if session.arguments.resume { take_up(out, experiment)? } else { Left::Nothing };
+    let fit = fit_of(experiment, fits);
+    let left = if session.arguments.resume { take_up(out, experiment, fit)? } else { Left::Nothing };
     let status = match left {
         Left::Whole => {
             format::note(&format!("{} is whole: nothing to do", out.display()));
             Status::Complete
         }
-        Left::Nothing | Left::SetAside(_) => {
-            if let Left::SetAside(to) = left {
-                format::note(&format!("the recording that was cut off lies in {} now", to.display()));
-            }
-            announce("", experiment, None);
-            session.perform(experiment, out, &BTreeSet::new())?.status
+        Left::Nothing => perform(session, out, &fitted(experiment.clone(), fit))?,
+        Left::SetAside { to, fit } => {
+            format::note(&format!("the recording that was cut off lies in {} now", to.display()));
+            perform(session, out, &fitted(experiment.clone(), fit))?
         }
     };
     let recorded = session.show(out)?;
@@ -33,4 +34,9 @@ pub(super) fn run(session: &Session<'_>, out: &Path, experiment: &Experiment) ->
         format::json(&recorded.summary)?;
     }
     Ok(status)
+}
+
+fn perform(session: &Session<'_>, out: &Path, experiment: &Experiment) -> anyhow::Result<Status> {
+    announce("", experiment, None);
+    Ok(session.perform(experiment, out, &BTreeSet::new(), &mut BTreeSet::new())?)
 }

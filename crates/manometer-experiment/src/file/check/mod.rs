@@ -97,7 +97,8 @@ impl Checker<'_> {
             sweep,
             rules,
             swept: serde_json::Map::new(),
-            shrunk: None,
+            shrunk_by: None,
+            known: Vec::new(),
             resolved: root.to_json(),
         }
         .with_absolute_paths();
