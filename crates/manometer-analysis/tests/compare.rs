@@ -406,7 +406,13 @@ fn with_reference(again: Made) -> Vec<TempDir> {
     let swept = Plan { sweep: [("writer.dsync".to_owned(), json!(true))].into_iter().collect(), ..two_phases(60) };
     let between = tempfile::tempdir().unwrap();
     record(between.path(), &swept, Made { seed: 7, all: 0.5, under_pressure: 1.0 }, &json!({"host": {}}));
-    vec![recorded(LIKE), between, recorded(again)]
+    vec![reference(LIKE), between, reference(again)]
+}
+
+fn reference(made: Made) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    record(dir.path(), &Plan { reference: true, ..two_phases(60) }, made, &json!({"host": {}}));
+    dir
 }
 
 fn drift(dirs: &[TempDir]) -> Vec<String> {
@@ -425,6 +431,17 @@ fn a_reference_that_stays_is_no_finding_and_one_that_drifts_is_named() {
         assert!(told[0].contains(word), "{told:?}");
     }
     assert!(!told[0].contains(&dirs[1].path().display().to_string()), "what is swept differs on purpose");
+}
+
+#[test]
+fn references_of_two_files_of_one_name_are_not_mixed() {
+    let dirs = with_reference(Made { seed: 2, all: 0.7, under_pressure: 1.0 });
+    let file = dirs[2].path().join("experiment.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{text}write_budget = \"2TiB\"\n")).unwrap();
+    assert_eq!(drift(&dirs).len(), 1, "a budget that was raised is no other file");
+    std::fs::write(&file, format!("{text}seed = 2\n")).unwrap();
+    assert!(drift(&dirs).is_empty());
 }
 
 #[test]

@@ -37,6 +37,7 @@ pub fn plan(experiment: &Experiment) -> Plan {
         interval_s: experiment.interval.seconds(),
         seed: experiment.seed,
         sweep: experiment.swept.clone(),
+        reference: experiment.reference,
         workloads: primary.chain(neighbours).collect(),
         phases,
     }

@@ -37,6 +37,7 @@ fn plan() -> Plan {
         interval_s: 1.0,
         seed: 1,
         sweep: serde_json::Map::new(),
+        reference: false,
         workloads: Vec::new(),
         phases: Vec::new(),
     }

@@ -20,6 +20,9 @@ pub struct Plan {
     /// What a sweep set for this run; empty without one.
     #[serde(default)]
     pub sweep: Settings,
+    /// Whether it is the reference of a sweep: the file's own settings, again and again between the others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reference: bool,
     /// Who takes part.
     pub workloads: Vec<Workload>,
     /// The phases, in the order they run.

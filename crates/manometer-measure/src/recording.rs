@@ -356,6 +356,7 @@ mod tests {
             interval_s: 1.0,
             seed: 1,
             sweep: Default::default(),
+            reference: false,
             workloads: vec![Workload {
                 name: "primary".into(),
                 role: Role::Primary,

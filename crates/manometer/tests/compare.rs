@@ -32,6 +32,7 @@ fn plan(unit: &str) -> Plan {
         interval_s: 1.0,
         seed: 1,
         sweep: Default::default(),
+        reference: false,
         workloads: vec![
             Workload { name: "db".into(), role: Role::Primary, kind: "kv".into(), unit: unit.into() },
             Workload { name: "writer".into(), role: Role::Neighbour, kind: "io".into(), unit: "MiB/s".into() },

@@ -218,7 +218,7 @@ fn a_single_run_cut_off_is_done_anew() {
 /// A scene whose device directory is a disk of its own; nothing where this host lets us mount none.
 fn on_small_disk() -> Option<(Scene, SmallDisk)> {
     let scene = Scene::new();
-    let disk = SmallDisk::at(&scene.path("data"), 96 * MIB)?;
+    let disk = SmallDisk::at(&scene.path("data"), 512 * MIB)?;
     Some((scene, disk))
 }
 
@@ -226,16 +226,16 @@ fn on_small_disk() -> Option<(Scene, SmallDisk)> {
 fn a_set_whose_budget_was_passed_goes_on_with_a_higher_one() {
     let Some((scene, _disk)) = on_small_disk() else { return };
     let text = SHORT.replace("write_ratio = 0.5", "write_ratio = 0.0");
-    scene.write("set.toml", &format!("{text}[sweep]\n\"writer.file_size\" = [\"4MiB\", \"39MiB\"]\n"));
-    scene.run("run set.toml --out all --set device.write_budget=40MiB").status(2).err_has(&["device.write_budget"]);
+    scene.write("set.toml", &format!("{text}[sweep]\n\"writer.file_size\" = [\"4MiB\", \"200MiB\"]\n"));
+    scene.run("run set.toml --out all --set device.write_budget=202MiB").status(2).err_has(&["device.write_budget"]);
     assert_eq!((states(&scene, "001"), states(&scene, "002")), (done(), vec!["running".into(), "failed".into()]));
     let first = contents(&scene.path("all/runs/001"));
-    scene.run("run set.toml --out all --resume --set device.write_budget=80MiB").status(0);
+    scene.run("run set.toml --out all --resume --set device.write_budget=1TiB").status(0);
     assert_eq!(contents(&scene.path("all/runs/001")), first);
     let queue = scene.read("all/queue.jsonl");
     let told = queue.lines().filter(|line| line.contains("\"line\":\"resumed\"")).collect::<Vec<_>>();
-    assert!(told.len() == 1 && told[0].contains("[\"80MiB\"]"), "{queue}");
-    scene.run("run set.toml --out all --resume --set device.write_budget=80MiB").status(0);
+    assert!(told.len() == 1 && told[0].contains("[\"1TiB\"]"), "{queue}");
+    scene.run("run set.toml --out all --resume --set device.write_budget=1TiB").status(0);
     assert_eq!(scene.read("all/queue.jsonl"), queue, "the same again is no news");
 }
 

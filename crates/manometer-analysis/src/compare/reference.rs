@@ -7,25 +7,31 @@ use manometer_measure::event::{Finding, Severity};
 
 use super::{BOUND, PhaseComparison, Runs, Verdict, pair};
 
-/// One warning for each experiment among `recordings` (in the order in which they ran) whose reference runs are not
-/// the same: those of its sweep in which nothing was swept.
+/// One warning for each sweep among `recordings` (in the order in which they ran) whose reference runs are not the
+/// same. A run is a reference where its plan says so: another of the same name is none.
 ///
 /// Each is compared with the first. What cannot be told, because phases are too short, is no difference.
 pub fn reference_drift(recordings: &[&Recording]) -> Vec<Finding> {
-    let mut names: Vec<&str> = recordings.iter().map(|recording| recording.plan.experiment.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.into_iter().filter_map(|name| drift_of(name, recordings)).collect()
+    let mut sweeps: Vec<(String, Vec<&Recording>)> = Vec::new();
+    for recording in recordings.iter().copied().filter(|recording| recording.plan.reference) {
+        let whole = identity(recording);
+        match sweeps.iter_mut().find(|(known, _)| *known == whole) {
+            Some((_, references)) => references.push(recording),
+            None => sweeps.push((whole, vec![recording])),
+        }
+    }
+    sweeps.iter().filter_map(|(_, references)| drift_of(references)).collect()
 }
 
-fn drift_of(name: &str, recordings: &[&Recording]) -> Option<Finding> {
-    let own = recordings.iter().filter(|recording| recording.plan.experiment == name);
-    let (references, swept): (Vec<&Recording>, Vec<&Recording>) =
-        own.copied().partition(|recording| recording.plan.sweep.is_empty());
+/// What makes it the reference of one sweep and of no other: its whole file, the device directory included, but the
+/// write budget, which may be raised while a set is under way.
+fn identity(recording: &Recording) -> String {
+    let own = recording.experiment.lines().filter(|line| !line.trim_start().starts_with("write_budget"));
+    own.collect::<Vec<_>>().join("\n")
+}
+
+fn drift_of(references: &[&Recording]) -> Option<Finding> {
     let (first, later) = references.split_first()?;
-    if swept.is_empty() {
-        return None;
-    }
     let told: Vec<String> = later.iter().filter_map(|other| difference(&first.dir, &other.dir)).collect();
     let text = format!(
         "The reference run drifted: against {}, {}. What was measured between them holds a part of that: let the device \

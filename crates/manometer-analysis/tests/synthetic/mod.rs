@@ -40,6 +40,7 @@ pub fn plan(phases: Vec<Phase>) -> Plan {
         interval_s: 1.0,
         seed: 1,
         sweep: Default::default(),
+        reference: false,
         workloads: vec![
             workload("db", Role::Primary, "kv", "ops/s"),
             workload("writer", Role::Neighbour, "io", "MiB/s"),

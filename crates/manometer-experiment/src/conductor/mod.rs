@@ -146,7 +146,8 @@ impl From<LedgerError> for RunError {
 }
 
 /// Prepares what `experiment` (whose sweep is already resolved) needs, runs it, and leaves a recording in `setup.out`.
-/// To `made` are added the folders whose data this run made, also where it ends in an error.
+/// To `made` are added the folders whose data are this command's, also where the run ends in an error: it made them, or
+/// used what was prepared for it.
 ///
 /// # Errors
 /// The run could not be prepared or begun, or its recording not written. A run whose workload failed is no error

@@ -189,6 +189,7 @@ mod tests {
             interval_s: 1.0,
             seed: 1,
             sweep: Default::default(),
+            reference: false,
             workloads: vec![Workload {
                 name: "db".to_owned(),
                 role: Role::Primary,

@@ -205,6 +205,7 @@ mod tests {
             interval_s: 1.0,
             seed: 1,
             sweep: serde_json::Map::new(),
+            reference: false,
             workloads: Vec::new(),
             phases: Vec::new(),
         };

@@ -52,6 +52,8 @@ pub struct Experiment {
     pub rules: SweepRules,
     /// What a sweep has set for this run; empty before [`Experiment::combinations`] and without a sweep.
     pub swept: Map<String, Value>,
+    /// Whether this run is the reference of a sweep.
+    pub reference: bool,
     /// By how much its data were shrunk to fit the disk, where they were.
     pub shrunk_by: Option<Fit>,
     /// What a reader of its recording must know, as far as it is known before it runs.

@@ -64,7 +64,10 @@ pub fn runs(experiment: &Experiment) -> Vec<PlannedRun> {
     });
     match rules.reference_every {
         None => swept.collect(),
-        Some(every) => with_reference(swept.collect(), &experiment.without_sweep(), every as usize),
+        Some(every) => {
+            let reference = Experiment { reference: true, ..experiment.without_sweep() };
+            with_reference(swept.collect(), &reference, every as usize)
+        }
     }
 }
 
@@ -106,6 +109,12 @@ fn with_reference(swept: Vec<PlannedRun>, reference: &Experiment, every: usize) 
         .collect()
 }
 
+/// Whether a reference can be left out: `done` runs were done since the last one, `may_follow` may be done until the
+/// next. Of every `every` runs one is the reference, and the last run is one.
+pub(super) fn is_idle_reference(done: usize, may_follow: usize, is_last: bool, every: u32) -> bool {
+    if is_last { done == 0 } else { done + may_follow < every as usize }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -130,5 +139,14 @@ mod tests {
         let first: Vec<u32> =
             all(1).into_iter().filter(|(combination, _)| *combination == 4).map(|run| run.1).collect();
         assert_eq!(first, [1, 2, 3], "repeats count in the order in which they run");
+    }
+
+    #[test]
+    fn a_reference_runs_where_without_it_too_many_runs_would_have_none() {
+        assert!(is_idle_reference(0, 3, false, 4), "references in a row");
+        assert!(is_idle_reference(1, 2, false, 4), "the next one comes soon enough");
+        assert!(!is_idle_reference(1, 3, false, 4));
+        assert!(!is_idle_reference(3, 3, false, 4));
+        assert!(is_idle_reference(0, 0, true, 4) && !is_idle_reference(1, 0, true, 4), "the last run is one");
     }
 }

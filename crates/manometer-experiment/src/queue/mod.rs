@@ -233,7 +233,7 @@ impl Queue {
             if self.runs[index].dir.exists() && self.take_over(index)? {
                 continue;
             }
-            if self.is_narrow_without(index) {
+            if self.is_narrow_without(index) || self.is_idle_reference(index) {
                 self.becomes(index, State::NotNeeded, None, Vec::new())?;
                 continue;
             }
@@ -306,6 +306,24 @@ impl Queue {
         let Some((Share(wanted), _)) = planned.experiment.rules.until else { return false };
         let may_be = planned.combination.is_some() && planned.repeat > planned.experiment.rules.repeats;
         may_be && self.width_before(index, false).is_some_and(|width| width <= wanted)
+    }
+
+    /// Whether the run `index` is a reference that nothing needs, because runs between references were not needed.
+    fn is_idle_reference(&self, index: usize) -> bool {
+        let planned = &self.runs[index].planned;
+        let Some(every) = planned.experiment.rules.reference_every.filter(|_| planned.combination.is_none()) else {
+            return false;
+        };
+        let is_own = |other: &usize| self.runs[*other].planned.file == planned.file;
+        let is_reference = |other: &usize| self.runs[*other].planned.combination.is_none();
+        let is_done = |other: &usize| self.runs[*other].state == State::Done;
+        let mut before = (0..index).filter(is_own);
+        let Some(last) = before.rfind(|other| is_reference(other) && is_done(other)) else { return false };
+        let done = (last + 1..index).filter(is_own).filter(is_done).count();
+        let next = (index + 1..self.runs.len()).filter(is_own).find(is_reference);
+        let following = (index + 1..next.unwrap_or(self.runs.len())).filter(is_own);
+        let may_follow = following.filter(|other| !self.is_narrow_without(*other)).count();
+        expand::is_idle_reference(done, may_follow, next.is_none(), every)
     }
 
     /// The width of the interval over the repeats of the combination of `index` that came before it, or with it.

@@ -76,6 +76,7 @@ fn plan(experiment: &str, neighbour: &str, scripts: &[Script]) -> Plan {
         interval_s: 1.0,
         seed: 42,
         sweep: Default::default(),
+        reference: false,
         workloads: vec![
             workload("primary", Role::Primary, "kv", "ops/s"),
             workload(neighbour, Role::Neighbour, "io", "MiB/s"),

@@ -97,6 +97,7 @@ impl Checker<'_> {
             sweep,
             rules,
             swept: serde_json::Map::new(),
+            reference: false,
             shrunk_by: None,
             known: Vec::new(),
             resolved: root.to_json(),
