@@ -194,7 +194,8 @@ mod tests {
     #[test]
     fn one_that_must_not_shrink_or_lies_elsewhere_shrinks_no_other() {
         let small = experiment(NONE, true, "64KiB");
-        let (fixed, elsewhere) = (experiment(NONE, false, "900TiB"), experiment("/var/tmp/manometer-no", true, "900TiB"));
+        let (fixed, elsewhere) =
+            (experiment(NONE, false, "900TiB"), experiment("/var/tmp/manometer-no", true, "900TiB"));
         let all = fits([&small, &fixed, &elsewhere]);
         assert_eq!([&small, &fixed].map(|run| fit_of(run, &all)), [None, None]);
         assert!(fit_of(&elsewhere, &all).is_some());
@@ -228,7 +229,8 @@ mod tests {
 
     #[test]
     fn a_factor_has_two_digits_and_is_told_with_them() {
-        for (factor, rounded, text) in [(0.2799, 0.27, "27 %"), (0.001_234, 0.0012, "0.12 %"), (0.0999, 0.099, "9.9 %")] {
+        for (factor, rounded, text) in [(0.2799, 0.27, "27 %"), (0.001_234, 0.0012, "0.12 %"), (0.0999, 0.099, "9.9 %")]
+        {
             assert_eq!(rounded_down(factor), rounded);
             let fit = Fit { factor: rounded, at_hand_bytes: 0, wanted_bytes: 0 };
             assert_eq!(fit.text(), text);

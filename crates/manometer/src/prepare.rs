@@ -12,6 +12,7 @@ use manometer_experiment::prepare::erase::{self, EraseError};
 use manometer_experiment::prepare::ledger::Book;
 use manometer_experiment::prepare::{self, Brought};
 use manometer_experiment::{Experiment, file, queue};
+use manometer_measure::ByteSize;
 use serde_json::json;
 
 use crate::format::{self, Format};
@@ -87,10 +88,11 @@ fn erase_device(arguments: &Arguments, device: &Path, experiment: &Experiment) -
 
 fn dry_run(arguments: &Arguments, experiment: &Experiment) -> anyhow::Result<ExitCode> {
     let book = Book::read(&experiment.directory)?;
-    let steps = prepare::outline([experiment], &book, arguments.reuse, true);
+    let steps = prepare::outline(experiment, &book, arguments.reuse);
+    let budgets: Vec<ByteSize> = experiment.write_budget.into_iter().collect();
     match arguments.format {
-        Format::Json => format::json(&outline_json(experiment, &book, &steps))?,
-        Format::Text => format::text(&outline(experiment, &book, &steps))?,
+        Format::Json => format::json(&outline_json(&experiment.directory, &budgets, &book, &steps))?,
+        Format::Text => format::text(&outline(&experiment.directory, &budgets, &book, &steps))?,
     }
     Ok(ExitCode::from(DONE))
 }

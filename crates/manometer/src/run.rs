@@ -14,6 +14,8 @@ use clap::Args;
 use manometer_experiment::conductor::{self, LockError, RunError, Setup};
 use manometer_experiment::file::settings_text;
 use manometer_experiment::isolate::{self, IsolateError};
+use manometer_experiment::prepare::ledger::Book;
+use manometer_experiment::queue::ahead::Ahead;
 use manometer_experiment::queue::{Planned, QueueError};
 use manometer_experiment::{Experiment, file, plan, queue};
 use manometer_measure::clock::WallAnchor;
@@ -185,6 +187,24 @@ impl Session<'_> {
         outcome
     }
 
+    /// Says what runs now: `number` is its place in its set, whose runs have `made` data before.
+    fn announce(&self, number: &str, experiment: &Experiment, made: &BTreeSet<PathBuf>) {
+        let plan = plan::plan(experiment);
+        let swept = &experiment.swept;
+        let swept = if swept.is_empty() { String::new() } else { format!(" ({})", settings_text(swept)) };
+        // A damaged ledger is told when the run opens it.
+        let book = Book::read(&experiment.directory).unwrap_or_default();
+        let preparing = Ahead::new(&book, self.arguments.reuse, made).prepare(experiment);
+        format::note(&format!(
+            "{number}{}{swept}: {} phases, {} after writing {} to prepare them in {}",
+            experiment.name,
+            plan.phases.len(),
+            table::duration(plan.duration_s()),
+            table::bytes(preparing.bytes()),
+            experiment.directory.display(),
+        ));
+    }
+
     /// Analyses the recording in `dir`, and prints what it says.
     fn show(&self, dir: &Path) -> anyhow::Result<Recorded> {
         let recorded = report::summarise_and_write(dir)?;
@@ -194,21 +214,6 @@ impl Session<'_> {
         }
         Ok(recorded)
     }
-}
-
-/// Says what runs now: `number` is its place in its set.
-fn announce(number: &str, experiment: &Experiment, before: Option<&Experiment>) {
-    let plan = plan::plan(experiment);
-    let swept = &experiment.swept;
-    let swept = if swept.is_empty() { String::new() } else { format!(" ({})", settings_text(swept)) };
-    format::note(&format!(
-        "{number}{}{swept}: {} phases, {} after preparing {} of data in {}",
-        experiment.name,
-        plan.phases.len(),
-        table::duration(plan.duration_s()),
-        table::bytes(queue::cost::bytes_to_prepare(before, experiment)),
-        experiment.directory.display(),
-    ));
 }
 
 /// `manometer-runs/NAME-TIME`.

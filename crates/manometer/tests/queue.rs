@@ -207,7 +207,10 @@ fn a_single_run_cut_off_is_done_anew() {
     let running = scene.start("run short.toml --out rec");
     wait_for_event(&scene.path("rec"), "phase_started\",\"phase\":\"w0");
     kill_everything(running);
-    scene.run("run short.toml --out rec --resume --set plan.phase=1s").status(2).err_has(&["another experiment", "`plan.phase`"]);
+    scene
+        .run("run short.toml --out rec --resume --set plan.phase=1s")
+        .status(2)
+        .err_has(&["another experiment", "`plan.phase`"]);
     let summary = scene.run("run short.toml --out rec --resume --format json").status(0).json();
     assert_eq!(summary["status"], "complete");
     assert!(scene.path("rec.interrupted-1/events.jsonl").is_file());

@@ -13,8 +13,8 @@ mod types;
 
 use std::path::Path;
 
-pub(crate) use experiment::{text, without_budget};
 pub use experiment::{Change, Experiment, Neighbour, Step, Workload, settings_text};
+pub(crate) use experiment::{text, without_budget};
 pub use prepare::{Precondition, PrepareTable};
 pub use problem::{ExperimentError, Problem};
 pub use referenced::Referenced;

@@ -21,7 +21,9 @@ impl Experiment {
         let changing: Vec<&Workload> = self.changing().collect();
         changing.iter().for_each(|workload| named_by(&workload.settings, &mut paths));
         let rungs = self.vary.iter().flat_map(|rung| {
-            rung.targets.iter().flat_map(|(workload, setting)| rung.values.iter().map(move |value| (*workload, setting, value)))
+            rung.targets
+                .iter()
+                .flat_map(|(workload, setting)| rung.values.iter().map(move |value| (*workload, setting, value)))
         });
         let steps = self.steps.iter().flat_map(|step| &step.changes);
         let changes = rungs.chain(steps.map(|change| (change.workload, &change.setting, &change.value)));

@@ -48,18 +48,9 @@ use crate::plan::plan;
 /// The folder of the file that fills free space; there only while it is filled.
 const SCRATCH: &str = ".manometer-scratch";
 
-/// What the preparations of `runs`, all in the directory of `book`, would be one after the other; `reuse` and `whole` as
-/// in [`Setup`] and [`bring`].
-pub fn outline<'a>(runs: impl IntoIterator<Item = &'a Experiment>, book: &Book, reuse: bool, whole: bool) -> Vec<Step> {
-    let mut all = Vec::new();
-    let mut found: Option<Found> = None;
-    for run in runs {
-        let before = found.unwrap_or_else(|| Found::of(run, book, reuse, &BTreeSet::new()));
-        let steps = steps::steps(run, &before, whole);
-        found = Some(before.after(run, &steps));
-        all.extend(steps);
-    }
-    all
+/// What preparing all data of `experiment` would be, in the directory of `book`; `reuse` as in [`Setup`].
+pub fn outline(experiment: &Experiment, book: &Book, reuse: bool) -> Vec<Step> {
+    steps::steps(experiment, &Found::of(experiment, book, reuse, &BTreeSet::new()), true)
 }
 
 /// What a run begins from.

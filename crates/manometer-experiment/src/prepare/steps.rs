@@ -195,8 +195,12 @@ impl Found {
             }
         }
         for (index, workload) in experiment.workloads().enumerate() {
+            // What a run has changed is no longer what anybody asks for.
             let data = Data::wanted(&workload.settings, seed_of(experiment.seed, index));
-            self.there.extend(data.map(|data| (workload.name.clone(), data)));
+            match data.filter(|_| can_be_made_ahead(workload)) {
+                Some(data) => self.there.insert(workload.name.clone(), data),
+                None => self.there.remove(&workload.name),
+            };
             self.made.insert(experiment.directory.join(&workload.name));
         }
         self
@@ -281,7 +285,7 @@ fn rewrites(experiment: &Experiment, workload: &Workload) -> bool {
 
 /// Whether the data of `workload` can be made ahead of the run that uses them: they outlive their worker, and the
 /// run finds them as they were made.
-pub(super) fn can_be_made_ahead(workload: &Workload) -> bool {
+pub(crate) fn can_be_made_ahead(workload: &Workload) -> bool {
     match &workload.settings {
         WorkloadSettings::Io(_) => true,
         WorkloadSettings::Kv(kv) => {
@@ -361,7 +365,7 @@ pub(super) fn engine(workload: &Workload) -> &str {
 }
 
 /// The workloads whose data the workers of the run itself make, after `steps`.
-pub(super) fn left_to_workers<'a>(
+pub(crate) fn left_to_workers<'a>(
     experiment: &'a Experiment,
     found: &Found,
     steps: &[Step],

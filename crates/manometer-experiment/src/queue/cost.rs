@@ -1,27 +1,36 @@
-//! What a set costs before it runs: time, bytes to prepare, bytes that its workloads will write as far as that can be
-//! known.
+//! What a set costs before it runs: time, bytes that preparing writes, bytes that its workloads will write as far as
+//! that can be known.
 
-use manometer_measure::Rate;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use manometer_measure::event::{Finding, Severity};
 use manometer_measure::plan::{Phase, PhaseKind};
+use manometer_measure::{ByteSize, Rate};
 use manometer_target::engine::Keeps;
 use manometer_workload::io::IoSettings;
 use manometer_workload::kv::{KvPlan, KvSettings};
 use manometer_workload::settings::WorkloadSettings;
 
 use super::PlannedRun;
+use super::ahead::{Ahead, Preparing};
+use super::expand::needed;
 use crate::conductor::most_s;
 use crate::file::{Experiment, Workload};
 use crate::plan::plan;
+use crate::prepare::ledger::{Book, LedgerError};
 
 /// Operations on a database that write nothing.
 const READING: [&str; 5] = ["read", "multi_read", "scan", "next", "background_scan"];
 
-/// What a set costs.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// What one run or several cost.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Cost {
     /// The time of all phases, in seconds; preparing, and up to one sample interval a phase, aside.
     pub seconds: f64,
-    /// Bytes that preparing writes.
+    /// How long primaries run until they are settled, at most, in seconds.
+    pub settle_s: f64,
+    /// Bytes that preparing writes: all steps, and what workers make.
     pub prepared_bytes: u64,
     /// Bytes that workloads write whose rate is bounded, about.
     pub written_bytes: f64,
@@ -29,23 +38,119 @@ pub struct Cost {
     pub unbounded_s: f64,
 }
 
+impl Cost {
+    fn add(&mut self, other: &Self) {
+        self.seconds += other.seconds;
+        self.settle_s += other.settle_s;
+        self.prepared_bytes = self.prepared_bytes.saturating_add(other.prepared_bytes);
+        self.written_bytes += other.written_bytes;
+        self.unbounded_s += other.unbounded_s;
+    }
+
+    /// What workloads write at most where the device writes `speed` bytes a second.
+    pub fn written_at_most(&self, speed: f64) -> f64 {
+        self.written_bytes + self.unbounded_s * speed
+    }
+}
+
+/// What is written down of device directories, by directory.
+pub type Books = BTreeMap<PathBuf, Book>;
+
+/// Reads the ledgers of the directories of `runs`.
+///
+/// # Errors
+/// One cannot be read, or is damaged.
+pub fn books(runs: &[PlannedRun]) -> Result<Books, LedgerError> {
+    let mut books = Books::new();
+    for directory in runs.iter().map(|run| &run.experiment.directory) {
+        if !books.contains_key(directory) {
+            books.insert(directory.clone(), Book::read(directory)?);
+        }
+    }
+    Ok(books)
+}
+
 /// What a set costs at least and at most: the same unless measuring may stop early.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Costs {
     /// Every phase as long as it says, every combination as often as it must.
     pub least: Cost,
     /// Every phase as long and every combination as often as they may.
     pub most: Cost,
+    /// How every run is prepared, where all run that may.
+    pub preparing: Vec<Preparing>,
+    /// What every run costs then.
+    pub runs: Vec<Cost>,
 }
 
 impl Costs {
-    /// What `runs` cost, in this order.
-    pub fn of(runs: &[PlannedRun]) -> Self {
-        let needed = |run: &&PlannedRun| run.combination.is_none() || run.repeat <= run.experiment.rules.repeats;
-        let least: Vec<&Experiment> = runs.iter().filter(needed).map(|run| &run.experiment).collect();
-        let most: Vec<&Experiment> = runs.iter().map(|run| &run.experiment).collect();
-        Self { least: cost(&least, |_, phase| phase.duration_s), most: cost(&most, most_of) }
+    /// What `runs` cost, in this order, where `books` hold what is there before; `reuse` as in
+    /// [`Setup`](crate::conductor::Setup).
+    pub fn of(runs: &[PlannedRun], books: &Books, reuse: bool) -> Self {
+        let planned: Vec<&PlannedRun> = runs.iter().collect();
+        let kept = planned.iter().zip(needed(&planned)).filter(|(_, needed)| *needed);
+        let kept: Vec<&Experiment> = kept.map(|(run, _)| &run.experiment).collect();
+        let all: Vec<&Experiment> = runs.iter().map(|run| &run.experiment).collect();
+        let sum = |costs: &[Cost]| {
+            let mut sum = Cost::default();
+            costs.iter().for_each(|cost| sum.add(cost));
+            sum
+        };
+        let least = each(&kept, &preparing(&kept, books, reuse), |_, phase| phase.duration_s);
+        let preparing = preparing(&all, books, reuse);
+        let most = each(&all, &preparing, most_of);
+        Self { least: sum(&least), most: sum(&most), preparing, runs: most }
     }
+
+    /// The first run in each directory that passes its write budget, with what is written for sure or, where the device
+    /// writes `speed` bytes a second, at most.
+    pub fn over_budget(&self, runs: &[PlannedRun], books: &Books, speed: Option<f64>) -> Vec<Finding> {
+        let overrun = |(directory, book): (&PathBuf, &Book)| {
+            let known = self.first_over(runs, directory, book, |cost| cost.written_bytes);
+            let estimated =
+                || self.first_over(runs, directory, book, |cost| cost.written_at_most(speed.unwrap_or(0.0)));
+            let (will, (index, limit, bytes)) =
+                known.map(|over| ("passes", over)).or_else(|| Some(("may pass", estimated()?)))?;
+            let text = format!(
+                "The set {will} its write budget of {limit} for {} in run {} of {}: by then {:.1} GiB are written, with \
+                 what was written before and all preparing. Raise `device.write_budget`, or have fewer or smaller runs.",
+                directory.display(),
+                index + 1,
+                runs.len(),
+                bytes / f64::from(1 << 30),
+            );
+            Some(Finding { id: "write-budget-passed".to_owned(), severity: Severity::Warning, phase: None, text })
+        };
+        books.iter().filter_map(overrun).collect()
+    }
+
+    /// The first run in `directory` behind which more is written than its budget allows: its place, the budget, and
+    /// what is written.
+    fn first_over(
+        &self,
+        runs: &[PlannedRun],
+        directory: &PathBuf,
+        book: &Book,
+        written: impl Fn(&Cost) -> f64,
+    ) -> Option<(usize, ByteSize, f64)> {
+        let mut total = book.written_bytes() as f64;
+        let own =
+            runs.iter().zip(&self.runs).enumerate().filter(|(_, (run, _))| run.experiment.directory == *directory);
+        own.into_iter().find_map(|(index, (run, cost))| {
+            total += cost.prepared_bytes as f64 + written(cost);
+            let limit = run.experiment.write_budget.filter(|limit| total > limit.0 as f64)?;
+            Some((index, limit, total))
+        })
+    }
+}
+
+/// How each of `runs` is prepared.
+fn preparing(runs: &[&Experiment], books: &Books, reuse: bool) -> Vec<Preparing> {
+    let made = BTreeSet::new();
+    let mut directories: BTreeMap<&PathBuf, Ahead<'_>> =
+        books.iter().map(|(directory, book)| (directory, Ahead::new(book, reuse, &made))).collect();
+    let prepare = |run: &&Experiment| directories.get_mut(&run.directory).map(|ahead| ahead.prepare(run));
+    runs.iter().map(prepare).map(Option::unwrap_or_default).collect()
 }
 
 /// How long `phase` is measured at most.
@@ -56,10 +161,10 @@ fn most_of(run: &Experiment, phase: &Phase) -> f64 {
     }
 }
 
-fn cost(runs: &[&Experiment], length_s: impl Fn(&Experiment, &Phase) -> f64) -> Cost {
-    let mut cost = Cost::default();
-    for (index, run) in runs.iter().enumerate() {
-        cost.prepared_bytes += bytes_to_prepare(index.checked_sub(1).map(|before| runs[before]), run);
+fn each(runs: &[&Experiment], preparing: &[Preparing], length_s: impl Fn(&Experiment, &Phase) -> f64) -> Vec<Cost> {
+    let of_run = |(run, preparing): (&&Experiment, &Preparing)| {
+        let (prepared_bytes, settle_s) = (preparing.bytes(), preparing.settle_s());
+        let mut cost = Cost { prepared_bytes, settle_s, ..Cost::default() };
         for phase in plan(run).phases {
             let seconds = phase.settle_s + length_s(run, &phase);
             cost.seconds += seconds;
@@ -68,30 +173,17 @@ fn cost(runs: &[&Experiment], length_s: impl Fn(&Experiment, &Phase) -> f64) -> 
             cost.written_bytes += writes.iter().flatten().sum::<f64>() * seconds;
             cost.unbounded_s += if writes.contains(&None) { seconds } else { 0.0 };
         }
-    }
-    cost
-}
-
-/// The bytes that preparing `run` writes: what the run before it made, it need not.
-pub fn bytes_to_prepare(before: Option<&Experiment>, run: &Experiment) -> u64 {
-    let there = |workload: &&Workload| {
-        before.is_some_and(|before| {
-            let same = |other: &Workload| other.name == workload.name && other.settings.same_data(&workload.settings);
-            before.directory == run.directory && before.workloads().any(same)
-        })
+        cost
     };
-    run.workloads().filter(|workload| !there(workload)).map(|workload| workload.settings.bytes_to_prepare()).sum()
+    runs.iter().zip(preparing).map(of_run).collect()
 }
 
 /// The bytes a second that `workload` writes in `phase`, about; nothing where only the device bounds it.
 fn writes_per_s(workload: &Workload, phase: &Phase) -> Option<f64> {
     let prefix = format!("{}.", workload.name);
     let changed = phase.settings.iter().filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value)));
-    let settings = changed
-        .into_iter()
-        .try_fold(workload.settings.clone(), |settings, (name, value)| settings.with(name, value))
-        .ok()?;
-    match settings {
+    let changed = changed.into_iter().try_fold(workload.clone(), |workload, (name, value)| workload.with(name, value));
+    match changed.ok()?.settings {
         WorkloadSettings::Io(io) => io_writes_per_s(&io),
         WorkloadSettings::Kv(kv) => reads_only(&kv).then_some(0.0),
         WorkloadSettings::Command(_) => None,

@@ -24,7 +24,7 @@ pub(super) fn differences(there: &Made, asked: &Made) -> Vec<String> {
 }
 
 /// The first few of `all`, and how many more there are.
-fn in_short(mut all: Vec<String>) -> Vec<String> {
+pub(super) fn in_short(mut all: Vec<String>) -> Vec<String> {
     let more = all.len().saturating_sub(MOST);
     all.truncate(MOST);
     if more > 0 {
@@ -41,7 +41,7 @@ pub(super) fn of_resolved(there: (&Value, &Referenced), asked: (&Value, &Referen
     // A path that is new was told with the setting that names it.
     let changed = there.1.iter().filter(|(path, hash)| asked.1.get(*path).is_some_and(|now| now != *hash));
     found.extend(changed.map(|(path, _)| format!("{} does not say what it said", path.display())));
-    in_short(found)
+    found
 }
 
 fn of_file(there: &Source, asked: &Source) -> Vec<String> {

@@ -109,10 +109,44 @@ fn with_reference(swept: Vec<PlannedRun>, reference: &Experiment, every: usize) 
         .collect()
 }
 
-/// Whether a reference can be left out: `done` runs were done since the last one, `may_follow` may be done until the
-/// next. Of every `every` runs one is the reference, and the last run is one.
-pub(super) fn is_idle_reference(done: usize, may_follow: usize, is_last: bool, every: u32) -> bool {
-    if is_last { done == 0 } else { done + may_follow < every as usize }
+/// Whether nothing needs the reference `index` of `runs`: one has to run wherever otherwise more than `reference_every`
+/// − 1 runs in a row would have none, and last. `done` says of a run before it whether it was done, `needless` of one
+/// behind it whether it surely will not be.
+pub(super) fn is_idle_reference(
+    runs: &[&PlannedRun],
+    index: usize,
+    done: impl Fn(usize) -> bool,
+    needless: impl Fn(usize) -> bool,
+) -> bool {
+    let rules = &runs[index].experiment.rules;
+    let Some(every) = rules.reference_every.filter(|_| runs[index].combination.is_none()) else { return false };
+    let is_own = |other: &usize| runs[*other].file == runs[index].file;
+    let is_reference = |other: &usize| runs[*other].combination.is_none();
+    let Some(last) = (0..index).filter(is_own).rfind(|other| is_reference(other) && done(*other)) else { return false };
+    let since = (last + 1..index).filter(is_own).filter(|other| done(*other)).count();
+    let next = (index + 1..runs.len()).filter(is_own).find(is_reference);
+    let Some(next) = next else { return since == 0 };
+    let may_follow = (index + 1..next).filter(is_own).filter(|other| !needless(*other)).count();
+    since + may_follow < every as usize
+}
+
+/// Which of `runs` run where every combination is narrow as soon as it may be.
+pub(super) fn needed(runs: &[&PlannedRun]) -> Vec<bool> {
+    let mut needed = vec![false; runs.len()];
+    for index in 0..runs.len() {
+        let may_be_left = |other: usize| {
+            let run = runs[other];
+            run.combination.is_some() && run.repeat > run.experiment.rules.repeats
+        };
+        let is_narrow = |other: usize| {
+            let same =
+                |one: &usize| (runs[*one].file, runs[*one].combination) == (runs[other].file, runs[other].combination);
+            let done = (0..index).filter(same).filter(|one| needed[*one]).count();
+            may_be_left(other) && done >= runs[other].experiment.rules.repeats as usize
+        };
+        needed[index] = !may_be_left(index) && !is_idle_reference(runs, index, |other| needed[other], is_narrow);
+    }
+    needed
 }
 
 #[cfg(test)]
@@ -141,12 +175,29 @@ mod tests {
         assert_eq!(first, [1, 2, 3], "repeats count in the order in which they run");
     }
 
+    /// Which runs of a sweep of two combinations are needed, `r` a reference, by the words of its `[sweep]`.
+    fn needed_of(words: &str) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("e.toml");
+        let text = format!(
+            "name = \"a test\"\n[device]\ndirectory = \"/var/tmp/manometer-none\"\n[primary]\nrecords = 10\n[plan]\n\
+             phase = \"1s\"\n[sweep]\n\"primary.threads\" = [1, 2]\n{words}\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        let runs = runs(&crate::file::load(&path, &[]).unwrap());
+        let all: Vec<&PlannedRun> = runs.iter().collect();
+        let letter = |run: &PlannedRun| run.combination.map_or('r', |place| if place == 0 { 'a' } else { 'b' });
+        let kept = all.iter().zip(needed(&all)).filter(|(_, needed)| *needed);
+        kept.map(|(run, _)| letter(run)).collect()
+    }
+
     #[test]
     fn a_reference_runs_where_without_it_too_many_runs_would_have_none() {
-        assert!(is_idle_reference(0, 3, false, 4), "references in a row");
-        assert!(is_idle_reference(1, 2, false, 4), "the next one comes soon enough");
-        assert!(!is_idle_reference(1, 3, false, 4));
-        assert!(!is_idle_reference(3, 3, false, 4));
-        assert!(is_idle_reference(0, 0, true, 4) && !is_idle_reference(1, 0, true, 4), "the last run is one");
+        assert_eq!(needed_of("repeats = 2\nreference_every = 2"), "rararbrbr");
+        assert_eq!(needed_of("repeats = 2\nreference_every = 4"), "raabrbr");
+        let stop = "stop = { interval = \"5%\", at_most = 9 }";
+        assert_eq!(needed_of(&format!("{stop}\nreference_every = 3")), "raarabrbbr");
+        assert_eq!(needed_of(&format!("{stop}\nreference_every = 4")), "raaarbbbr", "none in a row");
+        assert_eq!(needed_of(&format!("{stop}\nreference_every = 100")), "raaabbbr");
     }
 }

@@ -3,11 +3,13 @@
 //! [`planned`] says which runs a set has; [`Queue`] keeps in `queue.jsonl` what became of each, so that a set that was
 //! cut off goes on at the first run that is not done. Running one is left to [`crate::conductor`].
 
+pub mod ahead;
 pub mod cost;
 mod differences;
 pub mod expand;
 mod journal;
 mod narrow;
+mod order;
 pub mod single;
 
 use std::collections::BTreeSet;
@@ -24,6 +26,7 @@ use serde_json::Value;
 
 pub use expand::{Planned, PlannedRun, planned, runs};
 pub use journal::State;
+pub use order::unlike_states;
 
 use self::differences::differences;
 use self::journal::{Became, Entry, Journal, Line, Made, Source};
@@ -268,20 +271,23 @@ impl Queue {
         self.becomes(index, state, Some(error.to_string()), made.into_iter().collect())
     }
 
-    /// The combinations that ran as often as they may and whose interval is still too wide.
+    /// What a reader of the whole set must know: an order that leaves unlike states, and the combinations that ran as
+    /// often as they may and whose interval is still too wide.
     pub fn findings(&self) -> Vec<Finding> {
+        let planned: Vec<PlannedRun> = self.runs.iter().map(|run| run.planned.clone()).collect();
         let last = |index: &usize| {
             let run = &self.runs[*index];
             let most = run.planned.experiment.rules.until.map(|(_, most)| most);
             run.planned.combination.is_some() && most == Some(run.planned.repeat) && run.state == State::Done
         };
-        (0..self.runs.len()).filter(last).filter_map(|index| self.still_wide(index)).collect()
+        let wide = (0..self.runs.len()).filter(last).filter_map(|index| self.still_wide(index));
+        unlike_states(&planned).into_iter().chain(wide).collect()
     }
 
     fn still_wide(&self, index: usize) -> Option<Finding> {
         let planned = &self.runs[index].planned;
         let (Share(wanted), most) = planned.experiment.rules.until?;
-        let width = self.width_before(index, true);
+        let width = width(&self.repeats_before(index, true));
         if width.is_some_and(|width| width <= wanted) {
             return None;
         }
@@ -304,39 +310,24 @@ impl Queue {
     fn is_narrow_without(&self, index: usize) -> bool {
         let planned = &self.runs[index].planned;
         let Some((Share(wanted), _)) = planned.experiment.rules.until else { return false };
-        let may_be = planned.combination.is_some() && planned.repeat > planned.experiment.rules.repeats;
-        may_be && self.width_before(index, false).is_some_and(|width| width <= wanted)
+        let repeats = self.repeats_before(index, false);
+        let enough = repeats.len() >= planned.experiment.rules.repeats as usize;
+        let may_be = planned.combination.is_some() && enough && planned.repeat > planned.experiment.rules.repeats;
+        may_be && width(&repeats).is_some_and(|width| width <= wanted)
     }
 
     /// Whether the run `index` is a reference that nothing needs, because runs between references were not needed.
     fn is_idle_reference(&self, index: usize) -> bool {
-        let planned = &self.runs[index].planned;
-        let Some(every) = planned.experiment.rules.reference_every.filter(|_| planned.combination.is_none()) else {
-            return false;
-        };
-        let is_own = |other: &usize| self.runs[*other].planned.file == planned.file;
-        let is_reference = |other: &usize| self.runs[*other].planned.combination.is_none();
-        let is_done = |other: &usize| self.runs[*other].state == State::Done;
-        let mut before = (0..index).filter(is_own);
-        let Some(last) = before.rfind(|other| is_reference(other) && is_done(other)) else { return false };
-        let done = (last + 1..index).filter(is_own).filter(is_done).count();
-        let next = (index + 1..self.runs.len()).filter(is_own).find(is_reference);
-        let following = (index + 1..next.unwrap_or(self.runs.len())).filter(is_own);
-        let may_follow = following.filter(|other| !self.is_narrow_without(*other)).count();
-        expand::is_idle_reference(done, may_follow, next.is_none(), every)
+        let runs: Vec<&PlannedRun> = self.runs.iter().map(|run| &run.planned).collect();
+        let is_done = |other: usize| self.runs[other].state == State::Done;
+        expand::is_idle_reference(&runs, index, is_done, |other| self.is_narrow_without(other))
     }
 
-    /// The width of the interval over the repeats of the combination of `index` that came before it, or with it.
-    fn width_before(&self, index: usize, with: bool) -> Option<f64> {
-        let one = &self.runs[index];
-        let end = index + usize::from(with);
-        let same = |run: &&QueuedRun| {
-            let of = |run: &QueuedRun| (run.planned.file, run.planned.combination);
-            of(run) == of(one) && run.state == State::Done
-        };
-        let read: Vec<Run> =
-            self.runs[..end].iter().filter(same).map(|run| Run::read(&run.dir)).collect::<Result<_, _>>().ok()?;
-        narrow::widest(&read)
+    /// The repeats of the combination of `index` that were done before it, or with it.
+    fn repeats_before(&self, index: usize, with: bool) -> Vec<&QueuedRun> {
+        let of = |run: &QueuedRun| (run.planned.file, run.planned.combination);
+        let same = |run: &&QueuedRun| of(run) == of(&self.runs[index]) && run.state == State::Done;
+        self.runs[..index + usize::from(with)].iter().filter(same).collect()
     }
 
     /// Counts the recording that lies where `index` is to run, if it is whole; else sets it aside.
@@ -390,6 +381,12 @@ impl Queue {
         self.runs.iter_mut().filter(|known| known.id == run).for_each(|known| known.state = state);
         self.made.extend(made);
     }
+}
+
+/// The width of the interval over `repeats`.
+fn width(repeats: &[&QueuedRun]) -> Option<f64> {
+    let read: Vec<Run> = repeats.iter().map(|run| Run::read(&run.dir)).collect::<Result<_, _>>().ok()?;
+    narrow::widest(&read)
 }
 
 fn entry(line: &Line) -> Option<&Entry> {

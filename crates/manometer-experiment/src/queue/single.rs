@@ -9,7 +9,7 @@ use manometer_measure::{Recording, RecordingError};
 use serde_json::Value;
 
 use super::QueueError;
-use super::differences::{of_resolved, written};
+use super::differences::{in_short, of_resolved, written};
 use crate::file::{Experiment, Referenced};
 use crate::fit::{Fit, fitted};
 
@@ -74,7 +74,7 @@ fn differences(recording: &Recording, asked: &Experiment, fit: Option<Fit>) -> V
     let wanted = toml::from_str(&asked.to_toml()).unwrap_or_else(|_| asked.resolved.clone());
     let files = recording.environment.get("files").cloned().unwrap_or_default();
     let files: Referenced = serde_json::from_value(files).unwrap_or_default();
-    of_resolved((&written(&there), &files), (&wanted, &asked.referenced()))
+    in_short(of_resolved((&written(&there), &files), (&wanted, &asked.referenced())))
 }
 
 /// `DIR.interrupted-1`.

@@ -10,47 +10,54 @@ use manometer_experiment::prepare::erase::Erased;
 use manometer_experiment::prepare::ledger::Book;
 use manometer_experiment::prepare::snapshot::{Snapshot, snapshots};
 use manometer_experiment::prepare::steps::Step;
+use manometer_measure::ByteSize;
 use serde_json::{Value, json};
 
 use crate::table;
 
-/// The steps before a run, what they write, and what is left of the write budget.
-pub fn outline(experiment: &Experiment, book: &Book, steps: &[Step]) -> String {
+/// The steps before runs in `directory`, what they write, what snapshots take there, and what is left of the write
+/// budgets.
+pub fn outline(directory: &Path, budgets: &[ByteSize], book: &Book, steps: &[Step]) -> String {
     let mut text = String::new();
     let title =
         if steps.is_empty() { "Nothing is to be prepared ahead." } else { "To prepare, before anything is measured:" };
     let _ = writeln!(text, "{title}");
-    for step in steps {
-        let _ = writeln!(text, "  {}: writes {}", step.text(), table::bytes(step.bytes()));
+    let lines: Vec<String> =
+        steps.iter().map(|step| format!("{}: writes {}", step.text(), table::bytes(step.bytes()))).collect();
+    for same in lines.chunk_by(|one, other| one == other) {
+        let times = if same.len() > 1 { format!(" ({} times)", same.len()) } else { String::new() };
+        let _ = writeln!(text, "  {}{times}", same[0]);
     }
-    let kept = snapshots(&experiment.directory);
+    let kept = snapshots(directory);
     if !kept.is_empty() {
         let bytes = table::bytes(kept.iter().map(Snapshot::bytes).sum());
         let number = kept.len();
         let _ = writeln!(text, "Snapshots kept: {number}, {bytes}, what they share with one another counted in each.");
     }
-    let before = table::bytes(book.written_bytes());
-    match Budget::new(experiment.write_budget, book) {
-        Some(budget) => {
-            let (limit, left) = (table::bytes(budget.limit.0), table::bytes(budget.left_bytes()));
-            let _ = write!(text, "Written to the device so far: {before}; of the budget of {limit}, {left} are left.");
-        }
-        None => {
-            let _ = write!(text, "Written to the device so far: {before}; no `device.write_budget` bounds it.");
-        }
+    let _ = write!(text, "Written to the device so far: {}; ", table::bytes(book.written_bytes()));
+    let left = budgets.iter().filter_map(|limit| Budget::new(Some(*limit), book));
+    let left: Vec<String> = left
+        .map(|budget| {
+            format!("of the budget of {}, {} are left", table::bytes(budget.limit.0), table::bytes(budget.left_bytes()))
+        })
+        .collect();
+    match left.is_empty() {
+        true => text.push_str("no `device.write_budget` bounds it."),
+        false => text.push_str(&(left.join("; ") + ".")),
     }
     text
 }
 
-/// The same for machines.
-pub fn outline_json(experiment: &Experiment, book: &Book, steps: &[Step]) -> Value {
+/// The same for machines; of several budgets the smallest.
+pub fn outline_json(directory: &Path, budgets: &[ByteSize], book: &Book, steps: &[Step]) -> Value {
+    let budget = budgets.iter().copied().min();
     json!({
         "steps": steps,
         "bytes": steps.iter().map(Step::bytes).sum::<u64>(),
-        "snapshots_bytes": snapshots(&experiment.directory).iter().map(Snapshot::bytes).sum::<u64>(),
+        "snapshots_bytes": snapshots(directory).iter().map(Snapshot::bytes).sum::<u64>(),
         "written_bytes": book.written_bytes(),
-        "budget_bytes": experiment.write_budget.map(|budget| budget.0),
-        "budget_left_bytes": Budget::new(experiment.write_budget, book).map(|budget| budget.left_bytes()),
+        "budget_bytes": budget.map(|budget| budget.0),
+        "budget_left_bytes": Budget::new(budget, book).map(|budget| budget.left_bytes()),
     })
 }
 

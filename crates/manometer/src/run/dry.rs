@@ -1,11 +1,15 @@
 //! What would run, how long it takes and what it writes; nothing is started.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use manometer_experiment::prepare::ledger::{Book, LedgerError};
 use manometer_experiment::prepare::steps::Step;
-use manometer_experiment::queue::PlannedRun;
-use manometer_experiment::queue::cost::{Cost, Costs};
-use manometer_experiment::{Experiment, file, isolate, plan, prepare};
-use manometer_measure::Plan;
+use manometer_experiment::queue::cost::{Books, Cost, Costs, books};
+use manometer_experiment::queue::{PlannedRun, unlike_states};
+use manometer_experiment::{Experiment, file, isolate, plan};
+use manometer_measure::event::Finding;
+use manometer_measure::{ByteSize, Plan};
 use serde_json::{Value, json};
 
 use super::Arguments;
@@ -15,92 +19,123 @@ use crate::table;
 
 /// Prints `all` runs and what they cost.
 pub(super) fn run(arguments: &Arguments, all: &[PlannedRun]) -> anyhow::Result<()> {
-    let plans: Vec<Plan> = all.iter().map(|run| plan::plan(&run.experiment)).collect();
-    let (costs, speed) = (Costs::of(all), arguments.write_speed);
-    let preparations = preparations(all, arguments.reuse)?;
+    let dry = DryRun::of(all, arguments.reuse, arguments.write_speed)?;
     match arguments.format {
-        Format::Json => format::json(&document(all, &plans, &preparations, &costs, speed))?,
-        Format::Text => {
-            show_runs(all, &plans)?;
-            let asks = |one: &&Preparation<'_>| !one.steps.is_empty() || one.first.write_budget.is_some();
-            for Preparation { first, book, steps } in preparations.iter().filter(asks) {
-                let place =
-                    if preparations.len() > 1 { first.directory.display().to_string() + ": " } else { String::new() };
-                format::text(&format!("\n{place}{}", outline(first, book, steps)))?;
-            }
-            format::text(&format!("\n{}", costs_text(all.len(), &costs, speed)))?;
-        }
+        Format::Json => format::json(&dry.document()),
+        Format::Text => dry.show(),
     }
-    Ok(())
+}
+
+/// What would run, and what it costs.
+struct DryRun<'a> {
+    all: &'a [PlannedRun],
+    plans: Vec<Plan>,
+    books: Books,
+    costs: Costs,
+    findings: Vec<Finding>,
+    /// What the device writes, where somebody said so, in bytes a second.
+    speed: Option<f64>,
 }
 
 /// What is to be prepared in one device directory, for all runs there.
 struct Preparation<'a> {
     first: &'a Experiment,
-    book: Book,
+    book: &'a Book,
     steps: Vec<Step>,
+    by_workers_bytes: u64,
+    /// Each once.
+    budgets: Vec<ByteSize>,
 }
 
-fn preparations(all: &[PlannedRun], reuse: bool) -> Result<Vec<Preparation<'_>>, LedgerError> {
-    let mut found: Vec<Preparation<'_>> = Vec::new();
-    for first in all.iter().map(|run| &run.experiment) {
-        if found.iter().any(|known| known.first.directory == first.directory) {
-            continue;
+impl<'a> DryRun<'a> {
+    fn of(all: &'a [PlannedRun], reuse: bool, speed: Option<f64>) -> Result<Self, LedgerError> {
+        let books = books(all)?;
+        let costs = Costs::of(all, &books, reuse);
+        let mut findings = unlike_states(all);
+        findings.extend(costs.over_budget(all, &books, speed));
+        for known in all.iter().flat_map(|run| &run.experiment.known) {
+            if !findings.contains(known) {
+                findings.push(known.clone());
+            }
         }
-        let here = all.iter().map(|run| &run.experiment).filter(|run| run.directory == first.directory);
-        let book = Book::read(&first.directory)?;
-        let steps = prepare::outline(here, &book, reuse, false);
-        found.push(Preparation { first, book, steps });
+        let plans = all.iter().map(|run| plan::plan(&run.experiment)).collect();
+        Ok(Self { all, plans, books, costs, findings, speed })
     }
-    Ok(found)
-}
 
-fn document(
-    all: &[PlannedRun],
-    plans: &[Plan],
-    preparations: &[Preparation<'_>],
-    costs: &Costs,
-    speed: Option<f64>,
-) -> Value {
-    let run = |(run, plan): (&PlannedRun, &Plan)| {
-        let experiment = &run.experiment;
-        json!({
-            "settings": experiment.swept, "experiment": experiment.resolved, "plan": plan,
-            "repeat": run.repeat, "reference": run.combination.is_none(),
-            "duration_s": plan.duration_s(), "bytes_to_prepare": experiment.bytes_to_prepare().0,
-            "isolation": isolate::describe(experiment),
-        })
-    };
-    let Costs { least, most } = costs;
-    let bounded = (most.unbounded_s == 0.0).then_some(most.written_bytes);
-    let written = bounded.or_else(|| Some(written_at_most(most, speed?)));
-    let preparation = |Preparation { first, book, steps }: &Preparation<'_>| outline_json(first, book, steps);
-    let mut document = json!({
-        "runs": all.iter().zip(plans).map(run).collect::<Vec<_>>(),
-        "preparations": preparations.iter().map(preparation).collect::<Vec<_>>(),
-        "duration_s": least.seconds, "duration_s_at_most": most.seconds,
-        "bytes_to_prepare": least.prepared_bytes, "bytes_to_prepare_at_most": most.prepared_bytes,
-        "bytes_written_at_most": written,
-    });
-    if written.is_none() {
-        document["reason"] = UNBOUNDED.into();
+    fn preparations(&self) -> Vec<Preparation<'_>> {
+        let of_directory = |(directory, book): (&PathBuf, _)| {
+            let own = || self.all.iter().map(|run| &run.experiment).zip(&self.costs.preparing);
+            let own = || own().filter(move |(run, _)| run.directory == *directory);
+            let budgets: BTreeSet<ByteSize> = own().filter_map(|(run, _)| run.write_budget).collect();
+            Some(Preparation {
+                first: own().next()?.0,
+                book,
+                steps: own().flat_map(|(_, preparing)| preparing.steps.iter().cloned()).collect(),
+                by_workers_bytes: own().map(|(_, preparing)| preparing.by_workers_bytes).sum(),
+                budgets: budgets.into_iter().collect(),
+            })
+        };
+        self.books.iter().filter_map(of_directory).collect()
     }
-    document
+
+    fn document(&self) -> Value {
+        let run = |((run, plan), cost): ((&PlannedRun, &Plan), &Cost)| {
+            let experiment = &run.experiment;
+            json!({
+                "settings": experiment.swept, "experiment": experiment.resolved, "plan": plan,
+                "repeat": run.repeat, "reference": run.combination.is_none(),
+                "duration_s": plan.duration_s(), "bytes_to_prepare": cost.prepared_bytes,
+                "isolation": isolate::describe(experiment),
+            })
+        };
+        let Costs { least, most, .. } = &self.costs;
+        let bounded = (most.unbounded_s == 0.0).then_some(most.written_bytes);
+        let written = bounded.or_else(|| self.speed.map(|speed| most.written_at_most(speed)));
+        let preparation = |one: &Preparation<'_>| {
+            let mut told = outline_json(&one.first.directory, &one.budgets, one.book, &one.steps);
+            told["directory"] = json!(one.first.directory);
+            told["bytes_by_runs"] = one.by_workers_bytes.into();
+            told
+        };
+        let runs = self.all.iter().zip(&self.plans).zip(&self.costs.runs);
+        let mut document = json!({
+            "runs": runs.map(run).collect::<Vec<_>>(),
+            "preparations": self.preparations().iter().map(preparation).collect::<Vec<_>>(),
+            "duration_s": least.seconds, "duration_s_at_most": most.seconds, "settle_s_at_most": most.settle_s,
+            "bytes_to_prepare": least.prepared_bytes, "bytes_to_prepare_at_most": most.prepared_bytes,
+            "bytes_written_at_most": written,
+            "findings": self.findings,
+        });
+        if written.is_none() {
+            document["reason"] = UNBOUNDED.into();
+        }
+        document
+    }
+
+    fn show(&self) -> anyhow::Result<()> {
+        show_runs(self.all, &self.plans)?;
+        let preparations = self.preparations();
+        for one in preparations.iter().filter(|one| !one.steps.is_empty() || !one.budgets.is_empty()) {
+            let place =
+                if preparations.len() > 1 { one.first.directory.display().to_string() + ": " } else { String::new() };
+            format::text(&format!("\n{place}{}", outline(&one.first.directory, &one.budgets, one.book, &one.steps)))?;
+        }
+        let by_workers = preparations.iter().map(|one| one.by_workers_bytes).sum();
+        let findings = table::findings(&self.findings);
+        format::text(&format!("\n{}{findings}", costs_text(self.all.len(), &self.costs, by_workers, self.speed)))
+    }
 }
 
 const UNBOUNDED: &str = "unbounded: what workloads write while they run depends on the device; `rate` bounds it, and \
     `--write-speed` estimates it";
 
-fn written_at_most(cost: &Cost, speed: f64) -> f64 {
-    cost.written_bytes + cost.unbounded_s * speed
-}
-
 fn show_runs(all: &[PlannedRun], plans: &[Plan]) -> anyhow::Result<()> {
-    let mut shown: Vec<&str> = Vec::new();
+    let mut shown = None;
     for (run, plan) in all.iter().zip(plans) {
         let experiment = &run.experiment;
-        if !shown.contains(&experiment.name.as_str()) {
-            shown.push(&experiment.name);
+        // The runs of a file come together.
+        if shown != Some(run.file) {
+            shown = Some(run.file);
             format::text(&format!("# {}, resolved:\n\n{}", experiment.name, experiment.to_toml()))?;
             format::text(&table::phases(plan))?;
             let isolation = isolate::describe(experiment);
@@ -112,8 +147,10 @@ fn show_runs(all: &[PlannedRun], plans: &[Plan]) -> anyhow::Result<()> {
     if all.len() > 1 {
         format::text("\nRuns, each with these phases:")?;
     }
+    let several = all.iter().any(|run| run.file > 0);
     for (index, run) in all.iter().enumerate().filter(|_| all.len() > 1) {
-        format::text(&format!("{:4}  {}", index + 1, settings_of(run)))?;
+        let of = if several { format!("{}: ", run.experiment.name) } else { String::new() };
+        format::text(&format!("{:4}  {of}{}", index + 1, settings_of(run)))?;
     }
     Ok(())
 }
@@ -128,7 +165,7 @@ fn settings_of(run: &PlannedRun) -> String {
     }
 }
 
-fn costs_text(runs: usize, Costs { least, most }: &Costs, speed: Option<f64>) -> String {
+fn costs_text(runs: usize, Costs { least, most, .. }: &Costs, by_workers: u64, speed: Option<f64>) -> String {
     let copies = if runs > 1 { format!(" in {runs} runs") } else { String::new() };
     let time = if least == most {
         duration(least.seconds)
@@ -140,9 +177,18 @@ fn costs_text(runs: usize, Costs { least, most }: &Costs, speed: Option<f64>) ->
     } else {
         format!("{} to {}", table::bytes(least.prepared_bytes), table::bytes(most.prepared_bytes))
     };
+    let settling = if most.settle_s > 0.0 {
+        format!(", and at most {} of settling before them", duration(most.settle_s))
+    } else {
+        String::new()
+    };
+    let by_runs = match by_workers {
+        0 => String::new(),
+        bytes => format!(" in all, {} of it by the runs themselves, as they make their data", table::bytes(bytes)),
+    };
     format!(
-        "{time} of phases{copies}, preparation and up to one sample interval a phase aside.\n\
-         Preparing writes {prepared}.\n{}",
+        "{time} of phases{copies}{settling}; making data, and up to one sample interval a phase, aside.\n\
+         Preparing writes {prepared}{by_runs}.\n{}",
         written_text(most, speed)
     )
 }
@@ -161,7 +207,7 @@ fn written_text(cost: &Cost, speed: Option<f64>) -> String {
         ),
         Some(speed) => format!(
             "What workloads write while they run is at most {}: {} at {}/s without pause, and {} at a bounded rate.",
-            bytes(written_at_most(cost, speed)),
+            bytes(cost.written_at_most(speed)),
             duration(cost.unbounded_s),
             bytes(speed),
             bytes(cost.written_bytes),

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use manometer_experiment::Experiment;
 use manometer_experiment::conductor::DiskLocks;
-use manometer_experiment::queue::{Planned, Queue, State};
+use manometer_experiment::queue::{Planned, Queue, State, unlike_states};
 use manometer_measure::event::Status;
 use manometer_report::Recorded;
 
-use super::{Session, announce};
+use super::Session;
 use crate::format::{self, Format};
 use crate::{report, table};
 
@@ -28,6 +28,10 @@ pub(super) fn run(
     };
     if session.arguments.resume {
         note_what_is_left(&queue);
+    }
+    let order = unlike_states(&planned.runs);
+    if !order.is_empty() {
+        format::note(table::findings(&order).trim_start());
     }
     let mut shown = BTreeMap::new();
     let outcome = perform_all(session, &mut queue, &mut shown);
@@ -60,8 +64,7 @@ fn perform_all(
     while let Some(index) = queue.begin_next()? {
         let run = queue.runs()[index].clone();
         let number = format!("run {} of {}: ", index + 1, queue.runs().len());
-        let before = index.checked_sub(1).map(|before| &queue.runs()[before].planned.experiment);
-        announce(&number, &run.planned.experiment, before);
+        session.announce(&number, &run.planned.experiment, queue.made());
         let mut made = BTreeSet::new();
         match session.perform(&run.planned.experiment, &run.dir, queue.made(), &mut made) {
             Ok(status) => {

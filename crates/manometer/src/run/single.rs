@@ -9,7 +9,7 @@ use manometer_experiment::fit::{Fits, fit_of, fitted};
 use manometer_experiment::queue::single::{Left, take_up};
 use manometer_measure::event::Status;
 
-use super::{Session, announce};
+use super::Session;
 use crate::format::{self, Format};
 
 /// Runs `experiment`, shrunk as `fits` say, into `out`; with `--resume` unless its whole recording is there already,
@@ -37,6 +37,7 @@ pub(super) fn run(session: &Session<'_>, out: &Path, experiment: &Experiment, fi
 }
 
 fn perform(session: &Session<'_>, out: &Path, experiment: &Experiment) -> anyhow::Result<Status> {
-    announce("", experiment, None);
-    Ok(session.perform(experiment, out, &BTreeSet::new(), &mut BTreeSet::new())?)
+    let none = BTreeSet::new();
+    session.announce("", experiment, &none);
+    Ok(session.perform(experiment, out, &none, &mut BTreeSet::new())?)
 }
