@@ -125,3 +125,29 @@ fn a_phase_that_may_be_prolonged_has_a_limit_no_shorter_than_itself() {
     refused(&with("{ interval = \"150%\" }"), &["150%", "5%"]);
     refused(&with("{ interval = \"5%\", width = 1 }"), &["`width`"]);
 }
+
+#[test]
+fn a_control_group_is_swept_against_none_without_its_limits() {
+    let limits =
+        "isolation = \"cgroup\"\nlimits = { \"io.max\" = \"wbps=1MiB\", \"io.prio.class\" = \"idle\" }\n[plan]";
+    let text = SWEPT.split("[sweep]").next().unwrap().replace("[plan]", limits);
+    let sweep = "[sweep]\n\"writer.isolation\" = [\"none\", \"cgroup\"]\n";
+    let plain = load(&format!("{text}{sweep}")).unwrap().combinations();
+    let limits_of = |run: &Experiment| run.neighbours[0].workload.limits.set().collect::<Vec<_>>();
+    assert_eq!([&plain[0], &plain[1]].map(limits_of), [vec!["io.prio.class"], vec!["io.max", "io.prio.class"]]);
+    assert!(!plain[0].to_toml().contains("io.max") && plain[1].to_toml().contains("io.max"), "as run, each");
+    assert_eq!(plain[0].known[0].id, "limits-left-out");
+    assert!(plain[0].known[0].text.contains("(io.max)") && plain[1].known.is_empty());
+    let both = load(&format!("{text}{sweep}\"writer.limits.io.max\" = [\"wbps=1MiB\", \"wbps=2MiB\"]\n")).unwrap();
+    let swept: Vec<String> = both.combinations().iter().map(|run| file::settings_text(&run.swept)).collect();
+    let with = |limit: &str| format!("writer.isolation = cgroup, writer.limits.io.max = wbps={limit}");
+    assert_eq!(swept, ["writer.isolation = none".to_owned(), with("1MiB"), with("2MiB")], "one run without a group");
+}
+
+#[test]
+fn a_sweep_changes_all_copies_and_says_so() {
+    let copies = SWEPT.replace("name = \"writer\"", "name = \"writer\"\ninstances = 2");
+    assert_eq!(runs(&load(&copies).unwrap()).len(), 3);
+    let one = copies.replace("\"writer.block_size\"", "\"writer1.block_size\"");
+    refused(&one, &["`writer1` is one of the copies of `writer`", "[[neighbour]]"]);
+}

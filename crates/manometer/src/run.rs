@@ -81,6 +81,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             }
         }
     }
+    if let Some(directory) = device_directory_of(arguments, &files) {
+        format::note(&format!(
+            "manometer: --out {} is the device directory of the experiment: databases and files lie there; choose \
+             another folder, on another device if there is one",
+            directory.display()
+        ));
+        return Ok(ExitCode::from(WRONG_REQUEST));
+    }
     let planned = queue::planned(files.iter().map(|(_, experiment)| experiment));
     let all = planned.fitted();
     let refusals = isolate::refusals(all.iter().map(|run| &run.experiment));
@@ -105,6 +113,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Ok(_) => Ok(ExitCode::from(FAILED)),
         Err(error) => refused(error),
     }
+}
+
+/// The device directory that `--out` is, where it is one.
+fn device_directory_of<'a>(arguments: &Arguments, files: &'a [(PathBuf, Experiment)]) -> Option<&'a Path> {
+    let place = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
+    let out = place(arguments.out.as_deref()?)?;
+    let directories = files.iter().map(|(_, experiment)| experiment.directory.as_path());
+    directories.into_iter().find(|directory| place(directory).as_ref() == Some(&out))
 }
 
 /// The experiment, where there is one run only: then its recording needs no folder below --out.

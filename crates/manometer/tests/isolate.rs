@@ -101,3 +101,27 @@ fn what_this_host_cannot_give_is_refused_before_anything_runs() {
     scene.run("run short.toml --out rec --set device.scheduler=tarot").status(2).err_has(&["no tarot"]);
     scene.run("run short.toml --dry-run --set device.scheduler=tarot").status(2).out_has(&["scheduler tarot"]);
 }
+
+#[test]
+fn a_sweep_of_isolation_cut_off_in_its_group_goes_on_and_leaves_none() {
+    let Some(scene) = scene() else { return };
+    let sweep = "[sweep]\nrepeats = 2\n\"writer.isolation\" = [\"none\", \"cgroup\"]\n";
+    scene.write("set.toml", &format!("{}{sweep}", scene.read("short.toml")));
+    scene.run("run set.toml --dry-run").status(0).out_has(&["its limits (io.max) do not hold"]);
+    let running = scene.start("run set.toml --out all");
+    wait_for_event(&scene.path("all/runs/003"), "phase_started\",\"phase\":\"w0");
+    let group = groups(running.pid());
+    running.kill_everything();
+    assert!(group.join("writer").is_dir());
+    scene.run("run set.toml --out all --resume").status(0);
+    assert!(!group.exists());
+    assert!(scene.path("all/set-aside/003.interrupted-1").is_dir());
+    for (run, isolated) in [("001", false), ("002", false), ("003", true), ("004", true)] {
+        let dir = format!("all/runs/{run}");
+        assert_eq!(scene.json(&format!("{dir}/summary.json"))["status"], "complete");
+        let told = scene.json(&format!("{dir}/environment.json"))["isolation"]["writer"]["isolation"] == "cgroup";
+        assert_eq!(told, isolated, "{run}");
+        assert_eq!(scene.read(&format!("{dir}/events.jsonl")).contains("limits-left-out"), !isolated);
+        assert_eq!(scene.read(&format!("{dir}/experiment.toml")).contains("io.max"), isolated);
+    }
+}

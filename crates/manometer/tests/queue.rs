@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::Signal;
 use serde_json::Value;
 use support::disk::SmallDisk;
-use support::{SHORT, Scene, is_alive, signal_process, wait_for, wait_for_event};
+use support::{SHORT, Scene, signal_process, wait_for, wait_for_event};
 
 const MIB: u64 = 1 << 20;
 
@@ -50,23 +50,12 @@ fn findings(document: &Value) -> Vec<&str> {
     document["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect()
 }
 
-/// Ends a conductor and its workers as a power cut would.
-fn kill_everything(running: support::Running) {
-    let workers = running.workers();
-    running.signal(Signal::KILL);
-    for pid in workers.iter().filter(|pid| is_alive(**pid)) {
-        signal_process(*pid, Signal::KILL);
-    }
-    running.end();
-    wait_for("the workers to end", || workers.iter().all(|pid| !is_alive(*pid)).then_some(()));
-}
-
 #[test]
 fn a_set_cut_off_in_its_second_run_goes_on_with_it() {
     let scene = swept("");
     let running = scene.start("run set.toml --out all");
     wait_for_event(&scene.path("all/runs/002"), "phase_started\",\"phase\":\"w0");
-    kill_everything(running);
+    running.kill_everything();
     let first = contents(&scene.path("all/runs/001"));
     let document = scene.run("run set.toml --out all --resume --format json").status(0).json();
     assert_eq!(contents(&scene.path("all/runs/001")), first, "the first run is untouched");
@@ -84,6 +73,33 @@ fn a_set_cut_off_in_its_second_run_goes_on_with_it() {
 }
 
 #[test]
+fn a_set_with_repeats_cut_off_again_and_again_counts_every_run_once() {
+    let scene = swept("order = \"interleaved\"\nrepeats = 2\nreference_every = 4");
+    for (run, words) in [("003", ""), ("005", "--resume")] {
+        let running = scene.start(&format!("run set.toml --out all {words}"));
+        wait_for_event(&scene.path(&format!("all/runs/{run}")), "phase_started\",\"phase\":\"w1");
+        running.kill_everything();
+    }
+    let done = ["001", "002", "003", "004"].map(|run| contents(&scene.path(&format!("all/runs/{run}"))));
+    let document = scene.run("run set.toml --out all --resume --format json").status(0).json();
+    assert_eq!(["001", "002", "003", "004"].map(|run| contents(&scene.path(&format!("all/runs/{run}")))), done);
+    let expected = ["reference", "4KiB", "8KiB", "16KiB", "reference", "4KiB", "8KiB", "16KiB", "reference"];
+    assert_eq!(settings(&document), expected);
+    assert!(document["runs"].as_array().unwrap().iter().all(|run| run["summary"]["status"] == "complete"));
+    for run in 1..=9 {
+        let states = states(&scene, &format!("{run:03}"));
+        let begun = if [3, 5].contains(&run) { 2 } else { 1 };
+        assert_eq!(states.len(), begun + 1, "{run}: {states:?}");
+    }
+    let mut aside: Vec<_> =
+        std::fs::read_dir(scene.path("all/set-aside")).unwrap().map(|one| one.unwrap().file_name()).collect();
+    aside.sort();
+    assert_eq!(aside, ["003.interrupted-1", "005.interrupted-1"]);
+    let reference = |run: &str| scene.json(&format!("all/runs/{run}/plan.json"))["reference"].clone();
+    assert_eq!((reference("001"), reference("002")), (true.into(), Value::Null));
+}
+
+#[test]
 fn a_database_cut_off_while_it_is_made_anew_is_made_again() {
     let scene = Scene::new();
     let text = SHORT.replace("engine = \"null\"", "engine = \"rocksdb\"");
@@ -94,7 +110,7 @@ fn a_database_cut_off_while_it_is_made_anew_is_made_again() {
         let text = std::fs::read_to_string(&marker).ok()?;
         text.contains("400000").then_some(())
     });
-    kill_everything(running);
+    running.kill_everything();
     let document = scene.run("run set.toml --out all --resume --format json").status(0).json();
     assert_eq!(document["runs"].as_array().unwrap().len(), 3);
     assert_eq!(scene.json("all/runs/002/environment.json")["workloads"]["primary"]["records"], 400_000);
@@ -206,7 +222,7 @@ fn a_single_run_cut_off_is_done_anew() {
     let scene = Scene::short();
     let running = scene.start("run short.toml --out rec");
     wait_for_event(&scene.path("rec"), "phase_started\",\"phase\":\"w0");
-    kill_everything(running);
+    running.kill_everything();
     scene
         .run("run short.toml --out rec --resume --set plan.phase=1s")
         .status(2)
@@ -359,6 +375,25 @@ fn a_combination_runs_until_its_repeats_agree() {
 }
 
 #[test]
+fn references_between_runs_that_were_not_needed_are_not_either() {
+    let scene = Scene::new();
+    let sweep = "[sweep]\n\"writer.block_size\" = [\"4KiB\", \"8KiB\"]\nreference_every = 3\n\
+                 stop = { interval = \"90%\", at_most = 5 }\n";
+    scene.write("set.toml", &format!("{}{sweep}", steady()));
+    let document = scene.run("run set.toml --out all --format json").status(0).json();
+    let expected = ["reference", "4KiB", "4KiB", "reference", "4KiB", "8KiB", "reference", "8KiB", "8KiB", "reference"];
+    assert_eq!(settings(&document), expected);
+    assert_eq!((states(&scene, "007"), states(&scene, "010")), (vec!["not_needed".to_owned()], done()));
+    let queue = scene.read("all/queue.jsonl");
+    scene.run("run set.toml --out all --resume").status(0);
+    assert_eq!(scene.read("all/queue.jsonl"), queue);
+    let dry = scene.run("run set.toml --dry-run --format json").status(0).json();
+    // Ten runs of 0.3 s and three phases of 0.6 s; sixteen at most.
+    let time = |key: &str| dry[key].as_f64().unwrap();
+    assert!((time("duration_s") - 21.0).abs() < 1e-9 && (time("duration_s_at_most") - 33.6).abs() < 1e-9);
+}
+
+#[test]
 fn repeats_that_do_not_agree_end_at_their_limit_and_say_so() {
     let scene = Scene::new();
     scene.write("set.toml", &format!("{SHORT}[sweep]\nstop = {{ interval = \"0.0001%\", at_most = 4 }}\n"));
@@ -394,4 +429,81 @@ fn a_dry_run_knows_what_bounded_workloads_write() {
     let document = scene.run("run stop.toml --dry-run --format json").status(0).json();
     let time = |key: &str| document[key].as_f64().unwrap();
     assert!((time("duration_s") - 8.4).abs() < 1e-9 && (time("duration_s_at_most") - 21.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_dry_run_counts_all_that_preparing_writes_and_says_when_it_passes_the_budget() {
+    let scene = Scene::new();
+    let text = SHORT.replace("engine = \"null\"", "engine = \"lmdb\"");
+    let text = text.replace("[primary]", "[prepare]\nsettle = \"10s\"\nsnapshot = true\n[primary]");
+    scene.write("set.toml", &format!("{text}[sweep]\nrepeats = 3\n"));
+    let dry = |words: &str| scene.run(&format!("run set.toml --dry-run {words}")).status(0);
+    let document = dry("--format json").json();
+    let prepared = &document["preparations"][0];
+    let steps = prepared["steps"].as_array().unwrap();
+    let kinds: Vec<&str> = steps.iter().map(|step| step["step"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["data", "snapshot", "restore", "restore"]);
+    assert_eq!(prepared["bytes_by_runs"], 4 * MIB, "the neighbour's file, once");
+    let all = prepared["bytes"].as_u64().unwrap() + 4 * MIB;
+    assert!(all > 4 * MIB);
+    assert_eq!((document["bytes_to_prepare"].as_u64(), document["settle_s_at_most"].as_f64()), (Some(all), Some(10.0)));
+    assert!(findings(&document).is_empty(), "{}", document["findings"]);
+    dry("").out_has(&["and at most 10s of settling", "4.00 MiB of it by the runs themselves"]);
+    let budget = format!("--set device.write_budget={}", all - 1);
+    let passed = dry(&format!("{budget} --format json")).json();
+    assert_eq!(findings(&passed), ["write-budget-passed"]);
+    dry(&budget).out_has(&["passes its write budget", "in run 3 of 3"]);
+    let speed = "--set device.write_budget=1GiB --write-speed";
+    dry(&format!("{speed} 1GiB/s")).out_has(&["may pass its write budget of 1GiB"]);
+    assert!(!dry(&format!("{speed} 1MiB/s")).out().contains("write budget of"));
+}
+
+#[test]
+fn a_dry_run_shows_every_file_and_every_budget() {
+    let scene = Scene::new();
+    scene.write("one.toml", &SHORT.replace("interval", "seed = 11\ninterval"));
+    let budget = "directory = \"data\"\nwrite_budget = \"3GiB\"";
+    scene.write("two.toml", &SHORT.replace("interval", "seed = 22\ninterval").replace("directory = \"data\"", budget));
+    let said = scene.run("run one.toml two.toml --dry-run").status(0);
+    said.out_has(&["seed = 11", "seed = 22", "of the budget of 3.00 GiB, 3.00 GiB are left"]);
+}
+
+#[test]
+fn runs_in_another_order_that_nothing_settles_between_are_told() {
+    let scene = Scene::new();
+    let sweep = "[sweep]\norder = \"interleaved\"\n\"writer.block_size\" = [\"4KiB\", \"8KiB\"]\n";
+    scene.write("set.toml", &format!("{SHORT}{sweep}"));
+    scene.write("cold.toml", &format!("{}{sweep}", SHORT.replace("warmup = \"300ms\"\n", "")));
+    let dry = |file: &str| scene.run(&format!("run {file} --dry-run --format json")).status(0).json();
+    assert!(findings(&dry("set.toml")).is_empty());
+    assert_eq!(findings(&dry("cold.toml")), ["unlike-states-between-runs"]);
+    scene.run("run cold.toml --dry-run").status(0).out_has(&["warning: ", "`plan.warmup`"]);
+    let said = scene.run("run cold.toml --out all --format json").status(0).err_has(&["interleaved", "`plan.warmup`"]);
+    assert!(findings(&said.json()).contains(&"unlike-states-between-runs"));
+}
+
+#[test]
+fn what_was_shrunk_to_be_prepared_is_what_a_run_finds() {
+    let Some((scene, _disk)) = on_small_disk() else { return };
+    let fit = "directory = \"data\"\nfit = true";
+    let large = SHORT.replace("4MiB", "1GiB").replace("directory = \"data\"", fit);
+    scene.write("fit.toml", &large);
+    scene.run("run fit.toml --dry-run").status(0).out_has(&["of what the file says"]);
+    scene.run("prepare fit.toml").status(0);
+    let size = |path: &str| std::fs::metadata(scene.path(path)).unwrap().len();
+    let prepared = size("data/writer/0.data");
+    assert!((100 * MIB..256 * MIB).contains(&prepared), "{prepared}");
+    scene.run("run fit.toml --out rec").status(0);
+    assert_eq!(size("data/writer/0.data"), prepared);
+    let environment = scene.json("rec/environment.json");
+    assert_eq!(environment["workloads"]["writer"]["made"], serde_json::json!([]), "nothing was made anew");
+    assert_eq!(environment["fit"]["wanted_bytes"], 1024 * MIB);
+    scene.run("run fit.toml --out rec --resume").status(0).err_has(&["nothing to do"]);
+    scene
+        .run("run fit.toml --out rec --resume --set writer.file_size=2GiB")
+        .status(2)
+        .err_has(&["`neighbour[0].file_size`"]);
+    scene.write("fixed.toml", &SHORT.replace("short", "fixed").replace("4MiB", "64KiB"));
+    let dry = scene.run("run fit.toml fixed.toml --dry-run --format json").status(0).json();
+    assert_eq!(dry["runs"][1]["experiment"]["neighbour"][0]["file_size"], "64KiB");
 }

@@ -16,6 +16,7 @@ const LOCK_FILE: &str = ".manometer.lock";
 /// containers, say.
 const DISKS_VARIABLE: &str = "MANOMETER_LOCK_DIRECTORY";
 const DISKS_FOLDER: &str = "/run/lock";
+const OTHER_DISKS_FOLDER: &str = "/tmp";
 
 /// A directory or a device that cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -101,10 +102,11 @@ impl DiskLocks {
     }
 }
 
-/// The usual folder where every user may write into it, else that for temporary files: whoever asks, the same.
+/// The usual folder where every user may write into it, else another: the same for everybody on this host, whatever his
+/// environment says of temporary files.
 fn disks_folder() -> PathBuf {
     let for_all = fs::metadata(DISKS_FOLDER).is_ok_and(|folder| folder.permissions().mode() & 0o002 != 0);
-    if for_all { PathBuf::from(DISKS_FOLDER) } else { std::env::temp_dir() }
+    PathBuf::from(if for_all { DISKS_FOLDER } else { OTHER_DISKS_FOLDER })
 }
 
 /// The disks at the bottom of what `device` stands on.

@@ -1,8 +1,9 @@
 //! An experiment that can run: what a file means once it is read and checked.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use manometer_measure::event::Finding;
+use manometer_measure::event::{Finding, Severity};
 use manometer_measure::plan::Criterion;
 use manometer_measure::{ByteSize, Span};
 use manometer_workload::kv::{EngineOptions, RateForm};
@@ -177,14 +178,59 @@ impl Experiment {
     }
 
     /// One experiment for each combination of the sweep's values, the last key changing fastest; without
-    /// a sweep, the experiment itself.
+    /// a sweep, the experiment itself. Combinations that differ in limits alone that do not hold are one.
     pub fn combinations(&self) -> Vec<Experiment> {
         let mut runs = vec![self.without_sweep()];
         for (key, values) in &self.sweep {
             let with_values = |run: &Experiment| values.iter().map(|value| run.with_swept(key, value)).collect();
             runs = runs.iter().flat_map::<Vec<Experiment>, _>(with_values).collect();
         }
-        runs
+        let mut seen = BTreeSet::new();
+        let runs = runs.into_iter().map(|run| (run.swept.len(), run.without_idle_limits()));
+        let first = runs.filter(|(keys, run)| run.swept.len() == *keys || seen.insert(settings_text(&run.swept)));
+        first.map(|(_, run)| run).collect()
+    }
+
+    /// The same run, where the sweep takes a workload's control group away without the limits that need it.
+    fn without_idle_limits(mut self) -> Self {
+        let neighbours = self.neighbours.iter().map(|one| (one.table.clone(), &one.workload));
+        let tables = self.primary.iter().map(|primary| (primary.name.clone(), primary)).chain(neighbours);
+        let alone = tables.filter(|(table, workload)| {
+            workload.isolation == Isolation::None && self.swept.contains_key(&format!("{table}.isolation"))
+        });
+        let idle: BTreeMap<String, Vec<&str>> =
+            alone.map(|(table, workload)| (table, workload.limits.of_group().collect())).collect();
+        for (table, limits) in idle.into_iter().filter(|(_, limits)| !limits.is_empty()) {
+            limits.iter().for_each(|limit| self.take_limit(&table, limit));
+            let text = format!(
+                "`{table}` has no control group in this run, as the sweep says: its limits ({}) do not hold.",
+                limits.join(", ")
+            );
+            self.known.push(Finding { id: "limits-left-out".to_owned(), severity: Severity::Info, phase: None, text });
+        }
+        self
+    }
+
+    /// Takes `limit` away from the workloads of the table `name`.
+    fn take_limit(&mut self, name: &str, limit: &str) {
+        self.swept.shift_remove(&format!("{name}.limits.{limit}"));
+        for workload in self.of_table_mut(name) {
+            if let Ok(limits) = workload.limits.with(limit, &Value::Null) {
+                workload.limits = limits;
+            }
+        }
+        for table in tables_of(&mut self.resolved, name) {
+            if let Some(limits) = table.get_mut("limits").and_then(Value::as_object_mut) {
+                limits.shift_remove(limit);
+            }
+        }
+    }
+
+    /// The workloads of the table `name`.
+    fn of_table_mut(&mut self, name: &str) -> impl Iterator<Item = &mut Workload> {
+        let primary = self.primary.iter_mut().filter(move |primary| primary.name == name);
+        let copies = self.neighbours.iter_mut().filter(move |one| one.table == name).map(|one| &mut one.workload);
+        primary.chain(copies)
     }
 
     /// The same experiment with the paths in its resolved whole made absolute, so that the whole means the
@@ -231,9 +277,7 @@ impl Experiment {
         let mut swept = self.clone();
         swept.swept.insert(key.to_owned(), value.clone());
         let (name, setting) = key.split_once('.').unwrap_or((key, ""));
-        let primary = swept.primary.iter_mut().filter(|primary| primary.name == name);
-        let copies = swept.neighbours.iter_mut().filter(|one| one.table == name).map(|one| &mut one.workload);
-        for workload in primary.chain(copies) {
+        for workload in swept.of_table_mut(name) {
             if let Ok(with) = workload.with(setting, value) {
                 *workload = with;
             }

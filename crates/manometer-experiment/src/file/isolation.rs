@@ -49,7 +49,7 @@ impl Workload {
     /// The setting that is wrong, and what is wrong with it and would be right.
     pub fn validate(&self, block_size_bytes: u64) -> Result<(), (String, String)> {
         self.settings.validate(block_size_bytes)?;
-        let needs_group = self.limits.set().find(|name| *name != "io.prio.class");
+        let needs_group = self.limits.of_group().next();
         match needs_group.filter(|_| self.isolation == Isolation::None) {
             Some(name) => Err((
                 "limits".to_owned(),

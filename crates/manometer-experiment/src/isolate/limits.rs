@@ -82,6 +82,11 @@ impl Limits {
         let all = self.to_map();
         Self::NAMES.into_iter().filter(move |name| all.contains_key(*name))
     }
+
+    /// The names of those that are set and hold in a control group only.
+    pub fn of_group(&self) -> impl Iterator<Item = &'static str> {
+        self.set().filter(|name| *name != "io.prio.class")
+    }
 }
 
 #[cfg(test)]

@@ -153,6 +153,15 @@ impl Running {
         wait_for("the workers to start", || self.workers().get(index).copied())
     }
 
+    /// Ends it and its workers as a power cut would.
+    pub fn kill_everything(self) {
+        let workers = self.workers();
+        self.signal(rustix::process::Signal::KILL);
+        workers.iter().for_each(|pid| signal_process_if_alive(*pid, rustix::process::Signal::KILL));
+        self.end();
+        wait_for("the workers to end", || workers.iter().all(|pid| !is_alive(*pid)).then_some(()));
+    }
+
     pub fn end(mut self) -> Said {
         Said(self.child.take().unwrap().wait_with_output().unwrap())
     }

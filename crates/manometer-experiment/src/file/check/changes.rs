@@ -163,8 +163,8 @@ impl Checker<'_> {
             // Keys without a dot are no settings but say how the runs come.
             let Some((name, setting)) = key.split_once('.') else { continue };
             let Some((_, workload)) = tables.iter().find(|(table, _)| *table == name) else {
-                let help = nearest_of(name, tables.iter().map(|(table, _)| *table));
-                self.report(format!("no workload is called `{name}`"), Some(&node.key_origin), Some(&help));
+                let (message, help) = no_table(name, &tables);
+                self.report(message, Some(&node.key_origin), Some(&help));
                 continue;
             };
             let names = names_of(workload);
@@ -207,6 +207,20 @@ impl Checker<'_> {
 fn matching(name: &str, neighbours: &[Neighbour]) -> Vec<usize> {
     let named = |one: &Neighbour| one.workload.name == name || one.table == name;
     (0..neighbours.len()).filter(|index| named(&neighbours[*index])).collect()
+}
+
+/// That a sweep cannot name `name`, which is none of `tables`, and what would be right.
+fn no_table(name: &str, tables: &[(&str, &Workload)]) -> (String, String) {
+    match tables.iter().find(|(_, workload)| workload.name == name) {
+        Some((table, _)) => (
+            format!("`{name}` is one of the copies of `{table}`, and a sweep changes all of them"),
+            format!("write `\"{table}.…\"`, or a `[[neighbour]]` of its own for the one that differs"),
+        ),
+        None => {
+            let help = nearest_of(name, tables.iter().map(|(table, _)| *table));
+            (format!("no workload is called `{name}`"), help)
+        }
+    }
 }
 
 /// Every setting of `workload`, its isolation included.
