@@ -45,7 +45,8 @@ pub struct Arguments {
     /// The folder of the recording; `manometer-runs/NAME-TIME` unless said.
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Go on in --out at the first run that is not done; the files and every --set must be those that it began with.
+    /// Go on in --out at the first run that is not done; the files and every --set must be those that it began with,
+    /// but for `device.write_budget`.
     #[arg(long, requires = "out")]
     resume: bool,
     /// Use databases and files that another experiment left, where they can serve, instead of making them.

@@ -126,8 +126,10 @@ pub(super) fn is_idle_reference(
     let since = (last + 1..index).filter(is_own).filter(|other| done(*other)).count();
     let next = (index + 1..runs.len()).filter(is_own).find(is_reference);
     let Some(next) = next else { return since == 0 };
-    let may_follow = (index + 1..next).filter(is_own).filter(|other| !needless(*other)).count();
-    since + may_follow < every as usize
+    let following: Vec<usize> = (index + 1..next).filter(is_own).collect();
+    let room = (every as usize).saturating_sub(since);
+    // What is needless may take a while to tell: it is asked no more often than it must.
+    following.len() < room || following.into_iter().filter(|other| !needless(*other)).take(room).count() < room
 }
 
 /// Which of `runs` run where every combination is narrow as soon as it may be.

@@ -187,7 +187,7 @@ fn costs_text(runs: usize, Costs { least, most, .. }: &Costs, by_workers: u64, s
         bytes => format!(" in all, {} of it by the runs themselves, as they make their data", table::bytes(bytes)),
     };
     format!(
-        "{time} of phases{copies}{settling}; making data, and up to one sample interval a phase, aside.\n\
+        "{time} of phases{copies}{settling}, making data and up to one sample interval a phase aside.\n\
          Preparing writes {prepared}{by_runs}.\n{}",
         written_text(most, speed)
     )
