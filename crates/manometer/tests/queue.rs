@@ -451,7 +451,7 @@ fn a_dry_run_counts_all_that_preparing_writes_and_says_when_it_passes_the_budget
     dry("").out_has(&["and at most 10s of settling", "4.00 MiB of it by the runs themselves"]);
     let budget = format!("--set device.write_budget={}", all - 1);
     let passed = dry(&format!("{budget} --format json")).json();
-    assert_eq!(findings(&passed), ["write-budget-passed"]);
+    assert_eq!(findings(&passed), ["write-budget-too-small"]);
     dry(&budget).out_has(&["passes its write budget", "in run 3 of 3"]);
     let speed = "--set device.write_budget=1GiB --write-speed";
     dry(&format!("{speed} 1GiB/s")).out_has(&["may pass its write budget of 1GiB"]);

@@ -472,8 +472,7 @@ impl<'a> Run<'a> {
         }
         self.spent = Some(halt.to_string());
         self.failed = true;
-        let (id, severity) = (halt.finding_id().to_owned(), Severity::Error);
-        Ok(self.finding(Finding { id, severity, phase: None, text: format!("The run was stopped: {halt}.") })?)
+        Ok(self.finding(halt.finding())?)
     }
 
     fn hear(&mut self, index: usize, message: Message) -> Result<(), RunError> {

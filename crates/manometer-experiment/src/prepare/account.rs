@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::ByteSize;
+use manometer_measure::event::{Finding, Severity};
 use procfs::{Current as _, Meminfo};
 
 use super::counter::{Counter, Stand};
@@ -62,11 +63,16 @@ pub enum Halt {
 }
 
 impl Halt {
-    /// The finding that tells it.
-    pub fn finding_id(&self) -> &'static str {
+    /// The finding that tells it of a run.
+    pub fn finding(&self) -> Finding {
+        let text = format!("The run was stopped: {self}.");
         match self {
-            Self::Spent(_) => "write-budget-spent",
-            Self::Ledger(_) => "writes-not-counted",
+            Self::Spent(_) => {
+                Finding { id: "write-budget-spent".to_owned(), severity: Severity::Error, phase: None, text }
+            }
+            Self::Ledger(_) => {
+                Finding { id: "writes-not-counted".to_owned(), severity: Severity::Error, phase: None, text }
+            }
         }
     }
 }
@@ -326,7 +332,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut ledger = Ledger::on_full_disk();
         let halt = Account::open(&mut ledger, dir.path(), "run", None, 0).map(drop).map_err(Halt::from).unwrap_err();
-        assert_eq!(halt.finding_id(), "writes-not-counted");
+        assert_eq!(halt.finding().id, "writes-not-counted");
         assert!(halt.to_string().contains("ledger"), "{halt}");
     }
 }

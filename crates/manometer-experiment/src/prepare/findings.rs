@@ -9,10 +9,6 @@ use super::space::Space;
 use super::steps::Found;
 use crate::file::{Experiment, Precondition};
 
-fn warning(id: &str, text: String) -> Finding {
-    Finding { id: id.to_owned(), severity: Severity::Warning, phase: None, text }
-}
-
 /// What the device directory of `experiment` shows before anything is done there.
 pub(super) fn before(experiment: &Experiment, found: &Found) -> Vec<Finding> {
     let (directory, space) = (&experiment.directory, found.space);
@@ -25,20 +21,25 @@ pub(super) fn before(experiment: &Experiment, found: &Found) -> Vec<Finding> {
         all.extend(discards(&options).then(|| {
             let text = "The file system is mounted with `discard`: what preconditioning fills is discarded when its file \
                         is removed, and the flash is as before. Mount with `nodiscard`.";
-            warning("precondition-discarded", text.to_owned())
+            Finding { id: "precondition-discarded".to_owned(), severity: Severity::Warning, phase: None, text: text.to_owned() }
         }));
     }
     if experiment.prepare.over_provisioning.is_some() && space.is_none() {
         let text = "The file system does not say how much of it is free: whether `prepare.over_provisioning` is kept free \
                     is not known.";
-        all.push(warning("over-provisioning-unknown", text.to_owned()));
+        all.push(Finding {
+            id: "over-provisioning-unknown".to_owned(),
+            severity: Severity::Warning,
+            phase: None,
+            text: text.to_owned(),
+        });
     }
     all.extend(snapshot::damaged(directory).iter().map(|path| {
         let text = format!(
             "The snapshot {} is not whole and is not used: something was taken from it, or changed. Remove the folder.",
             path.display()
         );
-        warning("snapshot-damaged", text)
+        Finding { id: "snapshot-damaged".to_owned(), severity: Severity::Warning, phase: None, text }
     }));
     all
 }
@@ -56,7 +57,7 @@ fn not_filled(space: Option<Space>, over_provisioning: Option<f64>) -> Option<Fi
         Some(_) => return None,
     };
     let text = format!("`prepare.precondition` could not be done: {why}. The state of the device is not known.");
-    Some(warning("not-preconditioned", text))
+    Some(Finding { id: "not-preconditioned".to_owned(), severity: Severity::Warning, phase: None, text })
 }
 
 /// That data did not become steady in time, where they did not.
@@ -67,7 +68,7 @@ pub(super) fn not_settled(prepared: &Prepared) -> Option<Finding> {
          drift; allow more time.",
         settled.seconds
     );
-    Some(warning("not-settled", text))
+    Some(Finding { id: "not-settled".to_owned(), severity: Severity::Warning, phase: None, text })
 }
 
 /// That power-state transitions were to be off and nothing could be switched.

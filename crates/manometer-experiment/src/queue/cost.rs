@@ -119,7 +119,7 @@ impl Costs {
                 runs.len(),
                 bytes / f64::from(1 << 30),
             );
-            Some(Finding { id: "write-budget-passed".to_owned(), severity: Severity::Warning, phase: None, text })
+            Some(Finding { id: "write-budget-too-small".to_owned(), severity: Severity::Warning, phase: None, text })
         };
         books.iter().filter_map(overrun).collect()
     }
