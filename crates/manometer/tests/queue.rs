@@ -442,7 +442,7 @@ fn a_dry_run_counts_all_that_preparing_writes_and_says_when_it_passes_the_budget
     let prepared = &document["preparations"][0];
     let steps = prepared["steps"].as_array().unwrap();
     let kinds: Vec<&str> = steps.iter().map(|step| step["step"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["data", "snapshot", "restore", "restore"]);
+    assert_eq!(kinds, ["data", "snapshot", "restore", "restore", "restore"]);
     assert_eq!(prepared["bytes_by_runs"], 4 * MIB, "the neighbour's file, once");
     let all = prepared["bytes"].as_u64().unwrap() + 4 * MIB;
     assert!(all > 4 * MIB);
