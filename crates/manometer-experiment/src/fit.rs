@@ -23,9 +23,6 @@ const SHARE: f64 = 0.5;
 /// A size that was decided before stays while it takes no less and no more of the space at hand.
 const STAYS: std::ops::RangeInclusive<f64> = 0.25..=0.75;
 
-/// The ledger's line about it.
-const LINE: &str = "fit";
-
 /// By how much the experiments of one device directory shrink, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
@@ -37,7 +34,7 @@ pub struct Fit {
     pub wanted_bytes: u64,
 }
 
-/// By how much experiments shrink, by device directory (absolute); those that fit are missing.
+/// By how much experiments shrink, by device directory (absolute): 1 where they fit.
 pub type Fits = BTreeMap<PathBuf, Fit>;
 
 /// By how much `runs` shrink, where they may: all in one device directory by the same share, so that none takes more
@@ -58,7 +55,7 @@ fn directory_of(run: &Experiment) -> PathBuf {
     std::path::absolute(&run.directory).unwrap_or_else(|_| run.directory.clone())
 }
 
-/// By how much `run` is to shrink; nothing where it must not, or fits.
+/// By how much `run` is to shrink, 1 where it fits; nothing where it must not.
 pub fn fit_of(run: &Experiment, fits: &Fits) -> Option<Fit> {
     fits.get(&directory_of(run)).copied().filter(|_| run.fit)
 }
@@ -69,15 +66,17 @@ impl Fit {
         let names = runs.iter().flat_map(|run| run.workloads()).map(|workload| workload.name.as_str()).collect();
         let at_hand_bytes = environment::free_bytes(directory)? + bytes_of_workloads(directory, &names);
         // A damaged ledger is told when the run opens it.
-        let known = Book::read(directory).ok().and_then(|book| book.fit());
-        let known = known.filter(|known| known.wanted_bytes == wanted_bytes && known.stays(at_hand_bytes));
+        let known = Book::read(directory).ok().and_then(|book| book.fit(wanted_bytes));
+        let known = known.filter(|known| known.stays(at_hand_bytes));
         known.or_else(|| Self::new(wanted_bytes, at_hand_bytes))
     }
 
-    /// By how much `wanted_bytes` have to shrink to take no more than their share of `at_hand_bytes`.
+    /// By how much `wanted_bytes` have to shrink to take no more than their share of `at_hand_bytes`; nothing where that
+    /// is none.
     fn new(wanted_bytes: u64, at_hand_bytes: u64) -> Option<Self> {
         let factor = at_hand_bytes as f64 * SHARE / wanted_bytes as f64;
-        (0.0 < factor && factor < 1.0).then(|| Self { factor: rounded_down(factor), at_hand_bytes, wanted_bytes })
+        let factor = if factor < 1.0 { rounded_down(factor) } else { 1.0 };
+        (wanted_bytes > 0 && factor > 0.0).then_some(Self { factor, at_hand_bytes, wanted_bytes })
     }
 
     fn stays(&self, at_hand_bytes: u64) -> bool {
@@ -105,6 +104,9 @@ fn decimal_exponent(number: f64) -> i32 {
 /// The experiment shrunk by `fit`.
 pub fn fitted(run: Experiment, fit: Option<Fit>) -> Experiment {
     let Some(fit) = fit else { return run };
+    if fit.factor == 1.0 {
+        return Experiment { shrunk_by: Some(fit), ..run };
+    }
     let wanted = run.bytes_to_prepare();
     let mut run = run.shrunk(fit.factor);
     let text = format!(
@@ -120,13 +122,13 @@ pub fn fitted(run: Experiment, fit: Option<Fit>) -> Experiment {
     run
 }
 
-/// Writes down in the ledger of its directory by how much `run` is shrunk.
+/// Writes down in the ledger of its directory by how much `run` is shrunk, where it may be.
 ///
 /// # Errors
 /// The ledger cannot be written.
 pub(crate) fn remember(run: &Experiment, ledger: &mut Ledger) -> Result<(), LedgerError> {
-    match run.shrunk_by.filter(|fit| ledger.book().fit() != Some(*fit)) {
-        Some(fit) => ledger.append(LINE, Entry::Fit(fit)),
+    match run.shrunk_by.filter(|fit| ledger.book().fit(fit.wanted_bytes) != Some(*fit)) {
+        Some(fit) => ledger.append(&format!("fit-{}", fit.wanted_bytes), Entry::Fit(fit)),
         None => Ok(()),
     }
 }
@@ -186,9 +188,25 @@ mod tests {
 
     #[test]
     fn what_fits_or_must_not_shrink_stays() {
-        for (may, size) in [(true, "64KiB"), (false, "900TiB")] {
-            assert_eq!(fit(experiment(NONE, may, size)), experiment(NONE, may, size));
+        for (may, size, factor) in [(true, "64KiB", Some(1.0)), (false, "900TiB", None)] {
+            let (fitted, asked) = (fit(experiment(NONE, may, size)), experiment(NONE, may, size));
+            assert_eq!(fitted.shrunk_by.map(|fit| fit.factor), factor);
+            assert_eq!(Experiment { shrunk_by: None, ..fitted }, asked);
         }
+    }
+
+    #[test]
+    fn what_just_fitted_is_not_shrunk_when_others_take_a_little_space() {
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+        let mut run = experiment(dir.path().to_str().unwrap(), true, "64KiB");
+        let (free, wanted_bytes) = (environment::free_bytes(dir.path()).unwrap(), 128 << 10);
+        run.shrunk_by = Some(Fit { factor: 1.0, at_hand_bytes: free, wanted_bytes });
+        let mut ledger = Ledger::open(dir.path()).unwrap();
+        remember(&run, &mut ledger).unwrap();
+        let known = ledger.book().fit(wanted_bytes).unwrap();
+        assert!(known.stays(2 * wanted_bytes - 4096), "a little over half of the space");
+        assert!(!known.stays(wanted_bytes), "more than three quarters");
+        assert_eq!(ledger.book().fit(wanted_bytes + 1), None, "another experiment's");
     }
 
     #[test]
@@ -197,7 +215,8 @@ mod tests {
         let (fixed, elsewhere) =
             (experiment(NONE, false, "900TiB"), experiment("/var/tmp/manometer-no", true, "900TiB"));
         let all = fits([&small, &fixed, &elsewhere]);
-        assert_eq!([&small, &fixed].map(|run| fit_of(run, &all)), [None, None]);
+        let factors = [&small, &fixed].map(|run| fit_of(run, &all).map(|fit| fit.factor));
+        assert_eq!(factors, [Some(1.0), None]);
         assert!(fit_of(&elsewhere, &all).is_some());
     }
 
@@ -235,7 +254,7 @@ mod tests {
             let fit = Fit { factor: rounded, at_hand_bytes: 0, wanted_bytes: 0 };
             assert_eq!(fit.text(), text);
         }
-        assert_eq!(Fit::new(100, 300), None);
+        assert_eq!(Fit::new(100, 300).map(|fit| fit.factor), Some(1.0));
         assert_eq!(Fit::new(0, 300), None);
         assert_eq!(Fit::new(100, 150).map(|fit| fit.factor), Some(0.75));
     }

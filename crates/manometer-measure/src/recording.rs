@@ -70,6 +70,18 @@ pub struct RecordingWriter {
     latencies: HashMap<String, LatencyLogWriter>,
 }
 
+/// Makes the folder `dir` for a recording, or looks whether it is empty.
+///
+/// # Errors
+/// The folder holds something already, or cannot be made.
+pub fn check_room(dir: &Path) -> Result<(), RecordingError> {
+    fs::create_dir_all(dir).map_err(io_error(dir))?;
+    match fs::read_dir(dir).map_err(io_error(dir))?.next() {
+        Some(_) => Err(RecordingError::NotEmpty { path: dir.to_owned() }),
+        None => Ok(()),
+    }
+}
+
 impl RecordingWriter {
     /// Begins a recording in the folder `dir`, which is made, or must be empty.
     ///
@@ -82,10 +94,7 @@ impl RecordingWriter {
         plan: &Plan,
         environment: &Value,
     ) -> Result<Self, RecordingError> {
-        fs::create_dir_all(dir).map_err(io_error(dir))?;
-        if fs::read_dir(dir).map_err(io_error(dir))?.next().is_some() {
-            return Err(RecordingError::NotEmpty { path: dir.to_owned() });
-        }
+        check_room(dir)?;
         for folder in ["samples", "latency"] {
             let folder = dir.join(folder);
             fs::create_dir(&folder).map_err(io_error(&folder))?;

@@ -14,6 +14,7 @@ use clap::Args;
 use manometer_experiment::conductor::{self, LockError, RunError, Setup};
 use manometer_experiment::file::settings_text;
 use manometer_experiment::isolate::{self, IsolateError};
+use manometer_experiment::prepare::check_power;
 use manometer_experiment::prepare::ledger::Book;
 use manometer_experiment::queue::ahead::Ahead;
 use manometer_experiment::queue::{Planned, QueueError};
@@ -47,7 +48,7 @@ pub struct Arguments {
     out: Option<PathBuf>,
     /// Go on in --out at the first run that is not done; the files and every --set must be those that it began with,
     /// but for `device.write_budget`.
-    #[arg(long, requires = "out")]
+    #[arg(long, requires = "out", conflicts_with = "dry_run")]
     resume: bool,
     /// Use databases and files that another experiment left, where they can serve, instead of making them.
     #[arg(long)]
@@ -98,6 +99,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     if !refusals.is_empty() {
         return refused(IsolateError::Refused(refusals).into());
+    }
+    if let Err(error) = all.iter().try_for_each(|run| check_power(&run.experiment)) {
+        return refused(error.into());
     }
     if arguments.dry_run {
         return Ok(ExitCode::from(DONE));

@@ -398,8 +398,9 @@ fn on_small_disk(prepare: &str) -> Option<(Scene, SmallDisk)> {
 #[test]
 fn a_run_stops_before_it_passes_its_budget_and_its_recording_is_whole() {
     let Some((scene, _disk)) = on_small_disk("") else { return };
-    let changes =
-        "--set device.write_budget=64MiB --set plan.phase=60s --set plan.baseline=300ms --set writer.rate=20MiB/s";
+    // So slow that it does not matter when somebody looks.
+    let changes = "--set device.write_budget=48MiB --set plan.phase=60s --set plan.baseline=300ms \
+                   --set writer.rate=4MiB/s --set primary.rate=1000";
     scene.run(&format!("run p.toml --out rec {changes}")).status(1).err_has(&["write budget", "device.write_budget"]);
     let summary = scene.json("rec/summary.json");
     let findings = summary["findings"].to_string();

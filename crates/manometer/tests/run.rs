@@ -393,6 +393,8 @@ fn a_folder_that_holds_something_is_no_place_for_a_recording() {
     std::fs::create_dir(scene.path("rec")).unwrap();
     scene.write("rec/thesis.txt", "years of work");
     scene.run("run short.toml --out rec").status(2).err_has(&["rec exists and is not empty"]);
+    assert!(!scene.path("data/.manometer-ledger.jsonl").exists(), "told before anything is prepared");
+    scene.run("run short.toml --out rec --resume --dry-run").status(2).err_has(&["--resume", "--dry-run"]);
     assert_eq!(scene.read("rec/thesis.txt"), "years of work");
 }
 

@@ -29,6 +29,13 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "Mend what it names, then prepare again.",
     },
     Rule {
+        id: "partly-preconditioned",
+        severity: Severity::Warning,
+        source: "Storiks 3.4.1 (WR2)",
+        meaning: "preconditioning filled less than half of the file system, because other data lie there",
+        remedy: "Remove what else lies there, then prepare again.",
+    },
+    Rule {
         id: "precondition-discarded",
         severity: Severity::Warning,
         source: "Storiks 3.4.1 (WR2)",
@@ -159,7 +166,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: Severity::Warning,
         source: "Storiks 3.4.1 (WR2)",
         meaning: "the runs of a sweep follow one another shuffled or interleaved and nothing lets the device settle between unlike ones; told beside the runs",
-        remedy: "Add `plan.settle` or `plan.warmup`, or begin every run from a snapshot.",
+        remedy: "Add `plan.warmup` where there is a primary, else `plan.settle`, or begin every run from a snapshot.",
     },
     Rule {
         id: "repeats-too-wide",

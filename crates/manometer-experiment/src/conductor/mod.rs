@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 use manometer_measure::RecordingError;
 use manometer_measure::event::{Finding, Status};
+use manometer_measure::recording::check_room;
 use manometer_workload::protocol::Existing;
 
 pub use lock::{DirectoryLock, DiskLocks, LockError};
@@ -158,6 +159,8 @@ pub fn run(
     made: &mut BTreeSet<PathBuf>,
     watch: &mut dyn FnMut(Update<'_>),
 ) -> Result<Status, RunError> {
+    // Preparing may take hours: what makes the run impossible is told before.
+    check_room(&setup.out)?;
     let lock = DirectoryLock::take(&experiment.directory)?;
     isolate::clean_up(&experiment.directory)?;
     let mut ledger = prepare::open(&experiment.directory)?;

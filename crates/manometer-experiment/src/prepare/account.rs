@@ -16,6 +16,9 @@ const NOTE_EVERY_NS: u64 = 10_000_000_000;
 /// Between two looks as much may be written as between the last two, and once more before all have stopped.
 const LOOKS_AHEAD: u64 = 2;
 
+/// A look may come late: as much is kept in reserve as was written in any such time.
+const RESERVE_NS: u64 = 1_000_000_000;
+
 /// What may be written to a device, and what was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
@@ -90,6 +93,9 @@ pub struct Account<'a> {
     budget: Option<Budget>,
     /// What the last look saw, that which waited in memory included.
     seen_bytes: u64,
+    /// The reserve's time that goes on: when it began, and what was seen then.
+    reserve_since: (u64, u64),
+    reserve_bytes: u64,
     noted_ns: u64,
     dirty_bytes_at_start: u64,
 }
@@ -119,6 +125,8 @@ impl<'a> Account<'a> {
             own: Counter::of_processes(),
             budget,
             seen_bytes: 0,
+            reserve_since: (now_ns, 0),
+            reserve_bytes: 0,
             noted_ns: now_ns,
             dirty_bytes_at_start: dirty_bytes(),
         })
@@ -150,11 +158,16 @@ impl<'a> Account<'a> {
         let all = written.saturating_add(waiting);
         let step = all.saturating_sub(self.seen_bytes);
         self.seen_bytes = all;
+        let (since_ns, before) = self.reserve_since;
+        self.reserve_bytes = self.reserve_bytes.max(all.saturating_sub(before));
+        if now_ns >= since_ns + RESERVE_NS {
+            self.reserve_since = (now_ns, all);
+        }
         if now_ns >= self.noted_ns + NOTE_EVERY_NS {
             self.noted_ns = now_ns;
             self.note()?;
         }
-        let ahead = step.saturating_mul(LOOKS_AHEAD).saturating_add(waiting);
+        let ahead = step.saturating_mul(LOOKS_AHEAD).max(self.reserve_bytes).saturating_add(waiting);
         let reason = self.budget.and_then(|budget| budget.spent(written, ahead));
         reason.map_or(Ok(()), |reason| Err(Halt::Spent(reason)))
     }
@@ -216,10 +229,12 @@ pub(super) fn book_after_cut(ledger: &mut Ledger, directory: &Path) -> Result<()
 fn book_until(ledger: &mut Ledger, now: Option<&Stand>) -> Result<(), LedgerError> {
     let cut: Vec<(String, Entry, Stand)> =
         ledger.book().cut().map(|(id, entry, then)| (id.to_owned(), entry.clone(), then.clone())).collect();
-    let last = cut.iter().map(|(.., then)| then.bytes).max();
+    // One that is of another device or start of the host shares no account with what is now.
+    let since = |then: &Stand| now.and_then(|now| now.since(then));
+    let last = cut.iter().filter_map(|(.., then)| since(then)).min();
     for (id, entry, then) in cut {
         let Entry::Written { what, bytes, counted, ended, .. } = entry else { continue };
-        let since = now.filter(|_| Some(then.bytes) == last).and_then(|now| now.since(&then)).unwrap_or(0);
+        let since = since(&then).filter(|since| Some(*since) == last).unwrap_or(0);
         // Without a stand it is not booked again.
         let bytes = bytes.saturating_add(since);
         ledger.append(&id, Entry::Written { what, bytes, counted, device: None, ended })?;

@@ -9,6 +9,9 @@ use super::space::Space;
 use super::steps::Found;
 use crate::file::{Experiment, Precondition};
 
+/// Less than this share of a file system filled tells little of the whole.
+const ENOUGH: f64 = 0.5;
+
 /// What the device directory of `experiment` shows before anything is done there.
 pub(super) fn before(experiment: &Experiment, found: &Found) -> Vec<Finding> {
     let (directory, space) = (&experiment.directory, found.space);
@@ -58,6 +61,22 @@ fn not_filled(space: Option<Space>, over_provisioning: Option<f64>) -> Option<Fi
     };
     let text = format!("`prepare.precondition` could not be done: {why}. The state of the device is not known.");
     Some(Finding { id: "not-preconditioned".to_owned(), severity: Severity::Warning, phase: None, text })
+}
+
+/// That preconditioning filled `bytes` only, where that is too little of the file system in `space` to tell of its flash.
+pub(super) fn sliver(bytes: u64, space: Space) -> Option<Finding> {
+    let share = bytes as f64 / space.size_bytes as f64;
+    (share < ENOUGH).then(|| Finding {
+        id: "partly-preconditioned".to_owned(),
+        severity: Severity::Warning,
+        phase: None,
+        text: format!(
+            "Preconditioning filled {:.0} MiB, {:.0} % of the file system: what the rest of the flash holds is not known. \
+             Remove what else lies there, then prepare again.",
+            bytes as f64 / f64::from(1 << 20),
+            100.0 * share
+        ),
+    })
 }
 
 /// That data did not become steady in time, where they did not.

@@ -217,10 +217,10 @@ impl Book {
         })
     }
 
-    /// By how much experiments were shrunk last.
-    pub fn fit(&self) -> Option<Fit> {
+    /// By how much experiments that want `wanted_bytes` were shrunk last.
+    pub fn fit(&self, wanted_bytes: u64) -> Option<Fit> {
         self.0.iter().rev().find_map(|line| match line.entry {
-            Entry::Fit(fit) => Some(fit),
+            Entry::Fit(fit) if fit.wanted_bytes == wanted_bytes => Some(fit),
             _ => None,
         })
     }

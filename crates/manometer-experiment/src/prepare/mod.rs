@@ -30,6 +30,7 @@ use std::sync::atomic::Ordering;
 use manometer_measure::ByteSize;
 use manometer_measure::event::Finding;
 use manometer_target::engine::directory::Marker;
+use manometer_workload::kv::KvPlan;
 use manometer_workload::settings::WorkloadSettings;
 use serde_json::Value;
 
@@ -42,7 +43,7 @@ use self::space::Space;
 use self::steps::{Found, Step};
 use self::work::Preparation;
 use crate::conductor::{Setup, Update};
-use crate::file::{Experiment, PrepareTable, Workload};
+use crate::file::{Experiment, Precondition, PrepareTable, Workload};
 use crate::plan::plan;
 
 /// The folder of the file that fills free space; there only while it is filled.
@@ -99,6 +100,9 @@ pub fn bring(
     let prepared: BTreeSet<PathBuf> = steps::folders(experiment, &found).chain(made).collect();
     let settled = settled(experiment, ledger.book(), &prepared).cloned();
     findings.extend(settled.as_ref().and_then(findings::not_settled));
+    let filled = ledger.book().precondition().filter(|_| experiment.prepare.precondition != Precondition::None);
+    // Everything is written twice.
+    findings.extend(filled.zip(found.space).and_then(|((_, bytes, _), space)| findings::sliver(bytes / 2, space)));
     let state = state::state(experiment, ledger.book(), found.space, snapshot.as_deref(), settled.as_ref());
     if !whole {
         forget_what_will_change(experiment, ledger, &prepared)?;
@@ -153,6 +157,17 @@ fn moves(experiment: &Experiment, workload: &Workload, settled: &Prepared) -> bo
     let changed = |key: &String| key.starts_with(&prefix);
     let in_phases = plan(experiment).phases.iter().any(|phase| phase.settings.keys().any(changed));
     in_phases || settled.fingerprint != workload.settings.fingerprint()
+}
+
+/// Whether power-state transitions can be switched off where `experiment` asks for it.
+///
+/// # Errors
+/// A disk's cannot.
+pub fn check_power(experiment: &Experiment) -> Result<(), PrepareError> {
+    if !experiment.prepare.power_states_off {
+        return Ok(());
+    }
+    power::before(&power::files(&experiment.directory)).map(drop)
 }
 
 /// Switches power-state transitions off where `experiment` asks for it; [`restore_power`] undoes it.
@@ -210,8 +225,7 @@ fn check(
     let left: Vec<&Workload> =
         if whole { Vec::new() } else { steps::left_to_workers(experiment, found, steps).collect() };
     if let Some(budget) = Budget::new(experiment.write_budget, book) {
-        let own = left.iter().map(|workload| workload.settings.bytes_to_prepare());
-        let wanted = steps.iter().map(Step::bytes).chain(own).fold(0, u64::saturating_add);
+        let wanted = sure_bytes(experiment, &left, steps);
         if wanted > budget.left_bytes() || budget.left_bytes() == 0 {
             let (wanted, left) = (ByteSize(wanted), ByteSize(budget.left_bytes()));
             return Err(PrepareError::OverBudget { wanted, limit: budget.limit, left });
@@ -220,6 +234,22 @@ fn check(
     let asked = whole || experiment.prepare != PrepareTable::default();
     let Some(space) = found.space.filter(|_| asked) else { return Ok(()) };
     space.check(&experiment.directory, new_bytes(experiment, &left, steps), experiment.prepare.over_provisioning)
+}
+
+/// What `steps` and the workers of the workloads in `left` write at least: copies may share what they copy, and engines
+/// may compress.
+fn sure_bytes(experiment: &Experiment, left: &[&Workload], steps: &[Step]) -> u64 {
+    let compressible = |name: &str| {
+        let settings = experiment.workloads().find(|workload| workload.name == name).map(|one| &one.settings);
+        matches!(settings, Some(WorkloadSettings::Kv(kv)) if KvPlan::new(kv).is_ok_and(|plan| plan.is_compressible()))
+    };
+    let of_steps = steps.iter().map(|step| match step {
+        Step::Precondition { bytes, .. } => *bytes,
+        Step::Data { workload, bytes, .. } if !compressible(workload) => *bytes,
+        Step::Data { .. } | Step::Snapshot { .. } | Step::Restore { .. } => 0,
+    });
+    let own = left.iter().filter(|workload| !compressible(&workload.name));
+    of_steps.chain(own.map(|workload| workload.settings.bytes_to_prepare())).fold(0, u64::saturating_add)
 }
 
 /// Whether what has to stay free is still free after a step: copies and engines take what nobody knows ahead.

@@ -27,12 +27,7 @@ pub(super) fn files(directory: &Path) -> Vec<PathBuf> {
 /// # Errors
 /// A file cannot be read or written; then all are as before.
 pub(super) fn off(files: &[PathBuf], ledger: &mut Ledger) -> Result<(), PrepareError> {
-    let failed = |path: &Path, source| PrepareError::Power { path: path.to_owned(), source };
-    let mut before = Vec::new();
-    for file in files {
-        let text = OpenOptions::new().write(true).open(file).and_then(|_| fs::read_to_string(file));
-        before.push((file.clone(), text.map_err(|source| failed(file, source))?.trim().to_owned()));
-    }
+    let before = before(files)?;
     if before.is_empty() {
         return Ok(());
     }
@@ -41,10 +36,23 @@ pub(super) fn off(files: &[PathBuf], ledger: &mut Ledger) -> Result<(), PrepareE
     for file in files {
         if let Err(source) = fs::write(file, "0") {
             restore(ledger)?;
-            return Err(failed(file, source));
+            return Err(PrepareError::Power { path: file.clone(), source });
         }
     }
     Ok(())
+}
+
+/// What each of `files`, which can be written, says.
+///
+/// # Errors
+/// One cannot be read or written.
+pub(super) fn before(files: &[PathBuf]) -> Result<Vec<(PathBuf, String)>, PrepareError> {
+    let read = |file: &PathBuf| {
+        let text = OpenOptions::new().write(true).open(file).and_then(|_| fs::read_to_string(file));
+        let text = text.map_err(|source| PrepareError::Power { path: file.clone(), source })?;
+        Ok((file.clone(), text.trim().to_owned()))
+    };
+    files.iter().map(read).collect()
 }
 
 /// Lets every file say again what it said before it was switched. A host that was started since did so itself.

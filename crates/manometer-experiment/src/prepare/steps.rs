@@ -12,10 +12,12 @@ use manometer_workload::settings::WorkloadSettings;
 use serde::Serialize;
 
 use super::ledger::{Book, Prepared};
+use super::moves;
 use super::snapshot::{Snapshot, estimated_bytes, snapshots};
 use super::space::Space;
 use crate::conductor::{existing, seed_of};
 use crate::file::{Experiment, Precondition, Workload};
+use crate::plan::workloads_in_phases;
 
 /// One step of a preparation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -187,22 +189,53 @@ impl Found {
         for step in steps {
             match step {
                 Step::Precondition { kind, .. } => self.precondition = Some(*kind),
-                Step::Data { workload, .. } => self.prepared.extend(wanted(experiment, workload)),
+                Step::Data { workload, .. } => {
+                    self.prepared.extend(wanted(experiment, workload));
+                    self.brings(experiment, workload);
+                }
                 Step::Snapshot { workload, bytes } => {
                     self.snapshots.extend(wanted(experiment, workload).map(|one| (one, *bytes)));
                 }
-                Step::Restore { .. } => {}
+                Step::Restore { workload, .. } => self.brings(experiment, workload),
             }
         }
+        let used: BTreeSet<PathBuf> = folders(experiment, &self).collect();
+        let phases = workloads_in_phases(experiment);
         for (index, workload) in experiment.workloads().enumerate() {
+            let (name, seed) = (&workload.name, seed_of(experiment.seed, index));
+            let folder = experiment.directory.join(name);
+            if !used.contains(&folder) && matches!(workload.settings, WorkloadSettings::Io(_)) {
+                self.prepared.retain(|one| one.workload != *name);
+            } else if let Some(last) = self.prepared.iter_mut().rev().find(|one| one.workload == *name) {
+                last.settled = last.settled.filter(|_| !moves(experiment, workload, last));
+            }
             // What a run has changed is no longer what anybody asks for.
-            let data = Data::wanted(&workload.settings, seed_of(experiment.seed, index));
-            match data.filter(|_| can_be_made_ahead(workload)) {
-                Some(data) => self.there.insert(workload.name.clone(), data),
-                None => self.there.remove(&workload.name),
+            let marker = workload.settings.marker(seed);
+            let keeps = |one: &&Workload| can_be_made_ahead(one) && one.settings.marker(seed) == marker;
+            let kept = phases.iter().filter(|one| one.name == *name).all(|one| keeps(&one));
+            match Data::wanted(&workload.settings, seed).filter(|_| kept) {
+                Some(data) => self.there.insert(name.clone(), data),
+                None => self.there.remove(name),
             };
-            self.made.insert(experiment.directory.join(&workload.name));
+            self.made.insert(folder);
         }
+        self
+    }
+
+    /// Takes in that the data of `name` lie there as they are wanted.
+    fn brings(&mut self, experiment: &Experiment, name: &str) {
+        let Some((index, workload)) = experiment.workloads().enumerate().find(|(_, one)| one.name == name) else {
+            return;
+        };
+        let data = Data::wanted(&workload.settings, seed_of(experiment.seed, index));
+        self.there.extend(data.map(|data| (name.to_owned(), data)));
+    }
+
+    /// With what lies there for the workloads of `experiment` that are not among `known`.
+    pub fn with_others(mut self, experiment: &Experiment, book: &Book, known: &BTreeSet<String>) -> Self {
+        let other = Self::of(experiment, book, self.reuse, &self.made);
+        self.there.extend(other.there.into_iter().filter(|(name, _)| !known.contains(name)));
+        self.prepared.extend(other.prepared.into_iter().filter(|one| !known.contains(&one.workload)));
         self
     }
 

@@ -39,17 +39,23 @@ pub struct Ahead<'a> {
     reuse: bool,
     made: &'a BTreeSet<PathBuf>,
     found: Option<Found>,
+    /// The workloads that had their turn.
+    known: BTreeSet<String>,
 }
 
 impl<'a> Ahead<'a> {
     /// Before the first run, in the directory of `book`; `reuse` and `made` as in [`Setup`](crate::conductor::Setup).
     pub fn new(book: &'a Book, reuse: bool, made: &'a BTreeSet<PathBuf>) -> Self {
-        Self { book, reuse, made, found: None }
+        Self { book, reuse, made, found: None, known: BTreeSet::new() }
     }
 
     /// Prepares `run`, which then runs.
     pub fn prepare(&mut self, run: &Experiment) -> Preparing {
-        let before = self.found.take().unwrap_or_else(|| Found::of(run, self.book, self.reuse, self.made));
+        let before = match self.found.take() {
+            Some(found) => found.with_others(run, self.book, &self.known),
+            None => Found::of(run, self.book, self.reuse, self.made),
+        };
+        self.known.extend(run.workloads().map(|workload| workload.name.clone()));
         let steps = steps(run, &before, false);
         let by_workers = left_to_workers(run, &before, &steps).map(|workload| workload.settings.bytes_to_prepare());
         let by_workers_bytes = by_workers.fold(0, u64::saturating_add);
@@ -102,6 +108,27 @@ mod tests {
         let inserts = bytes("", &primary("ycsb-d", 1000), "repeats = 2");
         assert_eq!(inserts[0].1, inserts[1].1 + MIB, "all but the neighbour's file");
         assert!(inserts[1].1 > 0);
+    }
+
+    #[test]
+    fn a_primary_whose_requests_change_in_a_phase_settles_for_every_run() {
+        let settle_s = |primary: &str| {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("e.toml");
+            let text = format!(
+                "name = \"a test\"\n[device]\ndirectory = \"/var/tmp/manometer-none\"\n[prepare]\nsettle = \"10m\"\n\
+                 {primary}\n[[neighbour]]\nname = \"n\"\nkind = \"io\"\nfile_size = \"1MiB\"\n[sweep]\nrepeats = 2\n"
+            );
+            std::fs::write(&path, text).unwrap();
+            let (book, made) = (Book::default(), BTreeSet::new());
+            let mut ahead = Ahead::new(&book, false, &made);
+            let runs = runs(&crate::file::load(&path, &[]).unwrap());
+            runs.iter().map(|run| ahead.prepare(&run.experiment).settle_s()).collect::<Vec<_>>()
+        };
+        let plain = primary("ycsb-b", 1000);
+        assert_eq!(settle_s(&format!("{plain}\n[plan]\nphase = \"1s\"")), [600.0, 0.0]);
+        let varied = "[plan]\nphase = \"1s\"\nvary = { \"primary.rate\" = [1000, 2000] }";
+        assert_eq!(settle_s(&format!("{plain}\n{varied}")), [600.0, 600.0]);
     }
 
     #[test]

@@ -47,6 +47,11 @@ impl Cost {
         self.unbounded_s += other.unbounded_s;
     }
 
+    /// What is written whatever the device does.
+    fn known_bytes(&self) -> f64 {
+        self.prepared_bytes as f64 + self.written_bytes
+    }
+
     /// What workloads write at most where the device writes `speed` bytes a second.
     pub fn written_at_most(&self, speed: f64) -> f64 {
         self.written_bytes + self.unbounded_s * speed
@@ -81,6 +86,8 @@ pub struct Costs {
     pub preparing: Vec<Preparing>,
     /// What every run costs then.
     pub runs: Vec<Cost>,
+    /// What every run costs at least; nothing for those that may be left out.
+    least_runs: Vec<Option<Cost>>,
 }
 
 impl Costs {
@@ -88,7 +95,8 @@ impl Costs {
     /// [`Setup`](crate::conductor::Setup).
     pub fn of(runs: &[PlannedRun], books: &Books, reuse: bool) -> Self {
         let planned: Vec<&PlannedRun> = runs.iter().collect();
-        let kept = planned.iter().zip(needed(&planned)).filter(|(_, needed)| *needed);
+        let needed = needed(&planned);
+        let kept = planned.iter().zip(&needed).filter(|(_, needed)| **needed);
         let kept: Vec<&Experiment> = kept.map(|(run, _)| &run.experiment).collect();
         let all: Vec<&Experiment> = runs.iter().map(|run| &run.experiment).collect();
         let sum = |costs: &[Cost]| {
@@ -99,18 +107,23 @@ impl Costs {
         let least = each(&kept, &preparing(&kept, books, reuse), |_, phase| phase.duration_s);
         let preparing = preparing(&all, books, reuse);
         let most = each(&all, &preparing, most_of);
-        Self { least: sum(&least), most: sum(&most), preparing, runs: most }
+        let mut costs = least.iter().peekable();
+        let least_runs = needed.iter().map(|needed| costs.next_if(|_| *needed).cloned()).collect();
+        Self { least: sum(&least), most: sum(&most), preparing, runs: most, least_runs }
     }
 
-    /// The first run in each directory that passes its write budget, with what is written for sure or, where the device
-    /// writes `speed` bytes a second, at most.
+    /// The first run in each directory that is expected to pass its write budget, by what is written at least or, where
+    /// the device writes `speed` bytes a second, at most.
     pub fn over_budget(&self, runs: &[PlannedRun], books: &Books, speed: Option<f64>) -> Vec<Finding> {
         let overrun = |(directory, book): (&PathBuf, &Book)| {
-            let known = self.first_over(runs, directory, book, |cost| cost.written_bytes);
-            let estimated =
-                || self.first_over(runs, directory, book, |cost| cost.written_at_most(speed.unwrap_or(0.0)));
-            let (will, (index, limit, bytes)) =
-                known.map(|over| ("passes", over)).or_else(|| Some(("may pass", estimated()?)))?;
+            let least = self.least_runs.iter().map(|cost| cost.as_ref().map_or(0.0, Cost::known_bytes));
+            let most =
+                self.runs.iter().map(|cost| cost.prepared_bytes as f64 + cost.written_at_most(speed.unwrap_or(0.0)));
+            let least = first_over(runs, directory, book, least);
+            let (will, (index, limit, bytes)) = match least {
+                Some(over) => ("passes", over),
+                None => ("may pass", first_over(runs, directory, book, most)?),
+            };
             let text = format!(
                 "The set {will} its write budget of {limit} for {} in run {} of {}: by then {:.1} GiB are written, with \
                  what was written before and all preparing. Raise `device.write_budget`, or have fewer or smaller runs.",
@@ -123,25 +136,23 @@ impl Costs {
         };
         books.iter().filter_map(overrun).collect()
     }
+}
 
-    /// The first run in `directory` behind which more is written than its budget allows: its place, the budget, and
-    /// what is written.
-    fn first_over(
-        &self,
-        runs: &[PlannedRun],
-        directory: &PathBuf,
-        book: &Book,
-        written: impl Fn(&Cost) -> f64,
-    ) -> Option<(usize, ByteSize, f64)> {
-        let mut total = book.written_bytes() as f64;
-        let own =
-            runs.iter().zip(&self.runs).enumerate().filter(|(_, (run, _))| run.experiment.directory == *directory);
-        own.into_iter().find_map(|(index, (run, cost))| {
-            total += cost.prepared_bytes as f64 + written(cost);
-            let limit = run.experiment.write_budget.filter(|limit| total > limit.0 as f64)?;
-            Some((index, limit, total))
-        })
-    }
+/// The first of `runs` in `directory` behind which more is written than its budget allows, where each writes `bytes`: its
+/// place, the budget, and what is written by then.
+fn first_over(
+    runs: &[PlannedRun],
+    directory: &PathBuf,
+    book: &Book,
+    bytes: impl Iterator<Item = f64>,
+) -> Option<(usize, ByteSize, f64)> {
+    let mut total = book.written_bytes() as f64;
+    let mut own = runs.iter().zip(bytes).enumerate().filter(|(_, (run, _))| run.experiment.directory == *directory);
+    own.find_map(|(index, (run, bytes))| {
+        total += bytes;
+        let limit = run.experiment.write_budget.filter(|limit| total > limit.0 as f64)?;
+        Some((index, limit, total))
+    })
 }
 
 /// How each of `runs` is prepared.

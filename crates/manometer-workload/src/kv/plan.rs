@@ -207,6 +207,11 @@ pub struct KvPlan {
 }
 
 impl KvPlan {
+    /// Whether values are so formed that an engine which compresses writes less than it is given.
+    pub fn is_compressible(&self) -> bool {
+        self.work.values.compressible_to < 1.0
+    }
+
     /// Resolves and checks `settings`; touches nothing but the files they name.
     ///
     /// # Errors

@@ -271,6 +271,8 @@ pub fn restore(
     }
     // Whoever outlived a run that was cut would go on in the folder by its name.
     let held = hold(&live, look)?;
+    // Copying may have taken hours: others may have come.
+    may_go(&live, &all, ours)?;
     if live.exists() {
         fs::rename(&live, &old).map_err(SnapshotError::at(&live))?;
     }
