@@ -6,20 +6,26 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use manometer_measure::host::{LayerKind, chain, device_of};
+use manometer_measure::host::{LayerKind, chain, device_of, nvme_controllers};
 
 use super::PrepareError;
 use super::counter::boot_id;
 use super::ledger::{Entry, Ledger};
 
-/// Below a disk's folder in sysfs: the longest that its controller may take to wake; 0 lets it never doze.
-const LATENCY_TOLERANCE: &str = "device/power/pm_qos_latency_tolerance_us";
+/// Below a controller's folder in sysfs: the longest that it may take to wake; 0 lets it never doze.
+const LATENCY_TOLERANCE: &str = "power/pm_qos_latency_tolerance_us";
 
 /// The files that switch the transitions of the disks under `directory`.
 pub(super) fn files(directory: &Path) -> Vec<PathBuf> {
     let layers = device_of(directory).map(|device| chain(&device)).unwrap_or_default();
     let disks = layers.into_iter().filter(|layer| layer.kind == LayerKind::Disk);
-    disks.map(|layer| layer.device.sysfs.join(LATENCY_TOLERANCE)).filter(|file| file.exists()).collect()
+    disks.flat_map(|layer| files_of(&layer.device.sysfs)).collect()
+}
+
+/// Those of the disk whose folder in sysfs is `disk`, one for each of its controllers.
+fn files_of(disk: &Path) -> Vec<PathBuf> {
+    let controllers = nvme_controllers(disk).into_iter();
+    controllers.map(|controller| controller.join(LATENCY_TOLERANCE)).filter(|file| file.exists()).collect()
 }
 
 /// Switches the transitions off that `files` switch.
@@ -92,6 +98,18 @@ mod tests {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, text).unwrap();
         file
+    }
+
+    #[test]
+    fn with_multipath_every_controller_is_switched() {
+        let dir = tempfile::tempdir().unwrap();
+        let device = dir.path().join("device");
+        assert!(files_of(dir.path()).is_empty());
+        let own = disk(dir.path(), "device", "5\n");
+        assert_eq!(files_of(dir.path()), [own]);
+        let both = [disk(&device, "nvme0", "5\n"), disk(&device, "nvme1", "5\n")];
+        fs::create_dir_all(device.join("nvme2/power")).unwrap();
+        assert_eq!(files_of(dir.path()), both, "one that has no transitions has no file");
     }
 
     #[test]

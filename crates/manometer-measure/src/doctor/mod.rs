@@ -32,7 +32,7 @@ pub use file_system::{Data, FileSystem};
 pub use interfaces::{Interfaces, Probe};
 pub use layers::Layer;
 pub use memory::Swap;
-pub use nvme::{Hints, Nvme};
+pub use nvme::{Hints, LatencyTolerance, Nvme};
 pub use tools::Tools;
 pub use virtual_machine::Machine;
 

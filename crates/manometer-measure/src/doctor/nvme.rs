@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{Check, Disk, PATIENCE, Status};
+use crate::host::nvme_controllers;
 use crate::program;
 
 const WHY_HINTS: &str = "writes of such sizes spare the flash copies and splits";
@@ -16,11 +17,18 @@ const WHY_POWER: &str = "a controller that dozes answers late (APST)";
 pub struct Nvme {
     /// What the namespace prefers.
     pub hints: Hints,
-    /// The latency that power saving may cost, in microseconds, as the kernel says it: `0` is no power saving, `any` or
-    /// `auto` no limit of ours. Nothing where the controller has no transitions, or the kernel does not tell.
-    pub latency_tolerance: Option<String>,
-    /// The file that says and changes that.
-    pub latency_tolerance_file: PathBuf,
+    /// How late each of its controllers may answer to save power; with multipath there are several.
+    pub latency_tolerances: Vec<LatencyTolerance>,
+}
+
+/// The latency that power saving may cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LatencyTolerance {
+    /// The file that says and changes it.
+    pub file: PathBuf,
+    /// In microseconds, as the kernel says it: `0` is no power saving, `any` or `auto` no limit of ours. Nothing where
+    /// the controller has no transitions, or the kernel does not tell.
+    pub us: Option<String>,
 }
 
 /// What a namespace prefers, in logical blocks; nothing where it does not say.
@@ -43,26 +51,29 @@ impl Nvme {
         if !name.starts_with("nvme") {
             return None;
         }
-        let latency_tolerance_file = controller(&sysfs.join("device")).join("power/pm_qos_latency_tolerance_us");
-        let latency_tolerance = fs::read_to_string(&latency_tolerance_file).ok().map(|text| text.trim().to_owned());
+        let latency_tolerances = nvme_controllers(sysfs).iter().map(|folder| LatencyTolerance::of(folder)).collect();
         let device = format!("/dev/{name}");
         let told = program::answer("nvme", &["id-ns", &device, "--output-format=json"], PATIENCE).ok();
         let hints = told.and_then(|text| Hints::of_id_ns(&text)).unwrap_or_else(|| Hints::of_sysfs(sysfs));
-        Some(Self { hints, latency_tolerance, latency_tolerance_file })
+        Some(Self { hints, latency_tolerances })
     }
 }
 
-/// The controller's folder: a disk's `device`, or with multipath the first controller of the subsystem that it is.
-fn controller(device: &Path) -> PathBuf {
-    let numbered = |entry: &fs::DirEntry| {
-        let name = entry.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix("nvme"));
-        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    let entries = fs::read_dir(device).into_iter().flatten().filter_map(Result::ok);
-    let mut controllers: Vec<PathBuf> = entries.filter(numbered).map(|entry| entry.path()).collect();
-    controllers.sort();
-    controllers.into_iter().next().unwrap_or_else(|| device.to_owned())
+impl LatencyTolerance {
+    /// What the controller whose folder in sysfs is `controller` says.
+    fn of(controller: &Path) -> Self {
+        let file = controller.join("power/pm_qos_latency_tolerance_us");
+        Self { us: fs::read_to_string(&file).ok().map(|text| text.trim().to_owned()), file }
+    }
+
+    fn text(&self) -> String {
+        match self.us.as_deref() {
+            Some("0") => "power-state transitions are off".to_owned(),
+            Some(us) if us.bytes().all(|byte| byte.is_ascii_digit()) => format!("may doze, up to {us} us to wake"),
+            Some(other) => format!("may doze ({other})"),
+            None => "transitions not told".to_owned(),
+        }
+    }
 }
 
 impl Hints {
@@ -132,19 +143,18 @@ fn hints(nvme: &[(&str, &Nvme)]) -> Check {
 }
 
 fn power(nvme: &[(&str, &Nvme)]) -> Check {
-    let text = |(name, nvme): &(&str, &Nvme)| match nvme.latency_tolerance.as_deref() {
-        Some("0") => format!("{name}: power-state transitions are off"),
-        Some(us) if us.bytes().all(|byte| byte.is_ascii_digit()) => format!("{name}: may doze, up to {us} us to wake"),
-        Some(other) => format!("{name}: may doze ({other})"),
-        None => format!("{name}: transitions not told"),
+    let text = |(name, nvme): &(&str, &Nvme)| {
+        let mut texts: Vec<String> = nvme.latency_tolerances.iter().map(LatencyTolerance::text).collect();
+        texts.dedup();
+        if texts.is_empty() { format!("{name}: no controller shows") } else { format!("{name}: {}", texts.join(", ")) }
     };
     let texts: Vec<String> = nvme.iter().map(text).collect();
-    let dozing: Vec<String> = nvme
-        .iter()
-        .filter(|(_, nvme)| nvme.latency_tolerance.as_deref().is_some_and(|us| us != "0"))
-        .map(|(_, nvme)| format!("echo 0 > {}", nvme.latency_tolerance_file.display()))
+    let all = || nvme.iter().flat_map(|(_, nvme)| &nvme.latency_tolerances);
+    let dozing: Vec<String> = all()
+        .filter(|one| one.us.as_deref().is_some_and(|us| us != "0"))
+        .map(|one| format!("echo 0 > {}", one.file.display()))
         .collect();
-    let untold = nvme.iter().any(|(_, nvme)| nvme.latency_tolerance.is_none());
+    let untold = nvme.iter().any(|(_, nvme)| nvme.latency_tolerances.is_empty()) || all().any(|one| one.us.is_none());
     let status = match (dozing.is_empty(), untold) {
         (false, _) => Status::Limited,
         (true, true) => Status::Missing,
@@ -202,23 +212,33 @@ mod tests {
         assert_eq!((hints.status, power.status), (Status::Limited, Status::Limited));
         let file = "/sys/block/nvme0n1/device/power/pm_qos_latency_tolerance_us";
         assert_eq!(power.remedy, format!("echo 0 > {file}"));
-        let mut awake = disks.clone();
-        awake[0].nvme.as_mut().unwrap().latency_tolerance = Some("0".to_owned());
-        assert_eq!(checks(&awake)[1].status, Status::Ok);
-        awake[0].nvme.as_mut().unwrap().latency_tolerance = Some("any".to_owned());
-        assert_eq!(checks(&awake)[1].text, "nvme0n1: may doze (any)");
-        awake[0].nvme.as_mut().unwrap().latency_tolerance = None;
-        assert_eq!(checks(&awake)[1].status, Status::Missing);
+        let with = |us: &[Option<&str>]| {
+            let mut disks = disks.clone();
+            let one = |us: &Option<&str>| LatencyTolerance { file: file.into(), us: us.map(str::to_owned) };
+            disks[0].nvme.as_mut().unwrap().latency_tolerances = us.iter().map(one).collect();
+            checks(&disks)[1].clone()
+        };
+        assert_eq!(with(&[Some("0")]).status, Status::Ok);
+        assert_eq!(with(&[Some("any")]).text, "nvme0n1: may doze (any)");
+        assert_eq!(with(&[None]).status, Status::Missing);
+        assert_eq!(with(&[]).status, Status::Missing);
+        assert_eq!(with(&[Some("0"), Some("0")]).text, "nvme0n1: power-state transitions are off");
+        let one_of_two = with(&[Some("0"), Some("5")]);
+        assert_eq!((one_of_two.status, one_of_two.remedy), (Status::Limited, format!("echo 0 > {file}")));
     }
 
     #[test]
-    fn with_multipath_the_controller_is_below_the_subsystem() {
+    fn with_multipath_every_controller_below_the_subsystem_is_asked() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(controller(dir.path()), dir.path());
-        for folder in ["nvme0n1", "nvme1", "nvme0", "power"] {
-            fs::create_dir(dir.path().join(folder)).unwrap();
+        for (controller, us) in [("nvme0", "100000\n"), ("nvme1", "0\n")] {
+            let power = dir.path().join("device").join(controller).join("power");
+            fs::create_dir_all(&power).unwrap();
+            fs::write(power.join("pm_qos_latency_tolerance_us"), us).unwrap();
         }
-        assert_eq!(controller(dir.path()), dir.path().join("nvme0"));
+        let nvme = Nvme::read("nvme0n1", dir.path()).unwrap();
+        let told: Vec<Option<&str>> = nvme.latency_tolerances.iter().map(|one| one.us.as_deref()).collect();
+        assert_eq!(told, [Some("100000"), Some("0")]);
+        assert_eq!(Nvme::read("sda", dir.path()), None);
     }
 
     #[test]

@@ -27,8 +27,10 @@ fn all_work() -> Interfaces {
 pub(super) fn nvme() -> Facts {
     let nvme = Nvme {
         hints: Hints { from: "sysfs", ..Hints::default() },
-        latency_tolerance: text("100000"),
-        latency_tolerance_file: "/sys/block/nvme0n1/device/power/pm_qos_latency_tolerance_us".into(),
+        latency_tolerances: vec![LatencyTolerance {
+            file: "/sys/block/nvme0n1/device/power/pm_qos_latency_tolerance_us".into(),
+            us: text("100000"),
+        }],
     };
     let disk = Disk {
         name: "nvme0n1".to_owned(),

@@ -4,6 +4,7 @@ mod cgroup;
 pub mod chain;
 pub mod columns;
 mod conductor;
+mod controllers;
 mod cores;
 mod cpu;
 mod device;
@@ -28,6 +29,7 @@ mod vmstat_fields;
 use std::path::Path;
 
 pub use chain::{Layer, LayerKind, chain};
+pub use controllers::nvme_controllers;
 pub use device::{Device, device_of};
 pub use health::LEAST_STEPS;
 use rates::{Rates, Raw};

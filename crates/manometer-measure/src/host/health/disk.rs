@@ -1,10 +1,11 @@
 //! One disk: which tools are asked about it, and what they answered.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::super::Device;
+use super::super::{Device, nvme_controllers};
 use super::nand::{self, Count, NVME_LOGS};
 use super::reading::Reading;
 use super::tool::Tools;
@@ -53,11 +54,7 @@ pub(super) struct Disk {
 
 impl Disk {
     pub(super) fn new(device: &Device) -> Self {
-        let vendor = ["device/device/vendor", "device/vendor"]
-            .iter()
-            .find_map(|path| fs::read_to_string(device.sysfs.join(path)).ok())
-            .and_then(|text| u32::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok());
-        Self::at(&format!("/dev/{}", device.name), vendor)
+        Self::at(&format!("/dev/{}", device.name), vendor(&device.sysfs))
     }
 
     pub(super) fn at(path: &str, vendor: Option<u32>) -> Self {
@@ -123,6 +120,13 @@ impl Disk {
     }
 }
 
+/// The number on the PCI bus of the maker of the NVMe disk whose folder in sysfs is `disk`.
+fn vendor(disk: &Path) -> Option<u32> {
+    let of = |controller: PathBuf| fs::read_to_string(controller.join("device/vendor")).ok();
+    let text = nvme_controllers(disk).into_iter().find_map(of)?;
+    u32::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok()
+}
+
 /// What `nvme` said instead of a log.
 fn refusal(output: &Output) -> ProgramError {
     let line = output.stderr.lines().chain(output.stdout.lines()).find(|line| !line.trim().is_empty());
@@ -176,6 +180,18 @@ mod tests {
         let intel = with("intel", include_str!("samples/nvme_intel.json"));
         let of = |vendor| nvme(vendor).read(&intel.as_nvme()).reading.unwrap().nand_bytes_written;
         assert_eq!((of(INTEL), of(0x144d)), (Some(1_024.0 * 32.0 * 1_048_576.0), None));
+    }
+
+    #[test]
+    fn the_maker_is_known_through_any_controller() {
+        for controller in ["device", "device/nvme1"] {
+            let dir = tempfile::tempdir().unwrap();
+            let bus = dir.path().join(controller).join("device");
+            fs::create_dir_all(&bus).unwrap();
+            fs::write(bus.join("vendor"), "0x8086\n").unwrap();
+            assert_eq!(vendor(dir.path()), Some(INTEL), "{controller}");
+        }
+        assert_eq!(vendor(Path::new("/nowhere")), None);
     }
 
     #[test]
