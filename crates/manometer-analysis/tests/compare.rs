@@ -7,7 +7,8 @@ mod synthetic;
 use std::path::{Path, PathBuf};
 
 use manometer_analysis::compare::{
-    BOUND, Comparison, Direction, PhaseComparison, Runs, Verdict, pair, reference_drift, series, unlike,
+    BOUND, Comparison, Direction, PhaseComparison, Runs, Verdict, pair, reference_drift, repeats as repeats_of, series,
+    unlike,
 };
 use manometer_measure::Column;
 use manometer_measure::event::{Event, Finding, Severity, Status};
@@ -431,6 +432,14 @@ fn a_reference_that_stays_is_no_finding_and_one_that_drifts_is_named() {
         assert!(told[0].contains(word), "{told:?}");
     }
     assert!(!told[0].contains(&dirs[1].path().display().to_string()), "what is swept differs on purpose");
+}
+
+#[test]
+fn repeats_are_counted_by_kind_in_the_order_of_runs() {
+    let mut dirs = with_reference(LIKE);
+    dirs.extend(with_reference(LIKE));
+    let recordings: Vec<_> = dirs.iter().map(|dir| synthetic::open(dir.path())).collect();
+    assert_eq!(repeats_of(&recordings.iter().collect::<Vec<_>>()), [1, 1, 2, 3, 2, 4]);
 }
 
 #[test]

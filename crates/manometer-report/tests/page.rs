@@ -154,6 +154,37 @@ fn a_long_run_makes_a_page_that_can_be_mailed() {
 }
 
 #[test]
+fn a_reference_and_repeats_are_named_as_such() {
+    let dir = tempfile::tempdir().unwrap();
+    let one = |name: &str, reference: bool, size: Option<&str>| {
+        let mut recorded = recorded(common::complete(&dir.path().join(name)), common::complete_summary);
+        recorded.recording.plan.reference = reference;
+        recorded.settings = size.map(|size| ("writer.block_size".to_owned(), size.into())).into_iter().collect();
+        recorded.recording.plan.sweep = recorded.settings.clone();
+        recorded
+    };
+    let (first, swept) = (one("001", true, None), one("002", false, Some("4KiB")));
+    let names = |runs: &[Recorded]| {
+        let html = page(runs, dir.path()).unwrap();
+        let rows = html.split("All runs").nth(1).unwrap().split("</table>").next().unwrap().to_owned();
+        let small = rows.split("</a><small>").skip(1).map(|row| row.split("</small>").next().unwrap().to_owned());
+        small.collect::<Vec<_>>()
+    };
+    let once = [first, swept];
+    assert_eq!(names(&once), ["reference", "writer.block_size = 4KiB"]);
+    let [first, swept] = once;
+    let twice = [first, swept, one("003", false, Some("4KiB")), one("004", true, None)];
+    let block = "writer.block_size = 4KiB";
+    let expected = [
+        "reference · repeat 1",
+        &format!("{block} · repeat 1"),
+        &format!("{block} · repeat 2"),
+        "reference · repeat 2",
+    ];
+    assert_eq!(names(&twice), expected);
+}
+
+#[test]
 fn a_page_needs_a_recording() {
     assert!(matches!(page(&[], Path::new(".")), Err(ReportError::NoRecording)));
 }

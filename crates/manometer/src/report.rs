@@ -85,8 +85,15 @@ pub fn read(dir: &Path) -> Result<Recorded, RecordingError> {
 
 /// The machine form of several runs; `findings` are those over all of them.
 pub fn runs_document(recorded: &[Recorded], findings: &[Finding]) -> Value {
-    let one = |one: &Recorded| json!({ "dir": one.recording.dir, "settings": one.settings, "summary": one.summary });
-    json!({ "runs": recorded.iter().map(one).collect::<Vec<_>>(), "findings": findings })
+    let repeats = compare::repeats(&recordings(recorded));
+    let one = |(one, repeat): (&Recorded, u32)| {
+        let Recorded { recording, settings, summary } = one;
+        let reference = recording.plan.reference;
+        json!({
+            "dir": recording.dir, "settings": settings, "reference": reference, "repeat": repeat, "summary": summary,
+        })
+    };
+    json!({ "runs": recorded.iter().zip(repeats).map(one).collect::<Vec<_>>(), "findings": findings })
 }
 
 /// What a reader of several runs together must know: what should be the same in all of them and is not, a sweep's
@@ -94,8 +101,12 @@ pub fn runs_document(recorded: &[Recorded], findings: &[Finding]) -> Value {
 pub fn across(recorded: &[Recorded]) -> Vec<Finding> {
     let conditions: Vec<Conditions> = recorded.iter().map(|one| Conditions::of(&one.recording)).collect();
     let mut findings = compare::unlike(recorded.iter().map(|one| one.recording.dir.as_path()).zip(&conditions));
-    findings.extend(compare::reference_drift(&recorded.iter().map(|one| &one.recording).collect::<Vec<_>>()));
+    findings.extend(compare::reference_drift(&recordings(recorded)));
     findings
+}
+
+fn recordings(recorded: &[Recorded]) -> Vec<&Recording> {
+    recorded.iter().map(|one| &one.recording).collect()
 }
 
 fn write_summary(dir: &Path, summary: &Summary) -> anyhow::Result<()> {

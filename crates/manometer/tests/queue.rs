@@ -86,6 +86,12 @@ fn a_set_with_repeats_cut_off_again_and_again_counts_every_run_once() {
     let expected = ["reference", "4KiB", "8KiB", "16KiB", "reference", "4KiB", "8KiB", "16KiB", "reference"];
     assert_eq!(settings(&document), expected);
     assert!(document["runs"].as_array().unwrap().iter().all(|run| run["summary"]["status"] == "complete"));
+    let kinds = document["runs"].as_array().unwrap().iter();
+    let kinds: Vec<_> = kinds.map(|run| (run["reference"] == true, run["repeat"].as_u64().unwrap())).collect();
+    let (reference, run) = (true, false);
+    let first = [(reference, 1), (run, 1), (run, 1), (run, 1)];
+    assert_eq!(kinds[..4], first);
+    assert_eq!(kinds[4..], [(reference, 2), (run, 2), (run, 2), (run, 2), (reference, 3)]);
     for run in 1..=9 {
         let states = states(&scene, &format!("{run:03}"));
         let begun = if [3, 5].contains(&run) { 2 } else { 1 };

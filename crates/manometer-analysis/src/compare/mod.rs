@@ -20,7 +20,7 @@ use crate::statistics::bootstrap::Side;
 
 pub use pair::{Comparison, PhaseComparison, Pressures, pair};
 pub use read::{Group, Run, RunPhase, Runs};
-pub use reference::reference_drift;
+pub use reference::{reference_drift, repeats};
 pub use series::{ChangeOfPhase, PhaseSeries, SeriesComparison, series};
 pub use unlike::{Conditions, unlike};
 

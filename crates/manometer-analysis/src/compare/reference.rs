@@ -1,4 +1,4 @@
-//! Whether the reference of a sweep stayed what it was: the same run, again and again between the others.
+//! The same run again and again: the repeats of a combination, and whether the reference of a sweep stayed what it was.
 
 use std::path::Path;
 
@@ -28,6 +28,18 @@ pub fn reference_drift(recordings: &[&Recording]) -> Vec<Finding> {
 fn identity(recording: &Recording) -> String {
     let own = recording.experiment.lines().filter(|line| !line.trim_start().starts_with("write_budget"));
     own.collect::<Vec<_>>().join("\n")
+}
+
+/// Which run of its kind each of `recordings` (in the order in which they ran) is, counted from 1: of the same file with
+/// the same settings, a sweep's reference being a kind of its own.
+pub fn repeats(recordings: &[&Recording]) -> Vec<u32> {
+    let mut seen = Vec::new();
+    let mut count = |recording: &&Recording| {
+        let kind = (identity(recording), recording.plan.sweep.clone(), recording.plan.reference);
+        seen.push(kind.clone());
+        seen.iter().filter(|other| **other == kind).count() as u32
+    };
+    recordings.iter().map(&mut count).collect()
 }
 
 fn drift_of(references: &[&Recording]) -> Option<Finding> {

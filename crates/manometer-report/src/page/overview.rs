@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use manometer_analysis::compare;
 use manometer_analysis::summary::PhaseSummary;
 
 use super::html::escape;
@@ -16,8 +17,11 @@ pub(super) fn section(recordings: &[Recorded]) -> String {
          scope=\"col\">Headline</th><th role=\"columnheader\" scope=\"col\">Greatest pressure</th><th \
          role=\"columnheader\" scope=\"col\">Ended</th></tr></thead>\n<tbody role=\"rowgroup\">\n",
     );
-    for (index, recorded) in recordings.iter().enumerate() {
-        html.push_str(&row(index + 1, recorded));
+    let repeats = compare::repeats(&recordings.iter().map(|recorded| &recorded.recording).collect::<Vec<_>>());
+    // Numbers tell repeats apart: where nothing ran twice there is nothing to tell.
+    let numbered = repeats.iter().any(|repeat| *repeat > 1);
+    for ((index, recorded), repeat) in recordings.iter().enumerate().zip(repeats) {
+        html.push_str(&row(index + 1, recorded, numbered.then_some(repeat)));
     }
     html.push_str("</tbody></table></div></section>\n");
     html
@@ -29,9 +33,20 @@ fn title(recordings: &[Recorded]) -> String {
     format!("{} runs of {}", recordings.len(), experiments.join(", "))
 }
 
-fn row(number: usize, recorded: &Recorded) -> String {
-    let Recorded { summary, settings, .. } = recorded;
-    let name = if settings.is_empty() { summary.experiment.clone() } else { in_words(settings) };
+/// What a run is called: what a sweep set for it, and which of its repeats it is.
+fn name(recorded: &Recorded, repeat: Option<u32>) -> String {
+    let Recorded { summary, settings, recording } = recorded;
+    let kind = match (recording.plan.reference, settings.is_empty()) {
+        (true, _) => "reference".to_owned(),
+        (false, true) => summary.experiment.clone(),
+        (false, false) => in_words(settings),
+    };
+    repeat.map_or_else(|| kind.clone(), |repeat| format!("{kind} · repeat {repeat}"))
+}
+
+fn row(number: usize, recorded: &Recorded, repeat: Option<u32>) -> String {
+    let summary = &recorded.summary;
+    let name = name(recorded, repeat);
     let mut html = String::from("<tr role=\"row\">");
     _ = write!(
         html,
