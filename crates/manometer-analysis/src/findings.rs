@@ -29,6 +29,8 @@ use manometer_measure::Recording;
 use manometer_measure::event::{Finding, Severity};
 
 use self::evidence::Evidence;
+pub(crate) use self::state::{Bounds, SAMPLES};
+use crate::compare;
 use crate::sources::Sources;
 use crate::summarise::Judged;
 
@@ -49,7 +51,7 @@ pub struct Rule {
 
 impl Rule {
     /// The finding that `sentence` says, with the remedy.
-    fn tell(&self, phase: Option<&str>, sentence: &str) -> Finding {
+    pub(crate) fn tell(&self, phase: Option<&str>, sentence: &str) -> Finding {
         finding(self.id, self.severity, phase, format!("{sentence} {}", self.remedy))
     }
 }
@@ -83,9 +85,9 @@ const FAMILIES: [Family; 19] = [
     Family { rules: flash::RULES, judge: flash::judge },
 ];
 
-/// Every rule, in the order in which findings are told.
+/// Every rule, in the order in which findings are told: of one recording, then of several put together.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
-    FAMILIES.iter().flat_map(|family| family.rules)
+    FAMILIES.iter().flat_map(|family| family.rules).chain(compare::rules::rules())
 }
 
 /// All rules as the table of the manual.

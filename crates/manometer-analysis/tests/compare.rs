@@ -208,6 +208,51 @@ fn other_firmware_or_another_kernel_is_told() {
     assert!(comparison.findings[1].text.contains("`1.0`") && comparison.findings[1].text.contains("`2.0`"));
 }
 
+/// A run whose primary's lowest level holds `gib`, on a device that holds 100 GiB.
+fn with_level(dir: &Path, gib: f64, sweep: &[(&str, Value)]) {
+    let sweep = sweep.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    let plan = Plan { sweep, ..two_phases(60) };
+    let environment = json!({"host": {"name": "a", "memory_bytes": GIB}, "directory": "/data"});
+    let mut run = Run::seeded(dir, &plan, 1, &environment);
+    run.writer.begin_series("db.engine", &[Column::new("level6_bytes", "B")]).unwrap();
+    run.writer.begin_series("health", &[Column::new("utilisation", "B"), Column::new("temperature", "°C")]).unwrap();
+    run.writer.begin_series("memory", &[Column::new("dirty", "B")]).unwrap();
+    for second in 1..=60 {
+        // What comes later than the first ten samples and the first reading is another finding's business.
+        let later = if second > 10 { 10.0 } else { 1.0 };
+        run.writer.sample("db.engine", at(second), &[Some(gib * later * GIB)]).unwrap();
+        run.writer.sample("memory", at(second), &[Some(0.0)]).unwrap();
+    }
+    run.writer.sample("health", at(1), &[Some(100.0 * GIB), Some(40.0)]).unwrap();
+    run.writer.sample("health", at(30), &[Some(200.0 * GIB), Some(70.0)]).unwrap();
+    plan.phases.iter().for_each(|phase| run.phase(phase, 1_000.0, 100, 50.0));
+    run.writer.finish(at(run.second), Status::Complete).unwrap();
+}
+
+const GIB: f64 = (1_u64 << 30) as f64;
+
+#[test]
+fn runs_that_begin_in_unlike_states_are_told() {
+    let told = |runs: [(f64, &[(&str, Value)]); 2]| {
+        let dir = tempfile::tempdir().unwrap();
+        for (index, (gib, sweep)) in runs.into_iter().enumerate() {
+            with_level(&dir.path().join(format!("runs/{index:03}")), gib, sweep);
+        }
+        let runs = Runs::read(dir.path()).unwrap();
+        unlike(runs.runs.iter().map(|run| (run.dir.as_path(), &run.conditions)))
+    };
+    assert_eq!(told([(1.0, &[]), (1.04, &[])]), []);
+    let findings = told([(1.0, &[]), (2.0, &[])]);
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(findings[0].id, "unlike-state");
+    assert!(findings[0].text.contains("level 6 held 50 % in"), "{findings:?}");
+    assert!(!findings[0].text.contains("°C"), "{findings:?}");
+    let other_data = [("primary.records", json!(2))];
+    assert_eq!(told([(1.0, &[]), (2.0, &other_data)]), [], "another database has other levels on purpose");
+    let other_neighbour = [("writer.block_size", json!("4KiB"))];
+    assert_eq!(told([(1.0, &[]), (2.0, &other_neighbour)]).len(), 1);
+}
+
 #[test]
 fn what_cannot_be_compared_is_refused_with_what_would_be_right() {
     let dir = tempfile::tempdir().unwrap();

@@ -7,7 +7,9 @@ mod own;
 mod pair;
 mod read;
 mod reference;
+pub(crate) mod rules;
 mod series;
+mod state;
 mod unlike;
 
 use std::path::PathBuf;

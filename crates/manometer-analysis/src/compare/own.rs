@@ -5,6 +5,7 @@ use std::path::Path;
 use manometer_measure::event::{Finding, Severity};
 
 use super::read::{Run, Runs};
+use super::rules::NO_RECORDING;
 use crate::findings::rules;
 
 /// So many runs are named with a warning; of more it is told how many.
@@ -69,6 +70,5 @@ fn place(id: &str, run: &Run) -> Option<String> {
 }
 
 fn left_out(dir: &Path) -> Finding {
-    let text = format!("{} was left out: it is no recording, since it has no plan.json.", dir.display());
-    Finding { id: "no-recording".to_owned(), severity: Severity::Warning, phase: None, text }
+    NO_RECORDING.tell(None, &format!("{} was left out: it is no recording, since it has no plan.json.", dir.display()))
 }

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use manometer_measure::Recording;
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::Finding;
 
+use super::rules::DRIFT;
 use super::{BOUND, PhaseComparison, Runs, Verdict, pair};
 
 /// One warning for each sweep among `recordings` (in the order in which they ran) whose reference runs are not the
@@ -45,14 +46,8 @@ pub fn repeats(recordings: &[&Recording]) -> Vec<u32> {
 fn drift_of(references: &[&Recording]) -> Option<Finding> {
     let (first, later) = references.split_first()?;
     let told: Vec<String> = later.iter().filter_map(|other| difference(&first.dir, &other.dir)).collect();
-    let text = format!(
-        "The reference run drifted: against {}, {}. What was measured between them holds a part of that: let the device \
-         settle for longer, or shuffle the runs and repeat them.",
-        first.dir.display(),
-        told.join("; ")
-    );
-    let severity = Severity::Warning;
-    (!told.is_empty()).then(|| Finding { id: "reference-drift".to_owned(), severity, phase: None, text })
+    let sentence = format!("The reference run drifted: against {}, {}.", first.dir.display(), told.join("; "));
+    (!told.is_empty()).then(|| DRIFT.tell(None, &sentence))
 }
 
 /// The phases in which `b` differs from `a`, in words.

@@ -2,9 +2,13 @@
 
 use std::path::Path;
 
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::Finding;
 use manometer_measure::{Event, Recording};
 use serde_json::Value;
+
+use super::rules::UNLIKE;
+use super::state::{State, unlike_states};
+use crate::findings::Rule;
 
 /// Where a fact that should be equal stands in `environment.json`.
 const HOST: [(&str, &str); 8] = [
@@ -22,9 +26,14 @@ const HOST: [(&str, &str); 8] = [
 const ENGINE: [(&str, &str); 3] =
     [("engine", "engine"), ("engine version", "engine_version"), ("durability of a put", "durability")];
 
-/// The facts of one recording that should be equal, by name; what was not recorded is missing.
+/// What of one recording should be equal in others; what was not recorded is missing.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Conditions(Vec<(&'static str, Option<String>)>);
+pub struct Conditions {
+    /// Facts by name.
+    facts: Vec<(&'static str, Option<String>)>,
+    /// The state in which it begins.
+    state: State,
+}
 
 impl Conditions {
     /// Those of `recording`.
@@ -45,24 +54,27 @@ impl Conditions {
         });
         let engine = ENGINE.iter().filter(|_| !swept(".engine"));
         let engine = engine.map(|(name, key)| (*name, facts.and_then(|facts| facts.get(*key)).and_then(plain)));
-        Self(host.chain(engine).collect())
+        Self { facts: host.chain(engine).collect(), state: State::of(recording) }
     }
 
     fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| *known == name)?.1.as_deref()
+        self.facts.iter().find(|(known, _)| *known == name)?.1.as_deref()
     }
 }
 
-/// One warning for each condition in which recordings are unlike, with what it is in which folder.
+/// One warning for each condition in which recordings are unlike, with what it is in which folder, and one for the
+/// states in which they begin.
 ///
 /// What is recorded nowhere, or in one only, is no difference.
 pub fn unlike<'a>(recordings: impl IntoIterator<Item = (&'a Path, &'a Conditions)>) -> Vec<Finding> {
     let recordings: Vec<(&Path, &Conditions)> = recordings.into_iter().collect();
     let names = HOST.iter().chain(&ENGINE).map(|(name, _)| *name);
-    names.filter_map(|name| difference(name, &recordings)).collect()
+    let states: Vec<(&Path, &State)> = recordings.iter().map(|(dir, conditions)| (*dir, &conditions.state)).collect();
+    let facts = names.zip(&UNLIKE).filter_map(|(name, rule)| difference(name, rule, &recordings));
+    facts.chain(unlike_states(&states)).collect()
 }
 
-fn difference(name: &str, recordings: &[(&Path, &Conditions)]) -> Option<Finding> {
+fn difference(name: &str, rule: &Rule, recordings: &[(&Path, &Conditions)]) -> Option<Finding> {
     let mut seen: Vec<(&str, Vec<String>)> = Vec::new();
     for (dir, conditions) in recordings {
         let Some(value) = conditions.get(name) else { continue };
@@ -76,9 +88,9 @@ fn difference(name: &str, recordings: &[(&Path, &Conditions)]) -> Option<Finding
         return None;
     }
     let what_where: Vec<String> = seen.iter().map(|(value, places)| format!("`{value}` in {}", few(places))).collect();
-    let text = format!("The {name} is not the same: {}. A difference may come from that alone.", what_where.join(", "));
-    let id = format!("unlike-{}", name.to_lowercase().replace([' ', '/'], "-"));
-    Some(Finding { id, severity: Severity::Warning, phase: None, text })
+    let sentence =
+        format!("The {name} is not the same: {}. A difference may come from that alone.", what_where.join(", "));
+    Some(rule.tell(None, &sentence))
 }
 
 /// The first place, and how many more.
@@ -87,5 +99,18 @@ fn few(places: &[String]) -> String {
         [only] => only.clone(),
         [first, others @ ..] => format!("{first} and {} more", others.len()),
         [] => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fact_has_the_rule_of_its_name() {
+        let names = HOST.iter().chain(&ENGINE).map(|(name, _)| *name);
+        let ids: Vec<String> =
+            names.map(|name| format!("unlike-{}", name.to_lowercase().replace([' ', '/'], "-"))).collect();
+        assert_eq!(ids, UNLIKE.each_ref().map(|rule| rule.id));
     }
 }

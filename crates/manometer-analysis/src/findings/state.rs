@@ -11,16 +11,21 @@ use crate::statistics::moments::mean;
 
 /// Before and after are the means of this many samples of the host and the engine: one alone may lie anywhere in a
 /// saw-tooth.
-const SAMPLES: usize = 10;
+pub(crate) const SAMPLES: usize = 10;
 
-/// What the device holds may change by this share: files of a database come and go.
-const UTILISATION_SHARE: f64 = 0.01;
+/// By how much two states may differ and count as the same.
+pub(crate) struct Bounds;
 
-/// What waits to be written may change by this share of the host's memory.
-const DIRTY_SHARE: f64 = 0.01;
-
-/// A device may warm up by so many degrees.
-const DEGREES: f64 = 10.0;
+impl Bounds {
+    /// A level by this share of all levels.
+    pub(crate) const LEVEL_SHARE: f64 = MOVING_SHARE;
+    /// What the device holds by this share: files of a database come and go.
+    pub(crate) const UTILISATION_SHARE: f64 = 0.01;
+    /// What waits to be written by this share of the host's memory.
+    pub(crate) const DIRTY_SHARE: f64 = 0.01;
+    /// The device's temperature by so many degrees.
+    pub(crate) const DEGREES: f64 = 10.0;
+}
 
 const MOVED: Rule = Rule {
     id: "state-moved",
@@ -54,14 +59,14 @@ fn level(evidence: &Evidence<'_>) -> Option<String> {
     let all: f64 = both.iter().map(|(_, (before, _))| before).sum();
     let moves = both.iter().map(|(level, (before, after))| (level, (after - before) / all));
     let (level, share) = moves.max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
-    (share.is_finite() && share.abs() >= MOVING_SHARE)
+    (share.is_finite() && share.abs() >= Bounds::LEVEL_SHARE)
         .then(|| format!("level {level} moved by {:+.0} % of all levels", 100.0 * share))
 }
 
 fn utilisation(evidence: &Evidence<'_>) -> Option<String> {
     let (before, after) = first_and_last(evidence, "utilisation")?;
     let share = (after - before) / before;
-    (share.is_finite() && share.abs() >= UTILISATION_SHARE)
+    (share.is_finite() && share.abs() >= Bounds::UTILISATION_SHARE)
         .then(|| format!("the device holds {:+.1} % of what it held", 100.0 * share))
 }
 
@@ -69,13 +74,13 @@ fn dirty(evidence: &Evidence<'_>) -> Option<String> {
     let (before, after) = before_and_after(evidence, evidence.series("memory")?, "dirty")?;
     let memory = evidence.recording.environment.get("host")?.get("memory_bytes")?.as_f64()?;
     let share = (after - before) / memory;
-    (share.is_finite() && share.abs() >= DIRTY_SHARE)
+    (share.is_finite() && share.abs() >= Bounds::DIRTY_SHARE)
         .then(|| format!("writes that wait in memory moved by {:+.1} % of it", 100.0 * share))
 }
 
 fn temperature(evidence: &Evidence<'_>) -> Option<String> {
     let (before, after) = first_and_last(evidence, "temperature")?;
-    ((after - before).abs() >= DEGREES).then(|| format!("the device went from {before:.0} °C to {after:.0} °C"))
+    ((after - before).abs() >= Bounds::DEGREES).then(|| format!("the device went from {before:.0} °C to {after:.0} °C"))
 }
 
 /// The means of the first and of the last samples of a column; nothing where there are not two.

@@ -22,9 +22,9 @@ pub(super) fn collect(source: &Source) -> Vec<Finding> {
     }
     let mut findings = source.summary.findings.clone();
     let damage = source.recording.damage.iter().cloned().chain(source.unreadable());
-    let read = damage.map(|text| ("recording-damaged", Severity::Error, text));
+    let read = damage.map(|text| ("damaged", Severity::Error, text));
     let failed = source.recording.events.iter().filter_map(|line| match &line.event {
-        Event::Error { workload, text } => Some(("workload-failed", Severity::Error, format!("{workload}: {text}"))),
+        Event::Error { workload, text } => Some(("worker-failed", Severity::Error, format!("{workload}: {text}"))),
         _ => None,
     });
     for (id, severity, text) in read.chain(failed) {
