@@ -204,7 +204,7 @@ fn a_damaged_recording_still_makes_a_page_that_says_so() {
         if let Ok(recording) = Recording::open(original.path()) {
             let name = file.file_name().unwrap().to_string_lossy().into_owned();
             let html = page(&[recorded(recording, common::complete_summary)], original.path()).unwrap();
-            let told = html.contains("recording-damaged");
+            let told = html.contains("<code>damaged</code>");
             assert!(told || name == "experiment.toml", "{name} was cut, and the page does not say so");
         }
         fs::write(&file, &whole).unwrap();
