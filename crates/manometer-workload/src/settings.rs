@@ -1,5 +1,7 @@
 //! What all kinds of workload settings have in common.
 
+use std::path::PathBuf;
+
 use manometer_target::engine::Keeps;
 use manometer_target::engine::directory::Marker;
 use rapidhash::v3::rapidhash_v3;
@@ -9,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::command::{self, CommandSettings};
 use crate::io::{self, IoSettings};
-use crate::kv::{self, EngineOptions, KvPlan, KvSettings, Operation};
+use crate::kv::{self, EngineOptions, KvPlan, KvSettings, Operation, RateForm};
 
 /// A workload of any kind.
 #[expect(clippy::large_enum_variant, reason = "a process holds a handful of them")]
@@ -54,27 +56,6 @@ impl WorkloadSettings {
         }
     }
 
-    /// Whether both prepare the same data.
-    pub fn same_data(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Io(one), Self::Io(other)) => (one.file_size, one.files) == (other.file_size, other.files),
-            (Self::Kv(one), Self::Kv(other)) => match (KvPlan::new(one), KvPlan::new(other)) {
-                (Ok(plan), Ok(their)) => {
-                    let (work, other_work) = (&plan.work, &their.work);
-                    one.options == other.options
-                        && (plan.engine.name, plan.load) == (their.engine.name, their.load)
-                        && (work.part(), work.keys, &work.values)
-                            == (other_work.part(), other_work.keys, &other_work.values)
-                }
-                _ => false,
-            },
-            (Self::Command(one), Self::Command(other)) => {
-                (&one.command, &one.prepare) == (&other.command, &other.prepare)
-            }
-            _ => false,
-        }
-    }
-
     /// What the marker of its database says once that is loaded with `seed`; nothing where it has none of its own, and
     /// for settings that are not valid.
     pub fn marker(&self, seed: u64) -> Option<Marker> {
@@ -84,17 +65,24 @@ impl WorkloadSettings {
         }
     }
 
+    /// The files that they name: options, properties, tables of rates, and what a command reads. Names that are no whole
+    /// path are of what is built in, or of what lies in the folder that a command works in.
+    pub fn files_named(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Io(_) => Vec::new(),
+            Self::Kv(kv) => kv_files(kv),
+            Self::Command(settings) => command::files_named(settings),
+        }
+    }
+
     /// A number that is another for other settings, and for other contents of the files that they name.
     pub fn fingerprint(&self) -> u64 {
         let mut text = serde_json::to_vec(self).unwrap_or_default();
-        if let Self::Kv(kv) = self {
-            let options = kv.options.iter().filter_map(|options| match options {
-                EngineOptions::File(path) => Some(path.clone()),
-                EngineOptions::Table(_) => None,
-            });
-            let properties = std::iter::once(&kv.workload).chain(&kv.properties_files).map(std::path::PathBuf::from);
-            // A name that is no file's is a core workload's or a benchmark's.
-            options.chain(properties).filter_map(|path| std::fs::read(path).ok()).for_each(|file| text.extend(file));
+        for file in self.files_named() {
+            // The length keeps what moves from one file to the next from being the same; a file that is missing has none.
+            let read = std::fs::read(file).ok();
+            text.extend(read.as_ref().map_or(u64::MAX, |read| read.len() as u64).to_le_bytes());
+            text.extend(read.unwrap_or_default());
         }
         rapidhash_v3(&text)
     }
@@ -192,6 +180,19 @@ impl WorkloadSettings {
     }
 }
 
+fn kv_files(kv: &KvSettings) -> Vec<PathBuf> {
+    let options = match &kv.options {
+        Some(EngineOptions::File(file)) => Some(file.clone()),
+        Some(EngineOptions::Table(_)) | None => None,
+    };
+    let rates = match &kv.rate {
+        Some(RateForm::Table { file, .. }) => Some(file.clone()),
+        _ => None,
+    };
+    let properties = [&kv.workload].into_iter().chain(&kv.properties_files).map(PathBuf::from);
+    options.into_iter().chain(rates).chain(properties.filter(|path| path.is_absolute())).collect()
+}
+
 fn read<T: DeserializeOwned>(settings: Map<String, Value>) -> Result<T, String> {
     serde_json::from_value(Value::Object(settings)).map_err(|error| error.to_string())
 }
@@ -216,6 +217,8 @@ impl SettingError {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[cfg(feature = "rocksdb")]
@@ -248,6 +251,38 @@ mod tests {
         write(131_072, 0.5);
         let other_options = of(&settings, 1);
         assert!(other_options.0 != first.0 && other_options.1 != first.1);
+    }
+
+    #[test]
+    fn what_a_table_of_rates_or_the_file_of_a_command_says_is_a_part_of_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("own");
+        let rate = RateForm::Table { file: file.clone(), column: "ops".to_owned() };
+        let kv = WorkloadSettings::Kv(KvSettings { rate: Some(rate), ..KvSettings::default() });
+        let of = |words: &[&str]| -> WorkloadSettings {
+            let command = json!({ "command": words, "parser": "fio" });
+            WorkloadSettings::Command(serde_json::from_value(command).unwrap())
+        };
+        let path = file.display().to_string();
+        let (word, option) = (of(&["fio", &path]), of(&["fio", &format!("--options={path}")]));
+        for settings in [kv, word, option] {
+            std::fs::write(&file, "t_s,ops\n0,5\n").unwrap();
+            assert_eq!(settings.files_named(), [file.clone()], "{settings:?}");
+            let before = settings.fingerprint();
+            assert_eq!(settings.fingerprint(), before);
+            std::fs::write(&file, "t_s,ops\n0,6\n").unwrap();
+            assert_ne!(settings.fingerprint(), before);
+        }
+        let data = format!("--filename={{directory}}{path}");
+        assert!(of(&["fio", &data, "settings.rs", "/dev/null", "/nowhere/job"]).files_named().is_empty());
+        std::fs::File::create(&file).unwrap().set_len(1 << 30).unwrap();
+        assert!(of(&["fio", &path]).files_named().is_empty(), "that is data");
+    }
+
+    #[test]
+    fn names_that_are_no_path_are_not_looked_for_here() {
+        let kv = KvSettings { workload: "Cargo.toml".to_owned(), ..KvSettings::default() };
+        assert!(WorkloadSettings::Kv(kv).files_named().is_empty());
     }
 
     #[test]

@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use manometer_workload::kv::{EngineOptions, RateForm};
-use manometer_workload::settings::WorkloadSettings;
 use rapidhash::v3::rapidhash_v3;
 
 use super::experiment::{Experiment, Workload};
@@ -14,12 +12,12 @@ use super::experiment::{Experiment, Workload};
 pub type Referenced = BTreeMap<PathBuf, Option<String>>;
 
 impl Experiment {
-    /// What the files say that any of its runs and phases names: options, properties, tables of rates. What it
-    /// extends is a part of the resolved whole already.
+    /// What the files say that any of its runs and phases names: options, properties, tables of rates, what a
+    /// command reads. What it extends is a part of the resolved whole already.
     pub fn referenced(&self) -> Referenced {
         let mut paths = BTreeSet::new();
         let changing: Vec<&Workload> = self.changing().collect();
-        changing.iter().for_each(|workload| named_by(&workload.settings, &mut paths));
+        changing.iter().for_each(|workload| paths.extend(workload.settings.files_named()));
         let rungs = self.vary.iter().flat_map(|rung| {
             rung.targets
                 .iter()
@@ -35,7 +33,7 @@ impl Experiment {
         let changes = changes.map(|(workload, setting, value)| (changing[workload], setting.as_str(), value));
         for (workload, setting, value) in changes.chain(swept) {
             if let Ok(changed) = workload.with(setting, value) {
-                named_by(&changed.settings, &mut paths);
+                paths.extend(changed.settings.files_named());
             }
         }
         paths.into_iter().map(|path| (path.clone(), hash_of(&path))).collect()
@@ -46,20 +44,6 @@ impl Experiment {
         let neighbours = self.neighbours.iter().map(|one| (one.table.as_str(), &one.workload));
         self.primary.iter().map(|primary| (primary.name.as_str(), primary)).chain(neighbours)
     }
-}
-
-/// The files that `settings` names.
-fn named_by(settings: &WorkloadSettings, paths: &mut BTreeSet<PathBuf>) {
-    let WorkloadSettings::Kv(kv) = settings else { return };
-    if let Some(EngineOptions::File(file)) = &kv.options {
-        paths.insert(file.clone());
-    }
-    if let Some(RateForm::Table { file, .. }) = &kv.rate {
-        paths.insert(file.clone());
-    }
-    // A name that is no path is one of a workload that is built in.
-    let names = kv.properties_files.iter().chain([&kv.workload]).map(PathBuf::from);
-    paths.extend(names.filter(|path| path.is_absolute()));
 }
 
 fn hash_of(path: &Path) -> Option<String> {

@@ -51,6 +51,16 @@ pub enum LedgerError {
     },
 }
 
+/// Whether both make the same files; what has neither files nor a database that says what it is, makes nothing twice.
+fn same_files(one: &WorkloadSettings, other: &WorkloadSettings) -> bool {
+    match (one, other) {
+        (WorkloadSettings::Io(one), WorkloadSettings::Io(other)) => {
+            (one.file_size, one.files) == (other.file_size, other.files)
+        }
+        _ => false,
+    }
+}
+
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
@@ -136,7 +146,7 @@ impl Prepared {
             Some(wanted) => self.marker.as_ref().is_some_and(|there| there.serves(&wanted, reuse)),
             None => {
                 let there: Option<WorkloadSettings> = serde_json::from_value(self.settings.clone()).ok();
-                self.seed == seed && there.is_some_and(|there| there.same_data(settings))
+                self.seed == seed && there.is_some_and(|there| same_files(&there, settings))
             }
         };
         self.ended && same()

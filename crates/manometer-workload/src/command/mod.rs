@@ -15,6 +15,6 @@ mod settings;
 mod tests;
 
 pub use error::CommandError;
-pub use plan::{latencies, unit, validate};
+pub use plan::{files_named, latencies, unit, validate};
 pub use run::run;
 pub use settings::{AtEnd, CommandSettings, ParserName, Words};

@@ -41,6 +41,22 @@ pub fn latencies(settings: &CommandSettings) -> Vec<&'static str> {
     parser_of(settings).map_or_else(|_| Vec::new(), |parser| parser.latencies())
 }
 
+/// A file that a command names and that is longer holds data, not settings.
+const LONGEST_FILE_BYTES: u64 = 16 << 20;
+
+/// The files that the words of the command name, such as job files, by their whole paths: alone or behind `=`. What is
+/// longer than 16 MiB is data, and so is what lies in the folder that a worker has for its own.
+pub fn files_named(settings: &CommandSettings) -> Vec<PathBuf> {
+    let commands = [Some(&settings.command), settings.prepare.as_ref()].into_iter().flatten();
+    let words = commands.flat_map(|words| words_of("command", words).unwrap_or_default());
+    let paths = words.map(|word| PathBuf::from(word.split_once('=').map_or(word.as_str(), |(_, value)| value)));
+    let is_read = |path: &PathBuf| {
+        let short = || path.metadata().is_ok_and(|file| file.is_file() && file.len() <= LONGEST_FILE_BYTES);
+        path.is_absolute() && short()
+    };
+    paths.filter(is_read).collect()
+}
+
 /// A new parser of what the program says.
 pub(super) fn parser_of(settings: &CommandSettings) -> Result<Box<dyn Parser>, SettingError> {
     let words = words_of("command", &settings.command)?;
