@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::IsolateError;
+use crate::prepare::counter::boot_id;
 
 /// The file in the device directory that says what is to be given back.
 const FILE: &str = ".manometer.borrowed.json";
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// A kernel file, and what it is to be given in the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ impl Borrowed {
         };
         let note: Note =
             serde_json::from_str(&text).map_err(|source| IsolateError::Note { path: left.note.clone(), source })?;
-        if note.boot == boot_id() {
+        if note.boot == boot_id().unwrap_or_default() {
             left.settings = note.settings;
         }
         left.give_back()
@@ -72,7 +72,7 @@ impl Borrowed {
     /// Has the note whole on the disk before anything changes, so that a power cut leaves the one before or this one.
     fn write_down(&self) -> Result<(), IsolateError> {
         let new = self.note.with_extension("new");
-        let note = Note { boot: boot_id(), settings: self.settings.clone() };
+        let note = Note { boot: boot_id().unwrap_or_default(), settings: self.settings.clone() };
         let written = serde_json::to_vec(&note).map_err(io::Error::from).and_then(|text| {
             let mut file = File::create(&new)?;
             file.write_all(&text)?;
@@ -112,10 +112,6 @@ impl Drop for Borrowed {
             tracing::warn!("{error}");
         }
     }
-}
-
-fn boot_id() -> String {
-    fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
 }
 
 #[cfg(test)]
@@ -159,7 +155,7 @@ mod tests {
         borrowed.change(&file, "bfq", "none".to_owned()).unwrap();
         std::mem::forget(borrowed);
         let note = dir.path().join(FILE);
-        fs::write(&note, fs::read_to_string(&note).unwrap().replace(&boot_id(), "another")).unwrap();
+        fs::write(&note, fs::read_to_string(&note).unwrap().replace(&boot_id().unwrap(), "another")).unwrap();
         Borrowed::give_back_left(dir.path()).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "bfq");
         assert!(!note.exists());

@@ -26,7 +26,7 @@ pub enum Counted {
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// The id of this start of the host.
-pub(super) fn boot_id() -> Option<String> {
+pub(crate) fn boot_id() -> Option<String> {
     Some(fs::read_to_string(BOOT_ID).ok()?.trim().to_owned())
 }
 
