@@ -287,6 +287,16 @@ fn levels_that_still_move_are_told() {
 }
 
 #[test]
+fn a_device_that_was_written_between_the_preparation_and_the_run_is_told() {
+    let prepared_with = |gib: f64| {
+        let environment = json!({"device_state": {"copies": {"after": {"utilisation_bytes": gib * GIB}}}});
+        Case { environment, ..with_series("health", &["utilisation"], |_| vec![100.0 * GIB]) }
+    };
+    assert_eq!(found(&prepared_with(99.5)), []);
+    has(&only(&prepared_with(80.0)), "state-since-preparation", &["+25.0 %"]);
+}
+
+#[test]
 fn a_state_that_is_another_at_the_end_is_told_with_what_moved() {
     // Still within each phase, and another in each: no phase drifts, and the run does.
     let step = |second: f64| (second / 61.0).floor();

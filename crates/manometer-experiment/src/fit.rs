@@ -4,7 +4,7 @@
 //! prepared now must be what a run finds later, though free space is never the same twice.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ use manometer_measure::host::environment;
 use serde::{Deserialize, Serialize};
 
 use crate::file::Experiment;
+use crate::prepare::allocated_bytes;
 use crate::prepare::ledger::{Book, Entry, Ledger, LedgerError};
 use crate::prepare::snapshot::snapshots;
 
@@ -140,21 +141,14 @@ fn bytes_of_workloads(directory: &Path, names: &BTreeSet<&str>) -> u64 {
     let live = names.iter().map(|name| directory.join(name));
     // A file that a database and its snapshot share is there once.
     let mut seen = BTreeSet::new();
-    live.chain(kept).map(|folder| bytes_below(&folder, &mut seen)).sum()
-}
-
-fn bytes_below(folder: &Path, seen: &mut BTreeSet<(u64, u64)>) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    let bytes = |entry: fs::DirEntry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => bytes_below(&entry.path(), seen),
-        Ok(metadata) if seen.insert((metadata.dev(), metadata.ino())) => metadata.blocks() * 512,
-        Ok(_) | Err(_) => 0,
-    };
-    entries.filter_map(Result::ok).map(bytes).sum()
+    let mut once = |file: &Metadata| seen.insert((file.dev(), file.ino()));
+    live.chain(kept).map(|folder| allocated_bytes(&folder, &mut once)).sum()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use manometer_workload::settings::WorkloadSettings;
 
     use super::*;

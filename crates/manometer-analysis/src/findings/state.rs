@@ -36,18 +36,38 @@ const MOVED: Rule = Rule {
     remedy: "Let it settle longer, begin each run from a snapshot, or leave time between runs.",
 };
 
-pub(super) const RULES: &[Rule] = &[MOVED];
+const SINCE_PREPARATION: Rule = Rule {
+    id: "state-since-preparation",
+    severity: Severity::Warning,
+    source: "Storiks 3.4.1 (WR2)",
+    meaning: "between the copy of the database that the run begins from and the begin of the first phase the device's \
+              utilisation moved by 1 %",
+    remedy: "Let nobody else use the device, and do not mount it with `discard`.",
+};
+
+pub(super) const RULES: &[Rule] = &[MOVED, SINCE_PREPARATION];
 
 pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
     let moved: Vec<String> = [level(evidence), utilisation(evidence), dirty(evidence), temperature(evidence)]
         .into_iter()
         .flatten()
         .collect();
-    if moved.is_empty() {
-        return Vec::new();
-    }
     let sentence = format!("The state at the end of the run is not the one it began in: {}.", moved.join("; "));
-    vec![MOVED.tell(None, &sentence)]
+    let moved = (!moved.is_empty()).then(|| MOVED.tell(None, &sentence));
+    moved.into_iter().chain(since_preparation(evidence)).collect()
+}
+
+/// Whether the device holds something else than right after the copy that the run begins from.
+fn since_preparation(evidence: &Evidence<'_>) -> Option<Finding> {
+    let prepared = evidence.device_state()?.get("copies")?.pointer("/after/utilisation_bytes")?.as_f64()?;
+    let window = evidence.whole()?;
+    let (_, at_begin) = states(evidence.series("health")?, "utilisation", window).into_iter().next()?;
+    let share = (at_begin - prepared) / prepared;
+    (share.is_finite() && share.abs() >= Bounds::UTILISATION_SHARE).then(|| {
+        let sentence =
+            format!("When the run began the device held {:+.1} % of what it held as prepared.", 100.0 * share);
+        SINCE_PREPARATION.tell(None, &sentence)
+    })
 }
 
 /// The level whose size moved most, where that is a share of all that matters.

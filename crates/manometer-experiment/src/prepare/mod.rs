@@ -40,6 +40,7 @@ use self::hold::hold;
 use self::ledger::{Book, Ledger, LedgerError, Prepared};
 use self::session::Stage;
 use self::space::Space;
+pub(crate) use self::space::allocated_bytes;
 use self::steps::{Found, Step};
 use self::work::Preparation;
 use crate::conductor::{Setup, Update};
@@ -87,12 +88,13 @@ pub fn bring(
     check(experiment, ledger.book(), (&found, &steps), whole)?;
     let mut findings = findings::before(experiment, &found);
     let stage = Stage { program: &setup.program, interrupted: setup.interrupted, watch };
-    let mut preparation = Preparation { experiment, setup, ledger, stage, made: BTreeSet::new(), snapshot: None };
+    let mut preparation =
+        Preparation { experiment, setup, ledger, stage, made: BTreeSet::new(), snapshot: None, copies: None };
     let outcome = steps.iter().try_for_each(|step| {
         preparation.perform(step)?;
         check_space(experiment)
     });
-    let (made, snapshot) = (preparation.made, preparation.snapshot);
+    let (made, snapshot, copies) = (preparation.made, preparation.snapshot, preparation.copies);
     made_now.extend(made.iter().cloned());
     outcome?;
     let ours: BTreeSet<PathBuf> = setup.made.union(&made).cloned().collect();
@@ -103,7 +105,7 @@ pub fn bring(
     let filled = ledger.book().precondition().filter(|_| experiment.prepare.precondition != Precondition::None);
     // Everything is written twice.
     findings.extend(filled.zip(found.space).and_then(|((_, bytes, _), space)| findings::sliver(bytes / 2, space)));
-    let state = state::state(experiment, ledger.book(), found.space, snapshot.as_deref(), settled.as_ref());
+    let state = state::state(experiment, ledger.book(), found.space, snapshot.as_deref(), settled.as_ref(), copies);
     if !whole {
         forget_what_will_change(experiment, ledger, &prepared)?;
     }
@@ -270,7 +272,7 @@ fn new_bytes(experiment: &Experiment, left: &[&Workload], steps: &[Step]) -> u64
     });
     // What is made anew takes the place of what was there.
     let grown = |workload: &Workload| {
-        let there = allocated_bytes(&experiment.directory.join(&workload.name));
+        let there = given_back_bytes(&experiment.directory.join(&workload.name));
         workload.settings.bytes_to_prepare().saturating_sub(there)
     };
     let data = made.chain(left.iter().copied()).map(grown);
@@ -282,14 +284,8 @@ fn new_bytes(experiment: &Experiment, left: &[&Workload], steps: &[Step]) -> u64
 }
 
 /// The space that removing `folder` gives back: that of files which have no other name.
-fn allocated_bytes(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    let of = |entry: fs::DirEntry| match entry.metadata() {
-        Ok(found) if found.is_dir() => allocated_bytes(&entry.path()),
-        Ok(found) if found.is_file() && found.nlink() == 1 => found.blocks() * 512,
-        _ => 0,
-    };
-    entries.filter_map(Result::ok).map(of).fold(0, u64::saturating_add)
+fn given_back_bytes(folder: &Path) -> u64 {
+    allocated_bytes(folder, &mut |file| file.nlink() == 1)
 }
 
 /// How the data settled from which the primary of `experiment` begins.
@@ -313,8 +309,8 @@ mod tests {
         fs::hard_link(one.join("db/shared"), &two).unwrap();
         fs::File::open(one.join("db/own")).unwrap().sync_all().unwrap();
         fs::File::open(&two).unwrap().sync_all().unwrap();
-        let bytes = allocated_bytes(&one);
+        let bytes = given_back_bytes(&one);
         assert!(((1 << 20)..(2 << 20)).contains(&bytes), "{bytes}");
-        assert_eq!(allocated_bytes(&dir.path().join("nothing")), 0);
+        assert_eq!(given_back_bytes(&dir.path().join("nothing")), 0);
     }
 }

@@ -1,5 +1,7 @@
 //! What there is of space, and the share of the device that holds no data.
 
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use manometer_measure::ByteSize;
@@ -38,6 +40,17 @@ pub struct OverProvisioning {
     pub share: f64,
     /// How it is kept free.
     pub how: String,
+}
+
+/// The space that those files below `folder` take that `counts`.
+pub(crate) fn allocated_bytes(folder: &Path, counts: &mut dyn FnMut(&Metadata) -> bool) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let mut bytes = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(found) if found.is_dir() => allocated_bytes(&entry.path(), counts),
+        Ok(found) if found.is_file() && counts(&found) => found.blocks() * 512,
+        Ok(_) | Err(_) => 0,
+    };
+    entries.filter_map(Result::ok).map(&mut bytes).fold(0, u64::saturating_add)
 }
 
 impl Space {

@@ -17,6 +17,7 @@ use super::ledger::{Entry, Ledger, Prepared};
 use super::session::{Stage, Until, session};
 use super::settle::{Settled, Settling};
 use super::snapshot::{self, SnapshotError, snapshots};
+use super::state::{Copies, Used};
 use super::steps::{self, Step};
 use super::{SCRATCH, remove_scratch};
 use crate::conductor::{Setup, existing, seed_of};
@@ -37,6 +38,8 @@ pub(super) struct Preparation<'a, 'b> {
     pub(super) made: BTreeSet<PathBuf>,
     /// The snapshot that the primary's database is.
     pub(super) snapshot: Option<String>,
+    /// What was used before copies were made and after.
+    pub(super) copies: Option<Copies>,
 }
 
 impl Preparation<'_, '_> {
@@ -122,9 +125,7 @@ impl Preparation<'_, '_> {
             self.remove_half_made(&folder);
         }
         let settled = outcome?.0;
-        // What is there counts, which with `reuse` may be another database than was asked for.
-        let prepared = Prepared { marker: Marker::of(&folder), settled, ended: true, ..begun };
-        self.ledger.append_prepared(prepared)?;
+        self.ledger.append_prepared(as_made(begun, Marker::of(&folder), settled))?;
         self.made.insert(folder);
         Ok(())
     }
@@ -184,6 +185,7 @@ impl Preparation<'_, '_> {
         copy: impl FnOnce(&mut dyn FnMut() -> Result<(), PrepareError>) -> Result<T, SnapshotError>,
     ) -> Result<T, PrepareError> {
         let (directory, limit) = (&self.experiment.directory, self.experiment.write_budget);
+        let before = self.copies.map_or_else(|| Used::of(directory), |copies| copies.before);
         let mut account = Account::open(self.ledger, directory, "snapshot", limit, MonotonicClock.now_ns())?;
         // Copies are made in this process.
         account.watch(std::process::id());
@@ -197,6 +199,7 @@ impl Preparation<'_, '_> {
         let closed = account.close();
         let copied = outcome?;
         closed?;
+        self.copies = Some(Copies { before, after: Used::of(directory) });
         Ok(copied)
     }
 
@@ -208,6 +211,12 @@ impl Preparation<'_, '_> {
         let (name, directory) = (name.to_owned(), self.experiment.directory.clone());
         Job { name, directory, existing, interval_ms: INTERVAL_MS, seed, workload }
     }
+}
+
+/// What is there counts, which with `reuse` may be another database than was asked for, of another seed.
+fn as_made(begun: Prepared, marker: Option<Marker>, settled: Option<Settled>) -> Prepared {
+    let seed = marker.as_ref().map_or(begun.seed, |marker| marker.seed);
+    Prepared { seed, marker, settled, ended: true, ..begun }
 }
 
 /// Fills a file of `file_bytes`: making it writes it once in order, and then it is written once more.
@@ -229,4 +238,30 @@ fn filling(kind: Precondition, file_bytes: u64) -> IoSettings {
 /// Rewrites the files of a neighbour at random.
 fn rewriting(neighbour: &IoSettings) -> IoSettings {
     IoSettings { files: neighbour.files, ..filling(Precondition::Random, neighbour.file_size.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use manometer_workload::kv::KvSettings;
+
+    use super::*;
+
+    #[test]
+    fn a_database_that_was_reused_has_the_seed_that_it_was_made_with() {
+        let settings = KvSettings { engine: "redb".to_owned(), ..KvSettings::default() };
+        let marker = WorkloadSettings::Kv(settings).marker(1).unwrap();
+        let begun = Prepared {
+            workload: "primary".to_owned(),
+            settings: serde_json::Value::Null,
+            fingerprint: 0,
+            seed: 2,
+            marker: None,
+            rewritten: false,
+            settled: None,
+            ended: false,
+        };
+        let made = as_made(begun.clone(), Some(marker), None);
+        assert!(made.ended && made.seed == 1);
+        assert_eq!(as_made(begun, None, None).seed, 2, "files do not say");
+    }
 }

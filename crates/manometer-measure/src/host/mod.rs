@@ -31,7 +31,7 @@ use std::path::Path;
 pub use chain::{Layer, LayerKind, chain};
 pub use controllers::nvme_controllers;
 pub use device::{Device, device_of};
-pub use health::LEAST_STEPS;
+pub use health::{LEAST_STEPS, utilisation_bytes};
 use rates::{Rates, Raw};
 use serde_json::Value;
 

@@ -86,6 +86,16 @@ impl Disk {
         Some(Reading { utilisation: used, ..reading })
     }
 
+    /// What of it holds data; nothing for a disk that is no NVMe's namespace, or does not say.
+    pub(super) fn used_bytes(&self, tools: &Tools) -> Option<f64> {
+        if !self.is_nvme {
+            return None;
+        }
+        let told = tools.run(&tools.nvme, &["id-ns", "-o", "json", &self.path]).ok();
+        let by_smartctl = || self.by_smartctl(tools, &mut Answer::default())?.utilisation;
+        told.and_then(|output| nvme::used_bytes(&output.stdout)).or_else(by_smartctl)
+    }
+
     fn by_smartctl(&self, tools: &Tools, answer: &mut Answer) -> Option<Reading> {
         let arguments = ["--json", "--info", "--attributes", "--log=devstat", &self.path];
         let told = tools.run(&tools.smartctl, &arguments).and_then(|output| {
@@ -180,6 +190,16 @@ mod tests {
         let intel = with("intel", include_str!("samples/nvme_intel.json"));
         let of = |vendor| nvme(vendor).read(&intel.as_nvme()).reading.unwrap().nand_bytes_written;
         assert_eq!((of(INTEL), of(0x144d)), (Some(1_024.0 * 32.0 * 1_048_576.0), None));
+    }
+
+    #[test]
+    fn what_a_namespace_holds_is_told_by_either_tool_and_of_no_other_disk() {
+        let script = Script::of_verbs(&[("id-ns", include_str!("samples/nvme_id_ns.json"))]);
+        assert_eq!(nvme(INTEL).used_bytes(&script.as_nvme()), Some(244_190_646.0 * 4096.0));
+        assert_eq!(Disk::at("/dev/sda", None).used_bytes(&script.as_nvme()), None);
+        assert_eq!(nvme(INTEL).used_bytes(&Tools::missing()), None);
+        let by_smartctl = Script::printing(include_str!("samples/smartctl_nvme.json"), 0);
+        assert!(nvme(INTEL).used_bytes(&by_smartctl.tools()).is_some());
     }
 
     #[test]

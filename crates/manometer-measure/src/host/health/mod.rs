@@ -10,6 +10,7 @@ mod thermal;
 mod tool;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use reading::Reading;
 use serde_json::{Value, json};
 use tool::Tools;
 
-use super::{Border, Layer, LayerKind, Observer};
+use super::{Border, Layer, LayerKind, Observer, chain, device_of};
 use crate::event::Event;
 use crate::samples::Column;
 
@@ -33,6 +34,16 @@ const MAX_DISKS: usize = 32;
 
 pub use reading::LEAST_STEPS;
 pub(super) use reading::columns;
+
+/// What holds data of the NVMe namespaces under `directory` (NUSE), together; nothing where one of the disks there is
+/// none, or does not say.
+pub fn utilisation_bytes(directory: &Path) -> Option<u64> {
+    let layers = chain(&device_of(directory)?);
+    let disks: Vec<&Layer> = layers.iter().filter(|layer| layer.kind == LayerKind::Disk).take(MAX_DISKS).collect();
+    let tools = Tools::default();
+    let each: Option<Vec<f64>> = disks.iter().map(|layer| Disk::new(&layer.device).used_bytes(&tools)).collect();
+    each.filter(|each| !each.is_empty()).map(|each| each.iter().sum::<f64>() as u64)
+}
 
 #[derive(Debug)]
 pub(super) struct Health {
