@@ -267,7 +267,7 @@ mod tests {
         let (word, option) = (of(&["fio", &path]), of(&["fio", &format!("--options={path}")]));
         for settings in [kv, word, option] {
             std::fs::write(&file, "t_s,ops\n0,5\n").unwrap();
-            assert_eq!(settings.files_named(), [file.clone()], "{settings:?}");
+            assert_eq!(settings.files_named(), std::slice::from_ref(&file), "{settings:?}");
             let before = settings.fingerprint();
             assert_eq!(settings.fingerprint(), before);
             std::fs::write(&file, "t_s,ops\n0,6\n").unwrap();
