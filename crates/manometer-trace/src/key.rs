@@ -44,7 +44,7 @@ impl KeyTable {
         self.texts.is_empty()
     }
 
-    fn keep(&mut self, id: u64, text: &[u8]) -> Result<(), Fault> {
+    pub(crate) fn keep(&mut self, id: u64, text: &[u8]) -> Result<(), Fault> {
         if let Some(known) = self.texts.get(&id) {
             let same = known.as_ref() == text;
             return if same { Ok(()) } else { Err("this key has the same 64-bit id as another".into()) };

@@ -2,7 +2,8 @@
 //!
 //! The [`Record`], readers of the field's formats ([`FORMATS`], found by content by [`open`]), and writers
 //! ([`write`]). Readers stream: memory does not grow with the trace, but for the texts of keys where they are asked
-//! for. What is done with a trace is left to others.
+//! for. Transforms ([`transform`]) are readers over readers.
+//! What is done with a trace is left to others.
 
 pub mod error;
 pub mod format;
@@ -13,6 +14,7 @@ pub mod record;
 pub mod source;
 pub mod summary;
 mod text;
+pub mod transform;
 pub mod write;
 
 pub use error::TraceError;

@@ -1,10 +1,20 @@
 //! `manometer trace`: one file per verb below it.
 
+mod anonymise;
 mod capture;
+mod clone;
+mod complete;
 mod convert;
 mod head;
 mod info;
 mod input;
+mod intensify;
+mod merge;
+mod output;
+mod sample;
+mod scale;
+mod slice;
+mod subtrace;
 
 use std::process::ExitCode;
 
@@ -20,18 +30,36 @@ pub struct TraceArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Anonymise(anonymise::AnonymiseArgs),
     Capture(capture::CaptureArgs),
+    Clone(clone::CloneArgs),
+    Complete(complete::CompleteArgs),
     Convert(convert::ConvertArgs),
     Head(head::HeadArgs),
     Info(info::InfoArgs),
+    Intensify(intensify::IntensifyArgs),
+    Merge(merge::MergeArgs),
+    Sample(sample::SampleArgs),
+    Scale(scale::ScaleArgs),
+    Slice(slice::SliceArgs),
+    Subtrace(subtrace::SubtraceArgs),
 }
 
 /// Does what the verb says.
 pub fn run(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
+        Verb::Anonymise(args) => anonymise::run(args),
         Verb::Capture(args) => capture::run(args),
+        Verb::Clone(args) => clone::run(args),
+        Verb::Complete(args) => complete::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Head(args) => head::run(args),
         Verb::Info(args) => info::run(args),
+        Verb::Intensify(args) => intensify::run(args),
+        Verb::Merge(args) => merge::run(args),
+        Verb::Sample(args) => sample::run(args),
+        Verb::Scale(args) => scale::run(args),
+        Verb::Slice(args) => slice::run(args),
+        Verb::Subtrace(args) => subtrace::run(args),
     }
 }

@@ -52,7 +52,7 @@ fn the_first_requests_are_shown_as_understood() {
 #[test]
 fn a_trace_goes_through_every_format_that_holds_it() {
     let scene = scene();
-    scene.run("trace convert trace.txt a.parquet").status(0).out_has(&["4 requests, from kv-replay to parquet"]);
+    scene.run("trace convert trace.txt a.parquet").status(0).out_has(&["4 requests, parquet"]);
     scene.run("trace convert a.parquet b.csv").status(0);
     scene.run("trace convert b.csv c.kv-replay").status(0);
     assert_eq!(scene.read("c.kv-replay"), TRACE.replace(",\n", "\n"));

@@ -27,7 +27,7 @@ pub struct HeadArgs {
 
 /// Reads no more than it shows.
 pub fn run(args: &HeadArgs) -> anyhow::Result<ExitCode> {
-    let mut trace = match args.input.options(true).and_then(|options| args.input.open(&options)) {
+    let mut trace = match args.input.open_keeping(true) {
         Ok(trace) => trace,
         Err(error) => return input::refuse(&error),
     };

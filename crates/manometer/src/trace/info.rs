@@ -28,7 +28,7 @@ pub struct InfoArgs {
 
 /// Reads the trace once.
 pub fn run(args: &InfoArgs) -> anyhow::Result<ExitCode> {
-    let mut trace = match args.input.options(false).and_then(|options| args.input.open(&options)) {
+    let mut trace = match args.input.open_keeping(false) {
         Ok(trace) => trace,
         Err(error) => return input::refuse(&error),
     };
@@ -58,15 +58,8 @@ fn document(name: &str, totals: &Totals, skipped: u64, damage: Option<&TraceErro
     let mut document = serde_json::to_value(totals)?;
     document["format"] = json!(name);
     document["skipped"] = json!(skipped);
-    document["damage"] = damage.map(|error| json!({ "text": error.to_string(), "offset": offset(error) })).into();
+    document["damage"] = input::damage(damage);
     Ok(document)
-}
-
-fn offset(error: &TraceError) -> Option<u64> {
-    match error {
-        TraceError::Damaged { offset, .. } => Some(*offset),
-        _ => None,
-    }
 }
 
 fn text(name: &str, format: &str, totals: &Totals) -> String {

@@ -1,12 +1,14 @@
 //! The trace that a verb reads: which, and in what format.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use manometer_trace::read::csv::Columns;
+use manometer_trace::transform::span::Span;
 use manometer_trace::{Format, ReadOptions, Trace, TraceError, open, open_stream};
+use serde_json::{Value, json};
 
 use crate::{WRONG_REQUEST, format};
 
@@ -15,6 +17,23 @@ use crate::{WRONG_REQUEST, format};
 pub struct Input {
     /// The trace, plain or compressed by gzip, zstd, lz4 or xz; `-` is standard input.
     trace: PathBuf,
+    #[command(flatten)]
+    form: InputForm,
+}
+
+/// Several traces to read.
+#[derive(Debug, Args)]
+pub struct Inputs {
+    /// The traces, plain or compressed by gzip, zstd, lz4 or xz.
+    #[arg(required = true, num_args = 1.., value_name = "TRACE")]
+    traces: Vec<PathBuf>,
+    #[command(flatten)]
+    form: InputForm,
+}
+
+/// How to read a trace.
+#[derive(Debug, Args)]
+struct InputForm {
     /// The format, where the content is not to decide (docs/traces.md has the list).
     #[arg(long, value_name = "FORMAT")]
     input_format: Option<String>,
@@ -29,9 +48,8 @@ pub struct Input {
     time_unit: Option<String>,
 }
 
-impl Input {
-    /// How to read it.
-    pub fn options(&self, keep_keys: bool) -> Result<ReadOptions, TraceError> {
+impl InputForm {
+    fn options(&self, keep_keys: bool) -> Result<ReadOptions, TraceError> {
         Ok(ReadOptions {
             format: self.input_format.as_deref().map(Format::find).transpose()?,
             columns: self.columns()?,
@@ -46,18 +64,63 @@ impl Input {
         let wrong = || TraceError::Wrong(format!("--delimiter is `{}`: write one ASCII character", self.delimiter));
         Ok(Some(columns.parse::<Columns>()?.parted_by(delimiter.ok_or_else(wrong)?)))
     }
+}
 
-    /// Opens it.
-    pub fn open(&self, options: &ReadOptions) -> Result<Trace, TraceError> {
-        match self.trace.to_str() {
-            Some("-") => open_stream(Box::new(io::stdin()), options),
-            _ => open(&self.trace, options),
+impl Input {
+    /// Opens it, and keeps the texts of keys where asked to.
+    pub fn open_keeping(&self, key_texts: bool) -> Result<Trace, TraceError> {
+        let options = self.form.options(key_texts)?;
+        match self.is_stream() {
+            true => open_stream(Box::new(io::stdin()), &options),
+            false => open(&self.trace, &options),
         }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.trace
+    }
+
+    fn is_stream(&self) -> bool {
+        self.trace.as_os_str() == "-"
+    }
+
+    /// That it can be read twice.
+    pub fn need_file(&self, what: &str) -> Result<(), TraceError> {
+        match self.is_stream() {
+            true => Err(TraceError::Wrong(format!("{what} reads the trace twice: name a file, not a stream"))),
+            false => Ok(()),
+        }
+    }
+
+    /// Reads it to know its span.
+    pub fn span(&self, what: &str) -> Result<Span, TraceError> {
+        self.need_file(what)?;
+        Span::read(self.open_keeping(false)?.reader.as_mut())
     }
 
     /// What it is called.
     pub fn name(&self) -> String {
         self.trace.display().to_string()
+    }
+}
+
+impl Inputs {
+    /// Opens them all.
+    pub fn open_keeping(&self, key_texts: bool) -> Result<Vec<Trace>, TraceError> {
+        let options = self.form.options(key_texts)?;
+        self.traces.iter().map(|trace| open(trace, &options)).collect()
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.traces.len()
+    }
+
+    /// What they are called.
+    pub fn names(&self) -> String {
+        let names: Vec<String> = self.traces.iter().map(|trace| trace.display().to_string()).collect();
+        names.join(", ")
     }
 }
 
@@ -75,6 +138,15 @@ fn unit_ns(unit: &str) -> Result<u64, TraceError> {
 pub fn refuse(error: &TraceError) -> anyhow::Result<ExitCode> {
     format::note(&format!("manometer: {error}"));
     Ok(ExitCode::from(if matches!(error, TraceError::Damaged { .. }) { crate::FAILED } else { WRONG_REQUEST }))
+}
+
+/// What ended the reading of a trace, for machines; null where nothing did.
+pub fn damage(damage: Option<&TraceError>) -> Value {
+    let offset = |error: &TraceError| match error {
+        TraceError::Damaged { offset, .. } => Some(*offset),
+        _ => None,
+    };
+    damage.map(|error| json!({ "text": error.to_string(), "offset": offset(error) })).into()
 }
 
 /// Tells what of a trace cannot be read; all before it was.

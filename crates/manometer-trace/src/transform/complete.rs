@@ -1,0 +1,117 @@
+//! The inserts that a recording lacks: of keys that are used before they are inserted.
+
+use std::collections::HashSet;
+
+use super::Input;
+use super::merge::Merge;
+use crate::error::TraceError;
+use crate::key::{IdHasher, KeyTable};
+use crate::reader::{BATCH_RECORDS, TraceReader};
+use crate::record::{Operation, Record};
+
+/// Finds the inserts that a trace lacks; takes memory by the number of keys.
+///
+/// A key that is read, updated, scanned from or deleted before anything was stored under it must have been there. A
+/// request that failed proves nothing, and devices need no inserts.
+pub struct MissingInserts {
+    known: HashSet<u64, IdHasher>,
+    missing: Vec<Record>,
+    /// The trace as it was read, for the texts of its keys.
+    read: Input,
+    damage: Option<TraceError>,
+}
+
+impl MissingInserts {
+    /// Reads a trace to its end, or to where it is damaged.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(trace: Input) -> Result<Self, TraceError> {
+        let mut inserts = Self { known: HashSet::default(), missing: Vec::new(), read: trace, damage: None };
+        let mut batch = Vec::new();
+        loop {
+            match inserts.read.read(&mut batch) {
+                Ok(0) => return Ok(inserts),
+                Ok(_) => batch.iter().for_each(|record| inserts.add(record)),
+                Err(damage @ TraceError::Damaged { .. }) => inserts.damage = Some(damage),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn add(&mut self, record: &Record) {
+        let proves_nothing = record.operation.is_block() || record.succeeded == Some(false);
+        if proves_nothing || !self.known.insert(record.key) {
+            return;
+        }
+        if !matches!(record.operation, Operation::Put | Operation::Insert) {
+            self.missing.push(Record { operation: Operation::Insert, ttl_s: None, succeeded: None, ..*record });
+        }
+    }
+
+    /// How many are missing.
+    pub fn len(&self) -> usize {
+        self.missing.len()
+    }
+
+    /// Whether none is missing.
+    pub fn is_empty(&self) -> bool {
+        self.missing.is_empty()
+    }
+
+    /// What is to be loaded before the trace begins: an insert for each key, in the order of their first uses, without
+    /// times and clients.
+    pub fn to_load(mut self) -> Input {
+        for insert in &mut self.missing {
+            (insert.time_ns, insert.client) = (None, None);
+        }
+        Box::new(self.listed())
+    }
+
+    /// The trace, read again, with the missing inserts, each so long before the first use of its key, at time 0 at the
+    /// earliest.
+    ///
+    /// # Errors
+    /// A key's first use has no time.
+    pub fn into_trace(mut self, again: Input, before_ns: u64) -> Result<Merge, TraceError> {
+        for insert in &mut self.missing {
+            let time = insert.time_ns.ok_or_else(|| {
+                TraceError::Wrong("a key's first use has no time: list the inserts to load them instead".to_owned())
+            })?;
+            insert.time_ns = Some(time.saturating_sub(before_ns));
+        }
+        self.missing.sort_by_key(|insert| insert.time_ns);
+        // The trace tells its damage itself.
+        self.damage = None;
+        Ok(Merge::new(vec![Box::new(self.listed()), again]))
+    }
+
+    fn listed(self) -> Listed {
+        Listed { records: self.missing, next: 0, read: self.read, damage: self.damage }
+    }
+}
+
+/// Records from memory, and the damage that ended them.
+struct Listed {
+    records: Vec<Record>,
+    next: usize,
+    read: Input,
+    damage: Option<TraceError>,
+}
+
+impl TraceReader for Listed {
+    fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
+        let end = (self.next + BATCH_RECORDS).min(self.records.len());
+        batch.clear();
+        batch.extend_from_slice(&self.records[self.next..end]);
+        self.next = end;
+        match self.damage.take_if(|_| batch.is_empty()) {
+            Some(damage) => Err(damage),
+            None => Ok(batch.len()),
+        }
+    }
+
+    fn keys(&self) -> Option<&KeyTable> {
+        self.read.keys()
+    }
+}

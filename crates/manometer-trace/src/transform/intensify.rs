@@ -1,0 +1,71 @@
+//! Intensifying: the parts of a trace laid over one another, so that it is as many times heavier and shorter.
+
+use super::Input;
+use super::merge::Merge;
+use super::rename::rename;
+use super::span::Span;
+use crate::error::TraceError;
+use crate::reader::TraceReader;
+use crate::record::Record;
+
+/// The most parts, each of which has the trace open.
+pub const PARTS_MAX: u32 = 128;
+
+/// The trace in so many parts of equal time, all from time zero on, each on keys of its own. `open` opens the trace
+/// again, as each part reads it for itself.
+///
+/// # Errors
+/// The trace cannot be opened or has no times, or there are too many parts.
+pub fn intensify(
+    mut open: impl FnMut() -> Result<Input, TraceError>,
+    span: Span,
+    parts: u32,
+) -> Result<Merge, TraceError> {
+    span.need_times("intensifying")?;
+    if !(1..=PARTS_MAX).contains(&parts) {
+        return Err(TraceError::Wrong(format!("{parts} parts: write 1 to {PARTS_MAX}")));
+    }
+    let inputs = (0..parts).map(|part| Ok(Box::new(Part { input: open()?, span, part, parts, ended: false }) as Input));
+    Ok(Merge::new(inputs.collect::<Result<_, TraceError>>()?))
+}
+
+/// One part of a trace, from time zero on.
+struct Part {
+    input: Input,
+    span: Span,
+    part: u32,
+    parts: u32,
+    ended: bool,
+}
+
+impl Part {
+    fn keeps(&mut self, record: &Record) -> bool {
+        let part = self.span.part_of(record.time_ns.unwrap_or(self.span.first_ns), self.parts);
+        // Where times never go back, nothing of this part comes after the next one has begun.
+        self.ended |= part > self.part && self.span.times_backward == 0;
+        part == self.part
+    }
+}
+
+impl TraceReader for Part {
+    fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
+        batch.clear();
+        while !self.ended && batch.is_empty() {
+            if self.input.read(batch)? == 0 {
+                return Ok(0);
+            }
+            batch.retain(|record| self.keeps(record));
+        }
+        let begin = self.span.part_begin_ns(self.part, self.parts);
+        for record in batch.iter_mut() {
+            *record = rename(record, self.part, self.parts)?;
+            record.time_ns = record.time_ns.map(|time| time - begin);
+        }
+        Ok(batch.len())
+    }
+
+    fn skipped(&self) -> u64 {
+        // What is no request counts once, not once for each part.
+        if self.part == 0 { self.input.skipped() } else { 0 }
+    }
+}

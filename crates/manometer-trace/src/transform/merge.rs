@@ -1,0 +1,104 @@
+//! Several traces as one, in the order of time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::Input;
+use crate::error::TraceError;
+use crate::key::KeyTable;
+use crate::reader::{BATCH_RECORDS, TraceReader};
+use crate::record::Record;
+
+/// Traces merged by time; of equal times that of the trace named first comes first.
+///
+/// Each trace keeps its own order: a request whose time goes back comes as soon as its trace gives it. A trace that is
+/// damaged ends there, and the error comes when all others have ended.
+pub struct Merge {
+    inputs: Vec<Side>,
+    next: BinaryHeap<Reverse<(u64, usize)>>,
+    started: bool,
+    damage: Option<TraceError>,
+    keys: Option<KeyTable>,
+}
+
+/// One trace, and what of it was read already.
+struct Side {
+    input: Input,
+    batch: Vec<Record>,
+    at: usize,
+}
+
+impl Merge {
+    /// All requests of these traces.
+    pub fn new(inputs: Vec<Input>) -> Self {
+        let sides = inputs.into_iter().map(|input| Side { input, batch: Vec::new(), at: 0 });
+        Self { inputs: sides.collect(), next: BinaryHeap::new(), started: false, damage: None, keys: None }
+    }
+
+    /// Puts the time of a trace's next request among those of the others.
+    fn advance(&mut self, number: usize) -> Result<(), TraceError> {
+        let side = &mut self.inputs[number];
+        if side.at == side.batch.len() {
+            side.at = 0;
+            match side.input.read(&mut side.batch) {
+                Ok(0) => return Ok(()),
+                Ok(_) => learn_keys(&mut self.keys, side)?,
+                Err(damage @ TraceError::Damaged { .. }) => {
+                    side.batch.clear();
+                    self.damage.get_or_insert(damage);
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let time = side.batch[side.at].time_ns.ok_or_else(|| {
+            TraceError::Wrong(format!("a request of trace {} has no time: only times can be merged", number + 1))
+        })?;
+        self.next.push(Reverse((time, number)));
+        Ok(())
+    }
+}
+
+fn learn_keys(keys: &mut Option<KeyTable>, side: &Side) -> Result<(), TraceError> {
+    let Some(texts) = side.input.keys() else { return Ok(()) };
+    let keys = keys.get_or_insert_default();
+    for record in &side.batch {
+        if let Some(text) = texts.text(record.key) {
+            keys.keep(record.key, text).map_err(|fault| TraceError::Wrong(format!("the traces together: {fault}")))?;
+        }
+    }
+    Ok(())
+}
+
+impl TraceReader for Merge {
+    fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
+        batch.clear();
+        if !self.started {
+            self.started = true;
+            (0..self.inputs.len()).try_for_each(|number| self.advance(number))?;
+        }
+        while batch.len() < BATCH_RECORDS
+            && let Some(Reverse((_, number))) = self.next.pop()
+        {
+            let side = &mut self.inputs[number];
+            batch.push(side.batch[side.at]);
+            side.at += 1;
+            self.advance(number)?;
+        }
+        match self.damage.take() {
+            Some(damage) if batch.is_empty() => Err(damage),
+            damage => {
+                self.damage = damage;
+                Ok(batch.len())
+            }
+        }
+    }
+
+    fn keys(&self) -> Option<&KeyTable> {
+        self.keys.as_ref()
+    }
+
+    fn skipped(&self) -> u64 {
+        self.inputs.iter().map(|side| side.input.skipped()).sum()
+    }
+}

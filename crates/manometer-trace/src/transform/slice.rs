@@ -1,0 +1,93 @@
+//! A stretch of a trace.
+
+use super::Input;
+use crate::error::TraceError;
+use crate::key::KeyTable;
+use crate::reader::TraceReader;
+use crate::record::Record;
+
+/// Which stretch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stretch {
+    /// It begins with the first request that comes so long after the trace's first.
+    pub from_ns: u64,
+    /// It ends before the first request that comes so long after that.
+    pub length_ns: Option<u64>,
+    /// It has at most so many requests.
+    pub requests: Option<u64>,
+}
+
+/// A stretch without gaps, at its own times.
+pub struct Slice {
+    input: Input,
+    stretch: Stretch,
+    /// The first time, and with it from when to when the stretch goes.
+    bounds: Option<(u64, u64)>,
+    begun: bool,
+    ended: bool,
+    given: u64,
+}
+
+impl Slice {
+    /// This stretch of a trace.
+    pub fn new(input: Input, stretch: Stretch) -> Self {
+        let ended = stretch.requests == Some(0);
+        Self { input, stretch, bounds: None, begun: false, ended, given: 0 }
+    }
+
+    /// Whether a record belongs to the stretch; ends it behind the last one that does.
+    fn keeps(&mut self, record: &Record) -> Result<bool, TraceError> {
+        if self.ended {
+            return Ok(false);
+        }
+        if self.stretch.from_ns > 0 || self.stretch.length_ns.is_some() {
+            let time = record.time_ns.ok_or_else(|| {
+                TraceError::Wrong("a request has no time: cut the trace by its number of requests alone".to_owned())
+            })?;
+            let (begin, end) = *self.bounds.get_or_insert_with(|| bounds(time, &self.stretch));
+            self.begun |= time >= begin;
+            self.ended |= self.begun && time >= end;
+            if !self.begun || self.ended {
+                return Ok(false);
+            }
+        }
+        self.given += 1;
+        self.ended |= self.stretch.requests == Some(self.given);
+        Ok(true)
+    }
+}
+
+fn bounds(first_ns: u64, stretch: &Stretch) -> (u64, u64) {
+    let begin = first_ns.saturating_add(stretch.from_ns);
+    (begin, stretch.length_ns.map_or(u64::MAX, |length| begin.saturating_add(length)))
+}
+
+impl TraceReader for Slice {
+    fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
+        batch.clear();
+        while !self.ended && batch.is_empty() {
+            if self.input.read(batch)? == 0 {
+                return Ok(0);
+            }
+            let mut wrong = None;
+            batch.retain(|record| {
+                self.keeps(record).unwrap_or_else(|error| {
+                    wrong.get_or_insert(error);
+                    false
+                })
+            });
+            if let Some(error) = wrong {
+                return Err(error);
+            }
+        }
+        Ok(batch.len())
+    }
+
+    fn keys(&self) -> Option<&KeyTable> {
+        self.input.keys()
+    }
+
+    fn skipped(&self) -> u64 {
+        self.input.skipped()
+    }
+}

@@ -1,0 +1,124 @@
+//! Sub-traces: some of the parts that a trace falls into by its clients or by time.
+
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
+use rapidhash::v3::rapidhash_v3;
+
+use super::span::Span;
+use super::{Input, read_kept};
+use crate::error::TraceError;
+use crate::key::KeyTable;
+use crate::reader::TraceReader;
+use crate::record::Record;
+
+/// The most parts that a trace is split into.
+const PARTS_MAX: u32 = 1 << 20;
+
+/// Some of several parts: `2/4` is the second of four, `1,3-4/4` all but that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    chosen: BTreeSet<u32>,
+    of: u32,
+}
+
+impl FromStr for Parts {
+    type Err = TraceError;
+
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        parse(text).ok_or_else(|| {
+            TraceError::Wrong(format!(
+                "`{text}` names no parts: write 2/4 for the second of four, or several of them as 1,3-4/4 (at most \
+                 {PARTS_MAX})"
+            ))
+        })
+    }
+}
+
+fn parse(text: &str) -> Option<Parts> {
+    let (chosen, of) = text.split_once('/')?;
+    let of = of.parse().ok().filter(|of| (1..=PARTS_MAX).contains(of))?;
+    let number = |text: &str| text.parse::<u32>().ok().filter(|part| (1..=of).contains(part)).map(|part| part - 1);
+    let mut parts = BTreeSet::new();
+    for piece in chosen.split(',') {
+        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+        let (first, last) = (number(first)?, number(last)?);
+        parts.extend(first..=last);
+        if first > last {
+            return None;
+        }
+    }
+    Some(Parts { chosen: parts, of })
+}
+
+/// How a trace falls into parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Division {
+    /// All requests of a client are in one part.
+    Clients,
+    /// Each part is as long as every other.
+    Time(Span),
+}
+
+impl Division {
+    fn part_of(self, record: &Record, parts: u32) -> Result<u32, TraceError> {
+        match self {
+            Self::Clients => {
+                let client = record.client.ok_or_else(|| {
+                    TraceError::Wrong("a request has no client: divide the trace by time instead".to_owned())
+                })?;
+                Ok((rapidhash_v3(&client.to_le_bytes()) % u64::from(parts)) as u32)
+            }
+            Self::Time(span) => Ok(span.part_of(record.time_ns.unwrap_or(span.first_ns), parts)),
+        }
+    }
+}
+
+/// The requests of some parts, at their own times and on their own keys.
+pub struct Subtrace {
+    input: Input,
+    parts: Parts,
+    division: Division,
+}
+
+impl Subtrace {
+    /// These parts of a trace.
+    ///
+    /// # Errors
+    /// The trace is to be divided by times that it does not have.
+    pub fn new(input: Input, parts: Parts, division: Division) -> Result<Self, TraceError> {
+        if let Division::Time(span) = division {
+            span.need_times("dividing a trace by time")?;
+        }
+        Ok(Self { input, parts, division })
+    }
+}
+
+impl TraceReader for Subtrace {
+    fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
+        let Self { input, parts, division } = self;
+        read_kept(input, batch, |record| Ok(parts.chosen.contains(&division.part_of(record, parts.of)?)))
+    }
+
+    fn keys(&self) -> Option<&KeyTable> {
+        self.input.keys()
+    }
+
+    fn skipped(&self) -> u64 {
+        self.input.skipped()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_counted_from_one() {
+        assert_eq!(parse("2/4"), Some(Parts { chosen: BTreeSet::from([1]), of: 4 }));
+        assert_eq!(parse("1,3-4/4"), Some(Parts { chosen: BTreeSet::from([0, 2, 3]), of: 4 }));
+        for wrong in ["", "2", "0/4", "5/4", "1/0", "3-2/4", "a/4", "1/4/2", ",/4", "1/99999999", "-/3"] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `manometer trace anonymise`: keys and clients without their names.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+use manometer_trace::TraceError;
+use manometer_trace::transform::anonymise::{Anonymise, Secret};
+use serde_json::json;
+
+use super::input::{self, Input};
+use super::output::{Output, Written};
+use crate::format;
+
+/// Hash keys and clients with a secret, so that nobody without it can try out names (SipHash-2-4).
+///
+/// Sizes, times and places on devices stay as they are.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  manometer trace anonymise web.csv public.parquet\n  \
+    openssl rand -hex 16 > secret; manometer trace anonymise web.csv public.parquet --secret secret")]
+pub struct AnonymiseArgs {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    output: Output,
+    /// A file with 32 hexadecimal digits: traces under one secret share their ids. Without it a random secret is made and
+    /// forgotten.
+    #[arg(long, value_name = "FILE")]
+    secret: Option<PathBuf>,
+}
+
+/// Anonymises.
+pub fn run(args: &AnonymiseArgs) -> anyhow::Result<ExitCode> {
+    let secret = match &args.secret {
+        Some(file) => read_secret(file),
+        None => Ok(random_secret()?),
+    };
+    match secret.and_then(|secret| anonymise(args, secret)) {
+        Ok((places, written)) => {
+            if places > 0 {
+                format::note(&format!("note: {places} requests to devices keep their places"));
+            }
+            args.output.tell(&args.input.name(), &written, json!({ "places_kept": places }))
+        }
+        Err(error) => input::refuse(&error),
+    }
+}
+
+fn anonymise(args: &AnonymiseArgs, secret: Secret) -> Result<(u64, Written), TraceError> {
+    let mut anonymous = Anonymise::new(args.input.open_keeping(false)?.reader, secret);
+    let written = args.output.write(&mut anonymous)?;
+    Ok((anonymous.places(), written))
+}
+
+fn read_secret(file: &Path) -> Result<Secret, TraceError> {
+    let wrong = |what: String| TraceError::Wrong(format!("{}: {what}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    text.parse().map_err(|error: TraceError| wrong(error.to_string()))
+}
+
+fn random_secret() -> anyhow::Result<Secret> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes)).context("/dev/urandom")?;
+    Ok(Secret::new(bytes))
+}

@@ -1,0 +1,64 @@
+//! `manometer trace complete`: the inserts that a recording lacks.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use manometer_trace::TraceError;
+use manometer_trace::transform::complete::MissingInserts;
+use serde_json::json;
+
+use super::input::{self, Input};
+use super::output::{Output, Written};
+
+/// Find the inserts that a trace lacks: of keys that are used before they are inserted.
+///
+/// Writes them as a trace of inserts for a load phase, or the whole trace with each of them so long before its key's
+/// first use. Requests that failed are left alone, and so are devices.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  manometer trace complete web.csv load.parquet --load\n  \
+    manometer trace complete web.csv whole.parquet --before-ms 10")]
+pub struct CompleteArgs {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    output: Output,
+    /// Write the missing inserts alone, without times, to be loaded before the trace begins.
+    #[arg(long, required_unless_present = "before_ms", conflicts_with = "before_ms")]
+    load: bool,
+    /// Write the whole trace, each missing insert so many milliseconds before its key's first use.
+    #[arg(long, value_name = "MS", allow_negative_numbers = true)]
+    before_ms: Option<f64>,
+}
+
+/// Completes, and tells how many inserts were missing.
+pub fn run(args: &CompleteArgs) -> anyhow::Result<ExitCode> {
+    match complete(args) {
+        Ok((missing, written)) => args.output.tell(&args.input.name(), &written, json!({ "missing": missing })),
+        Err(error) => input::refuse(&error),
+    }
+}
+
+fn complete(args: &CompleteArgs) -> Result<(usize, Written), TraceError> {
+    let before_ns = args.before_ms.map(before_ns).transpose()?;
+    if before_ns.is_some() {
+        args.input.need_file("--before-ms")?;
+    }
+    let keep_keys = args.output.form.keeps_keys();
+    let inserts = MissingInserts::read(args.input.open_keeping(keep_keys)?.reader)?;
+    let missing = inserts.len();
+    let written = match before_ns {
+        Some(before_ns) => {
+            let again = args.input.open_keeping(keep_keys)?.reader;
+            args.output.write(&mut inserts.into_trace(again, before_ns)?)?
+        }
+        None => args.output.write(inserts.to_load().as_mut())?,
+    };
+    Ok((missing, written))
+}
+
+fn before_ns(milliseconds: f64) -> Result<u64, TraceError> {
+    match milliseconds * 1e6 {
+        nanoseconds if (0.0..1e19).contains(&nanoseconds) => Ok(nanoseconds.round() as u64),
+        _ => Err(TraceError::Wrong(format!("--before-ms is {milliseconds}: write milliseconds, 0 or more"))),
+    }
+}

@@ -1,0 +1,41 @@
+//! `manometer trace intensify`: a heavier and shorter trace.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use manometer_trace::TraceError;
+use manometer_trace::transform::intensify::{PARTS_MAX, intensify as intensified};
+use serde_json::json;
+
+use super::input::{self, Input};
+use super::output::{Output, Written};
+
+/// Lay equal parts of a trace's time over one another from time zero on, each on keys and from clients of its own.
+///
+/// Each part reads the trace for itself.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  manometer trace intensify day.csv heavy.parquet 4")]
+pub struct IntensifyArgs {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    output: Output,
+    /// Into how many parts: the factor of the intensity.
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(PARTS_MAX)))]
+    parts: u32,
+}
+
+/// Intensifies.
+pub fn run(args: &IntensifyArgs) -> anyhow::Result<ExitCode> {
+    match intensify(args) {
+        Ok(written) => args.output.tell(&args.input.name(), &written, json!({ "parts": args.parts })),
+        Err(error) => input::refuse(&error),
+    }
+}
+
+fn intensify(args: &IntensifyArgs) -> Result<Written, TraceError> {
+    let span = args.input.span("intensify")?;
+    // Texts of keys would not tell the parts apart.
+    let open = || Ok(args.input.open_keeping(false)?.reader);
+    args.output.write(&mut intensified(open, span, args.parts)?)
+}

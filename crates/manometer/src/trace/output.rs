@@ -1,0 +1,118 @@
+//! The trace that a verb writes, and what it tells of it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use manometer_trace::write::{Losses, OutputFormat, TraceWriter, create};
+use manometer_trace::{TraceError, TraceReader};
+use serde_json::{Map, Value, json};
+
+use crate::format::{self, Format};
+use crate::{DONE, FAILED};
+
+/// A trace to write.
+#[derive(Debug, Args)]
+pub struct Output {
+    /// The new trace; made, and never replaced.
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub form: OutputForm,
+}
+
+/// How to write it, and how to tell.
+#[derive(Debug, Args)]
+pub struct OutputForm {
+    /// parquet, oracle-general, kv-replay, csv or fio-iolog, where the name of the new file does not say it.
+    #[arg(long, value_name = "FORMAT")]
+    output_format: Option<String>,
+    /// Do not keep the texts of keys, which take memory: write their ids.
+    #[arg(long)]
+    no_key_texts: bool,
+    /// For people or for machines.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// What was written.
+pub struct Written {
+    requests: u64,
+    format: &'static str,
+    losses: Losses,
+    /// What ended the trace that was read.
+    pub damage: Option<TraceError>,
+}
+
+impl OutputForm {
+    /// Whether the texts of keys are to be kept.
+    pub fn keeps_keys(&self) -> bool {
+        !self.no_key_texts
+    }
+}
+
+impl Output {
+    /// Writes what the reader gives, up to where its trace is damaged. Half a trace in a format that cannot hold it, or of
+    /// a request that was wrong, does not stay.
+    pub fn write(&self, reader: &mut dyn TraceReader) -> Result<Written, TraceError> {
+        let output_format = match &self.form.output_format {
+            Some(name) => OutputFormat::find(name)?,
+            None => OutputFormat::of_path(&self.out)?,
+        };
+        let mut writer = create(&self.out, output_format)?;
+        let written = copy(reader, writer.as_mut()).and_then(|(requests, damage)| {
+            let losses = writer.finish()?;
+            Ok(Written { requests, format: output_format.name, losses, damage })
+        });
+        if written.is_err() {
+            let _ = std::fs::remove_file(&self.out);
+        }
+        written
+    }
+
+    /// Tells what was written, with what a verb has to say beyond that.
+    pub fn tell(&self, input: &str, written: &Written, more: Value) -> anyhow::Result<ExitCode> {
+        let Written { requests, format: to, losses, damage } = written;
+        for (what, count) in &losses.0 {
+            format::note(&format!("note: {to} does not hold this of {count} requests: {what}"));
+        }
+        match self.form.format {
+            Format::Json => format::json(&self.document(written, more))?,
+            Format::Text => format::text(&format!("{}: {requests} requests, {to}", self.out.display()))?,
+        }
+        Ok(ExitCode::from(match damage {
+            None => DONE,
+            Some(error) => {
+                format::note(&format!("warning: {input}: {error}; only what came before was read"));
+                FAILED
+            }
+        }))
+    }
+
+    fn document(&self, written: &Written, more: Value) -> Value {
+        let mut fields = Map::new();
+        fields.insert("requests".to_owned(), json!(written.requests));
+        if let Value::Object(more) = more {
+            fields.extend(more);
+        }
+        fields.insert("to".to_owned(), json!(written.format));
+        fields.insert("file".to_owned(), json!(self.out));
+        fields.insert("losses".to_owned(), json!(written.losses.0));
+        Value::Object(fields)
+    }
+}
+
+/// The requests that were copied, and the damage that ended them before the end.
+fn copy(reader: &mut dyn TraceReader, writer: &mut dyn TraceWriter) -> Result<(u64, Option<TraceError>), TraceError> {
+    let (mut requests, mut batch) = (0, Vec::new());
+    loop {
+        match reader.read(&mut batch) {
+            Ok(0) => return Ok((requests, None)),
+            Ok(read) => {
+                writer.write(&batch, reader.keys())?;
+                requests += read as u64;
+            }
+            Err(damage @ TraceError::Damaged { .. }) => return Ok((requests, Some(damage))),
+            Err(error) => return Err(error),
+        }
+    }
+}

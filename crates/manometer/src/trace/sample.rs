@@ -1,0 +1,38 @@
+//! `manometer trace sample`: some of the keys with all their requests.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use manometer_trace::TraceError;
+use manometer_trace::transform::sample::{Sample, SpatialFilter};
+use serde_json::json;
+
+use super::input::{self, Input};
+use super::output::{Output, Written};
+
+/// Take a share of the keys with all their requests: the spatial hashing of SHARDS.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  manometer trace sample cluster52.csv.zst small.oracleGeneral --rate 0.01")]
+pub struct SampleArgs {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    output: Output,
+    /// The share of the keys, above 0 and up to 1.
+    #[arg(long)]
+    rate: f64,
+}
+
+/// Samples.
+pub fn run(args: &SampleArgs) -> anyhow::Result<ExitCode> {
+    match sample(args) {
+        Ok((rate, written)) => args.output.tell(&args.input.name(), &written, json!({ "rate": rate })),
+        Err(error) => input::refuse(&error),
+    }
+}
+
+fn sample(args: &SampleArgs) -> Result<(f64, Written), TraceError> {
+    let filter = SpatialFilter::of_rate(args.rate)?;
+    let trace = args.input.open_keeping(args.output.form.keeps_keys())?;
+    Ok((filter.rate(), args.output.write(&mut Sample::new(trace.reader, filter))?))
+}

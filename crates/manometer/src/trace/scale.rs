@@ -1,0 +1,48 @@
+//! `manometer trace scale`: time that runs faster or slower.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use manometer_trace::TraceError;
+use manometer_trace::transform::scale::{Scale, factor_for_rate};
+use serde_json::json;
+
+use super::input::{self, Input};
+use super::output::{Output, Written};
+
+/// Let time run faster or slower; the first request stays where it is.
+///
+/// Times to live are not scaled.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  manometer trace scale web.csv twice.parquet --time 2\n  \
+    manometer trace scale web.csv fast.parquet --rate 5000")]
+pub struct ScaleArgs {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    output: Output,
+    /// How many times faster: 2 halves the span.
+    #[arg(long, value_name = "FACTOR", required_unless_present = "rate", conflicts_with = "rate")]
+    time: Option<f64>,
+    /// The mean requests per second that the new trace is to have; reads the trace twice.
+    #[arg(long)]
+    rate: Option<f64>,
+}
+
+/// Scales, and tells by how much.
+pub fn run(args: &ScaleArgs) -> anyhow::Result<ExitCode> {
+    match scale(args) {
+        Ok((factor, written)) => args.output.tell(&args.input.name(), &written, json!({ "factor": factor })),
+        Err(error) => input::refuse(&error),
+    }
+}
+
+fn scale(args: &ScaleArgs) -> Result<(f64, Written), TraceError> {
+    let factor = match (args.time, args.rate) {
+        (Some(factor), _) => factor,
+        (None, Some(rate)) => factor_for_rate(&args.input.span("--rate")?, rate)?,
+        (None, None) => return Err(TraceError::Wrong("write --time or --rate".to_owned())),
+    };
+    let trace = args.input.open_keeping(args.output.form.keeps_keys())?;
+    Ok((factor, args.output.write(&mut Scale::new(trace.reader, factor)?)?))
+}

@@ -1,0 +1,60 @@
+//! `manometer trace slice`: a stretch of a trace.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use manometer_trace::TraceError;
+use manometer_trace::transform::slice::{Slice, Stretch};
+use serde_json::json;
+
+use super::input::{self, Input};
+use super::output::{Output, Written};
+
+/// Cut a stretch out of a trace; it keeps its times.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  manometer trace slice web.csv begin.csv --seconds 20\n  \
+    manometer trace slice web.csv middle.csv --from 3600 --requests 1000000")]
+pub struct SliceArgs {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    output: Output,
+    /// How long it is at most.
+    #[arg(long, allow_negative_numbers = true)]
+    seconds: Option<f64>,
+    /// How many requests it has at most.
+    #[arg(long)]
+    requests: Option<u64>,
+    /// How many seconds after the first request it begins.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, allow_negative_numbers = true)]
+    from: f64,
+}
+
+/// Cuts.
+pub fn run(args: &SliceArgs) -> anyhow::Result<ExitCode> {
+    match slice(args) {
+        Ok(written) => args.output.tell(&args.input.name(), &written, json!({})),
+        Err(error) => input::refuse(&error),
+    }
+}
+
+fn slice(args: &SliceArgs) -> Result<Written, TraceError> {
+    let stretch = Stretch {
+        from_ns: nanoseconds("--from", args.from)?,
+        length_ns: args.seconds.map(|seconds| nanoseconds("--seconds", seconds)).transpose()?,
+        requests: args.requests,
+    };
+    if stretch == Stretch::default() {
+        let what = "the whole trace is no slice: write --seconds, --requests or --from";
+        return Err(TraceError::Wrong(what.to_owned()));
+    }
+    let trace = args.input.open_keeping(args.output.form.keeps_keys())?;
+    args.output.write(&mut Slice::new(trace.reader, stretch))
+}
+
+fn nanoseconds(name: &str, seconds: f64) -> Result<u64, TraceError> {
+    match seconds * 1e9 {
+        nanoseconds if (0.0..1.8e19).contains(&nanoseconds) => Ok(nanoseconds.round() as u64),
+        _ => Err(TraceError::Wrong(format!("{name} is {seconds}: write seconds, 0 or more"))),
+    }
+}
