@@ -2,9 +2,10 @@
 //!
 //! The [`Record`], readers of the field's formats ([`FORMATS`], found by content by [`open`]), and writers
 //! ([`write`]). Readers stream: memory does not grow with the trace, but for the texts of keys where they are asked
-//! for. Transforms ([`transform`]) are readers over readers.
-//! What is done with a trace is left to others.
+//! for. Transforms ([`transform`]) are readers over readers, [`character`] says what a trace is like, and [`synthesis`]
+//! makes more of it. What is done with a trace is left to others.
 
+pub mod character;
 pub mod error;
 pub mod format;
 pub mod key;

@@ -2,6 +2,7 @@
 
 mod anonymise;
 mod capture;
+mod characterise;
 mod clone;
 mod complete;
 mod convert;
@@ -32,6 +33,7 @@ pub struct TraceArgs {
 enum Verb {
     Anonymise(anonymise::AnonymiseArgs),
     Capture(capture::CaptureArgs),
+    Characterise(characterise::CharacteriseArgs),
     Clone(clone::CloneArgs),
     Complete(complete::CompleteArgs),
     Convert(convert::ConvertArgs),
@@ -50,6 +52,7 @@ pub fn run(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
         Verb::Anonymise(args) => anonymise::run(args),
         Verb::Capture(args) => capture::run(args),
+        Verb::Characterise(args) => characterise::run(args),
         Verb::Clone(args) => clone::run(args),
         Verb::Complete(args) => complete::run(args),
         Verb::Convert(args) => convert::run(args),

@@ -1,0 +1,194 @@
+//! Requests to devices: shares of reads and writes, sizes, seeks and sequences.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::histogram::{Distribution, Histogram};
+use crate::record::{Operation, Record};
+
+/// The most devices whose seeks are followed.
+const DEVICES_MAX: usize = 1 << 16;
+/// The most different sizes that are counted one by one.
+const SIZES_MAX: usize = 1 << 16;
+/// How many of the most common sizes are named.
+const COMMON_SIZES: usize = 8;
+
+/// What is asked of devices.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Device {
+    /// Devices.
+    pub devices: usize,
+    /// Reads.
+    pub read: Kind,
+    /// Writes.
+    pub write: Kind,
+    /// Discards.
+    pub discard: Kind,
+    /// The most common sizes.
+    pub common_sizes: Vec<CommonSize>,
+    /// How far the begin of a request is from that of the one before on its device, in bytes.
+    pub seek_bytes: Option<Distribution>,
+    /// The share of the seeks that go back.
+    pub backward_share: Option<f64>,
+    /// The share of the requests that begin where the one before on their device ended.
+    pub sequential_share: Option<f64>,
+}
+
+/// Requests of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Kind {
+    /// Requests.
+    pub requests: u64,
+    /// Their share of all.
+    pub requests_share: f64,
+    /// Bytes.
+    pub bytes: f64,
+    /// Their share of all.
+    pub bytes_share: Option<f64>,
+    /// Bytes of a request.
+    pub size_bytes: Option<Distribution>,
+    /// The share of them that begin where the request before on their device ended, whatever its kind.
+    pub sequential_share: Option<f64>,
+}
+
+/// A size that is common.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CommonSize {
+    /// Bytes of a request.
+    pub bytes: u64,
+    /// The share of the requests that have it.
+    pub requests_share: f64,
+}
+
+/// Counts while a trace goes by.
+#[derive(Debug, Default)]
+pub struct Counter {
+    kinds: [KindCounter; 3],
+    sizes: HashMap<u64, u64>,
+    /// Of each device the begin and the end of the last request.
+    last: HashMap<u32, (u64, u64)>,
+    seeks: Histogram,
+    backward: u64,
+}
+
+#[derive(Debug, Default)]
+struct KindCounter {
+    sizes: Histogram,
+    followed: u64,
+    sequential: u64,
+}
+
+impl Counter {
+    /// Takes a request in, if it is one to a device that tells its place and size.
+    pub fn add(&mut self, record: &Record) {
+        let kind = match record.operation {
+            Operation::Read => 0,
+            Operation::Write => 1,
+            Operation::Discard => 2,
+            _ => return,
+        };
+        let (Some(begin), Some(size)) = (record.offset, record.value_size) else { return };
+        let kind = &mut self.kinds[kind];
+        kind.sizes.add(size, 1.0);
+        if self.sizes.len() < SIZES_MAX || self.sizes.contains_key(&size) {
+            *self.sizes.entry(size).or_default() += 1;
+        }
+        if self.last.len() == DEVICES_MAX && !self.last.contains_key(&record.device) {
+            return;
+        }
+        if let Some((last_begin, last_end)) = self.last.insert(record.device, (begin, begin.saturating_add(size))) {
+            kind.followed += 1;
+            kind.sequential += u64::from(begin == last_end);
+            self.seeks.add(begin.abs_diff(last_begin), 1.0);
+            self.backward += u64::from(begin < last_begin);
+        }
+    }
+
+    /// What was asked until now; nothing where no device was asked.
+    pub fn finish(&self) -> Option<Device> {
+        let requests: f64 = self.kinds.iter().map(|kind| kind.sizes.weight()).sum();
+        let bytes: f64 = self.kinds.iter().map(KindCounter::bytes).sum();
+        if requests == 0.0 {
+            return None;
+        }
+        let [read, write, discard] = self.kinds.each_ref().map(|kind| kind.finish(requests, bytes));
+        let followed: u64 = self.kinds.iter().map(|kind| kind.followed).sum();
+        let sequential: u64 = self.kinds.iter().map(|kind| kind.sequential).sum();
+        Some(Device {
+            devices: self.last.len(),
+            read,
+            write,
+            discard,
+            common_sizes: self.common_sizes(requests),
+            seek_bytes: self.seeks.distribution(1.0),
+            backward_share: share(self.backward, followed),
+            sequential_share: share(sequential, followed),
+        })
+    }
+
+    fn common_sizes(&self, requests: f64) -> Vec<CommonSize> {
+        let mut sizes: Vec<(u64, u64)> = self.sizes.iter().map(|(bytes, count)| (*bytes, *count)).collect();
+        sizes.sort_unstable_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(&other.0)));
+        let common = |(bytes, count): (u64, u64)| CommonSize { bytes, requests_share: count as f64 / requests };
+        sizes.into_iter().take(COMMON_SIZES).map(common).collect()
+    }
+}
+
+impl KindCounter {
+    fn bytes(&self) -> f64 {
+        self.sizes.mean().unwrap_or(0.0) * self.sizes.weight()
+    }
+
+    fn finish(&self, requests: f64, bytes: f64) -> Kind {
+        Kind {
+            requests: self.sizes.weight() as u64,
+            requests_share: self.sizes.weight() / requests,
+            bytes: self.bytes(),
+            bytes_share: (bytes > 0.0).then(|| self.bytes() / bytes),
+            size_bytes: self.sizes.distribution(1.0),
+            sequential_share: share(self.sequential, self.followed),
+        }
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_seeks_and_sequences_are_counted() {
+        let mut counter = Counter::default();
+        for (operation, device, offset, size) in [
+            (Operation::Write, 0, 0, 4096),
+            (Operation::Write, 0, 4096, 4096),
+            (Operation::Read, 0, 1 << 20, 8192),
+            (Operation::Read, 1, 1 << 30, 8192),
+            (Operation::Read, 0, 0, 8192),
+            (Operation::Discard, 0, 8192, 0),
+        ] {
+            counter.add(&Record::block(operation, device, offset, 512, size));
+        }
+        counter.add(&Record::new(Operation::Get, 1));
+        let device = counter.finish().unwrap();
+        assert_eq!((device.devices, device.read.requests, device.write.requests), (2, 3, 2));
+        assert_eq!((device.read.requests_share, device.read.bytes_share), (0.5, Some(0.75)));
+        assert_eq!(device.common_sizes[0], CommonSize { bytes: 8192, requests_share: 0.5 });
+        // Seeks of 4,096, 2^20 − 4,096, 2^20 and 8,192 bytes.
+        assert_eq!(device.seek_bytes.unwrap().mean, (2.0 * f64::from(1 << 20) + 8192.0) / 4.0);
+        assert_eq!((device.backward_share, device.sequential_share), (Some(0.25), Some(0.5)));
+        assert_eq!((device.read.sequential_share, device.write.sequential_share), (Some(0.0), Some(1.0)));
+        assert_eq!(device.discard.sequential_share, Some(1.0));
+    }
+
+    #[test]
+    fn keys_are_no_devices() {
+        let mut counter = Counter::default();
+        counter.add(&Record { offset: Some(1), value_size: Some(1), ..Record::new(Operation::Get, 1) });
+        assert_eq!(counter.finish(), None);
+    }
+}

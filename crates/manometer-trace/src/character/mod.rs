@@ -1,0 +1,375 @@
+//! The character of a trace: one of its sides in each file, counted in one reading with memory that has a bound.
+
+pub mod counts;
+pub mod device;
+pub mod diurnal;
+mod fractional;
+pub mod histogram;
+pub mod hurst;
+pub mod keys;
+pub mod model;
+pub mod popularity;
+mod positions;
+pub mod sessions;
+pub mod working_set;
+pub mod zipf;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::record::{Operation, Record};
+use counts::{Counts, Dispersion};
+use device::Device;
+use diurnal::Diurnal;
+use histogram::{Distribution, Histogram};
+use hurst::Hurst;
+use keys::{Keys, Moment};
+use model::{Recommendation, TakenAt};
+use popularity::Popularity;
+use sessions::Sessions;
+use working_set::WorkingSet;
+
+/// How a trace is characterised.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Up to so many keys all is exact; above, keys are sampled.
+    pub keys_max: usize,
+    /// A client's session ends after so long without a request.
+    pub session_gap_ns: u64,
+    /// The store's latency, to be compared with the times between the requests of a client.
+    pub latency_ns: Option<u64>,
+    /// Where the trace was taken.
+    pub taken_at: Option<TakenAt>,
+}
+
+impl Default for Options {
+    /// Four million keys, which take some 300 MB, and sessions that end after half an hour.
+    fn default() -> Self {
+        Self { keys_max: 1 << 22, session_gap_ns: 1_800_000_000_000, latency_ns: None, taken_at: None }
+    }
+}
+
+/// Takes in a trace, and tells its character.
+#[derive(Debug)]
+pub struct Character {
+    options: Options,
+    requests: u64,
+    operations: [(u64, u128); Operation::ALL.len()],
+    key_sizes: Histogram,
+    value_sizes: Histogram,
+    times: Times,
+    gaps: Histogram,
+    counts: Counts,
+    keys: Keys,
+    cold: f64,
+    reuse_distances: Histogram,
+    reuse_times: Histogram,
+    working_set: working_set::Counter,
+    sessions: sessions::Counter,
+    device: device::Counter,
+}
+
+/// The times seen until now.
+#[derive(Debug, Default)]
+struct Times {
+    /// Whether the first request has a time: then the working set goes by times, else by requests.
+    first_has_time: bool,
+    first_ns: Option<u64>,
+    previous_ns: u64,
+    earliest_ns: u64,
+    latest_ns: u64,
+    absent: u64,
+    backward: u64,
+    equal: u64,
+}
+
+/// The character of a trace. What it does not tell is null.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// Requests.
+    pub requests: u64,
+    /// Different keys; an estimate where they are sampled.
+    pub keys: f64,
+    /// How keys were counted.
+    pub key_sample: KeySample,
+    /// From the earliest request to the latest.
+    pub span_s: Option<f64>,
+    /// Requests without a time, or with one that is earlier than that before or equal to it.
+    pub times: TimesReport,
+    /// Requests and bytes by operation.
+    pub operations: BTreeMap<&'static str, OperationShare>,
+    /// Bytes of keys.
+    pub key_size_bytes: Option<Distribution>,
+    /// Bytes of values, or of requests to a device.
+    pub value_size_bytes: Option<Distribution>,
+    /// How requests are spread over keys.
+    pub popularity: Option<Popularity>,
+    /// How many different keys are requested between two requests for the same.
+    pub reuse_distance: Reuse,
+    /// How long a key is not requested.
+    pub reuse_time_s: Option<Distribution>,
+    /// Different keys over time.
+    pub working_set: WorkingSet,
+    /// Times between requests.
+    pub inter_arrival_s: Option<Distribution>,
+    /// Bursts and memory.
+    pub burstiness: Burstiness,
+    /// The shape of a day.
+    pub diurnal: Option<Diurnal>,
+    /// Why it has none.
+    pub diurnal_reason: Option<String>,
+    /// The sessions of clients.
+    pub sessions: Option<Sessions>,
+    /// Why there are none.
+    pub sessions_reason: Option<String>,
+    /// The model to replay it by.
+    pub replay_model: Recommendation,
+    /// Requests to devices.
+    pub device: Option<Device>,
+}
+
+/// How keys were counted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct KeySample {
+    /// `exact`, or `sampled` by the hashes of the keys.
+    pub method: &'static str,
+    /// The share of the keys that was counted.
+    pub rate: f64,
+}
+
+/// Times that are missing or odd.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct TimesReport {
+    /// Requests without a time.
+    pub absent: u64,
+    /// Requests earlier than the one before.
+    pub backward: u64,
+    /// Requests at the same time as the one before.
+    pub equal: u64,
+}
+
+/// Requests of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct OperationShare {
+    /// Requests.
+    pub requests: u64,
+    /// Their share of all.
+    pub share: f64,
+    /// The bytes of their values.
+    pub bytes: f64,
+}
+
+/// Reuse distances: the number of different keys requested from one request for a key to the next, itself included.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Reuse {
+    /// `exact`, or `sampled` by the hashes of the keys (SHARDS).
+    pub method: &'static str,
+    /// First requests for a key.
+    pub cold_requests: f64,
+    /// Their share.
+    pub cold_share: f64,
+    /// The distances of all others.
+    pub distances: Option<Distribution>,
+}
+
+/// Bursts and memory of the series of requests in windows of one second, or of more for very long traces.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Burstiness {
+    /// The length of a window.
+    pub window_s: f64,
+    /// Windows that the trace covers whole.
+    pub windows: usize,
+    /// The index of dispersion, by the length of the windows.
+    pub dispersion: Vec<Dispersion>,
+    /// The Hurst exponent by rescaled range.
+    pub hurst_rs: Option<Hurst>,
+    /// The Hurst exponent by detrended fluctuation.
+    pub hurst_dfa: Option<Hurst>,
+    /// Why there is none.
+    pub reason: Option<String>,
+}
+
+impl Character {
+    /// Nothing seen yet.
+    pub fn new(options: Options) -> Self {
+        Self {
+            options,
+            requests: 0,
+            operations: [(0, 0); Operation::ALL.len()],
+            key_sizes: Histogram::default(),
+            value_sizes: Histogram::default(),
+            times: Times::default(),
+            gaps: Histogram::default(),
+            counts: Counts::default(),
+            keys: Keys::new(options.keys_max),
+            cold: 0.0,
+            reuse_distances: Histogram::default(),
+            reuse_times: Histogram::default(),
+            working_set: working_set::Counter::default(),
+            sessions: sessions::Counter::new(options.session_gap_ns),
+            device: device::Counter::default(),
+        }
+    }
+
+    /// Takes in the next records.
+    pub fn add(&mut self, records: &[Record]) {
+        for record in records {
+            self.add_time(record.time_ns);
+            self.add_key(record);
+            self.requests += 1;
+            let operation = &mut self.operations[record.operation as usize];
+            operation.0 += 1;
+            if let Some(size) = record.value_size {
+                operation.1 += u128::from(size);
+                self.value_sizes.add(size, 1.0);
+            }
+            if let Some(size) = record.key_size {
+                self.key_sizes.add(size.into(), 1.0);
+            }
+            if let (Some(client), Some(time)) = (record.client, record.time_ns) {
+                self.sessions.add(client, time);
+            }
+            self.device.add(record);
+        }
+    }
+
+    fn add_time(&mut self, time_ns: Option<u64>) {
+        let times = &mut self.times;
+        let Some(time) = time_ns else {
+            times.absent += 1;
+            return;
+        };
+        if times.first_ns.is_none() {
+            times.first_has_time = self.requests == 0;
+            (times.first_ns, times.earliest_ns, times.latest_ns) = (Some(time), time, time);
+        } else if time >= times.previous_ns {
+            self.gaps.add(time - times.previous_ns, 1.0);
+            times.equal += u64::from(time == times.previous_ns);
+        } else {
+            times.backward += 1;
+        }
+        times.previous_ns = time;
+        times.earliest_ns = times.earliest_ns.min(time);
+        times.latest_ns = times.latest_ns.max(time);
+        self.counts.add(time);
+    }
+
+    fn add_key(&mut self, record: &Record) {
+        let times = &self.times;
+        let window = match times.first_has_time {
+            true => (times.latest_ns - times.first_ns.unwrap_or(0)) / working_set::STRETCH_NS,
+            false => self.requests / working_set::STRETCH_REQUESTS,
+        };
+        let moment = Moment { time_ns: record.time_ns, window };
+        let Some(reference) = self.keys.request(record.key, moment) else { return };
+        let last = reference.reuse.map(|reuse| reuse.last);
+        self.working_set.add(window, last.map(|last| last.window), record.value_size, reference.weight);
+        match reference.reuse {
+            None => self.cold += reference.weight,
+            Some(reuse) => self.reuse_distances.add(reuse.distance, reference.weight),
+        }
+        if let (Some(time), Some(last)) = (record.time_ns, last.and_then(|last| last.time_ns)) {
+            self.reuse_times.add(time.saturating_sub(last), reference.weight);
+        }
+    }
+
+    /// The character of what was taken in.
+    pub fn report(&self) -> Report {
+        let method = if self.keys.rate() < 1.0 { "sampled" } else { "exact" };
+        let times = &self.times;
+        let diurnal = match times.first_ns {
+            Some(_) => diurnal::diurnal(&self.counts),
+            None => Err("the trace has no times".to_owned()),
+        };
+        let sessions = self.sessions.finish(self.options.latency_ns);
+        let references = self.cold + self.reuse_distances.weight();
+        Report {
+            requests: self.requests,
+            keys: self.keys.count(),
+            key_sample: KeySample { method, rate: self.keys.rate() },
+            span_s: times.first_ns.map(|_| (times.latest_ns - times.earliest_ns) as f64 / 1e9),
+            times: TimesReport { absent: times.absent, backward: times.backward, equal: times.equal },
+            operations: self.operations(),
+            key_size_bytes: self.key_sizes.distribution(1.0),
+            value_size_bytes: self.value_sizes.distribution(1.0),
+            popularity: popularity::popularity(self.keys.requests().collect(), 1.0 / self.keys.rate()),
+            reuse_distance: Reuse {
+                method,
+                cold_requests: self.cold,
+                cold_share: if references > 0.0 { self.cold / references } else { 0.0 },
+                distances: self.reuse_distances.distribution(1.0),
+            },
+            reuse_time_s: self.reuse_times.distribution(1e-9),
+            working_set: self.working_set.finish(times.first_has_time),
+            inter_arrival_s: self.gaps.distribution(1e-9),
+            burstiness: self.burstiness(),
+            diurnal_reason: diurnal.as_ref().err().cloned(),
+            diurnal: diurnal.ok(),
+            sessions_reason: sessions.is_none().then(|| "no request tells both its client and its time".to_owned()),
+            replay_model: model::recommend(self.options.taken_at, sessions.as_ref()),
+            sessions,
+            device: self.device.finish(),
+        }
+    }
+
+    /// The LRU miss ratio at caches of 1 key, of 2 and so on in steps of some percent, up to 2^64.
+    pub fn miss_ratios(&self) -> impl Iterator<Item = f64> + '_ {
+        let references = self.cold + self.reuse_distances.weight();
+        self.reuse_distances.cumulated().map(move |hits| if references > 0.0 { 1.0 - hits / references } else { 1.0 })
+    }
+
+    /// The requests of each key that is known, most first.
+    pub fn requests_by_key(&self) -> Vec<u64> {
+        let mut requests: Vec<u64> = self.keys.requests().map(|(_, requests)| requests).collect();
+        requests.sort_unstable_by(|one, other| other.cmp(one));
+        requests
+    }
+
+    /// The Kolmogorov-Smirnov distance of the times between requests from those of another trace, to the accuracy of a
+    /// bucket; nothing where one has none.
+    pub fn gap_distance(&self, other: &Self) -> Option<f64> {
+        let (one, all, other, others) =
+            (self.gaps.cumulated(), self.gaps.weight(), other.gaps.cumulated(), other.gaps.weight());
+        let distances = one.zip(other).map(|(one, other)| (one / all - other / others).abs());
+        (all > 0.0 && others > 0.0).then(|| distances.fold(0.0, f64::max))
+    }
+
+    /// Reuse distances in octaves.
+    pub fn reuse_octaves(&self) -> Vec<(u64, u128, f64)> {
+        self.reuse_distances.octaves()
+    }
+
+    fn operations(&self) -> BTreeMap<&'static str, OperationShare> {
+        let seen = Operation::ALL.iter().zip(&self.operations).filter(|(_, (requests, _))| *requests > 0);
+        let share = |(operation, (requests, bytes)): (&Operation, &(u64, u128))| {
+            let share = *requests as f64 / self.requests as f64;
+            (operation.name(), OperationShare { requests: *requests, share, bytes: *bytes as f64 })
+        };
+        seen.map(share).collect()
+    }
+
+    fn burstiness(&self) -> Burstiness {
+        let counts = self.counts.whole();
+        let window_s = self.counts.window_ns() as f64 / 1e9;
+        let (hurst_rs, hurst_dfa) = (hurst::rescaled_range(&counts), hurst::detrended_fluctuation(&counts));
+        let reason = match (hurst_rs.or(hurst_dfa), self.times.first_ns) {
+            (Some(_), _) => None,
+            (None, None) => Some("the trace has no times".to_owned()),
+            (None, _) if counts.len() < hurst::LENGTH_MIN => Some(format!(
+                "the trace covers {} windows of {window_s} s: a Hurst exponent needs {}",
+                counts.len(),
+                hurst::LENGTH_MIN
+            )),
+            (None, _) => Some("every window has as many requests as every other".to_owned()),
+        };
+        Burstiness {
+            window_s,
+            windows: counts.len(),
+            dispersion: counts::dispersion(&counts, window_s),
+            hurst_rs,
+            hurst_dfa,
+            reason,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Which model to replay a trace by: the choice of the KV-replay thesis, section 3.3.
+
+use serde::Serialize;
+
+use super::sessions::Sessions;
+
+/// A session of so many requests or fewer is as good as open (Schroeder and others 2006).
+pub const OPEN_REQUESTS_MAX: f64 = 5.0;
+/// Where a smaller share of a client's times between requests is below the latency, open and closed are alike.
+const ALIKE_SHARE: f64 = 0.01;
+
+/// Where a trace was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TakenAt {
+    /// At the store, behind a proxy or a layer of servers.
+    Store,
+    /// At a proxy before the store.
+    Proxy,
+    /// At the clients, or at a store that they ask themselves.
+    Clients,
+}
+
+/// A model of replay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// Requests come when they are due.
+    Open,
+    /// A client's next request waits for the answer to the one before.
+    ClosedPerClient,
+}
+
+/// The model that fits, and why.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Recommendation {
+    /// The model.
+    pub model: Model,
+    /// Why, in sentences.
+    pub why: String,
+    /// What it would take to be surer.
+    pub unknown: Option<String>,
+}
+
+/// Decides by where the trace was taken and by its clients' sessions.
+pub fn recommend(taken_at: Option<TakenAt>, sessions: Option<&Sessions>) -> Recommendation {
+    let (model, why) = match (taken_at, sessions) {
+        (Some(TakenAt::Store), _) => (
+            Model::ClosedPerClient,
+            "At the store each connection waits for its answers, so that a closed model behaves as the store's clients \
+             did. Where they are servers that ask without waiting (a layer of microservices), take the open model."
+                .to_owned(),
+        ),
+        (_, Some(sessions)) => by_sessions(sessions),
+        (_, None) => (
+            Model::Open,
+            "The trace tells no clients with times, so nothing speaks against requests that come when they are due."
+                .to_owned(),
+        ),
+    };
+    let alike = sessions.and_then(|sessions| sessions.below_latency_share).filter(|share| *share < ALIKE_SHARE);
+    let why = match alike {
+        Some(share) => format!(
+            "{why} Of a client's times between requests {:.3} % are below the latency: open and closed are hardly told apart.",
+            share * 100.0
+        ),
+        None => why,
+    };
+    Recommendation { model, why, unknown: unknown(taken_at, sessions) }
+}
+
+fn by_sessions(sessions: &Sessions) -> (Model, String) {
+    let mean = sessions.requests_per_session.mean;
+    let gap = sessions.gap_s;
+    if mean <= OPEN_REQUESTS_MAX {
+        let why = format!(
+            "A session (no pause above {gap} s) has {mean:.2} requests on average: five or fewer are as good as open."
+        );
+        return (Model::Open, why);
+    }
+    let why = format!(
+        "A session (no pause above {gap} s) has {mean:.1} requests on average: with more than five, a request waits for the \
+         answer to the one before."
+    );
+    (Model::ClosedPerClient, why)
+}
+
+fn unknown(taken_at: Option<TakenAt>, sessions: Option<&Sessions>) -> Option<String> {
+    let place = taken_at.is_none().then_some(
+        "where the trace was taken (--taken-at store, proxy or clients): at a store behind a proxy the closed model fits better",
+    );
+    let latency = sessions.is_some_and(|sessions| sessions.latency_s.is_none()).then_some(
+        "the store's latency (--latency): it tells how many of a client's requests came before an answer could",
+    );
+    let unknown: Vec<&str> = place.into_iter().chain(latency).collect();
+    (!unknown.is_empty()).then(|| unknown.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::character::sessions::Counter;
+
+    /// One client with sessions of this many requests, a second apart.
+    fn sessions(requests: u64, latency_ns: Option<u64>) -> Sessions {
+        let mut counter = Counter::new(60_000_000_000);
+        (0..10 * requests).for_each(|number| {
+            counter.add(1, (number + number / requests * 1000) * 1_000_000_000);
+        });
+        counter.finish(latency_ns).unwrap()
+    }
+
+    #[test]
+    fn few_requests_a_session_are_open() {
+        for taken_at in [None, Some(TakenAt::Proxy), Some(TakenAt::Clients)] {
+            assert_eq!(recommend(taken_at, Some(&sessions(5, None))).model, Model::Open);
+            assert_eq!(recommend(taken_at, Some(&sessions(6, None))).model, Model::ClosedPerClient);
+            assert_eq!(recommend(taken_at, None).model, Model::Open);
+        }
+        assert_eq!(recommend(Some(TakenAt::Store), Some(&sessions(5, None))).model, Model::ClosedPerClient);
+    }
+
+    #[test]
+    fn what_is_not_known_is_asked() {
+        assert!(recommend(None, None).unknown.unwrap().contains("--taken-at"));
+        assert!(recommend(Some(TakenAt::Proxy), Some(&sessions(5, None))).unknown.unwrap().contains("--latency"));
+        let recommended = recommend(Some(TakenAt::Proxy), Some(&sessions(6, Some(1_000_000))));
+        assert_eq!(recommended.unknown, None);
+        assert!(recommended.why.contains("0.000 %"));
+    }
+}

@@ -1,0 +1,97 @@
+//! `manometer trace characterise`: what a trace is like.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use manometer_measure::Span;
+use manometer_trace::TraceError;
+use manometer_trace::character::model::TakenAt;
+use manometer_trace::character::{Character, Options, Report};
+use serde_json::{Value, json};
+
+use super::input::{self, Input};
+use crate::format::{self, Format};
+use crate::{DONE, FAILED};
+
+mod show;
+
+/// Say what a trace is like: popularity, reuse, working set, bursts, sessions, and how to replay it.
+///
+/// Reads the trace once. Up to four million different keys all is exact; above, keys are sampled, and that is told.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  manometer trace characterise cluster52.csv.zst\n  \
+    manometer trace characterise web.csv --taken-at proxy --latency 2ms --format json")]
+pub struct CharacteriseArgs {
+    #[command(flatten)]
+    input: Input,
+    /// Where the trace was taken, which decides what model it is to be replayed by.
+    #[arg(long, value_enum)]
+    taken_at: Option<Place>,
+    /// A client's session ends after so long without a request.
+    #[arg(long, value_name = "SPAN", default_value = "30min")]
+    session_gap: Span,
+    /// The latency of the store, to be compared with the times between the requests of a client.
+    #[arg(long, value_name = "SPAN")]
+    latency: Option<Span>,
+    /// For people or for machines.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Place {
+    /// At the store, behind a proxy or a layer of servers.
+    Store,
+    /// At a proxy before the store.
+    Proxy,
+    /// At the clients, or at a store that they ask themselves.
+    Clients,
+}
+
+/// Reads the trace once.
+pub fn run(args: &CharacteriseArgs) -> anyhow::Result<ExitCode> {
+    let mut trace = match args.input.open_keeping(false) {
+        Ok(trace) => trace,
+        Err(error) => return input::refuse(&error),
+    };
+    let (mut character, mut batch) = (Character::new(options(args)), Vec::new());
+    let damage = loop {
+        match trace.reader.read(&mut batch) {
+            Ok(0) => break None,
+            Ok(_) => character.add(&batch),
+            Err(error) => break Some(error),
+        }
+    };
+    let report = character.report();
+    match args.format {
+        Format::Json => format::json(&document(trace.format.name, &report, damage.as_ref())?)?,
+        Format::Text => format::text(&show::text(&args.input.name(), trace.format.name, &report))?,
+    }
+    Ok(ExitCode::from(match damage {
+        None => DONE,
+        Some(error) => {
+            input::tell_damage(&args.input.name(), report.requests, &error);
+            FAILED
+        }
+    }))
+}
+
+fn options(args: &CharacteriseArgs) -> Options {
+    Options {
+        session_gap_ns: args.session_gap.nanoseconds(),
+        latency_ns: args.latency.map(Span::nanoseconds),
+        taken_at: args.taken_at.map(|place| match place {
+            Place::Store => TakenAt::Store,
+            Place::Proxy => TakenAt::Proxy,
+            Place::Clients => TakenAt::Clients,
+        }),
+        ..Options::default()
+    }
+}
+
+fn document(format: &str, report: &Report, damage: Option<&TraceError>) -> anyhow::Result<Value> {
+    let mut document = serde_json::to_value(report)?;
+    document["format"] = json!(format);
+    document["damage"] = input::damage(damage);
+    Ok(document)
+}
