@@ -14,6 +14,7 @@ pub mod reader;
 pub mod record;
 pub mod source;
 pub mod summary;
+pub mod synthesis;
 mod text;
 pub mod transform;
 pub mod write;

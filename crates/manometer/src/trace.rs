@@ -16,6 +16,7 @@ mod sample;
 mod scale;
 mod slice;
 mod subtrace;
+mod synthesise;
 
 use std::process::ExitCode;
 
@@ -45,6 +46,7 @@ enum Verb {
     Scale(scale::ScaleArgs),
     Slice(slice::SliceArgs),
     Subtrace(subtrace::SubtraceArgs),
+    Synthesise(synthesise::SynthesiseArgs),
 }
 
 /// Does what the verb says.
@@ -64,5 +66,6 @@ pub fn run(args: &TraceArgs) -> anyhow::Result<ExitCode> {
         Verb::Scale(args) => scale::run(args),
         Verb::Slice(args) => slice::run(args),
         Verb::Subtrace(args) => subtrace::run(args),
+        Verb::Synthesise(args) => synthesise::run(args),
     }
 }

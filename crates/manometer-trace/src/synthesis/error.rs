@@ -1,0 +1,69 @@
+//! How far one trace is from another.
+
+use serde::{Deserialize, Serialize};
+
+use crate::character::Character;
+
+/// How far a generated trace is from the one that its model was fitted to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FitError {
+    /// The greatest difference between the LRU miss ratios, over all cache sizes.
+    pub miss_ratio_max: f64,
+    /// The mean difference, over cache sizes as far apart as their logarithms.
+    pub miss_ratio_mean: f64,
+    /// The greatest difference between the shares of requests for the most popular keys, over all shares of the keys.
+    pub popularity: f64,
+    /// The number of different keys by that of the trace.
+    pub keys_ratio: f64,
+    /// The Kolmogorov-Smirnov distance of the times between requests.
+    pub inter_arrival: Option<f64>,
+    /// The index of dispersion in windows of a second by that of the trace.
+    pub dispersion_ratio: Option<f64>,
+    /// The Hurst exponent by detrended fluctuation less that of the trace.
+    pub hurst_difference: Option<f64>,
+}
+
+/// How far `made` is from `trace`.
+pub fn error(trace: &Character, made: &Character) -> FitError {
+    let misses: Vec<f64> =
+        trace.miss_ratios().zip(made.miss_ratios()).map(|(one, other)| f64::abs(one - other)).collect();
+    let (one, other) = (trace.report(), made.report());
+    let dispersion = |report: &crate::character::Report| report.burstiness.dispersion.first().map(|of| of.index);
+    let hurst = |report: &crate::character::Report| report.burstiness.hurst_dfa.map(|hurst| hurst.value);
+    FitError {
+        miss_ratio_max: misses.iter().copied().fold(0.0, f64::max),
+        miss_ratio_mean: misses.iter().sum::<f64>() / misses.len().max(1) as f64,
+        popularity: popularity(&trace.requests_by_key(), &made.requests_by_key()),
+        keys_ratio: other.keys / one.keys,
+        inter_arrival: trace.gap_distance(made),
+        dispersion_ratio: dispersion(&one)
+            .zip(dispersion(&other))
+            .filter(|(one, _)| *one > 0.0)
+            .map(|(one, other)| other / one),
+        hurst_difference: hurst(&one).zip(hurst(&other)).map(|(one, other)| other - one),
+    }
+}
+
+/// The greatest difference between the shares of requests that the same share of the keys has, most popular first.
+fn popularity(one: &[u64], other: &[u64]) -> f64 {
+    const STEPS: usize = 1000;
+    let (one, other) = (cumulated(one), cumulated(other));
+    if one.is_empty() || other.is_empty() {
+        return 1.0;
+    }
+    let at = |shares: &[f64], step: usize| shares[(shares.len() * step).div_ceil(STEPS) - 1];
+    (1..=STEPS).map(|step| (at(&one, step) - at(&other, step)).abs()).fold(0.0, f64::max)
+}
+
+fn cumulated(requests: &[u64]) -> Vec<f64> {
+    let all: u64 = requests.iter().sum();
+    let mut sum = 0;
+    requests
+        .iter()
+        .map(|requests| {
+            sum += requests;
+            sum as f64 / all as f64
+        })
+        .collect()
+}

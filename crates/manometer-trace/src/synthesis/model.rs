@@ -1,0 +1,219 @@
+//! The model of a trace, as it stands in a JSON file.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::FitError;
+use crate::error::TraceError;
+use crate::record::Operation;
+
+/// The version of the file.
+pub const VERSION: u32 = 1;
+/// Into how many equal parts a trace's requests fall, to tell when keys come and go.
+pub const SEGMENTS: u32 = 32;
+/// The most windows of arrivals.
+pub const WINDOWS_MAX: usize = 4096;
+/// The most requests and keys that a model may speak of.
+const COUNT_MAX: u64 = 1 << 40;
+/// An octave falls into 2^2 buckets.
+const SUB_BITS: u32 = 2;
+
+/// A trace without its keys.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// The version of the file.
+    pub manometer_trace_model: u32,
+    /// Requests.
+    pub requests: u64,
+    /// Different keys.
+    pub keys: u64,
+    /// Keys by how often they are requested.
+    pub classes: Vec<Class>,
+    /// When requests come, where the trace has times.
+    pub arrivals: Option<Arrivals>,
+    /// Reuse distances of the trace; the rest are first requests. What follows from the gaps has to meet them.
+    pub reuse_distances: Vec<Octave>,
+    /// How far a trace generated from the model was from the one it was fitted to.
+    pub fit_error: Option<FitError>,
+}
+
+/// Keys that are requested about as often as one another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// How many requests each has on average.
+    pub requests_per_key: f64,
+    /// In which of the trace's parts, counted from 0, keys are requested first and last.
+    pub lives: Vec<Life>,
+    /// How many requests, of all keys, are from one for a key to the next for it.
+    pub gaps: Vec<Bucket>,
+    /// Bytes of values, a value for each key; empty where they are not told.
+    pub value_sizes: Vec<Bucket>,
+    /// Bytes of keys; empty where they are not told.
+    pub key_sizes: Vec<Bucket>,
+    /// What a key's first request asks for, in shares.
+    pub first_operations: BTreeMap<String, f64>,
+    /// What all others ask for.
+    pub operations: BTreeMap<String, f64>,
+}
+
+/// So many keys are requested first in one part of the trace and last in another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Life {
+    /// The part of the first request.
+    pub first: u32,
+    /// The part of the last one.
+    pub last: u32,
+    /// Keys.
+    pub keys: u64,
+}
+
+/// When requests come.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arrivals {
+    /// The length of a window.
+    pub window_ns: u64,
+    /// The requests of each window.
+    pub requests: Vec<u64>,
+    /// Times between requests, in 1,024ths of the mean of their window.
+    pub gaps: Vec<Bucket>,
+}
+
+/// Numbers from `from` on and below `below`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bucket {
+    /// The smallest that belongs to it.
+    pub from: u64,
+    /// The smallest that does not belong to it any more.
+    pub below: u64,
+    /// The mean of those in it.
+    pub mean: f64,
+    /// How many.
+    pub weight: f64,
+}
+
+/// Requests at a reuse distance from `from` on and below `below`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Octave {
+    /// The smallest distance.
+    pub from: u64,
+    /// One more than the largest.
+    pub below: u64,
+    /// Requests.
+    pub requests: f64,
+}
+
+/// Counts numbers into buckets.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Buckets(BTreeMap<u32, (f64, f64)>);
+
+impl Buckets {
+    pub(super) fn add(&mut self, number: u64, weight: f64) {
+        let shift = number.max(1).ilog2().saturating_sub(SUB_BITS);
+        let bucket = (shift << SUB_BITS) + (number >> shift) as u32;
+        let (all, sum) = self.0.entry(bucket).or_default();
+        *all += weight;
+        *sum += weight * number as f64;
+    }
+
+    pub(super) fn finish(&self) -> Vec<Bucket> {
+        let bucket = |(bucket, (weight, sum)): (&u32, &(f64, f64))| {
+            let shift = (bucket >> SUB_BITS).saturating_sub(1);
+            let first = u64::from(bucket - (shift << SUB_BITS));
+            let below = u64::try_from(u128::from(first + 1) << shift).unwrap_or(u64::MAX);
+            Bucket { from: first << shift, below, mean: sum / weight, weight: *weight }
+        };
+        self.0.iter().map(bucket).collect()
+    }
+}
+
+impl Model {
+    /// That the model, which may come from anywhere, can be generated from.
+    ///
+    /// # Errors
+    /// It cannot; the text says what is wrong.
+    pub fn check(&self) -> Result<(), TraceError> {
+        let wrong = |what: &str| Err(TraceError::Wrong(format!("this is no model to generate from: {what}")));
+        if self.manometer_trace_model != VERSION {
+            return wrong(&format!("its version is {}, this Manometer knows {VERSION}", self.manometer_trace_model));
+        }
+        if !(1..=COUNT_MAX).contains(&self.requests) {
+            return wrong("`requests` is not between 1 and 2^40");
+        }
+        let lives = || self.classes.iter().flat_map(|class| &class.lives);
+        let keys = lives().try_fold(0_u64, |keys, life| keys.checked_add(life.keys));
+        if !keys.is_some_and(|keys| (1..=self.requests.saturating_mul(2)).contains(&keys)) {
+            return wrong("`lives` have no keys, or more than requests");
+        }
+        if lives().any(|life| life.first > life.last || life.last >= SEGMENTS) {
+            return wrong("a life in `lives` ends before it begins, or lies beyond part 31");
+        }
+        self.classes.iter().try_for_each(|class| class.check().or_else(wrong))?;
+        self.arrivals.iter().try_for_each(|arrivals| arrivals.check().or_else(wrong))
+    }
+}
+
+impl Class {
+    fn check(&self) -> Result<(), &'static str> {
+        let is_count = |count: f64| (1.0..=COUNT_MAX as f64).contains(&count);
+        let has_shares = |shares: &BTreeMap<String, f64>| {
+            shares.keys().all(|name| name.parse::<Operation>().is_ok_and(|operation| !operation.is_block()))
+                && shares.values().all(|share| (0.0..=1.0).contains(share))
+                && shares.values().sum::<f64>() > 0.0
+        };
+        let repeats = self.requests_per_key > 1.0;
+        match () {
+            () if !is_count(self.requests_per_key) => Err("`requests_per_key` is no count"),
+            () if !has_shares(&self.first_operations) => Err("`first_operations` are no shares of operations on keys"),
+            () if repeats && !has_shares(&self.operations) => Err("`operations` are no shares of operations on keys"),
+            () if repeats && self.gaps.is_empty() => Err("a class with repeated requests has no `gaps`"),
+            () => [&self.gaps, &self.value_sizes, &self.key_sizes].into_iter().try_for_each(|buckets| check(buckets)),
+        }
+    }
+}
+
+impl Arrivals {
+    fn check(&self) -> Result<(), &'static str> {
+        let requests = self.requests.iter().try_fold(0_u64, |sum, requests| sum.checked_add(*requests));
+        match () {
+            () if self.requests.len() > WINDOWS_MAX => Err("there are more than 4,096 windows of arrivals"),
+            () if self.window_ns == 0 => Err("`window_ns` is 0"),
+            () if !requests.is_some_and(|requests| (1..=COUNT_MAX).contains(&requests)) => Err("no requests arrive"),
+            () => check(&self.gaps),
+        }
+    }
+}
+
+fn check(buckets: &[Bucket]) -> Result<(), &'static str> {
+    let is_right = |bucket: &Bucket| {
+        bucket.from < bucket.below
+            && (bucket.from as f64..=bucket.below as f64).contains(&bucket.mean)
+            && bucket.weight > 0.0
+            && bucket.weight.is_finite()
+    };
+    if buckets.iter().all(is_right) { Ok(()) } else { Err("a bucket is empty, or its mean lies outside of it") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_bucket_holds_its_numbers(number: u64) {
+            let mut buckets = Buckets::default();
+            buckets.add(number, 2.0);
+            let bucket = buckets.finish()[0];
+            prop_assert!(bucket.from <= number && (number < bucket.below || number == u64::MAX));
+            prop_assert!(bucket.below - bucket.from <= 1.max(number / 4 + 1));
+            prop_assert_eq!((bucket.mean, bucket.weight), (number as f64, 2.0));
+        }
+    }
+}
