@@ -49,9 +49,7 @@ fn measure_all(name: &str, open: &dyn Fn() -> Result<Input, TraceError>) -> Resu
     measure("scale", || drain(&mut Scale::new(open()?, 2.0)?))?;
     measure("sample 0.01", || drain(&mut Sample::new(open()?, SpatialFilter::of_rate(0.01)?)).map(|_| count))?;
     let span = Span::read(open()?.as_mut())?;
-    measure("subtrace", || {
-        drain(&mut Subtrace::new(open()?, "1/2".parse()?, Division::Time(span))?).map(|_| count)
-    })?;
+    measure("subtrace", || drain(&mut Subtrace::new(open()?, "1/2".parse()?, Division::Time(span))?).map(|_| count))?;
     measure("clone 3", || drain(&mut Copies::new(open()?, 3)?))?;
     measure("merge", || drain(&mut Merge::new(vec![open()?, open()?])))?;
     measure("intensify 4", || drain(&mut intensify(open, span, 4)?))?;

@@ -145,6 +145,11 @@ fn a_model_from_elsewhere_is_checked() {
     assert!(refused(|model| model.requests = 0).contains("`requests`"));
     assert!(refused(|model| model.classes.clear()).contains("`lives`"));
     assert!(refused(|model| model.classes[0].lives[0].keys = u64::MAX).contains("`lives`"));
+    let crowd = refused(|model| {
+        model.requests = 1 << 40;
+        model.classes[0].lives[0].keys = 1 << 26;
+    });
+    assert!(crowd.contains("live at a time"), "{crowd}");
     assert!(refused(|model| model.classes[0].lives[0].last = 99).contains("part 31"));
     assert!(refused(|model| model.classes[0].requests_per_key = f64::NAN).contains("`requests_per_key`"));
     assert!(refused(|model| model.classes[0].first_operations.clear()).contains("`first_operations`"));

@@ -48,7 +48,7 @@ fn machines_learn_what_a_trace_is_like() {
 #[test]
 fn people_get_a_line_for_each_side() {
     let words = [
-        "4000 requests for",
+        "4 000 requests for",
         "mix           get 75.00 %",
         "popularity",
         "one-hit",

@@ -81,6 +81,7 @@ fn missing_inserts_are_listed_or_put_in() {
         (&json!("insert"), &json!("a"), &json!(10))
     );
     assert_eq!(insert["time_ns"], Value::Null);
+    scene.run("trace complete t.csv again.csv --load").status(0).out_has(&["again.csv: 1 requests, csv, missing 1"]);
     let (said, requests) = made(&scene, "complete t.csv whole.csv --before-ms 10", "whole.csv");
     assert_eq!((&said["requests"], &requests[0]["operation"]), (&json!(5), &json!("insert")));
 }
@@ -142,6 +143,69 @@ fn a_damaged_trace_is_transformed_to_its_last_good_record() {
     for words in ["clone cut.csv a.csv 2", "intensify cut.csv b.csv 2", "complete cut.csv c.csv --before-ms 5"] {
         scene.run(&format!("trace {words}")).status(1).err_has(&["(line 6)"]);
     }
+    scene.run("trace merge t.csv cut.csv m.csv").status(1).err_has(&["warning: cut.csv: damaged"]);
     assert_eq!(scene.run("trace info a.csv --format json").status(0).json()["requests"], json!(8));
     assert_eq!(scene.run("trace info b.csv --format json").status(0).json()["requests"], json!(4));
+}
+
+#[test]
+fn an_empty_file_is_told_by_every_verb() {
+    let scene = scene();
+    scene.write("empty", "");
+    for words in [
+        "info empty",
+        "head empty",
+        "characterise empty",
+        "convert empty o.csv",
+        "slice empty o.csv --seconds 1",
+        "scale empty o.csv --time 2",
+        "scale empty o.csv --rate 2",
+        "clone empty o.csv 2",
+        "subtrace empty o.csv 1/2 --by client",
+        "subtrace empty o.csv 1/2 --by time",
+        "intensify empty o.csv 2",
+        "complete empty o.csv --load",
+        "complete empty o.csv --before-ms 1",
+        "sample empty o.csv --rate 0.5",
+        "merge t.csv empty o.csv",
+        "anonymise empty o.csv",
+        "synthesise empty o.csv",
+    ] {
+        scene.run(&format!("trace {words}")).status(2).err_has(&["empty"]);
+        assert!(!scene.path("o.csv").exists(), "{words}");
+    }
+}
+
+#[test]
+fn odd_times_absent_sizes_and_the_largest_keys_go_through_every_verb() {
+    let scene = Scene::new();
+    let key = u64::MAX;
+    // Equal times, a time that goes back, no sizes; the most keys there can be.
+    scene.write(
+        "odd.csv",
+        &format!("time_ms,op,key,client\n50,get,{key},1\n50,get,0,1\n50,update,1,2\n20,get,{key},2\n"),
+    );
+    for (words, requests) in [
+        ("slice odd.csv a.csv --seconds 1", 4),
+        ("scale odd.csv b.csv --time 2", 4),
+        ("scale odd.csv c.csv --rate 1000", 4),
+        ("clone odd.csv d.csv 5", 20),
+        ("subtrace odd.csv e.csv 1-2/2 --by time", 4),
+        ("intensify odd.csv f.csv 3", 4),
+        ("complete odd.csv g.csv --load", 3),
+        ("complete odd.csv h.csv --before-ms 30", 7),
+        ("sample odd.csv i.csv --rate 1", 4),
+        ("merge odd.csv a.csv j.csv", 8),
+        ("anonymise odd.csv k.csv", 4),
+        ("synthesise odd.csv l.csv", 4),
+    ] {
+        let out = words.split(' ').find(|word| word.ends_with(".csv") && *word != "odd.csv" && *word != "a.csv");
+        let (said, _) = made(&scene, words, out.unwrap_or("a.csv"));
+        assert_eq!(said["requests"], json!(requests), "{words}");
+    }
+    let clones = scene.run("trace info d.csv --format json").status(0).json();
+    assert_eq!((&clones["keys"], &clones["times_backward"]), (&json!(15), &json!(1)));
+    let said = scene.run("trace characterise odd.csv --format json").status(0).json();
+    assert_eq!((&said["times"]["equal"], &said["times"]["backward"]), (&json!(2), &json!(1)));
+    assert!(said["value_size_bytes"].is_null() && said["keys"] == json!(3.0));
 }

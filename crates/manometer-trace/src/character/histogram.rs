@@ -9,7 +9,7 @@ const SUB_BUCKETS: u64 = 1 << SUB_BITS;
 /// Counts of numbers.
 #[derive(Debug, Clone, Default)]
 pub struct Histogram {
-    buckets: Vec<f64>,
+    buckets: Vec<Bucket>,
     weight: f64,
     sum: f64,
     squares: f64,
@@ -17,7 +17,14 @@ pub struct Histogram {
     max: u64,
 }
 
-/// A distribution for machines. Quantiles are at most 3.2 % too high.
+#[derive(Debug, Clone, Copy, Default)]
+struct Bucket {
+    weight: f64,
+    sum: f64,
+}
+
+/// A distribution for machines. Quantiles are exact where few different numbers come again and again, as sizes do; else
+/// they are off by 3.2 % at most.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Distribution {
     /// How many numbers; an estimate where the keys were sampled.
@@ -74,9 +81,11 @@ impl Histogram {
     pub fn add(&mut self, number: u64, weight: f64) {
         let bucket = bucket_of(number);
         if self.buckets.len() <= bucket {
-            self.buckets.resize(bucket + 1, 0.0);
+            self.buckets.resize(bucket + 1, Bucket::default());
         }
-        self.buckets[bucket] += weight;
+        let bucket = &mut self.buckets[bucket];
+        bucket.weight += weight;
+        bucket.sum += number as f64 * weight;
         self.min = if self.weight == 0.0 { number } else { self.min.min(number) };
         self.max = self.max.max(number);
         self.weight += weight;
@@ -94,14 +103,14 @@ impl Histogram {
         (self.weight > 0.0).then(|| self.sum / self.weight)
     }
 
-    /// The number that this share of all is not above, as the largest of its bucket.
+    /// The number that this share of all is not above, as the mean of its bucket.
     pub fn quantile(&self, share: f64) -> u64 {
         let wanted = share * self.weight;
         let mut until = 0.0;
-        for (bucket, weight) in self.buckets.iter().enumerate() {
+        for Bucket { weight, sum } in &self.buckets {
             until += weight;
             if *weight > 0.0 && until >= wanted {
-                return u64::try_from(end_of(bucket) - 1).unwrap_or(u64::MAX).clamp(self.min, self.max);
+                return ((sum / weight).round() as u64).clamp(self.min, self.max);
             }
         }
         self.max
@@ -110,14 +119,14 @@ impl Histogram {
     /// The weight of the numbers below `bound`, to the accuracy of a bucket.
     pub fn below(&self, bound: u64) -> f64 {
         let end = bucket_of(bound).min(self.buckets.len());
-        self.buckets[..end].iter().sum()
+        self.buckets[..end].iter().map(|bucket| bucket.weight).sum()
     }
 
     /// The weight up to the end of each bucket there can be.
     pub fn cumulated(&self) -> impl Iterator<Item = f64> + '_ {
         let mut until = 0.0;
         (0..=bucket_of(u64::MAX)).map(move |bucket| {
-            until += self.buckets.get(bucket).copied().unwrap_or(0.0);
+            until += self.buckets.get(bucket).map_or(0.0, |bucket| bucket.weight);
             until
         })
     }
@@ -125,7 +134,8 @@ impl Histogram {
     /// The numbers by octaves, empty ones left out: from, below, weight.
     pub fn octaves(&self) -> Vec<(u64, u128, f64)> {
         let mut octaves: Vec<(u64, u128, f64)> = Vec::new();
-        for (bucket, weight) in self.buckets.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+        let taken = self.buckets.iter().enumerate().filter(|(_, bucket)| bucket.weight > 0.0);
+        for (bucket, Bucket { weight, .. }) in taken {
             let last = u64::try_from(end_of(bucket) - 1).unwrap_or(u64::MAX);
             let from = if last == 0 { 0 } else { 1 << last.ilog2() };
             match octaves.last_mut() {
@@ -171,14 +181,23 @@ mod tests {
         }
 
         #[test]
-        fn quantiles_are_a_little_high_at_most(mut numbers in prop::collection::vec(0_u64..1 << 40, 1..200), share in 0.01_f64..1.0) {
+        fn quantiles_are_a_little_off_at_most(
+            mut numbers in prop::collection::vec(0_u64..1 << 40, 1..200), share in 0.01_f64..1.0,
+        ) {
             let mut histogram = Histogram::default();
             numbers.iter().for_each(|number| histogram.add(*number, 1.0));
             numbers.sort_unstable();
             let exact = numbers[((share * numbers.len() as f64).ceil() as usize - 1).min(numbers.len() - 1)] as f64;
             let told = histogram.quantile(share) as f64;
-            prop_assert!(told >= exact && told <= exact * 1.032 + 1.0, "{told} for {exact}");
+            prop_assert!((told - exact).abs() <= exact * 0.032 + 1.0, "{told} for {exact}");
         }
+    }
+
+    #[test]
+    fn numbers_that_come_again_are_exact() {
+        let mut histogram = Histogram::default();
+        (0..1000).for_each(|at| histogram.add(if at % 10 < 6 { 65_536 } else { 69_632 }, 1.0));
+        assert_eq!((histogram.quantile(0.5), histogram.quantile(0.9)), (65_536, 69_632));
     }
 
     #[test]

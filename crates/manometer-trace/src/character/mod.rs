@@ -82,6 +82,8 @@ struct Times {
     absent: u64,
     backward: u64,
     equal: u64,
+    /// What all times between requests are multiples of; 0 where all are at one time.
+    resolution_ns: u64,
 }
 
 /// The character of a trace. What it does not tell is null.
@@ -139,7 +141,7 @@ pub struct KeySample {
 }
 
 /// Times that are missing or odd.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TimesReport {
     /// Requests without a time.
     pub absent: u64,
@@ -147,6 +149,9 @@ pub struct TimesReport {
     pub backward: u64,
     /// Requests at the same time as the one before.
     pub equal: u64,
+    /// The longest stretch of which all times between requests are multiples: where it is long, the trace's clock was
+    /// coarse, and times between requests below it are not known.
+    pub resolution_s: Option<f64>,
 }
 
 /// Requests of an operation.
@@ -243,12 +248,14 @@ impl Character {
         if times.first_ns.is_none() {
             times.first_has_time = self.requests == 0;
             (times.first_ns, times.earliest_ns, times.latest_ns) = (Some(time), time, time);
+            times.previous_ns = time;
         } else if time >= times.previous_ns {
             self.gaps.add(time - times.previous_ns, 1.0);
             times.equal += u64::from(time == times.previous_ns);
         } else {
             times.backward += 1;
         }
+        times.resolution_ns = common_divisor(times.resolution_ns, time.abs_diff(times.previous_ns));
         times.previous_ns = time;
         times.earliest_ns = times.earliest_ns.min(time);
         times.latest_ns = times.latest_ns.max(time);
@@ -283,13 +290,19 @@ impl Character {
             None => Err("the trace has no times".to_owned()),
         };
         let sessions = self.sessions.finish(self.options.latency_ns);
+        let device = self.device.finish();
         let references = self.cold + self.reuse_distances.weight();
         Report {
             requests: self.requests,
             keys: self.keys.count(),
             key_sample: KeySample { method, rate: self.keys.rate() },
             span_s: times.first_ns.map(|_| (times.latest_ns - times.earliest_ns) as f64 / 1e9),
-            times: TimesReport { absent: times.absent, backward: times.backward, equal: times.equal },
+            times: TimesReport {
+                absent: times.absent,
+                backward: times.backward,
+                equal: times.equal,
+                resolution_s: (times.resolution_ns > 0).then(|| times.resolution_ns as f64 / 1e9),
+            },
             operations: self.operations(),
             key_size_bytes: self.key_sizes.distribution(1.0),
             value_size_bytes: self.value_sizes.distribution(1.0),
@@ -307,9 +320,9 @@ impl Character {
             diurnal_reason: diurnal.as_ref().err().cloned(),
             diurnal: diurnal.ok(),
             sessions_reason: sessions.is_none().then(|| "no request tells both its client and its time".to_owned()),
-            replay_model: model::recommend(self.options.taken_at, sessions.as_ref()),
+            replay_model: model::recommend(self.options.taken_at, sessions.as_ref(), device.is_some()),
             sessions,
-            device: self.device.finish(),
+            device,
         }
     }
 
@@ -372,4 +385,12 @@ impl Character {
             reason,
         }
     }
+}
+
+/// The greatest common divisor (Euclid); that of 0 and a number is the number.
+fn common_divisor(mut one: u64, mut other: u64) -> u64 {
+    while one > 0 {
+        (one, other) = (other % one, one);
+    }
+    other
 }

@@ -42,8 +42,8 @@ pub struct Recommendation {
     pub unknown: Option<String>,
 }
 
-/// Decides by where the trace was taken and by its clients' sessions.
-pub fn recommend(taken_at: Option<TakenAt>, sessions: Option<&Sessions>) -> Recommendation {
+/// Decides by where the trace was taken and by its clients' sessions. At a device it matters no more where.
+pub fn recommend(taken_at: Option<TakenAt>, sessions: Option<&Sessions>, is_of_devices: bool) -> Recommendation {
     let (model, why) = match (taken_at, sessions) {
         (Some(TakenAt::Store), _) => (
             Model::ClosedPerClient,
@@ -52,6 +52,11 @@ pub fn recommend(taken_at: Option<TakenAt>, sessions: Option<&Sessions>) -> Reco
                 .to_owned(),
         ),
         (_, Some(sessions)) => by_sessions(sessions),
+        (_, None) if is_of_devices => (
+            Model::Open,
+            "Many processes ask a device at once, and the trace does not tell which request waited for which."
+                .to_owned(),
+        ),
         (_, None) => (
             Model::Open,
             "The trace tells no clients with times, so nothing speaks against requests that come when they are due."
@@ -61,12 +66,13 @@ pub fn recommend(taken_at: Option<TakenAt>, sessions: Option<&Sessions>) -> Reco
     let alike = sessions.and_then(|sessions| sessions.below_latency_share).filter(|share| *share < ALIKE_SHARE);
     let why = match alike {
         Some(share) => format!(
-            "{why} Of a client's times between requests {:.3} % are below the latency: open and closed are hardly told apart.",
+            "{why} Of a client's times between requests {:.3} % are below the latency: open and closed are hardly told \
+             apart.",
             share * 100.0
         ),
         None => why,
     };
-    Recommendation { model, why, unknown: unknown(taken_at, sessions) }
+    Recommendation { model, why, unknown: unknown(taken_at.is_none() && !is_of_devices, sessions) }
 }
 
 fn by_sessions(sessions: &Sessions) -> (Model, String) {
@@ -79,15 +85,16 @@ fn by_sessions(sessions: &Sessions) -> (Model, String) {
         return (Model::Open, why);
     }
     let why = format!(
-        "A session (no pause above {gap} s) has {mean:.1} requests on average: with more than five, a request waits for the \
-         answer to the one before."
+        "A session (no pause above {gap} s) has {mean:.1} requests on average: with more than five, a request waits \
+         for the answer to the one before."
     );
     (Model::ClosedPerClient, why)
 }
 
-fn unknown(taken_at: Option<TakenAt>, sessions: Option<&Sessions>) -> Option<String> {
-    let place = taken_at.is_none().then_some(
-        "where the trace was taken (--taken-at store, proxy or clients): at a store behind a proxy the closed model fits better",
+fn unknown(place: bool, sessions: Option<&Sessions>) -> Option<String> {
+    let place = place.then_some(
+        "where the trace was taken (--taken-at store, proxy or clients): at a store behind a proxy the closed model fits \
+         better",
     );
     let latency = sessions.is_some_and(|sessions| sessions.latency_s.is_none()).then_some(
         "the store's latency (--latency): it tells how many of a client's requests came before an answer could",
@@ -113,18 +120,21 @@ mod tests {
     #[test]
     fn few_requests_a_session_are_open() {
         for taken_at in [None, Some(TakenAt::Proxy), Some(TakenAt::Clients)] {
-            assert_eq!(recommend(taken_at, Some(&sessions(5, None))).model, Model::Open);
-            assert_eq!(recommend(taken_at, Some(&sessions(6, None))).model, Model::ClosedPerClient);
-            assert_eq!(recommend(taken_at, None).model, Model::Open);
+            assert_eq!(recommend(taken_at, Some(&sessions(5, None)), false).model, Model::Open);
+            assert_eq!(recommend(taken_at, Some(&sessions(6, None)), false).model, Model::ClosedPerClient);
+            assert_eq!(recommend(taken_at, None, false).model, Model::Open);
         }
-        assert_eq!(recommend(Some(TakenAt::Store), Some(&sessions(5, None))).model, Model::ClosedPerClient);
+        assert_eq!(recommend(Some(TakenAt::Store), Some(&sessions(5, None)), false).model, Model::ClosedPerClient);
     }
 
     #[test]
     fn what_is_not_known_is_asked() {
-        assert!(recommend(None, None).unknown.unwrap().contains("--taken-at"));
-        assert!(recommend(Some(TakenAt::Proxy), Some(&sessions(5, None))).unknown.unwrap().contains("--latency"));
-        let recommended = recommend(Some(TakenAt::Proxy), Some(&sessions(6, Some(1_000_000))));
+        assert!(recommend(None, None, false).unknown.unwrap().contains("--taken-at"));
+        assert_eq!(recommend(None, None, true).unknown, None);
+        assert!(
+            recommend(Some(TakenAt::Proxy), Some(&sessions(5, None)), false).unknown.unwrap().contains("--latency")
+        );
+        let recommended = recommend(Some(TakenAt::Proxy), Some(&sessions(6, Some(1_000_000))), false);
         assert_eq!(recommended.unknown, None);
         assert!(recommended.why.contains("0.000 %"));
     }

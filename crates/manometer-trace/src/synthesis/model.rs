@@ -16,6 +16,8 @@ pub const SEGMENTS: u32 = 32;
 pub const WINDOWS_MAX: usize = 4096;
 /// The most requests and keys that a model may speak of.
 const COUNT_MAX: u64 = 1 << 40;
+/// The most keys that live at a time, each of which takes some 100 bytes to generate from.
+const LIVING_MAX: u64 = 1 << 25;
 /// An octave falls into 2^2 buckets.
 const SUB_BITS: u32 = 2;
 
@@ -153,6 +155,13 @@ impl Model {
         }
         if lives().any(|life| life.first > life.last || life.last >= SEGMENTS) {
             return wrong("a life in `lives` ends before it begins, or lies beyond part 31");
+        }
+        let living_in = |part: u32| {
+            let living = lives().filter(|life| (life.first..=life.last).contains(&part));
+            living.fold(0_u64, |keys, life| keys.saturating_add(life.keys))
+        };
+        if (0..SEGMENTS).any(|part| living_in(part) > LIVING_MAX) {
+            return wrong("in a part of it more than 33,554,432 keys live at a time: sample the trace before");
         }
         self.classes.iter().try_for_each(|class| class.check().or_else(wrong))?;
         self.arrivals.iter().try_for_each(|arrivals| arrivals.check().or_else(wrong))

@@ -1,6 +1,7 @@
 //! The inserts that a recording lacks: of keys that are used before they are inserted.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use super::Input;
 use super::merge::Merge;
@@ -9,12 +10,23 @@ use crate::key::{IdHasher, KeyTable};
 use crate::reader::{BATCH_RECORDS, TraceReader};
 use crate::record::{Operation, Record};
 
-/// Finds the inserts that a trace lacks; takes memory by the number of keys.
+/// The most memory that keys and missing inserts take, in bytes.
+const BYTES_MAX: usize = 4 << 30;
+/// What a key takes, with the table's free places, and what a missing insert takes beside it, while a list grows.
+const KEY_BYTES: usize = 40;
+const INSERT_BYTES: usize = 2 * size_of::<Record>();
+/// In the place of a missing insert's number: the trace has stored the key itself.
+const STORED: u32 = u32::MAX;
+
+/// Finds the inserts that a trace lacks; takes memory by the number of keys, up to a bound.
 ///
 /// A key that is read, updated, scanned from or deleted before anything was stored under it must have been there. A
-/// request that failed proves nothing, and devices need no inserts.
+/// request that failed proves nothing, and devices need no inserts. An insert has the size that the first request for its
+/// key tells.
 pub struct MissingInserts {
-    known: HashSet<u64, IdHasher>,
+    bytes_max: usize,
+    /// Of each key the number of its missing insert, or [`STORED`].
+    known: HashMap<u64, u32, IdHasher>,
     missing: Vec<Record>,
     /// The trace as it was read, for the texts of its keys.
     read: Input,
@@ -25,14 +37,21 @@ impl MissingInserts {
     /// Reads a trace to its end, or to where it is damaged.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// It cannot be read, or has too many keys.
     pub fn read(trace: Input) -> Result<Self, TraceError> {
-        let mut inserts = Self { known: HashSet::default(), missing: Vec::new(), read: trace, damage: None };
+        Self::read_within(BYTES_MAX, trace)
+    }
+
+    fn read_within(bytes_max: usize, trace: Input) -> Result<Self, TraceError> {
+        let mut inserts = Self { bytes_max, known: HashMap::default(), missing: Vec::new(), read: trace, damage: None };
         let mut batch = Vec::new();
         loop {
             match inserts.read.read(&mut batch) {
                 Ok(0) => return Ok(inserts),
-                Ok(_) => batch.iter().for_each(|record| inserts.add(record)),
+                Ok(_) => {
+                    batch.iter().for_each(|record| inserts.add(record));
+                    inserts.need_room()?;
+                }
                 Err(damage @ TraceError::Damaged { .. }) => inserts.damage = Some(damage),
                 Err(error) => return Err(error),
             }
@@ -40,13 +59,39 @@ impl MissingInserts {
     }
 
     fn add(&mut self, record: &Record) {
-        let proves_nothing = record.operation.is_block() || record.succeeded == Some(false);
-        if proves_nothing || !self.known.insert(record.key) {
+        if record.operation.is_block() || record.succeeded == Some(false) {
             return;
         }
-        if !matches!(record.operation, Operation::Put | Operation::Insert) {
-            self.missing.push(Record { operation: Operation::Insert, ttl_s: None, succeeded: None, ..*record });
+        let unknown = match self.known.entry(record.key) {
+            Entry::Occupied(known) => {
+                if let Some(insert) = self.missing.get_mut(*known.get() as usize) {
+                    insert.value_size = insert.value_size.or(record.value_size);
+                    insert.key_size = insert.key_size.or(record.key_size);
+                }
+                return;
+            }
+            Entry::Vacant(unknown) => unknown,
+        };
+        if matches!(record.operation, Operation::Put | Operation::Insert) {
+            unknown.insert(STORED);
+            return;
         }
+        // The bound on memory is far below as many.
+        unknown.insert(self.missing.len() as u32);
+        self.missing.push(Record { operation: Operation::Insert, ttl_s: None, succeeded: None, ..*record });
+    }
+
+    fn need_room(&self) -> Result<(), TraceError> {
+        if self.known.len() * KEY_BYTES + self.missing.len() * INSERT_BYTES <= self.bytes_max {
+            return Ok(());
+        }
+        Err(TraceError::Wrong(format!(
+            "more than {} different keys, of which {} lack an insert: more than {} MiB of memory hold; sample or slice the trace \
+             before",
+            self.known.len(),
+            self.missing.len(),
+            self.bytes_max >> 20
+        )))
     }
 
     /// How many are missing.
@@ -113,5 +158,39 @@ impl TraceReader for Listed {
 
     fn keys(&self) -> Option<&KeyTable> {
         self.read.keys()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(records: Vec<Record>) -> Input {
+        struct Once(Vec<Record>);
+        impl TraceReader for Once {
+            fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
+                *batch = std::mem::take(&mut self.0);
+                Ok(batch.len())
+            }
+        }
+        Box::new(Once(records))
+    }
+
+    #[test]
+    fn keys_without_end_take_no_memory_without_end() {
+        let records: Vec<Record> = (0..10_000).map(|key| Record::new(Operation::Get, u64::MAX - key)).collect();
+        let room = 10_000 * (KEY_BYTES + INSERT_BYTES);
+        assert!(MissingInserts::read_within(room, input(records.clone())).is_ok());
+        let error = MissingInserts::read_within(room - 1, input(records)).err().map(|error| error.to_string());
+        assert!(error.is_some_and(|error| error.contains("10000 different keys") && error.contains("sample")));
+    }
+
+    #[test]
+    fn a_size_that_is_told_later_is_that_of_the_insert() {
+        let get = Record::new(Operation::Get, 1);
+        let records =
+            vec![get, Record { value_size: Some(9), ..get }, Record { value_size: Some(8), key_size: Some(3), ..get }];
+        let insert = MissingInserts::read(input(records)).map(|inserts| inserts.missing).unwrap_or_default();
+        assert_eq!((insert[0].value_size, insert[0].key_size, insert.len()), (Some(9), Some(3), 1));
     }
 }

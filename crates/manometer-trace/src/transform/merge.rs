@@ -17,6 +17,7 @@ pub struct Merge {
     inputs: Vec<Side>,
     next: BinaryHeap<Reverse<(u64, usize)>>,
     started: bool,
+    damaged: Option<usize>,
     damage: Option<TraceError>,
     keys: Option<KeyTable>,
 }
@@ -32,7 +33,13 @@ impl Merge {
     /// All requests of these traces.
     pub fn new(inputs: Vec<Input>) -> Self {
         let sides = inputs.into_iter().map(|input| Side { input, batch: Vec::new(), at: 0 });
-        Self { inputs: sides.collect(), next: BinaryHeap::new(), started: false, damage: None, keys: None }
+        let inputs = sides.collect();
+        Self { inputs, next: BinaryHeap::new(), started: false, damaged: None, damage: None, keys: None }
+    }
+
+    /// The number, counted from 0, of the trace whose damage was found first.
+    pub fn damaged(&self) -> Option<usize> {
+        self.damaged
     }
 
     /// Puts the time of a trace's next request among those of the others.
@@ -45,6 +52,7 @@ impl Merge {
                 Ok(_) => learn_keys(&mut self.keys, side)?,
                 Err(damage @ TraceError::Damaged { .. }) => {
                     side.batch.clear();
+                    self.damaged.get_or_insert(number);
                     self.damage.get_or_insert(damage);
                     return Ok(());
                 }

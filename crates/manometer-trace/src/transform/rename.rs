@@ -21,8 +21,8 @@ pub(super) fn rename(record: &Record, part: u32, parts: u32) -> Result<Record, T
     Ok(renamed)
 }
 
-/// A number of its own for each number and part: small ones move to the part's share of all numbers, so that they cannot
-/// meet; large ones, which are hashes, are hashed with the part.
+/// A number of its own for each number and part. Small ones move to the part's share of all numbers, and cannot meet;
+/// large ones, which are hashes, are hashed with the part.
 fn number(number: u64, part: u32, parts: u32) -> u64 {
     if part == 0 {
         return number;

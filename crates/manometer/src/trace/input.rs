@@ -117,10 +117,9 @@ impl Inputs {
         self.traces.len()
     }
 
-    /// What they are called.
-    pub fn names(&self) -> String {
-        let names: Vec<String> = self.traces.iter().map(|trace| trace.display().to_string()).collect();
-        names.join(", ")
+    /// What one of them is called.
+    pub fn name(&self, number: usize) -> String {
+        self.traces.get(number).map(|trace| trace.display().to_string()).unwrap_or_default()
     }
 }
 

@@ -23,12 +23,15 @@ pub struct MergeArgs {
 /// Merges.
 pub fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     match merge(args) {
-        Ok(written) => args.output.tell(&args.inputs.names(), &written, json!({ "traces": args.inputs.len() })),
+        Ok((damaged, written)) => args.output.tell(&damaged, &written, json!({ "traces": args.inputs.len() })),
         Err(error) => input::refuse(&error),
     }
 }
 
-fn merge(args: &MergeArgs) -> Result<Written, TraceError> {
+/// What was written, and the name of the trace that was damaged.
+fn merge(args: &MergeArgs) -> Result<(String, Written), TraceError> {
     let traces = args.inputs.open_keeping(args.output.form.keeps_keys())?;
-    args.output.write(&mut Merge::new(traces.into_iter().map(|trace| trace.reader).collect()))
+    let mut merged = Merge::new(traces.into_iter().map(|trace| trace.reader).collect());
+    let written = args.output.write(&mut merged)?;
+    Ok((merged.damaged().map(|number| args.inputs.name(number)).unwrap_or_default(), written))
 }

@@ -76,8 +76,8 @@ impl Output {
             format::note(&format!("note: {to} does not hold this of {count} requests: {what}"));
         }
         match self.form.format {
+            Format::Text => format::text(&format!("{}: {requests} requests, {to}{}", self.out.display(), said(&more)))?,
             Format::Json => format::json(&self.document(written, more))?,
-            Format::Text => format::text(&format!("{}: {requests} requests, {to}", self.out.display()))?,
         }
         Ok(ExitCode::from(match damage {
             None => DONE,
@@ -99,6 +99,16 @@ impl Output {
         fields.insert("losses".to_owned(), json!(written.losses.0));
         Value::Object(fields)
     }
+}
+
+/// What a verb has to say beyond the file, for people: its numbers and words.
+fn said(more: &Value) -> String {
+    let one = |(name, value): (&String, &Value)| match value {
+        Value::Number(number) => Some(format!(", {} {number}", name.replace('_', " "))),
+        Value::String(text) => Some(format!(", {name} {text}")),
+        _ => None,
+    };
+    more.as_object().into_iter().flatten().filter_map(one).collect()
 }
 
 /// The requests that were copied, and the damage that ended them before the end.

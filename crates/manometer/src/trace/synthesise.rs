@@ -21,6 +21,8 @@ use crate::format;
 /// How a model's file begins, at the latest after so many bytes.
 const MARK: &[u8] = b"\"manometer_trace_model\"";
 const MARK_BYTES: u64 = 256;
+/// No model is longer.
+const MODEL_BYTES_MAX: u64 = 64 << 20;
 
 /// Fit a model to a trace, and make a trace of the model: as popular keys, reused as soon, arriving in such bursts.
 ///
@@ -115,7 +117,7 @@ fn read_model(args: &SynthesiseArgs) -> Result<Option<Model>, TraceError> {
     if args.model.is_some() {
         return Err(wrong("it is a model already: leave --model out".to_owned()));
     }
-    let rest = std::io::BufReader::new(std::io::Cursor::new(head).chain(file));
+    let rest = std::io::BufReader::new(std::io::Cursor::new(head).chain(file.take(MODEL_BYTES_MAX)));
     serde_json::from_reader(rest).map(Some).map_err(|error| wrong(format!("no model: {error}")))
 }
 

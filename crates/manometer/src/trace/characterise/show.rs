@@ -9,11 +9,17 @@ use manometer_trace::character::working_set::Stretch;
 use manometer_trace::character::zipf::{Verdict, Zipf};
 use manometer_trace::character::{Burstiness, Report};
 
-use crate::table::number;
+use crate::table::{bytes, number};
+
+/// Below this exponent of Zipf's law the tenth key has at least nine tenths of the requests of the first.
+const EVEN: f64 = 0.05;
+/// Up to so many bytes seeks are told apart.
+const SEEK_BOUNDS: [f64; 5] = [8192.0, 65_536.0, 1_048_576.0, 67_108_864.0, 1_073_741_824.0];
 
 /// A line for each side of the trace, those it does not have left out or with the reason.
 pub fn text(name: &str, format: &str, report: &Report) -> String {
-    let mut lines = vec![format!("{name}: {format}, {} requests for {} keys", report.requests, number(report.keys))];
+    let (requests, keys) = (count(report.requests as f64), count(report.keys));
+    let mut lines = vec![format!("{name}: {format}, {requests} requests for {keys} keys")];
     if report.key_sample.rate < 1.0 {
         let share = percent(report.key_sample.rate);
         lines.push(format!("              keys are too many: what is said of them comes from {share} of them"));
@@ -41,6 +47,16 @@ fn percent(share: f64) -> String {
     format!("{:.2} %", 100.0 * share)
 }
 
+/// A whole number, as counts are, even where they were estimated.
+fn count(count: f64) -> String {
+    if count < 100.0 { format!("{count:.0}") } else { number(count) }
+}
+
+/// Bytes in the unit that keeps them short.
+fn size(size: f64) -> String {
+    if size < 1024.0 { format!("{} B", count(size)) } else { bytes(size as u64) }
+}
+
 /// Seconds with three significant digits, in a unit that keeps them short.
 fn seconds(seconds: f64) -> String {
     match seconds {
@@ -50,6 +66,12 @@ fn seconds(seconds: f64) -> String {
         small if small < 1.0 => format!("{} ms", number(small * 1e3)),
         large => format!("{} s", number(large)),
     }
+}
+
+/// A number with its error, to the error's second digit.
+fn with_error(value: f64, error: f64) -> String {
+    let digits = if error > 0.0 { (1.0 - error.log10().floor()).clamp(2.0, 6.0) as usize } else { 3 };
+    format!("{value:.digits$} ± {error:.digits$}")
 }
 
 fn quantiles(distribution: &Distribution, show: impl Fn(f64) -> String) -> String {
@@ -70,6 +92,12 @@ fn times(report: &Report) -> Vec<String> {
     lines.extend(
         odd.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| line("", &format!("{count} {what}"))),
     );
+    if let Some((resolution, gaps)) = report.times.resolution_s.zip(report.inter_arrival_s.as_ref())
+        && report.times.equal > 0
+        && resolution > gaps.mean
+    {
+        lines.push(line("", &format!("the clock ticked every {}: shorter times are not known", seconds(resolution))));
+    }
     if let Some(gaps) = &report.inter_arrival_s {
         let variation = gaps.variation.map(|variation| format!(", variation {variation:.2}")).unwrap_or_default();
         lines.push(line("inter-arrival", &format!("{}{variation}", quantiles(gaps, seconds))));
@@ -85,20 +113,20 @@ fn mix(report: &Report) -> String {
 }
 
 fn sizes(what: &str, sizes: Option<&Distribution>) -> Option<String> {
-    sizes.map(|sizes| line(what, &format!("{} B", quantiles(sizes, number))))
+    sizes.map(|sizes| line(what, &quantiles(sizes, size)))
 }
 
 fn popularity(popularity: &Popularity) -> Vec<String> {
     let top: Vec<String> = popularity
         .top
         .iter()
-        .map(|top| format!("{} of the keys have {}", percent(top.keys_share), percent(top.requests_share)))
+        .map(|top| format!("{} for {} %", percent(top.requests_share), 100.0 * top.keys_share))
         .collect();
     let wonders = popularity.one_hit_wonders;
     let hot: Vec<String> =
         popularity.hot_keys.iter().take(5).map(|hot| format!("{} ({})", hot.key, hot.requests)).collect();
     vec![
-        line("popularity", &top.join(", ")),
+        line("popularity", &format!("share of the requests for the most popular keys: {}", top.join(", "))),
         line("", &zipf(popularity.zipf.as_ref(), popularity.zipf_reason.as_deref())),
         line(
             "one-hit",
@@ -114,16 +142,17 @@ fn popularity(popularity: &Popularity) -> Vec<String> {
 
 fn zipf(zipf: Option<&Zipf>, reason: Option<&str>) -> String {
     let Some(zipf) = zipf else { return format!("no Zipf fitted: {}", reason.unwrap_or_default()) };
+    let is_even = zipf.exponent < EVEN;
     let verdict = match zipf.verdict {
-        Verdict::Zipf => "it is Zipf".to_owned(),
-        Verdict::NearlyZipf => "nearly Zipf".to_owned(),
-        Verdict::NotZipf => "no Zipf".to_owned(),
+        Verdict::Zipf | Verdict::NearlyZipf if is_even => "all keys are alike",
+        Verdict::Zipf => "it is Zipf",
+        Verdict::NearlyZipf => "nearly Zipf",
+        Verdict::NotZipf => "it is no Zipf",
     };
     format!(
-        "{verdict}: exponent {:.3} ± {:.3} over the first {} keys ({} of the requests), distance {:.3}, p {:.2}",
-        zipf.exponent,
-        zipf.standard_error,
-        zipf.ranks,
+        "{verdict}: exponent {} over the first {} keys ({} of the requests), distance {:.3}, p {:.2}",
+        with_error(zipf.exponent, zipf.standard_error),
+        count(zipf.ranks as f64),
         percent(zipf.requests_share),
         zipf.distance,
         zipf.p_value
@@ -134,7 +163,7 @@ fn reuse(report: &Report) -> Vec<String> {
     let reuse = &report.reuse_distance;
     let mut lines = vec![line("first uses", &format!("{} of the requests", percent(reuse.cold_share)))];
     if let Some(distances) = &reuse.distances {
-        lines.push(line("reuse", &format!("{} keys ({})", quantiles(distances, number), reuse.method)));
+        lines.push(line("reuse", &format!("{} keys ({})", quantiles(distances, count), reuse.method)));
     }
     if let Some(times) = &report.reuse_time_s {
         lines.push(line("", &format!("after {}", quantiles(times, seconds))));
@@ -153,14 +182,18 @@ fn working_set(report: &Report) -> String {
     let Some(((least, most), median)) = keys.first().zip(keys.last()).zip(keys.get(keys.len() / 2)) else {
         return "none".to_owned();
     };
-    let [least, median, most] = [least, median, most].map(|keys| number(*keys));
+    let [least, median, most] = [least, median, most].map(|keys| count(*keys));
     format!("{least} to {most} keys, median {median}, in {} stretches of {length}", keys.len())
 }
 
 fn burstiness(bursts: &Burstiness) -> Vec<String> {
     let dispersion: Vec<String> =
         bursts.dispersion.iter().map(|of| format!("{} at {}", number(of.index), seconds(of.window_s))).collect();
-    let hurst = |hurst: Option<Hurst>| hurst.map_or("none".to_owned(), |hurst| format!("{:.3}", hurst.value));
+    let hurst = |hurst: Option<Hurst>| match hurst {
+        None => "none".to_owned(),
+        Some(Hurst { value, standard_error: Some(error), .. }) => with_error(value, error),
+        Some(Hurst { value, .. }) => format!("{value:.2} (it drifts)"),
+    };
     let hurst = match &bursts.reason {
         Some(reason) => format!("none: {reason}"),
         None => format!("{} by R/S, {} by DFA", hurst(bursts.hurst_rs), hurst(bursts.hurst_dfa)),
@@ -200,8 +233,8 @@ fn sessions(report: &Report) -> String {
     };
     format!(
         "{} of {} clients, requests of a session: {}{below}",
-        number(sessions.sessions),
-        number(sessions.clients),
+        count(sessions.sessions),
+        count(sessions.clients),
         quantiles(requests, number)
     )
 }
@@ -222,10 +255,25 @@ fn device(device: &Device) -> Vec<String> {
     let mut lines = vec![line("device", &kinds.join("; ")), line("request size", &common.join(", "))];
     if let (Some(seeks), Some(sequential)) = (&device.seek_bytes, device.sequential_share) {
         let backward = device.backward_share.map(percent).unwrap_or_default();
-        lines.push(line("seeks", &format!("{} B, {backward} back", quantiles(seeks, number))));
+        lines.push(line("seeks", &format!("{}, {backward} back", quantiles(seeks, size))));
+        lines.push(line("", &seek_shares(seeks)));
         lines.push(line("sequential", &format!("{} of the requests", percent(sequential))));
     }
     lines
+}
+
+/// The shares of the seeks between the bounds, to the accuracy of an octave.
+fn seek_shares(seeks: &Distribution) -> String {
+    let below =
+        |bound: f64| seeks.histogram.iter().filter(|bin| bin.below <= bound).map(|bin| bin.samples).sum::<f64>();
+    let mut before = 0.0;
+    let mut shares: Vec<String> = Vec::new();
+    for bound in SEEK_BOUNDS {
+        shares.push(format!("below {} {}", size(bound), percent((below(bound) - before) / seeks.samples)));
+        before = below(bound);
+    }
+    shares.push(format!("more {}", percent(1.0 - before / seeks.samples)));
+    shares.join(", ")
 }
 
 fn replay(report: &Report) -> String {
