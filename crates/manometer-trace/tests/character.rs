@@ -66,6 +66,23 @@ fn the_hurst_exponent_of_fractional_noise_is_found() {
     }
 }
 
+#[test]
+fn arrivals_that_remember_have_their_hurst_exponent_and_dispersion() {
+    let noise = fractional_noise(0.8, 2048, &mut random(21));
+    let second = 1_000_000_000;
+    let requests = noise.iter().zip(0_u64..).flat_map(|(noise, at)| {
+        let count = (100.0 + 20.0 * noise).round().max(0.0) as u64;
+        (0..count).map(move |number| get(at * second + number * second / count, number % 10))
+    });
+    let bursts = report(requests, Options::default()).burstiness;
+    for hurst in [bursts.hurst_rs.unwrap(), bursts.hurst_dfa.unwrap()] {
+        assert!((hurst.value - 0.8).abs() < 3.0 * hurst.standard_error.unwrap(), "{hurst:?}");
+    }
+    // A variance of 400 around a mean of 100, and what it grows to in longer windows: by 10^0.6.
+    let [one, ten] = [bursts.dispersion[0].index, bursts.dispersion[1].index];
+    assert!((one / 4.0 - 1.0).abs() < 0.15 && (ten / one / 10_f64.powf(0.6) - 1.0).abs() < 0.2, "{one} {ten}");
+}
+
 /// How often each key is requested, most first.
 fn zipf_requests(exponent: f64, keys: u64, requests: usize, random: &mut Xoshiro256PlusPlus) -> Vec<u64> {
     let zipf = Zipf::new(keys as f64, exponent).unwrap();
@@ -202,6 +219,7 @@ fn times_that_go_back_or_stand_still_are_counted() {
     assert_eq!((gaps.samples, gaps.max), (2.0, 6.0));
     let all_at_once = report_of_equal_times();
     assert_eq!((all_at_once.span_s, all_at_once.times.equal), (Some(0.0), 99));
+    assert_eq!((report.times.resolution_s, all_at_once.times.resolution_s), (Some(1.0), None));
     assert!(all_at_once.burstiness.dispersion.is_empty() && all_at_once.burstiness.hurst_rs.is_none());
 }
 

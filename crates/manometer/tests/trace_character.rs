@@ -6,6 +6,7 @@ mod support;
 
 use std::fmt::Write as _;
 
+use manometer_workload::kv::distribution::{ScatteredZipf, stream};
 use serde_json::{Value, json};
 use support::Scene;
 
@@ -43,6 +44,22 @@ fn machines_learn_what_a_trace_is_like() {
     );
     assert!(said["diurnal"].is_null() && said["diurnal_reason"].as_str().unwrap().contains("24"));
     assert!(said["device"].is_null() && said["damage"].is_null());
+}
+
+#[test]
+fn what_our_own_generator_draws_is_known_again() {
+    for (number, exponent, records) in [(1, 0.5, 20_000), (2, 0.8, 100_000), (3, 0.99, 100_000), (4, 1.2, 50_000)] {
+        let (zipf, mut random) = (ScatteredZipf::new(records, exponent, number), stream(number, 0));
+        let mut text = "op,key\n".to_owned();
+        (0..300_000).for_each(|_| writeln!(text, "get,user{}", zipf.draw(&mut random)).unwrap());
+        let scene = Scene::new();
+        scene.write("zipf.csv", &text);
+        let said = scene.run("trace characterise zipf.csv --format json").status(0).json();
+        let fitted = &said["popularity"]["zipf"];
+        let (found, error) = (fitted["exponent"].as_f64().unwrap(), fitted["standard_error"].as_f64().unwrap());
+        assert!((found - exponent).abs() < 4.0 * error && error < 0.03, "{exponent}: {fitted}");
+        assert_ne!(fitted["verdict"], json!("not-zipf"), "{exponent}: {fitted}");
+    }
 }
 
 #[test]
