@@ -193,7 +193,16 @@ fn above_a_bound_of_keys_a_sample_tells_nearly_the_same() {
     let median = |report: &Report| report.reuse_distance.distances.as_ref().unwrap().p90;
     assert!((median(&sampled) / median(&exact) - 1.0).abs() < 0.15, "{} for {}", median(&sampled), median(&exact));
     let exponent = |report: &Report| report.popularity.as_ref().unwrap().zipf.as_ref().unwrap().exponent;
-    assert!((exponent(&exact) - 0.9).abs() < 0.03, "{}", exponent(&exact));
+    assert!((exponent(&exact) - 0.9).abs() < 0.003 && (exponent(&sampled) - 0.9).abs() < 0.006);
+    let verdict = |report: &Report| report.popularity.as_ref().unwrap().zipf.as_ref().unwrap().verdict;
+    assert!(verdict(&exact) != Verdict::NotZipf && verdict(&sampled) != Verdict::NotZipf);
+    let hot = |report: &Report| report.popularity.as_ref().unwrap().hot_keys.clone();
+    assert_eq!(hot(&exact), hot(&sampled));
+    let top = |report: &Report| report.popularity.as_ref().unwrap().top.clone();
+    for (one, other) in top(&exact).iter().zip(top(&sampled)) {
+        assert!((one.requests_share - other.requests_share).abs() < 0.02, "{one:?} {other:?}");
+    }
+    assert!((sampled.reuse_distance.cold_share - exact.reuse_distance.cold_share).abs() < 0.01);
 }
 
 #[test]
@@ -258,5 +267,5 @@ fn keys_without_end_take_no_memory_without_end() {
     let records = (0..300_000).map(|at| get(at, random.random()));
     let report = report(records.collect::<Vec<_>>(), Options { keys_max: 1000, ..Options::default() });
     assert!(report.key_sample.rate < 0.01 && (report.keys / 300_000.0 - 1.0).abs() < 0.15, "{}", report.keys);
-    assert!((report.reuse_distance.cold_share - 1.0).abs() < 1e-9);
+    assert!(report.reuse_distance.cold_share > 0.85 && report.reuse_distance.cold_share <= 1.0);
 }

@@ -93,6 +93,20 @@ impl Histogram {
         self.squares += (number as f64).powi(2) * weight;
     }
 
+    /// Takes so much weight off the smallest numbers.
+    pub fn take_off(&mut self, weight: f64) {
+        let mut left = weight;
+        for bucket in self.buckets.iter_mut().filter(|bucket| bucket.weight > 0.0) {
+            let (taken, mean) = (left.min(bucket.weight), bucket.sum / bucket.weight);
+            *bucket = Bucket { weight: bucket.weight - taken, sum: bucket.sum - taken * mean };
+            self.weight -= taken;
+            self.sum -= taken * mean;
+            self.squares -= taken * mean * mean;
+            left -= taken;
+        }
+        self.squares = self.squares.max(0.0);
+    }
+
     /// The weight of all numbers.
     pub fn weight(&self) -> f64 {
         self.weight
@@ -198,6 +212,15 @@ mod tests {
         let mut histogram = Histogram::default();
         (0..1000).for_each(|at| histogram.add(if at % 10 < 6 { 65_536 } else { 69_632 }, 1.0));
         assert_eq!((histogram.quantile(0.5), histogram.quantile(0.9)), (65_536, 69_632));
+    }
+
+    #[test]
+    fn weight_is_taken_off_the_smallest() {
+        let mut histogram = Histogram::default();
+        [1, 1, 5, 900].into_iter().for_each(|number| histogram.add(number, 1.0));
+        histogram.take_off(2.5);
+        assert_eq!((histogram.weight(), histogram.below(5), histogram.below(6)), (1.5, 0.0, 0.5));
+        assert_eq!((histogram.mean(), histogram.quantile(0.2)), (Some(902.5 / 1.5), 5));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use super::head::Head;
 use super::positions::Positions;
 use crate::key::IdHasher;
 use crate::transform::sample::SpatialFilter;
@@ -20,6 +21,8 @@ pub struct Keys {
     keys_max: usize,
     filter: SpatialFilter,
     states: HashMap<u64, State, IdHasher>,
+    /// Counts of all keys, from when they are sampled on.
+    head: Option<Head>,
     positions: Positions,
     /// The key at each place.
     owners: Vec<u64>,
@@ -68,6 +71,7 @@ impl Keys {
             keys_max,
             filter: SpatialFilter::ALL,
             states: HashMap::default(),
+            head: None,
             positions: Positions::with_room(PLACES_MIN, 0),
             owners: vec![0; PLACES_MIN],
         }
@@ -88,8 +92,20 @@ impl Keys {
         self.states.iter().map(|(key, state)| (*key, state.requests))
     }
 
+    /// The most requested keys with their requests, and the fewest requests that such a key has: all keys where they
+    /// are not sampled.
+    pub fn most_requested(&self) -> (Vec<(u64, u64)>, u64) {
+        match &self.head {
+            None => (self.requests().collect(), 1),
+            Some(head) => (head.keys().collect(), head.least()),
+        }
+    }
+
     /// Takes in a request; nothing where its key is not in the sample.
     pub fn request(&mut self, key: u64, moment: Moment) -> Option<Reference> {
+        if let Some(head) = &mut self.head {
+            head.add(key);
+        }
         if !self.filter.keeps(key) {
             return None;
         }
@@ -123,6 +139,9 @@ impl Keys {
 
     /// Drops about half of the keys.
     fn drop_half(&mut self) {
+        if self.head.is_none() {
+            self.head = Some(Head::new(self.requests(), self.keys_max));
+        }
         self.filter = self.filter.halved();
         let filter = self.filter;
         self.states.retain(|key, _| filter.keeps(*key));

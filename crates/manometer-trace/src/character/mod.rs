@@ -4,6 +4,7 @@ pub mod counts;
 pub mod device;
 pub mod diurnal;
 mod fractional;
+mod head;
 pub mod histogram;
 pub mod hurst;
 pub mod keys;
@@ -26,7 +27,7 @@ use histogram::{Distribution, Histogram};
 use hurst::Hurst;
 use keys::{Keys, Moment};
 use model::{Recommendation, TakenAt};
-use popularity::Popularity;
+use popularity::{Counted, Popularity};
 use sessions::Sessions;
 use working_set::WorkingSet;
 
@@ -44,7 +45,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Four million keys, which take some 300 MB, and sessions that end after half an hour.
+    /// Four million keys, which take some 500 MB, and sessions that end after half an hour.
     fn default() -> Self {
         Self { keys_max: 1 << 22, session_gap_ns: 1_800_000_000_000, latency_ns: None, taken_at: None }
     }
@@ -291,7 +292,7 @@ impl Character {
         };
         let sessions = self.sessions.finish(self.options.latency_ns);
         let device = self.device.finish();
-        let references = self.cold + self.reuse_distances.weight();
+        let distances = self.distances();
         Report {
             requests: self.requests,
             keys: self.keys.count(),
@@ -306,12 +307,12 @@ impl Character {
             operations: self.operations(),
             key_size_bytes: self.key_sizes.distribution(1.0),
             value_size_bytes: self.value_sizes.distribution(1.0),
-            popularity: popularity::popularity(self.keys.requests().collect(), 1.0 / self.keys.rate()),
+            popularity: popularity::popularity(self.counted()),
             reuse_distance: Reuse {
                 method,
-                cold_requests: self.cold,
-                cold_share: if references > 0.0 { self.cold / references } else { 0.0 },
-                distances: self.reuse_distances.distribution(1.0),
+                cold_requests: self.cold(),
+                cold_share: self.cold() / self.requests.max(1) as f64,
+                distances: distances.distribution(1.0),
             },
             reuse_time_s: self.reuse_times.distribution(1e-9),
             working_set: self.working_set.finish(times.first_has_time),
@@ -326,17 +327,46 @@ impl Character {
         }
     }
 
-    /// The LRU miss ratio at caches of 1 key, of 2 and so on in steps of some percent, up to 2^64.
-    pub fn miss_ratios(&self) -> impl Iterator<Item = f64> + '_ {
-        let references = self.cold + self.reuse_distances.weight();
-        self.reuse_distances.cumulated().map(move |hits| if references > 0.0 { 1.0 - hits / references } else { 1.0 })
+    fn counted(&self) -> Counted {
+        let (most, least) = self.keys.most_requested();
+        let (sample, weight) = (self.keys.requests().collect(), 1.0 / self.keys.rate());
+        Counted { sample, weight, most, least, requests: self.requests }
     }
 
-    /// The requests of each key that is known, most first.
-    pub fn requests_by_key(&self) -> Vec<u64> {
-        let mut requests: Vec<u64> = self.keys.requests().map(|(_, requests)| requests).collect();
-        requests.sort_unstable_by(|one, other| other.cmp(one));
-        requests
+    /// The first requests for a key, of which an estimate may not be more than there are requests.
+    fn cold(&self) -> f64 {
+        self.cold.min(self.requests as f64)
+    }
+
+    /// The distances of all requests but the first ones. Where keys are sampled, what the sample has too few or too many
+    /// of is that of few keys with many requests each, and so with short distances (SHARDS-adj).
+    fn distances(&self) -> Histogram {
+        let mut distances = self.reuse_distances.clone();
+        let missing = self.requests as f64 - self.cold() - distances.weight();
+        if self.keys.rate() < 1.0 {
+            if missing > 0.0 { distances.add(1, missing) } else { distances.take_off(-missing) }
+        }
+        distances
+    }
+
+    /// The LRU miss ratio at caches of 1 key, of 2 and so on in steps of some percent, up to 2^64.
+    pub fn miss_ratios(&self) -> Vec<f64> {
+        let (distances, all) = (self.distances(), self.requests.max(1) as f64);
+        distances.cumulated().map(|hits| 1.0 - hits / all).collect()
+    }
+
+    /// The shares of the requests for these shares of the keys, the most requested ones; nothing of no keys.
+    pub fn top_shares(&self, keys_shares: &[f64]) -> Vec<f64> {
+        let Counted { sample, weight, most, requests, .. } = self.counted();
+        let [sample, most] = [sample, most].map(|keys| {
+            let mut counts: Vec<u64> = keys.into_iter().map(|(_, requests)| requests).collect();
+            counts.sort_unstable_by(|one, other| other.cmp(one));
+            counts
+        });
+        match requests {
+            0 => Vec::new(),
+            _ => popularity::top_shares(&sample, &most, weight, requests, keys_shares),
+        }
     }
 
     /// The Kolmogorov-Smirnov distance of the times between requests from those of another trace, to the accuracy of a
@@ -350,7 +380,7 @@ impl Character {
 
     /// Reuse distances in octaves.
     pub fn reuse_octaves(&self) -> Vec<(u64, u128, f64)> {
-        self.reuse_distances.octaves()
+        self.distances().octaves()
     }
 
     fn operations(&self) -> BTreeMap<&'static str, OperationShare> {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::zipf::{self, Zipf};
+use super::zipf::{self, Known, Zipf};
 
 /// How many hot keys are named.
 const HOT_KEYS: usize = 10;
@@ -22,7 +22,7 @@ pub struct Popularity {
     pub zipf: Option<Zipf>,
     /// Why none was fitted.
     pub zipf_reason: Option<String>,
-    /// The most popular keys, of those that are known where the keys are sampled.
+    /// The most popular keys.
     pub hot_keys: Vec<HotKey>,
     /// Keys by their requests, in octaves.
     pub keys_by_requests: Vec<KeysOfRequests>,
@@ -68,42 +68,86 @@ pub struct KeysOfRequests {
     pub keys: f64,
 }
 
-/// The popularity of these keys with their requests, each of which stands for `weight` keys. Nothing of no keys.
-pub fn popularity(mut keys: Vec<(u64, u64)>, weight: f64) -> Option<Popularity> {
-    keys.sort_unstable_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(&other.0)));
-    let requests: Vec<u64> = keys.iter().map(|(_, requests)| *requests).collect();
-    let total: u64 = requests.iter().sum();
-    if total == 0 {
+/// What is known of the keys.
+#[derive(Debug)]
+pub struct Counted {
+    /// Keys with their requests: all of them, or a sample.
+    pub sample: Vec<(u64, u64)>,
+    /// How many keys each of the sample stands for.
+    pub weight: f64,
+    /// The most requested keys with their requests.
+    pub most: Vec<(u64, u64)>,
+    /// All keys with as many requests or more are among them.
+    pub least: u64,
+    /// All requests.
+    pub requests: u64,
+}
+
+/// The popularity of the keys. Nothing of no keys.
+pub fn popularity(mut counted: Counted) -> Option<Popularity> {
+    sort(&mut counted.sample);
+    sort(&mut counted.most);
+    let sample: Vec<u64> = counted.sample.iter().map(|(_, requests)| *requests).collect();
+    let most: Vec<u64> = counted.most.iter().map(|(_, requests)| *requests).collect();
+    if counted.requests == 0 || sample.is_empty() {
         return None;
     }
-    let once = requests.len() - requests.partition_point(|requests| *requests > 1);
-    let zipf = zipf::fit(&requests);
-    let zipf_reason = zipf
-        .is_none()
-        .then(|| format!("fewer than {} keys are requested {} times or more", zipf::RANKS_MIN, zipf::REQUESTS_MIN));
+    let Counted { weight, least, requests, .. } = counted;
+    let (keys, all) = (sample.len() as f64 * weight, requests as f64);
+    let once = (sample.len() - sample.partition_point(|requests| *requests > 1)) as f64 * weight;
+    let zipf = zipf::fit_known(&Known { requests: &most, least, keys: keys.round() as usize, all_requests: requests });
+    let zipf_reason = zipf.is_none().then(|| {
+        let least = least.max(zipf::REQUESTS_MIN);
+        format!("fewer than {} keys are requested {least} times or more", zipf::RANKS_MIN)
+    });
+    let hot = counted.most.iter().take(HOT_KEYS).map(|(key, requests)| HotKey { key: *key, requests: *requests });
     Some(Popularity {
-        requests_per_key: total as f64 / requests.len() as f64,
-        one_hit_wonders: OneHitWonders {
-            keys: once as f64 * weight,
-            keys_share: once as f64 / requests.len() as f64,
-            requests_share: once as f64 / total as f64,
-        },
-        top: top(&requests, total),
+        requests_per_key: all / keys,
+        one_hit_wonders: OneHitWonders { keys: once, keys_share: once / keys, requests_share: once / all },
+        top: top(&sample, &most, weight, requests),
         zipf,
         zipf_reason,
-        hot_keys: keys.iter().take(HOT_KEYS).map(|(key, requests)| HotKey { key: *key, requests: *requests }).collect(),
-        keys_by_requests: by_octaves(&requests, weight),
+        hot_keys: hot.collect(),
+        keys_by_requests: by_octaves(&sample, weight),
     })
 }
 
+/// Most requests first, of equal ones the smaller key.
+fn sort(keys: &mut [(u64, u64)]) {
+    keys.sort_unstable_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(&other.0)));
+}
+
 /// Shares of keys that come to one key at least.
-fn top(requests: &[u64], total: u64) -> Vec<Top> {
-    let of = |keys_share: f64| {
-        let keys = (keys_share * requests.len() as f64).round() as usize;
-        let theirs: u64 = requests[..keys].iter().sum();
-        (keys > 0).then(|| Top { keys_share, requests_share: theirs as f64 / total as f64 })
+fn top(sample: &[u64], most: &[u64], weight: f64, requests: u64) -> Vec<Top> {
+    let shares = TOP_SHARES.into_iter().filter(|keys_share| (keys_share * sample.len() as f64).round() > 0.0);
+    let theirs = top_shares(sample, most, weight, requests, &shares.clone().collect::<Vec<_>>());
+    shares.zip(theirs).map(|(keys_share, requests_share)| Top { keys_share, requests_share }).collect()
+}
+
+/// The shares of the requests for these shares of the keys, the most requested ones.
+///
+/// Where those are not known one by one, they have all requests but those for the other keys: a sample says more of the
+/// many keys with few requests than of the few with many.
+pub fn top_shares(sample: &[u64], most: &[u64], weight: f64, requests: u64, keys_shares: &[f64]) -> Vec<f64> {
+    let mut others: Vec<u64> = sample
+        .iter()
+        .rev()
+        .scan(0_u64, |sum, requests| {
+            *sum += requests;
+            Some(*sum)
+        })
+        .collect();
+    others.reverse();
+    others.push(0);
+    let share = |keys_share: &f64| {
+        let wanted = keys_share * sample.len() as f64;
+        let known = (wanted * weight).round() as usize;
+        match most.get(..known) {
+            Some(most) => most.iter().sum::<u64>() as f64 / requests as f64,
+            None => 1.0 - others[(wanted.round() as usize).min(sample.len())] as f64 * weight / requests as f64,
+        }
     };
-    TOP_SHARES.into_iter().filter_map(of).collect()
+    keys_shares.iter().map(|keys_share| share(keys_share).clamp(0.0, 1.0)).collect()
 }
 
 fn by_octaves(requests: &[u64], weight: f64) -> Vec<KeysOfRequests> {
@@ -120,10 +164,15 @@ fn by_octaves(requests: &[u64], weight: f64) -> Vec<KeysOfRequests> {
 mod tests {
     use super::*;
 
+    fn exact(keys: Vec<(u64, u64)>) -> Counted {
+        let requests = keys.iter().map(|(_, requests)| requests).sum();
+        Counted { most: keys.clone(), sample: keys, weight: 1.0, least: 1, requests }
+    }
+
     #[test]
     fn shares_are_counted() {
         let keys = vec![(7, 1), (8, 1), (9, 6), (10, 2)];
-        let popularity = popularity(keys, 1.0).unwrap();
+        let popularity = popularity(exact(keys)).unwrap();
         assert_eq!(popularity.one_hit_wonders, OneHitWonders { keys: 2.0, keys_share: 0.5, requests_share: 0.2 });
         assert_eq!(popularity.hot_keys[..2], [HotKey { key: 9, requests: 6 }, HotKey { key: 10, requests: 2 }]);
         assert_eq!(
@@ -137,6 +186,6 @@ mod tests {
 
     #[test]
     fn no_keys_have_no_popularity() {
-        assert_eq!(popularity(Vec::new(), 1.0), None);
+        assert_eq!(popularity(exact(Vec::new())), None);
     }
 }

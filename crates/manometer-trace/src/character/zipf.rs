@@ -2,7 +2,7 @@
 //!
 //! The k-th of the keys by popularity is requested in proportion to k^-s. The tail is discarded (Motwani and
 //! Vassilvitskii 2006), as the ranks of keys with few requests are those of chance: s is that of the keys with
-//! [`REQUESTS_MIN`] requests or more, at most [`RANKS_MAX`], by maximum likelihood. Putting keys in order by what is
+//! [`REQUESTS_MIN`] requests or more (more where fewer cannot be counted exactly), at most [`RANKS_MAX`], by maximum likelihood. Putting keys in order by what is
 //! partly chance still steepens the curve, so the fit is done again on traces drawn from the fitted law
 //! (parametric bootstrap): what it is wrong by there is taken off, how it scatters there is the standard error, and
 //! how far they are from their own fits says whether the real one is too far (Clauset, Shalizi and Newman 2009).
@@ -60,21 +60,46 @@ pub enum Verdict {
     NotZipf,
 }
 
+/// What is fitted: the most requested keys, and how many others there are.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// The requests of the most requested keys, most first.
+    pub requests: &'a [u64],
+    /// All keys that were requested as often or more are among them.
+    pub least: u64,
+    /// All keys.
+    pub keys: usize,
+    /// The requests of all keys.
+    pub all_requests: u64,
+}
+
 /// Fits the law to the requests of each key, most first; nothing where too few keys have enough requests.
 pub fn fit(requests: &[u64]) -> Option<Zipf> {
-    let head = head(requests);
+    fit_known(&Known { requests, least: 1, keys: requests.len(), all_requests: requests.iter().sum() })
+}
+
+/// Fits the law where not every key's requests are known; nothing where too few keys have enough requests.
+pub fn fit_known(known: &Known) -> Option<Zipf> {
+    let least = known.least.max(REQUESTS_MIN);
+    let head = head(known.requests, least);
     if head.len() < RANKS_MIN {
         return None;
     }
     let found = likeliest(head);
     let distance = distance(head, found);
-    let is_capped = head.len() == RANKS_MAX && requests.len() > RANKS_MAX;
+    let is_capped = head.len() == RANKS_MAX && known.keys > RANKS_MAX;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(head.len() as u64);
     let mut exponent = found;
     let mut drawn = Vec::new();
     for draws in DRAWS {
-        let law = Law { exponent, ranks: head.len(), requests: head.iter().sum::<u64>() as f64 };
-        drawn = (0..draws).filter_map(|_| law.draw(requests.len(), is_capped, &mut random)).collect::<Vec<_>>();
+        let law = Law {
+            exponent,
+            ranks: head.len(),
+            requests: head.iter().sum::<u64>() as f64,
+            keys: known.keys,
+            least: if is_capped { None } else { Some(least) },
+        };
+        drawn = (0..draws).filter_map(|_| law.draw(&mut random)).collect::<Vec<_>>();
         let mean = drawn.iter().map(|(exponent, _)| exponent).sum::<f64>() / drawn.len() as f64;
         // Keys in order of their requests cannot rise.
         exponent = (exponent + found - mean).max(0.0);
@@ -92,8 +117,8 @@ pub fn fit(requests: &[u64]) -> Option<Zipf> {
         exponent,
         standard_error: variance.sqrt(),
         ranks: head.len(),
-        discarded_keys: requests.len() - head.len(),
-        requests_share: head.iter().sum::<u64>() as f64 / requests.iter().sum::<u64>() as f64,
+        discarded_keys: known.keys.saturating_sub(head.len()),
+        requests_share: head.iter().sum::<u64>() as f64 / known.all_requests as f64,
         distance,
         p_value,
         verdict,
@@ -101,8 +126,8 @@ pub fn fit(requests: &[u64]) -> Option<Zipf> {
 }
 
 /// The keys that are fitted.
-fn head(requests: &[u64]) -> &[u64] {
-    let enough = requests.partition_point(|requests| *requests >= REQUESTS_MIN);
+fn head(requests: &[u64], least: u64) -> &[u64] {
+    let enough = requests.partition_point(|requests| *requests >= least);
     &requests[..enough.min(RANKS_MAX)]
 }
 
@@ -155,18 +180,22 @@ struct Law {
     ranks: usize,
     /// The requests that its first ranks have together.
     requests: f64,
+    /// All keys.
+    keys: usize,
+    /// The fewest requests of a key that is fitted; nothing where as many keys are fitted as there may be.
+    least: Option<u64>,
 }
 
 impl Law {
     /// Draws the requests of each key, and fits the law to them: the exponent found, and the distance from it.
-    fn draw(&self, keys: usize, is_capped: bool, random: &mut Xoshiro256PlusPlus) -> Option<(f64, f64)> {
+    fn draw(&self, random: &mut Xoshiro256PlusPlus) -> Option<(f64, f64)> {
         let weight: f64 = (1..=self.ranks).map(|rank| (rank as f64).powf(-self.exponent)).sum();
         let mean = |rank: usize| self.requests / weight * (rank as f64).powf(-self.exponent);
         let last = mean(self.ranks);
         // Keys of ranks behind may by chance have as many requests as the last one that is fitted.
         let floor = (last / 4.0).max(last - 6.0 * last.sqrt());
         let mut drawn: Vec<u64> = Vec::with_capacity(2 * self.ranks);
-        for rank in 1..=keys.min(REACH * self.ranks) {
+        for rank in 1..=self.keys.min(REACH * self.ranks) {
             let mean = mean(rank);
             if rank > self.ranks && mean < floor {
                 break;
@@ -174,7 +203,10 @@ impl Law {
             drawn.push(Poisson::new(mean).ok()?.sample(random) as u64);
         }
         drawn.sort_unstable_by(|one, other| other.cmp(one));
-        let drawn = if is_capped { &drawn[..self.ranks.min(drawn.len())] } else { head(&drawn) };
+        let drawn = match self.least {
+            None => &drawn[..self.ranks.min(drawn.len())],
+            Some(least) => head(&drawn, least),
+        };
         if drawn.len() < RANKS_MIN / 2 {
             return None;
         }

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::character::Character;
 
+/// At how many shares of the keys popularities are compared.
+const STEPS: u32 = 1000;
+
 /// How far a generated trace is from the one that its model was fitted to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,14 +30,14 @@ pub struct FitError {
 /// How far `made` is from `trace`.
 pub fn error(trace: &Character, made: &Character) -> FitError {
     let misses: Vec<f64> =
-        trace.miss_ratios().zip(made.miss_ratios()).map(|(one, other)| f64::abs(one - other)).collect();
+        trace.miss_ratios().iter().zip(made.miss_ratios()).map(|(one, other)| f64::abs(one - other)).collect();
     let (one, other) = (trace.report(), made.report());
     let dispersion = |report: &crate::character::Report| report.burstiness.dispersion.first().map(|of| of.index);
     let hurst = |report: &crate::character::Report| report.burstiness.hurst_dfa.map(|hurst| hurst.value);
     FitError {
         miss_ratio_max: misses.iter().copied().fold(0.0, f64::max),
         miss_ratio_mean: misses.iter().sum::<f64>() / misses.len().max(1) as f64,
-        popularity: popularity(&trace.requests_by_key(), &made.requests_by_key()),
+        popularity: popularity(trace, made),
         keys_ratio: other.keys / one.keys,
         inter_arrival: trace.gap_distance(made),
         dispersion_ratio: dispersion(&one)
@@ -46,24 +49,9 @@ pub fn error(trace: &Character, made: &Character) -> FitError {
 }
 
 /// The greatest difference between the shares of requests that the same share of the keys has, most popular first.
-fn popularity(one: &[u64], other: &[u64]) -> f64 {
-    const STEPS: usize = 1000;
-    let (one, other) = (cumulated(one), cumulated(other));
-    if one.is_empty() || other.is_empty() {
-        return 1.0;
-    }
-    let at = |shares: &[f64], step: usize| shares[(shares.len() * step).div_ceil(STEPS) - 1];
-    (1..=STEPS).map(|step| (at(&one, step) - at(&other, step)).abs()).fold(0.0, f64::max)
-}
-
-fn cumulated(requests: &[u64]) -> Vec<f64> {
-    let all: u64 = requests.iter().sum();
-    let mut sum = 0;
-    requests
-        .iter()
-        .map(|requests| {
-            sum += requests;
-            sum as f64 / all as f64
-        })
-        .collect()
+fn popularity(one: &Character, other: &Character) -> f64 {
+    let keys_shares: Vec<f64> = (1..=STEPS).map(|step| f64::from(step) / f64::from(STEPS)).collect();
+    let (one, other) = (one.top_shares(&keys_shares), other.top_shares(&keys_shares));
+    let differences = one.iter().zip(&other).map(|(one, other)| (one - other).abs());
+    if one.is_empty() || other.is_empty() { 1.0 } else { differences.fold(0.0, f64::max) }
 }
