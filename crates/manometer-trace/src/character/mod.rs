@@ -327,8 +327,13 @@ impl Character {
         }
     }
 
+    /// The most requested keys with their requests, and the fewest requests that such a key has.
+    pub fn most_requested(&self) -> (Vec<(u64, u64)>, u64) {
+        self.keys.most_requested()
+    }
+
     fn counted(&self) -> Counted {
-        let (most, least) = self.keys.most_requested();
+        let (most, least) = self.most_requested();
         let (sample, weight) = (self.keys.requests().collect(), 1.0 / self.keys.rate());
         Counted { sample, weight, most, least, requests: self.requests }
     }

@@ -1,5 +1,6 @@
 //! From a trace to its model, in two readings: how often each key is requested decides what is counted of it.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::model::{Arrivals, Buckets, Class, Life, Model, Octave, SEGMENTS, VERSION, WINDOWS_MAX};
@@ -13,6 +14,11 @@ use crate::transform::sample::SpatialFilter;
 
 /// The most keys that are known at a time; above that, half of them are dropped by their hashes.
 const KEYS_MAX: usize = 1 << 23;
+
+/// The most popular keys that are known beside a sample of the keys.
+const POPULAR_MAX: usize = 1 << 20;
+/// The number of a request that has not come yet.
+const NOT_YET: u64 = u64::MAX;
 
 /// What the first reading finds.
 pub struct First {
@@ -28,8 +34,19 @@ pub struct First {
 #[derive(Debug, Clone, Copy)]
 struct Key {
     requests: u64,
+    /// Its class, by the requests that the first reading knows of it.
+    class: u32,
+    /// Its first request and the one before, as they come in the second reading.
     first: u64,
     last: u64,
+    /// Whether it is known for its many requests, and stands for itself alone.
+    is_popular: bool,
+}
+
+impl Key {
+    fn new(requests: u64, is_popular: bool) -> Self {
+        Self { requests, class: 0, first: NOT_YET, last: NOT_YET, is_popular }
+    }
 }
 
 impl Default for First {
@@ -75,7 +92,6 @@ impl First {
                         as keys";
             return Err(TraceError::Wrong(what.to_owned()));
         }
-        let number = self.requests;
         self.requests += 1;
         match record.time_ns {
             Some(time) => self.counts.add(time),
@@ -84,9 +100,7 @@ impl First {
         if !self.filter.keeps(record.key) {
             return Ok(());
         }
-        let key = self.keys.entry(record.key).or_insert(Key { requests: 0, first: number, last: number });
-        key.requests += 1;
-        key.last = number;
+        self.keys.entry(record.key).or_insert(Key::new(0, false)).requests += 1;
         if self.keys.len() > self.keys_max {
             self.filter = self.filter.halved();
             let filter = self.filter;
@@ -99,24 +113,30 @@ impl First {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn fit(self, again: &mut dyn TraceReader, character: &Character) -> Result<Model, TraceError> {
+    pub fn fit(mut self, again: &mut dyn TraceReader, character: &Character) -> Result<Model, TraceError> {
         let arrivals = (self.times_absent == 0).then(|| windows(&self.counts));
+        let keys = (self.keys.len() as f64 / self.filter.rate()).round() as u64;
+        self.learn_popular(character);
+        for key in self.keys.values_mut() {
+            (key.class, key.requests) = (class_of(key.requests), 0);
+        }
         let mut second = Second {
-            seen: HashMap::default(),
+            keys: self.keys,
+            weight: 1.0 / self.filter.rate(),
             classes: BTreeMap::new(),
             number: 0,
             gaps: Buckets::default(),
             previous_ns: None,
         };
-        self.count_lives(&mut second.classes);
         read_all(again, |batch| {
-            batch.iter().for_each(|record| second.add(record, &self, arrivals.as_ref()));
+            batch.iter().for_each(|record| second.add(record, self.counts.begin_ns(), arrivals.as_ref()));
             Ok(())
         })?;
+        second.count_lives(self.requests);
         Ok(Model {
             manometer_trace_model: VERSION,
             requests: self.requests,
-            keys: (self.keys.len() as f64 / self.filter.rate()).round() as u64,
+            keys,
             arrivals: arrivals.map(|arrivals| Arrivals { gaps: second.gaps.finish(), ..arrivals }),
             classes: second.classes.values().map(ClassCounter::finish).collect(),
             reuse_distances: reuse_distances(character),
@@ -124,15 +144,16 @@ impl First {
         })
     }
 
-    fn count_lives(&self, classes: &mut BTreeMap<u32, ClassCounter>) {
-        let part = |number: u64| (u128::from(number) * u128::from(SEGMENTS) / u128::from(self.requests)) as u32;
-        let weight = 1.0 / self.filter.rate();
-        for key in self.keys.values() {
-            let class = classes.entry(class_of(key.requests)).or_default();
-            class.keys += weight;
-            class.requests += key.requests as f64 * weight;
-            *class.lives.entry((part(key.first), part(key.last))).or_default() += weight;
+    /// A sample of the keys has the most popular ones or not, and their requests with them: where keys are sampled,
+    /// those are taken from where all keys were counted, and the sample stands for all others.
+    fn learn_popular(&mut self, character: &Character) {
+        if self.filter == SpatialFilter::ALL {
+            return;
         }
+        let (mut popular, _) = character.most_requested();
+        popular.sort_unstable_by_key(|(_, requests)| Reverse(*requests));
+        popular.truncate(POPULAR_MAX);
+        self.keys.extend(popular.into_iter().map(|(key, requests)| (key, Key::new(requests, true))));
     }
 }
 
@@ -180,8 +201,9 @@ fn windows(counts: &Counts) -> Arrivals {
 
 /// The second reading.
 struct Second {
-    /// Of each key the number of its last request.
-    seen: HashMap<u64, u64, IdHasher>,
+    keys: HashMap<u64, Key, IdHasher>,
+    /// How many keys each stands for that is not popular.
+    weight: f64,
     classes: BTreeMap<u32, ClassCounter>,
     number: u64,
     gaps: Buckets,
@@ -201,24 +223,37 @@ struct ClassCounter {
 }
 
 impl Second {
-    fn add(&mut self, record: &Record, first: &First, arrivals: Option<&Arrivals>) {
+    fn add(&mut self, record: &Record, begin_ns: i128, arrivals: Option<&Arrivals>) {
         if let (Some(time), Some(arrivals)) = (record.time_ns, arrivals) {
-            self.add_time(time, first.counts.begin_ns(), arrivals);
+            self.add_time(time, begin_ns, arrivals);
         }
         let number = self.number;
         self.number += 1;
-        let Some(key) = first.keys.get(&record.key) else { return };
-        let class = self.classes.entry(class_of(key.requests)).or_default();
-        match self.seen.insert(record.key, number) {
-            Some(before) => {
-                class.gaps.add(number - before, 1.0);
-                class.operations[record.operation as usize] += 1.0;
-            }
-            None => {
-                class.first_operations[record.operation as usize] += 1.0;
-                record.value_size.into_iter().for_each(|size| class.value_sizes.add(size, 1.0));
-                record.key_size.into_iter().for_each(|size| class.key_sizes.add(size.into(), 1.0));
-            }
+        let Some(key) = self.keys.get_mut(&record.key) else { return };
+        let weight = if key.is_popular { 1.0 } else { self.weight };
+        let class = self.classes.entry(key.class).or_default();
+        key.requests += 1;
+        if key.first == NOT_YET {
+            key.first = number;
+            class.first_operations[record.operation as usize] += weight;
+            record.value_size.into_iter().for_each(|size| class.value_sizes.add(size, weight));
+            record.key_size.into_iter().for_each(|size| class.key_sizes.add(size.into(), weight));
+        } else {
+            class.gaps.add(number - key.last, weight);
+            class.operations[record.operation as usize] += weight;
+        }
+        key.last = number;
+    }
+
+    /// Between which of the equal parts of so many requests each key lived.
+    fn count_lives(&mut self, requests: u64) {
+        let part = |number: u64| (u128::from(number) * u128::from(SEGMENTS) / u128::from(requests)) as u32;
+        for key in self.keys.values().filter(|key| key.first != NOT_YET) {
+            let weight = if key.is_popular { 1.0 } else { self.weight };
+            let class = self.classes.entry(key.class).or_default();
+            class.keys += weight;
+            class.requests += key.requests as f64 * weight;
+            *class.lives.entry((part(key.first), part(key.last))).or_default() += weight;
         }
     }
 
@@ -257,4 +292,46 @@ fn shares(counts: &[f64]) -> BTreeMap<String, f64> {
     let all: f64 = counts.iter().sum();
     let asked = Operation::ALL.iter().zip(counts).filter(|(_, count)| **count > 0.0);
     asked.map(|(operation, count)| (operation.name().to_owned(), count / all)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::character::Options;
+    use rand_distr::{Distribution as _, Zipf};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng as _;
+
+    struct Listed<'a>(std::slice::Chunks<'a, Record>);
+
+    impl TraceReader for Listed<'_> {
+        fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
+            batch.clear();
+            batch.extend_from_slice(self.0.next().unwrap_or_default());
+            Ok(batch.len())
+        }
+    }
+
+    #[test]
+    fn a_sample_of_the_keys_has_a_model_with_as_many_requests() {
+        let (zipf, mut random) = (Zipf::new(50_000.0, 1.0).unwrap(), Xoshiro256PlusPlus::seed_from_u64(3));
+        let records: Vec<Record> =
+            (0..300_000).map(|_| Record::new(Operation::Get, zipf.sample(&mut random) as u64 * 77)).collect();
+        let requests_in = |keys_max: usize| {
+            let mut character = Character::new(Options { keys_max, ..Options::default() });
+            let mut first = First { keys_max: 2 * keys_max, ..First::default() };
+            records.chunks(1000).for_each(|batch| {
+                character.add(batch);
+                batch.iter().for_each(|record| first.add(record).unwrap());
+            });
+            let model = first.fit(&mut Listed(records.chunks(1000)), &character).unwrap();
+            let keys = |class: &Class| class.lives.iter().map(|life| life.keys).sum::<u64>() as f64;
+            let most = model.classes.iter().map(|class| class.requests_per_key).fold(0.0, f64::max);
+            let requests: f64 = model.classes.iter().map(|class| class.requests_per_key * keys(class)).sum();
+            (requests, most)
+        };
+        let (exact, sampled) = (requests_in(1 << 20), requests_in(4000));
+        assert!((exact.0 - 300_000.0).abs() < 1.0 && (sampled.0 / 300_000.0 - 1.0).abs() < 0.05, "{sampled:?}");
+        assert_eq!(exact.1, sampled.1);
+    }
 }
