@@ -1,12 +1,14 @@
 //! oracleGeneral: 24 bytes a record, little-endian (see the reader).
 //!
 //! The number of the next request for the same key is filled in at the end, from the last record to the first; that
-//! takes memory by the number of keys.
+//! takes memory by the number of keys, of which only some are taken at a time where there are very many.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::FileExt as _;
+
+use rapidhash::v3::rapidhash_v3;
 
 use super::{Losses, OutputFormat, TraceWriter, failed};
 use crate::error::TraceError;
@@ -16,6 +18,8 @@ use crate::record::{Operation, Record};
 
 /// How many records are gone back over at a time.
 const BACKWARD_RECORDS: u64 = 64 << 10;
+/// The most keys that are taken at a time; they take some 1.5 GB.
+const KEYS_MAX: usize = 1 << 25;
 
 /// The format's entry in the list.
 pub(crate) static FORMAT: OutputFormat = OutputFormat {
@@ -49,7 +53,7 @@ impl TraceWriter for OracleGeneral {
 
     fn finish(mut self: Box<Self>) -> Result<Losses, TraceError> {
         self.file.flush().map_err(failed)?;
-        fill_in(self.file.get_ref(), self.records).map_err(failed)?;
+        fill_in(self.file.get_ref(), self.records, KEYS_MAX).map_err(failed)?;
         Ok(self.losses)
     }
 }
@@ -81,8 +85,23 @@ impl OracleGeneral {
     }
 }
 
-/// Goes back over the file, and gives each record the number of the next request for its key.
-fn fill_in(file: &File, records: u64) -> std::io::Result<()> {
+/// Gives each record the number of the next request for its key: for some of the keys after the others, by their hashes,
+/// where there are too many to know at a time.
+fn fill_in(file: &File, records: u64, keys_max: usize) -> std::io::Result<()> {
+    let (mut part, mut parts) = (0, 1);
+    while part < parts {
+        let is_in = |key: u64| parts == 1 || rapidhash_v3(&key.to_le_bytes()) % parts == part;
+        match fill_in_keys(file, records, keys_max, is_in)? {
+            true => part += 1,
+            // What was written is right already, and is written again.
+            false => (part, parts) = (0, 2 * parts),
+        }
+    }
+    Ok(())
+}
+
+/// Goes back over the file for some of the keys; false as soon as they are too many.
+fn fill_in_keys(file: &File, records: u64, keys_max: usize, is_in: impl Fn(u64) -> bool) -> std::io::Result<bool> {
     let mut next: HashMap<u64, i64, IdHasher> = HashMap::default();
     let mut end = records;
     let mut bytes = Vec::new();
@@ -95,11 +114,41 @@ fn fill_in(file: &File, records: u64) -> std::io::Result<()> {
             let number = begin + index as u64;
             let mut key = [0; 8];
             key.copy_from_slice(&record[4..12]);
-            let after = next.insert(u64::from_le_bytes(key), number as i64).unwrap_or(-1);
-            record[16..].copy_from_slice(&after.to_le_bytes());
+            let key = u64::from_le_bytes(key);
+            if is_in(key) {
+                let after = next.insert(key, number as i64).unwrap_or(-1);
+                record[16..].copy_from_slice(&after.to_le_bytes());
+            }
+        }
+        if next.len() > keys_max {
+            return Ok(false);
         }
         file.write_all_at(&bytes, begin * SIZE as u64)?;
         end = begin;
     }
-    Ok(())
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_are_too_many_are_taken_in_parts() -> std::io::Result<()> {
+        let mut bytes = Vec::new();
+        for number in 0..1000_u64 {
+            bytes.extend_from_slice(&[0; 4]);
+            bytes.extend_from_slice(&(number % 300).to_le_bytes());
+            bytes.extend_from_slice(&[0; 12]);
+        }
+        let file = tempfile::tempfile()?;
+        file.write_all_at(&bytes, 0)?;
+        fill_in(&file, 1000, 40)?;
+        file.read_exact_at(&mut bytes, 0)?;
+        for (number, record) in (0..).zip(bytes.chunks_exact(SIZE)) {
+            let expected: i64 = if number + 300 < 1000 { number + 300 } else { -1 };
+            assert_eq!(record[16..], expected.to_le_bytes(), "record {number}");
+        }
+        Ok(())
+    }
 }
