@@ -67,6 +67,7 @@ fn parts_and_samples_are_taken() {
     assert_eq!(count("subtrace t.csv a.csv 1/2 --by time", "a.csv"), 2);
     assert_eq!(count("subtrace t.csv b.csv 1-2/2 --by client", "b.csv"), 4);
     assert_eq!(count("sample t.csv c.csv --rate 1", "c.csv"), 4);
+    scene.run("trace sample t.csv tenth.csv --rate 0.1").status(0).out_has(&["requests, csv, rate 0.1\n"]);
     assert_eq!(count("merge a.csv t.csv d.csv", "d.csv"), 6);
 }
 

@@ -45,7 +45,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Four million keys, which take some 500 MB, and sessions that end after half an hour.
+    /// Four million keys, which take some 800 MB, and sessions that end after half an hour.
     fn default() -> Self {
         Self { keys_max: 1 << 22, session_gap_ns: 1_800_000_000_000, latency_ns: None, taken_at: None }
     }

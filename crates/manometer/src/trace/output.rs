@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use manometer_trace::write::{Losses, OutputFormat, TraceWriter, create};
 use manometer_trace::{TraceError, TraceReader};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 
 use crate::format::{self, Format};
 use crate::{DONE, FAILED};
@@ -104,11 +104,18 @@ impl Output {
 /// What a verb has to say beyond the file, for people: its numbers and words.
 fn said(more: &Value) -> String {
     let one = |(name, value): (&String, &Value)| match value {
-        Value::Number(number) => Some(format!(", {} {number}", name.replace('_', " "))),
+        Value::Number(number) => Some(format!(", {} {}", name.replace('_', " "), rounded(number))),
         Value::String(text) => Some(format!(", {name} {text}")),
         _ => None,
     };
     more.as_object().into_iter().flatten().filter_map(one).collect()
+}
+
+/// A whole number, or six digits of another one.
+fn rounded(number: &Number) -> String {
+    let six =
+        number.as_f64().filter(|_| number.is_f64()).and_then(|number| format!("{number:.5e}").parse::<f64>().ok());
+    six.map_or_else(|| number.to_string(), |six| six.to_string())
 }
 
 /// The requests that were copied, and the damage that ended them before the end.
