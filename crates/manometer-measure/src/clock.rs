@@ -30,6 +30,13 @@ pub trait Clock: Send + Sync {
     /// Waits until `deadline_ns`; returns at once when that has passed.
     fn sleep_until(&self, deadline_ns: u64);
 
+    /// Waits until `deadline_ns` without giving the processor away, where that is more exact; tells what time it then
+    /// is.
+    fn spin_until(&self, deadline_ns: u64) -> u64 {
+        self.sleep_until(deadline_ns);
+        self.now_ns()
+    }
+
     /// Waits for `ns` nanoseconds from now.
     fn sleep(&self, ns: u64) {
         self.sleep_until(self.now_ns().saturating_add(ns));
@@ -54,6 +61,16 @@ impl Clock for MonotonicClock {
     #[inline]
     fn between_ns(&self, start: u64, end: u64) -> u64 {
         stopwatch::between_ns(start, end)
+    }
+
+    #[inline]
+    fn spin_until(&self, deadline_ns: u64) -> u64 {
+        loop {
+            let now_ns = self.now_ns();
+            if now_ns >= deadline_ns {
+                return now_ns;
+            }
+        }
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the clock that others wait on")]

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::dispatch::Replayed;
 use crate::plan::Settings;
 
 /// One line of `events.jsonl`.
@@ -68,6 +69,13 @@ pub enum Event {
         workload: String,
         /// What, for people.
         text: String,
+    },
+    /// What became of a replay.
+    Replayed {
+        /// The workload.
+        workload: String,
+        /// How its schedule was kept.
+        replayed: Box<Replayed>,
     },
     /// A workload failed.
     Error {

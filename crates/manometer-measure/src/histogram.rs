@@ -3,7 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
+use serde::{Deserialize, Serialize};
 
 /// The longest latency that is kept exactly: one hour. Longer ones count as one hour.
 pub const MAX_LATENCY_NS: u64 = 3_600_000_000_000;
@@ -19,9 +20,24 @@ pub const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0
 #[error("not a base64 HdrHistogram V2: {0}")]
 pub struct HistogramError(String);
 
-/// Counts of latencies in nanoseconds, three significant digits, 1 ns to 1 h.
-#[derive(Debug, Clone, PartialEq)]
+/// Counts of latencies in nanoseconds, three significant digits, 1 ns to 1 h. Its machine form is base64.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct LatencyHistogram(Histogram<u64>);
+
+impl From<LatencyHistogram> for String {
+    fn from(histogram: LatencyHistogram) -> Self {
+        histogram.to_base64()
+    }
+}
+
+impl TryFrom<String> for LatencyHistogram {
+    type Error = HistogramError;
+
+    fn try_from(text: String) -> Result<Self, HistogramError> {
+        Self::from_base64(&text)
+    }
+}
 
 impl Default for LatencyHistogram {
     fn default() -> Self {

@@ -5,7 +5,9 @@
 //! `manometer-analysis`.
 
 pub mod capture;
+pub mod cells;
 pub mod clock;
+pub mod dispatch;
 pub mod doctor;
 pub mod event;
 pub mod histogram;
@@ -21,6 +23,7 @@ pub mod stopwatch;
 pub mod units;
 
 pub use clock::{Clock, ManualClock, MonotonicClock};
+pub use dispatch::{Dispatch, Replayed};
 pub use event::{Event, EventLine, Severity};
 pub use histogram::LatencyHistogram;
 pub use plan::{Criterion, Phase, PhaseKind, Plan, Role, Workload};

@@ -8,23 +8,21 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use manometer_measure::LatencyHistogram;
+use manometer_measure::cells::{cell_of, value_of};
 use manometer_measure::histogram::MAX_LATENCY_NS;
 
-/// Cells of each power of two: three decimal digits need 1024 halves of 2048.
-const HALF_BITS: u32 = 10;
-const HALF: u64 = 1 << HALF_BITS;
 const CELLS: usize = cell_of(MAX_LATENCY_NS) + 1;
 
 /// One kind of latency of one thread.
 #[derive(Debug)]
-pub(super) struct Cells {
+pub(crate) struct Cells {
     counts: Box<[AtomicU64]>,
     bytes: AtomicU64,
 }
 
 /// What a reader saw of some [`Cells`] the last time.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     counts: Box<[u64]>,
     bytes: u64,
 }
@@ -44,13 +42,13 @@ impl Default for Seen {
 impl Cells {
     /// Counts one latency and the bytes that were moved. Only one thread may do so.
     #[inline]
-    pub(super) fn count(&self, latency_ns: u64, bytes: usize) {
+    pub(crate) fn count(&self, latency_ns: u64, bytes: usize) {
         add(&self.counts[cell_of(latency_ns.min(MAX_LATENCY_NS))], 1);
         add(&self.bytes, bytes as u64);
     }
 
     /// Adds to `histogram` what was counted since `seen`; returns the bytes since then.
-    pub(super) fn read_since(&self, seen: &mut Seen, histogram: &mut LatencyHistogram) -> u64 {
+    pub(crate) fn read_since(&self, seen: &mut Seen, histogram: &mut LatencyHistogram) -> u64 {
         for (cell, (now, before)) in self.counts.iter().zip(&mut seen.counts).enumerate() {
             let now = now.load(Ordering::Relaxed);
             if now != *before {
@@ -68,34 +66,10 @@ fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
 }
 
-/// The cell of a latency: exact below 2048 ns, and 1024 cells for each power of two from there.
-#[inline]
-const fn cell_of(latency_ns: u64) -> usize {
-    let bucket = (u64::BITS - HALF_BITS - 1) - (latency_ns | (2 * HALF - 1)).leading_zeros();
-    (((bucket as u64) << HALF_BITS) + (latency_ns >> bucket)) as usize
-}
-
-/// The lowest latency of a cell.
-const fn value_of(cell: usize) -> u64 {
-    let cell = cell as u64;
-    if cell < 2 * HALF {
-        return cell;
-    }
-    let bucket = (cell >> HALF_BITS) - 1;
-    (cell - (bucket << HALF_BITS)) << bucket
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn cells_follow_one_another_without_gaps() {
-        for cell in 0..CELLS {
-            assert_eq!(cell_of(value_of(cell)), cell);
-        }
-    }
 
     proptest! {
         #[test]
