@@ -15,6 +15,7 @@ mod flash;
 mod heat;
 mod levels;
 mod phases;
+pub(crate) mod replay;
 mod run;
 mod stable;
 mod state;
@@ -62,8 +63,10 @@ struct Family {
     judge: fn(&Evidence<'_>) -> Vec<Finding>,
 }
 
-/// All rules. The client as the bottleneck makes all other numbers moot: it comes first.
-const FAMILIES: [Family; 19] = [
+/// All rules. A replay that is not its trace, and the client as the bottleneck, make all other numbers moot: they come
+/// first.
+const FAMILIES: [Family; 20] = [
+    Family { rules: replay::RULES, judge: replay::judge },
     Family { rules: client::LIMIT, judge: client::limit },
     Family { rules: conductor::RULES, judge: conductor::judge },
     Family { rules: run::RULES, judge: run::judge },

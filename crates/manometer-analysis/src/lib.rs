@@ -7,6 +7,7 @@
 pub mod compare;
 pub mod criterion;
 mod fairness;
+pub mod fidelity;
 pub mod findings;
 mod headline;
 pub mod levels;
