@@ -10,6 +10,7 @@ use manometer_workload::control::Controls;
 use manometer_workload::io::{self, IoJob};
 use manometer_workload::kv;
 use manometer_workload::protocol::{Control, Existing, Job, Message};
+use manometer_workload::replay;
 use manometer_workload::settings::WorkloadSettings;
 
 /// How long a worker may take to end once nobody listens, before it is ended.
@@ -53,6 +54,9 @@ fn perform(job: &Job, controls: Receiver<Control>) -> Result<(), String> {
         }
         WorkloadSettings::Kv(kv) => {
             kv::run(job, kv, &controls, &mut send, &MonotonicClock).map(drop).map_err(|error| error.to_string())
+        }
+        WorkloadSettings::Replay(replay) => {
+            replay::run(job, replay, &controls, &mut send, &MonotonicClock).map(drop).map_err(|error| error.to_string())
         }
         WorkloadSettings::Command(settings) => {
             command::run(job, settings, &controls, &mut send).map_err(|error| error.to_string())

@@ -29,6 +29,20 @@ pub struct ReadOptions {
     pub keep_keys: bool,
 }
 
+/// The nanoseconds of a unit of time, by its name.
+///
+/// # Errors
+/// There is none of this name; the text names those that there are.
+pub fn time_unit_ns(name: &str) -> Result<u64, TraceError> {
+    match name {
+        "s" => Ok(1_000_000_000),
+        "ms" => Ok(1_000_000),
+        "us" => Ok(1_000),
+        "ns" => Ok(1),
+        _ => Err(TraceError::Wrong(format!("the unit of times is `{name}`: write s, ms, us or ns"))),
+    }
+}
+
 /// A reader, or why there is none.
 pub(crate) type Opened = Result<Box<dyn TraceReader>, TraceError>;
 

@@ -1,8 +1,8 @@
 //! Who asks: the sources of requests.
 //!
 //! [`io`] reads and writes files, the seed's `access_time3` done better; [`kv`] is YCSB on a key-value
-//! engine; [`command`] is an
-//! external program. All are driven through [`control`] and tell what they did through [`protocol`] messages, so
+//! engine, [`replay`] a recorded trace
+//! on one; [`command`] is an external program. All are driven through [`control`] and tell what they did through [`protocol`] messages, so
 //! that a thread, a worker process or a person at a terminal can run them alike.
 
 pub mod command;
@@ -10,5 +10,6 @@ pub mod control;
 pub mod io;
 pub mod kv;
 pub mod protocol;
+pub mod replay;
 pub mod script;
 pub mod settings;

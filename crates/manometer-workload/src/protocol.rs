@@ -15,6 +15,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use manometer_measure::Replayed;
 use manometer_measure::plan::Settings;
 pub use manometer_target::engine::directory::Existing;
 use serde::{Deserialize, Serialize};
@@ -154,6 +155,13 @@ pub enum Message {
         t_ns: u64,
         /// What, for people.
         text: String,
+    },
+    /// What became of a replay: how its schedule was kept.
+    Replayed {
+        /// When.
+        t_ns: u64,
+        /// What.
+        replayed: Box<Replayed>,
     },
     /// A control line was refused; everything stays as it was.
     Refused {

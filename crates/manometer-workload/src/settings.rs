@@ -12,6 +12,10 @@ use serde_json::{Map, Value};
 use crate::command::{self, CommandSettings};
 use crate::io::{self, IoSettings};
 use crate::kv::{self, EngineOptions, KvPlan, KvSettings, Operation, RateForm};
+use crate::replay::{self, ReplaySettings};
+
+/// A file that settings name and that is longer holds data, and is not read as a whole.
+pub(crate) const LONGEST_FILE_BYTES: u64 = 16 << 20;
 
 /// A workload of any kind.
 #[expect(clippy::large_enum_variant, reason = "a process holds a handful of them")]
@@ -22,6 +26,8 @@ pub enum WorkloadSettings {
     Io(IoSettings),
     /// Operations on a key-value engine.
     Kv(KvSettings),
+    /// A recorded trace on a key-value engine.
+    Replay(ReplaySettings),
     /// An external program.
     Command(CommandSettings),
 }
@@ -32,6 +38,7 @@ impl WorkloadSettings {
         match self {
             Self::Io(_) => "io",
             Self::Kv(_) => "kv",
+            Self::Replay(_) => "replay",
             Self::Command(_) => "command",
         }
     }
@@ -40,7 +47,7 @@ impl WorkloadSettings {
     pub fn unit(&self) -> &'static str {
         match self {
             Self::Io(_) => "MiB/s",
-            Self::Kv(_) => "ops/s",
+            Self::Kv(_) | Self::Replay(_) => "ops/s",
             Self::Command(command) => command::unit(command),
         }
     }
@@ -52,16 +59,17 @@ impl WorkloadSettings {
             Self::Kv(kv) => KvPlan::new(kv)
                 .map(|plan| plan.work.operations().into_iter().map(Operation::name).collect())
                 .unwrap_or_default(),
+            Self::Replay(replay) => replay::operations(replay).into_iter().map(Operation::name).collect(),
             Self::Command(command) => command::latencies(command),
         }
     }
 
-    /// What the marker of its database says once that is loaded with `seed`; nothing where it has none of its own, and
-    /// for settings that are not valid.
+    /// What the marker of its database says once that is loaded with `seed`; nothing where it has none of its own, for
+    /// a trace, which has to be read for it, and for settings that are not valid.
     pub fn marker(&self, seed: u64) -> Option<Marker> {
         match self {
             Self::Kv(kv) if self.keeps_data() => Some(kv::marker(&KvPlan::new(kv).ok()?, seed)),
-            Self::Kv(_) | Self::Io(_) | Self::Command(_) => None,
+            Self::Kv(_) | Self::Io(_) | Self::Replay(_) | Self::Command(_) => None,
         }
     }
 
@@ -71,6 +79,7 @@ impl WorkloadSettings {
         match self {
             Self::Io(_) => Vec::new(),
             Self::Kv(kv) => kv_files(kv),
+            Self::Replay(replay) => replay::files_named(replay),
             Self::Command(settings) => command::files_named(settings),
         }
     }
@@ -91,6 +100,7 @@ impl WorkloadSettings {
     pub fn keeps_data(&self) -> bool {
         match self {
             Self::Command(_) | Self::Io(_) => true,
+            Self::Replay(replay) => replay.keeps_data(),
             // A fill begins with an empty database, and leaves one all the same.
             Self::Kv(kv) => {
                 KvPlan::new(kv).is_ok_and(|plan| plan.engine.keeps == Keeps::Disk && !plan.options.lead_elsewhere())
@@ -103,7 +113,8 @@ impl WorkloadSettings {
         match self {
             Self::Io(_) => io::changeable(),
             Self::Kv(_) => kv::changeable(),
-            Self::Command(_) => Vec::new(),
+            // It follows its trace.
+            Self::Replay(_) | Self::Command(_) => Vec::new(),
         }
     }
 
@@ -123,6 +134,7 @@ impl WorkloadSettings {
         Ok(match self {
             Self::Io(_) => Self::Io(read(all)?),
             Self::Kv(_) => Self::Kv(read(all)?),
+            Self::Replay(_) => Self::Replay(read(all)?),
             Self::Command(_) => Self::Command(read(all)?),
         })
     }
@@ -137,6 +149,7 @@ impl WorkloadSettings {
                 io::validate(io, block_size_bytes).map_err(|error| (error.setting().to_owned(), error.to_string()))
             }
             Self::Kv(kv) => KvPlan::new(kv).map(drop).map_err(|error| (error.setting().to_owned(), error.to_string())),
+            Self::Replay(replay) => replay.validate().map_err(|error| (error.setting().to_owned(), error.to_string())),
             Self::Command(command) => {
                 command::validate(command).map_err(|error| (error.name.clone(), error.to_string()))
             }
@@ -154,6 +167,7 @@ impl WorkloadSettings {
                 }
                 _ => 0,
             },
+            Self::Replay(replay) => replay::bytes_to_load(replay),
             Self::Command(_) => 0,
         }
     }
@@ -163,6 +177,8 @@ impl WorkloadSettings {
         match self {
             Self::Io(io) => Self::Io(io.shrunk(factor)),
             Self::Kv(kv) => Self::Kv(kv.shrunk(factor)),
+            // A trace is as large as it is.
+            Self::Replay(replay) => Self::Replay(replay.clone()),
             Self::Command(command) => Self::Command(command.clone()),
         }
     }
@@ -171,6 +187,7 @@ impl WorkloadSettings {
         let value = match self {
             Self::Io(io) => serde_json::to_value(io),
             Self::Kv(kv) => serde_json::to_value(kv),
+            Self::Replay(replay) => serde_json::to_value(replay),
             Self::Command(command) => serde_json::to_value(command),
         };
         match value {

@@ -2,7 +2,7 @@
 
 mod describe;
 mod find_max;
-mod outcome;
+pub(crate) mod outcome;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -166,7 +166,7 @@ pub struct KvArgs {
 }
 
 /// Reads a name as experiment files spell it.
-fn from_name<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+pub(crate) fn from_name<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(text.into()).map_err(|error| error.to_string())
 }
 
@@ -322,7 +322,7 @@ fn searched(args: &KvArgs, plan: &KvPlan, settings: KvSettings) -> anyhow::Resul
     Ok((settings, args.seconds.unwrap_or(SECONDS)))
 }
 
-fn pairs(texts: &[String], flag: &str) -> anyhow::Result<BTreeMap<String, String>> {
+pub(crate) fn pairs(texts: &[String], flag: &str) -> anyhow::Result<BTreeMap<String, String>> {
     let pair = |text: &String| {
         let (name, value) = text.split_once('=').with_context(|| format!("`{flag} {text}`: write NAME=VALUE"))?;
         Ok((name.trim().to_owned(), value.trim().to_owned()))
@@ -411,7 +411,7 @@ fn is_wrong_request(error: &KvError) -> bool {
     )
 }
 
-fn wrong(error: &anyhow::Error) -> ExitCode {
+pub(crate) fn wrong(error: &anyhow::Error) -> ExitCode {
     format::problem(error);
     ExitCode::from(WRONG_REQUEST)
 }

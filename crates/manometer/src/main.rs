@@ -9,6 +9,7 @@ mod io;
 mod kv;
 mod prepare;
 mod progress;
+mod replay;
 mod report;
 mod run;
 mod schema;
@@ -46,6 +47,7 @@ enum Verb {
     Compare(compare::Arguments),
     Io(io::Args),
     Kv(Box<kv::KvArgs>),
+    Replay(Box<replay::ReplayArgs>),
     Engines(engines::EnginesArgs),
     Doctor(doctor::DoctorArgs),
     Trace(trace::TraceArgs),
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         Verb::Compare(arguments) => compare::run(&arguments),
         Verb::Io(arguments) => io::run(arguments),
         Verb::Kv(arguments) => kv::run(&arguments),
+        Verb::Replay(arguments) => replay::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Trace(arguments) => trace::run(&arguments),
         Verb::Watch(arguments) => watch::run(&arguments),

@@ -8,7 +8,7 @@ mod complete;
 mod convert;
 mod head;
 mod info;
-mod input;
+pub(crate) mod input;
 mod intensify;
 mod merge;
 mod output;

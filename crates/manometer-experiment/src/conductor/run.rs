@@ -511,6 +511,9 @@ impl<'a> Run<'a> {
             Message::Note { t_ns, text } => {
                 self.scribe.recording.event(t_ns, Event::Note { workload: name.to_owned(), text })?;
             }
+            Message::Replayed { t_ns, replayed } => {
+                self.scribe.recording.event(t_ns, Event::Replayed { workload: name.to_owned(), replayed })?;
+            }
             Message::Refused { line, reason } => {
                 let text = format!("it refused `{line}`: {reason}");
                 self.lost(index, Some(text))?;
@@ -553,7 +556,9 @@ impl<'a> Run<'a> {
         while left > 0 && MonotonicClock.now_ns() < deadline_ns {
             match self.told.recv_timeout(Duration::from_nanos(INTERRUPT_CHECK_NS)) {
                 Ok((_, Told::End)) => left -= 1,
-                Ok((index, Told::Message(sample @ Message::Sample(_)))) => self.hear(index, sample)?,
+                Ok((index, Told::Message(last @ (Message::Sample(_) | Message::Replayed { .. })))) => {
+                    self.hear(index, last)?;
+                }
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }

@@ -239,6 +239,12 @@ impl Experiment {
         let neighbours = self.neighbours.iter().map(|one| (one.table.clone(), one.workload.settings.clone()));
         let primary = self.primary.iter().map(|primary| (primary.name.clone(), primary.settings.clone()));
         for (table, settings) in primary.chain(neighbours) {
+            if let WorkloadSettings::Replay(replay) = &settings {
+                set_in_table(&mut self.resolved, &table, "trace", &settings.get("trace"));
+                if matches!(replay.options, Some(EngineOptions::File(_))) {
+                    set_in_table(&mut self.resolved, &table, "options", &settings.get("options"));
+                }
+            }
             let WorkloadSettings::Kv(kv) = &settings else { continue };
             if matches!(kv.options, Some(EngineOptions::File(_))) {
                 set_in_table(&mut self.resolved, &table, "options", &settings.get("options"));
@@ -265,7 +271,7 @@ impl Experiment {
             let setting = match &workload.settings {
                 WorkloadSettings::Io(_) => "file_size",
                 WorkloadSettings::Kv(_) => "records",
-                WorkloadSettings::Command(_) => continue,
+                WorkloadSettings::Replay(_) | WorkloadSettings::Command(_) => continue,
             };
             let value = workload.settings.get(setting);
             set_in_table(&mut self.resolved, &table, setting, &value);

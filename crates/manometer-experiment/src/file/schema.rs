@@ -16,6 +16,14 @@ pub fn json_schema() -> Value {
             }
         }
     }
+    let in_place = json!({
+        "type": "object",
+        "description": "A trace that is replayed: `{ trace = \"…\", model = \"open\" }` with the settings of kind `replay`.",
+        "required": ["trace"],
+    });
+    if let Some(workload) = schema.pointer_mut("/$defs/KvSettings/properties/workload") {
+        *workload = json!({ "anyOf": [workload.take(), in_place] });
+    }
     schema
 }
 

@@ -6,6 +6,7 @@ use manometer_measure::{ByteSize, Span};
 use manometer_workload::command::CommandSettings;
 use manometer_workload::io::IoSettings;
 use manometer_workload::kv::KvSettings;
+use manometer_workload::replay::ReplaySettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -127,6 +128,8 @@ pub enum WorkloadTable {
     Io(IoSettings),
     /// Operations on a key-value engine.
     Kv(KvSettings),
+    /// A recorded trace on a key-value engine.
+    Replay(ReplaySettings),
     /// An external program.
     Command(CommandSettings),
 }

@@ -105,7 +105,7 @@ impl Data {
                 let length = |path: PathBuf| std::fs::metadata(path).ok().map(|file| file.len());
                 io::paths_in(folder, settings).into_iter().map(length).collect::<Option<_>>().map(Self::Files)
             }
-            WorkloadSettings::Kv(_) | WorkloadSettings::Command(_) => {
+            WorkloadSettings::Kv(_) | WorkloadSettings::Replay(_) | WorkloadSettings::Command(_) => {
                 Marker::of(folder).map(|marker| Self::Database(Box::new(marker)))
             }
         }
@@ -325,7 +325,8 @@ pub(crate) fn can_be_made_ahead(workload: &Workload) -> bool {
             let stable = KvPlan::new(kv).is_ok_and(|plan| plan.work.unstable().is_none());
             stable && workload.settings.keeps_data()
         }
-        WorkloadSettings::Command(_) => false,
+        // A replay loads what its trace needs each time.
+        WorkloadSettings::Replay(_) | WorkloadSettings::Command(_) => false,
     }
 }
 
@@ -393,6 +394,7 @@ fn of_primary(experiment: &Experiment, primary: &Workload, found: &Found, whole:
 pub(super) fn engine(workload: &Workload) -> &str {
     match &workload.settings {
         WorkloadSettings::Kv(kv) => &kv.engine,
+        WorkloadSettings::Replay(replay) => &replay.engine,
         WorkloadSettings::Io(_) | WorkloadSettings::Command(_) => "",
     }
 }

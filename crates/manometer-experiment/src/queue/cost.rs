@@ -194,9 +194,10 @@ fn writes_per_s(workload: &Workload, phase: &Phase) -> Option<f64> {
     let prefix = format!("{}.", workload.name);
     let changed = phase.settings.iter().filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value)));
     let changed = changed.into_iter().try_fold(workload.clone(), |workload, (name, value)| workload.with(name, value));
-    match changed.ok()?.settings {
-        WorkloadSettings::Io(io) => io_writes_per_s(&io),
-        WorkloadSettings::Kv(kv) => reads_only(&kv).then_some(0.0),
+    match &changed.ok()?.settings {
+        WorkloadSettings::Io(io) => io_writes_per_s(io),
+        WorkloadSettings::Kv(kv) => reads_only(kv).then_some(0.0),
+        settings @ WorkloadSettings::Replay(_) => (!settings.keeps_data()).then_some(0.0),
         WorkloadSettings::Command(_) => None,
     }
 }

@@ -6,7 +6,7 @@ use rustix::fs::{Access, access};
 
 use super::parser::{self, Parser};
 use super::{CommandSettings, Words};
-use crate::settings::SettingError;
+use crate::settings::{LONGEST_FILE_BYTES, SettingError};
 
 /// Where a program comes from when it is missing: Debian's names.
 const PACKAGES: [(&str, &str); 6] = [
@@ -40,9 +40,6 @@ pub fn unit(settings: &CommandSettings) -> &'static str {
 pub fn latencies(settings: &CommandSettings) -> Vec<&'static str> {
     parser_of(settings).map_or_else(|_| Vec::new(), |parser| parser.latencies())
 }
-
-/// A file that a command names and that is longer holds data, not settings.
-const LONGEST_FILE_BYTES: u64 = 16 << 20;
 
 /// The files that the words of the command name, such as job files, by their whole paths: alone or behind `=`. What is
 /// longer than 16 MiB is data, and so is what lies in the folder that a worker has for its own.

@@ -216,6 +216,8 @@ impl<'a, C: Clock> Client<'a, C> {
                 }
                 Ok(bytes)
             }
+            // Of a replay alone, which sends its requests itself.
+            Operation::Put | Operation::Fill => self.write(request),
             Operation::Merge | Operation::BackgroundMerge => {
                 let key = self.ready.key();
                 let operand = self.values.make(key, &mut self.random);

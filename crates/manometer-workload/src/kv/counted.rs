@@ -8,7 +8,7 @@ use super::request::Operation;
 
 /// What one thread counts. Only operations that happen, or are expected to, have cells: most workloads know few.
 #[derive(Debug, Default)]
-pub(super) struct Counted {
+pub(crate) struct Counted {
     service: [OnceLock<Cells>; Operation::COUNT],
     response: [OnceLock<Cells>; Operation::COUNT],
     missing: [AtomicU64; Operation::COUNT],
@@ -16,7 +16,7 @@ pub(super) struct Counted {
 
 impl Counted {
     /// Makes the cells of `operations`: made with the first latency, they would take part of the next one's time.
-    pub(super) fn expect(&self, operations: &[Operation]) {
+    pub(crate) fn expect(&self, operations: &[Operation]) {
         for operation in operations {
             self.service[*operation as usize].get_or_init(Cells::default);
         }
@@ -25,7 +25,7 @@ impl Counted {
     /// Counts one request and the bytes that it moved; `response_ns` counts from when it was due, where
     /// that is another time than when it was sent.
     #[inline]
-    pub(super) fn count(&self, operation: Operation, service_ns: u64, response_ns: Option<u64>, bytes: usize) {
+    pub(crate) fn count(&self, operation: Operation, service_ns: u64, response_ns: Option<u64>, bytes: usize) {
         self.service[operation as usize].get_or_init(Cells::default).count(service_ns, bytes);
         if let Some(response_ns) = response_ns {
             self.response[operation as usize].get_or_init(Cells::default).count(response_ns, 0);
@@ -34,23 +34,23 @@ impl Counted {
 
     /// Counts one record that was not there. Only one thread may do so.
     #[inline]
-    pub(super) fn miss(&self, operation: Operation) {
+    pub(crate) fn miss(&self, operation: Operation) {
         let missing = &self.missing[operation as usize];
         missing.store(missing.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// Records that were not there.
-    pub(super) fn missing(&self, operation: Operation) -> u64 {
+    pub(crate) fn missing(&self, operation: Operation) -> u64 {
         self.missing[operation as usize].load(Ordering::Relaxed)
     }
 
     /// Latencies from the sending of requests, once there was one.
-    pub(super) fn service(&self, operation: Operation) -> Option<&Cells> {
+    pub(crate) fn service(&self, operation: Operation) -> Option<&Cells> {
         self.service[operation as usize].get()
     }
 
     /// Latencies from when requests were due, once there was one.
-    pub(super) fn response(&self, operation: Operation) -> Option<&Cells> {
+    pub(crate) fn response(&self, operation: Operation) -> Option<&Cells> {
         self.response[operation as usize].get()
     }
 }

@@ -11,7 +11,7 @@ const FIRST_TURN: u32 = 2;
 
 /// Lets threads pass, holds them, or sends them home.
 #[derive(Debug, Default)]
-pub(super) struct Gate {
+pub(crate) struct Gate {
     state: AtomicU32,
     changed: Condvar,
     held: Mutex<Held>,
@@ -27,7 +27,7 @@ struct Held {
 
 impl Gate {
     /// Lets every thread pass.
-    pub(super) fn open(&self) {
+    pub(crate) fn open(&self) {
         self.change(|Held { openings, .. }| {
             *openings = openings.wrapping_add(1) % (u32::MAX - FIRST_TURN);
             FIRST_TURN + *openings
@@ -35,31 +35,31 @@ impl Gate {
     }
 
     /// Holds every thread before its next request.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.change(|_| WAIT);
     }
 
     /// Sends every thread home, for good.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.change(|_| STOP);
     }
 
     /// Waits while the gate is closed; false when it is time to go home. `turn` is the caller's own, 0 at
     /// first, and changes with every opening.
     #[inline]
-    pub(super) fn pass(&self, turn: &mut u32) -> bool {
+    pub(crate) fn pass(&self, turn: &mut u32) -> bool {
         self.is_open(*turn) || self.wait(turn)
     }
 
     /// Whether the opening `turn` still lasts.
     #[inline]
-    pub(super) fn is_open(&self, turn: u32) -> bool {
+    pub(crate) fn is_open(&self, turn: u32) -> bool {
         let state = self.state.load(Ordering::Relaxed);
         state == turn && state >= FIRST_TURN
     }
 
     /// How many wait at the closed gate.
-    pub(super) fn parked(&self) -> u32 {
+    pub(crate) fn parked(&self) -> u32 {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).parked
     }
 

@@ -24,23 +24,23 @@ const KEYS_PER_PASS: u64 = 1 << 26;
 const STEPS: u64 = 100;
 
 /// The driver's side of loading: progress out, a stop in.
-pub(super) struct Watch<'a> {
-    pub(super) controls: &'a Controls,
-    pub(super) sink: &'a mut dyn Sink,
+pub(crate) struct Watch<'a> {
+    pub(crate) controls: &'a Controls,
+    pub(crate) sink: &'a mut dyn Sink,
     /// Control lines that came too early; they are heeded after loading.
-    pub(super) early: VecDeque<Control>,
-    pub(super) stopped: bool,
-    unheard: Option<std::io::Error>,
+    pub(crate) early: VecDeque<Control>,
+    pub(crate) stopped: bool,
+    pub(crate) unheard: Option<std::io::Error>,
     told: Option<u64>,
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(controls: &'a Controls, sink: &'a mut dyn Sink) -> Self {
+    pub(crate) fn new(controls: &'a Controls, sink: &'a mut dyn Sink) -> Self {
         Self { controls, sink, early: VecDeque::new(), stopped: false, unheard: None, told: None }
     }
 
     /// Tells how far loading is, and hears whether to go on.
-    fn look(&mut self, done: u64, total: u64) -> ControlFlow<()> {
+    pub(crate) fn look(&mut self, done: u64, total: u64) -> ControlFlow<()> {
         let step = done * STEPS / total.max(1);
         if self.told != Some(step) {
             self.told = Some(step);

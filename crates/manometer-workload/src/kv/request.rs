@@ -13,6 +13,10 @@ pub enum Operation {
     Insert,
     /// A read followed by an update, as one operation.
     ReadModifyWrite,
+    /// A value for a record, whether it is there or not.
+    Put,
+    /// The same, after a read that found nothing.
+    Fill,
     /// Some records in the order of their keys.
     Scan,
     /// The next record of a walk through all.
@@ -34,12 +38,14 @@ impl Operation {
     pub const COUNT: usize = Self::ALL.len();
 
     /// All of them, each at the place of its number.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Read,
         Self::MultiRead,
         Self::Update,
         Self::Insert,
         Self::ReadModifyWrite,
+        Self::Put,
+        Self::Fill,
         Self::Scan,
         Self::Next,
         Self::Delete,
@@ -57,6 +63,8 @@ impl Operation {
             Self::Update => "update",
             Self::Insert => "insert",
             Self::ReadModifyWrite => "read_modify_write",
+            Self::Put => "put",
+            Self::Fill => "fill",
             Self::Scan => "scan",
             Self::Next => "next",
             Self::Delete => "delete",

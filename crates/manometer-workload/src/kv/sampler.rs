@@ -11,8 +11,8 @@ use super::request::Operation;
 use crate::protocol::{OperationSample, Sample};
 
 /// Reads the threads' cells on the beat.
-pub(super) struct Sampler<'a> {
-    counted: &'a [Counted],
+pub(crate) struct Sampler<'a> {
+    counted: Vec<&'a Counted>,
     operations: Vec<Seeing>,
     interval_ns: u64,
     last_ns: u64,
@@ -28,7 +28,12 @@ struct Seeing {
 
 impl<'a> Sampler<'a> {
     /// Samples `operations`, each whether it happens or not.
-    pub(super) fn new(operations: &[Operation], counted: &'a [Counted], interval_ms: u64) -> Self {
+    pub(crate) fn new(
+        operations: &[Operation],
+        counted: impl IntoIterator<Item = &'a Counted>,
+        interval_ms: u64,
+    ) -> Self {
+        let counted = counted.into_iter().collect();
         let mut sampler =
             Self { counted, operations: Vec::new(), interval_ns: interval_ms.max(1) * 1_000_000, last_ns: 0 };
         sampler.sample_also(operations);
@@ -37,7 +42,7 @@ impl<'a> Sampler<'a> {
 
     /// Samples `operations` from now on, beside those that it samples already: requests of before a change may
     /// still be under way.
-    pub(super) fn sample_also(&mut self, operations: &[Operation]) {
+    pub(crate) fn sample_also(&mut self, operations: &[Operation]) {
         let nothing = || self.counted.iter().map(|_| None).collect();
         for operation in operations {
             if !self.operations.iter().any(|seeing| seeing.operation == *operation) {
@@ -48,21 +53,21 @@ impl<'a> Sampler<'a> {
     }
 
     /// Begins a stretch of samples at `now_ns`.
-    pub(super) fn begin(&mut self, now_ns: u64) {
+    pub(crate) fn begin(&mut self, now_ns: u64) {
         self.last_ns = now_ns;
     }
 
     /// When the next sample is due: at the next multiple of the interval.
-    pub(super) fn beat_ns(&self) -> u64 {
+    pub(crate) fn beat_ns(&self) -> u64 {
         next_multiple(self.last_ns, self.interval_ns)
     }
 
     /// The sample from the last look to this one, at `now_ns`; the engine's state is not part of it.
-    pub(super) fn take(&mut self, now_ns: u64) -> Sample {
+    pub(crate) fn take(&mut self, now_ns: u64) -> Sample {
         let operations: BTreeMap<_, _> = self
             .operations
             .iter_mut()
-            .map(|seeing| (seeing.operation.name().to_owned(), seeing.look(self.counted)))
+            .map(|seeing| (seeing.operation.name().to_owned(), seeing.look(&self.counted)))
             .collect();
         let length_ns = now_ns - self.last_ns;
         self.last_ns = now_ns;
@@ -71,7 +76,7 @@ impl<'a> Sampler<'a> {
 }
 
 impl Seeing {
-    fn look(&mut self, counted: &[Counted]) -> OperationSample {
+    fn look(&mut self, counted: &[&Counted]) -> OperationSample {
         let service = counted.iter().map(|thread| thread.service(self.operation));
         let (service, bytes) = add_up(service, &mut self.service);
         let response = counted.iter().map(|thread| thread.response(self.operation));

@@ -115,14 +115,7 @@ impl KvSettings {
 
     /// The servers that are not ours, where the options lead to some.
     pub fn servers(&self) -> Option<Servers> {
-        let Some(EngineOptions::Table(options)) = &self.options else { return None };
-        let addresses = options.get("address")?.as_str()?.split(',');
-        let is_set = |name| options.get(name).is_some_and(|flag| *flag == true || *flag == "true");
-        Some(Servers {
-            addresses: addresses.map(|address| address.trim().to_owned()).collect(),
-            cluster: is_set("cluster"),
-            flush: is_set("flush"),
-        })
+        Servers::of(self.options.as_ref()?)
     }
 
     /// The same workload on the share `factor` of its records, at least one.
@@ -186,6 +179,20 @@ pub struct Servers {
     pub cluster: bool,
     /// Whether they may be emptied.
     pub flush: bool,
+}
+
+impl Servers {
+    /// Those that `options` lead to, where they lead to some.
+    pub fn of(options: &EngineOptions) -> Option<Self> {
+        let EngineOptions::Table(options) = options else { return None };
+        let addresses = options.get("address")?.as_str()?.split(',');
+        let is_set = |name| options.get(name).is_some_and(|flag| *flag == true || *flag == "true");
+        Some(Self {
+            addresses: addresses.map(|address| address.trim().to_owned()).collect(),
+            cluster: is_set("cluster"),
+            flush: is_set("flush"),
+        })
+    }
 }
 
 /// An engine's options.

@@ -10,9 +10,9 @@ use manometer_target::engine::State;
 
 /// What the engine told, and when.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Told {
-    pub(super) t_ns: u64,
-    pub(super) row: BTreeMap<String, f64>,
+pub(crate) struct Told {
+    pub(crate) t_ns: u64,
+    pub(crate) row: BTreeMap<String, f64>,
 }
 
 /// What becomes of an answer that is still under way.
@@ -25,7 +25,7 @@ enum Owed {
 }
 
 /// Asks for the state, and waits only so long.
-pub(super) struct StateReader {
+pub(crate) struct StateReader {
     ask: Sender<()>,
     told: Receiver<Told>,
     limit: Duration,
@@ -34,7 +34,7 @@ pub(super) struct StateReader {
 
 impl StateReader {
     /// Reads `state` on a thread of `scope`, and waits for half of the sample interval at most: the next beat is kept.
-    pub(super) fn new<'scope, 'env>(
+    pub(crate) fn new<'scope, 'env>(
         scope: &'scope Scope<'scope, 'env>,
         mut state: Box<dyn State + 'scope>,
         clock: &'scope dyn Clock,
@@ -50,7 +50,7 @@ impl StateReader {
     }
 
     /// Has the rates of the next state count from now.
-    pub(super) fn start(&mut self) {
+    pub(crate) fn start(&mut self) {
         if self.owed.is_some() && self.told.try_recv().is_err() {
             self.owed = Some(Owed::Start);
         } else {
@@ -60,7 +60,7 @@ impl StateReader {
 
     /// The state at `t_ns`, or else one that was asked for before and came too late for its sample, with the time at
     /// which it came; nothing where neither is there in time.
-    pub(super) fn read(&mut self, t_ns: u64) -> Option<Told> {
+    pub(crate) fn read(&mut self, t_ns: u64) -> Option<Told> {
         if let Some(owed) = self.owed {
             let late = self.told.try_recv().ok()?;
             self.owed = None;

@@ -39,7 +39,7 @@ impl ValueForm {
 
 /// Makes values.
 #[derive(Debug)]
-pub(super) struct Values {
+pub(crate) struct Values {
     pool: Vec<u8>,
     lengths: Lengths,
     /// Whether values begin where pieces do.
@@ -50,7 +50,7 @@ pub(super) struct Values {
 
 impl Values {
     /// Values of `form`, from bytes that `random` makes.
-    pub(super) fn new(form: &ValueForm, random: &mut Random) -> Self {
+    pub(crate) fn new(form: &ValueForm, random: &mut Random) -> Self {
         let mut pool = vec![0; PLACES + form.lengths.max().max(HEADER_BYTES)];
         let compressible = form.compressible_to < 1.0;
         if compressible {
@@ -65,14 +65,14 @@ impl Values {
 
     /// A fresh value for `key`.
     #[inline]
-    pub(super) fn make(&mut self, key: &[u8], random: &mut Random) -> &[u8] {
+    pub(crate) fn make(&mut self, key: &[u8], random: &mut Random) -> &[u8] {
         let bytes = self.lengths.draw(random);
         self.make_of(bytes, key, random)
     }
 
     /// A fresh value for `key`, as long as `request` says, if it does.
     #[inline]
-    pub(super) fn make_for(&mut self, request: Request, key: &[u8], random: &mut Random) -> &[u8] {
+    pub(crate) fn make_for(&mut self, request: Request, key: &[u8], random: &mut Random) -> &[u8] {
         match request.value_bytes {
             None => self.make(key, random),
             Some(bytes) => self.make_of(bytes as usize, key, random),
@@ -81,7 +81,7 @@ impl Values {
 
     /// A fresh value of `bytes` bytes for `key`; no value is longer than [`Lengths::max`].
     #[inline]
-    pub(super) fn make_of(&mut self, bytes: usize, key: &[u8], random: &mut Random) -> &[u8] {
+    pub(crate) fn make_of(&mut self, bytes: usize, key: &[u8], random: &mut Random) -> &[u8] {
         self.pool[self.at..self.at + HEADER_BYTES].copy_from_slice(&self.beneath);
         self.at = self.place(random);
         self.beneath.copy_from_slice(&self.pool[self.at..self.at + HEADER_BYTES]);
@@ -90,9 +90,15 @@ impl Values {
         value
     }
 
+    /// The value that was made last, which had `bytes` bytes.
+    #[inline]
+    pub(crate) fn made(&self, bytes: usize) -> &[u8] {
+        &self.pool[self.at..self.at + bytes]
+    }
+
     /// Fresh random bytes, at most as many as a value has, without a header.
     #[inline]
-    pub(super) fn bytes(&self, len: usize, random: &mut Random) -> &[u8] {
+    pub(crate) fn bytes(&self, len: usize, random: &mut Random) -> &[u8] {
         let at = self.place(random);
         &self.pool[at..at + len]
     }

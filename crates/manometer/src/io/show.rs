@@ -39,7 +39,7 @@ impl Show {
             Message::Refused { line, reason } => writeln!(stderr(), "refused `{line}`: {reason}"),
             Message::Error { text } => writeln!(stderr(), "error: {text}"),
             Message::Note { text, .. } => writeln!(stdout(), "{text}"),
-            Message::Done => Ok(()),
+            Message::Replayed { .. } | Message::Done => Ok(()),
         }
     }
 

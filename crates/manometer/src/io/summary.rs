@@ -46,7 +46,11 @@ impl Summary {
             Message::Sample(sample) => self.sample(&sample),
             Message::Setting { t_ns, settings } => self.changes.push(json!({ "t_ns": t_ns, "settings": settings })),
             Message::Refused { line, reason } => self.refusals.push(json!({ "line": line, "reason": reason })),
-            Message::Progress { .. } | Message::Note { .. } | Message::Error { .. } | Message::Done => {}
+            Message::Progress { .. }
+            | Message::Note { .. }
+            | Message::Replayed { .. }
+            | Message::Error { .. }
+            | Message::Done => {}
         }
     }
 

@@ -223,14 +223,16 @@ impl Conduct for Outcome {
     }
 }
 
-fn row(begin: [String; 4], all: &LatencyHistogram) -> Vec<String> {
+/// A row of the table of latencies: what it begins with, and the percentiles.
+pub(crate) fn row<const N: usize>(begin: [String; N], all: &LatencyHistogram) -> Vec<String> {
     let mut row = begin.to_vec();
     row.extend(PERCENTILES.iter().map(|(_, quantile)| microseconds(all.quantile_ns(*quantile))));
     row.push(microseconds(all.max_ns()));
     row
 }
 
-fn latency_us(all: &LatencyHistogram) -> Value {
+/// The machine form of latencies.
+pub(crate) fn latency_us(all: &LatencyHistogram) -> Value {
     let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
     let named = PERCENTILES.iter().map(|(name, quantile)| ((*name).to_owned(), json!(us(all.quantile_ns(*quantile)))));
     let mut latency: Map<_, _> = named.collect();
@@ -242,11 +244,11 @@ fn latency_us(all: &LatencyHistogram) -> Value {
     latency.into()
 }
 
-fn microseconds(ns: Option<u64>) -> String {
+pub(crate) fn microseconds(ns: Option<u64>) -> String {
     ns.map_or("-".to_owned(), |ns| format!("{:.2}", ns as f64 / 1e3))
 }
 
 /// A fact without the quotes of a text.
-pub(super) fn plain(value: &Value) -> String {
+pub(crate) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use manometer_trace::format::time_unit_ns;
 use manometer_trace::read::csv::Columns;
 use manometer_trace::transform::span::Span;
 use manometer_trace::{Format, ReadOptions, Trace, TraceError, open, open_stream};
@@ -16,9 +17,9 @@ use crate::{WRONG_REQUEST, format};
 #[derive(Debug, Args)]
 pub struct Input {
     /// The trace, plain or compressed by gzip, zstd, lz4 or xz; `-` is standard input.
-    trace: PathBuf,
+    pub(crate) trace: PathBuf,
     #[command(flatten)]
-    form: InputForm,
+    pub(crate) form: InputForm,
 }
 
 /// Several traces to read.
@@ -33,19 +34,19 @@ pub struct Inputs {
 
 /// How to read a trace.
 #[derive(Debug, Args)]
-struct InputForm {
+pub(crate) struct InputForm {
     /// The format, where the content is not to decide (docs/traces.md has the list).
     #[arg(long, value_name = "FORMAT")]
-    input_format: Option<String>,
+    pub(crate) input_format: Option<String>,
     /// What the columns of a CSV file mean, by number from 0 or by name: `time_ms=0,key=1,value_size=3,op=5`.
     #[arg(long)]
-    columns: Option<String>,
+    pub(crate) columns: Option<String>,
     /// What parts the columns of a CSV file, with --columns.
     #[arg(long, default_value = ",", requires = "columns")]
-    delimiter: char,
+    pub(crate) delimiter: char,
     /// The unit of times in CSV and KV-replay: `s`, `ms`, `us` or `ns` (CSV: s, KV-replay: ms).
     #[arg(long, value_name = "UNIT")]
-    time_unit: Option<String>,
+    pub(crate) time_unit: Option<String>,
 }
 
 impl InputForm {
@@ -53,7 +54,7 @@ impl InputForm {
         Ok(ReadOptions {
             format: self.input_format.as_deref().map(Format::find).transpose()?,
             columns: self.columns()?,
-            time_unit_ns: self.time_unit.as_deref().map(unit_ns).transpose()?,
+            time_unit_ns: self.time_unit.as_deref().map(time_unit_ns).transpose()?,
             keep_keys,
         })
     }
@@ -120,16 +121,6 @@ impl Inputs {
     /// What one of them is called.
     pub fn name(&self, number: usize) -> String {
         self.traces.get(number).map(|trace| trace.display().to_string()).unwrap_or_default()
-    }
-}
-
-fn unit_ns(unit: &str) -> Result<u64, TraceError> {
-    match unit {
-        "s" => Ok(1_000_000_000),
-        "ms" => Ok(1_000_000),
-        "us" => Ok(1_000),
-        "ns" => Ok(1),
-        _ => Err(TraceError::Wrong(format!("--time-unit is `{unit}`: write s, ms, us or ns"))),
     }
 }
 

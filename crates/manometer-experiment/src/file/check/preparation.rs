@@ -58,7 +58,8 @@ pub(super) fn impossible(run: &Experiment) -> Option<String> {
     if prepare.snapshot && !primary.settings.keeps_data() {
         return Some("`snapshot` keeps a database, and the primary's engine leaves none in its folder".to_owned());
     }
-    let outlives = !matches!(primary.settings, WorkloadSettings::Command(_)) && primary.settings.keeps_data();
+    let other_data = matches!(primary.settings, WorkloadSettings::Replay(_) | WorkloadSettings::Command(_));
+    let outlives = !other_data && primary.settings.keeps_data();
     if prepare.settle.is_some() && !outlives {
         return Some(
             "`settle` brings the primary's data into a state, and this primary leaves none that a later run could \

@@ -12,8 +12,12 @@ pub(super) fn emptied_by_another(run: &Experiment) -> Option<String> {
     let users: Vec<(&str, Servers)> = run
         .workloads()
         .filter_map(|workload| {
-            let WorkloadSettings::Kv(kv) = &workload.settings else { return None };
-            Some((workload.name.as_str(), kv.servers()?))
+            let servers = match &workload.settings {
+                WorkloadSettings::Kv(kv) => kv.servers(),
+                WorkloadSettings::Replay(replay) => replay.options.as_ref().and_then(Servers::of),
+                WorkloadSettings::Io(_) | WorkloadSettings::Command(_) => None,
+            };
+            Some((workload.name.as_str(), servers?))
         })
         .collect();
     let pairs =

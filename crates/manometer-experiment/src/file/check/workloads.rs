@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use manometer_measure::host::columns::RESERVED_NAMES;
 use manometer_workload::kv::{EngineOptions, RateForm};
+use manometer_workload::replay::ReplaySettings;
 use manometer_workload::settings::WorkloadSettings;
 
 use super::Checker;
@@ -80,14 +81,19 @@ impl Checker<'_> {
                 self.report(
                     "`kind` is missing",
                     Some(&node.key_origin),
-                    Some("write `kind = \"io\"`, `kind = \"kv\"` or `kind = \"command\"`"),
+                    Some("write `kind = \"io\"`, `kind = \"kv\"`, `kind = \"replay\"` or `kind = \"command\"`"),
                 );
                 return None;
             }
         };
+        let lifted = (kind == "kv").then(|| replay_in_place(node)).flatten();
+        let (node, kind) = match &lifted {
+            Some(lifted) => (lifted, "replay".to_owned()),
+            None => (node, kind),
+        };
         let Some(mut known) = setting_names(&kind) else {
             let origin = node.get("kind").map(|node| node.origin.clone());
-            let help = "there are `io`, `kv` and `command`";
+            let help = "there are `io`, `kv`, `replay` and `command`";
             self.report(format!("`{kind}` is no kind of workload"), origin.as_ref(), Some(help));
             return None;
         };
@@ -103,6 +109,7 @@ impl Checker<'_> {
         let own = Node { kind: Kind::Table(own), ..node.clone() };
         let settings = match kind.as_str() {
             "io" => WorkloadSettings::Io(self.value(&own, "io")?),
+            "replay" => WorkloadSettings::Replay(self.value(&own, "replay")?),
             "command" => WorkloadSettings::Command(self.value(&own, "command")?),
             _ => WorkloadSettings::Kv(self.value(&own, "kv")?),
         };
@@ -117,12 +124,29 @@ impl Checker<'_> {
     }
 }
 
+/// A key-value workload whose `workload` is a trace, `workload = { trace = "…", model = "open" }`, is a replay: the same
+/// table with what is said in place lifted out; what is said beside it, by a sweep perhaps, goes before that.
+fn replay_in_place(node: &Node) -> Option<Node> {
+    let inner = node.get("workload").filter(|inner| inner.is_table())?;
+    let beside = node.entries().iter().filter(|(key, _)| key != "workload");
+    let lifted = inner.entries().iter().filter(|(key, _)| node.get(key).is_none() || key == "workload");
+    Some(Node { kind: Kind::Table(beside.chain(lifted).cloned().collect()), ..node.clone() })
+}
+
 /// The settings with the paths in them made absolute: `folder` says from which folder a setting speaks.
 pub(super) fn with_paths<'a>(
     mut settings: WorkloadSettings,
     folder: impl Fn(&str) -> Option<&'a Path>,
 ) -> WorkloadSettings {
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+    if let WorkloadSettings::Replay(replay) = &mut settings {
+        if let Some(folder) = folder("trace") {
+            replay.file.trace = absolute(folder.join(&replay.file.trace));
+        }
+        if let (Some(EngineOptions::File(file)), Some(folder)) = (&mut replay.options, folder("options")) {
+            *file = absolute(folder.join(&*file));
+        }
+    }
     if let WorkloadSettings::Kv(kv) = &mut settings {
         if let (Some(EngineOptions::File(file)), Some(folder)) = (&mut kv.options, folder("options")) {
             *file = absolute(folder.join(&*file));
@@ -147,6 +171,7 @@ pub(super) fn setting_names(kind: &str) -> Option<Vec<String>> {
     match kind {
         "io" => Some(property_names::<manometer_workload::io::IoSettings>()),
         "kv" => Some(property_names::<manometer_workload::kv::KvSettings>()),
+        "replay" => Some(property_names::<ReplaySettings>()),
         "command" => Some(property_names::<manometer_workload::command::CommandSettings>()),
         _ => None,
     }

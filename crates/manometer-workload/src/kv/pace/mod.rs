@@ -178,7 +178,7 @@ fn sleep_until(until_ns: u64, clock: &impl Clock, gate: &Gate, turn: u32) -> boo
 }
 
 /// Has the kernel wake this thread on time: by default it may be 50 µs late to save power.
-pub(super) fn wake_precisely() {
+pub(crate) fn wake_precisely() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1)) {
         tracing::warn!("the kernel keeps its timer slack, so that requests may begin some 50 µs late: {error}");

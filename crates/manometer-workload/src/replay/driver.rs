@@ -1,0 +1,147 @@
+//! Whoever drives the threads: heeds control lines, sets the schedule's zero, takes samples.
+
+use manometer_measure::Clock;
+use manometer_measure::plan::Settings;
+use manometer_target::engine::Engine;
+
+use super::client::Tally;
+use super::error::ReplayError;
+use super::wait::Schedule;
+use crate::control::Sink;
+use crate::kv::gate::Gate;
+use crate::kv::load::Watch;
+use crate::kv::sampler::Sampler;
+use crate::kv::state_reader::{StateReader, Told};
+use crate::protocol::{Control, Message};
+
+/// The longest time between two looks at the control lines.
+const LOOK_NS: u64 = 10_000_000;
+/// How long after `go` the first request is due: by then every thread waits for it.
+const RUN_UP_NS: u64 = 20_000_000;
+/// How long requests under way are waited for in a pause.
+const LANDING_NS: u64 = 1_000_000_000;
+/// The setting by which several processes begin at the same moment of the clock they share.
+pub(super) const START: &str = "start_ns";
+
+/// Heeds control lines and takes samples while the threads are at work.
+pub(super) struct Driver<'a, C> {
+    pub(super) clock: &'a C,
+    pub(super) engine: &'a dyn Engine,
+    pub(super) gate: &'a Gate,
+    pub(super) schedule: &'a Schedule,
+    pub(super) tallies: &'a [Tally],
+    pub(super) sampler: Sampler<'a>,
+    pub(super) reader: StateReader,
+    /// When the first request shall be due, where somebody said so.
+    pub(super) start_ns: Option<u64>,
+    /// When it began, on the clock, pauses added: so much of what followed is the replay's own time.
+    pub(super) began_ns: u64,
+    /// Since when it is paused; nothing before the first `go` and while requests are sent.
+    pub(super) paused_ns: Option<u64>,
+    pub(super) going: bool,
+    /// Whether the engine has told that its own work failed.
+    pub(super) has_complained: bool,
+}
+
+impl<C: Clock> Driver<'_, C> {
+    /// Drives until told to stop, or until `is_done` says that the threads are; tells whether they were not.
+    pub(super) fn drive(&mut self, watch: &mut Watch, is_done: &dyn Fn() -> bool) -> Result<bool, ReplayError> {
+        loop {
+            if is_done() {
+                return self.halt(watch.sink).map(|()| false);
+            }
+            self.listen_to_engine(watch.sink)?;
+            match watch.early.pop_front().or_else(|| watch.controls.poll()) {
+                Some(Control::Go) => self.go(),
+                Some(Control::Wait) => self.halt(watch.sink)?,
+                Some(Control::Stop) => return self.halt(watch.sink).map(|()| true),
+                Some(Control::Set(changes)) => self.change(changes, watch.sink)?,
+                None => self.wait_and_sample(watch.sink)?,
+            }
+        }
+    }
+
+    /// Lets requests come due from here on, or from where they were paused.
+    fn go(&mut self) {
+        if self.going {
+            return;
+        }
+        self.reader.start();
+        let now_ns = self.clock.now_ns();
+        let zero_ns = match self.paused_ns.take() {
+            None if self.schedule.is_free() => now_ns,
+            None => self.start_ns.unwrap_or(now_ns + RUN_UP_NS),
+            Some(paused_ns) => self.schedule.zero_ns() + (now_ns - paused_ns),
+        };
+        self.began_ns = zero_ns;
+        self.schedule.begin_at(zero_ns);
+        self.sampler.begin(now_ns);
+        self.gate.open();
+        self.going = true;
+    }
+
+    /// Holds the threads and tells what they did since the last beat.
+    fn halt(&mut self, sink: &mut dyn Sink) -> Result<(), ReplayError> {
+        if !self.going {
+            return Ok(());
+        }
+        self.gate.close();
+        let now_ns = self.clock.now_ns();
+        self.paused_ns = Some(now_ns);
+        self.going = false;
+        while self.tallies.iter().any(Tally::is_under_way) && self.clock.now_ns() < now_ns + LANDING_NS {
+            self.clock.sleep(LOOK_NS / 10);
+        }
+        self.sample(sink)
+    }
+
+    /// A server that is gone may come back: its loss ends nothing, and is told once.
+    fn listen_to_engine(&mut self, sink: &mut dyn Sink) -> Result<(), ReplayError> {
+        let Err(error) = self.engine.check() else { return Ok(()) };
+        if !std::mem::replace(&mut self.has_complained, true) {
+            let text = format!("the replay goes on, and counts what fails: {error}");
+            sink.send(Message::Note { t_ns: self.clock.now_ns(), text })?;
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, changes: Settings, sink: &mut dyn Sink) -> Result<(), ReplayError> {
+        let begun = self.going || self.paused_ns.is_some();
+        match (changes.get(START).and_then(serde_json::Value::as_u64), changes.len()) {
+            (Some(start_ns), 1) if !begun => {
+                self.start_ns = Some(start_ns);
+                Ok(sink.send(Message::Setting { t_ns: self.clock.now_ns(), settings: changes })?)
+            }
+            _ => {
+                let reason = format!(
+                    "a replay follows its trace: only `{START}`, when its first request is due, can be set, and only \
+                     before the first `go`"
+                );
+                Ok(sink.send(Message::Refused { line: Control::Set(changes).to_string(), reason })?)
+            }
+        }
+    }
+
+    fn sample(&mut self, sink: &mut dyn Sink) -> Result<(), ReplayError> {
+        let mut sample = self.sampler.take(self.clock.now_ns());
+        if let Some(Told { t_ns, row }) = self.reader.read(sample.t_ns) {
+            sample.state_t_ns = (t_ns != sample.t_ns).then_some(t_ns);
+            sample.state = row;
+        }
+        Ok(sink.send(Message::Sample(sample))?)
+    }
+
+    /// Waits for the next beat, but not so long that a control line would have to.
+    fn wait_and_sample(&mut self, sink: &mut dyn Sink) -> Result<(), ReplayError> {
+        let now_ns = self.clock.now_ns();
+        let look_ns = now_ns + LOOK_NS;
+        if !self.going {
+            self.clock.sleep_until(look_ns);
+        } else if now_ns >= self.sampler.beat_ns() {
+            self.sample(sink)?;
+        } else {
+            self.clock.sleep_until(look_ns.min(self.sampler.beat_ns()));
+        }
+        Ok(())
+    }
+}

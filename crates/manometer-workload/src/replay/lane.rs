@@ -1,0 +1,230 @@
+//! The way from the reader to the threads: batches of decoded requests through queues without locks, and the empty
+//! batches back. Nothing is allocated on the way, and the reader waits where it is far enough ahead.
+
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
+use std::sync::{Mutex, PoisonError};
+
+use super::request::Ready;
+
+/// Requests that the reader is ahead, all lanes together.
+const AHEAD: usize = 1 << 16;
+/// The fewest batches of a lane: one in the reader's hands, one in a thread's, and some between them.
+const BATCHES_MIN: usize = 4;
+/// Requests of a batch, where few or many threads share the work, and where they take turns at one lane.
+const BATCH: usize = 1024;
+const BATCH_OF_MANY: usize = 128;
+const BATCH_TAKEN_IN_TURN: usize = 32;
+/// From so many lanes on they are many.
+const MANY: usize = 16;
+
+type Batch = Vec<Ready>;
+
+/// How requests are dealt to threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dealing {
+    /// All to one.
+    One,
+    /// A batch to whoever comes for one.
+    InTurn,
+    /// Those of one owner to one thread, among so many.
+    Apart(u32),
+}
+
+impl Dealing {
+    fn lanes(self) -> usize {
+        match self {
+            Self::One | Self::InTurn => 1,
+            Self::Apart(threads) => threads as usize,
+        }
+    }
+
+    fn batch(self) -> usize {
+        match self {
+            Self::InTurn => BATCH_TAKEN_IN_TURN,
+            _ if self.lanes() >= MANY => BATCH_OF_MANY,
+            _ => BATCH,
+        }
+    }
+}
+
+/// The reader's end of a lane.
+pub(super) struct Inlet {
+    full: SyncSender<Batch>,
+    empty: Receiver<Batch>,
+    filling: Option<Batch>,
+    batch: usize,
+}
+
+/// The threads' end of a lane.
+pub(super) struct Outlet {
+    full: Mutex<Receiver<Batch>>,
+    empty: SyncSender<Batch>,
+}
+
+impl Outlet {
+    /// Tells the reader that nobody takes any more: it may wait for room that will not come.
+    pub(super) fn close(&self) {
+        // It is full only of what lets the reader go on to the trace's end.
+        let _ = self.empty.try_send(Vec::new());
+    }
+}
+
+/// The lanes for `dealing`.
+pub(super) fn lanes(dealing: Dealing) -> (Vec<Inlet>, Vec<Outlet>) {
+    let batch = dealing.batch();
+    let batches = (AHEAD / (batch * dealing.lanes())).max(BATCHES_MIN);
+    let lane = |_| {
+        let (full, filled) = sync_channel(batches);
+        // Room for one more: the sign that nobody takes any more.
+        let (emptied, empty) = sync_channel(batches + 1);
+        for _ in 0..batches {
+            // There is room for all of them.
+            let _ = emptied.try_send(Vec::with_capacity(batch));
+        }
+        let inlet = Inlet { full, empty, filling: None, batch };
+        (inlet, Outlet { full: Mutex::new(filled), empty: emptied })
+    };
+    (0..dealing.lanes()).map(lane).unzip()
+}
+
+/// Nobody takes requests any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Gone;
+
+/// Puts `ready` into the lane `at` of `inlets`. Before it waits for room there, all others get what is theirs: they
+/// shall not wait for requests that are decoded.
+#[inline]
+pub(super) fn deal(inlets: &mut [Inlet], at: usize, ready: Ready) -> Result<(), Gone> {
+    if inlets[at].filling.is_none() {
+        let batch = match inlets[at].empty.try_recv() {
+            Ok(batch) => batch,
+            Err(TryRecvError::Disconnected) => return Err(Gone),
+            Err(TryRecvError::Empty) => {
+                flush(inlets)?;
+                inlets[at].empty.recv().map_err(|_| Gone)?
+            }
+        };
+        if batch.capacity() == 0 {
+            return Err(Gone);
+        }
+        inlets[at].filling = Some(batch);
+    }
+    let inlet = &mut inlets[at];
+    let Some(filling) = &mut inlet.filling else { return Ok(()) };
+    filling.push(ready);
+    if filling.len() == inlet.batch { inlet.send() } else { Ok(()) }
+}
+
+/// Hands over all batches that are not full yet.
+pub(super) fn flush(inlets: &mut [Inlet]) -> Result<(), Gone> {
+    inlets.iter_mut().try_for_each(Inlet::send)
+}
+
+impl Inlet {
+    fn send(&mut self) -> Result<(), Gone> {
+        let Some(batch) = self.filling.take() else { return Ok(()) };
+        match self.full.try_send(batch) {
+            Ok(()) => Ok(()),
+            // There are no more batches than there is room for.
+            Err(TrySendError::Disconnected(_) | TrySendError::Full(_)) => Err(Gone),
+        }
+    }
+}
+
+/// A thread's requests, one after the other.
+pub(super) struct Lane<'a> {
+    outlet: &'a Outlet,
+    batch: Batch,
+    at: usize,
+}
+
+impl<'a> Lane<'a> {
+    /// Requests that come out of `outlet`; several threads may take turns at it.
+    pub(super) fn new(outlet: &'a Outlet) -> Self {
+        Self { outlet, batch: Vec::new(), at: 0 }
+    }
+
+    /// The next request; waits for the reader, and is nothing at the end.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<Ready> {
+        if self.at == self.batch.len() && !self.refill() {
+            return None;
+        }
+        self.at += 1;
+        Some(self.batch[self.at - 1])
+    }
+
+    /// The request after that, where it is at hand.
+    pub(super) fn peek(&self) -> Option<&Ready> {
+        self.batch.get(self.at)
+    }
+
+    #[cold]
+    fn refill(&mut self) -> bool {
+        self.at = 0;
+        if self.batch.capacity() > 0 {
+            let mut batch = std::mem::take(&mut self.batch);
+            batch.clear();
+            // A reader that has come to the trace's end takes none back.
+            let _ = self.outlet.empty.try_send(batch);
+        }
+        let next = self.outlet.full.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        next.map(|batch| self.batch = batch).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kv::request::Operation;
+
+    fn ready(number: u64) -> Ready {
+        Ready { due_ns: number, key: number, number, value_bytes: 0, key_bytes: 11, operation: Operation::Read }
+    }
+
+    #[test]
+    fn requests_come_out_in_order_and_the_reader_waits_for_room() {
+        let (mut inlets, outlets) = lanes(Dealing::One);
+        let many = 4 * AHEAD as u64;
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                (0..many).for_each(|number| deal(&mut inlets, 0, ready(number)).unwrap());
+                flush(&mut inlets).unwrap();
+            });
+            let mut lane = Lane::new(&outlets[0]);
+            for number in 0..many {
+                assert_eq!(lane.next().map(|ready| ready.number), Some(number));
+            }
+            assert_eq!(lane.next(), None);
+        });
+    }
+
+    #[test]
+    fn a_lane_gets_its_few_requests_before_the_reader_waits_for_another() {
+        let (mut inlets, outlets) = lanes(Dealing::Apart(2));
+        deal(&mut inlets, 1, ready(0)).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                // More than there is room for: the reader waits for the first lane until that is closed.
+                let all = (1..).try_for_each(|number| deal(&mut inlets, 0, ready(number)));
+                assert_eq!(all, Err(Gone));
+            });
+            assert_eq!(Lane::new(&outlets[1]).next(), Some(ready(0)));
+            outlets[0].close();
+        });
+    }
+
+    #[test]
+    fn threads_that_take_turns_get_every_request_once() {
+        let (mut inlets, outlets) = lanes(Dealing::InTurn);
+        let (mut one, mut other) = (Lane::new(&outlets[0]), Lane::new(&outlets[0]));
+        (0..100).for_each(|number| deal(&mut inlets, 0, ready(number)).unwrap());
+        flush(&mut inlets).unwrap();
+        drop(inlets);
+        let mut numbers: Vec<u64> = std::iter::from_fn(|| one.next().map(|ready| ready.number)).take(40).collect();
+        numbers.extend(std::iter::from_fn(|| other.next().map(|ready| ready.number)));
+        numbers.extend(std::iter::from_fn(|| one.next().map(|ready| ready.number)));
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..100).collect::<Vec<_>>());
+    }
+}

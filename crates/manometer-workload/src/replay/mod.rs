@@ -1,0 +1,28 @@
+//! Replay: a trace's requests on a key-value engine, at their times.
+//!
+//! [`ReplaySettings`] as written become a [`ReplayPlan`] that is checked and complete, after one reading of the trace
+//! ([`survey`]); [`run`] loads what the trace needs, and then a reader decodes requests ahead ([`feed`]) while threads
+//! send them, as the model says ([`client`]). How well that went is told as [`manometer_measure::Replayed`]; what it
+//! means is left to `manometer-analysis`.
+
+mod client;
+mod driver;
+mod error;
+mod feed;
+mod lane;
+mod load;
+mod order;
+mod plan;
+mod request;
+mod rules;
+mod run;
+mod settings;
+mod survey;
+mod turns;
+mod urgency;
+mod wait;
+
+pub use error::ReplayError;
+pub use plan::{ReplayPlan, bytes_to_load, operations};
+pub use run::{Finished, run};
+pub use settings::{Model, OnMiss, ReplaySettings, Share, Timing, TraceFile, files_named};

@@ -1,0 +1,291 @@
+//! A replay, checked and complete: nothing in it is unsaid any more.
+
+use manometer_measure::dispatch::Grain;
+use manometer_target::engine::{self, Ability, EngineInfo, Keeps, Options};
+use manometer_trace::Operation as Recorded;
+
+use super::error::ReplayError;
+use super::lane::Dealing;
+use super::request::operation;
+use super::rules;
+use super::settings::{Model, OnMiss, ReplaySettings, Share, Timing, TraceFile};
+use super::survey::{BACKWARD_NS_MAX, Needed, Survey, survey};
+use crate::kv::EngineOptions;
+use crate::kv::request::Operation;
+
+/// The largest value in bytes.
+const VALUE_BYTES_MAX: u64 = 64 << 20;
+/// Bytes of the values that an engine without memory answers with, where the trace tells no size.
+const VALUE_BYTES_UNKNOWN: u64 = 100;
+
+/// A replay, checked and complete.
+#[derive(Debug)]
+pub struct ReplayPlan {
+    /// Who answers.
+    pub engine: &'static EngineInfo,
+    /// The engine's options.
+    pub options: Options,
+    /// The trace.
+    pub file: TraceFile,
+    /// Which requests wait for which.
+    pub model: Model,
+    /// How the clock decides when one is sent.
+    pub time: Timing,
+    /// How much faster than recorded.
+    pub factor: f64,
+    /// Threads that send requests.
+    pub threads: u32,
+    /// Requests of the share that is replayed.
+    pub requests: u64,
+    /// What the person should know about the trace.
+    pub notes: Vec<String>,
+    pub(super) on_miss: OnMiss,
+    pub(super) share: Option<Share>,
+    pub(super) value_size: Option<u32>,
+    pub(super) needed: Option<Vec<Needed>>,
+    pub(super) operations: Vec<Operation>,
+    pub(super) grain: Grain,
+    /// Bytes of the longest value, and of one on average.
+    pub(super) value_bytes_max: usize,
+    pub(super) value_bytes_mean: usize,
+}
+
+impl ReplayPlan {
+    /// Resolves and checks `settings`; reads the trace once, and writes nothing.
+    ///
+    /// # Errors
+    /// What is wrong with them or with the trace, and what would be right.
+    pub fn new(settings: &ReplaySettings) -> Result<Self, ReplayError> {
+        let (engine, options) = check(settings)?;
+        let factor = settings.factor.unwrap_or(1.0);
+        let file = &settings.file;
+        let survey = survey(file, settings.model, settings.share, settings.load)
+            .map_err(|error| ReplayError::Trace { path: file.trace.display().to_string(), error })?;
+        fit(settings, engine, &survey)?;
+        let scaled = |ns: u64| (ns as f64 / factor).round() as u64;
+        let size_mean = (survey.size_sum / u128::from(survey.sized.max(1))) as u64;
+        let known = |told: u64| if survey.sized > 0 { told } else { VALUE_BYTES_UNKNOWN };
+        let bytes = |told: u64| settings.value_size.map_or(known(told), u64::from) as usize;
+        Ok(Self {
+            engine,
+            options,
+            file: file.clone(),
+            model: settings.model,
+            time: settings.time,
+            factor,
+            threads: rules::threads(settings, engine.keeps == Keeps::Nothing),
+            requests: survey.requests,
+            notes: notes(settings, engine, &survey),
+            on_miss: settings.on_miss,
+            share: settings.share,
+            value_size: settings.value_size,
+            operations: operations_of(settings, &survey),
+            grain: Grain::new(scaled(survey.span_ns), scaled(survey.step_ns).max(1)),
+            value_bytes_max: bytes(survey.size_max.min(VALUE_BYTES_MAX)),
+            value_bytes_mean: bytes(size_mean.min(VALUE_BYTES_MAX)),
+            needed: settings.load.then_some(survey.needed),
+        })
+    }
+
+    /// Bytes of the value of a request whose record tells `recorded`.
+    #[inline]
+    pub(super) fn value_bytes(&self, recorded: Option<u64>) -> u32 {
+        self.value_size.unwrap_or_else(|| recorded.map_or(0, |bytes| bytes.min(VALUE_BYTES_MAX) as u32))
+    }
+
+    /// How requests are dealt to threads.
+    pub(super) fn dealing(&self) -> Dealing {
+        match self.model {
+            Model::Open | Model::ClosedConservative => Dealing::One,
+            Model::ClosedPerClient => Dealing::Apart(self.threads),
+            Model::ClosedUnordered => Dealing::InTurn,
+        }
+    }
+
+    /// Whether this process prepares what all of them use.
+    pub(super) fn prepares(&self) -> bool {
+        self.share.is_none_or(|share| share.part == 0)
+    }
+}
+
+/// The operations that a replay may hold; none where it cannot be.
+pub fn operations(settings: &ReplaySettings) -> Vec<Operation> {
+    ReplayPlan::new(settings).map(|plan| plan.operations).unwrap_or_default()
+}
+
+/// The bytes that loading what the trace needs writes to the device; 0 where nothing is loaded or nothing kept there.
+pub fn bytes_to_load(settings: &ReplaySettings) -> u64 {
+    if !settings.load || !settings.keeps_data() {
+        return 0;
+    }
+    let Ok(plan) = ReplayPlan::new(settings) else { return 0 };
+    let record = |needed: &Needed| u64::from(needed.key_bytes) + u64::from(plan.value_bytes(needed.value_bytes));
+    plan.needed.iter().flatten().map(record).sum()
+}
+
+impl ReplaySettings {
+    /// Checks what can be checked without reading the trace to its end.
+    ///
+    /// # Errors
+    /// The setting that is wrong, or why the trace cannot be opened.
+    pub fn validate(&self) -> Result<(), ReplayError> {
+        check(self)?;
+        let opened = self.file.options().and_then(|options| manometer_trace::open(&self.file.trace, &options));
+        opened.map(drop).map_err(|error| ReplayError::Trace { path: self.file.trace.display().to_string(), error })
+    }
+
+    /// Whether it leaves data of its own in its folder.
+    pub(crate) fn keeps_data(&self) -> bool {
+        check(self).is_ok_and(|(engine, options)| engine.keeps == Keeps::Disk && !options.lead_elsewhere())
+    }
+}
+
+/// Checks what can be checked without the trace.
+pub(super) fn check(settings: &ReplaySettings) -> Result<(&'static EngineInfo, Options), ReplayError> {
+    let engine = engine::find(&settings.engine)?;
+    let options = match &settings.options {
+        None => Options::Defaults,
+        Some(EngineOptions::File(path)) => Options::File(path.clone()),
+        Some(EngineOptions::Table(table)) => Options::Table(table.clone()),
+    };
+    (engine.check)(&options)?;
+    rules::check(settings)?;
+    if let Some(bytes) = settings.value_size.filter(|bytes| u64::from(*bytes) > VALUE_BYTES_MAX) {
+        return Err(ReplayError::bad("value_size", bytes.to_string(), "values have 64 MiB at most"));
+    }
+    let several = settings.share.is_some_and(|share| share.of > 1);
+    if several && engine.keeps != Keeps::Nothing && !options.lead_elsewhere() {
+        let wanted = "several processes can only ask one server: give its `address` as an option of the engine, or \
+                      write one process";
+        return Err(ReplayError::bad("processes", format!("more than one on {}", engine.name), wanted));
+    }
+    Ok((engine, options))
+}
+
+/// Refuses a trace that cannot be replayed as `settings` say.
+fn fit(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Result<(), ReplayError> {
+    match misfit(settings, engine, survey) {
+        None => Ok(()),
+        Some(reason) => Err(ReplayError::Unfit { path: settings.file.trace.display().to_string(), reason }),
+    }
+}
+
+fn misfit(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Option<String> {
+    if survey.all_requests == 0 {
+        return Some(match &survey.damage {
+            Some(damage) => format!("not one request of it can be read: {damage}"),
+            None => "it holds no request".to_owned(),
+        });
+    }
+    let timed = settings.time != Timing::Full;
+    if timed && survey.times_absent == survey.all_requests {
+        return Some(format!(
+            "it has no times, which `time = {}` needs: write `time = full` with the model closed-conservative or \
+             closed-unordered",
+            settings.time.name()
+        ));
+    }
+    if let Some((request, back_ns)) = survey.turned_back.filter(|_| timed) {
+        return Some(format!(
+            "at request {request} its time goes back by {:.3} s, and {:.0} s is the most that is taken for threads \
+             that recorded beside one another: it seems to be several traces one behind the other, or not to be \
+             sorted; replay them one by one, or sort it by time",
+            back_ns as f64 / 1e9,
+            BACKWARD_NS_MAX as f64 / 1e9,
+        ));
+    }
+    if settings.model == Model::ClosedPerClient && survey.clients_absent == survey.requests && survey.requests > 0 {
+        return Some(
+            "it tells no clients, whose order the model closed-per-client keeps: choose open or closed-conservative"
+                .to_owned(),
+        );
+    }
+    let scans = survey.operations[Recorded::Scan as usize];
+    if scans > 0 && !engine.abilities.contains(&Ability::Scan) {
+        return Some(format!(
+            "{scans} of its requests scan, but {} keeps no order of keys: choose another engine",
+            engine.name
+        ));
+    }
+    unsized_values(settings, survey)
+}
+
+/// What lacks a size and must have one, and what would be right.
+fn unsized_values(settings: &ReplaySettings, survey: &Survey) -> Option<String> {
+    if settings.value_size.is_some() {
+        return None;
+    }
+    let loaded = survey.needed.iter().filter(|needed| needed.value_bytes.is_none()).count() as u64;
+    let filled = if settings.on_miss == OnMiss::Put { survey.reads_unsized } else { 0 };
+    let (count, what) = [
+        (survey.stores_unsized, "of its writes tell no size"),
+        (filled, "of its reads tell no size to put after a miss"),
+        (loaded, "keys that are to be loaded have no size anywhere in it"),
+    ]
+    .into_iter()
+    .find(|(count, _)| *count > 0)?;
+    Some(format!("{count} {what}: say how many bytes a value has, with `value_size` (`--value-size`)"))
+}
+
+/// The operations that may happen.
+fn operations_of(settings: &ReplaySettings, survey: &Survey) -> Vec<Operation> {
+    let there = Recorded::ALL.into_iter().filter(|recorded| survey.operations[*recorded as usize] > 0);
+    let mut operations: Vec<Operation> = there.map(operation).collect();
+    if settings.on_miss == OnMiss::Put {
+        operations.push(Operation::Fill);
+    }
+    operations.sort_unstable();
+    operations.dedup();
+    operations
+}
+
+/// What the person should know.
+fn notes(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(damage) = &survey.damage {
+        notes.push(format!("{damage}; the {} requests before it are replayed", survey.all_requests));
+    }
+    let timed = settings.time != Timing::Full;
+    if timed && survey.times_backward > 0 {
+        notes.push(format!(
+            "{} times are earlier than one before them, by up to {:.6} s: these requests are due with the one before \
+             them, in the order of the trace",
+            survey.times_backward,
+            survey.backward_ns as f64 / 1e9,
+        ));
+    }
+    if timed && survey.times_absent > 0 {
+        notes.push(format!("{} requests have no time and are due with the one before them", survey.times_absent));
+    }
+    if timed && survey.step_ns >= 1_000_000 && survey.span_ns > 0 {
+        notes.push(format!(
+            "the trace's clock goes in steps of {} ms: requests that share a time are sent one right after the other, \
+             and fidelity is judged no finer than that",
+            survey.step_ns / 1_000_000,
+        ));
+    }
+    let blocks: u64 =
+        Recorded::ALL.into_iter().filter(|one| one.is_block()).map(|one| survey.operations[one as usize]).sum();
+    if blocks > 0 {
+        notes.push(format!(
+            "{blocks} requests are of a device: on {} each block is a key, a read is a get, a write a put, a discard a \
+             delete",
+            engine.name
+        ));
+    }
+    if survey.size_max > VALUE_BYTES_MAX && settings.value_size.is_none() {
+        notes.push(format!(
+            "values are cut to {} MiB; the longest has {} bytes",
+            VALUE_BYTES_MAX >> 20,
+            survey.size_max
+        ));
+    }
+    if settings.model == Model::ClosedPerClient && survey.clients_absent > 0 {
+        notes.push(format!("{} requests tell no client and are taken for those of one", survey.clients_absent));
+    }
+    notes
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

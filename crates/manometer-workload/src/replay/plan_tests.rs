@@ -1,0 +1,97 @@
+use super::*;
+use crate::replay::ReplaySettings;
+
+/// What becomes of the trace `text` with the settings that `change` makes of the usual ones on the null engine.
+fn planned(text: &str, change: impl FnOnce(&mut ReplaySettings)) -> Result<ReplayPlan, ReplayError> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = TraceFile { trace: dir.path().join("trace.txt"), ..TraceFile::default() };
+    std::fs::write(&file.trace, text).unwrap();
+    let mut settings = ReplaySettings { engine: "null".to_owned(), file, ..ReplaySettings::default() };
+    change(&mut settings);
+    ReplayPlan::new(&settings)
+}
+
+#[track_caller]
+fn refused(text: &str, change: impl FnOnce(&mut ReplaySettings), wanted: &str) {
+    let error = planned(text, change).unwrap_err();
+    assert!(error.to_string().contains(wanted), "{error}");
+    assert!(error.is_wrong_request());
+}
+
+#[test]
+fn a_plan_says_what_the_trace_needs() {
+    let plan = planned("read,a,1000,\ninsert,b,1500,20\nread,b,2000,\n", |settings| {
+        settings.on_miss = OnMiss::Put;
+        settings.value_size = Some(7);
+    })
+    .unwrap();
+    assert_eq!((plan.requests, plan.threads, plan.factor), (3, 1, 1.0));
+    assert_eq!(plan.operations, [Operation::Read, Operation::Insert, Operation::Fill]);
+    assert_eq!((plan.value_bytes(Some(20)), plan.value_bytes(None)), (7, 7));
+    assert_eq!(plan.grain.span_ns, 1_000_000_000);
+}
+
+#[test]
+fn a_scaled_schedule_is_shorter() {
+    let plan = planned("read,a,1000,\nread,b,2000,\n", |settings| {
+        (settings.time, settings.factor) = (Timing::Scaled, Some(2.0));
+    });
+    assert_eq!(plan.unwrap().grain.span_ns, 500_000_000);
+}
+
+#[test]
+fn a_trace_without_times_has_no_original_ones() {
+    let text = "read,a,,\nread,b,,\n";
+    refused(text, |_| {}, "it has no times, which `time = original` needs");
+    let full = |settings: &mut ReplaySettings| {
+        (settings.model, settings.time) = (Model::ClosedConservative, Timing::Full);
+    };
+    assert_eq!(planned(text, full).unwrap().requests, 2);
+}
+
+#[test]
+fn times_may_go_back_a_little() {
+    let plan = planned("read,a,1000.5,\nread,b,900,\nread,c,1000.5,\n", |_| {}).unwrap();
+    assert!(plan.notes.iter().any(|note| note.contains("1 times are earlier")), "{:?}", plan.notes);
+    refused("read,a,5000.5,\nread,b,1000,\n", |_| {}, "at request 2 its time goes back by 4.000 s");
+}
+
+#[test]
+fn equal_times_are_told_with_the_step_of_the_clock() {
+    let plan = planned("read,a,1000,\nread,b,1000,\nread,c,3000,\n", |_| {}).unwrap();
+    assert!(plan.notes.iter().any(|note| note.contains("steps of 1000 ms")), "{:?}", plan.notes);
+    assert_eq!(plan.grain.late_ns, 1_000_000_000);
+}
+
+#[test]
+fn sizes_that_are_needed_and_absent_are_asked_for() {
+    refused("insert,a,1,\n", |_| {}, "1 of its writes tell no size: say how many bytes a value has");
+    refused("read,a,1,\n", |settings| settings.on_miss = OnMiss::Put, "to put after a miss");
+    refused("read,a,1,\n", |settings| settings.load = true, "keys that are to be loaded have no size");
+    assert!(planned("read,a,1,\n", |_| {}).is_ok(), "a read needs none");
+    assert!(planned("insert,a,1,\n", |settings| settings.value_size = Some(5)).is_ok());
+}
+
+#[test]
+fn clients_and_order_are_asked_for_where_they_matter() {
+    let per_client = |settings: &mut ReplaySettings| settings.model = Model::ClosedPerClient;
+    refused("read,a,1,\n", per_client, "it tells no clients");
+    refused("scan,a,1,\n", |settings| settings.engine = "map".to_owned(), "keeps no order of keys");
+}
+
+#[test]
+fn what_is_no_trace_is_refused() {
+    refused("", |_| {}, "it is empty");
+    refused("read,a,1,\n", |settings| settings.file.input_format = Some("lcs".to_owned()), "lcs");
+    let missing = ReplaySettings { engine: "null".to_owned(), ..ReplaySettings::default() };
+    assert!(ReplayPlan::new(&missing).unwrap_err().is_wrong_request());
+}
+
+#[test]
+fn several_processes_need_one_server() {
+    let several = |settings: &mut ReplaySettings| {
+        settings.engine = "map".to_owned();
+        settings.share = Some(Share { part: 0, of: 2 });
+    };
+    refused("read,a,1,\n", several, "several processes can only ask one server");
+}

@@ -1,0 +1,98 @@
+//! A request of a trace as it waits to be sent, and how its key is written.
+
+use manometer_trace::{Operation as Recorded, Record};
+
+use crate::kv::request::Operation;
+
+/// The characters that keys are written in, in the order of their bytes: keys of one size sort as their ids do.
+const DIGITS: &[u8; 64] = b"-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
+/// How many characters an id takes.
+pub(super) const KEY_BYTES_MIN: u32 = 11;
+/// The longest key that is written; what a trace has beyond that is cut off.
+pub(super) const KEY_BYTES_MAX: u32 = 64 << 10;
+
+/// A request, decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ready {
+    /// When it is due, in nanoseconds since the schedule's zero.
+    pub(super) due_ns: u64,
+    /// Which key.
+    pub(super) key: u64,
+    /// Its place in the trace, from 0.
+    pub(super) number: u64,
+    /// Bytes of the value that it stores, or that a read that finds nothing puts.
+    pub(super) value_bytes: u32,
+    /// Bytes of its key.
+    pub(super) key_bytes: u32,
+    /// What it asks for.
+    pub(super) operation: Operation,
+}
+
+/// What a recorded operation asks of a key-value engine. A block is a key, and what is stored there its value.
+pub(super) fn operation(recorded: Recorded) -> Operation {
+    match recorded {
+        Recorded::Get | Recorded::Read => Operation::Read,
+        Recorded::Put | Recorded::Write => Operation::Put,
+        Recorded::Insert => Operation::Insert,
+        Recorded::Update => Operation::Update,
+        Recorded::Delete | Recorded::Discard => Operation::Delete,
+        Recorded::Scan => Operation::Scan,
+        Recorded::ReadModifyWrite => Operation::ReadModifyWrite,
+    }
+}
+
+/// How long the key of `record` is written.
+pub(super) fn key_bytes(record: &Record) -> u32 {
+    record.key_size.unwrap_or(0).clamp(KEY_BYTES_MIN, KEY_BYTES_MAX)
+}
+
+/// Writes the key with the id `id` in `bytes` bytes.
+#[inline]
+pub(super) fn write_key(id: u64, bytes: u32, key: &mut Vec<u8>) {
+    key.clear();
+    key.resize((bytes - KEY_BYTES_MIN) as usize, DIGITS[0]);
+    let digit = |place: u32| DIGITS[(id >> (6 * place)) as usize % 64];
+    key.extend_from_slice(&[
+        digit(10),
+        digit(9),
+        digit(8),
+        digit(7),
+        digit(6),
+        digit(5),
+        digit(4),
+        digit(3),
+        digit(2),
+        digit(1),
+        digit(0),
+    ]);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn written(id: u64, bytes: u32) -> Vec<u8> {
+        let mut key = Vec::new();
+        write_key(id, bytes, &mut key);
+        key
+    }
+
+    #[test]
+    fn a_key_is_as_long_as_recorded_where_there_is_room_for_its_id() {
+        let of = |key_size| key_bytes(&Record { key_size, ..Record::new(Recorded::Get, 1) });
+        assert_eq!([None, Some(3), Some(40), Some(u32::MAX)].map(of), [11, 11, 40, KEY_BYTES_MAX]);
+        assert_eq!(written(0, 11), b"-----------");
+        assert_eq!(written(u64::MAX, 13), b"--Ezzzzzzzzzz");
+    }
+
+    proptest! {
+        #[test]
+        fn keys_differ_and_sort_as_their_ids_do(one: u64, other: u64, bytes in 11..40_u32) {
+            let (first, second) = (written(one, bytes), written(other, bytes));
+            prop_assert_eq!(first.len(), bytes as usize);
+            prop_assert_eq!(first.cmp(&second), one.cmp(&other));
+        }
+    }
+}

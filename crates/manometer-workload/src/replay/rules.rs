@@ -1,0 +1,137 @@
+//! Which timing goes with which model: Table 4.2 of the KV-replay thesis, with the unordered model beside it.
+
+use super::error::ReplayError;
+use super::settings::{Model, ReplaySettings, Timing};
+
+/// The highest and lowest factor: beyond, a span of hours is shorter than one request, or longer than a life.
+const FACTORS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+/// The most threads.
+const THREADS_MAX: u32 = 1024;
+/// Threads of an open or partly open replay unless said: as many requests may be under way.
+const THREADS_USUAL: u32 = 16;
+
+/// Why `model` cannot go with `time`; nothing where it can.
+fn conflict(model: Model, time: Timing) -> Option<&'static str> {
+    match (model, time) {
+        (Model::Open, Timing::Full) => Some(
+            "an open replay sends each request at its time, whatever became of the others, so at full speed it would \
+             send all of them at once: write `original` or `scaled`, or choose `closed-conservative` or \
+             `closed-unordered`",
+        ),
+        (Model::ClosedPerClient, Timing::Full) => Some(
+            "without times nothing says how the clients' requests lie beside one another: write `original` or \
+             `scaled`, or choose `closed-conservative` or `closed-unordered`",
+        ),
+        (Model::ClosedUnordered, Timing::Original | Timing::Scaled) => Some(
+            "unordered, each thread sends when its last request was answered, whatever the time: write `full`, or \
+             choose another model",
+        ),
+        _ => None,
+    }
+}
+
+/// Checks that model, timing, factor and threads go together.
+pub(super) fn check(settings: &ReplaySettings) -> Result<(), ReplayError> {
+    let bad = |name, got: String, wanted: &str| Err(ReplayError::bad(name, got, wanted));
+    if let Some(why) = conflict(settings.model, settings.time) {
+        return bad("time", format!("{} with the model {}", settings.time.name(), settings.model.name()), why);
+    }
+    match (settings.time, settings.factor) {
+        (Timing::Scaled, None) => {
+            return bad("factor", "nothing".to_owned(), "`scaled` needs one: 2 halves the span, 0.5 doubles it");
+        }
+        (Timing::Scaled, Some(factor)) if !FACTORS.contains(&factor) => {
+            return bad("factor", factor.to_string(), "write a number from 0.000001 to 1000000");
+        }
+        (Timing::Full | Timing::Original, Some(factor)) => {
+            return bad(
+                "factor",
+                factor.to_string(),
+                "only `scaled` time has a factor: write `time = scaled`, or leave it out",
+            );
+        }
+        _ => {}
+    }
+    match settings.threads {
+        Some(threads) if threads == 0 || threads > THREADS_MAX => {
+            bad("threads", threads.to_string(), "write a number from 1 to 1024")
+        }
+        Some(threads) if threads > 1 && settings.model == Model::ClosedConservative => {
+            let wanted = "in the model closed-conservative each request waits for all before it, which only one thread \
+                          can keep to: write 1, or choose another model";
+            bad("threads", threads.to_string(), wanted)
+        }
+        _ => check_share(settings),
+    }
+}
+
+fn check_share(settings: &ReplaySettings) -> Result<(), ReplayError> {
+    let Some(share) = settings.share else { return Ok(()) };
+    let got = || format!("part {} of {}", share.part, share.of);
+    if share.of == 0 || share.part >= share.of || share.of > THREADS_MAX {
+        return Err(ReplayError::bad("share", got(), "parts count from 0, and there are at most 1024"));
+    }
+    if share.of > 1 && settings.model == Model::ClosedConservative {
+        let wanted = "in the model closed-conservative each request waits for all before it, which only one process can \
+                      keep to: write one, or choose another model";
+        return Err(ReplayError::bad("processes", share.of.to_string(), wanted));
+    }
+    Ok(())
+}
+
+/// How many threads `settings` mean, on an engine that answers `at_once` or not.
+pub(super) fn threads(settings: &ReplaySettings, at_once: bool) -> u32 {
+    let usual = match settings.model {
+        Model::ClosedConservative => 1,
+        // A second thread would only take processor time from the first.
+        _ if at_once => 1,
+        _ => THREADS_USUAL,
+    };
+    settings.threads.unwrap_or(usual)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_and_timings_go_together_as_in_the_table() {
+        let allowed = |model: Model| {
+            let goes = |time: &Timing| conflict(model, *time).is_none();
+            [Timing::Full, Timing::Original, Timing::Scaled]
+                .into_iter()
+                .filter(goes)
+                .map(Timing::name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(allowed(Model::Open), ["original", "scaled"]);
+        assert_eq!(allowed(Model::ClosedConservative), ["full", "original", "scaled"]);
+        assert_eq!(allowed(Model::ClosedPerClient), ["original", "scaled"]);
+        assert_eq!(allowed(Model::ClosedUnordered), ["full"]);
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_explained() {
+        let text = |settings: ReplaySettings| check(&settings).unwrap_err().to_string();
+        let settings = ReplaySettings::default();
+        assert!(text(ReplaySettings { time: Timing::Full, ..settings.clone() }).contains("all of them at once"));
+        let scaled = ReplaySettings { time: Timing::Scaled, ..settings.clone() };
+        assert!(text(scaled.clone()).contains("2 halves the span"));
+        for factor in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(text(ReplaySettings { factor: Some(factor), ..scaled.clone() }).contains("0.000001"), "{factor}");
+        }
+        assert!(text(ReplaySettings { factor: Some(2.0), ..settings.clone() }).contains("only `scaled`"));
+        let conservative = ReplaySettings { model: Model::ClosedConservative, ..settings.clone() };
+        assert!(text(ReplaySettings { threads: Some(2), ..conservative.clone() }).contains("only one thread"));
+        assert!(text(ReplaySettings { threads: Some(0), ..settings }).contains("from 1 to 1024"));
+        let share = Some(super::super::Share { part: 0, of: 2 });
+        assert!(text(ReplaySettings { share, ..conservative }).contains("only one process"));
+    }
+
+    #[test]
+    fn threads_are_as_many_as_the_model_can_use() {
+        let of = |model, at_once| threads(&ReplaySettings { model, ..ReplaySettings::default() }, at_once);
+        assert_eq!((of(Model::Open, false), of(Model::Open, true)), (16, 1));
+        assert_eq!(of(Model::ClosedConservative, false), 1);
+    }
+}

@@ -1,0 +1,321 @@
+//! A replay from its job to its end.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{Scope, available_parallelism};
+
+use manometer_measure::plan::Settings;
+use manometer_measure::{Clock, Dispatch, Replayed, stopwatch};
+use manometer_target::engine::directory::{DatabaseDirectory, Marker};
+use manometer_target::engine::elsewhere::{self, DataElsewhere, Left};
+use manometer_target::engine::{Engine, Keeps, OpenRequest};
+use manometer_trace::TraceReader;
+use serde_json::json;
+
+use super::client::{Client, Shared, Source, Tally};
+use super::driver::Driver;
+use super::error::ReplayError;
+use super::feed::feed;
+use super::lane::{Lane, Outlet, lanes};
+use super::load::load;
+use super::order::{KeyOrder, Order};
+use super::plan::ReplayPlan;
+use super::settings::{Model, ReplaySettings, Timing};
+use super::survey::spread;
+use super::turns::{Lead, Turns};
+use super::urgency::Allowed;
+use super::wait::{Schedule, margin_ns};
+use crate::control::{Controls, Sink};
+use crate::kv::gate::Gate;
+use crate::kv::load::Watch;
+use crate::kv::pace::wake_precisely;
+use crate::kv::request::Operation;
+use crate::kv::sampler::Sampler;
+use crate::kv::state_reader::StateReader;
+use crate::protocol::{Job, Message};
+
+/// How often the end of the threads is looked for.
+const LOOK_NS: u64 = 10_000_000;
+
+/// What a replay leaves behind.
+#[derive(Debug)]
+pub struct Finished {
+    /// The database, held until dropped; nothing for an engine that keeps none.
+    pub database: Option<DatabaseDirectory>,
+    /// What was put into a server that is not ours and may be emptied.
+    pub elsewhere: Option<Left>,
+}
+
+/// Runs the replay `settings` of `job` until the trace's end, or until it is told to stop: reads the trace once, loads
+/// what it needs, says [`Message::Ready`], and then sends requests and samples as the control lines say. What became of
+/// it is the last message, [`Message::Replayed`]; the caller sends [`Message::Done`] or [`Message::Error`].
+///
+/// # Errors
+/// The settings, the trace, the folder or the engine are not as they should be.
+pub fn run<C: Clock>(
+    job: &Job,
+    settings: &ReplaySettings,
+    controls: &Controls,
+    sink: &mut dyn Sink,
+    clock: &C,
+) -> Result<Finished, ReplayError> {
+    let plan = ReplayPlan::new(settings)?;
+    let path = job.directory.join(&job.name);
+    let on_disk = plan.engine.keeps == Keeps::Disk && !plan.options.lead_elsewhere();
+    let prepare = || DatabaseDirectory::prepare(&path, marker(&plan, job.seed), job.existing);
+    let mut database = on_disk.then(prepare).transpose()?;
+    let folder = database.as_ref().map_or(path.clone(), DatabaseDirectory::database);
+    let request = OpenRequest { directory: &folder, options: &plan.options, value_bytes: plan.value_bytes_mean };
+    let engine = (plan.engine.open)(&request)?;
+    let prepare = |server| DataElsewhere::prepare(server, marker(&plan, job.seed), job.existing);
+    let mut elsewhere = engine.elsewhere().filter(|_| plan.prepares()).map(prepare).transpose()?;
+    let mut watch = Watch::new(controls, sink);
+    let is_there = database.as_ref().is_some_and(DatabaseDirectory::is_reused)
+        || elsewhere.as_ref().is_some_and(DataElsewhere::is_reused);
+    if plan.prepares() && !is_there {
+        load(&plan, job.seed, plan.needed.as_deref().unwrap_or_default(), &*engine, &mut watch)?;
+        if !watch.stopped {
+            engine.settle()?;
+            database.as_mut().map_or(Ok(()), DatabaseDirectory::set_loaded)?;
+            elsewhere.as_mut().map_or(Ok(()), |data| data.set_loaded(&*engine))?;
+        }
+    }
+    if !watch.stopped {
+        if plan.operations.iter().any(|operation| !matches!(operation, Operation::Read | Operation::Scan)) {
+            database.as_mut().map_or(Ok(()), DatabaseDirectory::set_changed)?;
+            elsewhere.as_mut().map_or(Ok(()), |data| data.set_changed(&*engine))?;
+        }
+        let replayed = replay(&plan, job, &*engine, clock, &mut watch, is_there)?;
+        let message = Message::Replayed { t_ns: clock.now_ns(), replayed: Box::new(replayed) };
+        watch.sink.send(message)?;
+    }
+    Ok(Finished { database, elsewhere: if is_there || !plan.prepares() { None } else { Left::of(engine) } })
+}
+
+/// Sends the whole trace, as far as the control lines let it.
+fn replay<C: Clock>(
+    plan: &ReplayPlan,
+    job: &Job,
+    engine: &dyn Engine,
+    clock: &C,
+    watch: &mut Watch,
+    reused: bool,
+) -> Result<Replayed, ReplayError> {
+    let reader = open(plan)?;
+    let (margin_ns, allowed) = if plan.time == Timing::Full { (0, None) } else { calibrate(clock)? };
+    let (gate, first_error) = (Gate::default(), Mutex::new(None));
+    let schedule = Schedule::new(margin_ns, spinners());
+    let shared = Shared { plan, seed: job.seed, clock, gate: &gate, schedule: &schedule, first_error: &first_error };
+    let tallies: Vec<Tally> = (0..plan.threads).map(|_| Tally::default()).collect();
+    let (inlets, outlets) = lanes(plan.dealing());
+    let keys = (plan.threads > 1 && !plan.model.is_ordered()).then(KeyOrder::new);
+    let turns = Turns::new(Lead { lane: Lane::new(&outlets[0]), kept: Dispatch::new(plan.grain) });
+    let at_work = AtomicU32::new(plan.threads);
+    let driven = std::thread::scope(|scope| {
+        scope.spawn(|| feed(plan, plan.dealing(), reader, inlets));
+        let mut clients = Vec::new();
+        for (thread, tally) in (0..).zip(&tallies) {
+            let order = keys.as_ref().map_or(Order::Own(0), Order::Shared);
+            let source = source(plan, thread, &outlets, &turns);
+            let (shared, at_work) = (&shared, &at_work);
+            clients.push(scope.spawn(move || {
+                let _leaves = Leaves(at_work);
+                Client::new(shared, thread, tally, engine.session(), order).run(source)
+            }));
+        }
+        let driven = drive(
+            scope,
+            &shared,
+            job,
+            engine,
+            &tallies,
+            watch,
+            facts(plan, engine, reused, &shared, allowed),
+            &at_work,
+        );
+        gate.stop();
+        // A writer that the engine holds back, on a full disk say, is let go by the look alone.
+        while clients.iter().any(|client| !client.is_finished()) {
+            clock.sleep(LOOK_NS);
+            let _ = engine.check();
+        }
+        outlets.iter().for_each(Outlet::close);
+        // Every one of them: one that panicked and is not joined would have the scope panic too.
+        let ended: Vec<_> =
+            clients.into_iter().map(|client| client.join().map_err(|_| ReplayError::Panicked)).collect();
+        Ok::<_, ReplayError>((driven?, ended.into_iter().collect::<Result<Vec<_>, _>>()?))
+    })?;
+    let ((began_ns, cut), kept) = driven;
+    let first_error = first_error.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let whole = if plan.model == Model::Open { Some(turns.kept()) } else { added_up(kept) };
+    let ended_ns = tallies.iter().map(Tally::ended_ns).max().unwrap_or(0);
+    let length_ns = ended_ns.saturating_sub(began_ns);
+    Ok(Replayed { error: first_error, length_ns, cut, ..replayed(plan, &tallies, whole) })
+}
+
+/// Opens the trace again, for the requests themselves.
+fn open(plan: &ReplayPlan) -> Result<Box<dyn TraceReader>, ReplayError> {
+    let trace = plan.file.options().and_then(|options| manometer_trace::open(&plan.file.trace, &options));
+    let told = |error| ReplayError::Trace { path: plan.file.trace.display().to_string(), error };
+    Ok(trace.map_err(told)?.reader)
+}
+
+/// Finds, on a thread that is as urgent as those that will wait, how early they have to be woken.
+fn calibrate<C: Clock>(clock: &C) -> Result<(u64, Option<Allowed>), ReplayError> {
+    let trial = || {
+        wake_precisely();
+        let allowed = Allowed::here();
+        (margin_ns(clock), Some(allowed))
+    };
+    std::thread::scope(|scope| scope.spawn(trial).join().map_err(|_| ReplayError::Panicked))
+}
+
+/// How many threads may spin at a time: all processors but one, for the reader and the rest of the world.
+fn spinners() -> u32 {
+    let processors = available_parallelism().map_or(1, NonZero::get);
+    u32::try_from(processors.saturating_sub(1)).unwrap_or(u32::MAX).max(1)
+}
+
+/// Where the requests of thread `thread` come from.
+fn source<'t, 'o>(plan: &ReplayPlan, thread: u32, outlets: &'o [Outlet], turns: &'t Turns<'o>) -> Source<'t, 'o> {
+    let kept = || Box::new(Dispatch::new(plan.grain));
+    match (plan.model, plan.time) {
+        (Model::Open, _) => Source::Turns(turns),
+        (Model::ClosedUnordered, _) | (_, Timing::Full) => Source::Full(Lane::new(&outlets[0])),
+        (Model::ClosedConservative, _) => Source::Paced(Lane::new(&outlets[0]), kept()),
+        (Model::ClosedPerClient, _) => Source::Paced(Lane::new(&outlets[thread as usize]), kept()),
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "what a replay is made of, once, in one place")]
+fn drive<'scope, C: Clock>(
+    scope: &'scope Scope<'scope, '_>,
+    shared: &Shared<'scope, C>,
+    job: &Job,
+    engine: &'scope dyn Engine,
+    tallies: &'scope [Tally],
+    watch: &mut Watch,
+    facts: Settings,
+    at_work: &AtomicU32,
+) -> Result<(u64, bool), ReplayError> {
+    watch.sink.send(Message::Ready { facts })?;
+    let counted: Vec<_> = tallies.iter().map(|tally| &tally.counted).collect();
+    let mut driver = Driver {
+        clock: shared.clock,
+        engine,
+        gate: shared.gate,
+        schedule: shared.schedule,
+        tallies,
+        sampler: Sampler::new(&shared.plan.operations, counted, job.interval_ms),
+        reader: StateReader::new(scope, engine.state(), shared.clock, job.interval_ms),
+        start_ns: None,
+        began_ns: u64::MAX,
+        paused_ns: None,
+        going: false,
+        has_complained: false,
+    };
+    let cut = driver.drive(watch, &|| at_work.load(Ordering::Acquire) == 0)?;
+    Ok((driver.began_ns, cut))
+}
+
+/// A thread is at work until this is dropped, however it ends.
+struct Leaves<'a>(&'a AtomicU32);
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// How the threads' shares of the schedule were kept, together; nothing where there is no schedule.
+fn added_up(kept: Vec<Option<Dispatch>>) -> Option<Dispatch> {
+    kept.into_iter().flatten().reduce(|mut all, one| {
+        all.add(&one);
+        all
+    })
+}
+
+/// What the threads counted, together.
+fn replayed(plan: &ReplayPlan, tallies: &[Tally], dispatch: Option<Dispatch>) -> Replayed {
+    let totals = tallies.iter().map(Tally::totals);
+    let [sent, errors, order_violations] =
+        totals.fold([0; 3], |all, one| std::array::from_fn(|place| all[place] + one[place]));
+    Replayed {
+        model: plan.model.name().to_owned(),
+        ordered: plan.model.is_ordered(),
+        length_ns: 0,
+        cut: false,
+        requests: plan.requests,
+        sent,
+        errors,
+        error: None,
+        order_violations,
+        dispatch,
+    }
+}
+
+fn marker(plan: &ReplayPlan, seed: u64) -> Marker {
+    let needed = plan.needed.as_deref().unwrap_or_default();
+    let each =
+        needed.iter().map(|one| spread(one.key ^ spread(u64::from(one.key_bytes))) ^ one.value_bytes.unwrap_or(0));
+    let check = each.fold(0, |all: u64, one| all.wrapping_add(spread(one)));
+    Marker {
+        engine: plan.engine.name.to_owned(),
+        engine_version: (plan.engine.version)(),
+        options: match &plan.options {
+            manometer_target::engine::Options::Table(table) => json!(table),
+            manometer_target::engine::Options::File(path) => json!({ "file": path }),
+            manometer_target::engine::Options::Defaults => json!(null),
+        },
+        records: needed.len() as u64,
+        form: format!("keys of a trace, {check:016x}"),
+        value_bytes: plan.value_size.map_or(0, u64::from),
+        load: "bulk".to_owned(),
+        seed,
+        loaded: false,
+        changed: false,
+    }
+}
+
+fn facts<C>(
+    plan: &ReplayPlan,
+    engine: &dyn Engine,
+    reused: bool,
+    shared: &Shared<'_, C>,
+    allowed: Option<Allowed>,
+) -> Settings {
+    let units: Settings =
+        engine.state().columns().into_iter().map(|column| (column.name, json!(column.unit))).collect();
+    let notes: Vec<String> = plan.notes.iter().cloned().chain(engine.elsewhere().and_then(elsewhere::note)).collect();
+    let told = json!({
+        "engine": plan.engine.name,
+        "engine_version": (plan.engine.version)(),
+        "durability": plan.engine.durability,
+        "trace": plan.file.trace,
+        "model": plan.model,
+        "time": plan.time,
+        "factor": (plan.time == Timing::Scaled).then_some(plan.factor),
+        "requests": plan.requests,
+        "span_s": allowed.map(|_| plan.grain.span_ns as f64 / 1e9),
+        "records": plan.needed.as_ref().map(Vec::len),
+        "threads": plan.threads,
+        "margin_us": allowed.map(|_| shared.schedule.margin_ns() as f64 / 1e3),
+        "scheduling": allowed.map(Allowed::told),
+        "stopwatch": stopwatch::name(),
+        "reused": reused,
+        "notes": notes,
+        "state_units": units,
+    });
+    let mut facts = Settings::new();
+    if let serde_json::Value::Object(told) = told {
+        facts.extend(told.into_iter().filter(|(_, fact)| !fact.is_null()));
+    }
+    // What the engine itself says of this run, of its durability above all, is nearer than what is said of it.
+    facts.extend(engine.facts());
+    facts
+}
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

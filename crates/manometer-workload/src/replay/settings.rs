@@ -1,0 +1,199 @@
+//! The parameters of a replay.
+
+use std::path::PathBuf;
+
+use manometer_trace::read::csv::Columns;
+use manometer_trace::{Format, ReadOptions, TraceError, format::time_unit_ns};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::kv::EngineOptions;
+use crate::settings::LONGEST_FILE_BYTES;
+
+/// A recorded trace on a key-value engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ReplaySettings {
+    /// The engine's name; `manometer engines` lists them.
+    pub engine: String,
+    /// The engine's options: its own options file, or a table of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<EngineOptions>,
+    /// The trace.
+    #[serde(flatten)]
+    pub file: TraceFile,
+    /// When a request may be sent, as far as others matter.
+    pub model: Model,
+    /// When a request is sent, as far as the clock matters.
+    pub time: Timing,
+    /// How much faster than recorded, with `time = "scaled"`: 2 halves the span.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub factor: Option<f64>,
+    /// Threads that send requests, and so how many may be under way at a time; 1 where the model has it so or the
+    /// engine answers at once, else 16.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// Puts the keys that the trace finds there into the database first, with the sizes that it tells.
+    pub load: bool,
+    /// What follows a read that found nothing.
+    pub on_miss: OnMiss,
+    /// Bytes of each value; as the trace says unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value_size: Option<u32>,
+    /// Which part of the trace, where several processes replay it together.
+    #[schemars(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<Share>,
+}
+
+impl Default for ReplaySettings {
+    fn default() -> Self {
+        Self {
+            engine: "rocksdb".to_owned(),
+            options: None,
+            file: TraceFile::default(),
+            model: Model::default(),
+            time: Timing::default(),
+            factor: None,
+            threads: None,
+            load: false,
+            on_miss: OnMiss::default(),
+            value_size: None,
+            share: None,
+        }
+    }
+}
+
+/// Which trace, and how it is read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TraceFile {
+    /// Its path; plain or compressed by gzip, zstd, lz4 or xz.
+    pub trace: PathBuf,
+    /// Its format, where the content is not to decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_format: Option<String>,
+    /// What the columns of a CSV file mean: `time_ms=0,key=1,value_size=3,op=5`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<String>,
+    /// What parts the columns of a CSV file; a comma unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delimiter: Option<char>,
+    /// The unit of times in CSV and KV-replay: `s`, `ms`, `us` or `ns`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_unit: Option<String>,
+}
+
+impl TraceFile {
+    /// How it is read.
+    ///
+    /// # Errors
+    /// One of the settings means nothing; the text says what would be right.
+    pub fn options(&self) -> Result<ReadOptions, TraceError> {
+        Ok(ReadOptions {
+            format: self.input_format.as_deref().map(Format::find).transpose()?,
+            columns: self.columns()?,
+            time_unit_ns: self.time_unit.as_deref().map(time_unit_ns).transpose()?,
+            keep_keys: false,
+        })
+    }
+
+    fn columns(&self) -> Result<Option<Columns>, TraceError> {
+        let Some(columns) = &self.columns else { return Ok(None) };
+        let columns: Columns = columns.parse()?;
+        let Some(delimiter) = self.delimiter else { return Ok(Some(columns)) };
+        let ascii = u8::try_from(delimiter).ok().filter(u8::is_ascii);
+        let wrong = || TraceError::Wrong(format!("the delimiter is `{delimiter}`: write one ASCII character"));
+        Ok(Some(columns.parted_by(ascii.ok_or_else(wrong)?)))
+    }
+}
+
+/// The files that the settings name, as far as they are read as a whole: options, and a trace of up to 16 MiB.
+pub fn files_named(settings: &ReplaySettings) -> Vec<PathBuf> {
+    let options = match &settings.options {
+        Some(EngineOptions::File(file)) => Some(file.clone()),
+        Some(EngineOptions::Table(_)) | None => None,
+    };
+    let trace = &settings.file.trace;
+    let is_short = trace.metadata().is_ok_and(|file| file.is_file() && file.len() <= LONGEST_FILE_BYTES);
+    options.into_iter().chain(is_short.then(|| trace.clone())).collect()
+}
+
+/// Which requests wait for which.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// None for any other.
+    #[default]
+    Open,
+    /// Each for the answers to all before it: one thread.
+    ClosedConservative,
+    /// Each for the answers to those of the same client before it.
+    ClosedPerClient,
+    /// Each for the answer that its thread waits for: several threads, at full speed; order may break.
+    ClosedUnordered,
+}
+
+impl Model {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Open, Self::ClosedConservative, Self::ClosedPerClient, Self::ClosedUnordered];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::ClosedConservative => "closed-conservative",
+            Self::ClosedPerClient => "closed-per-client",
+            Self::ClosedUnordered => "closed-unordered",
+        }
+    }
+
+    /// Whether it keeps an order among requests.
+    pub fn is_ordered(self) -> bool {
+        matches!(self, Self::ClosedConservative | Self::ClosedPerClient)
+    }
+}
+
+/// How the clock decides when a request is sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timing {
+    /// Not at all: as fast as answers come.
+    Full,
+    /// As recorded.
+    #[default]
+    Original,
+    /// As recorded, faster or slower by a factor.
+    Scaled,
+}
+
+impl Timing {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Original => "original",
+            Self::Scaled => "scaled",
+        }
+    }
+}
+
+/// What follows a read that found nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnMiss {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The value is put, as behind a look-aside cache.
+    Put,
+}
+
+/// A part of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// Which part, from 0.
+    pub part: u32,
+    /// Of how many.
+    pub of: u32,
+}

@@ -1,0 +1,260 @@
+//! The first reading of a trace: what it has and lacks, and what has to be in the database before it.
+
+use std::collections::HashMap;
+use std::hash::Hasher as _;
+
+use manometer_trace::key::{IdHash, IdHasher};
+use manometer_trace::{Operation, Record, TraceError};
+
+use super::request::key_bytes;
+use super::settings::{Model, Share, TraceFile};
+use super::wait::Times;
+
+/// How far times may go back: threads that record beside one another mix theirs up by less.
+pub(super) const BACKWARD_NS_MAX: u64 = 1_000_000_000;
+
+/// A number that spreads ids, which may be plain numbers, evenly.
+#[inline]
+pub(super) fn spread(id: u64) -> u64 {
+    let mut hash = IdHash::default();
+    hash.write_u64(id);
+    hash.finish()
+}
+
+/// Whose order `model` keeps: that of clients or that of keys. Who keeps none has its requests parted by key.
+#[inline]
+pub(super) fn owner(model: Model, record: &Record) -> u64 {
+    match model {
+        Model::ClosedPerClient => record.client.unwrap_or(0),
+        _ => record.key,
+    }
+}
+
+/// Whether `record` belongs to `share`.
+#[inline]
+pub(super) fn belongs(share: Option<Share>, model: Model, record: &Record) -> bool {
+    share.is_none_or(|share| spread(owner(model, record)) % u64::from(share.of) == u64::from(share.part))
+}
+
+/// A key that has to be there before the first request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Needed {
+    pub(super) key: u64,
+    pub(super) key_bytes: u32,
+    /// Bytes of its value; unknown where the trace never tells.
+    pub(super) value_bytes: Option<u64>,
+}
+
+/// What a trace has and lacks.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    /// Requests of the whole trace, and of the share that is replayed.
+    pub(super) all_requests: u64,
+    pub(super) requests: u64,
+    /// Of the whole trace: requests without a time, times earlier than one before them, and by how much at most.
+    pub(super) times_absent: u64,
+    pub(super) times_backward: u64,
+    pub(super) backward_ns: u64,
+    /// Where that was first too much: the request, counted from 1, and by how much.
+    pub(super) turned_back: Option<(u64, u64)>,
+    /// From the first time to the latest, and the steps in which the trace's own clock goes.
+    pub(super) span_ns: u64,
+    pub(super) step_ns: u64,
+    /// Of the share: operations, by their number.
+    pub(super) operations: [u64; Operation::ALL.len()],
+    /// Requests that bring a value whose size is not told, and reads of which the same is true.
+    pub(super) stores_unsized: u64,
+    pub(super) reads_unsized: u64,
+    /// Sizes that are told: how many, their sum and the largest.
+    pub(super) sized: u64,
+    pub(super) size_sum: u128,
+    pub(super) size_max: u64,
+    /// Requests without a client.
+    pub(super) clients_absent: u64,
+    /// What has to be there, where that was asked for; in no order.
+    pub(super) needed: Vec<Needed>,
+    /// What of the trace cannot be read.
+    pub(super) damage: Option<TraceError>,
+}
+
+/// Reads the trace `file` to its end, or to its last good record.
+pub(super) fn survey(
+    file: &TraceFile,
+    model: Model,
+    share: Option<Share>,
+    with_needed: bool,
+) -> Result<Survey, TraceError> {
+    let mut trace = manometer_trace::open(&file.trace, &file.options()?)?;
+    let mut surveyor = Surveyor::new(model, share, with_needed);
+    let mut batch = Vec::new();
+    loop {
+        match trace.reader.read(&mut batch) {
+            Ok(0) => break,
+            Ok(_) => batch.iter().for_each(|record| surveyor.look(record)),
+            Err(damage) => {
+                surveyor.survey.damage = Some(damage);
+                break;
+            }
+        }
+    }
+    Ok(surveyor.done())
+}
+
+/// Looks at one record after the other.
+struct Surveyor {
+    survey: Survey,
+    model: Model,
+    share: Option<Share>,
+    times: Times,
+    keys: Option<HashMap<u64, First, IdHasher>>,
+}
+
+/// What the first request for a key says of it.
+#[derive(Debug, Clone, Copy)]
+struct First {
+    /// Whether it asks for a value that has to be there.
+    is_needed: bool,
+    key_bytes: u32,
+    value_bytes: Option<u64>,
+}
+
+impl Surveyor {
+    fn new(model: Model, share: Option<Share>, with_needed: bool) -> Self {
+        let survey = Survey { step_ns: 0, ..Survey::default() };
+        Self { survey, model, share, times: Times::new(1.0), keys: with_needed.then(HashMap::default) }
+    }
+
+    fn look(&mut self, record: &Record) {
+        let survey = &mut self.survey;
+        survey.all_requests += 1;
+        match record.time_ns {
+            None => survey.times_absent += 1,
+            Some(time_ns) => {
+                survey.step_ns = common_step(survey.step_ns, time_ns);
+                let back_ns = self.times.behind_ns(time_ns);
+                survey.times_backward += u64::from(back_ns > 0);
+                survey.backward_ns = survey.backward_ns.max(back_ns);
+                if back_ns > BACKWARD_NS_MAX && survey.turned_back.is_none() {
+                    survey.turned_back = Some((survey.all_requests, back_ns));
+                }
+            }
+        }
+        survey.span_ns = self.times.due_ns(record.time_ns);
+        if belongs(self.share, self.model, record) {
+            self.look_closer(record);
+        }
+    }
+
+    fn look_closer(&mut self, record: &Record) {
+        let survey = &mut self.survey;
+        survey.requests += 1;
+        survey.operations[record.operation as usize] += 1;
+        survey.clients_absent += u64::from(record.client.is_none());
+        match record.value_size {
+            Some(bytes) => {
+                survey.sized += 1;
+                survey.size_sum += u128::from(bytes);
+                survey.size_max = survey.size_max.max(bytes);
+            }
+            None if record.operation.stores() => survey.stores_unsized += 1,
+            None if is_read(record.operation) => survey.reads_unsized += 1,
+            None => {}
+        }
+        if let Some(keys) = &mut self.keys {
+            let first = keys.entry(record.key).or_insert_with(|| First {
+                is_needed: expects(record),
+                key_bytes: key_bytes(record),
+                value_bytes: None,
+            });
+            first.value_bytes = first.value_bytes.or(record.value_size);
+        }
+    }
+
+    fn done(self) -> Survey {
+        let needed = self.keys.into_iter().flatten().filter(|(_, first)| first.is_needed);
+        let needed = needed.map(|(key, First { key_bytes, value_bytes, .. })| Needed { key, key_bytes, value_bytes });
+        Survey { needed: needed.collect(), step_ns: self.survey.step_ns.max(1), ..self.survey }
+    }
+}
+
+/// Whether the operation asks for a value.
+pub(super) fn is_read(operation: Operation) -> bool {
+    matches!(operation, Operation::Get | Operation::Read)
+}
+
+/// Whether `record`, the first for its key, was asked of a store that had it. A request that failed is left alone.
+fn expects(record: &Record) -> bool {
+    let brings = matches!(record.operation, Operation::Put | Operation::Insert | Operation::Write);
+    !brings && record.succeeded != Some(false)
+}
+
+/// The largest power of ten that both `step_ns`, 0 at first, and `time_ns` are multiples of; a minute at most.
+#[inline]
+fn common_step(step_ns: u64, time_ns: u64) -> u64 {
+    const COARSEST_NS: u64 = 60_000_000_000;
+    let mut step_ns = if step_ns == 0 { COARSEST_NS } else { step_ns };
+    while !time_ns.is_multiple_of(step_ns) {
+        step_ns = if step_ns == COARSEST_NS { 1_000_000_000 } else { step_ns / 10 };
+    }
+    step_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn surveyed(text: &str, with_needed: bool) -> Survey {
+        let dir = tempfile::tempdir().unwrap();
+        let file = TraceFile { trace: dir.path().join("trace"), ..TraceFile::default() };
+        std::fs::write(&file.trace, text).unwrap();
+        survey(&file, Model::Open, None, with_needed).unwrap()
+    }
+
+    #[test]
+    fn steps_are_those_of_the_traces_clock() {
+        let step = |times: &[u64]| times.iter().fold(0, |step, time| common_step(step, *time));
+        assert_eq!(step(&[0, 5_000_000_000]), 1_000_000_000);
+        assert_eq!(step(&[1_500_000, 2_000_000]), 100_000);
+        assert_eq!(step(&[7]), 1);
+        assert_eq!(step(&[0, 120_000_000_000]), 60_000_000_000);
+    }
+
+    #[test]
+    fn times_and_sizes_that_lack_are_counted() {
+        let found = surveyed("read,a,1000,5\nread,b,,\ninsert,c,900,\nupdate,d,2000,7\n", false);
+        assert_eq!((found.requests, found.times_absent, found.times_backward), (4, 1, 1));
+        assert_eq!((found.backward_ns, found.span_ns, found.turned_back), (100_000_000, 1_000_000_000, None));
+        assert_eq!((found.stores_unsized, found.reads_unsized, found.size_max, found.size_sum), (1, 1, 7, 12));
+        let found = surveyed("read,a,5000,\nread,b,1000,\n", false);
+        assert_eq!(found.turned_back, Some((2, 4_000_000_000)));
+    }
+
+    #[test]
+    fn what_is_asked_for_before_it_is_inserted_is_needed_with_its_size() {
+        let mut found = surveyed("read,1,0,\ninsert,2,1,9\nread,2,2,\nupdate,1,3,8\ndelete,3,4,\n", true);
+        found.needed.sort_by_key(|needed| needed.key);
+        let needed = |key, value_bytes| Needed { key, key_bytes: 11, value_bytes };
+        assert_eq!(found.needed, [needed(1, Some(8)), needed(3, None)]);
+        assert!(surveyed("read,1,0,\n", false).needed.is_empty());
+    }
+
+    #[test]
+    fn a_read_that_failed_is_left_alone() {
+        let failed = Record { succeeded: Some(false), ..Record::new(Operation::Get, 1) };
+        assert!(!expects(&failed) && expects(&Record { succeeded: Some(true), ..failed }));
+    }
+
+    #[test]
+    fn shares_make_the_whole_and_keep_owners_together() {
+        for model in Model::ALL {
+            for number in 0..100 {
+                let record = Record { client: Some(number % 7), ..Record::new(Operation::Get, number) };
+                let parts = (0..4).filter(|part| belongs(Some(Share { part: *part, of: 4 }), model, &record));
+                assert_eq!(parts.count(), 1);
+            }
+        }
+        let one = |key| Record { client: Some(5), ..Record::new(Operation::Get, key) };
+        let share = |record: &Record| spread(owner(Model::ClosedPerClient, record));
+        assert_eq!(share(&one(1)), share(&one(2)));
+    }
+}

@@ -1,0 +1,140 @@
+//! How urgently a thread asks for the processor.
+//!
+//! A thread that waits for the time of its request asks for real-time scheduling, so that it is woken at once. The
+//! kernel takes a processor away from a real-time thread that leaves nothing of it to others (95 % of a second, unless
+//! told otherwise): one that hardly sleeps goes back to usual scheduling, with the highest priority there.
+
+use manometer_measure::Clock;
+
+/// The lowest real-time priority: above all that is not real-time, below all else that is.
+const PRIORITY: i32 = 1;
+/// The highest usual priority.
+const NICE: i32 = -20;
+/// How long a thread is watched, and the share of that which it has to sleep.
+const WATCHED_NS: u64 = 100_000_000;
+const SLEPT_SHARE: f64 = 0.2;
+
+/// What a thread may ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Allowed {
+    /// Real-time scheduling.
+    RealTime,
+    /// Only a higher usual priority.
+    Nice,
+    /// Neither.
+    Nothing,
+}
+
+impl Allowed {
+    /// Asks for all there is, for this thread.
+    pub(super) fn here() -> Self {
+        let nice = rustix::process::setpriority_process(None, NICE).is_ok();
+        if set_real_time(true) {
+            Self::RealTime
+        } else if nice {
+            Self::Nice
+        } else {
+            Self::Nothing
+        }
+    }
+
+    /// What it is, for people.
+    pub(super) fn told(self) -> &'static str {
+        match self {
+            Self::RealTime => "real-time (SCHED_FIFO) while there is time to sleep between requests",
+            Self::Nice => "usual, at the highest priority: real-time scheduling is not allowed (CAP_SYS_NICE)",
+            Self::Nothing => "usual: neither real-time scheduling nor a higher priority is allowed (CAP_SYS_NICE)",
+        }
+    }
+}
+
+/// A thread's urgency.
+#[derive(Debug)]
+pub(super) struct Urgency {
+    allowed: Allowed,
+    is_real_time: bool,
+    since_ns: u64,
+    slept_ns: u64,
+}
+
+impl Urgency {
+    /// That of a thread that does not wait for times.
+    pub(super) fn none() -> Self {
+        Self { allowed: Allowed::Nothing, is_real_time: false, since_ns: 0, slept_ns: 0 }
+    }
+
+    /// All that this thread may ask for.
+    pub(super) fn most(clock: &impl Clock) -> Self {
+        let allowed = Allowed::here();
+        Self { allowed, is_real_time: allowed == Allowed::RealTime, since_ns: clock.now_ns(), slept_ns: 0 }
+    }
+
+    /// The thread slept.
+    pub(super) fn slept(&mut self, from_ns: u64, until_ns: u64) {
+        self.slept_ns += until_ns.saturating_sub(from_ns);
+    }
+
+    /// Takes a look at how much it slept, at times.
+    #[inline]
+    pub(super) fn watch(&mut self, now_ns: u64) {
+        if now_ns.saturating_sub(self.since_ns) >= WATCHED_NS {
+            self.judge(now_ns);
+        }
+    }
+
+    #[cold]
+    fn judge(&mut self, now_ns: u64) {
+        let share = self.slept_ns as f64 / (now_ns - self.since_ns) as f64;
+        (self.since_ns, self.slept_ns) = (now_ns, 0);
+        let wanted = share >= SLEPT_SHARE;
+        if self.allowed == Allowed::RealTime && wanted != self.is_real_time && set_real_time(wanted) {
+            self.is_real_time = wanted;
+        }
+    }
+}
+
+/// Puts this thread into real-time scheduling or back; threads that it starts stay out of it. Tells whether it could.
+#[cfg(target_os = "linux")]
+fn set_real_time(wanted: bool) -> bool {
+    let (policy, sched_priority) = if wanted { (libc::SCHED_FIFO, PRIORITY) } else { (libc::SCHED_OTHER, 0) };
+    let parameters = libc::sched_param { sched_priority };
+    // SAFETY: the call only reads `parameters`, which live as long as it lasts; 0 is the calling thread.
+    unsafe { libc::sched_setscheduler(0, policy | libc::SCHED_RESET_ON_FORK, &raw const parameters) == 0 }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set_real_time(_: bool) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_hardly_sleeps_gives_real_time_up_and_gets_it_back() {
+        let mut urgency = Urgency { allowed: Allowed::RealTime, is_real_time: true, since_ns: 0, slept_ns: 0 };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                if Allowed::here() != Allowed::RealTime {
+                    println!("skipped: real-time scheduling is not allowed here");
+                    return;
+                }
+                urgency.watch(WATCHED_NS - 1);
+                assert!(urgency.is_real_time, "it is not judged yet");
+                urgency.watch(WATCHED_NS);
+                assert!(!urgency.is_real_time);
+                urgency.slept(WATCHED_NS, WATCHED_NS + WATCHED_NS / 2);
+                urgency.watch(2 * WATCHED_NS);
+                assert!(urgency.is_real_time);
+            });
+        });
+    }
+
+    #[test]
+    fn every_urgency_is_told() {
+        for allowed in [Allowed::RealTime, Allowed::Nice, Allowed::Nothing] {
+            assert!(!allowed.told().is_empty());
+        }
+    }
+}

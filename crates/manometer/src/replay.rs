@@ -1,0 +1,186 @@
+//! `manometer replay`: a trace alone, from flags.
+
+mod crew;
+mod outcome;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use manometer_measure::Span;
+use manometer_workload::kv::EngineOptions;
+use manometer_workload::protocol::{Existing, Job};
+use manometer_workload::replay::{Model, OnMiss, ReplaySettings, Share, Timing, TraceFile};
+use manometer_workload::settings::WorkloadSettings;
+
+use self::outcome::Outcome;
+use crate::format::{self, Format};
+use crate::kv::{from_name, pairs, wrong};
+use crate::trace::input::Input;
+use crate::{DONE, FAILED, NO};
+
+/// The folder of the database below `--dir`.
+const NAME: &str = "replay";
+/// The most processes.
+const PROCESSES_MAX: u32 = 64;
+
+/// Send the requests of a trace to an engine at their times, and say how faithfully.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  manometer replay cluster52.csv.zst --engine null --model open --time original --format json
+  manometer replay monitor.log --engine redis --load --value-size 100 --time scaled --factor 2
+  manometer replay cache.csv --engine memcached --option address=localhost:11211 --on-miss put --processes 4
+  manometer replay keys.txt --engine rocksdb --model closed-unordered --time full --threads 8 --value-size 1000")]
+pub struct ReplayArgs {
+    #[command(flatten)]
+    input: Input,
+    /// The engine; `manometer engines` lists them.
+    #[arg(long, default_value = "rocksdb")]
+    engine: String,
+    /// The engine's own options file.
+    #[arg(long, value_name = "FILE")]
+    options: Option<PathBuf>,
+    /// One option of the engine, as it spells it; may be repeated.
+    #[arg(long = "option", value_name = "NAME=VALUE", conflicts_with = "options")]
+    option: Vec<String>,
+    /// Which requests wait for which: open, closed-conservative, closed-per-client or closed-unordered.
+    #[arg(long, value_parser = from_name::<Model>, default_value = "open")]
+    model: Model,
+    /// When requests are sent: original, scaled (with --factor) or full, which is as fast as they are answered.
+    #[arg(long, value_parser = from_name::<Timing>, default_value = "original")]
+    time: Timing,
+    /// How much faster than recorded: 2 halves the span. With --time scaled.
+    #[arg(long)]
+    factor: Option<f64>,
+    /// Threads of each process, and so how many requests may be under way; 1 where the model has it so or the engine
+    /// answers at once, else 16.
+    #[arg(long)]
+    threads: Option<u32>,
+    /// Processes that share the trace, by client or by key, and begin at the same time.
+    #[arg(long, default_value_t = 1)]
+    processes: u32,
+    /// First put the keys that the trace finds there into the database, with the sizes that it tells.
+    #[arg(long)]
+    load: bool,
+    /// What follows a read that found nothing: nothing, or put, as behind a look-aside cache.
+    #[arg(long, value_parser = from_name::<OnMiss>, default_value = "nothing")]
+    on_miss: OnMiss,
+    /// Bytes of each value; as the trace says unless said.
+    #[arg(long)]
+    value_size: Option<u32>,
+    /// End with status 3 if the replay was not faithful.
+    #[arg(long)]
+    require_fidelity: bool,
+    /// The folder below which the database lies.
+    #[arg(long, value_name = "DIR", default_value = "./manometer-data")]
+    dir: PathBuf,
+    /// Use a database that an earlier replay left there, if it serves; implies --keep.
+    #[arg(long)]
+    reuse: bool,
+    /// Leave the database there for a later replay with --reuse.
+    #[arg(long)]
+    keep: bool,
+    /// The seed of every random choice.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The sample interval.
+    #[arg(long, default_value = "1s")]
+    interval: Span,
+    /// For people, or one JSON document for machines.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Replays the trace and prints what became of it.
+pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
+    let jobs = match settings(args).and_then(|settings| jobs(args, &settings)) {
+        Ok(jobs) => jobs,
+        Err(error) => return Ok(wrong(&error)),
+    };
+    let mut outcome = Outcome::new(args.format == Format::Text, jobs.len());
+    let ended = match &jobs[..] {
+        [job] => crew::alone(job, args.keep || args.reuse, &mut outcome),
+        several => crew::together(several, &mut outcome),
+    };
+    match ended {
+        Ok(()) => {}
+        Err(error) if error.is_wrong => return Ok(wrong(&error.reason)),
+        // What was measured before is told, marked as incomplete.
+        Err(error) if outcome.is_empty() => return Err(error.reason),
+        Err(error) => outcome.fail(&error.reason),
+    }
+    anyhow::ensure!(!outcome.is_empty(), "stopped before anything was sent");
+    outcome.print(args.format)?;
+    let unfaithful = args.require_fidelity && !outcome.is_faithful();
+    Ok(ExitCode::from(if outcome.has_failed() {
+        FAILED
+    } else if unfaithful {
+        NO
+    } else {
+        DONE
+    }))
+}
+
+/// What the flags ask for.
+fn settings(args: &ReplayArgs) -> anyhow::Result<ReplaySettings> {
+    anyhow::ensure!(
+        (1..=PROCESSES_MAX).contains(&args.processes),
+        "`--processes` = {}: write a number from 1 to {PROCESSES_MAX}",
+        args.processes
+    );
+    anyhow::ensure!(
+        args.input.trace.to_str() != Some("-"),
+        "a replay reads its trace twice, first for what it needs: name a file instead of `-`"
+    );
+    let options = match (&args.options, args.option.is_empty()) {
+        (Some(file), _) => Some(EngineOptions::File(file.clone())),
+        (None, true) => None,
+        (None, false) => {
+            let pairs = pairs(&args.option, "--option")?;
+            Some(EngineOptions::Table(pairs.into_iter().map(|(name, value)| (name, value.into())).collect()))
+        }
+    };
+    Ok(ReplaySettings {
+        engine: args.engine.clone(),
+        options,
+        file: TraceFile {
+            trace: args.input.trace.clone(),
+            input_format: args.input.form.input_format.clone(),
+            columns: args.input.form.columns.clone(),
+            delimiter: args.input.form.columns.is_some().then_some(args.input.form.delimiter),
+            time_unit: args.input.form.time_unit.clone(),
+        },
+        model: args.model,
+        time: args.time,
+        factor: args.factor,
+        threads: args.threads,
+        load: args.load,
+        on_miss: args.on_miss,
+        value_size: args.value_size,
+        share: None,
+    })
+}
+
+/// A job for each process.
+fn jobs(args: &ReplayArgs, settings: &ReplaySettings) -> anyhow::Result<Vec<Job>> {
+    let share = |part| (args.processes > 1).then_some(Share { part, of: args.processes });
+    let job = |part| {
+        let workload = WorkloadSettings::Replay(ReplaySettings { share: share(part), ..settings.clone() });
+        // Refused here, before any process is started.
+        workload.validate(1).map_err(|(_, reason)| anyhow::anyhow!(reason))?;
+        Ok(Job {
+            name: NAME.to_owned(),
+            directory: args.dir.clone(),
+            existing: if args.reuse { Existing::Reuse } else { Existing::Remake },
+            interval_ms: u64::try_from(args.interval.0.as_millis()).unwrap_or(u64::MAX).max(1),
+            seed: args.seed.wrapping_add(u64::from(part)),
+            workload,
+        })
+    };
+    let jobs: Vec<Job> = (0..args.processes).map(job).collect::<anyhow::Result<_>>()?;
+    if jobs.len() > 1 && args.format == Format::Text {
+        format::note(&format!("{} processes share the trace", jobs.len()));
+    }
+    Ok(jobs)
+}

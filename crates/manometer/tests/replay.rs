@@ -1,0 +1,231 @@
+//! `manometer replay`.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use support::{Scene, wait_for};
+
+/// A folder with `trace.txt`: `requests` reads of a few keys, `gap_us` apart.
+fn scene(requests: u64, gap_us: u64) -> Scene {
+    let scene = Scene::new();
+    let line = |number: u64| format!("read,{},{},100\n", number % 10, number * gap_us);
+    scene.write("trace.txt", &(0..requests).map(line).collect::<String>());
+    scene
+}
+
+const REPLAY: &str = "replay trace.txt --time-unit us --engine null";
+
+#[test]
+fn machines_learn_how_faithful_it_was() {
+    let said = scene(400, 1_000).run(&format!("{REPLAY} --model open --time original --format json")).status(0).json();
+    assert_eq!((&said["requests"], &said["throughput"]["unit"]), (&json!(400), &json!("ops/s")));
+    let fidelity = &said["fidelity"];
+    for number in ["late", "dropped", "order_violations", "span_ratio", "ks"] {
+        assert!(fidelity[number].is_number(), "{number}: {fidelity}");
+    }
+    for quantile in ["p50", "p90", "p99", "max"] {
+        assert!(fidelity["error_us"][quantile].is_number(), "{quantile}: {fidelity}");
+    }
+    assert_eq!(fidelity["hurst"], json!({"trace": null, "replay": null}));
+    assert!(fidelity["reason"].as_str().unwrap().contains("Hurst"), "{fidelity}");
+    assert_eq!((&fidelity["dropped"], &fidelity["order_violations"]), (&json!(0), &json!(0)));
+    assert_eq!(said["operations"], json!({"read": 400}));
+    assert!(said["latency_us"]["read"]["p50"].is_number() && said["response_us"]["read"]["p99"].is_number());
+    let rate = said["throughput"]["mean"].as_f64().unwrap();
+    assert!(rate > 0.0 && rate <= 1_010.0, "{rate}");
+}
+
+#[test]
+fn people_get_a_table_and_a_few_lines() {
+    let words = ["read", "sent after due", "Kolmogorov-Smirnov distance", "0 not sent, 0 out of order, 0 failed"];
+    scene(100, 500).run(REPLAY).status(0).out_has(&words).err_has(&["100 requests, open, original", "scheduling"]);
+}
+
+#[test]
+fn full_speed_says_why_it_has_no_schedule() {
+    let scene = scene(20_000, 1_000_000);
+    for model in ["closed-conservative", "closed-unordered --threads 2"] {
+        let said = scene.run(&format!("{REPLAY} --model {model} --time full --format json")).status(0).json();
+        assert_eq!((&said["requests"], &said["fidelity"]["error_us"]), (&json!(20_000), &Value::Null));
+        assert_eq!(said["fidelity"]["reason"], json!("at full speed there is no schedule to keep"));
+    }
+}
+
+#[test]
+fn a_factor_shortens_the_span() {
+    let said = scene(200, 10_000).run(&format!("{REPLAY} --time scaled --factor 20 --format json")).status(0).json();
+    let seconds = said["seconds"].as_f64().unwrap();
+    assert!(seconds >= 0.0995, "2 s became {seconds} s");
+    assert_eq!(said["facts"]["span_s"], json!(0.0995));
+}
+
+#[test]
+fn what_cannot_be_replayed_is_refused_with_a_sentence() {
+    let scene = scene(10, 1_000);
+    scene.write("untimed.txt", "read,a\nread,b\n");
+    scene.write("unsized.txt", "insert,a,1\n");
+    scene.write("back.txt", "read,a,9000\nread,b,1\n");
+    scene.write("empty.txt", "");
+    let refused = [
+        ("replay trace.txt --engine null --time full", "would send all of them at once"),
+        ("replay trace.txt --engine null --time scaled", "2 halves the span"),
+        ("replay trace.txt --engine null --factor 2", "only `scaled` time has a factor"),
+        ("replay trace.txt --engine null --model closed-unordered", "write `full`"),
+        ("replay trace.txt --engine null --model closed-conservative --threads 2", "only one thread"),
+        ("replay trace.txt --engine null --model closed-per-client", "it tells no clients"),
+        ("replay trace.txt --engine null --processes 0", "from 1 to 64"),
+        ("replay trace.txt --engine map --processes 2", "several processes can only ask one server"),
+        ("replay untimed.txt --engine null", "it has no times"),
+        ("replay unsized.txt --engine null", "--value-size"),
+        ("replay back.txt --engine null", "at request 2 its time goes back by 8.999 s"),
+        ("replay empty.txt --engine null", "it is empty"),
+        ("replay missing.txt --engine null", "missing.txt"),
+        ("replay trace.txt --engine nul", "there is no engine `nul`"),
+        ("replay trace.txt --engine null --input-format lcs", "lcs"),
+        ("replay - --engine null", "name a file"),
+    ];
+    for (words, wanted) in refused {
+        scene.run(words).status(2).err_has(&[wanted]);
+    }
+}
+
+#[test]
+fn an_unfaithful_replay_is_told_first_and_fails_where_fidelity_is_required() {
+    let scene = Scene::new();
+    // Nobody sends a request each nanosecond.
+    scene.write("trace.txt", &(0..30_000).map(|number| format!("read,{},{number},\n", number % 9)).collect::<String>());
+    let words = "replay trace.txt --time-unit ns --engine null --format json";
+    let said = scene.run(&format!("{words} --require-fidelity")).status(3).json();
+    assert_eq!(
+        (&said["fidelity"]["faithful"], &said["findings"][0]["id"]),
+        (&json!(false), &json!("replay-not-faithful"))
+    );
+    assert!(said["fidelity"]["late"].as_u64().unwrap() > 0);
+    scene.run(words).status(0);
+}
+
+#[test]
+fn a_damaged_trace_is_replayed_to_its_last_good_record() {
+    let scene = Scene::new();
+    scene.write("trace.txt", "read,a,0,\nread,b,1,\nread,c,2,\nread,d,3,\nread,e,4,\nnonsense");
+    let said = scene.run("replay trace.txt --engine null --format json").status(0).err_has(&["5 requests before it"]);
+    assert_eq!(said.json()["requests"], json!(5));
+}
+
+#[test]
+fn several_processes_share_a_trace_and_begin_together() {
+    let words = format!("{REPLAY} --processes 3 --format json");
+    let said = scene(900, 500).run(&words).status(0).json();
+    assert_eq!((&said["requests"], &said["processes"], &said["complete"]), (&json!(900), &json!(3), &json!(true)));
+    assert_eq!((&said["fidelity"]["dropped"], &said["fidelity"]["error_us"]["samples"]), (&json!(0), &json!(900)));
+}
+
+#[test]
+fn when_a_process_is_killed_the_others_end() {
+    let scene = scene(60_000, 1_000);
+    let running = scene.start(&format!("{REPLAY} --processes 2 --format json"));
+    let workers = wait_for("both processes", || Some(running.workers()).filter(|workers| workers.len() == 2));
+    support::signal_process(workers[1], Signal::KILL);
+    running.end().status(1).err_has(&["process 2 of the replay was lost"]);
+    wait_for("the other process to end", || (!support::is_alive(workers[0])).then_some(()));
+}
+
+/// A Redis server of the test's own.
+struct Redis(Child, u16);
+
+impl Redis {
+    fn start(scene: &Scene, port: u16) -> Option<Self> {
+        let mut command = Command::new("redis-server");
+        command.args(["--port", &port.to_string(), "--save", "", "--appendonly", "no"]).current_dir(scene.path(""));
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
+        wait_for("the server to listen", || TcpStream::connect(("127.0.0.1", port)).ok());
+        Some(Self(child, port))
+    }
+
+    /// How many commands it has answered.
+    fn answered(&self) -> Option<u64> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.1)).ok()?;
+        stream.write_all(b"INFO stats\r\n").ok()?;
+        let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+        lines.find_map(|line| line.strip_prefix("total_commands_processed:")?.trim().parse().ok())
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_server_that_is_lost_in_mid_replay_is_found_again_and_the_schedule_kept() {
+    let scene = scene(3_000, 1_000);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let Some(server) = Redis::start(&scene, port) else {
+        println!("skipped: redis-server is not installed");
+        return;
+    };
+    let words = format!(
+        "replay trace.txt --time-unit us --engine redis --option address=127.0.0.1:{port} --load --format json"
+    );
+    let running = scene.start(&words);
+    wait_for("requests to be answered", || server.answered().filter(|answered| *answered > 300));
+    drop(server);
+    let again = Redis::start(&scene, port).unwrap();
+    let said = running.end().status(0).json();
+    assert_eq!((&said["requests"], &said["fidelity"]["dropped"]), (&json!(3_000), &json!(0)));
+    assert!(said["fidelity"]["errors"].as_u64().unwrap() > 0, "{said}");
+    assert!(said["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "requests-failed"), "{said}");
+    assert!(again.answered().unwrap() > 10, "it was asked again");
+}
+
+#[test]
+fn a_trace_is_the_primary_of_an_experiment() {
+    let scene = Scene::new();
+    let line = |number: u64| format!("read,{},{number},100\n", number % 10);
+    scene.write("trace.txt", &(0..60_000).map(line).collect::<String>());
+    scene.write(
+        "replay.toml",
+        r#"
+name = "replayed"
+interval = "100ms"
+criterion = "latency.read.p99"
+[device]
+directory = "data"
+[primary]
+engine = "null"
+workload = { trace = "trace.txt", model = "open", time = "scaled", factor = 2.0 }
+[[neighbour]]
+name = "writer"
+kind = "io"
+file_size = "4MiB"
+[plan]
+phase = "500ms"
+vary = { "writer.iodepth" = [1] }
+"#,
+    );
+    let said = scene.run("run replay.toml --out out --format json").status(0).json();
+    let rate = |phase: usize| said["phases"][phase]["latency_us"]["read"]["samples"].as_u64().unwrap_or(0);
+    assert!(rate(0) > 500 && rate(1) > 500, "{said}");
+    assert!(said["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "replay-cut"), "{said}");
+    assert!(scene.read("out/events.jsonl").contains("\"event\":\"replayed\""));
+}
+
+#[test]
+fn an_experiment_refuses_a_trace_that_is_not_there() {
+    let scene = Scene::new();
+    scene.write(
+        "replay.toml",
+        "name = \"x\"\n[device]\ndirectory = \"data\"\n[primary]\nkind = \"replay\"\nengine = \"null\"\ntrace = \
+         \"no.txt\"\n[plan]\nphase = \"1s\"\n",
+    );
+    scene.run("run replay.toml --out out").status(2).err_has(&["no.txt"]);
+}
