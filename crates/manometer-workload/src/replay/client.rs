@@ -180,7 +180,9 @@ impl<'a, C: Clock> Client<'a, C> {
         let clock = self.shared.clock;
         let outcome = self.send(ready);
         let end_ns = clock.now_ns();
-        self.urgency.watch(end_ns);
+        if self.urgency.watch(end_ns) {
+            self.shared.schedule.shrink_margin();
+        }
         let response_ns = end_ns.saturating_sub(moment.due_ns);
         self.answered(ready, outcome, end_ns.saturating_sub(moment.now_ns), Some(response_ns));
     }

@@ -1,8 +1,9 @@
 //! How urgently a thread asks for the processor.
 //!
 //! A thread that waits for the time of its request asks for real-time scheduling, so that it is woken at once. The
-//! kernel takes a processor away from a real-time thread that leaves nothing of it to others (95 % of a second, unless
-//! told otherwise): one that hardly sleeps goes back to usual scheduling, with the highest priority there.
+//! kernel takes a processor away from a real-time thread that leaves nothing of it to others for most of a second: one
+//! that hardly sleeps first has the margin shrink, so that it sleeps between requests that are close together, and if
+//! that does not help goes back to usual scheduling for a while, with the highest priority there.
 
 use manometer_measure::Clock;
 
@@ -12,7 +13,9 @@ const PRIORITY: i32 = 1;
 const NICE: i32 = -20;
 /// How long a thread is watched, and the share of that which it has to sleep.
 const WATCHED_NS: u64 = 100_000_000;
-const SLEPT_SHARE: f64 = 0.2;
+const SLEPT_SHARE: f64 = 0.08;
+/// For how many such stretches it may do without: the kernel gives others their share after ten of them.
+const SLEEPLESS_MAX: u32 = 8;
 
 /// What a thread may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +44,7 @@ impl Allowed {
     /// What it is, for people.
     pub(super) fn told(self) -> &'static str {
         match self {
-            Self::RealTime => "real-time (SCHED_FIFO) while there is time to sleep between requests",
+            Self::RealTime => "real-time (SCHED_FIFO), as far as there is time to sleep between requests",
             Self::Nice => "usual, at the highest priority: real-time scheduling is not allowed (CAP_SYS_NICE)",
             Self::Nothing => "usual: neither real-time scheduling nor a higher priority is allowed (CAP_SYS_NICE)",
         }
@@ -55,18 +58,21 @@ pub(super) struct Urgency {
     is_real_time: bool,
     since_ns: u64,
     slept_ns: u64,
+    /// How many stretches in a row it has been real-time and hardly slept.
+    sleepless: u32,
 }
 
 impl Urgency {
     /// That of a thread that does not wait for times.
     pub(super) fn none() -> Self {
-        Self { allowed: Allowed::Nothing, is_real_time: false, since_ns: 0, slept_ns: 0 }
+        Self { allowed: Allowed::Nothing, is_real_time: false, since_ns: 0, slept_ns: 0, sleepless: 0 }
     }
 
     /// All that this thread may ask for.
     pub(super) fn most(clock: &impl Clock) -> Self {
         let allowed = Allowed::here();
-        Self { allowed, is_real_time: allowed == Allowed::RealTime, since_ns: clock.now_ns(), slept_ns: 0 }
+        let is_real_time = allowed == Allowed::RealTime;
+        Self { allowed, is_real_time, since_ns: clock.now_ns(), slept_ns: 0, sleepless: 0 }
     }
 
     /// The thread slept.
@@ -74,22 +80,22 @@ impl Urgency {
         self.slept_ns += until_ns.saturating_sub(from_ns);
     }
 
-    /// Takes a look at how much it slept, at times.
+    /// Takes a look at how much it slept, at times; tells whether it should sleep more.
     #[inline]
-    pub(super) fn watch(&mut self, now_ns: u64) {
-        if now_ns.saturating_sub(self.since_ns) >= WATCHED_NS {
-            self.judge(now_ns);
-        }
+    pub(super) fn watch(&mut self, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.since_ns) >= WATCHED_NS && self.judge(now_ns)
     }
 
     #[cold]
-    fn judge(&mut self, now_ns: u64) {
+    fn judge(&mut self, now_ns: u64) -> bool {
         let share = self.slept_ns as f64 / (now_ns - self.since_ns) as f64;
         (self.since_ns, self.slept_ns) = (now_ns, 0);
-        let wanted = share >= SLEPT_SHARE;
+        self.sleepless = if self.is_real_time && share < SLEPT_SHARE { self.sleepless + 1 } else { 0 };
+        let wanted = self.sleepless <= SLEEPLESS_MAX;
         if self.allowed == Allowed::RealTime && wanted != self.is_real_time && set_real_time(wanted) {
             self.is_real_time = wanted;
         }
+        self.sleepless == 1
     }
 }
 
@@ -113,20 +119,25 @@ mod tests {
 
     #[test]
     fn who_hardly_sleeps_gives_real_time_up_and_gets_it_back() {
-        let mut urgency = Urgency { allowed: Allowed::RealTime, is_real_time: true, since_ns: 0, slept_ns: 0 };
+        let mut urgency =
+            Urgency { allowed: Allowed::RealTime, is_real_time: true, since_ns: 0, slept_ns: 0, sleepless: 0 };
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 if Allowed::here() != Allowed::RealTime {
                     println!("skipped: real-time scheduling is not allowed here");
                     return;
                 }
-                urgency.watch(WATCHED_NS - 1);
-                assert!(urgency.is_real_time, "it is not judged yet");
-                urgency.watch(WATCHED_NS);
-                assert!(!urgency.is_real_time);
-                urgency.slept(WATCHED_NS, WATCHED_NS + WATCHED_NS / 2);
-                urgency.watch(2 * WATCHED_NS);
+                assert!(!urgency.watch(WATCHED_NS - 1), "it is not judged yet");
+                let mut shall_sleep_more = |stretch: u64| urgency.watch(stretch * WATCHED_NS);
+                assert!(shall_sleep_more(1));
+                assert!((2..=8).all(|stretch| !shall_sleep_more(stretch)));
                 assert!(urgency.is_real_time);
+                urgency.watch(9 * WATCHED_NS);
+                assert!(!urgency.is_real_time, "the kernel would stop it");
+                urgency.watch(10 * WATCHED_NS);
+                assert!(urgency.is_real_time, "it tries again");
+                urgency.slept(0, WATCHED_NS / 2);
+                assert!(!urgency.watch(11 * WATCHED_NS));
             });
         });
     }

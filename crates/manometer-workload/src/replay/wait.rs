@@ -9,14 +9,15 @@ use crate::kv::gate::Gate;
 
 /// The longest time that a sleeping thread does not look at the gate.
 const LOOK_NS: u64 = 10_000_000;
-/// Sleeps by which the margin is found, and how long each is.
+/// Sleeps by which the margin is first found, and how long they are: a processor that rests for longer wakes later.
 const TRIALS: usize = 64;
-const TRIAL_NS: u64 = 100_000;
-/// The share of sleeps that the margin is to cover, and what comes on top.
-const COVERED: f64 = 0.95;
-const ON_TOP_NS: u64 = 10_000;
+const TRIALS_NS: [u64; 4] = [50_000, 200_000, 800_000, 3_200_000];
 /// The margin is at least and at most this: a machine that wakes threads later than that is too busy to spin on.
-const MARGIN_NS: (u64, u64) = (20_000, 250_000);
+const MARGIN_NS: (u64, u64) = (5_000, 250_000);
+/// By how much the margin grows after a sleep that took longer than it, and shrinks after one that did not: where the
+/// two cancel out, it covers 199 of 200.
+const GROWTH_NS: u64 = 3_980;
+const SHRINKAGE_NS: u64 = 20;
 
 /// From the times of a trace to when its requests are due.
 #[derive(Debug, Clone)]
@@ -58,8 +59,8 @@ impl Times {
 pub(super) struct Schedule {
     /// When the schedule's zero is, on the clock.
     zero_ns: AtomicU64,
-    /// How long before a request is due its thread wakes.
-    margin_ns: u64,
+    /// How long before a request is due its thread wakes; 0 where requests are sent as fast as they are answered.
+    margin_ns: AtomicU64,
     /// How many more threads may spin: more than there are processors would take them from one another.
     spinners: AtomicU32,
 }
@@ -78,12 +79,16 @@ pub(super) struct Moment {
 impl Schedule {
     /// A schedule whose threads wake `margin_ns` early, `spinners` at a time.
     pub(super) fn new(margin_ns: u64, spinners: u32) -> Self {
-        Self { zero_ns: AtomicU64::new(u64::MAX), margin_ns, spinners: AtomicU32::new(spinners.max(1)) }
+        Self {
+            zero_ns: AtomicU64::new(u64::MAX),
+            margin_ns: AtomicU64::new(margin_ns),
+            spinners: AtomicU32::new(spinners.max(1)),
+        }
     }
 
     /// Whether nobody waits for it: requests are sent as fast as they are answered.
     pub(super) fn is_free(&self) -> bool {
-        self.margin_ns == 0
+        self.margin_ns() == 0
     }
 
     /// Sets when the zero is. Only while no thread passes the gate.
@@ -97,8 +102,22 @@ impl Schedule {
     }
 
     /// How long before a request is due its thread wakes.
+    #[inline]
     pub(super) fn margin_ns(&self) -> u64 {
-        self.margin_ns
+        self.margin_ns.load(Ordering::Relaxed)
+    }
+
+    /// Has threads sleep for as long as they can; they may wake too late until the margin has grown again.
+    pub(super) fn shrink_margin(&self) {
+        self.margin_ns.store(MARGIN_NS.0, Ordering::Relaxed);
+    }
+
+    /// A thread woke so long after the time that it wanted to.
+    #[inline]
+    fn woke(&self, late_ns: u64) {
+        let margin_ns = self.margin_ns();
+        let next_ns = if late_ns > margin_ns { margin_ns + GROWTH_NS } else { margin_ns.saturating_sub(SHRINKAGE_NS) };
+        self.margin_ns.store(next_ns.clamp(MARGIN_NS.0, MARGIN_NS.1), Ordering::Relaxed);
     }
 
     /// Waits until a request that is due at `due_ns` since the zero is due; nothing when it is time to go home.
@@ -122,9 +141,11 @@ impl Schedule {
             if now_ns >= due_ns {
                 return Some(Moment { zero_ns, due_ns, now_ns });
             }
-            if due_ns - now_ns > self.margin_ns {
-                let until_ns = (due_ns - self.margin_ns).min(now_ns + LOOK_NS);
+            let margin_ns = self.margin_ns();
+            if due_ns - now_ns > margin_ns {
+                let until_ns = (due_ns - margin_ns).min(now_ns + LOOK_NS);
                 clock.sleep_until(until_ns);
+                self.woke(clock.now_ns().saturating_sub(until_ns));
                 urgency.slept(now_ns, until_ns);
             } else if self.may_spin() {
                 let now_ns = clock.spin_until(due_ns);
@@ -143,16 +164,17 @@ impl Schedule {
     }
 }
 
-/// How long before its time a thread has to be woken here, so that it is awake when its time comes.
+/// How long before its time a thread has to be woken here, so that it is awake when its time comes: the second longest
+/// that it took in some trials.
 pub(super) fn margin_ns(clock: &impl Clock) -> u64 {
-    let late_ns = |_| {
-        let until_ns = clock.now_ns() + TRIAL_NS;
+    let late_ns = |trial: usize| {
+        let until_ns = clock.now_ns() + TRIALS_NS[trial % TRIALS_NS.len()];
         clock.sleep_until(until_ns);
         clock.now_ns().saturating_sub(until_ns)
     };
     let mut late: Vec<u64> = (0..TRIALS).map(late_ns).collect();
     late.sort_unstable();
-    (late[(TRIALS as f64 * COVERED) as usize] + ON_TOP_NS).clamp(MARGIN_NS.0, MARGIN_NS.1)
+    late[TRIALS - 2].clamp(MARGIN_NS.0, MARGIN_NS.1)
 }
 
 #[cfg(test)]
@@ -195,7 +217,16 @@ mod tests {
     }
 
     #[test]
-    fn the_margin_has_bounds() {
+    fn the_margin_follows_how_late_threads_wake_within_bounds() {
         assert_eq!(margin_ns(&ManualClock::at(0)), MARGIN_NS.0);
+        let schedule = Schedule::new(50_000, 1);
+        schedule.woke(60_000);
+        assert_eq!(schedule.margin_ns(), 53_980);
+        (0..199).for_each(|_| schedule.woke(10_000));
+        assert_eq!(schedule.margin_ns(), 50_000);
+        (0..1_000).for_each(|_| schedule.woke(u64::MAX));
+        assert_eq!(schedule.margin_ns(), MARGIN_NS.1);
+        (0..100_000).for_each(|_| schedule.woke(0));
+        assert_eq!(schedule.margin_ns(), MARGIN_NS.0);
     }
 }
