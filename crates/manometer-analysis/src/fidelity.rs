@@ -65,6 +65,8 @@ pub struct Pair<T> {
 /// The box plot of the dispatch error, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ErrorBox {
+    /// The first percentile.
+    pub p1: f64,
     /// The lower quartile.
     pub p25: f64,
     /// The median.
@@ -194,6 +196,7 @@ impl Fidelity {
 fn error_box(kept: &Dispatch) -> Option<ErrorBox> {
     let at = |quantile| kept.error.quantile_ns(quantile).map(microseconds);
     Some(ErrorBox {
+        p1: at(0.01)?,
         p25: at(0.25)?,
         p50: at(0.5)?,
         p75: at(0.75)?,

@@ -18,7 +18,7 @@ type Example = (&'static str, fn(&Path) -> Recording, fn(&Recording) -> Summary,
 
 /// Each example with the number of charts its page draws.
 const EXAMPLES: [Example; 4] = [
-    ("complete", common::complete, common::complete_summary, 7),
+    ("complete", common::complete, common::complete_summary, 10),
     ("cut", common::cut, common::cut_summary, 4),
     ("hostile", common::hostile, common::hostile_summary, 4),
     ("long", common::long, common::long_summary, 7),

@@ -35,7 +35,10 @@ pub(super) const RULES: &[Rule] = &[NOT_FAITHFUL, CUT, FAILED];
 
 pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
     let told = |event: &Event| match event {
-        Event::Replayed { replayed, .. } => Fidelity::of(replayed).findings(replayed),
+        Event::Replayed { workload, replayed } => {
+            let findings = Fidelity::of(replayed).findings(replayed).into_iter();
+            findings.map(|finding| Finding { text: format!("`{workload}`: {}", finding.text), ..finding }).collect()
+        }
         _ => Vec::new(),
     };
     evidence.recording.events.iter().flat_map(|line| told(&line.event)).collect()

@@ -6,6 +6,10 @@ mod device;
 mod latency_spectrum;
 mod levels;
 mod pressure_scale;
+mod replay;
+mod replay_dispatch;
+mod replay_interarrivals;
+mod replay_windows;
 mod timeline;
 
 use crate::phases::PhaseSpan;
@@ -34,7 +38,8 @@ pub(crate) struct Drawing {
     pub(crate) table: Table,
     /// The chart in words, for those who do not see it.
     pub(crate) in_words: String,
-    /// What a reader must know of this chart: what is missing, and why.
+    /// What a reader must know of this chart: what is missing, and why. With neither data nor notes there was nothing
+    /// that it could have shown.
     pub(crate) notes: Vec<String>,
 }
 
@@ -47,7 +52,7 @@ impl Drawing {
 }
 
 /// The charts, in the order of the page.
-pub(crate) const CHARTS: [Chart; 7] = [
+pub(crate) const CHARTS: [Chart; 10] = [
     pressure_scale::CHART,
     timeline::CHART,
     latency_spectrum::CHART,
@@ -55,6 +60,9 @@ pub(crate) const CHARTS: [Chart; 7] = [
     device::CHART,
     cpu::CHART,
     levels::CHART,
+    replay_dispatch::CHART,
+    replay_interarrivals::CHART,
+    replay_windows::CHART,
 ];
 
 /// A phase's name as charts show it: its id and what is special about it.

@@ -159,6 +159,39 @@ fn response_times_are_drawn_beside_service_times() {
 }
 
 #[test]
+fn a_replay_is_laid_over_its_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorded = complete(dir.path());
+    let dispatch = draw(&recorded, "replay-dispatch");
+    assert_eq!(column(&dispatch, "workload"), ["writer"]);
+    let number = |drawing: &Drawing, name: &str, row: usize| column(drawing, name)[row].as_f64().unwrap();
+    assert!((number(&dispatch, "p50", 0) - 4.2).abs() < 0.5 && number(&dispatch, "max", 0) >= 150.0);
+    assert_eq!(
+        (column(&dispatch, "requests")[0].as_u64(), column(&dispatch, "late")[0].as_u64()),
+        (Some(4_000), Some(80))
+    );
+    let gaps = draw(&recorded, "replay-interarrivals");
+    let sides = column(&gaps, "side");
+    let halves = sides.iter().filter(|side| **side == "trace").count();
+    assert_eq!((halves, sides.len()), (200, 400));
+    assert_eq!(number(&gaps, "gap_us", 99), 20.0, "three of four come 20 µs after the one before");
+    assert!(gaps.in_words.contains("Kolmogorov-Smirnov distance 0."), "{}", gaps.in_words);
+    let windows = draw(&recorded, "replay-windows");
+    let requests: f64 = (0..column(&windows, "side").len()).map(|row| number(&windows, "requests", row)).sum();
+    assert_eq!(requests, 8_000.0, "both sides have every request");
+    assert!(windows.in_words.contains("Hurst exponent"), "{}", windows.in_words);
+}
+
+#[test]
+fn what_replayed_nothing_has_no_word_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorded = cut(dir.path());
+    for name in ["replay-dispatch", "replay-interarrivals", "replay-windows"] {
+        assert_eq!(draw(&recorded, name), Drawing::default(), "{name}");
+    }
+}
+
+#[test]
 fn a_latency_can_be_the_criterion() {
     let dir = tempfile::tempdir().unwrap();
     let mut recorded = complete(dir.path());

@@ -42,6 +42,7 @@ pub(super) fn article(recorded: &Recorded, place: &Place) -> Result<String, Repo
             let drawing = (chart.draw)(&source);
             (chart, drawing)
         })
+        .filter(|(_, drawing)| !drawing.table.is_empty() || !drawing.notes.is_empty())
         .collect();
     let findings = findings::collect(&source);
     let level = place.heading() + 1;

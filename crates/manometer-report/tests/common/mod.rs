@@ -8,9 +8,10 @@ mod summaries;
 use std::path::Path;
 
 use manometer_measure::clock::WallAnchor;
+use manometer_measure::dispatch::Grain;
 use manometer_measure::event::{Finding, Status};
 use manometer_measure::plan::{Better, Criterion, Phase, PhaseKind, Plan, Role, Workload};
-use manometer_measure::{Column, Event, LatencyHistogram, Recording, RecordingWriter, Severity};
+use manometer_measure::{Column, Dispatch, Event, LatencyHistogram, Recording, RecordingWriter, Replayed, Severity};
 use serde_json::json;
 
 pub use summaries::{complete_summary, cut_summary, hostile_summary, long_summary};
@@ -275,8 +276,32 @@ pub fn complete(dir: &Path) -> Recording {
     let scripts = phases();
     let mut example = Example::begin(dir, "a writer beside RocksDB", "writer", &scripts, true);
     scripts.iter().for_each(|script| example.phase(script, 0..0));
+    example.event(Event::Replayed { workload: "writer".into(), replayed: Box::new(replayed()) });
     example.finish(Status::Complete);
     Recording::open(dir).unwrap()
+}
+
+/// A replay of 4,000 requests in bursts of four, each sent up to 8 µs after it was due, one in fifty 150 µs.
+pub fn replayed() -> Replayed {
+    const REQUESTS: u64 = 4_000;
+    let due_ns = |number: u64| number / 4 * 4_000_000 + number % 4 * 20_000;
+    let mut kept = Dispatch::new(Grain::new(due_ns(REQUESTS), 1));
+    for number in 0..REQUESTS {
+        let error_ns = if number % 50 == 49 { 150_000 } else { 200 * (1 + number * 7 % 40) };
+        kept.count(due_ns(number), due_ns(number) + error_ns);
+    }
+    Replayed {
+        model: "open".into(),
+        ordered: false,
+        length_ns: due_ns(REQUESTS),
+        cut: false,
+        requests: REQUESTS,
+        sent: REQUESTS,
+        errors: 0,
+        error: None,
+        order_violations: 0,
+        dispatch: Some(kept),
+    }
 }
 
 /// A run whose primary fell silent in w1, whose w2 could not be measured, and which was killed in it.

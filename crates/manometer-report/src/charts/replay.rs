@@ -1,0 +1,47 @@
+//! The replays of a recording, as the charts of their fidelity show them.
+
+use manometer_analysis::fidelity::Fidelity;
+use manometer_measure::{Dispatch, Event};
+
+use crate::source::Source;
+
+/// A replay that kept a schedule.
+pub(super) struct Replay<'a> {
+    /// The workload.
+    pub(super) workload: &'a str,
+    /// How its schedule was kept.
+    pub(super) kept: &'a Dispatch,
+    /// How like its trace it was.
+    pub(super) fidelity: Fidelity,
+}
+
+/// The two lines of a chart that lays trace and replay over one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Trace,
+    Replay,
+}
+
+impl Side {
+    pub(super) const BOTH: [Self; 2] = [Self::Trace, Self::Replay];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Trace => "trace",
+            Self::Replay => "replay",
+        }
+    }
+}
+
+/// The replays that kept a schedule; those at full speed have none.
+pub(super) fn replays<'a>(source: &Source<'a>) -> Vec<Replay<'a>> {
+    let told = source.recording.events.iter().filter_map(|line| match &line.event {
+        Event::Replayed { workload, replayed } => Some((workload, replayed)),
+        _ => None,
+    });
+    told.filter_map(|(workload, replayed)| {
+        let kept = replayed.dispatch.as_ref()?;
+        Some(Replay { workload, kept, fidelity: Fidelity::of(replayed) })
+    })
+    .collect()
+}
