@@ -4,12 +4,14 @@
 use std::io::{BufRead as _, BufReader, Lines, Stdin, Write as _, stdin, stdout};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use manometer_measure::clock::WallAnchor;
+use manometer_measure::clock_offset::in_step;
 use manometer_measure::{Clock, MonotonicClock};
 use manometer_workload::command;
 use manometer_workload::control::Controls;
 use manometer_workload::io::{self, IoJob};
 use manometer_workload::kv;
-use manometer_workload::protocol::{Control, Existing, Job, Message};
+use manometer_workload::protocol::{CLOCK, Control, Existing, IN_STEP, Job, Message};
 use manometer_workload::replay;
 use manometer_workload::settings::WorkloadSettings;
 
@@ -67,6 +69,10 @@ fn perform(job: &Job, controls: Receiver<Control>) -> Result<(), String> {
 /// Passes control lines on; when standard input ends, whoever started us is gone: stop, and see to it.
 fn listen(lines: Lines<BufReader<Stdin>>, controls: &Sender<Control>) {
     for line in lines.map_while(Result::ok).filter(|line| !line.trim().is_empty()) {
+        if let Some(clock) = asked_for_clock(line.trim()) {
+            let _ = send(clock);
+            continue;
+        }
         match line.parse::<Control>() {
             Ok(control) => {
                 if controls.send(control).is_err() {
@@ -85,6 +91,16 @@ fn listen(lines: Lines<BufReader<Stdin>>, controls: &Sender<Control>) {
     #[expect(clippy::disallowed_methods, reason = "nobody is left to tell; an orphan must not go on loading a device")]
     #[expect(clippy::exit, reason = "the same")]
     std::process::exit(1);
+}
+
+/// The clocks, where `line` asks for them.
+fn asked_for_clock(line: &str) -> Option<Message> {
+    let in_step = match line {
+        CLOCK => None,
+        IN_STEP => in_step(),
+        _ => return None,
+    };
+    Some(Message::Clock { now: WallAnchor::now(), in_step })
 }
 
 fn send(message: Message) -> std::io::Result<()> {

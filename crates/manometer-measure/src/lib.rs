@@ -7,6 +7,7 @@
 pub mod capture;
 pub mod cells;
 pub mod clock;
+pub mod clock_offset;
 pub mod dispatch;
 pub mod doctor;
 pub mod event;

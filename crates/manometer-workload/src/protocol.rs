@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use manometer_measure::Replayed;
+use manometer_measure::clock::WallAnchor;
+use manometer_measure::clock_offset::InStep;
 use manometer_measure::plan::Settings;
 pub use manometer_target::engine::directory::Existing;
 use serde::{Deserialize, Serialize};
@@ -122,6 +124,11 @@ pub fn parse_setting(text: &str) -> Option<(String, Value)> {
     Some((name.to_owned(), value))
 }
 
+/// The line that asks a worker for its clocks, at any time; it is answered at once and no control of the workload.
+pub const CLOCK: &str = "clock";
+/// The line that asks as well who keeps its calendar in step; that takes as long as asking them.
+pub const IN_STEP: &str = "clock in-step";
+
 /// What a worker tells. Times are nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "snake_case")]
@@ -155,6 +162,13 @@ pub enum Message {
         t_ns: u64,
         /// What, for people.
         text: String,
+    },
+    /// What the worker's clocks show, in answer to the line [`CLOCK`] or [`IN_STEP`].
+    Clock {
+        /// Both clocks of its host.
+        now: WallAnchor,
+        /// Who keeps its calendar in step, where that was asked for and somebody does.
+        in_step: Option<InStep>,
     },
     /// What became of a replay: how its schedule was kept.
     Replayed {

@@ -1,7 +1,8 @@
 //! `manometer replay`: a trace alone, from flags.
 
+mod clocks;
 mod crew;
-mod outcome;
+pub(crate) mod outcome;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,6 +32,7 @@ Examples:
   manometer replay cluster52.csv.zst --engine null --model open --time original --format json
   manometer replay monitor.log --engine redis --load --value-size 100 --time scaled --factor 2
   manometer replay cache.csv --engine memcached --option address=localhost:11211 --on-miss put --processes 4
+  manometer replay cache.csv --engine redis --option address=node9:6379 --on 'ssh node1 manometer' --on 'ssh node2 manometer'
   manometer replay keys.txt --engine rocksdb --model closed-unordered --time full --threads 8 --value-size 1000")]
 pub struct ReplayArgs {
     #[command(flatten)]
@@ -57,9 +59,13 @@ pub struct ReplayArgs {
     /// answers at once, else 16.
     #[arg(long)]
     threads: Option<u32>,
-    /// Processes that share the trace, by client or by key, and begin at the same time.
-    #[arg(long, default_value_t = 1)]
-    processes: u32,
+    /// Processes that share the trace, by client or by key, and begin at the same time; one, or one on each --on.
+    #[arg(long)]
+    processes: Option<u32>,
+    /// Where the processes run in turn: a command that leads to another host's manometer, such as `ssh node2
+    /// manometer`, or `here`; may be repeated. The trace lies at the same path on each.
+    #[arg(long, value_name = "COMMAND")]
+    on: Vec<String>,
     /// First put the keys that the trace finds there into the database, with the sizes that it tells.
     #[arg(long)]
     load: bool,
@@ -92,6 +98,12 @@ pub struct ReplayArgs {
     format: Format,
 }
 
+impl ReplayArgs {
+    fn processes(&self) -> u32 {
+        self.processes.unwrap_or_else(|| u32::try_from(self.on.len()).unwrap_or(u32::MAX).max(1))
+    }
+}
+
 /// Replays the trace and prints what became of it.
 pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let jobs = match settings(args).and_then(|settings| jobs(args, &settings)) {
@@ -100,8 +112,8 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     };
     let mut outcome = Outcome::new(args.format == Format::Text, jobs.len());
     let ended = match &jobs[..] {
-        [job] => crew::alone(job, args.keep || args.reuse, &mut outcome),
-        several => crew::together(several, &mut outcome),
+        [job] if args.on.is_empty() => crew::alone(job, args.keep || args.reuse, &mut outcome),
+        several => crew::together(several, &args.on, &mut outcome),
     };
     match ended {
         Ok(()) => {}
@@ -125,9 +137,13 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
 /// What the flags ask for.
 fn settings(args: &ReplayArgs) -> anyhow::Result<ReplaySettings> {
     anyhow::ensure!(
-        (1..=PROCESSES_MAX).contains(&args.processes),
+        (1..=PROCESSES_MAX).contains(&args.processes()),
         "`--processes` = {}: write a number from 1 to {PROCESSES_MAX}",
-        args.processes
+        args.processes()
+    );
+    anyhow::ensure!(
+        args.on.iter().all(|on| !on.trim().is_empty()),
+        "`--on` is empty: write a command such as `ssh node2 manometer`, or `here`"
     );
     anyhow::ensure!(
         args.input.trace.to_str() != Some("-"),
@@ -164,7 +180,8 @@ fn settings(args: &ReplayArgs) -> anyhow::Result<ReplaySettings> {
 
 /// A job for each process.
 fn jobs(args: &ReplayArgs, settings: &ReplaySettings) -> anyhow::Result<Vec<Job>> {
-    let share = |part| (args.processes > 1).then_some(Share { part, of: args.processes });
+    let processes = args.processes();
+    let share = |part| (processes > 1).then_some(Share { part, of: processes });
     let job = |part| {
         let workload = WorkloadSettings::Replay(ReplaySettings { share: share(part), ..settings.clone() });
         // Refused here, before any process is started.
@@ -178,7 +195,7 @@ fn jobs(args: &ReplayArgs, settings: &ReplaySettings) -> anyhow::Result<Vec<Job>
             workload,
         })
     };
-    let jobs: Vec<Job> = (0..args.processes).map(job).collect::<anyhow::Result<_>>()?;
+    let jobs: Vec<Job> = (0..processes).map(job).collect::<anyhow::Result<_>>()?;
     if jobs.len() > 1 && args.format == Format::Text {
         format::note(&format!("{} processes share the trace", jobs.len()));
     }

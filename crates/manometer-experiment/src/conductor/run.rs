@@ -72,6 +72,8 @@ struct Member {
     facts: Option<Settings>,
     /// Why it is no more.
     gone: Option<String>,
+    /// Why it will soon be no more, of itself.
+    ending: Option<String>,
     running: bool,
     /// Whether its data were prepared before the run.
     prepared: bool,
@@ -162,6 +164,7 @@ impl<'a> Run<'a> {
                 part: part.clone(),
                 facts: None,
                 gone: None,
+                ending: None,
                 running: false,
                 prepared,
                 settings: Settings::new(),
@@ -512,6 +515,8 @@ impl<'a> Run<'a> {
                 self.scribe.recording.event(t_ns, Event::Note { workload: name.to_owned(), text })?;
             }
             Message::Replayed { t_ns, replayed } => {
+                let at_its_end = || format!("its trace came to its end, after {} requests", replayed.sent);
+                member.ending = (!replayed.cut).then(at_its_end);
                 self.scribe.recording.event(t_ns, Event::Replayed { workload: name.to_owned(), replayed })?;
             }
             Message::Refused { line, reason } => {
@@ -519,7 +524,7 @@ impl<'a> Run<'a> {
                 self.lost(index, Some(text))?;
             }
             Message::Error { text } => self.lost(index, Some(text))?,
-            Message::Done => {}
+            Message::Clock { .. } | Message::Done => {}
         }
         Ok(())
     }
@@ -530,7 +535,7 @@ impl<'a> Run<'a> {
         if member.gone.is_some() {
             return Ok(());
         }
-        let text = why.unwrap_or_else(|| member.worker.ending());
+        let text = why.or_else(|| member.ending.take()).unwrap_or_else(|| member.worker.ending());
         member.gone = Some(text.clone());
         member.pending = false;
         member.worker.end();

@@ -132,7 +132,11 @@ impl Session<'_, '_, '_> {
             Message::Sample(sample) => return Ok(self.sampled(&sample)),
             Message::Refused { line, reason } => return Err(self.failed(format!("it refused `{line}`: {reason}"))),
             Message::Error { text } => return Err(self.failed(text)),
-            Message::Setting { .. } | Message::Note { .. } | Message::Replayed { .. } | Message::Done => {}
+            Message::Setting { .. }
+            | Message::Note { .. }
+            | Message::Clock { .. }
+            | Message::Replayed { .. }
+            | Message::Done => {}
         }
         Ok(Next::GoOn)
     }

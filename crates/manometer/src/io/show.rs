@@ -9,6 +9,7 @@ use manometer_measure::histogram::PERCENTILES;
 use manometer_workload::protocol::{Message, Sample};
 
 use super::summary::{DIRECTIONS, Summary};
+use crate::replay::outcome::fidelity_text;
 
 /// Shows a run while it runs.
 #[derive(Debug)]
@@ -29,6 +30,9 @@ impl Show {
             Message::Ready { facts } => {
                 let text = |name: &str| facts.get(name).and_then(|fact| fact.as_str()).unwrap_or("?").to_owned();
                 self.clear()?;
+                for note in facts.get("notes").and_then(|notes| notes.as_array()).into_iter().flatten() {
+                    writeln!(stderr(), "note: {}", note.as_str().unwrap_or_default())?;
+                }
                 writeln!(stdout(), "{} on {} of files", text("io_engine"), text("file_size"))
             }
             Message::Sample(sample) => self.sample(sample),
@@ -39,7 +43,7 @@ impl Show {
             Message::Refused { line, reason } => writeln!(stderr(), "refused `{line}`: {reason}"),
             Message::Error { text } => writeln!(stderr(), "error: {text}"),
             Message::Note { text, .. } => writeln!(stdout(), "{text}"),
-            Message::Replayed { .. } | Message::Done => Ok(()),
+            Message::Clock { .. } | Message::Replayed { .. } | Message::Done => Ok(()),
         }
     }
 
@@ -95,7 +99,14 @@ pub(super) fn table(summary: &Summary) -> String {
     }
     let cpu = summary.cpu_s_per_million().map_or("-".to_owned(), |cpu| format!("{cpu:.2}"));
     let interrupted = if summary.interrupted { ", interrupted" } else { "" };
-    format!("{table}\n{:.2} s measured{interrupted}; {cpu} CPU seconds per million requests", summary.seconds)
+    let (first, fidelity) = summary.fidelity().map_or_else(Default::default, |(fidelity, findings)| {
+        let first: String = findings.iter().map(|finding| format!("{}\n\n", finding.text)).collect();
+        (first, fidelity_text(&fidelity))
+    });
+    format!(
+        "{first}{table}\n{:.2} s measured{interrupted}; {cpu} CPU seconds per million requests{fidelity}",
+        summary.seconds
+    )
 }
 
 fn microseconds(ns: Option<u64>) -> String {

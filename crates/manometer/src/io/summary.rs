@@ -1,8 +1,10 @@
 //! The samples of one run, added up.
 
-use manometer_measure::LatencyHistogram;
+use manometer_analysis::fidelity::Fidelity;
+use manometer_measure::event::Finding;
 use manometer_measure::histogram::PERCENTILES;
 use manometer_measure::plan::Settings;
+use manometer_measure::{LatencyHistogram, Replayed};
 use manometer_workload::io::IoJob;
 use manometer_workload::protocol::{Message, OperationSample, Sample};
 use rustix::time::{ClockId, clock_gettime};
@@ -34,6 +36,8 @@ pub(super) struct Summary {
     cpu_began_s: f64,
     pub(super) cpu_s: f64,
     pub(super) interrupted: bool,
+    /// What became of a trace.
+    replayed: Option<Box<Replayed>>,
 }
 
 impl Summary {
@@ -46,9 +50,10 @@ impl Summary {
             Message::Sample(sample) => self.sample(&sample),
             Message::Setting { t_ns, settings } => self.changes.push(json!({ "t_ns": t_ns, "settings": settings })),
             Message::Refused { line, reason } => self.refusals.push(json!({ "line": line, "reason": reason })),
+            Message::Replayed { replayed, .. } => self.replayed = Some(replayed),
             Message::Progress { .. }
             | Message::Note { .. }
-            | Message::Replayed { .. }
+            | Message::Clock { .. }
             | Message::Error { .. }
             | Message::Done => {}
         }
@@ -74,6 +79,14 @@ impl Summary {
         DIRECTIONS.into_iter().zip(&self.directions)
     }
 
+    /// How faithfully a trace was followed and what a reader must know of that, where there was one.
+    pub(super) fn fidelity(&self) -> Option<(Fidelity, Vec<Finding>)> {
+        let replayed = self.replayed.as_ref()?;
+        let fidelity = Fidelity::of(replayed);
+        let findings = fidelity.findings(replayed);
+        Some((fidelity, findings))
+    }
+
     pub(super) fn requests(&self) -> u64 {
         self.directions.iter().map(|direction| direction.requests).sum()
     }
@@ -97,6 +110,10 @@ impl Summary {
             "changes": self.changes,
             "refusals": self.refusals,
         });
+        if let Some((fidelity, findings)) = self.fidelity() {
+            document["fidelity"] = json!(fidelity);
+            document["findings"] = json!(findings);
+        }
         let mut latency = Map::new();
         for (name, direction) in self.directions() {
             document[format!("{name}_iops")] = json!(direction.requests as f64 / self.seconds);

@@ -1,4 +1,4 @@
-//! The processes of a replay: one on a thread here, or several that begin at the same moment.
+//! The processes of a replay: one on a thread here, or several, here and on other hosts, that begin at the same moment.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -8,18 +8,25 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use manometer_measure::clock::WallAnchor;
+use manometer_measure::clock_offset::{ClockOffset, InStep, RoundTrip, in_step};
 use manometer_measure::{Clock as _, MonotonicClock};
 use manometer_workload::control::Controls;
-use manometer_workload::protocol::{Control, Job, Message};
+use manometer_workload::protocol::{self, Control, Job, Message};
 use manometer_workload::replay::{self, ReplayError};
 use manometer_workload::settings::WorkloadSettings;
 
+use super::clocks::HostClock;
 use super::outcome::Outcome;
 
 /// How often Ctrl-C is looked for.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long after all are ready the first request is due: the word must have reached every process by then.
 const BARRIER_NS: u64 = 300_000_000;
+/// How often each other host is asked for its clock: the fastest answer counts.
+const ROUND_TRIPS: usize = 32;
+/// The host that is meant by no command.
+pub(super) const HERE: &str = "here";
 /// How long the others may take to end after one is lost.
 const PATIENCE_NS: u64 = 10_000_000_000;
 
@@ -87,45 +94,51 @@ pub(super) fn alone(job: &Job, keep: bool, outcome: &mut Outcome) -> Result<(), 
 
 /// What one process says.
 enum Told {
-    Message(Message),
+    /// When it came, on our clock, and what.
+    Message(u64, Message),
     /// Its output has ended: it is gone, or going.
     End,
 }
 
 /// A process that replays its share; dropped, it ends.
 struct Process {
+    /// The command that leads to its host; nothing for this one.
+    on: Option<String>,
     child: Child,
     stdin: Option<ChildStdin>,
     is_ready: bool,
     has_ended: bool,
     /// Whether it ended as it should.
     is_done: bool,
+    /// Its last answer about its clocks, and when that came.
+    clock: Option<(u64, WallAnchor, Option<InStep>)>,
 }
 
 impl Process {
-    fn start(job: &Job, index: usize, told: Sender<(usize, Told)>) -> anyhow::Result<Self> {
-        let program = std::env::current_exe().context("finding this program")?;
-        let mut child = Command::new(&program)
-            .arg("worker")
+    fn start(job: &Job, on: Option<&str>, index: usize, told: Sender<(usize, Told)>) -> anyhow::Result<Self> {
+        let mut command = command(on)?;
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .with_context(|| format!("starting {}", program.display()))?;
+            .with_context(|| format!("starting {}", command.get_program().display()))?;
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().context("a process has no standard output")?;
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                let heard_ns = MonotonicClock.now_ns();
                 let message = serde_json::from_str(&line).unwrap_or_else(|error| Message::Error {
                     text: format!("it said something that makes no sense ({error}): {line}"),
                 });
-                if told.send((index, Told::Message(message))).is_err() {
+                if told.send((index, Told::Message(heard_ns, message))).is_err() {
                     return;
                 }
             }
             // Who listened may have ended already.
             let _ = told.send((index, Told::End));
         });
-        let mut process = Self { child, stdin, is_ready: false, has_ended: false, is_done: false };
+        let on = on.map(str::to_owned);
+        let mut process = Self { on, child, stdin, is_ready: false, has_ended: false, is_done: false, clock: None };
         process.say(&serde_json::to_string(job)?);
         Ok(process)
     }
@@ -148,28 +161,51 @@ impl Drop for Process {
     }
 }
 
-/// Replays in a process for each job. The first prepares what all use; then the others get ready, and all begin at
+/// The worker of this program, here or where the command `on` leads to.
+fn command(on: Option<&str>) -> anyhow::Result<Command> {
+    let mut command = match on {
+        None => Command::new(std::env::current_exe().context("finding this program")?),
+        Some(on) => {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("exec {on} \"$@\""), "sh"]);
+            shell
+        }
+    };
+    command.arg("worker");
+    Ok(command)
+}
+
+/// Replays in a process for each job, which run where `hosts` say in turn. The first prepares what all use; then the others get ready, and all begin at
 /// the same moment of the clock that they share. If one is lost, the others end.
-pub(super) fn together(jobs: &[Job], outcome: &mut Outcome) -> Result<(), Failed> {
-    let mut crew = Crew { processes: Vec::new(), heard: channel(), interrupted: interrupted()?, outcome };
-    for (index, job) in jobs.iter().enumerate() {
-        let process = Process::start(job, index, crew.heard.0.clone())?;
+pub(super) fn together(jobs: &[Job], hosts: &[String], outcome: &mut Outcome) -> Result<(), Failed> {
+    let (sender, receiver) = channel();
+    let mut crew = Crew { processes: Vec::new(), sender, receiver, interrupted: interrupted()?, outcome };
+    let hosts = hosts.iter().map(|on| (on != HERE).then_some(on.as_str()));
+    let hosts: Vec<Option<&str>> = if hosts.len() == 0 { vec![None] } else { hosts.collect() };
+    for (index, (job, on)) in jobs.iter().zip(hosts.into_iter().cycle()).enumerate() {
+        let process = Process::start(job, on, index, crew.sender.clone())?;
         crew.processes.push(process);
         if index == 0 {
             crew.listen_until(&|crew| crew.processes[0].is_ready)?;
         }
     }
     crew.listen_until(&|crew| crew.processes.iter().all(|process| process.is_ready))?;
+    let clocks = crew.compare_clocks()?;
     let start_ns = MonotonicClock.now_ns() + BARRIER_NS;
-    let start = Control::Set([("start_ns".to_owned(), start_ns.into())].into_iter().collect());
-    crew.tell_all(&start);
+    for (process, clock) in crew.processes.iter_mut().zip(&clocks) {
+        let start_ns = clock.as_ref().map_or(start_ns, |clock| clock.offset.there_ns(start_ns));
+        let start = Control::Set([("start_ns".to_owned(), start_ns.into())].into_iter().collect());
+        process.say(&start.to_string());
+    }
+    crew.outcome.compared(clocks.into_iter().flatten().collect());
     crew.tell_all(&Control::Go);
     crew.listen_until(&|crew| crew.processes.iter().all(|process| process.has_ended))
 }
 
 struct Crew<'a> {
     processes: Vec<Process>,
-    heard: (Sender<(usize, Told)>, Receiver<(usize, Told)>),
+    sender: Sender<(usize, Told)>,
+    receiver: Receiver<(usize, Told)>,
     interrupted: Arc<AtomicBool>,
     outcome: &'a mut Outcome,
 }
@@ -178,6 +214,37 @@ impl Crew<'_> {
     fn tell_all(&mut self, control: &Control) {
         let line = control.to_string();
         self.processes.iter_mut().for_each(|process| process.say(&line));
+    }
+
+    /// Compares the clock of each process on another host with ours; nothing for those here.
+    fn compare_clocks(&mut self) -> Result<Vec<Option<HostClock>>, Failed> {
+        if self.processes.iter().all(|process| process.on.is_none()) {
+            return Ok(vec![None; self.processes.len()]);
+        }
+        let ours = in_step();
+        (0..self.processes.len()).map(|index| self.compare_clock(index, ours.as_ref())).collect()
+    }
+
+    fn compare_clock(&mut self, index: usize, ours: Option<&InStep>) -> Result<Option<HostClock>, Failed> {
+        let Some(on) = self.processes[index].on.clone() else { return Ok(None) };
+        let (_, _, theirs) = self.ask_for_clock(index, protocol::IN_STEP)?;
+        let mut trips = Vec::new();
+        for _ in 0..ROUND_TRIPS {
+            let asked = WallAnchor::now();
+            let (heard_ns, told, _) = self.ask_for_clock(index, protocol::CLOCK)?;
+            trips.push(RoundTrip { asked, told, heard_ns });
+        }
+        let offset = ClockOffset::of(&trips, ours, theirs.as_ref());
+        let in_step_by = theirs.map(|theirs| theirs.by);
+        Ok(offset.map(|offset| HostClock { process: index + 1, on, offset, in_step_by }))
+    }
+
+    fn ask_for_clock(&mut self, index: usize, line: &str) -> Result<(u64, WallAnchor, Option<InStep>), Failed> {
+        self.processes[index].clock = None;
+        self.processes[index].say(line);
+        self.listen_until(&|crew| crew.processes[index].clock.is_some())?;
+        let told = self.processes[index].clock.take();
+        Ok(told.context("a process did not tell its clock")?)
     }
 
     /// Takes in what the processes say until `enough`; when one is lost, has the others end first.
@@ -192,7 +259,7 @@ impl Crew<'_> {
             if all_ended || now_ns > deadline_ns {
                 return Err(lost.unwrap_or_else(|| anyhow::anyhow!("interrupted before the first request").into()));
             }
-            let heard = self.heard.1.recv_timeout(LOOK);
+            let heard = self.receiver.recv_timeout(LOOK);
             if let Some(failed) = heard.ok().and_then(|(index, told)| self.hear(index, told)) {
                 lost.get_or_insert(failed);
             }
@@ -209,9 +276,10 @@ impl Crew<'_> {
         let process = &mut self.processes[index];
         let lost = |reason: String| Some(anyhow::anyhow!("process {} of the replay {reason}", index + 1).into());
         match told {
-            Told::Message(Message::Done) => process.is_done = true,
-            Told::Message(Message::Error { text }) => return lost(format!("failed: {text}")),
-            Told::Message(message) => {
+            Told::Message(_, Message::Done) => process.is_done = true,
+            Told::Message(_, Message::Error { text }) => return lost(format!("failed: {text}")),
+            Told::Message(heard_ns, Message::Clock { now, in_step }) => process.clock = Some((heard_ns, now, in_step)),
+            Told::Message(_, message) => {
                 process.is_ready |= matches!(message, Message::Ready { .. });
                 self.outcome.hear(index, message);
             }

@@ -9,6 +9,7 @@ use manometer_measure::{LatencyHistogram, Replayed};
 use manometer_workload::protocol::{Message, Sample};
 use serde_json::{Map, Value, json};
 
+use super::clocks::HostClock;
 use crate::format::{self, Format};
 use crate::kv::outcome::{latency_us, microseconds, plain, row};
 use crate::table::number;
@@ -24,6 +25,8 @@ pub(super) struct Outcome {
     /// What became of the shares of those processes that have said so.
     replayed: Option<Replayed>,
     told: usize,
+    /// The clocks of other hosts.
+    clocks: Vec<HostClock>,
     failure: Option<String>,
 }
 
@@ -39,6 +42,7 @@ impl Outcome {
             missing: BTreeMap::new(),
             replayed: None,
             told: 0,
+            clocks: Vec::new(),
             failure: None,
         }
     }
@@ -58,6 +62,12 @@ impl Outcome {
             }
             _ => {}
         }
+    }
+
+    /// The clocks of other hosts were compared with ours.
+    pub(super) fn compared(&mut self, clocks: Vec<HostClock>) {
+        clocks.iter().for_each(|clock| format::note(&clock.told()));
+        self.clocks = clocks;
     }
 
     /// Some of it is lost.
@@ -140,7 +150,8 @@ impl Outcome {
             ),
         });
         let told = self.replayed.as_ref().zip(self.fidelity()).map(|(replayed, fidelity)| fidelity.findings(replayed));
-        lost.into_iter().chain(told.into_iter().flatten()).collect()
+        let clocks = self.clocks.iter().flat_map(HostClock::findings);
+        lost.into_iter().chain(told.into_iter().flatten()).chain(clocks).collect()
     }
 
     /// Prints everything.
@@ -181,6 +192,7 @@ impl Outcome {
             "latency_us": latency,
             "response_us": response,
             "processes": self.processes,
+            "clocks": self.clocks.iter().map(HostClock::machine_form).collect::<Vec<_>>(),
             "complete": self.failure.is_none(),
             "facts": self.facts,
         });
@@ -224,7 +236,8 @@ impl Outcome {
     }
 }
 
-fn fidelity_text(fidelity: &Fidelity) -> String {
+/// How faithful a replay was, in a few lines that begin on a new one.
+pub(crate) fn fidelity_text(fidelity: &Fidelity) -> String {
     let mut lines = vec![String::new()];
     let or_gap = |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
     if let Some(error) = &fidelity.error_us {
