@@ -18,7 +18,6 @@ use crate::replay::{self, ReplaySettings};
 pub(crate) const LONGEST_FILE_BYTES: u64 = 16 << 20;
 
 /// A workload of any kind.
-#[expect(clippy::large_enum_variant, reason = "a process holds a handful of them")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "settings", rename_all = "snake_case")]
 pub enum WorkloadSettings {
@@ -111,7 +110,7 @@ impl WorkloadSettings {
     /// The settings that can change while the workload runs.
     pub fn changeable(&self) -> Vec<&'static str> {
         match self {
-            Self::Io(_) => io::changeable(),
+            Self::Io(io) => io::changeable(io),
             Self::Kv(_) => kv::changeable(),
             // It follows its trace.
             Self::Replay(_) | Self::Command(_) => Vec::new(),

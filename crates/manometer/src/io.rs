@@ -13,8 +13,9 @@ use std::sync::mpsc::{Sender, channel};
 use manometer_measure::{ByteSize, Clock as _, MonotonicClock, Rate, Span};
 use manometer_target::file::FileError;
 use manometer_workload::control::{Controls, Sink};
-use manometer_workload::io::{Existing, IoEngine, IoError, IoJob, IoSettings, run as run_workload};
+use manometer_workload::io::{Existing, IoEngine, IoError, IoJob, IoSettings, RecordedSettings, run as run_workload};
 use manometer_workload::protocol::{Control, Message};
+use manometer_workload::replay::{Model, Timing};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -22,6 +23,10 @@ use self::show::Show;
 use self::summary::Summary;
 use crate::WRONG_REQUEST;
 use crate::format::{self, Format};
+use crate::kv::from_name;
+
+/// How long is measured unless said, in seconds.
+const SECONDS_USUAL: f64 = 10.0;
 
 /// Read and write a file, and say how fast that went
 ///
@@ -29,7 +34,8 @@ use crate::format::{self, Format};
 /// --iodepth requests in flight.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  manometer io --file ./probe --file-size 1GiB --write-ratio 0.3 --iodepth 32 --seconds 10"
+    after_help = "Examples:\n  manometer io --file ./probe --file-size 1GiB --write-ratio 0.3 --iodepth 32 --seconds 10\n  \
+                  manometer io --file ./probe --file-size 8GiB --iodepth 64 --trace mysql.load.gz --time scaled --factor 60"
 )]
 pub struct Args {
     /// The file; with several --files, the beginning of their names
@@ -90,9 +96,41 @@ pub struct Args {
     #[arg(long)]
     script: Option<String>,
 
-    /// How long to measure, in seconds
-    #[arg(long, default_value_t = 10.0)]
-    seconds: f64,
+    /// A recorded trace of a device whose requests are sent instead of a pattern's
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+
+    /// The trace's format, where the content is not to decide
+    #[arg(long, value_name = "FORMAT", requires = "trace")]
+    input_format: Option<String>,
+
+    /// What the columns of a CSV trace mean: `time_ms=0,op=1,offset=2,size=3`
+    #[arg(long, requires = "trace")]
+    columns: Option<String>,
+
+    /// What parts the columns of a CSV trace; a comma unless said
+    #[arg(long, requires = "columns")]
+    delimiter: Option<char>,
+
+    /// The unit of times in CSV: `s`, `ms`, `us` or `ns`
+    #[arg(long, value_name = "UNIT", requires = "trace")]
+    time_unit: Option<String>,
+
+    /// Which of the trace's requests wait for which: open, closed-conservative or closed-unordered
+    #[arg(long, value_parser = from_name::<Model>, requires = "trace")]
+    model: Option<Model>,
+
+    /// When the trace's requests are sent: original, scaled (with --factor) or full
+    #[arg(long, value_parser = from_name::<Timing>, requires = "trace")]
+    time: Option<Timing>,
+
+    /// How much faster than recorded: 2 halves the span. With --time scaled
+    #[arg(long, requires = "trace")]
+    factor: Option<f64>,
+
+    /// How long to measure, in seconds; 10 unless said, and all of a trace
+    #[arg(long)]
+    seconds: Option<f64>,
 
     /// How often to tell what happened
     #[arg(long, default_value = "1s")]
@@ -135,15 +173,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 impl Args {
     fn job(&self) -> Result<IoJob, String> {
-        if !(self.seconds > 0.0 && self.seconds <= 1e9) {
-            return Err(format!("--seconds is {}: write a number above 0", self.seconds));
+        if let Some(seconds) = self.seconds.filter(|seconds| !(*seconds > 0.0 && *seconds <= 1e9)) {
+            return Err(format!("--seconds is {seconds}: write a number above 0"));
         }
         if self.interval.nanoseconds() == 0 {
             return Err("--interval is 0: write a stretch of time such as 1s".to_owned());
         }
         let settings = self.settings();
-        let writes = settings.write_ratio != 0.0
-            || settings.script.as_ref().is_some_and(|script| script.contains("write_ratio"));
+        let writes = settings.writes().map_err(|error| error.to_string())?;
         let existing = match (writes, self.overwrite) {
             (false, _) => Existing::ReadOnly,
             (true, false) => Existing::Reuse,
@@ -166,7 +203,22 @@ impl Args {
             rate: self.rate,
             io_engine: self.io_engine,
             script: self.script.clone(),
+            recorded: RecordedSettings {
+                trace: self.trace.clone(),
+                input_format: self.input_format.clone(),
+                columns: self.columns.clone(),
+                delimiter: self.delimiter,
+                time_unit: self.time_unit.clone(),
+                model: self.model,
+                time: self.time,
+                factor: self.factor,
+            },
         }
+    }
+
+    /// How long to measure at most; nothing where the trace says.
+    fn seconds(&self) -> Option<f64> {
+        self.seconds.or((self.trace.is_none()).then_some(SECONDS_USUAL))
     }
 }
 
@@ -176,7 +228,7 @@ fn measure(args: &Args, job: &IoJob) -> Result<Summary, IoError> {
     let interrupted = stop_on_signal(controls.clone()).map_err(IoError::Unheard)?;
     controls.send(Control::Go).map_err(|gone| IoError::Unheard(std::io::Error::other(gone)))?;
     let show = (args.format == Format::Text).then(|| Show::new(std::io::stderr().is_terminal()));
-    let mut driver = Driver { summary: Summary::default(), show, controls: Some(controls), seconds: args.seconds };
+    let mut driver = Driver { summary: Summary::default(), show, controls: Some(controls), seconds: args.seconds() };
     run_workload(job, &MonotonicClock, &Controls::new(heard), &mut driver)?;
     driver.summary.interrupted = interrupted.load(Ordering::SeqCst);
     Ok(driver.summary)
@@ -217,15 +269,16 @@ struct Driver {
     show: Option<Show>,
     /// Given to the timer when the workload is ready.
     controls: Option<Sender<Control>>,
-    seconds: f64,
+    seconds: Option<f64>,
 }
 
 impl Sink for Driver {
     fn send(&mut self, message: Message) -> std::io::Result<()> {
         if let Message::Ready { .. } = message
             && let Some(controls) = self.controls.take()
+            && let Some(seconds) = self.seconds
         {
-            stop_in_time(controls, self.seconds)?;
+            stop_in_time(controls, seconds)?;
         }
         if let Some(show) = &mut self.show {
             show.message(&message)?;
@@ -265,7 +318,7 @@ fn is_wrong_request(error: &IoError) -> bool {
         )
     };
     match error {
-        IoError::Setting(_) | IoError::Script(_) | IoError::Memory(_) => true,
+        IoError::Setting(_) | IoError::Script(_) | IoError::Recorded(_) | IoError::Memory(_) => true,
         IoError::File(error) => wrong_file(error),
         _ => false,
     }

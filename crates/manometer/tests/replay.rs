@@ -33,7 +33,7 @@ fn machines_learn_how_faithful_it_was() {
     for quantile in ["p50", "p90", "p99", "max"] {
         assert!(fidelity["error_us"][quantile].is_number(), "{quantile}: {fidelity}");
     }
-    assert_eq!(fidelity["hurst"], json!({"trace": null, "replay": null}));
+    assert_eq!(fidelity["hurst"]["trace"], Value::Null, "a trace without any variance has none");
     assert!(fidelity["reason"].as_str().unwrap().contains("Hurst"), "{fidelity}");
     assert_eq!((&fidelity["dropped"], &fidelity["order_violations"]), (&json!(0), &json!(0)));
     assert_eq!(said["operations"], json!({"read": 400}));
@@ -137,6 +137,95 @@ fn when_a_process_is_killed_the_others_end() {
     wait_for("the other process to end", || (!support::is_alive(workers[0])).then_some(()));
 }
 
+#[test]
+fn a_replay_that_is_killed_ends_its_neighbour_and_marks_the_recording() {
+    let scene = scene(60_000, 1_000);
+    scene.write(
+        "killed.toml",
+        r#"
+name = "killed"
+interval = "100ms"
+[device]
+directory = "data"
+[primary]
+engine = "null"
+workload = { trace = "trace.txt", time_unit = "us" }
+[[neighbour]]
+name = "other"
+kind = "replay"
+engine = "null"
+trace = "trace.txt"
+time_unit = "us"
+[plan]
+phase = "5s"
+[[plan.step]]
+start = ["other"]
+"#,
+    );
+    for index in [0, 1] {
+        let running = scene.start(&format!("run killed.toml --out out{index}"));
+        support::wait_for_event(&scene.path(&format!("out{index}")), "phase_started\",\"phase\":\"w0");
+        let workers = running.workers();
+        support::signal_process(workers[index], Signal::KILL);
+        running.end().status(1);
+        assert!(workers.iter().all(|worker| !support::is_alive(*worker)));
+        let summary = scene.json(&format!("out{index}/summary.json"));
+        assert_eq!(summary["status"], "failed", "{summary}");
+    }
+}
+
+/// A command that leads to this program on a clock that is seven seconds ahead, with a calendar that is years ahead;
+/// nothing where the kernel does not give clocks of its own to processes.
+fn other_host(scene: &Scene) -> Option<&'static str> {
+    let ahead = ["--time", "--monotonic", "7", "--fork"];
+    let can = Command::new("unshare").args(ahead).arg("true").stderr(Stdio::null()).status();
+    if !can.is_ok_and(|status| status.success()) {
+        return None;
+    }
+    let program = env!("CARGO_BIN_EXE_manometer");
+    let calendar = r#"sed -u 's/"unix_ns":1/"unix_ns":2/'"#;
+    scene.write("far", &format!("unshare {} {program} \"$@\" | {calendar}\n", ahead.join(" ")));
+    scene.write("near", &format!("exec {program} \"$@\"\n"));
+    Some("--on here --on ./far")
+}
+
+#[test]
+fn hosts_whose_clocks_differ_by_seconds_begin_at_the_same_time() {
+    let scene = scene(900, 500);
+    let Some(on) = other_host(&scene) else {
+        println!("skipped: no clock of its own for a process here (unshare --time)");
+        return;
+    };
+    let words = format!("{REPLAY} --format json {}", on.replace("./far", "sh${IFS}./far"));
+    let said = scene.run(&words).status(0).err_has(&["process 2 on", "by round trips"]);
+    let said = said.json();
+    assert_eq!((&said["requests"], &said["processes"], &said["complete"]), (&json!(900), &json!(2), &json!(true)));
+    let clocks = said["clocks"].as_array().unwrap();
+    assert_eq!((clocks.len(), &clocks[0]["process"]), (1, &json!(2)), "{said}");
+    let [offset_us, within_us] = ["offset_us", "within_us"].map(|name| clocks[0][name].as_f64().unwrap());
+    assert!((offset_us - 7e6).abs() <= within_us + 1.0, "{offset_us} within {within_us}");
+    let longest_us = said["fidelity"]["error_us"]["max"].as_f64().unwrap();
+    assert!(longest_us < 5e6, "a start that was not moved with the clock would be seven seconds late: {longest_us}");
+    assert!(said["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "clocks-apart"), "{said}");
+}
+
+#[test]
+fn a_host_that_cannot_be_reached_is_named() {
+    let scene = scene(10, 500);
+    scene.run(&format!("{REPLAY} --on no-such-command")).status(1).err_has(&["process 1 of the replay was lost"]);
+}
+
+#[test]
+fn equal_times_are_sent_one_after_the_other() {
+    let scene = Scene::new();
+    scene.write("equal.txt", &"read,a,5,\n".repeat(500));
+    let said = scene.run("replay equal.txt --engine null --format json").status(0).json();
+    let fidelity = &said["fidelity"];
+    assert_eq!((&said["requests"], &fidelity["dropped"]), (&json!(500), &json!(0)));
+    assert_eq!((&fidelity["order_violations"], &fidelity["span_ratio"]), (&json!(0), &Value::Null));
+    assert_eq!(fidelity["reason"], json!("all requests have one and the same time"));
+}
+
 /// A Redis server of the test's own.
 struct Redis(Child, u16);
 
@@ -219,6 +308,61 @@ vary = { "writer.iodepth" = [1] }
     assert!(scene.read("out/events.jsonl").contains("\"event\":\"replayed\""));
 }
 
+/// Writes a block trace of `requests` reads and writes, 1 ms apart.
+fn write_block_trace(scene: &Scene, requests: u64) {
+    let line = |at: u64| {
+        let op = if at.is_multiple_of(2) { 'R' } else { 'W' };
+        format!("{}.{:09} ; {} ; 8 ; {op} ; 0.0 ; 0.0\n", at / 1_000, at % 1_000 * 1_000_000, at * 8)
+    };
+    let head = "Copyright nobody\n\nstart ; sector; length ; op ;  replay_delay ; replay_duration\n";
+    scene.write("block.load", &(head.to_owned() + &(0..requests).map(line).collect::<String>()));
+}
+
+#[test]
+fn a_block_trace_is_replayed_on_a_file() {
+    let scene = Scene::new();
+    write_block_trace(&scene, 300);
+    let words = "io --file data --file-size 1MiB --iodepth 8 --no-direct --trace block.load --format json";
+    let said = scene.run(words).status(0).json();
+    assert_eq!((&said["requests"], &said["fidelity"]["dropped"]), (&json!(300), &json!(0)));
+    assert_eq!(said["fidelity"]["error_us"]["samples"], json!(300));
+    scene.run(&words.replace("--format json", "")).status(0).out_has(&["sent after due", "0 not sent"]);
+    scene.run(&words.replace("8 --no", "8 --rate 1/s --no")).status(2).err_has(&["leave it out"]);
+    scene.run("io --file data --factor 2").status(2).err_has(&["--trace"]);
+}
+
+#[test]
+fn a_recorded_neighbour_stands_beside_a_primary() {
+    let scene = Scene::new();
+    write_block_trace(&scene, 60_000);
+    scene.write(
+        "beside.toml",
+        r#"
+name = "recorded neighbour"
+interval = "100ms"
+[device]
+directory = "data"
+[primary]
+engine = "null"
+records = 1000
+[[neighbour]]
+name = "recorded"
+kind = "io"
+workload = { trace = "block.load", time = "scaled", factor = 1.0 }
+file_size = "4MiB"
+iodepth = 16
+direct = false
+[plan]
+phase = "500ms"
+vary = { "recorded.factor" = [1.0, 4.0] }
+"#,
+    );
+    let said = scene.run("run beside.toml --out out --format json").status(0).json();
+    let rate = |phase: usize| said["phases"][phase]["neighbours"]["recorded"]["performance"]["mean"].as_f64().unwrap();
+    assert!(rate(1) > 0.0 && rate(2) > 2.0 * rate(1), "{said}");
+    assert!(said["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "replay-cut"), "{said}");
+}
+
 #[test]
 fn an_experiment_refuses_a_trace_that_is_not_there() {
     let scene = Scene::new();
@@ -228,4 +372,32 @@ fn an_experiment_refuses_a_trace_that_is_not_there() {
          \"no.txt\"\n[plan]\nphase = \"1s\"\n",
     );
     scene.run("run replay.toml --out out").status(2).err_has(&["no.txt"]);
+}
+
+#[test]
+fn a_trace_that_ends_before_the_plan_leaves_gaps_and_says_why() {
+    let scene = scene(500, 1_000);
+    scene.write(
+        "short.toml",
+        r#"
+name = "short"
+interval = "100ms"
+[device]
+directory = "data"
+[primary]
+engine = "null"
+workload = { trace = "trace.txt", time_unit = "us" }
+[[neighbour]]
+name = "writer"
+kind = "io"
+file_size = "4MiB"
+direct = false
+[plan]
+phase = "2s"
+vary = { "writer.iodepth" = [1] }
+"#,
+    );
+    let said = scene.run("run short.toml --out out --format json").status(1).json();
+    assert!(scene.read("out/events.jsonl").contains("its trace came to its end, after 500 requests"));
+    assert_eq!(said["phases"][1]["performance"]["mean"], Value::Null, "{said}");
 }

@@ -245,6 +245,9 @@ impl Experiment {
                     set_in_table(&mut self.resolved, &table, "options", &settings.get("options"));
                 }
             }
+            if matches!(&settings, WorkloadSettings::Io(io) if io.recorded.trace.is_some()) {
+                set_in_table(&mut self.resolved, &table, "trace", &settings.get("trace"));
+            }
             let WorkloadSettings::Kv(kv) = &settings else { continue };
             if matches!(kv.options, Some(EngineOptions::File(_))) {
                 set_in_table(&mut self.resolved, &table, "options", &settings.get("options"));

@@ -18,11 +18,17 @@ pub fn json_schema() -> Value {
     }
     let in_place = json!({
         "type": "object",
-        "description": "A trace that is replayed: `{ trace = \"…\", model = \"open\" }` with the settings of kind `replay`.",
+        "description": "A trace that is replayed: `{ trace = \"…\", model = \"open\" }` with the settings that belong to the trace.",
         "required": ["trace"],
     });
     if let Some(workload) = schema.pointer_mut("/$defs/KvSettings/properties/workload") {
-        *workload = json!({ "anyOf": [workload.take(), in_place] });
+        *workload = json!({ "anyOf": [workload.take(), in_place.clone()] });
+    }
+    for settings in ["IoSettings", "ReplaySettings"] {
+        let properties = schema.pointer_mut(&format!("/$defs/{settings}/properties"));
+        if let Some(properties) = properties.and_then(Value::as_object_mut) {
+            properties.insert("workload".to_owned(), in_place.clone());
+        }
     }
     schema
 }

@@ -120,7 +120,6 @@ pub struct NeighbourTable {
 }
 
 /// What a workload is and does; `kind` is `kv` for a primary unless said.
-#[expect(clippy::large_enum_variant, reason = "a process holds a handful of them")]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WorkloadTable {

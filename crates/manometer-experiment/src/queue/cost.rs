@@ -203,6 +203,9 @@ fn writes_per_s(workload: &Workload, phase: &Phase) -> Option<f64> {
 }
 
 fn io_writes_per_s(io: &IoSettings) -> Option<f64> {
+    if io.recorded.trace.is_some() {
+        return io.writes().is_ok_and(|writes| !writes).then_some(0.0);
+    }
     if io.write_ratio == 0.0 {
         return Some(0.0);
     }

@@ -8,7 +8,7 @@ use super::validate::check;
 use crate::settings::SettingError;
 
 /// Every setting, in the order of [`IoSettings`], and what its value looks like.
-const NAMES: [(&str, &str); 12] = [
+const NAMES: [(&str, &str); 20] = [
     ("file_size", "write a number of bytes such as 1GiB"),
     ("files", "write a whole number from 1"),
     ("block_size", "write a number of bytes such as 4KiB"),
@@ -21,15 +21,29 @@ const NAMES: [(&str, &str); 12] = [
     ("rate", "write requests such as 1000/s, bytes such as 10MiB/s, or null for no limit"),
     ("io_engine", "write posix, libaio or io_uring"),
     ("script", "write times and settings such as `20m: iodepth = 2; 25m: write_ratio = 0.5`"),
+    ("trace", "write the path of a recorded trace"),
+    ("input_format", "write the name of a trace's format"),
+    ("columns", "write what the columns of a CSV trace mean"),
+    ("delimiter", "write one ASCII character"),
+    ("time_unit", "write s, ms, us or ns"),
+    ("model", "write open, closed-conservative or closed-unordered"),
+    ("time", "write original, scaled or full"),
+    ("factor", "write a number such as 2, which halves a trace's span"),
 ];
 
 /// What is settled when the workload starts.
-const FIXED: [&str; 3] = ["file_size", "files", "io_engine"];
+const FIXED: [&str; 10] =
+    ["file_size", "files", "io_engine", "trace", "input_format", "columns", "delimiter", "time_unit", "model", "time"];
 
-/// The settings that can change while a workload runs.
-pub fn changeable() -> Vec<&'static str> {
+/// What only a pattern has, and what only a trace has.
+const OF_A_PATTERN: [&str; 4] = ["block_size", "write_ratio", "random_ratio", "rate"];
+const OF_A_TRACE: [&str; 1] = ["factor"];
+
+/// The settings that can change while `settings` run.
+pub fn changeable(settings: &IoSettings) -> Vec<&'static str> {
+    let strange: &[&str] = if settings.recorded.trace.is_some() { &OF_A_PATTERN } else { &OF_A_TRACE };
     let names = NAMES.iter().map(|(name, _)| *name);
-    names.filter(|name| !FIXED.contains(name) && *name != "script").collect()
+    names.filter(|name| !FIXED.contains(name) && !strange.contains(name) && *name != "script").collect()
 }
 
 /// Names that are this alike are taken for a slip of the finger.
@@ -53,7 +67,7 @@ pub(super) fn in_force(settings: &IoSettings, changes: &Settings) -> Settings {
 
 fn apply_one(current: &IoSettings, name: &str, value: &Value) -> Result<IoSettings, SettingError> {
     let wanted = known(name)?;
-    if FIXED.contains(&name) {
+    if FIXED.contains(&name) || name == "block_size" && current.recorded.trace.is_some() {
         let wanted = "it stays as it was at the start; start another workload to have it otherwise";
         return Err(SettingError::new(name, format!("{value} while running"), wanted));
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use manometer_target::file::FileError;
 
+use crate::replay::ReplayError;
 use crate::script::ScriptError;
 use crate::settings::SettingError;
 
@@ -15,6 +16,9 @@ pub enum IoError {
     /// The settings make no sense.
     #[error(transparent)]
     Setting(#[from] SettingError),
+    /// The recorded trace cannot be replayed as asked.
+    #[error(transparent)]
+    Recorded(#[from] ReplayError),
     /// The timetable makes no sense.
     #[error(transparent)]
     Script(#[from] ScriptError),
@@ -74,6 +78,7 @@ impl IoError {
         match self {
             Self::Setting(error) => &error.name,
             Self::Script(_) => "script",
+            Self::Recorded(error) => error.setting(),
             _ => "",
         }
     }

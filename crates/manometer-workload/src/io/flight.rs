@@ -20,6 +20,10 @@ const SECTOR_BYTES: u32 = 512;
 struct Slot {
     /// The request, or what is left of it.
     request: Request,
+    /// Bytes of the whole request.
+    whole: u32,
+    /// When it was due, where something says so.
+    due_ns: Option<u64>,
     sent_ns: u64,
     retries: u32,
 }
@@ -28,20 +32,18 @@ struct Slot {
 pub(super) struct Flight {
     backend: Box<dyn Backend>,
     engine: IoEngine,
-    block_bytes: u32,
     slots: Vec<Slot>,
     free: Vec<u32>,
     finished: Vec<Completion>,
 }
 
 impl Flight {
-    pub(super) fn new(backend: Box<dyn Backend>, engine: IoEngine, depth: u32, block_bytes: u32) -> Self {
-        let none = Request { slot: 0, operation: Operation::Read, file: 0, offset: 0, skip: 0, length: block_bytes };
+    pub(super) fn new(backend: Box<dyn Backend>, engine: IoEngine, depth: u32) -> Self {
+        let none = Request { slot: 0, operation: Operation::Read, file: 0, offset: 0, skip: 0, length: 0 };
         Self {
             backend,
             engine,
-            block_bytes,
-            slots: vec![Slot { request: none, sent_ns: 0, retries: 0 }; depth as usize],
+            slots: vec![Slot { request: none, whole: 0, due_ns: None, sent_ns: 0, retries: 0 }; depth as usize],
             free: (0..depth).rev().collect(),
             finished: Vec::with_capacity(depth as usize),
         }
@@ -55,25 +57,26 @@ impl Flight {
         !self.free.is_empty()
     }
 
-    /// Sends a read or a write, when there is room.
-    pub(super) fn send(&mut self, next: Next, now_ns: u64, data: &mut WriteData) {
+    /// Sends a read or a write, which may have been due at a moment, when there is room.
+    pub(super) fn send(&mut self, next: Next, due_ns: Option<u64>, now_ns: u64, data: &mut WriteData) {
         let operation = if next.write { Operation::Write } else { Operation::Read };
         let Some(slot) = self.free.pop() else { return };
         if next.write {
-            data.fill(self.backend.slot_mut(slot));
+            data.fill(&mut self.backend.slot_mut(slot)[..next.length as usize]);
         }
-        let Next { file, offset, .. } = next;
-        self.launch(Request { slot, operation, file, offset, skip: 0, length: self.block_bytes }, now_ns);
+        let Next { file, offset, length, .. } = next;
+        self.launch(Request { slot, operation, file, offset, skip: 0, length }, due_ns, now_ns);
     }
 
     /// Sends an `fdatasync` of `file`, when there is room.
     pub(super) fn send_sync(&mut self, file: u32, now_ns: u64) {
         let Some(slot) = self.free.pop() else { return };
-        self.launch(Request { slot, operation: Operation::Sync, file, offset: 0, skip: 0, length: 0 }, now_ns);
+        self.launch(Request { slot, operation: Operation::Sync, file, offset: 0, skip: 0, length: 0 }, None, now_ns);
     }
 
-    fn launch(&mut self, request: Request, now_ns: u64) {
-        self.slots[request.slot as usize] = Slot { request, sent_ns: now_ns, retries: 0 };
+    fn launch(&mut self, request: Request, due_ns: Option<u64>, now_ns: u64) {
+        self.slots[request.slot as usize] =
+            Slot { request, whole: request.length, due_ns, sent_ns: now_ns, retries: 0 };
         self.backend.queue(request);
     }
 
@@ -94,17 +97,18 @@ impl Flight {
         for index in 0..self.finished.len() {
             let completion = self.finished[index];
             let Completion { slot, result } = completion;
-            let Slot { request, sent_ns, .. } = self.slots[slot as usize];
+            let Slot { request, whole, due_ns, sent_ns, .. } = self.slots[slot as usize];
             if result != request.length as i32 {
                 self.repeat(completion, paths, tally)?;
                 continue;
             }
             self.free.push(slot);
             let latency_ns = now_ns.saturating_sub(sent_ns);
+            let response_ns = due_ns.map(|due_ns| now_ns.saturating_sub(due_ns));
             match request.operation {
-                Operation::Read => tally.read.count(self.block_bytes, latency_ns),
+                Operation::Read => tally.read.count(whole, latency_ns, response_ns),
                 Operation::Write => {
-                    tally.write.count(self.block_bytes, latency_ns);
+                    tally.write.count(whole, latency_ns, response_ns);
                     wrote(request.file);
                 }
                 Operation::Sync => tally.syncs += 1,
@@ -117,9 +121,9 @@ impl Flight {
     /// Sends the rest of a request that was cut short or put off.
     fn repeat(&mut self, completion: Completion, paths: &[PathBuf], tally: &mut Tally) -> Result<(), IoError> {
         let Completion { slot, result } = completion;
-        let Slot { request, retries, .. } = &mut self.slots[slot as usize];
+        let Slot { request, whole, retries, .. } = &mut self.slots[slot as usize];
         if *retries == MAX_RETRIES || result < 0 && !completion.is_put_off() {
-            return Err(failure(request, self.block_bytes, result, paths));
+            return Err(failure(request, *whole, result, paths));
         }
         *retries += 1;
         match request.operation {
@@ -138,12 +142,13 @@ impl Flight {
 }
 
 /// The error that `result` is, told of the whole request.
-fn failure(rest: &Request, block_bytes: u32, result: i32, paths: &[PathBuf]) -> IoError {
-    let (operation, length) = match rest.operation {
-        Operation::Read => ("read", block_bytes),
-        Operation::Write => ("write", block_bytes),
-        Operation::Sync => ("fdatasync", 0),
+fn failure(rest: &Request, whole: u32, result: i32, paths: &[PathBuf]) -> IoError {
+    let operation = match rest.operation {
+        Operation::Read => "read",
+        Operation::Write => "write",
+        Operation::Sync => "fdatasync",
     };
+    let length = whole;
     let path = paths[rest.file as usize].clone();
     let offset = rest.offset - u64::from(rest.skip);
     if result >= 0 {

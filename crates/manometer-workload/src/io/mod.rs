@@ -1,4 +1,4 @@
-//! Reads and writes of files: one thread keeps a fixed number of requests in flight.
+//! Reads and writes of files: one thread keeps a fixed number of requests in flight, or follows a recorded trace.
 //!
 //! [`IoSettings`] says what, [`validate`] whether it makes sense, [`run`] does it. Deciding is apart from
 //! doing: the pattern of requests, the token bucket, the timetable and the change of settings are values
@@ -9,6 +9,7 @@ mod change;
 mod error;
 mod flight;
 mod pattern;
+mod recorded;
 mod run;
 mod runner;
 mod script;
@@ -18,6 +19,7 @@ mod tally;
 mod tests;
 mod validate;
 
+pub use self::recorded::RecordedSettings;
 pub use change::changeable;
 pub use error::IoError;
 pub use manometer_target::file::{Existing, IoEngine};

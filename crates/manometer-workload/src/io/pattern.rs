@@ -11,6 +11,7 @@ pub(super) struct Next {
     pub(super) write: bool,
     pub(super) file: u32,
     pub(super) offset: u64,
+    pub(super) length: u32,
 }
 
 /// The parts of all files, numbered through, and the dice.
@@ -58,7 +59,7 @@ impl Pattern {
         let part = if self.chance(self.random_ratio) { self.any_part() } else { self.following };
         self.following = if part + 1 == self.parts { 0 } else { part + 1 };
         let (file, offset) = self.place(part);
-        Next { write, file, offset }
+        Next { write, file, offset, length: self.block_bytes as u32 }
     }
 
     fn place(&self, part: u64) -> (u32, u64) {
@@ -133,7 +134,7 @@ mod tests {
         let requests = requests(&mut pattern, 130);
         assert!(requests.iter().enumerate().all(|(index, next)| part(next) == index as u64 % 64));
         assert!(requests.iter().all(|next| next.write));
-        assert_eq!(requests[32], Next { write: true, file: 1, offset: 0 });
+        assert_eq!(requests[32], Next { write: true, file: 1, offset: 0, length: 4096 });
     }
 
     #[test]
@@ -141,9 +142,9 @@ mod tests {
         let mut pattern = Pattern::new(1, &settings(0.0, 0.0));
         requests(&mut pattern, 40);
         pattern.change(&IoSettings { block_size: ByteSize(8192), ..settings(0.0, 0.0) });
-        assert_eq!(pattern.next(), Next { write: false, file: 1, offset: 8 * 4096 });
+        assert_eq!(pattern.next(), Next { write: false, file: 1, offset: 8 * 4096, length: 8192 });
         pattern.change(&settings(0.0, 0.0));
-        assert_eq!(pattern.next(), Next { write: false, file: 1, offset: 10 * 4096 });
+        assert_eq!(pattern.next(), Next { write: false, file: 1, offset: 10 * 4096, length: 4096 });
     }
 
     #[test]

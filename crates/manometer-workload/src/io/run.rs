@@ -13,7 +13,8 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use serde_json::json;
 
 use super::pattern::Pattern;
-use super::runner::{Constants, Runner, Surroundings, may_write};
+use super::recorded::BlockTrace;
+use super::runner::{Constants, Runner, Source, Surroundings, may_write};
 use super::tally::SYNCS;
 use super::validate::check;
 use super::{IoError, IoSettings, validate};
@@ -91,6 +92,7 @@ pub fn paths_in(folder: &Path, settings: &IoSettings) -> Vec<PathBuf> {
 /// The job makes no sense here, its files cannot be made, or the device refused a request.
 pub fn run(job: &IoJob, clock: &dyn Clock, controls: &Controls, sink: &mut dyn Sink) -> Result<(), IoError> {
     let (settings, fs_block_bytes) = resolve(job)?;
+    let trace = BlockTrace::new(&settings)?;
     let files = FileSet { paths: job.paths.clone(), bytes_each: settings.bytes_each() };
     let mut seeds = Xoshiro256PlusPlus::seed_from_u64(job.seed);
     let (pattern_seed, files_seed, data_seed) = (seeds.next_u64(), seeds.next_u64(), seeds.next_u64());
@@ -99,9 +101,10 @@ pub fn run(job: &IoJob, clock: &dyn Clock, controls: &Controls, sink: &mut dyn S
     check(&settings, fs_block_bytes)?;
     let engine = settings.io_engine.unwrap_or_else(file::best_available);
     let write = job.existing != Existing::ReadOnly;
-    let mut open = |settings: &IoSettings| file::open(&files, &options(settings, engine, write));
+    let slot_bytes = trace.as_ref().map(|trace| trace.slot_bytes);
+    let mut open = |settings: &IoSettings| file::open(&files, &options(settings, slot_bytes, engine, write));
     let backend = open(&settings)?;
-    tell(sink, Message::Ready { facts: facts(&settings, &files, &made, backend.as_ref()) })?;
+    tell(sink, Message::Ready { facts: facts(&settings, trace.as_ref(), &files, &made, backend.as_ref()) })?;
     let constants = Constants {
         paths: files.paths.clone(),
         engine,
@@ -112,8 +115,14 @@ pub fn run(job: &IoJob, clock: &dyn Clock, controls: &Controls, sink: &mut dyn S
     let outside = Surroundings { clock, controls, sink, open: &mut open };
     // Bytes of their own for every run: the same ones again would help a device that deduplicates.
     let data = WriteData::new(data_seed ^ clock.now_ns());
-    let source = (Pattern::new(pattern_seed, &settings), data);
-    Runner::new(outside, constants, settings, backend, source, heard)?.run()
+    let Some(trace) = trace else {
+        let source = Source::Pattern(Pattern::new(pattern_seed, &settings));
+        return Runner::new(outside, constants, settings, backend, (source, data), heard)?.run();
+    };
+    trace.replay(clock, |recorded| {
+        let source = Source::Recorded(Box::new(recorded));
+        Runner::new(outside, constants, settings, backend, (source, data), heard)?.run()
+    })
 }
 
 /// The settings with the engine that will be used, checked for the place where the files will lie.
@@ -168,18 +177,24 @@ fn make_files(
     }
 }
 
-fn options(settings: &IoSettings, engine: IoEngine, write: bool) -> Options {
+fn options(settings: &IoSettings, slot_bytes: Option<u32>, engine: IoEngine, write: bool) -> Options {
     Options {
         engine,
         depth: settings.iodepth,
-        slot_bytes: settings.block_size.0 as u32,
+        slot_bytes: slot_bytes.unwrap_or(settings.block_size.0 as u32),
         write,
         direct: settings.direct,
         dsync: settings.dsync,
     }
 }
 
-fn facts(settings: &IoSettings, files: &FileSet, made: &[PathBuf], backend: &dyn Backend) -> Settings {
+fn facts(
+    settings: &IoSettings,
+    trace: Option<&BlockTrace>,
+    files: &FileSet,
+    made: &[PathBuf],
+    backend: &dyn Backend,
+) -> Settings {
     let facts = [
         ("io_engine", json!(settings.io_engine)),
         ("io_engine_features", json!(backend.features())),
@@ -190,7 +205,19 @@ fn facts(settings: &IoSettings, files: &FileSet, made: &[PathBuf], backend: &dyn
         ("direct_alignment_bytes", json!(file::direct_alignment_bytes(&files.paths[0]))),
         ("state_units", json!({ SYNCS: "requests" })),
     ];
-    facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    let of_trace = trace.map(|trace| {
+        [
+            ("trace", json!(settings.recorded.trace)),
+            ("model", json!(trace.model)),
+            ("time", json!(trace.time)),
+            ("factor", json!(trace.factor)),
+            ("requests", json!(trace.requests)),
+            ("span_s", json!(trace.grain.span_ns as f64 / 1e9)),
+            ("notes", json!(trace.notes)),
+        ]
+    });
+    let facts = facts.into_iter().chain(of_trace.into_iter().flatten());
+    facts.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn tell(sink: &mut dyn Sink, message: Message) -> Result<(), IoError> {

@@ -12,7 +12,8 @@ use manometer_target::file::{Backend, FileError, IoEngine, WriteData};
 use super::bucket::TokenBucket;
 use super::change::{apply, in_force};
 use super::flight::Flight;
-use super::pattern::Pattern;
+use super::pattern::{Next, Pattern};
+use super::recorded::{Recorded, Turn};
 use super::tally::Tally;
 use super::{IoError, IoSettings, parse_script};
 use crate::control::{Controls, Sink};
@@ -50,6 +51,14 @@ pub(super) struct Constants {
     pub(super) may_write: bool,
 }
 
+/// Where requests come from.
+pub(super) enum Source<'a> {
+    /// The settings.
+    Pattern(Pattern),
+    /// A trace.
+    Recorded(Box<Recorded<'a>>),
+}
+
 /// A change that waits for the flight to land.
 struct Change {
     line: String,
@@ -59,12 +68,12 @@ struct Change {
     script: Option<Vec<ScriptStep>>,
 }
 
-pub(super) struct Runner<'a> {
+pub(super) struct Runner<'a, 't> {
     outside: Surroundings<'a>,
     constants: Constants,
     settings: IoSettings,
     flight: Flight,
-    pattern: Pattern,
+    source: Source<'t>,
     data: WriteData,
     bucket: Option<TokenBucket>,
     tally: Tally,
@@ -80,7 +89,7 @@ pub(super) struct Runner<'a> {
     next_look_ns: u64,
 }
 
-impl<'a> Runner<'a> {
+impl<'a, 't> Runner<'a, 't> {
     /// Begins to sample at once, and to send requests at the first `go`; `heard` holds control lines that
     /// came before.
     pub(super) fn new(
@@ -88,7 +97,7 @@ impl<'a> Runner<'a> {
         constants: Constants,
         settings: IoSettings,
         backend: Box<dyn Backend>,
-        (pattern, data): (Pattern, WriteData),
+        (source, data): (Source<'t>, WriteData),
         heard: VecDeque<Control>,
     ) -> Result<Self, IoError> {
         let now_ns = outside.clock.now_ns();
@@ -106,7 +115,7 @@ impl<'a> Runner<'a> {
             outside,
             constants,
             settings,
-            pattern,
+            source,
             data,
             going: false,
             began_ns: None,
@@ -132,11 +141,14 @@ impl<'a> Runner<'a> {
             if self.change.is_some() && self.flight.is_empty() {
                 self.make_change()?;
             }
+            if self.flight.is_empty() && matches!(&self.source, Source::Recorded(trace) if trace.is_over()) {
+                return self.end();
+            }
         }
     }
 
     /// Sends as many requests as may be in flight, and returns until when there is nothing else to do.
-    fn fill(&mut self, now_ns: u64) -> u64 {
+    fn fill(&mut self, mut now_ns: u64) -> u64 {
         if !self.going || self.change.is_some() {
             return self.next_look_ns;
         }
@@ -145,22 +157,51 @@ impl<'a> Runner<'a> {
                 self.flight.send_sync(file, now_ns);
                 continue;
             }
-            let bytes = self.settings.block_size.0;
-            if let Some(Err(ready_ns)) = self.bucket.as_mut().map(|bucket| bucket.take(now_ns, bytes)) {
-                return ready_ns.min(self.next_look_ns);
+            let (next, due_ns) = match self.next(now_ns) {
+                Ok(next) => next,
+                Err(ready_ns) => return ready_ns.min(self.next_look_ns),
+            };
+            self.flight.send(next, due_ns, now_ns, &mut self.data);
+            if due_ns.is_some() {
+                now_ns = self.outside.clock.now_ns();
             }
-            self.flight.send(self.pattern.next(), now_ns, &mut self.data);
         }
         self.next_look_ns
     }
 
+    /// The request whose turn it is at `now_ns` and when it was due, where something says so.
+    ///
+    /// # Errors
+    /// There is none yet: the moment before which there is not.
+    fn next(&mut self, now_ns: u64) -> Result<(Next, Option<u64>), u64> {
+        match &mut self.source {
+            Source::Pattern(pattern) => {
+                let bytes = self.settings.block_size.0;
+                self.bucket.as_mut().map_or(Ok(()), |bucket| bucket.take(now_ns, bytes))?;
+                Ok((pattern.next(), None))
+            }
+            Source::Recorded(trace) => match trace.turn(now_ns) {
+                Turn::Send(next, due_ns) => Ok((next, due_ns)),
+                Turn::Wait(due_ns) => Err(due_ns),
+                Turn::Over => Err(u64::MAX),
+            },
+        }
+    }
+
     /// Waits for the flight, or for time alone when nothing is in flight; returns what time it is then.
     fn wait(&mut self, now_ns: u64, deadline_ns: u64) -> Result<u64, IoError> {
+        let margin_ns = if let Source::Recorded(trace) = &self.source { trace.margin_ns } else { 0 };
+        let is_soon = deadline_ns.saturating_sub(now_ns) <= margin_ns;
         if self.flight.is_empty() {
-            self.outside.clock.sleep_until(deadline_ns);
-            return Ok(self.outside.clock.now_ns());
+            let clock = self.outside.clock;
+            if is_soon {
+                return Ok(clock.spin_until(deadline_ns));
+            }
+            clock.sleep_until(deadline_ns - margin_ns);
+            return Ok(clock.now_ns());
         }
-        self.flight.wait(now_ns, deadline_ns)?;
+        // What finishes shortly before a request is due is looked for without sleeping.
+        self.flight.wait(now_ns, if is_soon { now_ns } else { deadline_ns - margin_ns })?;
         let now_ns = self.outside.clock.now_ns();
         // What has finished by now belongs to the interval that is now.
         self.send_samples(now_ns)?;
@@ -211,8 +252,16 @@ impl<'a> Runner<'a> {
             Control::Go => {
                 self.going = true;
                 self.began_ns.get_or_insert(now_ns);
+                if let Source::Recorded(trace) = &mut self.source {
+                    trace.go(now_ns);
+                }
             }
-            Control::Wait => self.going = false,
+            Control::Wait => {
+                self.going = false;
+                if let Source::Recorded(trace) = &mut self.source {
+                    trace.pause(now_ns);
+                }
+            }
             Control::Set(changes) => match self.resolve(&changes) {
                 Ok((settings, script)) => {
                     let change = Change { line, changes, settings, script };
@@ -265,7 +314,10 @@ impl<'a> Runner<'a> {
 
     fn put_in_force(&mut self, change: Change) -> Result<(), IoError> {
         let now_ns = self.outside.clock.now_ns();
-        self.pattern.change(&change.settings);
+        match &mut self.source {
+            Source::Pattern(pattern) => pattern.change(&change.settings),
+            Source::Recorded(trace) => trace.change(change.settings.recorded.factor.unwrap_or(1.0), now_ns),
+        }
         if change.settings.rate != self.settings.rate {
             self.bucket = change.settings.rate.map(|rate| TokenBucket::new(rate, now_ns));
         }
@@ -304,7 +356,9 @@ impl<'a> Runner<'a> {
             now_ns = self.outside.clock.now_ns();
             self.flight.settle(now_ns, &self.constants.paths, &mut self.tally, &mut |_| {})?;
         }
-        Ok(())
+        let Source::Recorded(trace) = self.source else { return Ok(()) };
+        let replayed = Message::Replayed { t_ns: now_ns, replayed: Box::new(trace.replayed(now_ns)) };
+        self.outside.sink.send(replayed).map_err(IoError::Unheard)
     }
 
     fn tell(&mut self, message: Message) -> Result<(), IoError> {
@@ -322,5 +376,5 @@ pub(super) fn may_write(settings: &IoSettings, may_write: bool) -> Result<(), Se
 }
 
 fn flight(backend: Box<dyn Backend>, engine: IoEngine, settings: &IoSettings) -> Flight {
-    Flight::new(backend, engine, settings.iodepth, settings.block_size.0 as u32)
+    Flight::new(backend, engine, settings.iodepth)
 }

@@ -16,28 +16,35 @@ pub(super) struct Direction {
     bytes: u64,
     pub(super) retries: u64,
     latency: LatencyHistogram,
+    /// From when requests were due; empty where nothing says when.
+    response: LatencyHistogram,
 }
 
 impl Direction {
     #[inline]
-    pub(super) fn count(&mut self, bytes: u32, latency_ns: u64) {
+    pub(super) fn count(&mut self, bytes: u32, latency_ns: u64, response_ns: Option<u64>) {
         self.requests += 1;
         self.bytes += u64::from(bytes);
         self.latency.record(latency_ns);
+        if let Some(response_ns) = response_ns {
+            self.response.record(response_ns);
+        }
     }
 
     fn take(&mut self) -> OperationSample {
-        let latency = if self.latency.is_empty() { String::new() } else { self.latency.to_base64() };
+        let told = |all: &LatencyHistogram| if all.is_empty() { String::new() } else { all.to_base64() };
+        let (latency, response) = (told(&self.latency), told(&self.response));
         let sample = OperationSample {
             requests: self.requests,
             bytes: self.bytes,
             retries: self.retries,
             missing: 0,
             latency,
-            response: String::new(),
+            response,
         };
         if self.requests > 0 {
             self.latency.clear();
+            self.response.clear();
         }
         (self.requests, self.bytes, self.retries) = (0, 0, 0);
         sample

@@ -3,7 +3,7 @@
 use manometer_measure::ByteSize;
 use manometer_target::file::{IoEngine, MAX_BUFFER_BYTES, MAX_DEPTH};
 
-use super::{IoError, IoSettings, parse_script};
+use super::{IoError, IoSettings, RecordedSettings, parse_script};
 use crate::settings::SettingError;
 
 /// The smallest sector of any device.
@@ -18,6 +18,7 @@ const MAX_FILES: u32 = 512;
 /// The first setting that is wrong, with what would be right.
 pub fn validate(settings: &IoSettings, fs_block_bytes: u64) -> Result<(), IoError> {
     check(settings, fs_block_bytes)?;
+    settings.recorded.can_be_opened()?;
     if let Some(script) = &settings.script {
         parse_script(script, settings, fs_block_bytes)?;
     }
@@ -30,7 +31,8 @@ pub(super) fn check(settings: &IoSettings, fs_block_bytes: u64) -> Result<(), Se
     ratio("random_ratio", settings.random_ratio)?;
     depth(settings)?;
     block(settings, fs_block_bytes.max(SECTOR_BYTES))?;
-    files(settings, fs_block_bytes.max(SECTOR_BYTES))
+    files(settings, fs_block_bytes.max(SECTOR_BYTES))?;
+    RecordedSettings::check(settings)
 }
 
 fn ratio(name: &str, value: f64) -> Result<(), SettingError> {

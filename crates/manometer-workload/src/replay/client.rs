@@ -76,9 +76,9 @@ pub(super) enum Source<'t, 'o> {
     /// Whoever's turn it is takes the next of all.
     Turns(&'t Turns<'o>),
     /// A lane, at its requests' times.
-    Paced(Lane<'o>, Box<Dispatch>),
+    Paced(Lane<'o, Ready>, Box<Dispatch>),
     /// A lane, as fast as they are answered.
-    Full(Lane<'o>),
+    Full(Lane<'o, Ready>),
 }
 
 /// A thread that sends.
@@ -188,7 +188,7 @@ impl<'a, C: Clock> Client<'a, C> {
     }
 
     /// Sends one request when the one before it was answered.
-    fn send_all(&mut self, mut lane: Lane<'_>) {
+    fn send_all(&mut self, mut lane: Lane<'_, Ready>) {
         let Shared { clock, gate, .. } = self.shared;
         while let Some(ready) = lane.next() {
             if !gate.pass(&mut self.turn) {

@@ -13,7 +13,7 @@ pub(super) fn feed(
     plan: &ReplayPlan,
     dealing: Dealing,
     mut reader: Box<dyn TraceReader>,
-    mut inlets: Vec<Inlet>,
+    mut inlets: Vec<Inlet<Ready>>,
 ) -> Result<(), TraceError> {
     let mut times = Times::new(plan.factor);
     let (mut number, mut batch) = (0, Vec::new());

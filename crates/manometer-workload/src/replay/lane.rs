@@ -4,8 +4,6 @@
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
-use super::request::Ready;
-
 /// Requests that the reader is ahead, all lanes together.
 const AHEAD: usize = 1 << 16;
 /// The fewest batches of a lane: one in the reader's hands, one in a thread's, and some between them.
@@ -17,11 +15,9 @@ const BATCH_TAKEN_IN_TURN: usize = 32;
 /// From so many lanes on they are many.
 const MANY: usize = 16;
 
-type Batch = Vec<Ready>;
-
 /// How requests are dealt to threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dealing {
+pub(crate) enum Dealing {
     /// All to one.
     One,
     /// A batch to whoever comes for one.
@@ -48,29 +44,29 @@ impl Dealing {
 }
 
 /// The reader's end of a lane.
-pub(super) struct Inlet {
-    full: SyncSender<Batch>,
-    empty: Receiver<Batch>,
-    filling: Option<Batch>,
+pub(crate) struct Inlet<T> {
+    full: SyncSender<Vec<T>>,
+    empty: Receiver<Vec<T>>,
+    filling: Option<Vec<T>>,
     batch: usize,
 }
 
 /// The threads' end of a lane.
-pub(super) struct Outlet {
-    full: Mutex<Receiver<Batch>>,
-    empty: SyncSender<Batch>,
+pub(crate) struct Outlet<T> {
+    full: Mutex<Receiver<Vec<T>>>,
+    empty: SyncSender<Vec<T>>,
 }
 
-impl Outlet {
+impl<T> Outlet<T> {
     /// Tells the reader that nobody takes any more: it may wait for room that will not come.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         // It is full only of what lets the reader go on to the trace's end.
         let _ = self.empty.try_send(Vec::new());
     }
 }
 
 /// The lanes for `dealing`.
-pub(super) fn lanes(dealing: Dealing) -> (Vec<Inlet>, Vec<Outlet>) {
+pub(crate) fn lanes<T>(dealing: Dealing) -> (Vec<Inlet<T>>, Vec<Outlet<T>>) {
     let batch = dealing.batch();
     let batches = (AHEAD / (batch * dealing.lanes())).max(BATCHES_MIN);
     let lane = |_| {
@@ -89,12 +85,12 @@ pub(super) fn lanes(dealing: Dealing) -> (Vec<Inlet>, Vec<Outlet>) {
 
 /// Nobody takes requests any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Gone;
+pub(crate) struct Gone;
 
 /// Puts `ready` into the lane `at` of `inlets`. Before it waits for room there, all others get what is theirs: they
 /// shall not wait for requests that are decoded.
 #[inline]
-pub(super) fn deal(inlets: &mut [Inlet], at: usize, ready: Ready) -> Result<(), Gone> {
+pub(crate) fn deal<T>(inlets: &mut [Inlet<T>], at: usize, ready: T) -> Result<(), Gone> {
     if inlets[at].filling.is_none() {
         let batch = match inlets[at].empty.try_recv() {
             Ok(batch) => batch,
@@ -116,11 +112,11 @@ pub(super) fn deal(inlets: &mut [Inlet], at: usize, ready: Ready) -> Result<(), 
 }
 
 /// Hands over all batches that are not full yet.
-pub(super) fn flush(inlets: &mut [Inlet]) -> Result<(), Gone> {
+pub(crate) fn flush<T>(inlets: &mut [Inlet<T>]) -> Result<(), Gone> {
     inlets.iter_mut().try_for_each(Inlet::send)
 }
 
-impl Inlet {
+impl<T> Inlet<T> {
     fn send(&mut self) -> Result<(), Gone> {
         let Some(batch) = self.filling.take() else { return Ok(()) };
         match self.full.try_send(batch) {
@@ -132,21 +128,21 @@ impl Inlet {
 }
 
 /// A thread's requests, one after the other.
-pub(super) struct Lane<'a> {
-    outlet: &'a Outlet,
-    batch: Batch,
+pub(crate) struct Lane<'a, T> {
+    outlet: &'a Outlet<T>,
+    batch: Vec<T>,
     at: usize,
 }
 
-impl<'a> Lane<'a> {
+impl<'a, T: Copy> Lane<'a, T> {
     /// Requests that come out of `outlet`; several threads may take turns at it.
-    pub(super) fn new(outlet: &'a Outlet) -> Self {
+    pub(crate) fn new(outlet: &'a Outlet<T>) -> Self {
         Self { outlet, batch: Vec::new(), at: 0 }
     }
 
     /// The next request; waits for the reader, and is nothing at the end.
     #[inline]
-    pub(super) fn next(&mut self) -> Option<Ready> {
+    pub(crate) fn next(&mut self) -> Option<T> {
         if self.at == self.batch.len() && !self.refill() {
             return None;
         }
@@ -155,7 +151,7 @@ impl<'a> Lane<'a> {
     }
 
     /// The request after that, where it is at hand.
-    pub(super) fn peek(&self) -> Option<&Ready> {
+    pub(crate) fn peek(&self) -> Option<&T> {
         self.batch.get(self.at)
     }
 
@@ -177,6 +173,7 @@ impl<'a> Lane<'a> {
 mod tests {
     use super::*;
     use crate::kv::request::Operation;
+    use crate::replay::request::Ready;
 
     fn ready(number: u64) -> Ready {
         Ready { due_ns: number, key: number, number, value_bytes: 0, key_bytes: 11, operation: Operation::Read }

@@ -171,28 +171,8 @@ fn fit(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Resul
 }
 
 fn misfit(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Option<String> {
-    if survey.all_requests == 0 {
-        return Some(match &survey.damage {
-            Some(damage) => format!("not one request of it can be read: {damage}"),
-            None => "it holds no request".to_owned(),
-        });
-    }
-    let timed = settings.time != Timing::Full;
-    if timed && survey.times_absent == survey.all_requests {
-        return Some(format!(
-            "it has no times, which `time = {}` needs: write `time = full` with the model closed-conservative or \
-             closed-unordered",
-            settings.time.name()
-        ));
-    }
-    if let Some((request, back_ns)) = survey.turned_back.filter(|_| timed) {
-        return Some(format!(
-            "at request {request} its time goes back by {:.3} s, and {:.0} s is the most that is taken for threads \
-             that recorded beside one another: it seems to be several traces one behind the other, or not to be \
-             sorted; replay them one by one, or sort it by time",
-            back_ns as f64 / 1e9,
-            BACKWARD_NS_MAX as f64 / 1e9,
-        ));
+    if let Some(reason) = misfit_of_times(settings.time, survey) {
+        return Some(reason);
     }
     if settings.model == Model::ClosedPerClient && survey.clients_absent == survey.requests && survey.requests > 0 {
         return Some(
@@ -208,6 +188,32 @@ fn misfit(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Op
         ));
     }
     unsized_values(settings, survey)
+}
+
+/// Why a trace with such times, or without any request, cannot be replayed in `time`.
+pub(crate) fn misfit_of_times(time: Timing, survey: &Survey) -> Option<String> {
+    if survey.all_requests == 0 {
+        return Some(match &survey.damage {
+            Some(damage) => format!("not one request of it can be read: {damage}"),
+            None => "it holds no request".to_owned(),
+        });
+    }
+    let timed = time != Timing::Full;
+    if timed && survey.times_absent == survey.all_requests {
+        return Some(format!(
+            "it has no times, which `time = {}` needs: write `time = full` with the model closed-conservative or \
+             closed-unordered",
+            time.name()
+        ));
+    }
+    let (request, back_ns) = survey.turned_back.filter(|_| timed)?;
+    Some(format!(
+        "at request {request} its time goes back by {:.3} s, and {:.0} s is the most that is taken for threads \
+         that recorded beside one another: it seems to be several traces one behind the other, or not to be \
+         sorted; replay them one by one, or sort it by time",
+        back_ns as f64 / 1e9,
+        BACKWARD_NS_MAX as f64 / 1e9,
+    ))
 }
 
 /// What lacks a size and must have one, and what would be right.
@@ -239,13 +245,13 @@ fn operations_of(settings: &ReplaySettings, survey: &Survey) -> Vec<Operation> {
     operations
 }
 
-/// What the person should know.
-fn notes(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Vec<String> {
+/// What the person should know of the trace's end and of its times.
+pub(crate) fn notes_of_times(time: Timing, survey: &Survey) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(damage) = &survey.damage {
         notes.push(format!("{damage}; the {} requests before it are replayed", survey.all_requests));
     }
-    let timed = settings.time != Timing::Full;
+    let timed = time != Timing::Full;
     if timed && survey.times_backward > 0 {
         notes.push(format!(
             "{} times are earlier than one before them, by up to {:.6} s: these requests are due with the one before \
@@ -264,6 +270,12 @@ fn notes(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Vec
             survey.step_ns / 1_000_000,
         ));
     }
+    notes
+}
+
+/// What the person should know.
+fn notes(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Vec<String> {
+    let mut notes = notes_of_times(settings.time, survey);
     let blocks: u64 =
         Recorded::ALL.into_iter().filter(|one| one.is_block()).map(|one| survey.operations[one as usize]).sum();
     if blocks > 0 {

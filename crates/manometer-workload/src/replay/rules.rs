@@ -33,25 +33,7 @@ fn conflict(model: Model, time: Timing) -> Option<&'static str> {
 /// Checks that model, timing, factor and threads go together.
 pub(super) fn check(settings: &ReplaySettings) -> Result<(), ReplayError> {
     let bad = |name, got: String, wanted: &str| Err(ReplayError::bad(name, got, wanted));
-    if let Some(why) = conflict(settings.model, settings.time) {
-        return bad("time", format!("{} with the model {}", settings.time.name(), settings.model.name()), why);
-    }
-    match (settings.time, settings.factor) {
-        (Timing::Scaled, None) => {
-            return bad("factor", "nothing".to_owned(), "`scaled` needs one: 2 halves the span, 0.5 doubles it");
-        }
-        (Timing::Scaled, Some(factor)) if !FACTORS.contains(&factor) => {
-            return bad("factor", factor.to_string(), "write a number from 0.000001 to 1000000");
-        }
-        (Timing::Full | Timing::Original, Some(factor)) => {
-            return bad(
-                "factor",
-                factor.to_string(),
-                "only `scaled` time has a factor: write `time = scaled`, or leave it out",
-            );
-        }
-        _ => {}
-    }
+    check_times(settings.model, settings.time, settings.factor)?;
     match settings.threads {
         Some(threads) if threads == 0 || threads > THREADS_MAX => {
             bad("threads", threads.to_string(), "write a number from 1 to 1024")
@@ -62,6 +44,26 @@ pub(super) fn check(settings: &ReplaySettings) -> Result<(), ReplayError> {
             bad("threads", threads.to_string(), wanted)
         }
         _ => check_share(settings),
+    }
+}
+
+/// Checks that model, timing and factor go together.
+pub(crate) fn check_times(model: Model, time: Timing, factor: Option<f64>) -> Result<(), ReplayError> {
+    let bad = |name, got: String, wanted: &str| Err(ReplayError::bad(name, got, wanted));
+    if let Some(why) = conflict(model, time) {
+        return bad("time", format!("{} with the model {}", time.name(), model.name()), why);
+    }
+    match (time, factor) {
+        (Timing::Scaled, None) => {
+            bad("factor", "nothing".to_owned(), "`scaled` needs one: 2 halves the span, 0.5 doubles it")
+        }
+        (Timing::Scaled, Some(factor)) if !FACTORS.contains(&factor) => {
+            bad("factor", factor.to_string(), "write a number from 0.000001 to 1000000")
+        }
+        (Timing::Full | Timing::Original, Some(factor)) => {
+            bad("factor", factor.to_string(), "only `scaled` time has a factor: write `time = scaled`, or leave it out")
+        }
+        _ => Ok(()),
     }
 }
 

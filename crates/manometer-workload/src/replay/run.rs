@@ -21,6 +21,7 @@ use super::lane::{Lane, Outlet, lanes};
 use super::load::load;
 use super::order::{KeyOrder, Order};
 use super::plan::ReplayPlan;
+use super::request::Ready;
 use super::settings::{Model, ReplaySettings, Timing};
 use super::survey::spread;
 use super::turns::{Lead, Turns};
@@ -178,7 +179,12 @@ fn spinners() -> u32 {
 }
 
 /// Where the requests of thread `thread` come from.
-fn source<'t, 'o>(plan: &ReplayPlan, thread: u32, outlets: &'o [Outlet], turns: &'t Turns<'o>) -> Source<'t, 'o> {
+fn source<'t, 'o>(
+    plan: &ReplayPlan,
+    thread: u32,
+    outlets: &'o [Outlet<Ready>],
+    turns: &'t Turns<'o>,
+) -> Source<'t, 'o> {
     let kept = || Box::new(Dispatch::new(plan.grain));
     match (plan.model, plan.time) {
         (Model::Open, _) => Source::Turns(turns),

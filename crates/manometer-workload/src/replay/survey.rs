@@ -11,11 +11,11 @@ use super::settings::{Model, Share, TraceFile};
 use super::wait::Times;
 
 /// How far times may go back: threads that record beside one another mix theirs up by less.
-pub(super) const BACKWARD_NS_MAX: u64 = 1_000_000_000;
+pub(crate) const BACKWARD_NS_MAX: u64 = 1_000_000_000;
 
 /// A number that spreads ids, which may be plain numbers, evenly.
 #[inline]
-pub(super) fn spread(id: u64) -> u64 {
+pub(crate) fn spread(id: u64) -> u64 {
     let mut hash = IdHash::default();
     hash.write_u64(id);
     hash.finish()
@@ -23,7 +23,7 @@ pub(super) fn spread(id: u64) -> u64 {
 
 /// Whose order `model` keeps: that of clients or that of keys. Who keeps none has its requests parted by key.
 #[inline]
-pub(super) fn owner(model: Model, record: &Record) -> u64 {
+pub(crate) fn owner(model: Model, record: &Record) -> u64 {
     match model {
         Model::ClosedPerClient => record.client.unwrap_or(0),
         _ => record.key,
@@ -32,53 +32,58 @@ pub(super) fn owner(model: Model, record: &Record) -> u64 {
 
 /// Whether `record` belongs to `share`.
 #[inline]
-pub(super) fn belongs(share: Option<Share>, model: Model, record: &Record) -> bool {
+pub(crate) fn belongs(share: Option<Share>, model: Model, record: &Record) -> bool {
     share.is_none_or(|share| spread(owner(model, record)) % u64::from(share.of) == u64::from(share.part))
 }
 
 /// A key that has to be there before the first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Needed {
-    pub(super) key: u64,
-    pub(super) key_bytes: u32,
+pub(crate) struct Needed {
+    pub(crate) key: u64,
+    pub(crate) key_bytes: u32,
     /// Bytes of its value; unknown where the trace never tells.
-    pub(super) value_bytes: Option<u64>,
+    pub(crate) value_bytes: Option<u64>,
 }
 
 /// What a trace has and lacks.
 #[derive(Debug, Default)]
-pub(super) struct Survey {
+pub(crate) struct Survey {
     /// Requests of the whole trace, and of the share that is replayed.
-    pub(super) all_requests: u64,
-    pub(super) requests: u64,
+    pub(crate) all_requests: u64,
+    pub(crate) requests: u64,
     /// Of the whole trace: requests without a time, times earlier than one before them, and by how much at most.
-    pub(super) times_absent: u64,
-    pub(super) times_backward: u64,
-    pub(super) backward_ns: u64,
+    pub(crate) times_absent: u64,
+    pub(crate) times_backward: u64,
+    pub(crate) backward_ns: u64,
     /// Where that was first too much: the request, counted from 1, and by how much.
-    pub(super) turned_back: Option<(u64, u64)>,
+    pub(crate) turned_back: Option<(u64, u64)>,
     /// From the first time to the latest, and the steps in which the trace's own clock goes.
-    pub(super) span_ns: u64,
-    pub(super) step_ns: u64,
+    pub(crate) span_ns: u64,
+    pub(crate) step_ns: u64,
     /// Of the share: operations, by their number.
-    pub(super) operations: [u64; Operation::ALL.len()],
+    pub(crate) operations: [u64; Operation::ALL.len()],
     /// Requests that bring a value whose size is not told, and reads of which the same is true.
-    pub(super) stores_unsized: u64,
-    pub(super) reads_unsized: u64,
+    pub(crate) stores_unsized: u64,
+    pub(crate) reads_unsized: u64,
     /// Sizes that are told: how many, their sum and the largest.
-    pub(super) sized: u64,
-    pub(super) size_sum: u128,
-    pub(super) size_max: u64,
+    pub(crate) sized: u64,
+    pub(crate) size_sum: u128,
+    pub(crate) size_max: u64,
     /// Requests without a client.
-    pub(super) clients_absent: u64,
+    pub(crate) clients_absent: u64,
+    /// Requests of a device that do not tell where, and how far the others reach, in bytes.
+    pub(crate) unplaced: u64,
+    pub(crate) reach_bytes: u64,
+    /// The longest read or write of a device, in bytes.
+    pub(crate) moved_max: u64,
     /// What has to be there, where that was asked for; in no order.
-    pub(super) needed: Vec<Needed>,
+    pub(crate) needed: Vec<Needed>,
     /// What of the trace cannot be read.
-    pub(super) damage: Option<TraceError>,
+    pub(crate) damage: Option<TraceError>,
 }
 
 /// Reads the trace `file` to its end, or to its last good record.
-pub(super) fn survey(
+pub(crate) fn survey(
     file: &TraceFile,
     model: Model,
     share: Option<Share>,
@@ -150,6 +155,16 @@ impl Surveyor {
         survey.requests += 1;
         survey.operations[record.operation as usize] += 1;
         survey.clients_absent += u64::from(record.client.is_none());
+        match record.offset {
+            Some(offset) => {
+                let bytes = record.value_size.unwrap_or(0);
+                survey.reach_bytes = survey.reach_bytes.max(offset.saturating_add(bytes));
+                if record.operation != Operation::Discard {
+                    survey.moved_max = survey.moved_max.max(bytes);
+                }
+            }
+            None => survey.unplaced += u64::from(record.operation.is_block()),
+        }
         match record.value_size {
             Some(bytes) => {
                 survey.sized += 1;
@@ -178,7 +193,7 @@ impl Surveyor {
 }
 
 /// Whether the operation asks for a value.
-pub(super) fn is_read(operation: Operation) -> bool {
+pub(crate) fn is_read(operation: Operation) -> bool {
     matches!(operation, Operation::Get | Operation::Read)
 }
 

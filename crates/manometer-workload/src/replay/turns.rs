@@ -10,6 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use manometer_measure::{Clock, Dispatch};
 
 use super::lane::Lane;
+use super::request::Ready;
 use super::wait::Schedule;
 use crate::kv::gate::Gate;
 
@@ -18,7 +19,7 @@ const LOOK_NS: u64 = 10_000_000;
 
 /// What whoever leads has in its hands.
 pub(super) struct Lead<'a> {
-    pub(super) lane: Lane<'a>,
+    pub(super) lane: Lane<'a, Ready>,
     pub(super) kept: Dispatch,
 }
 
@@ -76,7 +77,7 @@ impl<'a> Turns<'a> {
 
     /// Tells when the request after the one that was taken is due, so that whoever stands by wakes for it.
     #[inline]
-    pub(super) fn tell_next(&self, lane: &Lane<'_>) {
+    pub(super) fn tell_next(&self, lane: &Lane<'_, Ready>) {
         let due_ns = lane.peek().map_or(u64::MAX, |next| next.due_ns);
         self.next_due_ns.store(due_ns, Ordering::Relaxed);
     }
@@ -160,7 +161,6 @@ mod tests {
     use super::*;
     use crate::kv::request::Operation;
     use crate::replay::lane::{Dealing, deal, lanes};
-    use crate::replay::request::Ready;
 
     #[test]
     fn every_request_is_taken_once_whoever_leads() {

@@ -21,7 +21,7 @@ const SHRINKAGE_NS: u64 = 20;
 
 /// From the times of a trace to when its requests are due.
 #[derive(Debug, Clone)]
-pub(super) struct Times {
+pub(crate) struct Times {
     factor: f64,
     first_ns: Option<u64>,
     latest_ns: u64,
@@ -30,14 +30,14 @@ pub(super) struct Times {
 
 impl Times {
     /// Times that are replayed `factor` times as fast as recorded.
-    pub(super) fn new(factor: f64) -> Self {
+    pub(crate) fn new(factor: f64) -> Self {
         Self { factor, first_ns: None, latest_ns: 0, due_ns: 0 }
     }
 
     /// When the next request is due, in nanoseconds since the schedule's zero. One without a time, or whose time is
     /// earlier than one before it, is due with the one before it: requests stay in the order of the trace.
     #[inline]
-    pub(super) fn due_ns(&mut self, time_ns: Option<u64>) -> u64 {
+    pub(crate) fn due_ns(&mut self, time_ns: Option<u64>) -> u64 {
         let Some(time_ns) = time_ns else { return self.due_ns };
         let first_ns = *self.first_ns.get_or_insert(time_ns);
         if time_ns > self.latest_ns {
@@ -49,7 +49,7 @@ impl Times {
     }
 
     /// By how much `time_ns` is earlier than the latest time before it.
-    pub(super) fn behind_ns(&self, time_ns: u64) -> u64 {
+    pub(crate) fn behind_ns(&self, time_ns: u64) -> u64 {
         if self.first_ns.is_some() { self.latest_ns.saturating_sub(time_ns) } else { 0 }
     }
 }
@@ -166,7 +166,7 @@ impl Schedule {
 
 /// How long before its time a thread has to be woken here, so that it is awake when its time comes: the second longest
 /// that it took in some trials.
-pub(super) fn margin_ns(clock: &impl Clock) -> u64 {
+pub(crate) fn margin_ns(clock: &(impl Clock + ?Sized)) -> u64 {
     let late_ns = |trial: usize| {
         let until_ns = clock.now_ns() + TRIALS_NS[trial % TRIALS_NS.len()];
         clock.sleep_until(until_ns);

@@ -86,9 +86,10 @@ impl Checker<'_> {
                 return None;
             }
         };
-        let lifted = (kind == "kv").then(|| replay_in_place(node)).flatten();
+        let lifted = ["kv", "io", "replay"].contains(&kind.as_str()).then(|| trace_in_place(node)).flatten();
         let (node, kind) = match &lifted {
-            Some(lifted) => (lifted, "replay".to_owned()),
+            Some(lifted) if kind == "kv" => (lifted, "replay".to_owned()),
+            Some(lifted) => (lifted, kind),
             None => (node, kind),
         };
         let Some(mut known) = setting_names(&kind) else {
@@ -124,9 +125,9 @@ impl Checker<'_> {
     }
 }
 
-/// A key-value workload whose `workload` is a trace, `workload = { trace = "…", model = "open" }`, is a replay: the same
-/// table with what is said in place lifted out; what is said beside it, by a sweep perhaps, goes before that.
-fn replay_in_place(node: &Node) -> Option<Node> {
+/// A workload whose `workload` is a trace, `workload = { trace = "…", model = "open" }`: the same table with what is said
+/// in place lifted out; what is said beside it, by a sweep perhaps, goes before that.
+fn trace_in_place(node: &Node) -> Option<Node> {
     let inner = node.get("workload").filter(|inner| inner.is_table())?;
     let beside = node.entries().iter().filter(|(key, _)| key != "workload");
     let lifted = inner.entries().iter().filter(|(key, _)| node.get(key).is_none() || key == "workload");
@@ -146,6 +147,11 @@ pub(super) fn with_paths<'a>(
         if let (Some(EngineOptions::File(file)), Some(folder)) = (&mut replay.options, folder("options")) {
             *file = absolute(folder.join(&*file));
         }
+    }
+    if let WorkloadSettings::Io(io) = &mut settings
+        && let (Some(trace), Some(folder)) = (&mut io.recorded.trace, folder("trace"))
+    {
+        *trace = absolute(folder.join(&*trace));
     }
     if let WorkloadSettings::Kv(kv) = &mut settings {
         if let (Some(EngineOptions::File(file)), Some(folder)) = (&mut kv.options, folder("options")) {

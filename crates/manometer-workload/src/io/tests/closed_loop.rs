@@ -172,7 +172,7 @@ fn a_rate_is_kept() {
 #[test]
 fn nobody_listening_ends_the_run() {
     use super::super::pattern::Pattern;
-    use super::super::runner::{Constants, Runner, Surroundings};
+    use super::super::runner::{Constants, Runner, Source, Surroundings};
     use crate::control::Controls;
     let clock = manometer_measure::ManualClock::at(1);
     let (_controls, heard) = std::sync::mpsc::channel();
@@ -200,7 +200,7 @@ fn nobody_listening_ends_the_run() {
         interval_ns: 10,
         may_write: false,
     };
-    let source = (Pattern::new(1, &depth(1)), manometer_target::file::WriteData::new(1));
+    let source = (Source::Pattern(Pattern::new(1, &depth(1))), manometer_target::file::WriteData::new(1));
     let runner = Runner::new(outside, constants, depth(1), backend, source, Default::default()).unwrap();
     assert!(matches!(runner.run(), Err(IoError::Unheard(_))));
 }

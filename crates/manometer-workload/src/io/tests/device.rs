@@ -10,7 +10,8 @@ use manometer_measure::{Clock as _, ManualClock};
 use manometer_target::file::{Backend, Completion, FileError, IoEngine, Request, WriteData};
 
 use super::super::pattern::Pattern;
-use super::super::runner::{Constants, Runner, Surroundings};
+use super::super::recorded::BlockTrace;
+use super::super::runner::{Constants, Runner, Source, Surroundings};
 use super::super::{IoError, IoSettings};
 use crate::control::Controls;
 use crate::protocol::{Control, Message, Sample};
@@ -18,6 +19,9 @@ use crate::protocol::{Control, Message, Sample};
 pub(super) const SECOND_NS: u64 = 1_000_000_000;
 /// Not a multiple of the interval, as in life.
 pub(super) const START_NS: u64 = 41 * SECOND_NS + 250_000_000;
+
+/// As long as any request of a test's trace.
+const SLOT_BYTES: usize = 1 << 16;
 
 /// How long a request takes, and what comes of it.
 pub(super) type Answer = Arc<dyn Fn(&Request) -> (u64, i32) + Send + Sync>;
@@ -124,7 +128,7 @@ pub(super) fn drive(settings: IoSettings, answer: Answer, lines: &[(usize, &str)
             return Err(FileError::NoDirect(PathBuf::from("/somewhere/0")));
         }
         opened.opened.push(settings.clone());
-        let slot = vec![0; settings.block_size.0 as usize];
+        let slot = vec![0; SLOT_BYTES.max(settings.block_size.0 as usize)];
         let (clock, log, answer) = (Arc::clone(&clock), Arc::clone(&log), Arc::clone(&answer));
         Ok(Box::new(Device { clock, answer, log, queued: Vec::new(), in_flight: Vec::new(), slot }))
     };
@@ -138,9 +142,19 @@ pub(super) fn drive(settings: IoSettings, answer: Answer, lines: &[(usize, &str)
         interval_ns: SECOND_NS,
         may_write: true,
     };
-    let source = (Pattern::new(1, &settings), WriteData::new(1));
-    let runner = Runner::new(outside, constants, settings, backend, source, VecDeque::new());
-    let result = runner.and_then(Runner::run);
+    let data = WriteData::new(1);
+    let result = match BlockTrace::new(&settings).unwrap() {
+        None => {
+            let source = (Source::Pattern(Pattern::new(1, &settings)), data);
+            Runner::new(outside, constants, settings, backend, source, VecDeque::new()).and_then(Runner::run)
+        }
+        // What margin threads need in life is nothing to a clock of arithmetic.
+        Some(trace) => trace.replay(&ManualClock::at(0), |mut recorded| {
+            recorded.margin_ns = 0;
+            let source = (Source::Recorded(Box::new(recorded)), data);
+            Runner::new(outside, constants, settings, backend, source, VecDeque::new()).and_then(Runner::run)
+        }),
+    };
     let log = std::mem::take(&mut *log.lock().unwrap());
     Ran { result, messages, log, clock }
 }

@@ -3,4 +3,5 @@
 mod closed_loop;
 mod device;
 mod disk;
+mod recorded;
 mod requests;

@@ -1,0 +1,252 @@
+//! A recorded trace of a device as the source of an `io` workload's requests.
+//!
+//! [`BlockTrace`] is the trace, read once and checked: which requests are sent, how long the longest is, what the
+//! person should know. [`Recorded`] says which request is next and when it is due, and keeps how that went.
+
+mod settings;
+mod source;
+
+use manometer_measure::dispatch::Grain;
+use manometer_measure::{ByteSize, Clock};
+use manometer_target::file::MAX_BUFFER_BYTES;
+use manometer_trace::{Operation, Record, TraceReader};
+
+pub use self::settings::RecordedSettings;
+pub(super) use self::source::{Recorded, Turn};
+use super::pattern::Next;
+use super::{IoError, IoSettings};
+use crate::kv::pace::wake_precisely;
+use crate::replay::lane::{Dealing, Inlet, Lane, deal, flush, lanes};
+use crate::replay::plan::{misfit_of_times, notes_of_times};
+use crate::replay::survey::{Survey, survey};
+use crate::replay::wait::{Times, margin_ns};
+use crate::replay::{Model, ReplayError, Timing, TraceFile};
+use crate::settings::SettingError;
+
+/// A request of the trace as it waits to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Due {
+    /// When it is due at the recorded speed, in nanoseconds since the first.
+    pub(super) recorded_ns: u64,
+    pub(super) next: Next,
+}
+
+/// A trace, read once and found fit for the files.
+#[derive(Debug)]
+pub(super) struct BlockTrace {
+    file: TraceFile,
+    place: Placing,
+    pub(super) model: Model,
+    pub(super) time: Timing,
+    pub(super) factor: f64,
+    /// Requests that will be sent.
+    pub(super) requests: u64,
+    /// Whether any of them writes.
+    pub(super) writes: bool,
+    /// The longest request.
+    pub(super) slot_bytes: u32,
+    pub(super) grain: Grain,
+    /// What the person should know.
+    pub(super) notes: Vec<String>,
+}
+
+impl BlockTrace {
+    /// Reads the trace of `settings` to its end; nothing where there is none.
+    pub(super) fn new(settings: &IoSettings) -> Result<Option<Self>, IoError> {
+        let recorded = &settings.recorded;
+        let Some(file) = recorded.file() else { return Ok(None) };
+        let path = file.trace.display().to_string();
+        let told = |error| ReplayError::Trace { path: path.clone(), error };
+        let survey = survey(&file, recorded.model(), None, false).map_err(told)?;
+        let place = Placing::new(settings);
+        if let Some(reason) = misfit(recorded.time(), &survey) {
+            return Err(ReplayError::Unfit { path, reason }.into());
+        }
+        let factor = recorded.factor.unwrap_or(1.0);
+        let scaled = |ns: u64| (ns as f64 / factor).round() as u64;
+        Ok(Some(Self {
+            slot_bytes: slot_bytes(settings, place, survey.moved_max)?,
+            model: recorded.model(),
+            time: recorded.time(),
+            factor,
+            requests: survey.all_requests - survey.operations[Operation::Discard as usize],
+            writes: survey.operations[Operation::Write as usize] > 0,
+            grain: Grain::new(scaled(survey.span_ns), scaled(survey.step_ns).max(1)),
+            notes: notes(recorded.time(), place, &survey),
+            file,
+            place,
+        }))
+    }
+
+    /// Has `work` send the requests, which a thread reads ahead.
+    pub(super) fn replay<T>(
+        &self,
+        clock: &dyn Clock,
+        work: impl FnOnce(Recorded<'_>) -> Result<T, IoError>,
+    ) -> Result<T, IoError> {
+        let trace = self.file.options().and_then(|options| manometer_trace::open(&self.file.trace, &options));
+        let told = |error| ReplayError::Trace { path: self.file.trace.display().to_string(), error };
+        let reader = trace.map_err(told)?.reader;
+        let margin_ns = if self.time == Timing::Full {
+            0
+        } else {
+            wake_precisely();
+            margin_ns(clock)
+        };
+        let (inlets, outlets) = lanes(Dealing::One);
+        std::thread::scope(|scope| {
+            scope.spawn(|| feed(self.place, reader, inlets));
+            let worked = work(Recorded::new(self, Lane::new(&outlets[0]), margin_ns));
+            outlets[0].close();
+            worked
+        })
+    }
+}
+
+/// How places of the recorded device become places in files: in whole blocks of `unit` bytes.
+#[derive(Debug, Clone, Copy)]
+struct Placing {
+    unit: u64,
+    bytes_each: u64,
+    files: u32,
+}
+
+impl Placing {
+    fn new(settings: &IoSettings) -> Self {
+        let unit = settings.block_size.0;
+        Self { unit, bytes_each: settings.bytes_each() / unit * unit, files: settings.files }
+    }
+
+    /// Where `bytes` at `offset` of the recorded device go: to the same place, as often as the file is smaller than the
+    /// device around its end and on from its begin.
+    fn place(&self, offset: u64, bytes: u64) -> (u64, u32) {
+        let length = (offset % self.unit + bytes.max(1)).div_ceil(self.unit) * self.unit;
+        let begin = offset / self.unit * self.unit % self.bytes_each;
+        (begin.min(self.bytes_each - length), length as u32)
+    }
+
+    /// What is asked for by `record`, at its place; nothing for a discard.
+    fn request(&self, record: &Record) -> Option<Next> {
+        let write = match record.operation {
+            Operation::Write => true,
+            Operation::Read => false,
+            _ => return None,
+        };
+        let (offset, length) = self.place(record.offset?, record.value_size.unwrap_or(0));
+        Some(Next { write, file: record.device % self.files, offset, length })
+    }
+}
+
+/// Deals the requests of the trace until its end, or until nobody takes them any more.
+fn feed(place: Placing, mut reader: Box<dyn TraceReader>, mut inlets: Vec<Inlet<Due>>) {
+    let (mut times, mut batch) = (Times::new(1.0), Vec::new());
+    // What is damaged was told when the trace was read first: it ends there.
+    while !matches!(reader.read(&mut batch), Ok(0) | Err(_)) {
+        for record in &batch {
+            let recorded_ns = times.due_ns(record.time_ns);
+            let Some(next) = place.request(record) else { continue };
+            if deal(&mut inlets, 0, Due { recorded_ns, next }).is_err() {
+                return;
+            }
+        }
+    }
+    // Whoever took them may have ended already.
+    let _ = flush(&mut inlets);
+}
+
+/// Why a trace cannot be replayed on files.
+fn misfit(time: Timing, survey: &Survey) -> Option<String> {
+    let of_keys: u64 = Operation::ALL
+        .into_iter()
+        .filter(|operation| !operation.is_block())
+        .map(|operation| survey.operations[operation as usize])
+        .sum();
+    if of_keys > 0 {
+        return Some(format!(
+            "{of_keys} of its requests are for keys and not for places of a device: replay it with `kind = \"replay\"`"
+        ));
+    }
+    if survey.unplaced > 0 {
+        return Some(format!("{} of its requests do not tell where on the device they go", survey.unplaced));
+    }
+    if survey.all_requests > 0 && survey.operations[Operation::Discard as usize] == survey.all_requests {
+        return Some("all its requests discard, which is left out on files".to_owned());
+    }
+    misfit_of_times(time, survey)
+}
+
+/// The longest request in whole blocks, wherever it begins.
+fn slot_bytes(settings: &IoSettings, place: Placing, size_max: u64) -> Result<u32, SettingError> {
+    let longest = size_max.saturating_add(place.unit - 1).div_ceil(place.unit).saturating_mul(place.unit);
+    let room = MAX_BUFFER_BYTES / u64::from(settings.iodepth);
+    if longest > room {
+        let wanted = format!(
+            "the trace's longest request takes {}, and requests in flight may hold {}: write at most {}",
+            ByteSize(longest),
+            ByteSize(MAX_BUFFER_BYTES),
+            (MAX_BUFFER_BYTES / longest).max(1)
+        );
+        return Err(SettingError::new("iodepth", settings.iodepth, wanted));
+    }
+    if longest > place.bytes_each {
+        let least = ByteSize(longest.saturating_mul(u64::from(settings.files)));
+        let wanted = format!("the trace's longest request takes {}: write at least {least}", ByteSize(longest));
+        return Err(SettingError::new("file_size", settings.file_size, wanted));
+    }
+    Ok(longest as u32)
+}
+
+/// What the person should know.
+fn notes(time: Timing, place: Placing, survey: &Survey) -> Vec<String> {
+    let mut notes = notes_of_times(time, survey);
+    let discards = survey.operations[Operation::Discard as usize];
+    if discards > 0 {
+        notes.push(format!("{discards} requests discard and are left out"));
+    }
+    if survey.reach_bytes > place.bytes_each {
+        notes.push(format!(
+            "the trace reaches over {} of its device and a file has {}: places beyond its end go on from its begin",
+            ByteSize(survey.reach_bytes),
+            ByteSize(place.bytes_each)
+        ));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACING: Placing = Placing { unit: 4096, bytes_each: 16 << 12, files: 2 };
+
+    #[test]
+    fn places_are_whole_blocks_within_the_file() {
+        assert_eq!(PLACING.place(0, 4096), (0, 4096));
+        assert_eq!(PLACING.place(512, 512), (0, 4096));
+        assert_eq!(PLACING.place(4095, 2), (0, 8192));
+        assert_eq!(PLACING.place(17 << 12, 0), (4096, 4096), "beyond the end it goes on from the begin");
+        assert_eq!(PLACING.place(15 << 12, 8192), (14 << 12, 8192), "and does not cross the end");
+        assert_eq!(PLACING.place(u64::MAX, 4096), (14 << 12, 8192));
+    }
+
+    #[test]
+    fn requests_go_to_their_device_and_discards_nowhere() {
+        let of = |operation, device| PLACING.request(&Record::block(operation, device, 8192, 512, 4096));
+        let next = |write, file| Some(Next { write, file, offset: 8192, length: 4096 });
+        assert_eq!([of(Operation::Read, 0), of(Operation::Write, 3)], [next(false, 0), next(true, 1)]);
+        assert_eq!(of(Operation::Discard, 0), None);
+    }
+
+    #[test]
+    fn the_longest_request_has_to_fit() {
+        let settings = IoSettings { file_size: ByteSize(1 << 20), iodepth: 1024, ..IoSettings::default() };
+        let place = Placing::new(&settings);
+        assert_eq!(slot_bytes(&settings, place, 4096), Ok(8192));
+        let wide = slot_bytes(&settings, place, 4 << 20).unwrap_err();
+        assert!(wide.name == "iodepth" && wide.wanted.contains("at most 255"), "{wide}");
+        let long = slot_bytes(&IoSettings { iodepth: 1, ..settings }, place, 4 << 20).unwrap_err();
+        assert!(long.name == "file_size" && long.wanted.contains("at least"), "{long}");
+        let endless = slot_bytes(&IoSettings { iodepth: 1, ..IoSettings::default() }, place, u64::MAX);
+        assert_eq!(endless.unwrap_err().name, "iodepth");
+    }
+}
