@@ -312,3 +312,47 @@ fn the_engine_that_checks_sees_when_order_breaks() {
         println!("skipped: no two threads ran at the same time");
     }
 }
+
+/// What a thread allocates while it sends `requests` requests, from its first to its last.
+fn allocated_by_sending(requests: u64, model: Model, time: Timing) -> u64 {
+    let line = |number: u64| {
+        let op = if number.is_multiple_of(3) { "set" } else { "get" };
+        format!("{},key{},40,{},7,{op},0\n", number / 100_000, number % 50, 50 + number % 300)
+    };
+    let (dir, settings) = scene(&(0..requests).map(line).collect::<String>(), "null");
+    let settings = ReplaySettings { model, time, threads: Some(1), ..settings };
+    let plan = ReplayPlan::new(&settings).unwrap();
+    let request = OpenRequest { directory: dir.path(), options: &plan.options, value_bytes: plan.value_bytes_mean };
+    let engine = (plan.engine.open)(&request).unwrap();
+    let (gate, first_error, schedule, tally) =
+        (Gate::default(), Mutex::new(None), Schedule::new(0, 1), Tally::default());
+    let clock = MonotonicClock;
+    let shared =
+        Shared { plan: &plan, seed: 1, clock: &clock, gate: &gate, schedule: &schedule, first_error: &first_error };
+    schedule.begin_at(clock.now_ns());
+    gate.open();
+    let (inlets, outlets) = lanes(plan.dealing());
+    let turns = Turns::new(Lead { lane: Lane::new(&outlets[0]), kept: Dispatch::new(plan.grain) });
+    let reader = open(&plan).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| feed(&plan, plan.dealing(), reader, inlets));
+        let client = Client::new(&shared, 0, &tally, engine.session(), Order::Own(0));
+        let source = source(&plan, 0, &outlets, &turns);
+        let counted = allocation_counter::measure(|| drop(client.run(source)));
+        assert_eq!(tally.totals(), [requests, 0, 0]);
+        counted.count_total
+    })
+}
+
+#[test]
+fn nothing_is_allocated_on_the_way() {
+    for (model, time) in [
+        (Model::Open, Timing::Original),
+        (Model::ClosedConservative, Timing::Original),
+        (Model::ClosedPerClient, Timing::Original),
+        (Model::ClosedUnordered, Timing::Full),
+    ] {
+        let allocated = allocated_by_sending(30_000, model, time);
+        assert!(allocated < 100, "{model:?}: {allocated} allocations for 30,000 requests");
+    }
+}
