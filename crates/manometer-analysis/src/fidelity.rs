@@ -2,7 +2,7 @@
 
 use manometer_measure::event::Finding;
 use manometer_measure::{Dispatch, Replayed};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::findings::replay::{CUT, FAILED, NOT_FAITHFUL};
 use crate::statistics::hurst::hurst;
@@ -22,7 +22,7 @@ const WINDOWS_TOLD: usize = 600;
 const SHARES: [f64; 13] = [0.001, 0.01, 0.05, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.95, 0.99, 0.999];
 
 /// How like its trace a replay was. What was not measured is null, and `reason` says why.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fidelity {
     /// Whether it may stand for the trace.
     pub faithful: bool,
@@ -50,11 +50,11 @@ pub struct Fidelity {
     pub windows: Option<WindowCounts>,
     /// Why what is null is null.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<&'static str>,
+    pub reason: Option<String>,
 }
 
 /// One number of the trace and one of the replay.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Pair<T> {
     /// As the trace has it.
     pub trace: T,
@@ -63,7 +63,7 @@ pub struct Pair<T> {
 }
 
 /// The box plot of the dispatch error, in microseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ErrorBox {
     /// The first percentile.
     pub p1: f64,
@@ -84,7 +84,7 @@ pub struct ErrorBox {
 }
 
 /// Two distributions of inter-arrivals, laid over one another.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interarrivals {
     /// The shares of all gaps at which they are told.
     pub share: Vec<f64>,
@@ -95,7 +95,7 @@ pub struct Interarrivals {
 }
 
 /// How many requests came in each window of time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WindowCounts {
     /// The length of a window, in seconds.
     pub window_s: f64,
@@ -127,7 +127,7 @@ impl Fidelity {
             windows: dispatch.map(windows),
             reason: None,
         };
-        fidelity.reason = fidelity.reason_for_gaps(dispatch.is_some());
+        fidelity.reason = fidelity.reason_for_gaps(dispatch.is_some()).map(str::to_owned);
         fidelity.faithful = fidelity.faults(replayed).is_empty();
         fidelity
     }
@@ -266,7 +266,7 @@ mod tests {
         assert!(fidelity.faithful && fidelity.findings(&exact).is_empty());
         assert_eq!((fidelity.span_ratio, fidelity.ks, fidelity.late), (Some(1.0), Some(0.0), Some(0)));
         assert_eq!(fidelity.error_us.unwrap().p50, 0.2);
-        assert_eq!(fidelity.reason, Some("the trace is too short, or too even, for a Hurst exponent"));
+        assert_eq!(fidelity.reason.as_deref(), Some("the trace is too short, or too even, for a Hurst exponent"));
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
         let fidelity = Fidelity::of(&full);
         assert!(fidelity.faithful && fidelity.error_us.is_none() && fidelity.late.is_none());
         assert_eq!(
-            (fidelity.order_violations, fidelity.reason),
+            (fidelity.order_violations, fidelity.reason.as_deref()),
             (5, Some("at full speed there is no schedule to keep"))
         );
     }

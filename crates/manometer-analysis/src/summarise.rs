@@ -6,10 +6,11 @@ use manometer_measure::event::Status;
 use manometer_measure::histogram::PERCENTILES;
 use manometer_measure::latency_log::response_tag;
 use manometer_measure::plan::{Better, Settings};
-use manometer_measure::{LatencyHistogram, Phase, PhaseKind, Recording, Workload};
+use manometer_measure::{Event, LatencyHistogram, Phase, PhaseKind, Recording, Workload};
 
 use crate::criterion::{Metric, Throughput};
 use crate::fairness::{Tenant, fairness};
+use crate::fidelity::Fidelity;
 use crate::findings;
 use crate::headline;
 use crate::phases::{Fate, fate};
@@ -50,8 +51,18 @@ pub fn summarise(recording: &Recording) -> Summary {
         scale_rule: scale::RULE.to_owned(),
         phases: judged.iter().map(|one| phase_summary(recording, &sources, &judged, one)).collect(),
         scale,
+        replays: replays(recording),
         findings: findings::findings(recording, &sources, &judged),
     }
+}
+
+/// How like its trace each workload was that replayed one and came to say so.
+fn replays(recording: &Recording) -> BTreeMap<String, Fidelity> {
+    let told = recording.events.iter().filter_map(|line| match &line.event {
+        Event::Replayed { workload, replayed } => Some((workload.clone(), Fidelity::of(replayed))),
+        _ => None,
+    });
+    told.collect()
 }
 
 /// Every phase of the plan with what was computed of it, warm-up left out.

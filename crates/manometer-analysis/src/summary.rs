@@ -7,6 +7,8 @@ use manometer_measure::event::Finding;
 use manometer_measure::plan::{Criterion, PhaseKind, Settings};
 use serde::{Deserialize, Serialize};
 
+use crate::fidelity::Fidelity;
+
 /// What the analysis of one recording says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -26,6 +28,9 @@ pub struct Summary {
     pub phases: Vec<PhaseSummary>,
     /// The phases by growing pressure; those that cannot be told apart share a step.
     pub scale: Vec<Vec<String>>,
+    /// How like its trace each workload was that replayed one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub replays: BTreeMap<String, Fidelity>,
     /// What a reader must know.
     pub findings: Vec<Finding>,
 }

@@ -255,6 +255,20 @@ impl Drop for Redis {
 }
 
 #[test]
+fn one_process_loads_what_all_need() {
+    let scene = scene(300, 500);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let Some(_server) = Redis::start(&scene, port) else {
+        println!("skipped: redis-server is not installed");
+        return;
+    };
+    let words = "replay trace.txt --time-unit us --engine redis --load --processes 3 --format json";
+    let said = scene.run(&format!("{words} --option address=127.0.0.1:{port}")).status(0).json();
+    assert_eq!((&said["operations"]["read"], &said["missing"]["read"]), (&json!(300), &json!(0)), "{said}");
+    assert_eq!(said["facts"]["records"], json!(10));
+}
+
+#[test]
 fn a_server_that_is_lost_in_mid_replay_is_found_again_and_the_schedule_kept() {
     let scene = scene(3_000, 1_000);
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -306,6 +320,8 @@ vary = { "writer.iodepth" = [1] }
     assert!(rate(0) > 500 && rate(1) > 500, "{said}");
     assert!(said["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "replay-cut"), "{said}");
     assert!(scene.read("out/events.jsonl").contains("\"event\":\"replayed\""));
+    let fidelity = &said["replays"]["primary"];
+    assert!(fidelity["error_us"]["p99"].is_number() && fidelity["faithful"].is_boolean(), "{said}");
 }
 
 /// Writes a block trace of `requests` reads and writes, 1 ms apart.

@@ -59,7 +59,9 @@ impl ReplayPlan {
         let (engine, options) = check(settings)?;
         let factor = settings.factor.unwrap_or(1.0);
         let file = &settings.file;
-        let survey = survey(file, settings.model, settings.share, settings.load)
+        // The first of several processes loads for all.
+        let loads = settings.load && settings.share.is_none_or(|share| share.part == 0);
+        let survey = survey(file, settings.model, settings.share, loads)
             .map_err(|error| ReplayError::Trace { path: file.trace.display().to_string(), error })?;
         fit(settings, engine, &survey)?;
         let scaled = |ns: u64| (ns as f64 / factor).round() as u64;

@@ -65,7 +65,7 @@ pub(crate) struct Survey {
     /// Requests that bring a value whose size is not told, and reads of which the same is true.
     pub(crate) stores_unsized: u64,
     pub(crate) reads_unsized: u64,
-    /// Sizes that are told: how many, their sum and the largest.
+    /// Of the whole trace: sizes that are told, how many, their sum and the largest.
     pub(crate) sized: u64,
     pub(crate) size_sum: u128,
     pub(crate) size_max: u64,
@@ -76,7 +76,7 @@ pub(crate) struct Survey {
     pub(crate) reach_bytes: u64,
     /// The longest read or write of a device, in bytes.
     pub(crate) moved_max: u64,
-    /// What has to be there, where that was asked for; in no order.
+    /// What has to be there for the whole trace, where that was asked for; in no order.
     pub(crate) needed: Vec<Needed>,
     /// What of the trace cannot be read.
     pub(crate) damage: Option<TraceError>,
@@ -145,6 +145,7 @@ impl Surveyor {
             }
         }
         survey.span_ns = self.times.due_ns(record.time_ns);
+        self.look_at_key(record);
         if belongs(self.share, self.model, record) {
             self.look_closer(record);
         }
@@ -165,15 +166,18 @@ impl Surveyor {
             }
             None => survey.unplaced += u64::from(record.operation.is_block()),
         }
-        match record.value_size {
-            Some(bytes) => {
-                survey.sized += 1;
-                survey.size_sum += u128::from(bytes);
-                survey.size_max = survey.size_max.max(bytes);
-            }
-            None if record.operation.stores() => survey.stores_unsized += 1,
-            None if is_read(record.operation) => survey.reads_unsized += 1,
-            None => {}
+        if record.value_size.is_none() {
+            survey.stores_unsized += u64::from(record.operation.stores());
+            survey.reads_unsized += u64::from(is_read(record.operation));
+        }
+    }
+
+    /// Keys and sizes are those of the whole trace: one process loads for all that share it.
+    fn look_at_key(&mut self, record: &Record) {
+        if let Some(bytes) = record.value_size {
+            self.survey.sized += 1;
+            self.survey.size_sum += u128::from(bytes);
+            self.survey.size_max = self.survey.size_max.max(bytes);
         }
         if let Some(keys) = &mut self.keys {
             let first = keys.entry(record.key).or_insert_with(|| First {
@@ -251,6 +255,16 @@ mod tests {
         let needed = |key, value_bytes| Needed { key, key_bytes: 11, value_bytes };
         assert_eq!(found.needed, [needed(1, Some(8)), needed(3, None)]);
         assert!(surveyed("read,1,0,\n", false).needed.is_empty());
+    }
+
+    #[test]
+    fn what_is_needed_is_needed_for_every_share() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = TraceFile { trace: dir.path().join("trace"), ..TraceFile::default() };
+        std::fs::write(&file.trace, (0..90).map(|key| format!("read,{key},1,{key}\n")).collect::<String>()).unwrap();
+        let found = survey(&file, Model::Open, Some(Share { part: 0, of: 3 }), true).unwrap();
+        assert!(found.requests < 90 && found.all_requests == 90);
+        assert_eq!((found.needed.len(), found.size_max), (90, 89));
     }
 
     #[test]

@@ -255,7 +255,7 @@ pub(crate) fn fidelity_text(fidelity: &Fidelity) -> String {
         "requests         {late} late, {} not sent, {} out of order, {} failed",
         fidelity.dropped, fidelity.order_violations, fidelity.errors
     ));
-    if let Some(reason) = fidelity.reason {
+    if let Some(reason) = &fidelity.reason {
         lines.push(format!("                 (- : {reason})"));
     }
     lines.join("\n")
