@@ -46,6 +46,7 @@ pub use field_lengths::{FieldLength, FieldLengths, LengthHistogram};
 pub use keys::KeyForm;
 pub use lengths::Lengths;
 pub use pace::{Curve, OpenLoop, PacePlan, QUEUE_USUAL, RATE_MAX, RateError, RateForm};
+pub(crate) use plan::options_told;
 pub use plan::{Asks, Expect, KvPlan, SaidByProperties, Update, Work};
 pub use population::Part;
 pub use request::Operation;

@@ -332,16 +332,17 @@ impl KvPlan {
         check_order(&self.work, &self.workload, self.engine, engine::ENGINES)
     }
 
-    /// What the database's marker remembers of the options.
-    pub(super) fn options_told(&self) -> Value {
-        match &self.options {
-            Options::Defaults => Value::Null,
-            Options::File(path) => match std::fs::read_to_string(path) {
-                Ok(text) => json!({ "file": text }),
-                Err(_) => json!({ "file": path }),
-            },
-            Options::Table(table) => json!(table),
-        }
+}
+
+/// What a database's marker remembers of `options`.
+pub(crate) fn options_told(options: &Options) -> Value {
+    match options {
+        Options::Defaults => Value::Null,
+        Options::File(path) => match std::fs::read_to_string(path) {
+            Ok(text) => json!({ "file": text }),
+            Err(_) => json!({ "file": path }),
+        },
+        Options::Table(table) => json!(table),
     }
 }
 

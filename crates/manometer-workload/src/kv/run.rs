@@ -13,7 +13,7 @@ use super::driver::Driver;
 use super::error::KvError;
 use super::headroom::headroom;
 use super::load::{Watch, load};
-use super::plan::KvPlan;
+use super::plan::{KvPlan, options_told};
 use super::plans::Plans;
 use super::settings::KvSettings;
 use super::state_reader::StateReader;
@@ -94,7 +94,7 @@ pub(crate) fn marker(plan: &KvPlan, seed: u64) -> Marker {
     Marker {
         engine: plan.engine.name.to_owned(),
         engine_version: (plan.engine.version)(),
-        options: plan.options_told(),
+        options: options_told(&plan.options),
         records: plan.work.loaded,
         form: plan.work.form(),
         value_bytes: plan.value_bytes() as u64,

@@ -30,6 +30,7 @@ use super::wait::{Schedule, margin_ns};
 use crate::control::{Controls, Sink};
 use crate::kv::gate::Gate;
 use crate::kv::load::Watch;
+use crate::kv::options_told;
 use crate::kv::pace::wake_precisely;
 use crate::kv::request::Operation;
 use crate::kv::sampler::Sampler;
@@ -269,11 +270,7 @@ fn marker(plan: &ReplayPlan, seed: u64) -> Marker {
     Marker {
         engine: plan.engine.name.to_owned(),
         engine_version: (plan.engine.version)(),
-        options: match &plan.options {
-            manometer_target::engine::Options::Table(table) => json!(table),
-            manometer_target::engine::Options::File(path) => json!({ "file": path }),
-            manometer_target::engine::Options::Defaults => json!(null),
-        },
+        options: options_told(&plan.options),
         records: needed.len() as u64,
         form: format!("keys of a trace, {check:016x}"),
         value_bytes: plan.value_size.map_or(0, u64::from),
@@ -281,6 +278,7 @@ fn marker(plan: &ReplayPlan, seed: u64) -> Marker {
         seed,
         loaded: false,
         changed: false,
+        made_at_unix_ns: 0,
     }
 }
 
