@@ -118,6 +118,7 @@ fn summary(recording: &Recording, scripts: &[Script], sure: Sure) -> Summary {
             .into(),
         phases: measured.iter().map(|script| phase(recording, script, alone, sure)).collect(),
         scale: measured.iter().map(|script| vec![script.id.clone()]).collect(),
+        replays: Default::default(),
         findings: Vec::new(),
     }
 }

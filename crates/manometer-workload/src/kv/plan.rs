@@ -331,7 +331,6 @@ impl KvPlan {
         }
         check_order(&self.work, &self.workload, self.engine, engine::ENGINES)
     }
-
 }
 
 /// What a database's marker remembers of `options`.
