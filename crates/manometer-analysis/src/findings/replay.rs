@@ -31,13 +31,38 @@ pub(crate) const FAILED: Rule = Rule {
     remedy: "Mend what the first error names; latencies are of the requests that were answered.",
 };
 
-pub(super) const RULES: &[Rule] = &[NOT_FAITHFUL, CUT, FAILED];
+const INCOMPLETE: Rule = Rule {
+    id: "replay-incomplete",
+    severity: Severity::Error,
+    source: "the run",
+    meaning: "a process of a replay was lost, and the others were ended: told by `manometer replay`",
+    remedy: "See what it names, and replay again.",
+};
+
+const CLOCKS_APART: Rule = Rule {
+    id: "clocks-apart",
+    severity: Severity::Warning,
+    source: "the run",
+    meaning: "the calendar of a host that shares a replay differs from ours; its requests began on time all the same: told by `manometer replay`",
+    remedy: "Have chrony or PTP keep the hosts in step.",
+};
+
+const CLOCKS_UNSURE: Rule = Rule {
+    id: "clocks-unsure",
+    severity: Severity::Warning,
+    source: "the run",
+    meaning: "a host that shares a replay may have begun earlier or later than the others by more than a late request is late: told by `manometer replay`",
+    remedy: "Take a faster network, or have PTP keep the hosts in step.",
+};
+
+pub(super) const RULES: &[Rule] = &[NOT_FAITHFUL, CUT, FAILED, INCOMPLETE, CLOCKS_APART, CLOCKS_UNSURE];
 
 pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
     let told = |event: &Event| match event {
         Event::Replayed { workload, replayed } => {
-            let findings = Fidelity::of(replayed).findings(replayed).into_iter();
-            findings.map(|finding| Finding { text: format!("`{workload}`: {}", finding.text), ..finding }).collect()
+            let mut findings = Fidelity::of(replayed).findings(replayed);
+            findings.iter_mut().for_each(|finding| finding.text.insert_str(0, &format!("`{workload}`: ")));
+            findings
         }
         _ => Vec::new(),
     };

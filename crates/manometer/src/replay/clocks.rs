@@ -53,28 +53,23 @@ impl HostClock {
 
     /// What a reader must know.
     pub(super) fn findings(&self) -> Vec<Finding> {
-        let finding = |id: &str, text: String| Finding {
-            id: id.to_owned(),
-            severity: Severity::Warning,
-            phase: None,
-            text: format!("Process {} on `{}` {text}", self.process, self.on),
-        };
+        let who = format!("Process {} on `{}`", self.process, self.on);
         let calendar_s = self.offset.calendar_ns as f64 / 1e9;
         let apart = self.offset.is_contradicted || self.offset.calendar_ns.unsigned_abs() > CALENDAR_NS_MAX;
         let apart = apart.then(|| {
             let text = format!(
-                "has a calendar that differs from ours by {calendar_s:+.3} s. It began on time all the same, by round \
+                "{who} has a calendar that differs from ours by {calendar_s:+.3} s. It began on time all the same, by round \
                  trips; have chrony or PTP keep the hosts in step before times of theirs are put beside one another."
             );
-            finding("clocks-apart", text)
+            Finding { id: "clocks-apart".to_owned(), severity: Severity::Warning, phase: None, text }
         });
         let unsure = (self.offset.within_ns > LATE_NS).then(|| {
             let text = format!(
-                "may have begun up to {:.3} ms earlier or later than the others. Take a faster network, or have PTP \
+                "{who} may have begun up to {:.3} ms earlier or later than the others. Take a faster network, or have PTP \
                  keep the hosts in step.",
                 self.offset.within_ns as f64 / 1e6
             );
-            finding("clocks-unsure", text)
+            Finding { id: "clocks-unsure".to_owned(), severity: Severity::Warning, phase: None, text }
         });
         apart.into_iter().chain(unsure).collect()
     }
