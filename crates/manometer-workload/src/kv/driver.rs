@@ -12,7 +12,7 @@ use super::error::KvError;
 use super::load::Watch;
 use super::sampler::Sampler;
 use super::settings::KvSettings;
-use super::state_reader::{StateReader, Told};
+use super::state_reader::StateReader;
 use crate::control::Sink;
 use crate::protocol::{Control, Message, Sample};
 use crate::script::ScriptStep;
@@ -193,10 +193,7 @@ impl<'a, C: Clock> Driver<'a, C> {
 
     /// Sends `sample` with the engine's state.
     fn tell(&mut self, mut sample: Sample, sink: &mut dyn Sink) -> Result<(), KvError> {
-        if let Some(Told { t_ns, row }) = self.reader.read(sample.t_ns) {
-            sample.state_t_ns = (t_ns != sample.t_ns).then_some(t_ns);
-            sample.state = row;
-        }
+        self.reader.add_to(&mut sample);
         Ok(sink.send(Message::Sample(sample))?)
     }
 

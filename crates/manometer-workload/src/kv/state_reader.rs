@@ -8,11 +8,13 @@ use std::time::Duration;
 use manometer_measure::Clock;
 use manometer_target::engine::State;
 
+use crate::protocol::Sample;
+
 /// What the engine told, and when.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Told {
-    pub(crate) t_ns: u64,
-    pub(crate) row: BTreeMap<String, f64>,
+struct Told {
+    t_ns: u64,
+    row: BTreeMap<String, f64>,
 }
 
 /// What becomes of an answer that is still under way.
@@ -58,9 +60,17 @@ impl StateReader {
         }
     }
 
+    /// Puts the state that is there in time into `sample`, with its own time where that is another.
+    pub(crate) fn add_to(&mut self, sample: &mut Sample) {
+        if let Some(Told { t_ns, row }) = self.read(sample.t_ns) {
+            sample.state_t_ns = (t_ns != sample.t_ns).then_some(t_ns);
+            sample.state = row;
+        }
+    }
+
     /// The state at `t_ns`, or else one that was asked for before and came too late for its sample, with the time at
     /// which it came; nothing where neither is there in time.
-    pub(crate) fn read(&mut self, t_ns: u64) -> Option<Told> {
+    fn read(&mut self, t_ns: u64) -> Option<Told> {
         if let Some(owed) = self.owed {
             let late = self.told.try_recv().ok()?;
             self.owed = None;

@@ -11,7 +11,7 @@ use crate::control::Sink;
 use crate::kv::gate::Gate;
 use crate::kv::load::Watch;
 use crate::kv::sampler::Sampler;
-use crate::kv::state_reader::{StateReader, Told};
+use crate::kv::state_reader::StateReader;
 use crate::protocol::{Control, Message};
 
 /// The longest time between two looks at the control lines.
@@ -124,10 +124,7 @@ impl<C: Clock> Driver<'_, C> {
 
     fn sample(&mut self, sink: &mut dyn Sink) -> Result<(), ReplayError> {
         let mut sample = self.sampler.take(self.clock.now_ns());
-        if let Some(Told { t_ns, row }) = self.reader.read(sample.t_ns) {
-            sample.state_t_ns = (t_ns != sample.t_ns).then_some(t_ns);
-            sample.state = row;
-        }
+        self.reader.add_to(&mut sample);
         Ok(sink.send(Message::Sample(sample))?)
     }
 
