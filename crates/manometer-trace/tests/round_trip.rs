@@ -147,6 +147,35 @@ fn the_texts_of_keys_are_written_where_they_are_kept() {
     }
 }
 
+/// What `redis-cli monitor` prints of one key in two databases.
+const TWO_DATABASES: &str = "1.000000 [0 127.0.0.1:5] \"get\" \"a\"\n1.000001 [1 127.0.0.1:5] \"get\" \"a\"\n\
+    1.000002 [1 127.0.0.1:5] \"get\" \"7\"\n1.000003 [0 127.0.0.1:5] \"get\" \"7\"\n";
+
+#[test]
+fn equal_keys_of_different_devices_stay_different_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    std::fs::write(&source, TWO_DATABASES).unwrap();
+    let options = ReadOptions { keep_keys: true, ..ReadOptions::default() };
+    for (format, losses) in [
+        ("csv", &[][..]),
+        ("parquet", &[]),
+        ("kv-replay", &[("client", 4), ("device", 2), ("key size", 2), ("text of a key, written as its id", 2)]),
+    ] {
+        let path = folder.path().join(format);
+        let mut trace = open(&source, &options).unwrap();
+        let mut writer = create(&path, OutputFormat::find(format).unwrap()).unwrap();
+        let records = all(&mut *trace.reader);
+        writer.write(&records, trace.reader.keys()).unwrap();
+        let lost = writer.finish().unwrap();
+        assert_eq!(lost.0.into_iter().collect::<Vec<_>>(), losses, "{format}");
+        let read = all(&mut *open(&path, &options).unwrap().reader);
+        let keys = |records: &[Record]| records.iter().map(|record| record.key).collect::<Vec<_>>();
+        assert_eq!(keys(&read), keys(&records), "{format}");
+        assert!(losses.len() > 1 || read == records, "{format}");
+    }
+}
+
 #[test]
 fn what_does_not_fit_is_refused_or_told() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 //!
 //! Fields may be quoted; a quoted field ends on its own line.
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use crate::error::{Fault, TraceError};
@@ -31,6 +32,10 @@ pub enum Role {
     Time(u64),
     /// The key.
     Key,
+    /// The key as it was, where another column holds its id.
+    KeyText,
+    /// The id of a key: a number that tells the keys of all devices apart.
+    KeyId,
     /// Bytes of the key.
     KeySize,
     /// Bytes of the value.
@@ -43,7 +48,7 @@ pub enum Role {
     TimeToLive,
     /// Where in the device or object, in bytes.
     Offset,
-    /// The key and the place, in sectors of 512 bytes.
+    /// Where in the device, in sectors of 512 bytes.
     Sector,
     /// Which device.
     Device,
@@ -82,8 +87,8 @@ impl FromStr for Columns {
             let (name, column) = piece.split_once('=').ok_or_else(|| wrong("has no `=`"))?;
             let role = role(name.trim().as_bytes(), SECOND_NS).ok_or_else(|| {
                 wrong(
-                    "names no field; there are time (also time_s, time_ms, time_us, time_ns), key, key_size, value_size, \
-                     client, op, ttl, offset, lbn, device, succeeded, op_count and cache_hits",
+                    "names no field; there are time (also time_s, time_ms, time_us, time_ns), key, key_text, \
+                     key_size, value_size, client, op, ttl, offset, lbn, device, succeeded, op_count and cache_hits",
                 )
             })?;
             let column = match column.trim().parse() {
@@ -93,8 +98,9 @@ impl FromStr for Columns {
             };
             roles.push((role, column));
         }
-        if !roles.iter().any(|(role, _)| matches!(role, Role::Key | Role::Sector)) {
-            return Err(TraceError::Wrong(format!("the columns `{text}` hold no key: add for example `key=1`")));
+        if !roles.iter().any(|(role, _)| role.tells_key()) {
+            let what = format!("the columns `{text}` hold no key: add for example `key=1`, or `offset=1` of a device");
+            return Err(TraceError::Wrong(what));
         }
         Ok(Self { delimiter: b',', roles })
     }
@@ -127,8 +133,23 @@ impl Columns {
             }
             resolved[number] = *role;
         }
-        Ok(resolved)
+        Ok(with_ids(resolved))
     }
+}
+
+impl Role {
+    /// Whether it says which key is meant; a place on a device does.
+    fn tells_key(self) -> bool {
+        matches!(self, Self::Key | Self::KeyText | Self::KeyId | Self::Sector | Self::Offset)
+    }
+}
+
+/// Where a column of its own has the keys' texts, the keys are ids.
+fn with_ids(mut roles: Vec<Role>) -> Vec<Role> {
+    if roles.contains(&Role::KeyText) {
+        roles.iter_mut().filter(|role| **role == Role::Key).for_each(|role| *role = Role::KeyId);
+    }
+    roles
 }
 
 /// The role of a column of this name, in the words of the published traces.
@@ -140,6 +161,7 @@ fn role(name: &[u8], time_unit_ns: u64) -> Option<Role> {
         b"time_ms" => Role::Time(1_000_000),
         b"time_s" => Role::Time(SECOND_NS),
         b"key" | b"object" | b"obj" | b"obj_id" | b"object_id" | b"key_id" | b"id" => Role::Key,
+        b"key_text" => Role::KeyText,
         b"key_size" => Role::KeySize,
         b"value_size" | b"size" | b"obj_size" | b"object_size" | b"val_size" => Role::ValueSize,
         b"client" | b"client_id" => Role::Client,
@@ -159,7 +181,7 @@ fn recognise(head: &Head) -> bool {
     let Some(header) = head.lines().next() else { return false };
     let roles = roles_of(&names_of(header, b','), SECOND_NS);
     let known = roles.iter().filter(|role| **role != Role::Ignored).count();
-    known >= 2 && roles.iter().any(|role| matches!(role, Role::Key | Role::Sector))
+    known >= 2 && roles.iter().any(|role| role.tells_key())
 }
 
 fn open(
@@ -198,7 +220,7 @@ fn names_of(header: &[u8], delimiter: u8) -> Vec<&[u8]> {
 
 fn roles_of(names: &[&[u8]], time_unit_ns: u64) -> Vec<Role> {
     let small = names.iter().map(|name| name.to_ascii_lowercase());
-    small.map(|name| role(&name, time_unit_ns).unwrap_or(Role::Ignored)).collect()
+    with_ids(small.map(|name| role(&name, time_unit_ns).unwrap_or(Role::Ignored)).collect())
 }
 
 fn unquoted(field: &[u8]) -> &[u8] {
@@ -247,7 +269,7 @@ impl Csv {
             Some(columns) => in_unit(columns.resolve(&names)?, self.time_unit_ns),
             None => roles_of(&names, self.time_unit_ns),
         };
-        if !roles.iter().any(|role| matches!(role, Role::Key | Role::Sector)) {
+        if !roles.iter().any(|role| role.tells_key()) {
             let shown = text::show(line);
             return Err(format!("the header {shown} names no key: say what the columns mean with --columns").into());
         }
@@ -273,13 +295,13 @@ impl LineFormat for Csv {
         if !self.started {
             self.started = true;
             // Columns by number may still have a header above them.
-            if self.columns.is_some() && Fields::default().read(line, self.delimiter, roles, sink).is_err() {
+            if self.columns.is_some() && Fields::default().read(line, self.delimiter, roles).is_err() {
                 sink.skip();
                 return Ok(());
             }
         }
         let mut fields = Fields::default();
-        fields.read(line, self.delimiter, roles, sink)?;
+        fields.read(line, self.delimiter, roles)?;
         if self.exactly && (fields.columns != roles.len() || !fields.has_operation) {
             return Err("the line has other columns".into());
         }
@@ -288,25 +310,28 @@ impl LineFormat for Csv {
 }
 
 /// What one line says.
-struct Fields {
+struct Fields<'a> {
     record: Record,
-    has_key: bool,
+    /// The key's text, in the quotes that it has.
+    key: Option<&'a [u8]>,
+    /// The key's id, where the line has it.
+    id: Option<u64>,
     has_operation: bool,
     count: u64,
     hits: Option<u64>,
     columns: usize,
 }
 
-impl Default for Fields {
+impl Default for Fields<'_> {
     fn default() -> Self {
         let record = Record::new(Operation::Get, 0);
-        Self { record, has_key: false, has_operation: false, count: 1, hits: None, columns: 0 }
+        Self { record, key: None, id: None, has_operation: false, count: 1, hits: None, columns: 0 }
     }
 }
 
-impl Fields {
+impl<'a> Fields<'a> {
     #[inline]
-    fn read(&mut self, line: &[u8], delimiter: u8, roles: &[Role], sink: &mut Sink) -> Result<(), Fault> {
+    fn read(&mut self, line: &'a [u8], delimiter: u8, roles: &[Role]) -> Result<(), Fault> {
         let mut rest = Some(line);
         let has_quotes = memchr::memchr(b'"', line).is_some();
         for role in roles {
@@ -315,33 +340,31 @@ impl Fields {
             rest = after;
             self.columns += 1;
             if *role != Role::Ignored {
-                self.field(*role, text::trim(field), sink)
+                self.field(*role, text::trim(field))
                     .map_err(|wanted| format!("column {} is {}: expected {wanted}", self.columns, text::show(field)))?;
             }
         }
         self.columns += usize::from(rest.is_some());
-        if self.has_key { Ok(()) } else { Err("the line ends before the key".into()) }
+        let has_key = self.key.is_some() || self.id.is_some() || self.record.offset.is_some();
+        if has_key { Ok(()) } else { Err("the line ends before the key, or has none".into()) }
     }
 
     /// Takes one field in, or says what would be right.
     #[inline]
-    fn field(&mut self, role: Role, field: &[u8], sink: &mut Sink) -> Result<(), &'static str> {
+    fn field(&mut self, role: Role, field: &'a [u8]) -> Result<(), &'static str> {
         let record = &mut self.record;
         let absent = field.is_empty();
         match role {
             Role::Ignored => {}
             Role::Key if absent => return Err("a key"),
-            Role::Key => {
-                record.key = if field.contains(&b'"') { quoted_key(field, sink) } else { sink.key(field) }
-                    .map_err(|_| "a key whose 64-bit id no other key has, while key texts are kept")?;
-                self.has_key = true;
-            }
+            Role::Key => self.key = Some(field),
+            Role::KeyId => self.id = Some(text::number(field).ok_or("the id of a key, a number")?),
             Role::Sector => {
-                record.key = text::number(field).ok_or("a sector")?;
-                record.offset = Some(record.key.checked_mul(SECTOR_BYTES).ok_or("a sector below 2^55")?);
-                self.has_key = true;
+                let sector = text::number(field).ok_or("a sector")?;
+                record.offset = Some(sector.checked_mul(SECTOR_BYTES).ok_or("a sector below 2^55")?);
             }
             _ if absent => {}
+            Role::KeyText => self.key = Some(field),
             Role::Time(unit_ns) => record.time_ns = Some(text::time_ns(field, unit_ns).ok_or("a time")?),
             Role::KeySize => record.key_size = Some(text::number_u32(field).ok_or("the bytes of the key")?),
             Role::ValueSize => record.value_size = Some(text::number(field).ok_or("the bytes of the value")?),
@@ -361,11 +384,31 @@ impl Fields {
     }
 
     fn put(mut self, sink: &mut Sink) -> Result<(), Fault> {
+        self.record.key = self.key_id(sink)?;
         if let Some(hits) = self.hits.filter(|_| self.record.operation == Operation::Get) {
             self.record.succeeded = if hits >= self.count { Some(true) } else { (hits == 0).then_some(false) };
         }
         sink.run(self.record, self.count, 0, 0);
         Ok(())
+    }
+
+    /// The id that the line has, that of the key's text on its device, or that of the place on it.
+    #[inline]
+    fn key_id(&self, sink: &mut Sink) -> Result<u64, Fault> {
+        let record = &self.record;
+        let of = |text: &[u8], sink: &mut Sink| match self.id {
+            Some(id) => sink.key_as(Some(id), text),
+            None => sink.key_in(record.device, text),
+        };
+        match (self.key, self.id, record.offset) {
+            (Some(text), ..) if text.contains(&b'"') => of(&unquoted_key(text), sink),
+            (Some(text), ..) => of(text, sink),
+            (None, Some(id), _) => Ok(id),
+            (None, None, offset) => {
+                let offset = offset.ok_or("the line has no key")?;
+                Ok(Record::block(record.operation, record.device, offset, SECTOR_BYTES, 0).key)
+            }
+        }
     }
 }
 
@@ -404,11 +447,11 @@ fn delimiter_outside_quotes(left: &[u8], delimiter: u8) -> Option<usize> {
     })
 }
 
-/// The id of a key in quotes, in which two quotes stand for one.
+/// A key without its quotes, in which two quotes stand for one.
 #[cold]
-fn quoted_key(field: &[u8], sink: &mut Sink) -> Result<u64, Fault> {
+fn unquoted_key(field: &[u8]) -> Cow<'_, [u8]> {
     let Some(inner) = field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\"")) else {
-        return sink.key(field);
+        return Cow::Borrowed(field);
     };
     let mut key = Vec::with_capacity(inner.len());
     let mut bytes = inner.iter().peekable();
@@ -418,7 +461,7 @@ fn quoted_key(field: &[u8], sink: &mut Sink) -> Result<u64, Fault> {
             bytes.next_if_eq(&&b'"');
         }
     }
-    sink.key(&key)
+    Cow::Owned(key)
 }
 
 #[cfg(test)]
@@ -463,6 +506,36 @@ mod tests {
         let read = records(&FORMAT, b"key,size\n\"a,\"\"b\",5\n\"7\",6\n");
         assert_eq!(read[0].key, crate::key_id(b"a,\"b"));
         assert_eq!((read[1].key, read[1].value_size), (7, Some(6)));
+    }
+
+    #[test]
+    fn equal_keys_of_different_devices_are_different_keys() {
+        for trace in [&b"device,key\n0,5\n1,5\n2,5\n1,5\n"[..], b"key,device\n5,0\n5,1\n5,2\n5,1\n"] {
+            let keys: Vec<u64> = records(&FORMAT, trace).iter().map(|record| record.key).collect();
+            assert_eq!((keys[0], keys[1]), (5, keys[3]));
+            assert!(keys[1] != 5 && keys[2] != 5 && keys[1] != keys[2]);
+        }
+        let read = records(&FORMAT, b"device,lbn,size\n0,8,512\n1,8,512\n");
+        for record in &read {
+            assert_eq!(record.key, Record::block(Operation::Get, record.device, 4096, 512, 512).key);
+        }
+        assert!(read[0].key == 8 && read[1].key != 8);
+    }
+
+    #[test]
+    fn keys_beside_their_texts_are_ids() {
+        let trace = b"device,key,key_text\n0,5,5\n1,77,5\n1,78,\n2,79,\"\"\n";
+        let options = ReadOptions { format: Some(&FORMAT), keep_keys: true, ..ReadOptions::default() };
+        let mut reader = crate::open_stream(Box::new(std::io::Cursor::new(trace)), &options).unwrap().reader;
+        let mut batch = Vec::new();
+        reader.read(&mut batch).unwrap();
+        assert_eq!(batch.iter().map(|record| record.key).collect::<Vec<_>>(), [5, 77, 78, 79]);
+        let text = |id| reader.keys().unwrap().text(id);
+        assert_eq!((text(77), text(78), text(79)), (Some(&b"5"[..]), None, Some(&b""[..])));
+        let (_, what) = damage(&FORMAT, b"key,key_text\nuser1,user1\n");
+        assert!(what.contains("the id of a key"), "{what}");
+        let alone = records(&FORMAT, b"key_text,size\nuser1,6\n");
+        assert_eq!(alone[0].key, crate::key_id(b"user1"));
     }
 
     #[test]

@@ -75,6 +75,7 @@ impl OracleGeneral {
         losses.count(record.offset.is_some(), "offset");
         losses.count(record.client.is_some(), "client");
         losses.count(record.key_size.is_some(), "key size");
+        losses.count(record.device > 0, "device");
         losses.count(record.ttl_s.is_some_and(|ttl| ttl > 0), "time to live");
         losses.count(record.succeeded.is_some(), "result");
         let mut bytes = [0; SIZE];
