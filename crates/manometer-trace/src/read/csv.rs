@@ -539,6 +539,21 @@ mod tests {
     }
 
     #[test]
+    fn without_a_key_the_place_on_the_device_is_the_key() {
+        let options = |columns: &str| ReadOptions { columns: Some(columns.parse().unwrap()), ..ReadOptions::default() };
+        let trace = b"1.5,write,4096,512,0\n2,read,8192,512,3\n";
+        let read = records_with(&options("time_ms=0,op=1,offset=2,size=3,device=4"), trace);
+        let block = |operation, device, offset| Record::block(operation, device, offset, 512, 512);
+        assert_eq!(read[0], Record { time_ns: Some(1_500_000), ..block(Operation::Write, 0, 4096) });
+        assert_eq!(read[1], Record { time_ns: Some(2_000_000), ..block(Operation::Read, 3, 8192) });
+        let read = records_with(&options("key=0,offset=2"), trace);
+        assert_eq!((read[1].key, read[1].offset), (2, Some(8192)));
+        assert_eq!(records(&FORMAT, b"offset,size,op\n1024,512,read\n")[0].key, 2);
+        let (at, what) = damage(&FORMAT, b"offset,size,op\n1024,512,read\n,512,read\n");
+        assert!(at == 29 && what.contains("the key"), "{at} {what}");
+    }
+
+    #[test]
     fn what_is_wrong_is_named_with_its_place() {
         for (trace, offset, word) in [
             (&b"key,size\n1,2\n1,x\n"[..], 13, "column 2 is `x`"),
