@@ -30,6 +30,8 @@ pub enum Role {
     Ignored,
     /// The time, in units of so many nanoseconds.
     Time(u64),
+    /// The time, in a unit that the reader is told; seconds unless it is.
+    TimeInUnit,
     /// The key.
     Key,
     /// The key as it was, where another column holds its id.
@@ -85,7 +87,7 @@ impl FromStr for Columns {
                 ))
             };
             let (name, column) = piece.split_once('=').ok_or_else(|| wrong("has no `=`"))?;
-            let role = role(name.trim().as_bytes(), SECOND_NS).ok_or_else(|| {
+            let role = role(name.trim().as_bytes()).ok_or_else(|| {
                 wrong(
                     "names no field; there are time (also time_s, time_ms, time_us, time_ns), key, key_text, \
                      key_size, value_size, client, op, ttl, offset, lbn, device, succeeded, op_count and cache_hits",
@@ -153,9 +155,9 @@ fn with_ids(mut roles: Vec<Role>) -> Vec<Role> {
 }
 
 /// The role of a column of this name, in the words of the published traces.
-fn role(name: &[u8], time_unit_ns: u64) -> Option<Role> {
+fn role(name: &[u8]) -> Option<Role> {
     Some(match name {
-        b"time" | b"timestamp" | b"ts" | b"op_time" | b"clock_time" => Role::Time(time_unit_ns),
+        b"time" | b"timestamp" | b"ts" | b"op_time" | b"clock_time" => Role::TimeInUnit,
         b"time_ns" => Role::Time(1),
         b"time_us" => Role::Time(1_000),
         b"time_ms" => Role::Time(1_000_000),
@@ -179,36 +181,48 @@ fn role(name: &[u8], time_unit_ns: u64) -> Option<Role> {
 
 fn recognise(head: &Head) -> bool {
     let Some(header) = head.lines().next() else { return false };
-    let roles = roles_of(&names_of(header, b','), SECOND_NS);
+    let roles = roles_of(&names_of(header, b','));
     let known = roles.iter().filter(|role| **role != Role::Ignored).count();
     known >= 2 && roles.iter().any(|role| role.tells_key())
 }
 
 fn open(
-    source: crate::source::Source,
+    mut source: crate::source::Source,
     options: &crate::ReadOptions,
 ) -> Result<Box<dyn crate::TraceReader>, TraceError> {
     let mut format = Csv::with_header(FORMAT.name);
-    format.time_unit_ns = options.time_unit_ns.unwrap_or(SECOND_NS);
+    format.time_unit_ns = options.time_unit_ns;
     if let Some(columns) = &options.columns {
         format.delimiter = columns.delimiter;
         if !columns.has_names() {
             let roles = columns.resolve(&[]).map_err(|fault| TraceError::Wrong(fault.into_owned()))?;
-            format.roles = Some(in_unit(roles, format.time_unit_ns));
+            format.roles = Some(in_unit(roles, format.time_unit_ns)?);
         }
         format.columns = Some(columns.clone());
+    }
+    // A unit of times that contradicts the header is refused before anything is read.
+    if format.time_unit_ns.is_some()
+        && format.roles.is_none()
+        && let Ok(Some((length, _))) = source.line()
+        && let Ok(roles) = format.roles_by(&source.window()[..length])
+    {
+        in_unit(roles, format.time_unit_ns)?;
     }
     Ok(Box::new(Reader::new(Lines::new(source, format), options.keep_keys)))
 }
 
-/// Times without a unit of their own get this one.
-fn in_unit(mut roles: Vec<Role>, time_unit_ns: u64) -> Vec<Role> {
-    for role in &mut roles {
-        if *role == Role::Time(SECOND_NS) {
-            *role = Role::Time(time_unit_ns);
-        }
+/// Times without a unit of their own get the one that is told, which has to be for some.
+fn in_unit(mut roles: Vec<Role>, time_unit_ns: Option<u64>) -> Result<Vec<Role>, TraceError> {
+    let Some(unit_ns) = time_unit_ns else { return Ok(roles) };
+    if !roles.contains(&Role::TimeInUnit) {
+        let what = match roles.iter().any(|role| matches!(role, Role::Time(_))) {
+            true => "a unit of times is told, and the name of the column of times tells one: leave out one of them",
+            false => "a unit of times is told, and no column has times: leave it out, or name the column as `time`",
+        };
+        return Err(TraceError::Wrong(what.to_owned()));
     }
-    roles
+    roles.iter_mut().filter(|role| **role == Role::TimeInUnit).for_each(|role| *role = Role::Time(unit_ns));
+    Ok(roles)
 }
 
 fn names_of(header: &[u8], delimiter: u8) -> Vec<&[u8]> {
@@ -218,9 +232,9 @@ fn names_of(header: &[u8], delimiter: u8) -> Vec<&[u8]> {
     names.map(|name| text::trim(unquoted(text::trim(name)))).collect()
 }
 
-fn roles_of(names: &[&[u8]], time_unit_ns: u64) -> Vec<Role> {
+fn roles_of(names: &[&[u8]]) -> Vec<Role> {
     let small = names.iter().map(|name| name.to_ascii_lowercase());
-    with_ids(small.map(|name| role(&name, time_unit_ns).unwrap_or(Role::Ignored)).collect())
+    with_ids(small.map(|name| role(&name).unwrap_or(Role::Ignored)).collect())
 }
 
 fn unquoted(field: &[u8]) -> &[u8] {
@@ -231,7 +245,7 @@ fn unquoted(field: &[u8]) -> &[u8] {
 pub(crate) struct Csv {
     name: &'static str,
     delimiter: u8,
-    time_unit_ns: u64,
+    time_unit_ns: Option<u64>,
     columns: Option<Columns>,
     roles: Option<Vec<Role>>,
     started: bool,
@@ -241,15 +255,7 @@ pub(crate) struct Csv {
 impl Csv {
     /// The first line says what the columns mean.
     pub(crate) fn with_header(name: &'static str) -> Self {
-        Self {
-            name,
-            delimiter: b',',
-            time_unit_ns: SECOND_NS,
-            columns: None,
-            roles: None,
-            started: false,
-            exactly: false,
-        }
+        Self { name, delimiter: b',', time_unit_ns: None, columns: None, roles: None, started: false, exactly: false }
     }
 
     /// The columns mean this, and there is no header.
@@ -263,12 +269,17 @@ impl Csv {
         self
     }
 
+    /// What the columns mean by their header.
+    fn roles_by(&self, header: &[u8]) -> Result<Vec<Role>, Fault> {
+        let names = names_of(header, self.delimiter);
+        match &self.columns {
+            Some(columns) => columns.resolve(&names),
+            None => Ok(roles_of(&names)),
+        }
+    }
+
     fn header(&mut self, line: &[u8]) -> Result<(), Fault> {
-        let names = names_of(line, self.delimiter);
-        let roles = match &self.columns {
-            Some(columns) => in_unit(columns.resolve(&names)?, self.time_unit_ns),
-            None => roles_of(&names, self.time_unit_ns),
-        };
+        let roles = in_unit(self.roles_by(line)?, self.time_unit_ns).map_err(|error| error.to_string())?;
         if !roles.iter().any(|role| role.tells_key()) {
             let shown = text::show(line);
             return Err(format!("the header {shown} names no key: say what the columns mean with --columns").into());
@@ -366,6 +377,7 @@ impl<'a> Fields<'a> {
             _ if absent => {}
             Role::KeyText => self.key = Some(field),
             Role::Time(unit_ns) => record.time_ns = Some(text::time_ns(field, unit_ns).ok_or("a time")?),
+            Role::TimeInUnit => record.time_ns = Some(text::time_ns(field, SECOND_NS).ok_or("a time")?),
             Role::KeySize => record.key_size = Some(text::number_u32(field).ok_or("the bytes of the key")?),
             Role::ValueSize => record.value_size = Some(text::number(field).ok_or("the bytes of the value")?),
             Role::Client => record.client = Some(crate::key_id(field)),
@@ -551,6 +563,38 @@ mod tests {
         assert_eq!(records(&FORMAT, b"offset,size,op\n1024,512,read\n")[0].key, 2);
         let (at, what) = damage(&FORMAT, b"offset,size,op\n1024,512,read\n,512,read\n");
         assert!(at == 29 && what.contains("the key"), "{at} {what}");
+    }
+
+    #[test]
+    fn a_unit_of_times_is_for_times_without_one() {
+        let open = |trace: &'static [u8], columns: Option<&str>| {
+            let columns = columns.map(|columns| columns.parse().unwrap());
+            let options = ReadOptions { columns, time_unit_ns: Some(1_000_000), ..ReadOptions::default() };
+            crate::open_stream(Box::new(std::io::Cursor::new(trace)), &options)
+        };
+        for (trace, columns, time_ns) in [
+            (&b"time,key\n3,1\n"[..], None, 3_000_000),
+            (b"3,1\n", Some("time=0,key=1"), 3_000_000),
+            (b"at,who\n3,1\n", Some("time=at,key=who"), 3_000_000),
+        ] {
+            let mut batch = Vec::new();
+            open(trace, columns).unwrap().reader.read(&mut batch).unwrap();
+            assert_eq!(batch[0].time_ns, Some(time_ns));
+        }
+        for (trace, columns, word) in [
+            (&b"time_s,key\n3,1\n"[..], None, "tells one"),
+            (b"3,1\n", Some("time_s=0,key=1"), "tells one"),
+            (b"at,who\n3,1\n", Some("time_us=at,key=who"), "tells one"),
+            (b"key,size\n3,1\n", None, "no column has times"),
+            (b"0,a,1,2,4,get,0\n1,b,1,2,4,set,5\n", None, "csv, kv-replay"),
+        ] {
+            let error = open(trace, columns).err().unwrap();
+            assert!(matches!(error, TraceError::Wrong(_)) && error.to_string().contains(word), "{error}");
+        }
+        let columns = Some("key=0".parse().unwrap());
+        let options = ReadOptions { format: Some(Format::find("keys").unwrap()), columns, ..ReadOptions::default() };
+        let error = crate::open_stream(Box::new(std::io::Cursor::new(b"a\n")), &options).err().unwrap();
+        assert!(error.to_string().contains("keys"), "{error}");
     }
 
     #[test]
