@@ -80,7 +80,8 @@ proptest! {
 
     #[test]
     fn kv_replay_holds_times_to_the_nanosecond(
-        records in prop::collection::vec((any::<Option<u64>>(), any::<u64>(), any::<Option<u64>>(), 0_usize..6), 0..200),
+        records in
+            prop::collection::vec((any::<Option<u64>>(), any::<u64>(), any::<Option<u64>>(), 0_usize..6), 0..200),
     ) {
         let named = ["get", "insert", "update", "delete", "scan", "read-modify-write"];
         let records: Vec<Record> = records.into_iter().map(|(time_ns, key, value_size, operation)| Record {

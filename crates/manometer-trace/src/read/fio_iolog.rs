@@ -1,7 +1,8 @@
 //! fio's iolog, versions 2 and 3.
 //!
 //! Version 2: `file action offset length`; `wait` carries microseconds since the wait before, and one below 100 is
-//! none, as fio's documentation has it. Version 3: each line begins with its time in microseconds. Files are devices; `add`, `open`, `close` and the syncs are passed over.
+//! none, as fio's documentation has it. Version 3: each line begins with its time in microseconds. Files are devices;
+//! `add`, `open`, `close` and the syncs are passed over.
 
 use std::collections::HashMap;
 

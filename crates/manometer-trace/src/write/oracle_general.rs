@@ -86,8 +86,8 @@ impl OracleGeneral {
     }
 }
 
-/// Gives each record the number of the next request for its key: for some of the keys after the others, by their hashes,
-/// where there are too many to know at a time.
+/// Gives each record the number of the next request for its key: for some of the keys after the others, by their
+/// hashes, where there are too many to know at a time.
 fn fill_in(file: &File, records: u64, keys_max: usize) -> std::io::Result<()> {
     let (mut part, mut parts) = (0, 1);
     while part < parts {
