@@ -221,6 +221,7 @@ fn drive<'scope, C: Clock>(
         began_ns: u64::MAX,
         paused_ns: None,
         going: false,
+        held_until_ns: None,
         has_complained: false,
     };
     let cut = driver.drive(watch, &|| at_work.load(Ordering::Acquire) == 0)?;

@@ -188,6 +188,29 @@ fn only_the_start_can_be_set_and_only_before_it() {
 }
 
 #[test]
+fn at_full_speed_no_request_is_sent_before_the_start() {
+    let (dir, settings) = scene("read,a,0,\nread,b,1,\n", "null");
+    let settings = ReplaySettings { model: Model::ClosedConservative, time: Timing::Full, ..settings };
+    let plan = ReplayPlan::new(&settings).unwrap();
+    let asked = Checking { owners: Mutex::default(), owner_of: HashMap::new(), violations: AtomicU32::new(0) };
+    let (controls, controlled) = channel();
+    // The end of time: all that could be sent is held until the stop.
+    let start = Control::Set([("start_ns".to_owned(), u64::MAX.into())].into_iter().collect());
+    [start, Control::Go, Control::Stop].into_iter().for_each(|line| controls.send(line).unwrap());
+    let controls_in = Controls::new(controlled);
+    let mut sink = |_| Ok(());
+    let mut watch = Watch::new(&controls_in, &mut sink);
+    let job = job(dir.path().join("data"), &settings);
+    let replayed = replay(&plan, &job, &asked, &MonotonicClock, &mut watch, false).unwrap();
+    assert_eq!((replayed.sent, replayed.cut), (0, true));
+    let start_ns = MonotonicClock.now_ns() + 50_000_000;
+    let set = Control::Set([("start_ns".to_owned(), start_ns.into())].into_iter().collect());
+    let said = run_with(&dir, &settings, &[set, Control::Go]).unwrap();
+    assert_eq!(said.replayed().sent, 2);
+    assert!(MonotonicClock.now_ns() >= start_ns);
+}
+
+#[test]
 fn shares_make_the_whole() {
     let (dir, settings) = scene(&clients(1_000), "null");
     for model in [Model::Open, Model::ClosedPerClient] {
