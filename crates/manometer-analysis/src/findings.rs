@@ -15,7 +15,7 @@ mod flash;
 mod heat;
 mod levels;
 mod phases;
-pub(crate) mod replay;
+pub mod replay;
 mod run;
 mod stable;
 mod state;
@@ -52,7 +52,7 @@ pub struct Rule {
 
 impl Rule {
     /// The finding that `sentence` says, with the remedy.
-    pub(crate) fn tell(&self, phase: Option<&str>, sentence: &str) -> Finding {
+    pub fn tell(&self, phase: Option<&str>, sentence: &str) -> Finding {
         finding(self.id, self.severity, phase, format!("{sentence} {}", self.remedy))
     }
 }
