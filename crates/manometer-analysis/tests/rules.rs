@@ -38,7 +38,8 @@ fn every_finding_is_a_rule_of_the_manual() {
         }
     }
     elsewhere.sort();
-    // A rule's own finding, those told again with the run's folder or the replay's name, and the page's `damaged` and `worker-failed`.
+    // A rule's own finding, those told again with the run's folder or the replay's name, and the page's `damaged` and
+    // `worker-failed`.
     let known = [
         "manometer-analysis/src/compare/own.rs",
         "manometer-analysis/src/compare/own.rs",
