@@ -111,6 +111,22 @@ impl Mean {
             reason: half.is_none().then_some("an interval needs two repeats"),
         }
     }
+
+    /// The mean of `ratios`, which are as likely to be half as double: of their logarithms.
+    pub fn of_ratios(ratios: &[f64]) -> Self {
+        let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
+        Self::of(&logarithms).each(f64::exp)
+    }
+
+    fn each(self, change: impl Fn(f64) -> f64) -> Self {
+        let [mean, ci_low, ci_high] = [self.mean, self.ci_low, self.ci_high].map(|value| value.map(&change));
+        Self { mean, ci_low, ci_high, ..self }
+    }
+
+    /// Whether it can be told from 0.
+    fn is_sure(&self) -> bool {
+        self.ci_low.is_some_and(|low| low > 0.0) || self.ci_high.is_some_and(|high| high < 0.0)
+    }
 }
 
 /// What a load made of a cache of one size.
@@ -137,6 +153,9 @@ pub struct Curve {
     pub points: Vec<Point>,
     /// How many times faster readers had their values with the largest cache than with the smallest.
     pub speed_up: Mean,
+    /// The same, repeat by repeat.
+    #[serde(skip)]
+    speed_ups: Vec<(u32, f64)>,
 }
 
 /// How far the curve of a synthetic load is from that of the trace. Shares of one, not per cent.
@@ -153,7 +172,7 @@ pub struct Difference {
     /// With which cache it is that large, as a share of what all keys take.
     pub max_at: f64,
     /// By how much the synthetic load has the speed-up too high: its own divided by the trace's, less one.
-    pub speed_up: Option<f64>,
+    pub speed_up: Mean,
 }
 
 /// The results on one engine.
@@ -325,23 +344,29 @@ fn curve(load: &str, replays: &[&Replay]) -> Curve {
             ops_per_s: mean(|replay| replay.ops_per_s),
         }
     };
-    let speed_up = match (caches.first(), caches.last()) {
-        (Some(smallest), Some(largest)) if smallest < largest => speed_up(&own, *smallest, *largest),
-        _ => Mean { reason: Some("a speed-up needs caches of two sizes"), ..Mean::default() },
+    let speed_ups = match (caches.first(), caches.last()) {
+        (Some(smallest), Some(largest)) if smallest < largest => speed_ups(&own, *smallest, *largest),
+        _ => Vec::new(),
     };
-    Curve { load: load.to_owned(), points: caches.iter().map(|cache| point(*cache)).collect(), speed_up }
+    let ratios: Vec<f64> = speed_ups.iter().map(|(_, ratio)| *ratio).collect();
+    Curve {
+        load: load.to_owned(),
+        points: caches.iter().map(|cache| point(*cache)).collect(),
+        speed_up: Mean::of_ratios(&ratios),
+        speed_ups,
+    }
 }
 
 /// Repeat by repeat, as both were measured near one another.
-fn speed_up(replays: &[&Replay], smallest: f64, largest: f64) -> Mean {
+fn speed_ups(replays: &[&Replay], smallest: f64, largest: f64) -> Vec<(u32, f64)> {
     let of = |cache: f64, repeat: u32| {
         replays.iter().find(|replay| replay.cache == cache && replay.repeat == repeat).and_then(|replay| replay.read_us)
     };
     let mut repeats: Vec<u32> = replays.iter().map(|replay| replay.repeat).collect();
     repeats.sort_unstable();
     repeats.dedup();
-    let ratio = |repeat: u32| Some(of(smallest, repeat)? / of(largest, repeat)?);
-    Mean::of(&repeats.into_iter().filter_map(ratio).collect::<Vec<_>>())
+    let ratio = |repeat: u32| Some((repeat, of(smallest, repeat)? / of(largest, repeat)?));
+    repeats.into_iter().filter_map(ratio).collect()
 }
 
 /// How far `other` is from `real`, where both were measured.
@@ -354,13 +379,15 @@ fn difference(real: &Curve, other: &Curve) -> Option<Difference> {
     let (max_at, max_abs) = apart.iter().copied().max_by(|one, other| one.1.total_cmp(&other.1))?;
     let sizes: Vec<f64> = apart.iter().map(|(_, size)| *size).collect();
     let squares: Vec<f64> = sizes.iter().map(|size| size * size).collect();
+    let error = |(repeat, own): &(u32, f64)| Some(own / real.speed_ups.iter().find(|(one, _)| one == repeat)?.1);
+    let errors: Vec<f64> = other.speed_ups.iter().filter_map(error).collect();
     Some(Difference {
         load: other.load.clone(),
         rmse: mean(&squares)?.sqrt(),
         mean_abs: mean(&sizes)?,
         max_abs,
         max_at,
-        speed_up: other.speed_up.mean.zip(real.speed_up.mean).map(|(other, real)| other / real - 1.0),
+        speed_up: Mean::of_ratios(&errors).each(|ratio| ratio - 1.0),
     })
 }
 
@@ -425,7 +452,8 @@ pub fn slab_loads(replays: &[Replay]) -> Vec<SlabLoad> {
 pub fn headline(engines: &[EngineResult]) -> String {
     let told = |engine: &EngineResult| {
         let zipf = engine.differences.iter().find(|one| one.load == ZIPF)?;
-        let speed_up = zipf.speed_up.map(|error| {
+        // What chance may have done is no result.
+        let speed_up = zipf.speed_up.mean.filter(|_| zipf.speed_up.is_sure()).map(|error| {
             let word = if error < 0.0 { "low" } else { "high" };
             format!(" (speed-up {:.1} % too {word})", 100.0 * error.abs())
         });
@@ -469,6 +497,17 @@ pub fn findings(engines: &[EngineResult], loads: &[Load], replays: &[Replay]) ->
         findings.push(finding("keys-not-matched", Severity::Warning, text));
     }
     for engine in engines {
+        let unsure = |one: &&Difference| one.speed_up.mean.is_some() && !one.speed_up.is_sure();
+        let unsure: Vec<&str> = engine.differences.iter().filter(unsure).map(|one| one.load.as_str()).collect();
+        if !unsure.is_empty() {
+            let text = format!(
+                "On {} errors of the speed-up cannot be told from chance ({}): repeat it more often, on a machine that \
+                 does nothing else.",
+                engine.engine,
+                unsure.join(", ")
+            );
+            findings.push(finding("speed-up-unsure", Severity::Info, text));
+        }
         let (Some(curve), Some(nearest)) = (engine.curves.first(), engine.differences.first()) else { continue };
         let noise = curve.points.iter().filter_map(|point| Some(point.miss_ratio.ci_high? - point.miss_ratio.mean?));
         if let Some(noise) = noise.max_by(f64::total_cmp).filter(|noise| *noise > nearest.rmse) {

@@ -43,7 +43,8 @@ fn errors_between_curves_are_ranked_and_told() {
     near(zipf.mean_abs, 0.105);
     near(zipf.rmse, ((0.04_f64 + 0.0001) / 2.0).sqrt());
     near(zipf.max_at, 0.1);
-    near(zipf.speed_up.unwrap(), 2.3 / 2.0 - 1.0);
+    near(zipf.speed_up.mean.unwrap(), 2.3 / 2.0 - 1.0);
+    near(zipf.speed_up.ci_low.unwrap(), 2.3 / 2.0 - 1.0);
     near(result.curves[0].speed_up.mean.unwrap(), 2.0);
     let headline = headline(&[result]);
     let wanted =
@@ -109,6 +110,10 @@ fn a_reader_learns_what_makes_numbers_doubtful() {
     let told = findings(&engines, &loads, &all);
     let ids: Vec<&str> = told.iter().map(|finding| finding.id.as_str()).collect();
     assert_eq!(ids, ["requests-failed", "keys-not-matched", "too-few-repeats"]);
+    all[0].read_us = Some(90.0);
+    let engines = [engine_result("redis", "7", 1, &loads, &all)];
+    assert!(findings(&engines, &loads, &all).iter().any(|finding| finding.id == "speed-up-unsure"));
+    assert!(!headline(&engines).contains("speed-up"), "what chance may have done is no headline");
     assert!(told[0].text.contains("3 of 1000: too large"), "{}", told[0].text);
     assert!(told[1].text.contains("zipf asks for 900 keys"), "{}", told[1].text);
 }

@@ -333,7 +333,7 @@ fn differences(engine: &EngineResult) -> String {
             format!("{} points", points(one.mean_abs)),
             format!("{} points at {:.0} % cache", points(one.max_abs), 100.0 * one.max_at),
             speed_up(&one.load).map_or_else(|| text::NOT_MEASURED.to_owned(), times),
-            or_gap(one.speed_up, |error| format!("{:+.1} %", 100.0 * error)),
+            percent(&one.speed_up),
         ]
     };
     let rows: Vec<Vec<String>> = engine.differences.iter().map(row).collect();
@@ -350,6 +350,15 @@ fn times(mean: &Mean) -> String {
         (Some(mean), Some((low, high))) => {
             format!("{} × ({} to {})", text::number(mean), text::number(low), text::number(high))
         }
+    }
+}
+
+fn percent(mean: &Mean) -> String {
+    let told = |share: f64| format!("{:+.1} %", 100.0 * share);
+    match (mean.mean, mean.ci_low.zip(mean.ci_high)) {
+        (None, _) => text::NOT_MEASURED.to_owned(),
+        (Some(mean), None) => told(mean),
+        (Some(mean), Some((low, high))) => format!("{} ({} to {})", told(mean), told(low), told(high)),
     }
 }
 

@@ -149,7 +149,7 @@ fn show(comparison: &Comparison, out: &Path, format: Format) -> anyhow::Result<(
                 percent(one.max_abs),
                 format!("{:.0} %", 100.0 * one.max_at),
                 curve.map_or_else(|| "-".to_owned(), |curve| times(&curve.speed_up)),
-                one.speed_up.map_or_else(|| "-".to_owned(), |error| format!("{:+.1} %", 100.0 * error)),
+                error(&one.speed_up),
             ]);
         }
         text += &format!("\n{} {}\n{table}\n", engine.engine, engine.version);
@@ -183,6 +183,13 @@ fn slabs(comparison: &Comparison) -> String {
     }
     let mean = table::bytes(slabs.value_bytes_mean);
     format!("\nValues over {} classes of slabs, {mean} on average\n{table}\n", slabs.classes)
+}
+
+/// An error with its interval, where there is one.
+fn error(mean: &Mean) -> String {
+    let told = |share: f64| format!("{:+.1} %", 100.0 * share);
+    let interval = mean.ci_low.zip(mean.ci_high).map(|(low, high)| format!(" ({} to {})", told(low), told(high)));
+    mean.mean.map_or_else(|| "-".to_owned(), |mean| told(mean) + &interval.unwrap_or_default())
 }
 
 fn times(mean: &Mean) -> String {
