@@ -38,12 +38,10 @@ fn every_finding_is_a_rule_of_the_manual() {
         }
     }
     elsewhere.sort();
-    // A rule's own finding, those told again with the run's folder or the replay's name, and the page's `damaged` and
-    // `worker-failed`.
+    // A rule's own finding, that of a run told again with the run's folder, and the page's `damaged` and `worker-failed`.
     let known = [
         "manometer-analysis/src/compare/own.rs",
         "manometer-analysis/src/compare/own.rs",
-        "manometer-analysis/src/findings/replay.rs",
         "manometer-analysis/src/findings.rs",
         "manometer-report/src/page/findings.rs",
     ];
