@@ -16,6 +16,8 @@ const KS_TOLERANCE: f64 = 0.01;
 const KS_TOLERANCE_GAPS: f64 = 3.0;
 /// The share of requests that may be late.
 const LATE_SHARE: f64 = 0.01;
+/// The share of requests that may fail.
+const FAILED_SHARE: f64 = 0.01;
 /// Windows that are told: neighbours are added up until there are no more.
 const WINDOWS_TOLD: usize = 600;
 /// At which shares of all gaps the two distributions are told.
@@ -128,7 +130,7 @@ impl Fidelity {
             reason: None,
         };
         fidelity.reason = fidelity.reason_for_gaps(dispatch.is_some()).map(str::to_owned);
-        fidelity.faithful = fidelity.faults(replayed).is_empty();
+        fidelity.faithful = !replayed.cut && fidelity.faults(replayed).is_empty();
         fidelity
     }
 
@@ -155,6 +157,10 @@ impl Fidelity {
         if replayed.ordered && self.order_violations > 0 {
             faults.push(format!("{} requests were sent out of order", self.order_violations));
         }
+        if self.errors as f64 > FAILED_SHARE * replayed.sent as f64 {
+            let share = 100.0 * self.errors as f64 / replayed.sent.max(1) as f64;
+            faults.push(format!("{share:.1} % of the requests failed"));
+        }
         let Some(kept) = &replayed.dispatch else { return faults };
         let sent = kept.error.len() as f64;
         if kept.late as f64 > LATE_SHARE * sent {
@@ -180,7 +186,11 @@ impl Fidelity {
         let sentence = || format!("The replay was not faithful: {}.", faults.join("; "));
         let unfaithful = (!faults.is_empty()).then(|| NOT_FAITHFUL.tell(None, &sentence()));
         let cut = replayed.cut.then(|| {
-            CUT.tell(None, &format!("{} of the trace's {} requests were sent.", replayed.sent, replayed.requests))
+            let sentence = format!(
+                "The replay does not stand for its whole trace: {} of the trace's {} requests were sent.",
+                replayed.sent, replayed.requests
+            );
+            CUT.tell(None, &sentence)
         });
         let failed = (self.errors > 0).then(|| {
             let first = replayed.error.as_deref().unwrap_or("unknown");
@@ -208,7 +218,8 @@ fn error_box(kept: &Dispatch) -> Option<ErrorBox> {
 }
 
 fn span_ratio(kept: &Dispatch) -> Option<f64> {
-    let [due, sent] = [&kept.due, &kept.sent].map(|course| Some((course.last_ns - course.first_ns?) as f64));
+    let [due, sent] =
+        [&kept.due, &kept.sent].map(|course| Some(course.last_ns.saturating_sub(course.first_ns?) as f64));
     due.filter(|due| *due > 0.0).zip(sent).map(|(due, sent)| sent / due)
 }
 
@@ -224,7 +235,7 @@ fn windows(kept: &Dispatch) -> WindowCounts {
     let (due, sent) = (kept.due.windows.counts(), kept.sent.windows.counts());
     let together = due.len().max(sent.len()).div_ceil(WINDOWS_TOLD).max(1);
     let told = |counts: &[u64]| counts.chunks(together).map(|chunk| chunk.iter().sum()).collect();
-    let window_s = (kept.due.windows.window_ns() * together as u64) as f64 / 1e9;
+    let window_s = kept.due.windows.window_ns() as f64 * together as f64 / 1e9;
     WindowCounts { window_s, trace: told(due), replay: told(sent) }
 }
 
@@ -298,7 +309,7 @@ mod tests {
     fn what_was_cut_is_told_and_nothing_was_dropped() {
         let cut = Replayed { cut: true, requests: 2_000, ..replayed(1_000, |_| 0) };
         let fidelity = Fidelity::of(&cut);
-        assert!(fidelity.faithful && fidelity.dropped == 0);
+        assert!(!fidelity.faithful && fidelity.dropped == 0, "it does not stand for its trace");
         assert!(fidelity.findings(&cut)[0].text.contains("1000 of the trace's 2000 requests were sent"));
     }
 
@@ -308,5 +319,14 @@ mod tests {
         let fidelity = Fidelity::of(&failed);
         assert!(fidelity.faithful);
         assert_eq!(fidelity.findings(&failed)[0].id, "requests-failed");
+    }
+
+    #[test]
+    fn a_replay_most_of_which_failed_is_not_faithful() {
+        let failed = Replayed { errors: 990, ..replayed(1_000, |_| 0) };
+        let fidelity = Fidelity::of(&failed);
+        assert!(!fidelity.faithful);
+        let text = &fidelity.findings(&failed)[0].text;
+        assert!(text.contains("not faithful: 99.0 % of the requests failed"), "{text}");
     }
 }

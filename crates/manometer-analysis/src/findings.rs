@@ -15,7 +15,7 @@ mod flash;
 mod heat;
 mod levels;
 mod phases;
-pub(crate) mod replay;
+pub mod replay;
 mod run;
 mod stable;
 mod state;
@@ -32,6 +32,7 @@ use manometer_measure::event::{Finding, Severity};
 use self::evidence::Evidence;
 pub(crate) use self::state::{Bounds, SAMPLES};
 use crate::compare;
+use crate::real_vs_synthetic;
 use crate::sources::Sources;
 use crate::summarise::Judged;
 
@@ -52,7 +53,7 @@ pub struct Rule {
 
 impl Rule {
     /// The finding that `sentence` says, with the remedy.
-    pub(crate) fn tell(&self, phase: Option<&str>, sentence: &str) -> Finding {
+    pub fn tell(&self, phase: Option<&str>, sentence: &str) -> Finding {
         finding(self.id, self.severity, phase, format!("{sentence} {}", self.remedy))
     }
 }
@@ -88,9 +89,14 @@ const FAMILIES: [Family; 20] = [
     Family { rules: flash::RULES, judge: flash::judge },
 ];
 
-/// Every rule, in the order in which findings are told: of one recording, then of several put together.
+/// Every rule, in the order in which findings are told: of one recording, then of several put together, then of a trace
+/// beside synthetic loads of it.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
-    FAMILIES.iter().flat_map(|family| family.rules).chain(compare::rules::rules())
+    FAMILIES
+        .iter()
+        .flat_map(|family| family.rules)
+        .chain(compare::rules::rules())
+        .chain(&real_vs_synthetic::findings::RULES)
 }
 
 /// All rules as the table of the manual.

@@ -13,6 +13,7 @@ mod headline;
 pub mod levels;
 mod phases;
 pub mod pressure;
+pub mod real_vs_synthetic;
 pub mod scale;
 pub mod series;
 mod sources;

@@ -33,6 +33,8 @@ struct Case<'a> {
     changed: Vec<(&'a str, Value)>,
     /// Whether what the primary asks are updates.
     updates: bool,
+    /// The primary's kind, where it is no `kv`.
+    kind: Option<&'a str>,
     /// What the primary reaches when it is alone again.
     again: Option<f64>,
     /// How long that phase is, where it is no minute.
@@ -42,8 +44,11 @@ struct Case<'a> {
 fn summary(case: &Case<'_>) -> Summary {
     let again_s = case.again_s.unwrap_or(SECONDS);
     let again = Phase { id: "w2".into(), running: vec!["db".into()], ..phase("w2", PhaseKind::Baseline, again_s, 1) };
-    let plan =
+    let mut plan =
         plan(vec![phase("w0", PhaseKind::Baseline, SECONDS, 1), phase("w1", PhaseKind::Pressure, SECONDS, 16), again]);
+    if let Some(kind) = case.kind {
+        plan.workloads[0].kind = kind.to_owned();
+    }
     let dir = tempfile::tempdir().unwrap();
     let mut run = Run::seeded(dir.path(), &plan, 1, &case.environment);
     if let Some(facts) = case.facts.as_object() {
@@ -107,6 +112,12 @@ fn under_pressure(second: f64) -> bool {
 #[test]
 fn an_ordinary_recording_has_none() {
     assert_eq!(found(&Case::default()), []);
+}
+
+#[test]
+fn a_replay_that_told_nothing_of_itself_is_told() {
+    let untold = Case { kind: Some("replay"), facts: json!({}), ..Case::default() };
+    has(&only(&untold), "replay-untold", &["`db` told nothing of its replay"]);
 }
 
 #[test]

@@ -312,6 +312,16 @@ fn the_files_with_external_programs_are_right() {
 }
 
 #[test]
+fn the_comparison_that_ships_is_right() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let (name, replays) = ("real-vs-synthetic.toml", 410);
+    let path = folder.join(name);
+    assert!(file::RealVsSynthetic::is_one(&path) && !file::RealVsSynthetic::is_one(&folder.join("quick.toml")));
+    let settings = file::RealVsSynthetic::load(&path, &[]).unwrap();
+    assert_eq!(manometer_experiment::real_vs_synthetic::replays_planned(&settings), replays);
+}
+
+#[test]
 fn every_file_that_ships_is_read_by_a_test() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());

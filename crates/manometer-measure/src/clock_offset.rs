@@ -73,13 +73,14 @@ impl ClockOffset {
             offset_ns: difference(best.told.monotonic_ns, best.middle_ns()),
             within_ns: best.length_ns().div_ceil(2),
             source: OffsetSource::RoundTrip,
-            calendar_ns: difference(best.told.unix_ns, best.asked.unix_ns + best.length_ns() / 2),
+            calendar_ns: difference(best.told.unix_ns, best.asked.unix_ns.saturating_add(best.length_ns() / 2)),
             is_contradicted: false,
         };
-        let Some(within_ns) = ours.zip(theirs).map(|(ours, theirs)| ours.within_ns + theirs.within_ns) else {
+        let Some(within_ns) = ours.zip(theirs).map(|(ours, theirs)| ours.within_ns.saturating_add(theirs.within_ns))
+        else {
             return Some(estimated);
         };
-        if estimated.calendar_ns.unsigned_abs() > within_ns + estimated.within_ns {
+        if estimated.calendar_ns.unsigned_abs() > within_ns.saturating_add(estimated.within_ns) {
             return Some(Self { is_contradicted: true, ..estimated });
         }
         if within_ns > estimated.within_ns {
@@ -103,7 +104,7 @@ impl RoundTrip {
     }
 
     fn middle_ns(&self) -> u64 {
-        self.asked.monotonic_ns + self.length_ns() / 2
+        self.asked.monotonic_ns.saturating_add(self.length_ns() / 2)
     }
 }
 
@@ -200,6 +201,14 @@ mod tests {
         assert!(offset.is_contradicted);
         assert_eq!((offset.source, offset.calendar_ns), (OffsetSource::RoundTrip, 3_000_000_000));
         assert_eq!(offset.offset_ns, 5_000_000_000);
+    }
+
+    #[test]
+    fn whatever_hosts_say_they_are_within_nothing_overflows() {
+        let trips = [trip(SECOND_NS, 50_000, 50_000, 0, 0)];
+        let unsure = within(u64::MAX);
+        let offset = ClockOffset::of(&trips, Some(&unsure), Some(&unsure)).unwrap();
+        assert_eq!((offset.source, offset.within_ns), (OffsetSource::RoundTrip, 50_000));
     }
 
     /// In the form of chrony's manual.

@@ -16,8 +16,11 @@ pub const LATE_NS: u64 = 100_000;
 const WINDOWS_WANTED: u64 = 256;
 /// The windows that there are, the longest first.
 const WINDOWS_NS: [u64; 4] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000];
-/// What is made room for beyond the span: a replay that falls behind takes longer.
+/// The most windows that are kept: where there would be more, each becomes twice as long.
+const WINDOWS_MAX: u64 = 1 << 20;
+/// What is made room for beyond the span, as a replay that falls behind takes longer, and at most beforehand.
 const WINDOWS_BEYOND: u64 = 1024;
+const WINDOWS_ROOM_MAX: u64 = 1 << 16;
 
 /// How finely a schedule is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,12 +41,12 @@ impl Grain {
     pub fn new(span_ns: u64, step_ns: u64) -> Self {
         let enough = |window_ns: &u64| span_ns / window_ns >= WINDOWS_WANTED;
         let shortest = WINDOWS_NS[WINDOWS_NS.len() - 1];
-        Self {
-            gap_ns: GAP_UNIT_NS.max(step_ns),
-            late_ns: LATE_NS.max(step_ns),
-            window_ns: WINDOWS_NS.into_iter().find(enough).unwrap_or(shortest),
-            span_ns,
+        let mut window_ns = WINDOWS_NS.into_iter().find(enough).unwrap_or(shortest).max(step_ns);
+        // Half of them are for a replay that takes longer.
+        while span_ns / window_ns >= WINDOWS_MAX / 2 {
+            window_ns = window_ns.saturating_mul(2);
         }
+        Self { gap_ns: GAP_UNIT_NS.max(step_ns), late_ns: LATE_NS.max(step_ns), window_ns, span_ns }
     }
 }
 
@@ -123,6 +126,17 @@ impl Dispatch {
         self.late += u64::from(error_ns > self.grain.late_ns);
         self.due.count(due_ns);
         self.sent.count(sent_ns);
+        if self.due.windows.window_ns != self.sent.windows.window_ns {
+            self.align();
+        }
+    }
+
+    /// Has the windows of both be equally long, so that they can be laid over one another.
+    #[cold]
+    fn align(&mut self) {
+        let window_ns = self.due.windows.window_ns.max(self.sent.windows.window_ns);
+        self.due.windows.widen_to(window_ns);
+        self.sent.windows.widen_to(window_ns);
     }
 
     /// Adds what another thread or process kept of its share of the same schedule.
@@ -131,6 +145,7 @@ impl Dispatch {
         self.late += other.late;
         self.due.add(&other.due);
         self.sent.add(&other.sent);
+        self.align();
     }
 }
 
@@ -218,7 +233,7 @@ impl Gaps {
             seen += count;
             seen >= wanted
         })?;
-        Some(value_of(cell) * self.unit_ns)
+        Some(value_of(cell).saturating_mul(self.unit_ns))
     }
 }
 
@@ -249,25 +264,56 @@ pub struct Windows {
 
 impl Windows {
     fn new(window_ns: u64, span_ns: u64) -> Self {
-        let room = span_ns / window_ns + WINDOWS_BEYOND;
+        let room = (span_ns / window_ns).saturating_add(WINDOWS_BEYOND).min(WINDOWS_ROOM_MAX);
         Self { window_ns, counts: Vec::with_capacity(room as usize), end_ns: 0 }
     }
 
     /// A request at `t_ns`, which is not before the one before it.
     #[inline]
     fn count(&mut self, t_ns: u64) {
-        while t_ns >= self.end_ns {
-            self.counts.push(0);
-            self.end_ns += self.window_ns;
+        if t_ns >= self.end_ns {
+            self.reach(t_ns);
         }
         if let Some(last) = self.counts.last_mut() {
             *last += 1;
         }
     }
 
+    /// Goes on to the window of `t_ns`.
+    fn reach(&mut self, t_ns: u64) {
+        while t_ns / self.window_ns >= WINDOWS_MAX {
+            self.double();
+        }
+        let windows = (t_ns / self.window_ns) as usize + 1;
+        self.counts.resize(windows.max(self.counts.len()), 0);
+        self.end_ns = self.end();
+    }
+
+    fn double(&mut self) {
+        for at in 0..self.counts.len().div_ceil(2) {
+            self.counts[at] = self.counts[2 * at] + self.counts.get(2 * at + 1).unwrap_or(&0);
+        }
+        self.counts.truncate(self.counts.len().div_ceil(2));
+        self.window_ns = self.window_ns.max(1).saturating_mul(2);
+        self.end_ns = self.end();
+    }
+
+    fn end(&self) -> u64 {
+        self.window_ns.saturating_mul(self.counts.len() as u64)
+    }
+
+    fn widen_to(&mut self, window_ns: u64) {
+        while self.window_ns < window_ns {
+            self.double();
+        }
+    }
+
     fn add(&mut self, other: &Self) {
+        self.widen_to(other.window_ns);
+        let mut other = other.clone();
+        other.widen_to(self.window_ns);
         self.counts.resize(self.counts.len().max(other.counts.len()), 0);
-        self.end_ns = self.end_ns.max(other.end_ns);
+        self.end_ns = self.end();
         self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
     }
 
@@ -318,6 +364,39 @@ mod tests {
         assert_eq!((coarse.gap_ns, coarse.late_ns, coarse.window_ns), (second, second, second));
         let short = Grain::new(second, 1);
         assert_eq!((short.gap_ns, short.late_ns, short.window_ns), (GAP_UNIT_NS, LATE_NS, 1_000_000));
+    }
+
+    #[test]
+    fn no_window_is_shorter_than_a_step_of_the_trace_s_clock() {
+        let second = 1_000_000_000;
+        assert_eq!(Grain::new(10 * second, second).window_ns, second);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_whatever_the_span() {
+        let span_ns = 18_000_000_000_000_000_000;
+        let grain = Grain::new(span_ns, 1);
+        assert!(span_ns / grain.window_ns < WINDOWS_MAX);
+        let mut kept = Dispatch::new(grain);
+        [0, span_ns, u64::MAX].into_iter().for_each(|t_ns| kept.count(t_ns, t_ns));
+        assert!(kept.due.windows.counts().len() as u64 <= WINDOWS_MAX);
+        assert_eq!(kept.due.windows.counts().iter().sum::<u64>(), 3);
+    }
+
+    #[test]
+    fn windows_of_a_replay_that_takes_far_longer_stay_those_of_its_trace() {
+        let mut kept = Dispatch::new(Grain::new(1_000_000, 1));
+        kept.count(0, 0);
+        kept.count(1_000_000, 4_000_000_000_000);
+        let windows_ns = [&kept.due, &kept.sent].map(|course| course.windows.window_ns());
+        assert_eq!(windows_ns, [4_000_000; 2]);
+        assert_eq!(kept.due.windows.counts(), [2]);
+        assert_eq!(kept.sent.windows.counts().len(), 1_000_001);
+        let mut short = Dispatch::new(Grain::new(1_000_000, 1));
+        short.count(0, 5_000_000);
+        short.add(&kept);
+        assert_eq!((short.due.windows.counts(), short.sent.windows.window_ns()), (&[3][..], 4_000_000));
+        assert_eq!(short.sent.windows.counts()[..2], [1, 1]);
     }
 
     #[test]

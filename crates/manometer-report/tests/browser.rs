@@ -12,7 +12,7 @@ use std::path::Path;
 use browser_tools::{Browser, Scheme, attribute};
 use manometer_analysis::summary::Summary;
 use manometer_measure::Recording;
-use manometer_report::{RatePoint, RateSearch, Recorded, page, rate_search};
+use manometer_report::{RatePoint, RateSearch, Recorded, page, rate_search, real_vs_synthetic};
 
 type Example = (&'static str, fn(&Path) -> Recording, fn(&Recording) -> Summary, usize);
 
@@ -102,4 +102,11 @@ fn a_search_for_a_rate_draws_its_chart() {
     let none =
         RateSearch { highest: None, points: [10.0, 40.0].map(|rate| point(rate, Some(60_000.0))).to_vec(), ..search };
     check(&browser, dir.path(), "no-rate", &rate_search(&none), 1);
+}
+
+#[test]
+fn a_trace_against_synthetic_loads_draws_its_charts() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    check(&browser, dir.path(), "real-vs-synthetic", &real_vs_synthetic(&common::compared()), 6);
 }

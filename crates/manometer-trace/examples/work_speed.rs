@@ -1,4 +1,5 @@
-//! How many records a second traces are worked on: `cargo run --release -p manometer-trace --example work_speed [TRACE …]`.
+//! How many records a second traces are worked on:
+//! `cargo run --release -p manometer-trace --example work_speed [TRACE …]`.
 //!
 //! Each figure has the reading in it. Without traces one of its own is made in memory: oracleGeneral, Zipf's law.
 

@@ -16,7 +16,7 @@ pub enum TraceError {
         source: io::Error,
     },
     /// From here on the trace makes no sense; all records before it are good.
-    #[error("damaged {format} trace at byte {offset}{}: {what}", line.map(|line| format!(" (line {line})")).unwrap_or_default())]
+    #[error("damaged {format} trace at byte {offset}{}: {what}", in_line(*line))]
     Damaged {
         /// The name of the format.
         format: &'static str,
@@ -33,6 +33,11 @@ pub enum TraceError {
     /// What was asked for does not fit the format.
     #[error("{0}")]
     Wrong(String),
+}
+
+/// Where a line is known, in an error's text.
+fn in_line(line: Option<u64>) -> String {
+    line.map(|line| format!(" (line {line})")).unwrap_or_default()
 }
 
 impl TraceError {

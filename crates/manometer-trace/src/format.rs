@@ -23,7 +23,7 @@ pub struct ReadOptions {
     pub format: Option<&'static Format>,
     /// What the columns of a CSV file mean, where neither a header nor a preset says it.
     pub columns: Option<read::csv::Columns>,
-    /// The unit of times, in nanoseconds, for formats that leave it open.
+    /// The unit of times, in nanoseconds; only for formats that leave it open.
     pub time_unit_ns: Option<u64>,
     /// Keep the texts of keys, so that they can be shown and written again.
     pub keep_keys: bool,
@@ -148,7 +148,26 @@ fn open_source(mut source: Source, options: &ReadOptions) -> Result<Trace, Trace
         Some(format) => format,
         None => recognise(&mut source, options)?,
     };
+    check_options(format, options)?;
     Ok(Trace { format, reader: (format.open)(source, options)? })
+}
+
+/// The formats that leave the unit of times open.
+const TIME_UNIT_TOLD: [&str; 3] = ["csv", "kv-replay", "adapt-size"];
+
+/// That nothing was told that the format would pass over.
+fn check_options(format: &Format, options: &ReadOptions) -> Result<(), TraceError> {
+    let name = format.name;
+    if options.time_unit_ns.is_some() && !TIME_UNIT_TOLD.contains(&name) {
+        let those = "csv, kv-replay and adapt-size";
+        let what = format!("a unit of times is told, and {name} has its own: leave it out; it is for {those}");
+        return Err(TraceError::Wrong(what));
+    }
+    if options.columns.is_some() && name != read::csv::FORMAT.name {
+        let what = format!("columns are told, and {name} has its own: leave them out; they are for csv");
+        return Err(TraceError::Wrong(what));
+    }
+    Ok(())
 }
 
 fn recognise(source: &mut Source, options: &ReadOptions) -> Result<&'static Format, TraceError> {

@@ -8,8 +8,11 @@ use rapidhash::v3::rapidhash_v3;
 use crate::error::Fault;
 use crate::text;
 
-/// The key texts that are kept at most, in bytes.
+/// What kept key texts take at most with their table, in bytes.
 pub const KEY_TEXT_BYTES_MAX: usize = 4 << 30;
+
+/// What a text takes beside its own bytes: its place in a table that has just grown, and its allocation.
+const ENTRY_BYTES: usize = 72;
 
 /// The id of a key: the number that its text is, or else a hash of the text.
 ///
@@ -49,7 +52,7 @@ impl KeyTable {
             let same = known.as_ref() == text;
             return if same { Ok(()) } else { Err("this key has the same 64-bit id as another".into()) };
         }
-        self.bytes += text.len();
+        self.bytes += text.len() + ENTRY_BYTES;
         if self.bytes > KEY_TEXT_BYTES_MAX {
             return Err(format!("the texts of the keys take more than {KEY_TEXT_BYTES_MAX} bytes").into());
         }
@@ -139,6 +142,15 @@ mod tests {
         let mut keys = Keys::new(false);
         keys.id(b"user1").unwrap();
         assert!(keys.table().is_none());
+    }
+
+    #[test]
+    fn a_table_counts_what_its_entries_take() {
+        let mut table = KeyTable { bytes: KEY_TEXT_BYTES_MAX - 2 * ENTRY_BYTES, ..KeyTable::default() };
+        table.keep(1, b"").unwrap();
+        table.keep(1, b"").unwrap();
+        assert!(table.keep(2, b"b").unwrap_err().contains("bytes"));
+        assert_eq!(table.len(), 1);
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod error;
 pub mod format;
 pub mod key;
 pub mod read;
+mod read_ahead;
 pub mod reader;
 pub mod record;
 pub mod source;

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::ops::Range;
 
+use crate::read_ahead::ReadAhead;
+
 /// The longest line that is read.
 pub const LINE_BYTES_MAX: usize = 16 << 20;
 /// The longest binary record that is read.
@@ -33,6 +35,7 @@ impl Source {
     /// Decompresses `input`, if it is compressed; `file` is the same again where it can be read anywhere.
     pub(crate) fn new(input: Bytes, file: Option<File>) -> io::Result<Self> {
         let (input, packed) = decompress(input)?;
+        let input: Bytes = if packed { Box::new(ReadAhead::new(input)) } else { input };
         let file = file.filter(|_| !packed);
         Ok(Self { input, file, buffer: Vec::new(), window: 0..0, offset: 0, ended: false, failure: None })
     }

@@ -171,7 +171,8 @@ proptest! {
 
     #[test]
     fn samples_with_arbitrary_pieces_are_no_panic(
-        which in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), piece in prop::collection::vec(any::<u8>(), 0..40),
+        which in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(),
+        piece in prop::collection::vec(any::<u8>(), 0..40),
     ) {
         let samples = samples();
         let sample = &samples[which.index(samples.len())];

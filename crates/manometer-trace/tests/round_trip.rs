@@ -80,7 +80,8 @@ proptest! {
 
     #[test]
     fn kv_replay_holds_times_to_the_nanosecond(
-        records in prop::collection::vec((any::<Option<u64>>(), any::<u64>(), any::<Option<u64>>(), 0_usize..6), 0..200),
+        records in
+            prop::collection::vec((any::<Option<u64>>(), any::<u64>(), any::<Option<u64>>(), 0_usize..6), 0..200),
     ) {
         let named = ["get", "insert", "update", "delete", "scan", "read-modify-write"];
         let records: Vec<Record> = records.into_iter().map(|(time_ns, key, value_size, operation)| Record {
@@ -144,6 +145,35 @@ fn the_texts_of_keys_are_written_where_they_are_kept() {
         let texts: Vec<&[u8]> =
             read.iter().map(|record| again.reader.keys().unwrap().text(record.key).unwrap()).collect();
         assert_eq!(texts, [&b"user1"[..], b"a,\"b c", b"7"]);
+    }
+}
+
+/// What `redis-cli monitor` prints of one key in two databases.
+const TWO_DATABASES: &str = "1.000000 [0 127.0.0.1:5] \"get\" \"a\"\n1.000001 [1 127.0.0.1:5] \"get\" \"a\"\n\
+    1.000002 [1 127.0.0.1:5] \"get\" \"7\"\n1.000003 [0 127.0.0.1:5] \"get\" \"7\"\n";
+
+#[test]
+fn equal_keys_of_different_devices_stay_different_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    std::fs::write(&source, TWO_DATABASES).unwrap();
+    let options = ReadOptions { keep_keys: true, ..ReadOptions::default() };
+    for (format, losses) in [
+        ("csv", &[][..]),
+        ("parquet", &[]),
+        ("kv-replay", &[("client", 4), ("device", 2), ("key size", 2), ("text of a key, written as its id", 2)]),
+    ] {
+        let path = folder.path().join(format);
+        let mut trace = open(&source, &options).unwrap();
+        let mut writer = create(&path, OutputFormat::find(format).unwrap()).unwrap();
+        let records = all(&mut *trace.reader);
+        writer.write(&records, trace.reader.keys()).unwrap();
+        let lost = writer.finish().unwrap();
+        assert_eq!(lost.0.into_iter().collect::<Vec<_>>(), losses, "{format}");
+        let read = all(&mut *open(&path, &options).unwrap().reader);
+        let keys = |records: &[Record]| records.iter().map(|record| record.key).collect::<Vec<_>>();
+        assert_eq!(keys(&read), keys(&records), "{format}");
+        assert!(losses.len() > 1 || read == records, "{format}");
     }
 }
 

@@ -165,8 +165,12 @@ proptest! {
     fn every_small_trace_has_a_model(
         requests in prop::collection::vec((any::<u64>(), 0_u64..20, any::<Option<u64>>()), 1..300), more in 1_u64..1000,
     ) {
-        let records: Vec<Record> = requests.into_iter()
-            .map(|(time, key, size)| Record { time_ns: Some(time), value_size: size, ..Record::new(Operation::Put, key) }).collect();
+        let put = |(time, key, size)| Record {
+            time_ns: Some(time),
+            value_size: size,
+            ..Record::new(Operation::Put, key)
+        };
+        let records: Vec<Record> = requests.into_iter().map(put).collect();
         let (model, _) = fitted(&records);
         let made = made(&model, more);
         prop_assert_eq!(made.len() as u64, more);

@@ -60,7 +60,8 @@ fn span(records: &[Record]) -> Span {
 
 prop_compose! {
     fn any_request()(
-        time_ns in 0_u64..5000, key in 0_u64..12, client in 0_u64..5, operation in 0_usize..4, failed in prop::option::of(any::<bool>()),
+        time_ns in 0_u64..5000, key in 0_u64..12, client in 0_u64..5, operation in 0_usize..4,
+        failed in prop::option::of(any::<bool>()),
     ) -> Record {
         Record {
             client: Some(client),
@@ -160,7 +161,10 @@ proptest! {
         found.sort();
         prop_assert_eq!(found, expected);
         // Keys are the same only within a part.
-        let keys = |part: u64| records.iter().filter(move |record| part_of(record.time_ns.unwrap()) == part).map(|record| record.key).collect::<BTreeSet<_>>();
+        let keys = |part: u64| {
+            let within = records.iter().filter(move |record| part_of(record.time_ns.unwrap()) == part);
+            within.map(|record| record.key).collect::<BTreeSet<_>>()
+        };
         let names: BTreeSet<u64> = heavy.iter().map(|record| record.key).collect();
         prop_assert_eq!(names.len(), (0..u64::from(parts)).map(|part| keys(part).len()).sum::<usize>());
     }
@@ -188,7 +192,9 @@ proptest! {
         prop_assert_eq!(
             all(inserts().to_load().as_mut()).unwrap(), missing.iter().map(bare).collect::<Vec<_>>()
         );
-        let early = |record: &Record| Record { time_ns: record.time_ns.map(|time| time.saturating_sub(before)), ..*record };
+        let early = |record: &Record| {
+            Record { time_ns: record.time_ns.map(|time| time.saturating_sub(before)), ..*record }
+        };
         let mut expected: Vec<Record> = missing.iter().map(early).chain(records.iter().copied()).collect();
         expected.sort_by_key(|record| record.time_ns);
         prop_assert_eq!(all(&mut inserts().into_trace(input(&records), before).unwrap()).unwrap(), expected);
@@ -203,7 +209,8 @@ proptest! {
 
     #[test]
     fn a_slice_is_a_stretch(
-        records in sorted_trace(), from_ns in 0_u64..6000, length_ns in prop::option::of(0_u64..3000), requests in prop::option::of(0_u64..50),
+        records in sorted_trace(), from_ns in 0_u64..6000, length_ns in prop::option::of(0_u64..3000),
+        requests in prop::option::of(0_u64..50),
     ) {
         let zero = records[0].time_ns.unwrap() + from_ns;
         let inside = |time: u64| time >= zero && length_ns.is_none_or(|length| time < zero + length);

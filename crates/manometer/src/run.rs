@@ -1,6 +1,7 @@
 //! `manometer run`: experiments become recordings.
 
 mod dry;
+mod real_vs_synthetic;
 mod set;
 mod single;
 
@@ -35,7 +36,8 @@ use crate::{DONE, FAILED, WRONG_REQUEST, report, table};
 #[command(after_help = "Examples:\n  manometer run experiments/quick.toml\n  \
     manometer run experiments/quick.toml --dry-run\n  \
     manometer run my.toml --set plan.phase=5m --set writer.write_ratio=0.9 --out results/one\n  \
-    manometer run one.toml two.toml --out results/all --resume   # go on where it was cut off")]
+    manometer run one.toml two.toml --out results/all --resume   # go on where it was cut off\n  \
+    manometer run experiments/real-vs-synthetic.toml --set trace=cluster52.csv.zst")]
 pub struct Arguments {
     /// Experiment files.
     #[arg(required = true)]
@@ -73,6 +75,9 @@ fn bytes_a_second(text: &str) -> Result<f64, String> {
 
 /// Runs, or shows what would run.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    if real_vs_synthetic::is_asked_for(arguments) {
+        return real_vs_synthetic::run(arguments);
+    }
     let mut files: Vec<(PathBuf, Experiment)> = Vec::new();
     for path in &arguments.files {
         match file::load(path, &arguments.set) {
@@ -107,7 +112,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(DONE));
     }
     let interrupted = interruption()?;
-    let out = arguments.out.clone().unwrap_or_else(|| default_out(&files[0].1));
+    let out = arguments.out.clone().unwrap_or_else(|| default_out(&files[0].1.name));
     let session = Session { arguments, interrupted: &interrupted };
     let outcome = match only_run(&planned) {
         Some(experiment) => single::run(&session, &out, experiment, &planned.fits),
@@ -238,8 +243,8 @@ impl Session<'_> {
 }
 
 /// `manometer-runs/NAME-TIME`.
-fn default_out(experiment: &Experiment) -> PathBuf {
-    let words = experiment.name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+fn default_out(name: &str) -> PathBuf {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let slug = words.take(6).collect::<Vec<_>>().join("-").to_lowercase();
     let unix = std::time::Duration::from_nanos(WallAnchor::now().unix_ns);
     let time = humantime::format_rfc3339_seconds(std::time::UNIX_EPOCH + unix).to_string();

@@ -1,7 +1,7 @@
 //! Whether a replay was what its trace is.
 
-use manometer_measure::Event;
 use manometer_measure::event::{Finding, Severity};
+use manometer_measure::{Event, Recording};
 
 use super::Rule;
 use super::evidence::Evidence;
@@ -31,31 +31,42 @@ pub(crate) const FAILED: Rule = Rule {
     remedy: "Mend what the first error names; latencies are of the requests that were answered.",
 };
 
-const INCOMPLETE: Rule = Rule {
-    id: "replay-incomplete",
+const UNTOLD: Rule = Rule {
+    id: "replay-untold",
     severity: Severity::Error,
     source: "the run",
-    meaning: "a process of a replay was lost, and the others were ended: told by `manometer replay`",
-    remedy: "See what it names, and replay again.",
+    meaning: "a replay did not tell what became of it: it was lost, or had not ended 10 s after it was told to",
+    remedy: "Mend what the other errors name, or find what the engine waits for, and run it again.",
 };
 
-const CLOCKS_APART: Rule = Rule {
+/// Some of the processes of a replay are lost.
+pub const INCOMPLETE: Rule = Rule {
+    id: "replay-incomplete",
+    severity: Severity::Error,
+    source: "the processes",
+    meaning: "a process of a replay was lost, and the others were ended",
+    remedy: "Mend what it names, and replay again.",
+};
+
+/// The calendars of two hosts differ.
+pub const CLOCKS_APART: Rule = Rule {
     id: "clocks-apart",
     severity: Severity::Warning,
-    source: "the run",
-    meaning: "the calendar of a host that shares a replay differs from ours; its requests began on time all the same: told by `manometer replay`",
-    remedy: "Have chrony or PTP keep the hosts in step.",
+    source: "the hosts' clocks",
+    meaning: "a host's calendar differs from ours by more than a second, or by more than chrony or PTP say",
+    remedy: "Have chrony or PTP keep the hosts in step before times of theirs are put beside one another.",
 };
 
-const CLOCKS_UNSURE: Rule = Rule {
+/// It is not known well enough when a process on another host began.
+pub const CLOCKS_UNSURE: Rule = Rule {
     id: "clocks-unsure",
     severity: Severity::Warning,
-    source: "the run",
-    meaning: "a host that shares a replay may have begun earlier or later than the others by more than a late request is late: told by `manometer replay`",
+    source: "the hosts' clocks",
+    meaning: "a host's clock is known less exactly than a request may be late, 100 µs",
     remedy: "Take a faster network, or have PTP keep the hosts in step.",
 };
 
-pub(super) const RULES: &[Rule] = &[NOT_FAITHFUL, CUT, FAILED, INCOMPLETE, CLOCKS_APART, CLOCKS_UNSURE];
+pub(super) const RULES: &[Rule] = &[NOT_FAITHFUL, CUT, FAILED, UNTOLD, INCOMPLETE, CLOCKS_APART, CLOCKS_UNSURE];
 
 pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
     let told = |event: &Event| match event {
@@ -66,5 +77,19 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
         }
         _ => Vec::new(),
     };
-    evidence.recording.events.iter().flat_map(|line| told(&line.event)).collect()
+    let untold = untold(evidence.recording);
+    let untold = untold.map(|name| UNTOLD.tell(None, &format!("`{name}` told nothing of its replay.")));
+    evidence.recording.events.iter().flat_map(|line| told(&line.event)).chain(untold).collect()
+}
+
+/// The replays that were ready and of which nothing was told before the run ended.
+fn untold(recording: &Recording) -> impl Iterator<Item = &str> {
+    let ended = recording.status().is_some();
+    let replays = recording.plan.workloads.iter().filter(move |one| ended && one.kind == "replay");
+    let is_untold = |name: &str| {
+        let mut events = recording.events.iter().map(|line| &line.event);
+        let is_ready = events.clone().any(|event| matches!(event, Event::Ready { workload, .. } if workload == name));
+        is_ready && !events.any(|event| matches!(event, Event::Replayed { workload, .. } if workload == name))
+    };
+    replays.map(|one| one.name.as_str()).filter(move |name| is_untold(name))
 }

@@ -5,6 +5,7 @@ mod experiment;
 mod isolation;
 mod prepare;
 mod problem;
+pub mod real_vs_synthetic;
 mod referenced;
 mod schema;
 mod sweep;
@@ -17,6 +18,7 @@ pub use experiment::{Change, Experiment, Neighbour, Step, Workload, settings_tex
 pub(crate) use experiment::{text, without_budget};
 pub use prepare::{Precondition, PrepareTable};
 pub use problem::{ExperimentError, Problem};
+pub use real_vs_synthetic::RealVsSynthetic;
 pub use referenced::Referenced;
 pub use schema::json_schema;
 pub use sweep::{Order, PhaseStop, SweepRules, SweepStop, SweepTable};

@@ -6,6 +6,7 @@ mod findings;
 mod html;
 mod overview;
 mod rates;
+mod real_vs_synthetic;
 mod results;
 mod run;
 
@@ -20,6 +21,7 @@ use crate::{Recorded, ReportError, vendor};
 use html::{escape, fill, json};
 
 pub use rates::{RatePoint, RateSearch, rate_search};
+pub use real_vs_synthetic::real_vs_synthetic;
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");

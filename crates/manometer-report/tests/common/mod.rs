@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports, reason = "each test uses a part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests may unwrap as tests do")]
 
+mod compared;
 mod summaries;
 
 use std::path::Path;
@@ -14,6 +15,7 @@ use manometer_measure::plan::{Better, Criterion, Phase, PhaseKind, Plan, Role, W
 use manometer_measure::{Column, Dispatch, Event, LatencyHistogram, Recording, RecordingWriter, Replayed, Severity};
 use serde_json::json;
 
+pub use compared::compared;
 pub use summaries::{complete_summary, cut_summary, hostile_summary, long_summary};
 
 pub const HOSTILE: &str = "</script><b id=\"pwned\" onclick='x'>bold</b><img src=http://192.0.2.1/x onerror=alert(1)>";

@@ -27,6 +27,7 @@ mod redis;
 mod rocksdb;
 #[cfg(any(feature = "memcached", feature = "redis"))]
 mod server;
+pub mod slot;
 #[cfg(any(feature = "fjall", feature = "lmdb", feature = "sqlite"))]
 mod space;
 #[cfg(feature = "sqlite")]

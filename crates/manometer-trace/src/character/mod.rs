@@ -343,8 +343,8 @@ impl Character {
         self.cold.min(self.requests as f64)
     }
 
-    /// The distances of all requests but the first ones. Where keys are sampled, what the sample has too few or too many
-    /// of is that of few keys with many requests each, and so with short distances (SHARDS-adj).
+    /// The distances of all requests but the first ones. Where keys are sampled, what the sample has too few or too
+    /// many of is that of few keys with many requests each, and so with short distances (SHARDS-adj).
     fn distances(&self) -> Histogram {
         let mut distances = self.reuse_distances.clone();
         let missing = self.requests as f64 - self.cold() - distances.weight();

@@ -93,8 +93,8 @@ fn by_sessions(sessions: &Sessions) -> (Model, String) {
 
 fn unknown(place: bool, sessions: Option<&Sessions>) -> Option<String> {
     let place = place.then_some(
-        "where the trace was taken (--taken-at store, proxy or clients): at a store behind a proxy the closed model fits \
-         better",
+        "where the trace was taken (--taken-at store, proxy or clients): at a store behind a proxy the closed model \
+         fits better",
     );
     let latency = sessions.is_some_and(|sessions| sessions.latency_s.is_none()).then_some(
         "the store's latency (--latency): it tells how many of a client's requests came before an answer could",

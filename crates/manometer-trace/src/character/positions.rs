@@ -83,7 +83,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_behind_are_counted(taken in 0_usize..300, freed in prop::collection::btree_set(0_usize..300, 0..100)) {
+        fn places_behind_are_counted(
+            taken in 0_usize..300, freed in prop::collection::btree_set(0_usize..300, 0..100),
+        ) {
             let mut positions = Positions::with_room(300, taken);
             let freed: Vec<usize> = freed.into_iter().filter(|place| *place < taken).collect();
             freed.iter().for_each(|place| positions.free(*place));

@@ -1,8 +1,8 @@
 //! How many different keys are asked for in each stretch of a trace.
 //!
-//! How long the stretches are to be is known only at the end. So they are counted at all lengths that are a power of two
-//! of the shortest, each length until there are too many of them: a request is the first for its key in a stretch where
-//! the one before lies in another, which the numbers of the two shortest stretches tell for all lengths.
+//! How long the stretches are to be is known only at the end. So they are counted at all lengths that are a power of
+//! two of the shortest, each length until there are too many of them: a request is the first for its key in a stretch
+//! where the one before lies in another, which the numbers of the two shortest stretches tell for all lengths.
 
 use std::collections::VecDeque;
 
@@ -65,8 +65,8 @@ impl Default for Counter {
 }
 
 impl Counter {
-    /// A request in the stretch of this number, of those of the shortest length; its key was in `before` before. Numbers
-    /// do not go back.
+    /// A request in the stretch of this number, of those of the shortest length; its key was in `before` before.
+    /// Numbers do not go back.
     pub fn add(&mut self, stretch: u64, before: Option<u64>, bytes: Option<u64>, weight: f64) {
         self.has_all_sizes &= bytes.is_some();
         self.make_lengths(stretch);
@@ -134,7 +134,8 @@ mod tests {
     proptest! {
         #[test]
         fn stretches_of_every_length_are_exact(
-            mut requests in prop::collection::vec((0_u64..4000, 0_u64..20, 1_u64..9), 1..300), far in prop::option::of(4000_u64..1 << 30),
+            mut requests in prop::collection::vec((0_u64..4000, 0_u64..20, 1_u64..9), 1..300),
+            far in prop::option::of(4000_u64..1 << 30),
         ) {
             requests.extend(far.map(|far| (far, 1, 1)));
             requests.sort_by_key(|request| request.0);
@@ -145,7 +146,8 @@ mod tests {
             let counted = counter.finish(true);
             let length = counted.stretch_s.unwrap() as u64;
             let greatest = requests.last().unwrap().0;
-            prop_assert!(greatest / length < STRETCHES_MAX as u64 && (length == 1 || 2 * greatest / length >= STRETCHES_MAX as u64));
+            prop_assert!(greatest / length < STRETCHES_MAX as u64);
+            prop_assert!(length == 1 || 2 * greatest / length >= STRETCHES_MAX as u64);
             let (mut expected, mut seen) = (BTreeMap::<u64, Stretch>::new(), HashSet::new());
             let mut here = HashSet::new();
             for (stretch, key, bytes) in &requests {

@@ -2,10 +2,11 @@
 //!
 //! The k-th of the keys by popularity is requested in proportion to k^-s. The tail is discarded (Motwani and
 //! Vassilvitskii 2006), as the ranks of keys with few requests are those of chance: s is that of the keys with
-//! [`REQUESTS_MIN`] requests or more (more where fewer cannot be counted exactly), at most [`RANKS_MAX`], by maximum likelihood. Putting keys in order by what is
-//! partly chance still steepens the curve, so the fit is done again on traces drawn from the fitted law
-//! (parametric bootstrap): what it is wrong by there is taken off, how it scatters there is the standard error, and
-//! how far they are from their own fits says whether the real one is too far (Clauset, Shalizi and Newman 2009).
+//! [`REQUESTS_MIN`] requests or more (more where fewer cannot be counted exactly), at most [`RANKS_MAX`], by maximum
+//! likelihood. Putting keys in order by what is partly chance still steepens the curve, so the fit is done again on
+//! traces drawn from the fitted law (parametric bootstrap): what it is wrong by there is taken off, how it scatters
+//! there is the standard error, and how far they are from their own fits says whether the real one is too far (Clauset,
+//! Shalizi and Newman 2009).
 
 use rand_distr::{Distribution as _, Poisson};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -2,6 +2,7 @@
 //!
 //! Fields may be quoted; a quoted field ends on its own line.
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use crate::error::{Fault, TraceError};
@@ -29,8 +30,14 @@ pub enum Role {
     Ignored,
     /// The time, in units of so many nanoseconds.
     Time(u64),
+    /// The time, in a unit that the reader is told; seconds unless it is.
+    TimeInUnit,
     /// The key.
     Key,
+    /// The key as it was, where another column holds its id.
+    KeyText,
+    /// The id of a key: a number that tells the keys of all devices apart.
+    KeyId,
     /// Bytes of the key.
     KeySize,
     /// Bytes of the value.
@@ -43,7 +50,7 @@ pub enum Role {
     TimeToLive,
     /// Where in the device or object, in bytes.
     Offset,
-    /// The key and the place, in sectors of 512 bytes.
+    /// Where in the device, in sectors of 512 bytes.
     Sector,
     /// Which device.
     Device,
@@ -80,10 +87,10 @@ impl FromStr for Columns {
                 ))
             };
             let (name, column) = piece.split_once('=').ok_or_else(|| wrong("has no `=`"))?;
-            let role = role(name.trim().as_bytes(), SECOND_NS).ok_or_else(|| {
+            let role = role(name.trim().as_bytes()).ok_or_else(|| {
                 wrong(
-                    "names no field; there are time (also time_s, time_ms, time_us, time_ns), key, key_size, value_size, \
-                     client, op, ttl, offset, lbn, device, succeeded, op_count and cache_hits",
+                    "names no field; there are time (also time_s, time_ms, time_us, time_ns), key, key_text, \
+                     key_size, value_size, client, op, ttl, offset, lbn, device, succeeded, op_count and cache_hits",
                 )
             })?;
             let column = match column.trim().parse() {
@@ -93,8 +100,9 @@ impl FromStr for Columns {
             };
             roles.push((role, column));
         }
-        if !roles.iter().any(|(role, _)| matches!(role, Role::Key | Role::Sector)) {
-            return Err(TraceError::Wrong(format!("the columns `{text}` hold no key: add for example `key=1`")));
+        if !roles.iter().any(|(role, _)| role.tells_key()) {
+            let what = format!("the columns `{text}` hold no key: add for example `key=1`, or `offset=1` of a device");
+            return Err(TraceError::Wrong(what));
         }
         Ok(Self { delimiter: b',', roles })
     }
@@ -127,19 +135,35 @@ impl Columns {
             }
             resolved[number] = *role;
         }
-        Ok(resolved)
+        Ok(with_ids(resolved))
     }
 }
 
+impl Role {
+    /// Whether it says which key is meant; a place on a device does.
+    fn tells_key(self) -> bool {
+        matches!(self, Self::Key | Self::KeyText | Self::KeyId | Self::Sector | Self::Offset)
+    }
+}
+
+/// Where a column of its own has the keys' texts, the keys are ids.
+fn with_ids(mut roles: Vec<Role>) -> Vec<Role> {
+    if roles.contains(&Role::KeyText) {
+        roles.iter_mut().filter(|role| **role == Role::Key).for_each(|role| *role = Role::KeyId);
+    }
+    roles
+}
+
 /// The role of a column of this name, in the words of the published traces.
-fn role(name: &[u8], time_unit_ns: u64) -> Option<Role> {
+fn role(name: &[u8]) -> Option<Role> {
     Some(match name {
-        b"time" | b"timestamp" | b"ts" | b"op_time" | b"clock_time" => Role::Time(time_unit_ns),
+        b"time" | b"timestamp" | b"ts" | b"op_time" | b"clock_time" => Role::TimeInUnit,
         b"time_ns" => Role::Time(1),
         b"time_us" => Role::Time(1_000),
         b"time_ms" => Role::Time(1_000_000),
         b"time_s" => Role::Time(SECOND_NS),
         b"key" | b"object" | b"obj" | b"obj_id" | b"object_id" | b"key_id" | b"id" => Role::Key,
+        b"key_text" => Role::KeyText,
         b"key_size" => Role::KeySize,
         b"value_size" | b"size" | b"obj_size" | b"object_size" | b"val_size" => Role::ValueSize,
         b"client" | b"client_id" => Role::Client,
@@ -157,36 +181,48 @@ fn role(name: &[u8], time_unit_ns: u64) -> Option<Role> {
 
 fn recognise(head: &Head) -> bool {
     let Some(header) = head.lines().next() else { return false };
-    let roles = roles_of(&names_of(header, b','), SECOND_NS);
+    let roles = roles_of(&names_of(header, b','));
     let known = roles.iter().filter(|role| **role != Role::Ignored).count();
-    known >= 2 && roles.iter().any(|role| matches!(role, Role::Key | Role::Sector))
+    known >= 2 && roles.iter().any(|role| role.tells_key())
 }
 
 fn open(
-    source: crate::source::Source,
+    mut source: crate::source::Source,
     options: &crate::ReadOptions,
 ) -> Result<Box<dyn crate::TraceReader>, TraceError> {
     let mut format = Csv::with_header(FORMAT.name);
-    format.time_unit_ns = options.time_unit_ns.unwrap_or(SECOND_NS);
+    format.time_unit_ns = options.time_unit_ns;
     if let Some(columns) = &options.columns {
         format.delimiter = columns.delimiter;
         if !columns.has_names() {
             let roles = columns.resolve(&[]).map_err(|fault| TraceError::Wrong(fault.into_owned()))?;
-            format.roles = Some(in_unit(roles, format.time_unit_ns));
+            format.roles = Some(in_unit(roles, format.time_unit_ns)?);
         }
         format.columns = Some(columns.clone());
+    }
+    // A unit of times that contradicts the header is refused before anything is read.
+    if format.time_unit_ns.is_some()
+        && format.roles.is_none()
+        && let Ok(Some((length, _))) = source.line()
+        && let Ok(roles) = format.roles_by(&source.window()[..length])
+    {
+        in_unit(roles, format.time_unit_ns)?;
     }
     Ok(Box::new(Reader::new(Lines::new(source, format), options.keep_keys)))
 }
 
-/// Times without a unit of their own get this one.
-fn in_unit(mut roles: Vec<Role>, time_unit_ns: u64) -> Vec<Role> {
-    for role in &mut roles {
-        if *role == Role::Time(SECOND_NS) {
-            *role = Role::Time(time_unit_ns);
-        }
+/// Times without a unit of their own get the one that is told, which has to be for some.
+fn in_unit(mut roles: Vec<Role>, time_unit_ns: Option<u64>) -> Result<Vec<Role>, TraceError> {
+    let Some(unit_ns) = time_unit_ns else { return Ok(roles) };
+    if !roles.contains(&Role::TimeInUnit) {
+        let what = match roles.iter().any(|role| matches!(role, Role::Time(_))) {
+            true => "a unit of times is told, and the name of the column of times tells one: leave out one of them",
+            false => "a unit of times is told, and no column has times: leave it out, or name the column as `time`",
+        };
+        return Err(TraceError::Wrong(what.to_owned()));
     }
-    roles
+    roles.iter_mut().filter(|role| **role == Role::TimeInUnit).for_each(|role| *role = Role::Time(unit_ns));
+    Ok(roles)
 }
 
 fn names_of(header: &[u8], delimiter: u8) -> Vec<&[u8]> {
@@ -196,9 +232,9 @@ fn names_of(header: &[u8], delimiter: u8) -> Vec<&[u8]> {
     names.map(|name| text::trim(unquoted(text::trim(name)))).collect()
 }
 
-fn roles_of(names: &[&[u8]], time_unit_ns: u64) -> Vec<Role> {
+fn roles_of(names: &[&[u8]]) -> Vec<Role> {
     let small = names.iter().map(|name| name.to_ascii_lowercase());
-    small.map(|name| role(&name, time_unit_ns).unwrap_or(Role::Ignored)).collect()
+    with_ids(small.map(|name| role(&name).unwrap_or(Role::Ignored)).collect())
 }
 
 fn unquoted(field: &[u8]) -> &[u8] {
@@ -209,7 +245,7 @@ fn unquoted(field: &[u8]) -> &[u8] {
 pub(crate) struct Csv {
     name: &'static str,
     delimiter: u8,
-    time_unit_ns: u64,
+    time_unit_ns: Option<u64>,
     columns: Option<Columns>,
     roles: Option<Vec<Role>>,
     started: bool,
@@ -219,15 +255,7 @@ pub(crate) struct Csv {
 impl Csv {
     /// The first line says what the columns mean.
     pub(crate) fn with_header(name: &'static str) -> Self {
-        Self {
-            name,
-            delimiter: b',',
-            time_unit_ns: SECOND_NS,
-            columns: None,
-            roles: None,
-            started: false,
-            exactly: false,
-        }
+        Self { name, delimiter: b',', time_unit_ns: None, columns: None, roles: None, started: false, exactly: false }
     }
 
     /// The columns mean this, and there is no header.
@@ -241,13 +269,18 @@ impl Csv {
         self
     }
 
+    /// What the columns mean by their header.
+    fn roles_by(&self, header: &[u8]) -> Result<Vec<Role>, Fault> {
+        let names = names_of(header, self.delimiter);
+        match &self.columns {
+            Some(columns) => columns.resolve(&names),
+            None => Ok(roles_of(&names)),
+        }
+    }
+
     fn header(&mut self, line: &[u8]) -> Result<(), Fault> {
-        let names = names_of(line, self.delimiter);
-        let roles = match &self.columns {
-            Some(columns) => in_unit(columns.resolve(&names)?, self.time_unit_ns),
-            None => roles_of(&names, self.time_unit_ns),
-        };
-        if !roles.iter().any(|role| matches!(role, Role::Key | Role::Sector)) {
+        let roles = in_unit(self.roles_by(line)?, self.time_unit_ns).map_err(|error| error.to_string())?;
+        if !roles.iter().any(|role| role.tells_key()) {
             let shown = text::show(line);
             return Err(format!("the header {shown} names no key: say what the columns mean with --columns").into());
         }
@@ -273,13 +306,13 @@ impl LineFormat for Csv {
         if !self.started {
             self.started = true;
             // Columns by number may still have a header above them.
-            if self.columns.is_some() && Fields::default().read(line, self.delimiter, roles, sink).is_err() {
+            if self.columns.is_some() && Fields::default().read(line, self.delimiter, roles).is_err() {
                 sink.skip();
                 return Ok(());
             }
         }
         let mut fields = Fields::default();
-        fields.read(line, self.delimiter, roles, sink)?;
+        fields.read(line, self.delimiter, roles)?;
         if self.exactly && (fields.columns != roles.len() || !fields.has_operation) {
             return Err("the line has other columns".into());
         }
@@ -288,25 +321,28 @@ impl LineFormat for Csv {
 }
 
 /// What one line says.
-struct Fields {
+struct Fields<'a> {
     record: Record,
-    has_key: bool,
+    /// The key's text, in the quotes that it has.
+    key: Option<&'a [u8]>,
+    /// The key's id, where the line has it.
+    id: Option<u64>,
     has_operation: bool,
     count: u64,
     hits: Option<u64>,
     columns: usize,
 }
 
-impl Default for Fields {
+impl Default for Fields<'_> {
     fn default() -> Self {
         let record = Record::new(Operation::Get, 0);
-        Self { record, has_key: false, has_operation: false, count: 1, hits: None, columns: 0 }
+        Self { record, key: None, id: None, has_operation: false, count: 1, hits: None, columns: 0 }
     }
 }
 
-impl Fields {
+impl<'a> Fields<'a> {
     #[inline]
-    fn read(&mut self, line: &[u8], delimiter: u8, roles: &[Role], sink: &mut Sink) -> Result<(), Fault> {
+    fn read(&mut self, line: &'a [u8], delimiter: u8, roles: &[Role]) -> Result<(), Fault> {
         let mut rest = Some(line);
         let has_quotes = memchr::memchr(b'"', line).is_some();
         for role in roles {
@@ -315,34 +351,33 @@ impl Fields {
             rest = after;
             self.columns += 1;
             if *role != Role::Ignored {
-                self.field(*role, text::trim(field), sink)
+                self.field(*role, text::trim(field))
                     .map_err(|wanted| format!("column {} is {}: expected {wanted}", self.columns, text::show(field)))?;
             }
         }
         self.columns += usize::from(rest.is_some());
-        if self.has_key { Ok(()) } else { Err("the line ends before the key".into()) }
+        let has_key = self.key.is_some() || self.id.is_some() || self.record.offset.is_some();
+        if has_key { Ok(()) } else { Err("the line ends before the key, or has none".into()) }
     }
 
     /// Takes one field in, or says what would be right.
     #[inline]
-    fn field(&mut self, role: Role, field: &[u8], sink: &mut Sink) -> Result<(), &'static str> {
+    fn field(&mut self, role: Role, field: &'a [u8]) -> Result<(), &'static str> {
         let record = &mut self.record;
         let absent = field.is_empty();
         match role {
             Role::Ignored => {}
             Role::Key if absent => return Err("a key"),
-            Role::Key => {
-                record.key = if field.contains(&b'"') { quoted_key(field, sink) } else { sink.key(field) }
-                    .map_err(|_| "a key whose 64-bit id no other key has, while key texts are kept")?;
-                self.has_key = true;
-            }
+            Role::Key => self.key = Some(field),
+            Role::KeyId => self.id = Some(text::number(field).ok_or("the id of a key, a number")?),
             Role::Sector => {
-                record.key = text::number(field).ok_or("a sector")?;
-                record.offset = Some(record.key.checked_mul(SECTOR_BYTES).ok_or("a sector below 2^55")?);
-                self.has_key = true;
+                let sector = text::number(field).ok_or("a sector")?;
+                record.offset = Some(sector.checked_mul(SECTOR_BYTES).ok_or("a sector below 2^55")?);
             }
             _ if absent => {}
+            Role::KeyText => self.key = Some(field),
             Role::Time(unit_ns) => record.time_ns = Some(text::time_ns(field, unit_ns).ok_or("a time")?),
+            Role::TimeInUnit => record.time_ns = Some(text::time_ns(field, SECOND_NS).ok_or("a time")?),
             Role::KeySize => record.key_size = Some(text::number_u32(field).ok_or("the bytes of the key")?),
             Role::ValueSize => record.value_size = Some(text::number(field).ok_or("the bytes of the value")?),
             Role::Client => record.client = Some(crate::key_id(field)),
@@ -361,11 +396,31 @@ impl Fields {
     }
 
     fn put(mut self, sink: &mut Sink) -> Result<(), Fault> {
+        self.record.key = self.key_id(sink)?;
         if let Some(hits) = self.hits.filter(|_| self.record.operation == Operation::Get) {
             self.record.succeeded = if hits >= self.count { Some(true) } else { (hits == 0).then_some(false) };
         }
         sink.run(self.record, self.count, 0, 0);
         Ok(())
+    }
+
+    /// The id that the line has, that of the key's text on its device, or that of the place on it.
+    #[inline]
+    fn key_id(&self, sink: &mut Sink) -> Result<u64, Fault> {
+        let record = &self.record;
+        let of = |text: &[u8], sink: &mut Sink| match self.id {
+            Some(id) => sink.key_as(Some(id), text),
+            None => sink.key_in(record.device, text),
+        };
+        match (self.key, self.id, record.offset) {
+            (Some(text), ..) if text.contains(&b'"') => of(&unquoted_key(text), sink),
+            (Some(text), ..) => of(text, sink),
+            (None, Some(id), _) => Ok(id),
+            (None, None, offset) => {
+                let offset = offset.ok_or("the line has no key")?;
+                Ok(Record::block(record.operation, record.device, offset, SECTOR_BYTES, 0).key)
+            }
+        }
     }
 }
 
@@ -404,11 +459,11 @@ fn delimiter_outside_quotes(left: &[u8], delimiter: u8) -> Option<usize> {
     })
 }
 
-/// The id of a key in quotes, in which two quotes stand for one.
+/// A key without its quotes, in which two quotes stand for one.
 #[cold]
-fn quoted_key(field: &[u8], sink: &mut Sink) -> Result<u64, Fault> {
+fn unquoted_key(field: &[u8]) -> Cow<'_, [u8]> {
     let Some(inner) = field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\"")) else {
-        return sink.key(field);
+        return Cow::Borrowed(field);
     };
     let mut key = Vec::with_capacity(inner.len());
     let mut bytes = inner.iter().peekable();
@@ -418,7 +473,7 @@ fn quoted_key(field: &[u8], sink: &mut Sink) -> Result<u64, Fault> {
             bytes.next_if_eq(&&b'"');
         }
     }
-    sink.key(&key)
+    Cow::Owned(key)
 }
 
 #[cfg(test)]
@@ -463,6 +518,83 @@ mod tests {
         let read = records(&FORMAT, b"key,size\n\"a,\"\"b\",5\n\"7\",6\n");
         assert_eq!(read[0].key, crate::key_id(b"a,\"b"));
         assert_eq!((read[1].key, read[1].value_size), (7, Some(6)));
+    }
+
+    #[test]
+    fn equal_keys_of_different_devices_are_different_keys() {
+        for trace in [&b"device,key\n0,5\n1,5\n2,5\n1,5\n"[..], b"key,device\n5,0\n5,1\n5,2\n5,1\n"] {
+            let keys: Vec<u64> = records(&FORMAT, trace).iter().map(|record| record.key).collect();
+            assert_eq!((keys[0], keys[1]), (5, keys[3]));
+            assert!(keys[1] != 5 && keys[2] != 5 && keys[1] != keys[2]);
+        }
+        let read = records(&FORMAT, b"device,lbn,size\n0,8,512\n1,8,512\n");
+        for record in &read {
+            assert_eq!(record.key, Record::block(Operation::Get, record.device, 4096, 512, 512).key);
+        }
+        assert!(read[0].key == 8 && read[1].key != 8);
+    }
+
+    #[test]
+    fn keys_beside_their_texts_are_ids() {
+        let trace = b"device,key,key_text\n0,5,5\n1,77,5\n1,78,\n2,79,\"\"\n";
+        let options = ReadOptions { format: Some(&FORMAT), keep_keys: true, ..ReadOptions::default() };
+        let mut reader = crate::open_stream(Box::new(std::io::Cursor::new(trace)), &options).unwrap().reader;
+        let mut batch = Vec::new();
+        reader.read(&mut batch).unwrap();
+        assert_eq!(batch.iter().map(|record| record.key).collect::<Vec<_>>(), [5, 77, 78, 79]);
+        let text = |id| reader.keys().unwrap().text(id);
+        assert_eq!((text(77), text(78), text(79)), (Some(&b"5"[..]), None, Some(&b""[..])));
+        let (_, what) = damage(&FORMAT, b"key,key_text\nuser1,user1\n");
+        assert!(what.contains("the id of a key"), "{what}");
+        let alone = records(&FORMAT, b"key_text,size\nuser1,6\n");
+        assert_eq!(alone[0].key, crate::key_id(b"user1"));
+    }
+
+    #[test]
+    fn without_a_key_the_place_on_the_device_is_the_key() {
+        let options = |columns: &str| ReadOptions { columns: Some(columns.parse().unwrap()), ..ReadOptions::default() };
+        let trace = b"1.5,write,4096,512,0\n2,read,8192,512,3\n";
+        let read = records_with(&options("time_ms=0,op=1,offset=2,size=3,device=4"), trace);
+        let block = |operation, device, offset| Record::block(operation, device, offset, 512, 512);
+        assert_eq!(read[0], Record { time_ns: Some(1_500_000), ..block(Operation::Write, 0, 4096) });
+        assert_eq!(read[1], Record { time_ns: Some(2_000_000), ..block(Operation::Read, 3, 8192) });
+        let read = records_with(&options("key=0,offset=2"), trace);
+        assert_eq!((read[1].key, read[1].offset), (2, Some(8192)));
+        assert_eq!(records(&FORMAT, b"offset,size,op\n1024,512,read\n")[0].key, 2);
+        let (at, what) = damage(&FORMAT, b"offset,size,op\n1024,512,read\n,512,read\n");
+        assert!(at == 29 && what.contains("the key"), "{at} {what}");
+    }
+
+    #[test]
+    fn a_unit_of_times_is_for_times_without_one() {
+        let open = |trace: &'static [u8], columns: Option<&str>| {
+            let columns = columns.map(|columns| columns.parse().unwrap());
+            let options = ReadOptions { columns, time_unit_ns: Some(1_000_000), ..ReadOptions::default() };
+            crate::open_stream(Box::new(std::io::Cursor::new(trace)), &options)
+        };
+        for (trace, columns, time_ns) in [
+            (&b"time,key\n3,1\n"[..], None, 3_000_000),
+            (b"3,1\n", Some("time=0,key=1"), 3_000_000),
+            (b"at,who\n3,1\n", Some("time=at,key=who"), 3_000_000),
+        ] {
+            let mut batch = Vec::new();
+            open(trace, columns).unwrap().reader.read(&mut batch).unwrap();
+            assert_eq!(batch[0].time_ns, Some(time_ns));
+        }
+        for (trace, columns, word) in [
+            (&b"time_s,key\n3,1\n"[..], None, "tells one"),
+            (b"3,1\n", Some("time_s=0,key=1"), "tells one"),
+            (b"at,who\n3,1\n", Some("time_us=at,key=who"), "tells one"),
+            (b"key,size\n3,1\n", None, "no column has times"),
+            (b"0,a,1,2,4,get,0\n1,b,1,2,4,set,5\n", None, "csv, kv-replay"),
+        ] {
+            let error = open(trace, columns).err().unwrap();
+            assert!(matches!(error, TraceError::Wrong(_)) && error.to_string().contains(word), "{error}");
+        }
+        let columns = Some("key=0".parse().unwrap());
+        let options = ReadOptions { format: Some(Format::find("keys").unwrap()), columns, ..ReadOptions::default() };
+        let error = crate::open_stream(Box::new(std::io::Cursor::new(b"a\n")), &options).err().unwrap();
+        assert!(error.to_string().contains("keys"), "{error}");
     }
 
     #[test]

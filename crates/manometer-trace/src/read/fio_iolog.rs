@@ -1,7 +1,8 @@
 //! fio's iolog, versions 2 and 3.
 //!
-//! Version 2: `file action offset length`; `wait` carries microseconds since the wait before. Version 3: each line
-//! begins with its time in microseconds. Files are devices; `add`, `open`, `close` and the syncs are passed over.
+//! Version 2: `file action offset length`; `wait` carries microseconds since the wait before, and one below 100 is
+//! none, as fio's documentation has it. Version 3: each line begins with its time in microseconds. Files are devices;
+//! `add`, `open`, `close` and the syncs are passed over.
 
 use std::collections::HashMap;
 
@@ -14,6 +15,8 @@ use crate::{ReadOptions, text};
 
 const SECTOR_BYTES: u64 = 512;
 const MICROSECOND_NS: u64 = 1_000;
+/// A shorter wait is discarded.
+const WAIT_MIN_US: u64 = 100;
 /// The files that are told apart at most.
 const FILES_MAX: usize = 65_536;
 /// How far is looked for a wait.
@@ -77,7 +80,8 @@ impl LineFormat for Iolog {
             b"write" => Operation::Write,
             b"trim" => Operation::Discard,
             b"wait" => {
-                let waited = number("wait")?.checked_mul(MICROSECOND_NS);
+                let wait_us = Some(number("wait")?).filter(|wait_us| *wait_us >= WAIT_MIN_US).unwrap_or(0);
+                let waited = wait_us.checked_mul(MICROSECOND_NS);
                 let time_ns = waited.and_then(|waited| self.time_ns.unwrap_or(0).checked_add(waited));
                 self.time_ns = Some(time_ns.ok_or("the waits add up to more than 584 years")?);
                 sink.skip();
@@ -133,7 +137,7 @@ mod tests {
     #[test]
     fn version_2_waits() {
         let trace = b"fio version 2 iolog\nf add\nf open\nf read 0 512\nf wait 1000 0\nf write 512 512\nf sync 0 0\n\
-            f wait 500\nf read 0 512\nf close\n";
+            f wait 99\nf wait 400\nf wait 100\nf read 0 512\nf close\n";
         let read = records(&FORMAT, trace);
         let times: Vec<_> = read.iter().map(|record| record.time_ns).collect();
         assert_eq!(times, [Some(0), Some(1_000_000), Some(1_500_000)]);

@@ -2,8 +2,8 @@
 //!
 //! | version | bytes | fields |
 //! | --- | --- | --- |
-//! | 1 | 32 | `u32` number, bytes, scatter-gather elements; `u16` command, version; `u64` sector, time in µs |
-//! | 2 | 40 | `u16` command, version; `u32` number, bytes, scatter-gather elements; `u64` sector, time, response in µs |
+//! | 1 | 32 | `u32` number, bytes, scatter-gather parts; `u16` command, version; `u64` sector, time in µs |
+//! | 2 | 40 | `u16` command, version; `u32` number, bytes, scatter-gather parts; `u64` sector, time, response in µs |
 //!
 //! The version stands in the upper byte of its field. Commands are SCSI's; other than reads, writes and unmaps are
 //! passed over.

@@ -88,8 +88,8 @@ impl First {
 
     fn add(&mut self, record: &Record) -> Result<(), TraceError> {
         if record.operation.is_block() {
-            let what = "a model holds keys, and no places on devices: convert the trace to oracleGeneral to model its blocks \
-                        as keys";
+            let what = "a model holds keys, and no places on devices: convert the trace to oracleGeneral to model its \
+                        blocks as keys";
             return Err(TraceError::Wrong(what.to_owned()));
         }
         self.requests += 1;

@@ -1,8 +1,8 @@
 //! From a model to a trace.
 //!
-//! Each key is born in its part of the trace with all its requests laid out: gaps drawn from its class, drawn again a few
-//! times until its last request falls into the part it should. Requests come out in the order of their places. After as
-//! many requests as the model has, the trace goes on with the keys that lived to the end.
+//! Each key is born in its part of the trace with all its requests laid out: gaps drawn from its class, drawn again a
+//! few times until its last request falls into the part it should. Requests come out in the order of their places.
+//! After as many requests as the model has, the trace goes on with the keys that lived to the end.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -241,8 +241,8 @@ impl Generator {
         });
         living.left -= 1;
         // The requests that are left need places too.
-        let latest = living.end.saturating_sub(living.left).max(place + 1);
-        self.next.push(Reverse(((place + gap.max(1)).min(latest), slot)));
+        let latest = living.end.saturating_sub(living.left).max(place.saturating_add(1));
+        self.next.push(Reverse((place.saturating_add(gap.max(1)).min(latest), slot)));
         record
     }
 }
@@ -299,7 +299,7 @@ fn lay_out(
         }
     }
     let (_, end, mut gaps) = best.unwrap_or_default();
-    let last = wanted.end.saturating_sub(1).max(begin + count);
+    let last = wanted.end.saturating_sub(1).max(begin.saturating_add(count));
     if end > last {
         // Nothing fits: the same gaps, shorter.
         let shorter = (last - begin) as f64 / (end - begin) as f64;
@@ -356,5 +356,49 @@ impl Clock {
         self.time_ns += gap.min(room * 0.999);
         self.left -= 1;
         self.window.saturating_mul(self.window_ns).saturating_add(self.time_ns as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_greatest_gaps_keep_the_order_of_places() {
+        let greatest = Bucket { from: u64::MAX - 1, below: u64::MAX, mean: (u64::MAX - 1) as f64, weight: 1.0 };
+        let (table, mut random) = (Table::new(&[greatest]), Xoshiro256PlusPlus::seed_from_u64(1));
+        let (end, gaps) = lay_out(&table, 3, u64::MAX - 1, 0..u64::MAX, &mut random);
+        assert_eq!((end, gaps.len()), (u64::MAX, 3));
+        let mut generator = Generator {
+            classes: vec![Drawn {
+                requests_per_key: 3.0,
+                lives: Vec::new(),
+                gaps: table,
+                value_sizes: Table::new(&[]),
+                key_sizes: Table::new(&[]),
+                first_operations: Vec::new(),
+                operations: Vec::new(),
+                survivors: Vec::new(),
+                returning: Vec::new(),
+            }],
+            arrivals: None,
+            random,
+            segment_places: 1.0,
+            segments: 0,
+            next: BinaryHeap::new(),
+            living: vec![Living {
+                identity: Identity { key: 7, value_size: None, key_size: None },
+                class: 0,
+                is_first: true,
+                left: 2,
+                end,
+                gaps,
+            }],
+            free: Vec::new(),
+            keys: 1,
+            left: 3,
+        };
+        assert_eq!(generator.request_of(u64::MAX, 0).key, 7);
+        assert_eq!(generator.next.pop(), Some(Reverse((u64::MAX, 0))));
     }
 }

@@ -21,8 +21,8 @@ const STORED: u32 = u32::MAX;
 /// Finds the inserts that a trace lacks; takes memory by the number of keys, up to a bound.
 ///
 /// A key that is read, updated, scanned from or deleted before anything was stored under it must have been there. A
-/// request that failed proves nothing, and devices need no inserts. An insert has the size that the first request for its
-/// key tells.
+/// request that failed proves nothing, and devices need no inserts. An insert has the size that the first request for
+/// its key tells.
 pub struct MissingInserts {
     bytes_max: usize,
     /// Of each key the number of its missing insert, or [`STORED`].
@@ -86,8 +86,8 @@ impl MissingInserts {
             return Ok(());
         }
         Err(TraceError::Wrong(format!(
-            "more than {} different keys, of which {} lack an insert: more than {} MiB of memory hold; sample or slice the trace \
-             before",
+            "more than {} different keys, of which {} lack an insert: more than {} MiB of memory hold; sample or slice \
+             the trace before",
             self.known.len(),
             self.missing.len(),
             self.bytes_max >> 20

@@ -8,7 +8,7 @@ use crate::error::TraceError;
 use crate::key::KeyTable;
 use crate::record::Record;
 
-const HEADER: &str = "time_ns,op,key,key_size,value_size,client,ttl_s,offset,device,succeeded";
+const HEADER: &str = "time_ns,op,key,key_text,key_size,value_size,client,ttl_s,offset,device,succeeded";
 
 /// The format's entry in the list.
 pub(crate) static FORMAT: OutputFormat = OutputFormat {
@@ -47,9 +47,9 @@ impl Csv {
         write!(self.file, "{},", record.operation.name())?;
         let text = keys.and_then(|keys| keys.text(record.key));
         self.losses.count(text.is_some_and(|text| !is_writable(text)), "text of a key with control bytes");
-        match text.filter(|text| is_writable(text)) {
-            Some(text) => key(&mut self.file, text)?,
-            None => write!(self.file, "{}", record.key)?,
+        number(&mut self.file, Some(record.key))?;
+        if let Some(text) = text.filter(|text| is_writable(text)) {
+            key(&mut self.file, text)?;
         }
         write!(self.file, ",")?;
         number(&mut self.file, record.key_size.map(u64::from))?;
@@ -73,13 +73,13 @@ fn number(file: &mut BufWriter<File>, number: Option<u64>) -> std::io::Result<()
     }
 }
 
-/// Whether a key's text can stand in one line, and be told from white space around it.
+/// Whether a key's text can stand in one line.
 fn is_writable(text: &[u8]) -> bool {
-    !text.is_empty() && text.iter().all(|byte| *byte >= b' ')
+    text.iter().all(|byte| *byte >= b' ')
 }
 
 fn key(file: &mut BufWriter<File>, text: &[u8]) -> std::io::Result<()> {
-    if text.iter().all(|byte| byte.is_ascii_graphic() && !b",\"".contains(byte)) {
+    if !text.is_empty() && text.iter().all(|byte| byte.is_ascii_graphic() && !b",\"".contains(byte)) {
         return file.write_all(text);
     }
     file.write_all(b"\"")?;

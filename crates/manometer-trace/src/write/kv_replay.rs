@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write as _};
 
 use super::{Losses, OutputFormat, TraceWriter, failed};
 use crate::error::TraceError;
-use crate::key::KeyTable;
+use crate::key::{KeyTable, key_id};
 use crate::record::{Operation, Record};
 
 /// The format's entry in the list.
@@ -38,7 +38,14 @@ impl TraceWriter for KvReplay {
 impl KvReplay {
     fn one(&mut self, record: &Record, keys: Option<&KeyTable>) -> std::io::Result<()> {
         let command = command(record.operation);
+        // A text that another id is read from belongs to one of several devices: the id alone tells the keys apart.
+        let known = keys.and_then(|keys| keys.text(record.key));
+        let text = known.filter(|text| is_plain(text) && key_id(text) == record.key);
+        let key_bytes = text.map_or_else(|| record.key.checked_ilog10().unwrap_or(0) as usize + 1, <[u8]>::len);
         let losses = &mut self.losses;
+        losses.count(known.is_some() && text.is_none(), "text of a key, written as its id");
+        losses.count(record.key_size.is_some_and(|size| size as usize != key_bytes), "key size");
+        losses.count(record.device > 0, "device");
         losses.count(record.operation == Operation::Put, "put, written as update");
         losses.count(record.operation.is_block(), "request to a device, written as read, update or delete");
         losses.count(record.offset.is_some(), "offset");
@@ -46,7 +53,7 @@ impl KvReplay {
         losses.count(record.ttl_s.is_some_and(|ttl| ttl > 0), "time to live");
         losses.count(record.succeeded.is_some(), "result");
         write!(self.file, "{command},")?;
-        match keys.and_then(|keys| keys.text(record.key)).filter(|text| is_plain(text)) {
+        match text {
             Some(text) => self.file.write_all(text)?,
             None => write!(self.file, "{}", record.key)?,
         }

@@ -75,6 +75,7 @@ impl OracleGeneral {
         losses.count(record.offset.is_some(), "offset");
         losses.count(record.client.is_some(), "client");
         losses.count(record.key_size.is_some(), "key size");
+        losses.count(record.device > 0, "device");
         losses.count(record.ttl_s.is_some_and(|ttl| ttl > 0), "time to live");
         losses.count(record.succeeded.is_some(), "result");
         let mut bytes = [0; SIZE];
@@ -85,8 +86,8 @@ impl OracleGeneral {
     }
 }
 
-/// Gives each record the number of the next request for its key: for some of the keys after the others, by their hashes,
-/// where there are too many to know at a time.
+/// Gives each record the number of the next request for its key: for some of the keys after the others, by their
+/// hashes, where there are too many to know at a time.
 fn fill_in(file: &File, records: u64, keys_max: usize) -> std::io::Result<()> {
     let (mut part, mut parts) = (0, 1);
     while part < parts {

@@ -171,7 +171,7 @@ impl<'a, C: Clock> Client<'a, C> {
     #[inline]
     fn wait(&mut self, ready: &Ready) -> Option<Moment> {
         let Shared { clock, gate, schedule, .. } = self.shared;
-        schedule.wait(ready.due_ns, clock, gate, &mut self.turn, &mut self.urgency)
+        schedule.wait(ready.due_ns, clock, gate, &mut self.turn)
     }
 
     /// Sends a request whose time has come. It was due then, and is sent now.

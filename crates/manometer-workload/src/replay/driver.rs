@@ -39,6 +39,8 @@ pub(super) struct Driver<'a, C> {
     /// Since when it is paused; nothing before the first `go` and while requests are sent.
     pub(super) paused_ns: Option<u64>,
     pub(super) going: bool,
+    /// Until when requests that wait for no time of their own are held; nothing once they are let go.
+    pub(super) held_until_ns: Option<u64>,
     /// Whether the engine has told that its own work failed.
     pub(super) has_complained: bool,
 }
@@ -51,6 +53,7 @@ impl<C: Clock> Driver<'_, C> {
                 return self.halt(watch.sink).map(|()| false);
             }
             self.listen_to_engine(watch.sink)?;
+            self.let_go_in_time();
             match watch.early.pop_front().or_else(|| watch.controls.poll()) {
                 Some(Control::Go) => self.go(),
                 Some(Control::Wait) => self.halt(watch.sink)?,
@@ -69,15 +72,27 @@ impl<C: Clock> Driver<'_, C> {
         self.reader.start();
         let now_ns = self.clock.now_ns();
         let zero_ns = match self.paused_ns.take() {
-            None if self.schedule.is_free() => now_ns,
+            None if self.schedule.is_free() => self.start_ns.unwrap_or(now_ns).max(now_ns),
             None => self.start_ns.unwrap_or(now_ns + RUN_UP_NS),
             Some(paused_ns) => self.schedule.zero_ns() + (now_ns - paused_ns),
         };
         self.began_ns = zero_ns;
         self.schedule.begin_at(zero_ns);
         self.sampler.begin(now_ns);
-        self.gate.open();
+        if self.schedule.is_free() && zero_ns > now_ns {
+            self.held_until_ns = Some(zero_ns);
+        } else {
+            self.gate.open();
+        }
         self.going = true;
+    }
+
+    /// Opens the gate when the time has come at which all processes begin.
+    fn let_go_in_time(&mut self) {
+        if self.held_until_ns.is_some_and(|until_ns| self.clock.now_ns() >= until_ns) {
+            self.held_until_ns = None;
+            self.gate.open();
+        }
     }
 
     /// Holds the threads and tells what they did since the last beat.
@@ -85,6 +100,7 @@ impl<C: Clock> Driver<'_, C> {
         if !self.going {
             return Ok(());
         }
+        self.held_until_ns = None;
         self.gate.close();
         let now_ns = self.clock.now_ns();
         self.paused_ns = Some(now_ns);
@@ -131,7 +147,7 @@ impl<C: Clock> Driver<'_, C> {
     /// Waits for the next beat, but not so long that a control line would have to.
     fn wait_and_sample(&mut self, sink: &mut dyn Sink) -> Result<(), ReplayError> {
         let now_ns = self.clock.now_ns();
-        let look_ns = now_ns + LOOK_NS;
+        let look_ns = self.held_until_ns.unwrap_or(u64::MAX).clamp(now_ns, now_ns + LOOK_NS);
         if !self.going {
             self.clock.sleep_until(look_ns);
         } else if now_ns >= self.sampler.beat_ns() {

@@ -42,13 +42,13 @@ pub(super) fn operation(recorded: Recorded) -> Operation {
 }
 
 /// How long the key of `record` is written.
-pub(super) fn key_bytes(record: &Record) -> u32 {
+pub fn key_bytes(record: &Record) -> u32 {
     record.key_size.unwrap_or(0).clamp(KEY_BYTES_MIN, KEY_BYTES_MAX)
 }
 
-/// Writes the key with the id `id` in `bytes` bytes.
+/// Writes the key with the id `id` in `bytes` bytes, [`key_bytes`] of its record, over what `key` holds.
 #[inline]
-pub(super) fn write_key(id: u64, bytes: u32, key: &mut Vec<u8>) {
+pub fn write_key(id: u64, bytes: u32, key: &mut Vec<u8>) {
     key.clear();
     key.resize((bytes - KEY_BYTES_MIN) as usize, DIGITS[0]);
     let digit = |place: u32| DIGITS[(id >> (6 * place)) as usize % 64];

@@ -17,7 +17,7 @@ use super::client::{Client, Shared, Source, Tally};
 use super::driver::Driver;
 use super::error::ReplayError;
 use super::feed::feed;
-use super::lane::{Lane, Outlet, lanes};
+use super::lane::{Dealing, Lane, Outlet, lanes};
 use super::load::load;
 use super::order::{KeyOrder, Order};
 use super::plan::ReplayPlan;
@@ -120,9 +120,9 @@ fn replay<C: Clock>(
         for (thread, tally) in (0..).zip(&tallies) {
             let order = keys.as_ref().map_or(Order::Own(0), Order::Shared);
             let source = source(plan, thread, &outlets, &turns);
-            let (shared, at_work) = (&shared, &at_work);
+            let (shared, at_work, own) = (&shared, &at_work, own_lane(plan, thread, &outlets));
             clients.push(scope.spawn(move || {
-                let _leaves = Leaves(at_work);
+                let _leaves = Leaves { at_work, own };
                 Client::new(shared, thread, tally, engine.session(), order).run(source)
             }));
         }
@@ -137,12 +137,13 @@ fn replay<C: Clock>(
             &at_work,
         );
         gate.stop();
+        // Before they have ended: one whose lane is empty waits for the reader, and the reader for room in another's.
+        outlets.iter().for_each(Outlet::close);
         // A writer that the engine holds back, on a full disk say, is let go by the look alone.
         while clients.iter().any(|client| !client.is_finished()) {
             clock.sleep(LOOK_NS);
             let _ = engine.check();
         }
-        outlets.iter().for_each(Outlet::close);
         // Every one of them: one that panicked and is not joined would have the scope panic too.
         let ended: Vec<_> =
             clients.into_iter().map(|client| client.join().map_err(|_| ReplayError::Panicked)).collect();
@@ -220,18 +221,28 @@ fn drive<'scope, C: Clock>(
         began_ns: u64::MAX,
         paused_ns: None,
         going: false,
+        held_until_ns: None,
         has_complained: false,
     };
     let cut = driver.drive(watch, &|| at_work.load(Ordering::Acquire) == 0)?;
     Ok((driver.began_ns, cut))
 }
 
-/// A thread is at work until this is dropped, however it ends.
-struct Leaves<'a>(&'a AtomicU32);
+/// The lane that thread `thread` alone takes requests from.
+fn own_lane<'o>(plan: &ReplayPlan, thread: u32, outlets: &'o [Outlet<Ready>]) -> Option<&'o Outlet<Ready>> {
+    matches!(plan.dealing(), Dealing::Apart(_)).then(|| &outlets[thread as usize])
+}
+
+/// A thread is at work until this is dropped, however it ends; then the reader waits for no room in its own lane.
+struct Leaves<'a> {
+    at_work: &'a AtomicU32,
+    own: Option<&'a Outlet<Ready>>,
+}
 
 impl Drop for Leaves<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
+        self.own.into_iter().for_each(Outlet::close);
+        self.at_work.fetch_sub(1, Ordering::Release);
     }
 }
 

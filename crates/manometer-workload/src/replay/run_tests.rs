@@ -145,6 +145,36 @@ fn a_trace_that_ends_early_and_one_that_is_cut_are_told_apart() {
     assert!(!said.replayed().cut);
 }
 
+/// As many requests of one client as no lane holds, the later ones not due within this test.
+fn one_client(requests: u64) -> String {
+    (0..requests).map(|number| format!("{},{number},8,10,1,get,0\n", number / 1_000 * 3_600)).collect()
+}
+
+#[test]
+fn threads_without_requests_do_not_hold_up_the_end() {
+    let (dir, settings) = scene(&one_client(100_000), "null");
+    let settings = ReplaySettings { model: Model::ClosedPerClient, threads: Some(16), ..settings };
+    let said = run_with(&dir, &settings, &[Control::Go, Control::Stop]).unwrap();
+    assert!(said.replayed().cut && said.replayed().sent <= 1_000);
+}
+
+#[test]
+fn a_thread_that_panics_ends_the_replay_of_the_others() {
+    let (dir, settings) = scene(&one_client(100_000), "null");
+    let settings = ReplaySettings { model: Model::ClosedPerClient, threads: Some(16), ..settings };
+    // The engine that checks knows none of the keys, and panics.
+    let engine = Checking { owners: Mutex::default(), owner_of: HashMap::new(), violations: AtomicU32::new(0) };
+    let plan = ReplayPlan::new(&settings).unwrap();
+    let (controls, controlled) = channel();
+    controls.send(Control::Go).unwrap();
+    let controls_in = Controls::new(controlled);
+    let mut sink = |_| Ok(());
+    let mut watch = Watch::new(&controls_in, &mut sink);
+    let job = job(dir.path().join("data"), &settings);
+    let ended = replay(&plan, &job, &engine, &MonotonicClock, &mut watch, false);
+    assert!(matches!(ended, Err(ReplayError::Panicked)), "{ended:?}");
+}
+
 #[test]
 fn only_the_start_can_be_set_and_only_before_it() {
     let (dir, settings) = scene("read,a,0,\nread,b,1,\n", "null");
@@ -155,6 +185,29 @@ fn only_the_start_can_be_set_and_only_before_it() {
     let kept = said.replayed().dispatch.as_ref().unwrap();
     assert!(kept.late > 0, "a start that has passed makes requests late, and they are sent at once");
     assert_eq!(said.replayed().sent, 2);
+}
+
+#[test]
+fn at_full_speed_no_request_is_sent_before_the_start() {
+    let (dir, settings) = scene("read,a,0,\nread,b,1,\n", "null");
+    let settings = ReplaySettings { model: Model::ClosedConservative, time: Timing::Full, ..settings };
+    let plan = ReplayPlan::new(&settings).unwrap();
+    let asked = Checking { owners: Mutex::default(), owner_of: HashMap::new(), violations: AtomicU32::new(0) };
+    let (controls, controlled) = channel();
+    // The end of time: all that could be sent is held until the stop.
+    let start = Control::Set([("start_ns".to_owned(), u64::MAX.into())].into_iter().collect());
+    [start, Control::Go, Control::Stop].into_iter().for_each(|line| controls.send(line).unwrap());
+    let controls_in = Controls::new(controlled);
+    let mut sink = |_| Ok(());
+    let mut watch = Watch::new(&controls_in, &mut sink);
+    let job = job(dir.path().join("data"), &settings);
+    let replayed = replay(&plan, &job, &asked, &MonotonicClock, &mut watch, false).unwrap();
+    assert_eq!((replayed.sent, replayed.cut), (0, true));
+    let start_ns = MonotonicClock.now_ns() + 50_000_000;
+    let set = Control::Set([("start_ns".to_owned(), start_ns.into())].into_iter().collect());
+    let said = run_with(&dir, &settings, &[set, Control::Go]).unwrap();
+    assert_eq!(said.replayed().sent, 2);
+    assert!(MonotonicClock.now_ns() >= start_ns);
 }
 
 #[test]
@@ -306,11 +359,20 @@ fn ordered_models_keep_the_order_of_whom_they_say() {
 
 #[test]
 fn the_engine_that_checks_sees_when_order_breaks() {
-    // Several threads take requests from one another: among 3,000 that share an owner some overlap.
-    let (broken, _) = order_broken(Model::ClosedUnordered, 4, |_| 0);
-    if broken == 0 {
-        println!("skipped: no two threads ran at the same time");
+    let owner_of = [(b"a", (0, 0)), (b"b", (0, 1)), (b"c", (1, 2))].map(|(key, owned)| (key.to_vec(), owned));
+    let engine =
+        Checking { owners: Mutex::default(), owner_of: owner_of.into_iter().collect(), violations: AtomicU32::new(0) };
+    let mut session = engine.session();
+    for (key, violations) in [(b"b", 0), (b"c", 0), (b"a", 1), (b"b", 1)] {
+        session.get(key).unwrap();
+        assert_eq!(engine.violations.load(Ordering::Relaxed), violations, "{key:?}");
     }
+}
+
+#[test]
+fn every_request_of_an_unordered_replay_is_sent_once() {
+    let (_, replayed) = order_broken(Model::ClosedUnordered, 4, |_| 0);
+    assert!(!replayed.ordered);
 }
 
 /// What a thread allocates while it sends `requests` requests, from its first to its last.

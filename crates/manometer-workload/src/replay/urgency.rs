@@ -11,9 +11,9 @@ use manometer_measure::Clock;
 const PRIORITY: i32 = 1;
 /// The highest usual priority.
 const NICE: i32 = -20;
-/// How long a thread is watched, and the share of that which it has to sleep.
+/// How long a thread is watched, and the share of that in which it has to leave its processor to others.
 const WATCHED_NS: u64 = 100_000_000;
-const SLEPT_SHARE: f64 = 0.08;
+const LEFT_SHARE: f64 = 0.08;
 /// For how many such stretches it may do without: the kernel gives others their share after ten of them.
 const SLEEPLESS_MAX: u32 = 8;
 
@@ -57,46 +57,48 @@ pub(super) struct Urgency {
     allowed: Allowed,
     is_real_time: bool,
     since_ns: u64,
-    slept_ns: u64,
-    /// How many stretches in a row it has been real-time and hardly slept.
+    /// The processor time that it had taken by then: all that it waits for, its answers too, is time that it leaves.
+    taken_ns: u64,
+    /// How many stretches in a row it has been real-time and hardly left its processor.
     sleepless: u32,
 }
 
 impl Urgency {
     /// That of a thread that does not wait for times.
     pub(super) fn none() -> Self {
-        Self { allowed: Allowed::Nothing, is_real_time: false, since_ns: 0, slept_ns: 0, sleepless: 0 }
+        Self { allowed: Allowed::Nothing, is_real_time: false, since_ns: 0, taken_ns: 0, sleepless: 0 }
     }
 
     /// All that this thread may ask for.
     pub(super) fn most(clock: &impl Clock) -> Self {
         let allowed = Allowed::here();
         let is_real_time = allowed == Allowed::RealTime;
-        Self { allowed, is_real_time, since_ns: clock.now_ns(), slept_ns: 0, sleepless: 0 }
+        Self { allowed, is_real_time, since_ns: clock.now_ns(), taken_ns: taken_ns(), sleepless: 0 }
     }
 
-    /// The thread slept.
-    pub(super) fn slept(&mut self, from_ns: u64, until_ns: u64) {
-        self.slept_ns += until_ns.saturating_sub(from_ns);
-    }
-
-    /// Takes a look at how much it slept, at times; tells whether it should sleep more.
+    /// Takes a look at how much it left its processor to others, at times; tells whether it should sleep more.
     #[inline]
     pub(super) fn watch(&mut self, now_ns: u64) -> bool {
-        now_ns.saturating_sub(self.since_ns) >= WATCHED_NS && self.judge(now_ns)
+        now_ns.saturating_sub(self.since_ns) >= WATCHED_NS && self.judge(now_ns, taken_ns())
     }
 
     #[cold]
-    fn judge(&mut self, now_ns: u64) -> bool {
-        let share = self.slept_ns as f64 / (now_ns - self.since_ns) as f64;
-        (self.since_ns, self.slept_ns) = (now_ns, 0);
-        self.sleepless = if self.is_real_time && share < SLEPT_SHARE { self.sleepless + 1 } else { 0 };
+    fn judge(&mut self, now_ns: u64, taken_ns: u64) -> bool {
+        let share = 1.0 - taken_ns.saturating_sub(self.taken_ns) as f64 / (now_ns - self.since_ns) as f64;
+        (self.since_ns, self.taken_ns) = (now_ns, taken_ns);
+        self.sleepless = if self.is_real_time && share < LEFT_SHARE { self.sleepless + 1 } else { 0 };
         let wanted = self.sleepless <= SLEEPLESS_MAX;
         if self.allowed == Allowed::RealTime && wanted != self.is_real_time && set_real_time(wanted) {
             self.is_real_time = wanted;
         }
         self.sleepless == 1
     }
+}
+
+/// The processor time that this thread has taken.
+fn taken_ns() -> u64 {
+    let taken = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    u64::try_from(taken.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(taken.tv_nsec).unwrap_or(0)
 }
 
 /// Puts this thread into real-time scheduling or back; threads that it starts stay out of it. Tells whether it could.
@@ -120,7 +122,7 @@ mod tests {
     #[test]
     fn who_hardly_sleeps_gives_real_time_up_and_gets_it_back() {
         let mut urgency =
-            Urgency { allowed: Allowed::RealTime, is_real_time: true, since_ns: 0, slept_ns: 0, sleepless: 0 };
+            Urgency { allowed: Allowed::RealTime, is_real_time: true, since_ns: 0, taken_ns: 0, sleepless: 0 };
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 if Allowed::here() != Allowed::RealTime {
@@ -128,16 +130,18 @@ mod tests {
                     return;
                 }
                 assert!(!urgency.watch(WATCHED_NS - 1), "it is not judged yet");
-                let mut shall_sleep_more = |stretch: u64| urgency.watch(stretch * WATCHED_NS);
+                // It takes all of each stretch.
+                let mut shall_sleep_more = |stretch: u64| urgency.judge(stretch * WATCHED_NS, stretch * WATCHED_NS);
                 assert!(shall_sleep_more(1));
                 assert!((2..=8).all(|stretch| !shall_sleep_more(stretch)));
                 assert!(urgency.is_real_time);
-                urgency.watch(9 * WATCHED_NS);
+                urgency.judge(9 * WATCHED_NS, 9 * WATCHED_NS);
                 assert!(!urgency.is_real_time, "the kernel would stop it");
-                urgency.watch(10 * WATCHED_NS);
+                urgency.judge(10 * WATCHED_NS, 10 * WATCHED_NS);
                 assert!(urgency.is_real_time, "it tries again");
-                urgency.slept(0, WATCHED_NS / 2);
-                assert!(!urgency.watch(11 * WATCHED_NS));
+                // It took half, and waited for its times or for answers in the other.
+                assert!(!urgency.judge(11 * WATCHED_NS, 10 * WATCHED_NS + WATCHED_NS / 2));
+                assert_eq!(urgency.sleepless, 0);
             });
         });
     }

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use manometer_measure::Clock;
 
-use super::urgency::Urgency;
 use crate::kv::gate::Gate;
 
 /// The longest time that a sleeping thread does not look at the gate.
@@ -123,14 +122,7 @@ impl Schedule {
     /// Waits until a request that is due at `due_ns` since the zero is due; nothing when it is time to go home.
     /// In a pause it waits on: the zero moves with it.
     #[inline]
-    pub(super) fn wait<C: Clock>(
-        &self,
-        due_ns: u64,
-        clock: &C,
-        gate: &Gate,
-        turn: &mut u32,
-        urgency: &mut Urgency,
-    ) -> Option<Moment> {
+    pub(super) fn wait<C: Clock>(&self, due_ns: u64, clock: &C, gate: &Gate, turn: &mut u32) -> Option<Moment> {
         loop {
             if !gate.pass(turn) {
                 return None;
@@ -146,7 +138,6 @@ impl Schedule {
                 let until_ns = (due_ns - margin_ns).min(now_ns + LOOK_NS);
                 clock.sleep_until(until_ns);
                 self.woke(clock.now_ns().saturating_sub(until_ns));
-                urgency.slept(now_ns, until_ns);
             } else if self.may_spin() {
                 let now_ns = clock.spin_until(due_ns);
                 self.spinners.fetch_add(1, Ordering::Relaxed);
@@ -208,12 +199,12 @@ mod tests {
         let (clock, gate, schedule) = (ManualClock::at(1_000), Gate::default(), Schedule::new(20_000, 1));
         schedule.begin_at(2_000);
         gate.open();
-        let (mut turn, mut urgency) = (0, Urgency::none());
-        let mut wait = |due_ns| schedule.wait(due_ns, &clock, &gate, &mut turn, &mut urgency).unwrap();
+        let mut turn = 0;
+        let mut wait = |due_ns| schedule.wait(due_ns, &clock, &gate, &mut turn).unwrap();
         assert_eq!(wait(25_000_000), Moment { zero_ns: 2_000, due_ns: 25_002_000, now_ns: 25_002_000 });
         assert_eq!(wait(0), Moment { zero_ns: 2_000, due_ns: 2_000, now_ns: 25_002_000 });
         gate.stop();
-        assert_eq!(schedule.wait(50_000_000, &clock, &gate, &mut turn, &mut urgency), None);
+        assert_eq!(schedule.wait(50_000_000, &clock, &gate, &mut turn), None);
     }
 
     #[test]

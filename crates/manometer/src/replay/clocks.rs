@@ -1,8 +1,10 @@
 //! The clocks of the hosts on which a replay's processes run.
 
+use manometer_analysis::findings::Rule;
+use manometer_analysis::findings::replay::{CLOCKS_APART, CLOCKS_UNSURE};
 use manometer_measure::clock_offset::{ClockOffset, OffsetSource};
 use manometer_measure::dispatch::LATE_NS;
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::Finding;
 use serde_json::{Value, json};
 
 /// Calendars that differ by more than this belong to hosts that nobody keeps in step.
@@ -53,23 +55,20 @@ impl HostClock {
 
     /// What a reader must know.
     pub(super) fn findings(&self) -> Vec<Finding> {
-        let who = format!("Process {} on `{}`", self.process, self.on);
-        let calendar_s = self.offset.calendar_ns as f64 / 1e9;
+        let tell =
+            |rule: Rule, what: &str| rule.tell(None, &format!("Process {} on `{}` {what}", self.process, self.on));
         let apart = self.offset.is_contradicted || self.offset.calendar_ns.unsigned_abs() > CALENDAR_NS_MAX;
         let apart = apart.then(|| {
-            let text = format!(
-                "{who} has a calendar that differs from ours by {calendar_s:+.3} s. It began on time all the same, by round \
-                 trips; have chrony or PTP keep the hosts in step before times of theirs are put beside one another."
+            let calendar_s = self.offset.calendar_ns as f64 / 1e9;
+            let what = format!(
+                "has a calendar that differs from ours by {calendar_s:+.3} s. It began on time all the same, by \
+                 round trips."
             );
-            Finding { id: "clocks-apart".to_owned(), severity: Severity::Warning, phase: None, text }
+            tell(CLOCKS_APART, &what)
         });
         let unsure = (self.offset.within_ns > LATE_NS).then(|| {
-            let text = format!(
-                "{who} may have begun up to {:.3} ms earlier or later than the others. Take a faster network, or have PTP \
-                 keep the hosts in step.",
-                self.offset.within_ns as f64 / 1e6
-            );
-            Finding { id: "clocks-unsure".to_owned(), severity: Severity::Warning, phase: None, text }
+            let within_ms = self.offset.within_ns as f64 / 1e6;
+            tell(CLOCKS_UNSURE, &format!("may have begun up to {within_ms:.3} ms earlier or later than the others."))
         });
         apart.into_iter().chain(unsure).collect()
     }

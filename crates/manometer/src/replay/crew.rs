@@ -175,8 +175,8 @@ fn command(on: Option<&str>) -> anyhow::Result<Command> {
     Ok(command)
 }
 
-/// Replays in a process for each job, which run where `hosts` say in turn. The first prepares what all use; then the others get ready, and all begin at
-/// the same moment of the clock that they share. If one is lost, the others end.
+/// Replays in a process for each job, which run where `hosts` say in turn. The first prepares what all use; then the
+/// others get ready, and all begin at the same moment of the clock that they share. If one is lost, the others end.
 pub(super) fn together(jobs: &[Job], hosts: &[String], outcome: &mut Outcome) -> Result<(), Failed> {
     let (sender, receiver) = channel();
     let mut crew = Crew { processes: Vec::new(), sender, receiver, interrupted: interrupted()?, outcome };

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use manometer_analysis::fidelity::Fidelity;
-use manometer_measure::event::{Finding, Severity};
+use manometer_analysis::findings::replay::INCOMPLETE;
+use manometer_measure::event::Finding;
 use manometer_measure::plan::Settings;
 use manometer_measure::{LatencyHistogram, Replayed};
 use manometer_workload::protocol::{Message, Sample};
@@ -130,6 +131,11 @@ impl Outcome {
         self.failure.is_some() || self.replayed.as_ref().is_none_or(all_failed)
     }
 
+    /// Whether all processes told of their shares, and nobody ended it before its trace was.
+    fn is_complete(&self) -> bool {
+        self.failure.is_none() && self.replayed.as_ref().is_some_and(|replayed| !replayed.cut)
+    }
+
     /// Whether it may stand for the trace.
     pub(super) fn is_faithful(&self) -> bool {
         self.failure.is_none() && self.fidelity().is_some_and(|fidelity| fidelity.faithful)
@@ -140,14 +146,11 @@ impl Outcome {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let lost = self.failure.as_ref().map(|failure| Finding {
-            id: "replay-incomplete".to_owned(),
-            severity: Severity::Error,
-            phase: None,
-            text: format!(
-                "{failure}. The others were ended; the numbers are those of {} of {} processes.",
-                self.told, self.processes
-            ),
+        let lost = self.failure.as_ref().map(|failure| {
+            let (told, processes) = (self.told, self.processes);
+            let sentence =
+                format!("{failure}. The others were ended; the numbers are those of {told} of {processes} processes.");
+            INCOMPLETE.tell(None, &sentence)
         });
         let told = self.replayed.as_ref().zip(self.fidelity()).map(|(replayed, fidelity)| fidelity.findings(replayed));
         let clocks = self.clocks.iter().flat_map(HostClock::findings);
@@ -193,7 +196,7 @@ impl Outcome {
             "response_us": response,
             "processes": self.processes,
             "clocks": self.clocks.iter().map(HostClock::machine_form).collect::<Vec<_>>(),
-            "complete": self.failure.is_none(),
+            "complete": self.is_complete(),
             "facts": self.facts,
         });
         if mean.is_none() {

@@ -17,6 +17,7 @@ use manometer_measure::plan::{Better, Criterion};
 use manometer_workload::settings::WorkloadSettings;
 
 use self::changes::{script_of, scripted_steps};
+pub(super) use self::reading::{follow, known_keys};
 use self::reading::{nearest_of, property_names};
 use super::experiment::{Experiment, Neighbour, Rung, Step, Times, Workload, settings_text};
 use super::problem::Complaint;

@@ -20,12 +20,7 @@ impl Checker<'_> {
 
     /// Reports keys that are none of `known`, each with the nearest one that is.
     pub(super) fn known_keys(&mut self, table: &Node, known: &[String]) {
-        for (key, node) in table.entries() {
-            if !known.contains(key) {
-                let help = nearest_of(key, known.iter().map(String::as_str));
-                self.report(format!("`{key}` is no key here"), Some(&node.key_origin), Some(&help));
-            }
-        }
+        self.complaints.extend(unknown_keys(table, known));
     }
 
     pub(super) fn required<T: DeserializeOwned>(&mut self, table: &Node, key: &str) -> Option<T> {
@@ -74,6 +69,20 @@ impl Checker<'_> {
     }
 }
 
+/// What is to be said of keys of `table` that are none of `T`'s.
+pub(in crate::file) fn known_keys<T: JsonSchema>(table: &Node) -> Vec<Complaint> {
+    unknown_keys(table, &property_names::<T>())
+}
+
+fn unknown_keys(table: &Node, known: &[String]) -> Vec<Complaint> {
+    let unknown = table.entries().iter().filter(|(key, _)| !known.contains(key));
+    let complaint = |(key, node): &(String, Node)| {
+        let help = nearest_of(key, known.iter().map(String::as_str));
+        Complaint::new(format!("`{key}` is no key here"), Some(node.key_origin.clone())).with_help(help)
+    };
+    unknown.map(complaint).collect()
+}
+
 pub(super) fn property_names<T: JsonSchema>() -> Vec<String> {
     let schema = schemars::schema_for!(T).to_value();
     let empty = Map::new();
@@ -94,7 +103,7 @@ pub(super) fn nearest_of<'a>(word: &str, known: impl Iterator<Item = &'a str>) -
 }
 
 /// The node that a path of a failed reading leads to, as far as it leads.
-pub(super) fn follow<'a>(node: &'a Node, path: &serde_path_to_error::Path) -> &'a Node {
+pub(in crate::file) fn follow<'a>(node: &'a Node, path: &serde_path_to_error::Path) -> &'a Node {
     let mut at = node;
     for segment in path {
         let next = match segment {

@@ -11,10 +11,8 @@ use super::resp::Resp;
 use crate::engine::server::{
     IN_FLIGHT_BYTES, LOADING, PIPELINING, Protocol as _, RECORDS_PER_LOOK, Remote, ServerSession, bytes, read, write,
 };
+use crate::engine::slot::{SLOTS, slot};
 use crate::engine::{Answer, Direction, EngineError, Pipelined, Session, SortedRecords, Visit};
-
-/// Into how many slots the keys of every cluster fall.
-pub(super) const SLOTS: u16 = 16_384;
 
 const FINDING: &str = "finding the masters of its cluster";
 
@@ -104,48 +102,6 @@ impl Cluster {
     fn holder(&self, key: &[u8]) -> usize {
         usize::from(self.holders[usize::from(slot(key))])
     }
-}
-
-/// The slot into which `key` falls.
-#[inline]
-fn slot(key: &[u8]) -> u16 {
-    crc16(tag(key)) % SLOTS
-}
-
-/// What of `key` decides on its slot: what stands in its first braces, if anything does, else all of it.
-#[inline]
-fn tag(key: &[u8]) -> &[u8] {
-    let position = |bytes: &[u8], wanted: u8| bytes.iter().position(|byte| *byte == wanted);
-    let Some(open) = position(key, b'{') else { return key };
-    match position(&key[open + 1..], b'}') {
-        None | Some(0) => key,
-        Some(bytes) => &key[open + 1..open + 1 + bytes],
-    }
-}
-
-/// The checksum of `bytes` that Redis's specification of clusters asks for.
-#[inline]
-fn crc16(bytes: &[u8]) -> u16 {
-    const REMAINDERS: [u16; 256] = remainders();
-    bytes.iter().fold(0, |crc, byte| (crc << 8) ^ REMAINDERS[usize::from((crc >> 8) as u8 ^ byte)])
-}
-
-/// What each byte leaves when it is divided by the polynomial.
-const fn remainders() -> [u16; 256] {
-    const POLYNOMIAL: u16 = 0x1021;
-    let mut remainders = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut remainder = (byte as u16) << 8;
-        let mut bit = 0;
-        while bit < 8 {
-            remainder = if remainder & 0x8000 == 0 { remainder << 1 } else { (remainder << 1) ^ POLYNOMIAL };
-            bit += 1;
-        }
-        remainders[byte] = remainder;
-        byte += 1;
-    }
-    remainders
 }
 
 /// One thread's connections, one to each master.
@@ -281,17 +237,6 @@ impl Session for ClusterSession<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn keys_fall_into_the_slots_of_the_specification() {
-        assert_eq!(crc16(b"123456789"), 0x31c3);
-        assert_eq!(slot(b"foo"), 12_182);
-        assert_eq!(slot(b"{foo}.bar"), 12_182);
-        assert_eq!(tag(b"a{b}{c}"), b"b");
-        for whole in [b"a{}{b}".as_slice(), b"{a", b"}a{", b""] {
-            assert_eq!(tag(whole), whole);
-        }
-    }
 
     fn told(host: Value, last: i64) -> Value {
         let master = Value::Array(vec![host, Value::Int(7), Value::BulkString(b"id".to_vec()), Value::Array(vec![])]);

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use manometer_measure::{Clock as _, MonotonicClock};
 
-use super::cluster::{Cluster, SLOTS, slots};
+use super::cluster::{Cluster, slots};
 use super::node::{self, Info, Node};
 use super::options::Asked;
 use super::{ENGINE, LOOK_NS, PACKAGE, PROGRAM};
 use crate::engine::server::{Launch, Process, free_port, free_port_with_bus};
+use crate::engine::slot::SLOTS;
 use crate::engine::{EngineError, directory};
 
 /// The fewest masters of which a majority is left when one is gone.

@@ -1,0 +1,225 @@
+//! One replay of one load on one cache, as fast as it is answered, with misses filled.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+
+use manometer_analysis::real_vs_synthetic::Replay;
+use manometer_measure::{LatencyHistogram, MonotonicClock, Replayed};
+use manometer_trace::write::{OutputFormat, create};
+use manometer_trace::{BATCH_RECORDS, Operation, Record};
+use manometer_workload::control::Controls;
+use manometer_workload::kv::EngineOptions;
+use manometer_workload::protocol::{Control, Existing, Job, Message, Sample};
+use manometer_workload::replay::{self, Model, OnMiss, ReplaySettings, Timing, TraceFile};
+use manometer_workload::settings::WorkloadSettings;
+
+use super::cache;
+use super::error::RealVsSyntheticError;
+use super::recorded::Key;
+
+/// The folder of the server's own files.
+const NAME: &str = "server";
+/// The operations that put a value.
+const WRITES: [&str; 4] = ["fill", "insert", "put", "update"];
+
+/// Writes a load where it can be replayed from.
+pub(super) fn write(path: &Path, requests: impl Iterator<Item = (Key, Operation)>) -> Result<(), RealVsSyntheticError> {
+    let failed = RealVsSyntheticError::trace(path);
+    let mut writer = create(path, OutputFormat::find("parquet").map_err(&failed)?).map_err(&failed)?;
+    let record = |(key, operation): (Key, Operation)| Record {
+        key_size: Some(key.key_bytes),
+        value_size: Some(key.value_bytes),
+        ..Record::new(operation, key.id)
+    };
+    let mut records = requests.map(record).peekable();
+    while records.peek().is_some() {
+        let batch: Vec<Record> = records.by_ref().take(64 * BATCH_RECORDS).collect();
+        writer.write(&batch, None).map_err(&failed)?;
+    }
+    writer.finish().map_err(&failed)?;
+    Ok(())
+}
+
+/// A load on a cache.
+#[derive(Debug, Clone)]
+pub(super) struct Trial {
+    pub(super) engine: String,
+    pub(super) load: String,
+    /// Where the load lies.
+    pub(super) trace: PathBuf,
+    pub(super) cache: f64,
+    pub(super) cache_bytes: u64,
+    pub(super) repeat: u32,
+    pub(super) threads: u32,
+    pub(super) seed: u64,
+}
+
+/// What a replay told.
+#[derive(Debug, Default)]
+struct Heard {
+    operations: BTreeMap<String, LatencyHistogram>,
+    missing: BTreeMap<String, u64>,
+    replayed: Option<Replayed>,
+}
+
+impl Heard {
+    fn sample(&mut self, sample: &Sample) {
+        for (name, operation) in &sample.operations {
+            *self.missing.entry(name.clone()).or_default() += operation.missing;
+            if let Ok(histogram) = LatencyHistogram::from_base64(&operation.latency) {
+                self.operations.entry(name.clone()).or_default().add(&histogram);
+            }
+        }
+    }
+
+    fn count(&self, name: &str) -> u64 {
+        self.operations.get(name).map_or(0, LatencyHistogram::len)
+    }
+
+    /// The time of all requests of these operations together.
+    fn total_us(&self, names: &[&str]) -> f64 {
+        let total = |name: &&str| {
+            let all = self.operations.get(*name)?;
+            Some(all.mean_ns()? * all.len() as f64 / 1e3)
+        };
+        names.iter().filter_map(total).sum()
+    }
+
+    /// What `trial` measured; nothing where it did not come to its end.
+    fn measured(&self, trial: &Trial) -> Option<Replay> {
+        let replayed = self.replayed.as_ref().filter(|replayed| !replayed.cut)?;
+        let reads = self.count("read");
+        let writes: u64 = WRITES.iter().map(|name| self.count(name)).sum();
+        let answered: u64 = self.operations.iter().filter(|(name, _)| *name != "fill").map(|(_, all)| all.len()).sum();
+        let seconds = replayed.length_ns as f64 / 1e9;
+        Some(Replay {
+            engine: trial.engine.clone(),
+            load: trial.load.clone(),
+            cache: trial.cache,
+            cache_bytes: trial.cache_bytes,
+            repeat: trial.repeat,
+            requests: replayed.sent,
+            errors: replayed.errors,
+            reads,
+            missing: self.missing.get("read").copied().unwrap_or(0),
+            read_us: (reads > 0).then(|| self.total_us(&["read", "fill"]) / reads as f64),
+            write_us: (writes > 0).then(|| self.total_us(&WRITES) / writes as f64),
+            ops_per_s: (seconds > 0.0).then(|| answered as f64 / seconds),
+            error: replayed.error.clone(),
+        })
+    }
+}
+
+/// Replays; nothing where somebody ended it on the way.
+pub(super) fn run(
+    trial: &Trial,
+    directory: &Path,
+    interrupted: &AtomicBool,
+) -> Result<Option<Replay>, RealVsSyntheticError> {
+    let settings = ReplaySettings {
+        engine: trial.engine.clone(),
+        options: Some(EngineOptions::Table(cache::options(&trial.engine, trial.cache_bytes))),
+        file: TraceFile { trace: trial.trace.clone(), ..TraceFile::default() },
+        model: Model::ClosedUnordered,
+        time: Timing::Full,
+        threads: Some(trial.threads),
+        on_miss: OnMiss::Put,
+        ..ReplaySettings::default()
+    };
+    let job = Job {
+        name: NAME.to_owned(),
+        directory: directory.to_owned(),
+        existing: Existing::Remake,
+        interval_ms: 1000,
+        seed: trial.seed,
+        workload: WorkloadSettings::Replay(settings.clone()),
+    };
+    let (controls, controlled) = channel();
+    let mut heard = Heard::default();
+    let mut listen = |message: Message| {
+        match message {
+            // The replay cannot have ended: it is the one that speaks.
+            Message::Ready { .. } => drop(controls.send(Control::Go)),
+            Message::Sample(sample) => heard.sample(&sample),
+            Message::Replayed { replayed, .. } => heard.replayed = Some(*replayed),
+            _ => {}
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            let _ = controls.send(Control::Stop);
+        }
+        Ok(())
+    };
+    let finished = replay::run(&job, &settings, &Controls::new(controlled), &mut listen, &MonotonicClock)?;
+    finished.database.map_or(Ok(()), |database| database.remove())?;
+    Ok(heard.measured(trial))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial() -> Trial {
+        Trial {
+            engine: "redis".to_owned(),
+            load: "trace".to_owned(),
+            trace: PathBuf::new(),
+            cache: 0.5,
+            cache_bytes: 1 << 20,
+            repeat: 1,
+            threads: 1,
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn a_reader_waits_for_the_put_after_a_miss_as_well() {
+        let histogram = |count, latency_ns| {
+            let mut histogram = LatencyHistogram::new();
+            histogram.record_many(latency_ns, count);
+            histogram
+        };
+        let replayed = Replayed {
+            model: "closed-unordered".to_owned(),
+            ordered: false,
+            length_ns: 2_000_000_000,
+            cut: false,
+            requests: 14,
+            sent: 14,
+            errors: 0,
+            error: None,
+            order_violations: 0,
+            dispatch: None,
+        };
+        let mut heard = Heard { replayed: Some(replayed), ..Heard::default() };
+        for (name, count, latency_ns) in [("read", 10, 10_000), ("fill", 5, 20_000), ("put", 4, 30_000)] {
+            heard.operations.insert(name.to_owned(), histogram(count, latency_ns));
+        }
+        heard.missing.insert("read".to_owned(), 5);
+        let measured = heard.measured(&trial()).unwrap();
+        assert_eq!((measured.reads, measured.miss_ratio(), measured.ops_per_s), (10, Some(0.5), Some(7.0)));
+        // Histograms keep three significant digits.
+        assert!((measured.read_us.unwrap() / 20.0 - 1.0).abs() < 1e-2, "{measured:?}");
+        assert!((measured.write_us.unwrap() / (220.0 / 9.0) - 1.0).abs() < 1e-2, "{measured:?}");
+        heard.replayed.as_mut().unwrap().cut = true;
+        assert_eq!(heard.measured(&trial()), None, "what was cut short measured nothing");
+    }
+
+    #[test]
+    fn a_load_is_read_back_as_it_was_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("load.parquet");
+        let key = |id: u64| Key { id, key_bytes: 20, value_bytes: 3 * id };
+        write(&path, (0..5000).map(|id| (key(id), if id % 2 == 0 { Operation::Get } else { Operation::Put }))).unwrap();
+        let mut reader = manometer_trace::open(&path, &Default::default()).unwrap().reader;
+        let (mut batch, mut all) = (Vec::new(), Vec::new());
+        while reader.read(&mut batch).unwrap() > 0 {
+            all.append(&mut batch);
+        }
+        assert_eq!(all.len(), 5000);
+        let last = all[4999];
+        assert_eq!((last.key, last.operation, last.value_size), (4999, Operation::Put, Some(14_997)));
+        assert_eq!(last.key_size, Some(20));
+    }
+}

@@ -1,0 +1,481 @@
+//! The page of a trace against synthetic loads: what they get wrong, as the KV-replay thesis shows it.
+
+use std::fmt::Write as _;
+
+use manometer_analysis::real_vs_synthetic::{Comparison, EngineResult, Mean, Slabs};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::html::escape;
+use super::run::figure;
+use super::whole;
+use crate::charts::Drawing;
+use crate::table::Table;
+use crate::text;
+
+const MIB: f64 = (1 << 20) as f64;
+
+/// A chart of this page.
+struct Chart {
+    name: &'static str,
+    title: &'static str,
+    reading: &'static str,
+    spec: &'static str,
+    draw: fn(&Comparison) -> Drawing,
+}
+
+const CHARTS: [Chart; 6] = [
+    Chart {
+        name: "miss-ratio-curves",
+        title: "Miss ratio: the trace and synthetic loads",
+        reading: "The share of the reads that found nothing (upwards), on caches of growing memory (across). The \
+                  solid line is the trace; how far the dashed ones are from it is what a synthetic load gets wrong. \
+                  The pale bands are 95 % intervals over the repeats.",
+        spec: include_str!("../../../../charts/miss-ratio-curves.vl.json"),
+        draw: curves,
+    },
+    Chart {
+        name: "miss-ratio-engines",
+        title: "Miss ratio: one engine and the other",
+        reading: "The same curves, one panel for each load: how far the engines are apart, each of which has its own \
+                  approximation of LRU, depends on the load as well.",
+        spec: include_str!("../../../../charts/miss-ratio-engines.vl.json"),
+        draw: curves_by_load,
+    },
+    Chart {
+        name: "read-speed-up",
+        title: "Speed-up of reads from the smallest cache to the largest",
+        reading: "How many times faster readers have their values with the largest cache than with the smallest. A \
+                  reader waits for its read, and after a miss for the put as well; where what misses comes from is \
+                  not part of it.",
+        spec: include_str!("../../../../charts/read-speed-up.vl.json"),
+        draw: speed_ups,
+    },
+    Chart {
+        name: "slab-sizes",
+        title: "Values of many sizes and of one on memcached",
+        reading: "The trace with values spread evenly over the classes of slabs, and with all of them as large as \
+                  those are on average.",
+        spec: include_str!("../../../../charts/slab-sizes.vl.json"),
+        draw: slabs,
+    },
+    Chart {
+        name: "hot-spots",
+        title: "Hot spots in a cluster",
+        reading: "The requests that each node gets in each second, where the nodes share the slots of a Redis Cluster \
+                  evenly: from the least to the most, between the quartiles the box. It is computed from the keys' \
+                  slots, at the speed at which the trace was replayed.",
+        spec: include_str!("../../../../charts/hot-spots.vl.json"),
+        draw: hot_spots,
+    },
+    Chart {
+        name: "hot-spot-arrivals",
+        title: "The hottest node, second by second",
+        reading: "The requests of the node that gets most in any second. Where keys are asked for again soon, a node \
+                  is hot for a while; where popular keys are drawn at random, it is always as hot.",
+        spec: include_str!("../../../../charts/hot-spot-arrivals.vl.json"),
+        draw: arrivals,
+    },
+];
+
+/// The page of `comparison`, as one HTML text that needs no other file.
+pub fn real_vs_synthetic(comparison: &Comparison) -> String {
+    let facts: Vec<String> = facts(comparison).iter().map(|fact| escape(fact)).collect();
+    let mut main = format!(
+        "<article>\n<header class=\"run\"><h1>{}</h1>\n<p class=\"facts\"><span>{}</span></p></header>\n",
+        escape(&comparison.headline),
+        facts.join("</span> <span>"),
+    );
+    for finding in &comparison.findings {
+        _ = writeln!(main, "<p class=\"note\">{}</p>", escape(&finding.text));
+    }
+    let mut specs = Map::new();
+    for chart in CHARTS {
+        let drawing = (chart.draw)(comparison);
+        if drawing.table.is_empty() && drawing.notes.is_empty() {
+            continue;
+        }
+        main.push_str(&figure([chart.name, chart.title, chart.reading], &drawing, 1, 2));
+        specs.insert(chart.name.to_owned(), serde_json::from_str(chart.spec).unwrap_or(Value::Null));
+    }
+    comparison.engines.iter().for_each(|engine| main.push_str(&differences(engine)));
+    main.push_str(&loads(comparison));
+    main.push_str("</article>\n");
+    let elsewhere = ["and the data lie beside this page", "`real-vs-synthetic.json` beside it has them all"];
+    whole(&comparison.experiment, &main, &specs, elsewhere)
+}
+
+fn facts(comparison: &Comparison) -> Vec<String> {
+    let engine = |engine: &EngineResult| {
+        let bytes = text::bytes(engine.footprint_bytes as f64);
+        format!("{} {}: all keys take {bytes}", engine.engine, engine.version)
+    };
+    let told = [comparison.experiment.clone(), comparison.status.to_owned()];
+    told.into_iter().chain(comparison.engines.iter().map(engine)).collect()
+}
+
+/// One point of a curve.
+#[derive(Serialize)]
+struct CurveRow {
+    engine: String,
+    load: String,
+    cache: f64,
+    cache_mib: f64,
+    miss_ratio: Option<f64>,
+    ci_low: Option<f64>,
+    ci_high: Option<f64>,
+    samples: usize,
+}
+
+fn curve_rows(comparison: &Comparison) -> Vec<CurveRow> {
+    let mut rows = Vec::new();
+    for engine in &comparison.engines {
+        for curve in &engine.curves {
+            rows.extend(curve.points.iter().map(|point| CurveRow {
+                engine: engine.engine.clone(),
+                load: curve.load.clone(),
+                cache: point.cache,
+                cache_mib: point.cache_bytes as f64 / MIB,
+                miss_ratio: point.miss_ratio.mean,
+                ci_low: point.miss_ratio.ci_low,
+                ci_high: point.miss_ratio.ci_high,
+                samples: point.miss_ratio.samples,
+            }));
+        }
+    }
+    rows
+}
+
+fn curves(comparison: &Comparison) -> Drawing {
+    let words: Vec<String> = comparison
+        .engines
+        .iter()
+        .flat_map(|engine| engine.differences.iter().map(move |one| (engine, one)))
+        .map(|(engine, one)| {
+            format!("{}, {}: up to {} points from the trace", engine.engine, one.load, points(one.max_abs))
+        })
+        .collect();
+    Drawing { table: Table::of(&curve_rows(comparison)), in_words: words.join(". "), notes: Vec::new() }
+}
+
+fn curves_by_load(comparison: &Comparison) -> Drawing {
+    if comparison.between_engines.is_empty() {
+        return Drawing::default();
+    }
+    let mut rows = curve_rows(comparison);
+    let place = |load: &str| comparison.loads.iter().position(|one| one.name == load);
+    rows.sort_by_key(|row| place(&row.load));
+    let told = comparison.between_engines.iter().map(|one| {
+        format!(
+            "Under {} the engines are {} points apart on average, {} at most",
+            one.load,
+            points(one.mean),
+            points(one.max)
+        )
+    });
+    let words = told.collect::<Vec<_>>().join(". ");
+    Drawing { table: Table::of(&rows), notes: vec![format!("{words}.")], in_words: words }
+}
+
+/// One bar.
+#[derive(Serialize)]
+struct SpeedUpRow {
+    engine: String,
+    load: String,
+    speed_up: Option<f64>,
+    ci_low: Option<f64>,
+    ci_high: Option<f64>,
+    smallest_us: Option<f64>,
+    largest_us: Option<f64>,
+    samples: usize,
+}
+
+fn speed_ups(comparison: &Comparison) -> Drawing {
+    let mut rows = Vec::new();
+    for engine in &comparison.engines {
+        rows.extend(engine.curves.iter().filter(|curve| curve.speed_up.mean.is_some()).map(|curve| SpeedUpRow {
+            engine: engine.engine.clone(),
+            load: curve.load.clone(),
+            speed_up: curve.speed_up.mean,
+            ci_low: curve.speed_up.ci_low,
+            ci_high: curve.speed_up.ci_high,
+            smallest_us: curve.points.first().and_then(|point| point.read_us.mean),
+            largest_us: curve.points.last().and_then(|point| point.read_us.mean),
+            samples: curve.speed_up.samples,
+        }));
+    }
+    let word = |row: &SpeedUpRow| format!("{}, {}: {} times", row.engine, row.load, or_gap(row.speed_up, text::number));
+    let in_words = rows.iter().map(word).collect::<Vec<_>>().join(". ");
+    let notes = if rows.is_empty() {
+        vec!["No speed-up was measured: it needs caches of two sizes.".to_owned()]
+    } else {
+        Vec::new()
+    };
+    Drawing { table: Table::of(&rows), in_words, notes }
+}
+
+/// One bar of one strip.
+#[derive(Serialize)]
+struct SlabRow {
+    strip: &'static str,
+    sizes: String,
+    value: Option<f64>,
+    ci_low: Option<f64>,
+    ci_high: Option<f64>,
+    samples: usize,
+}
+
+fn slabs(comparison: &Comparison) -> Drawing {
+    let Some(slabs) = &comparison.slabs else { return Drawing::default() };
+    let mut rows = Vec::new();
+    for load in &slabs.loads {
+        for (strip, mean) in [
+            ("latency of writes (µs)", &load.write_us),
+            ("miss ratio", &load.miss_ratio),
+            ("requests a second", &load.ops_per_s),
+        ] {
+            rows.push(SlabRow {
+                strip,
+                sizes: load.sizes.clone(),
+                value: mean.mean,
+                ci_low: mean.ci_low,
+                ci_high: mean.ci_high,
+                samples: mean.samples,
+            });
+        }
+    }
+    rows.retain(|row| row.value.is_some());
+    let word = |row: &SlabRow| format!("{}, {}: {}", row.sizes, row.strip, or_gap(row.value, text::number));
+    let in_words = rows.iter().map(word).collect::<Vec<_>>().join(". ");
+    Drawing { table: Table::of(&rows), in_words, notes: vec![slab_note(slabs)] }
+}
+
+fn slab_note(slabs: &Slabs) -> String {
+    format!(
+        "Spread over {} classes of slabs, {} on average, with {} of memory.",
+        slabs.classes,
+        text::bytes(slabs.value_bytes_mean as f64),
+        text::bytes(slabs.cache_bytes as f64)
+    )
+}
+
+/// One box.
+#[derive(Serialize)]
+struct BoxRow {
+    load: String,
+    min: f64,
+    q1: f64,
+    median: f64,
+    q3: f64,
+    max: f64,
+    range: f64,
+    samples: usize,
+}
+
+fn hot_spots(comparison: &Comparison) -> Drawing {
+    let Some(spots) = &comparison.hot_spots else { return Drawing::default() };
+    let row = |load: &str, plot: &manometer_analysis::real_vs_synthetic::BoxPlot| BoxRow {
+        load: load.to_owned(),
+        min: plot.min,
+        q1: plot.q1,
+        median: plot.median,
+        q3: plot.q3,
+        max: plot.max,
+        range: plot.range,
+        samples: plot.samples,
+    };
+    let rows: Vec<BoxRow> =
+        spots.loads.iter().filter_map(|load| Some(row(&load.load, load.requests.as_ref()?))).collect();
+    let word = |row: &BoxRow| format!("{}: {} to {} requests", row.load, text::number(row.min), text::number(row.max));
+    let in_words = rows.iter().map(word).collect::<Vec<_>>().join(". ");
+    let speed = format!("{} nodes, {} requests a second.", spots.nodes, text::count(spots.requests_per_s));
+    let notes = vec![spots.reason.as_ref().map_or(speed, |reason| format!("Not told: {reason}."))];
+    Drawing { table: Table::of(&rows), in_words, notes }
+}
+
+/// One second of one load.
+#[derive(Serialize)]
+struct ArrivalRow {
+    load: String,
+    second: usize,
+    requests: u64,
+}
+
+fn arrivals(comparison: &Comparison) -> Drawing {
+    let Some(spots) = &comparison.hot_spots else { return Drawing::default() };
+    let rows: Vec<ArrivalRow> = spots
+        .loads
+        .iter()
+        .flat_map(|load| {
+            load.hottest.iter().enumerate().map(|(second, requests)| (load.load.clone(), second, *requests))
+        })
+        .map(|(load, second, requests)| ArrivalRow { load, second, requests })
+        .collect();
+    // A line needs two seconds.
+    if rows.iter().all(|row| row.second == 0) {
+        return Drawing::default();
+    }
+    let most = |load: &manometer_analysis::real_vs_synthetic::NodeLoad| {
+        format!("{}: {} at most", load.load, text::count(load.hottest.iter().copied().max().unwrap_or(0)))
+    };
+    let in_words = spots.loads.iter().map(most).collect::<Vec<_>>().join(". ");
+    Drawing { table: Table::of(&rows), in_words, notes: Vec::new() }
+}
+
+/// How far each synthetic load is off, the nearest first.
+fn differences(engine: &EngineResult) -> String {
+    let columns = ["Load", "RMSE", "Mean error", "Largest error", "Speed-up", "Error of the speed-up"];
+    let speed_up = |load: &str| engine.curves.iter().find(|curve| curve.load == load).map(|curve| &curve.speed_up);
+    let row = |one: &manometer_analysis::real_vs_synthetic::Difference| {
+        vec![
+            one.load.clone(),
+            format!("{} points", points(one.rmse)),
+            format!("{} points", points(one.mean_abs)),
+            format!("{} points at {:.0} % cache", points(one.max_abs), 100.0 * one.max_at),
+            speed_up(&one.load).map_or_else(|| text::NOT_MEASURED.to_owned(), times),
+            percent(&one.speed_up),
+        ]
+    };
+    let rows: Vec<Vec<String>> = engine.differences.iter().map(row).collect();
+    let title = format!("Errors on {}, the nearest load first", engine.engine);
+    let trace = speed_up(manometer_analysis::real_vs_synthetic::TRACE);
+    let reading = trace.map(|trace| format!("The trace's own speed-up is {}.", times(trace)));
+    table(&title, &reading.unwrap_or_default(), &columns, &rows)
+}
+
+fn times(mean: &Mean) -> String {
+    match (mean.mean, mean.ci_low.zip(mean.ci_high)) {
+        (None, _) => text::NOT_MEASURED.to_owned(),
+        (Some(mean), None) => format!("{} ×", text::number(mean)),
+        (Some(mean), Some((low, high))) => {
+            format!("{} × ({} to {})", text::number(mean), text::number(low), text::number(high))
+        }
+    }
+}
+
+fn percent(mean: &Mean) -> String {
+    let told = |share: f64| format!("{:+.1} %", 100.0 * share);
+    match (mean.mean, mean.ci_low.zip(mean.ci_high)) {
+        (None, _) => text::NOT_MEASURED.to_owned(),
+        (Some(mean), None) => told(mean),
+        (Some(mean), Some((low, high))) => format!("{} ({} to {})", told(mean), told(low), told(high)),
+    }
+}
+
+fn loads(comparison: &Comparison) -> String {
+    let columns = ["Load", "Requests", "Keys asked for", "Drawn from", "Exponent"];
+    let row = |load: &manometer_analysis::real_vs_synthetic::Load| {
+        vec![
+            load.name.clone(),
+            text::count(load.requests),
+            text::count(load.keys),
+            load.drawn_from.map_or_else(|| "the trace".to_owned(), |from| format!("{} keys", text::count(from))),
+            load.exponent.map_or_else(|| "none".to_owned(), |exponent| format!("{exponent:.3}")),
+        ]
+    };
+    let rows: Vec<Vec<String>> = comparison.loads.iter().map(row).collect();
+    let reading = "A synthetic load is the trace with its keys drawn anew: the same operations in the same order, as \
+                   many keys, of the same sizes.";
+    table("Loads", reading, &columns, &rows)
+}
+
+fn table(title: &str, reading: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut html = format!(
+        "<section><h2>{}</h2>\n<p class=\"reading\">{}</p>\n<div class=\"box\"><table role=\"table\">\n<thead \
+         role=\"rowgroup\"><tr role=\"row\">",
+        escape(title),
+        escape(reading)
+    );
+    for column in columns {
+        _ = write!(html, "<th role=\"columnheader\" scope=\"col\">{}</th>", escape(column));
+    }
+    html.push_str("</tr></thead>\n<tbody role=\"rowgroup\">\n");
+    for row in rows {
+        html.push_str("<tr role=\"row\">");
+        for (place, (column, cell)) in columns.iter().zip(row).enumerate() {
+            _ = match place {
+                0 => write!(html, "<th role=\"rowheader\" scope=\"row\">{}</th>", escape(cell)),
+                _ => write!(
+                    html,
+                    "<td role=\"cell\" data-column=\"{}\"><div>{}</div></td>",
+                    escape(column),
+                    escape(cell)
+                ),
+            };
+        }
+        html.push_str("</tr>\n");
+    }
+    html + "</tbody></table></div></section>\n"
+}
+
+/// A share as points of a hundred.
+fn points(share: f64) -> String {
+    format!("{:.1}", 100.0 * share)
+}
+
+fn or_gap(value: Option<f64>, told: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| text::NOT_MEASURED.to_owned(), told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::compared;
+
+    #[test]
+    fn the_page_tells_what_is_wrong_and_is_whole_in_itself() {
+        let page = real_vs_synthetic(&compared());
+        for told in [
+            "The best-fitting Zipf load is off by up to",
+            "Errors on redis, the nearest load first",
+            "Under zipf the engines are",
+            "a &lt;b&gt;note&lt;/b&gt;",
+            "Spread over 3 classes of slabs",
+            "10 nodes",
+        ] {
+            assert!(page.contains(told), "{told}");
+        }
+        let body = page.split_once("<main>").unwrap().1.split_once("</footer>").unwrap().0;
+        assert!(!body.contains("{{") && !body.contains(" src="), "{body}");
+    }
+
+    #[test]
+    fn what_was_not_measured_draws_no_chart() {
+        let mut comparison = compared();
+        (comparison.engines, comparison.between_engines) = (Vec::new(), Vec::new());
+        (comparison.hot_spots, comparison.slabs) = (None, None);
+        let page = real_vs_synthetic(&comparison);
+        assert!(!page.contains("data-chart=\"miss-ratio-curves\"") && page.contains("No speed-up was measured"));
+    }
+
+    #[test]
+    fn every_chart_file_has_the_dataset_of_its_name_and_reads_columns_that_are_there() {
+        let comparison = compared();
+        for chart in CHARTS {
+            let spec: Value = serde_json::from_str(chart.spec).expect(chart.name);
+            assert_eq!(spec["data"]["name"], chart.name);
+            assert!(spec["description"].is_string(), "{}", chart.name);
+            assert_eq!(spec["$schema"], "https://vega.github.io/schema/vega-lite/v6.json");
+            let rows = serde_json::to_value((chart.draw)(&comparison).table).unwrap();
+            let columns = rows["columns"].as_object().unwrap();
+            for field in fields(&spec) {
+                assert!(columns.contains_key(&field), "{}: {field}", chart.name);
+            }
+        }
+    }
+
+    /// Every `"field": "…"` of a chart.
+    fn fields(spec: &Value) -> Vec<String> {
+        match spec {
+            Value::Object(object) => {
+                let own = object.get("field").and_then(Value::as_str).map(str::to_owned);
+                own.into_iter().chain(object.values().flat_map(fields)).collect()
+            }
+            Value::Array(all) => all.iter().flat_map(fields).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
