@@ -99,6 +99,11 @@ pub struct ReplayArgs {
 }
 
 impl ReplayArgs {
+    /// Whether the data stay for a later replay.
+    fn keeps(&self) -> bool {
+        self.keep || self.reuse
+    }
+
     fn processes(&self) -> u32 {
         self.processes.unwrap_or_else(|| u32::try_from(self.on.len()).unwrap_or(u32::MAX).max(1))
     }
@@ -112,7 +117,7 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     };
     let mut outcome = Outcome::new(args.format == Format::Text, jobs.len());
     let ended = match &jobs[..] {
-        [job] if args.on.is_empty() => crew::alone(job, args.keep || args.reuse, &mut outcome),
+        [job] if args.on.is_empty() => crew::alone(job, args.keeps(), &mut outcome),
         several => crew::together(several, &args.on, &mut outcome),
     };
     match ended {
@@ -192,6 +197,7 @@ fn jobs(args: &ReplayArgs, settings: &ReplaySettings) -> anyhow::Result<Vec<Job>
             existing: if args.reuse { Existing::Reuse } else { Existing::Remake },
             interval_ms: u64::try_from(args.interval.0.as_millis()).unwrap_or(u64::MAX).max(1),
             seed: args.seed.wrapping_add(u64::from(part)),
+            removes: part == 0 && !args.keeps(),
             workload,
         })
     };

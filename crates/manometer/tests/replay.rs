@@ -238,6 +238,14 @@ impl Redis {
         Some(Self(child, port))
     }
 
+    /// How many keys it holds.
+    fn keys(&self) -> u64 {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.1)).unwrap();
+        stream.write_all(b"DBSIZE\r\n").unwrap();
+        let answer = BufReader::new(stream).lines().next().unwrap().unwrap();
+        answer.trim_start_matches(':').parse().unwrap()
+    }
+
     /// How many commands it has answered.
     fn answered(&self) -> Option<u64> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.1)).ok()?;
@@ -266,6 +274,45 @@ fn one_process_loads_what_all_need() {
     let said = scene.run(&format!("{words} --option address=127.0.0.1:{port}")).status(0).json();
     assert_eq!((&said["operations"]["read"], &said["missing"]["read"]), (&json!(300), &json!(0)), "{said}");
     assert_eq!(said["facts"]["records"], json!(10));
+}
+
+#[test]
+fn what_several_processes_loaded_is_removed_when_all_have_ended_unless_it_is_to_stay() {
+    let scene = scene(300, 500);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let Some(server) = Redis::start(&scene, port) else {
+        println!("skipped: redis-server is not installed");
+        return;
+    };
+    let words = format!(
+        "replay trace.txt --time-unit us --engine redis --load --processes 3 --format json \
+         --option address=127.0.0.1:{port} --option flush=true"
+    );
+    let said = scene.run(&words).status(0).json();
+    assert_eq!((&said["complete"], &said["missing"]["read"]), (&json!(true), &json!(0)), "{said}");
+    assert_eq!(server.keys(), 0);
+    scene.run(&format!("{words} --keep")).status(0);
+    assert_eq!(server.keys(), 11, "ten keys and the marker");
+    let reused = scene.run(&format!("{words} --reuse")).status(0).json();
+    assert_eq!((&reused["facts"]["reused"], server.keys()), (&json!(true), 11), "{reused}");
+}
+
+#[test]
+fn when_a_process_is_killed_the_first_removes_what_it_loaded() {
+    let scene = scene(60_000, 1_000);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let Some(server) = Redis::start(&scene, port) else {
+        println!("skipped: redis-server is not installed");
+        return;
+    };
+    let running = scene.start(&format!(
+        "replay trace.txt --time-unit us --engine redis --load --processes 3 --format json \
+         --option address=127.0.0.1:{port} --option flush=true"
+    ));
+    let workers = wait_for("all processes", || Some(running.workers()).filter(|workers| workers.len() == 3));
+    support::signal_process(workers[2], Signal::KILL);
+    running.end().status(1).err_has(&["process 3 of the replay was lost"]);
+    assert_eq!(server.keys(), 0);
 }
 
 #[test]

@@ -152,6 +152,7 @@ impl<'a> Run<'a> {
                 existing: existing(setup.reuse, prepared || setup.made.contains(&folder)),
                 interval_ms: u64::try_from(experiment.interval.0.as_millis()).unwrap_or(u64::MAX),
                 seed: seed_of(experiment.seed, index),
+                removes: false,
                 workload: workload.settings.clone(),
             };
             let worker = Worker::start(&setup.program, isolated.place(index), &job, index, sender.clone())?;

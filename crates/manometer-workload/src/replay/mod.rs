@@ -25,5 +25,5 @@ pub(crate) mod wait;
 pub use error::ReplayError;
 pub use plan::{ReplayPlan, bytes_to_load, operations};
 pub use request::{key_bytes, write_key};
-pub use run::{Finished, run};
+pub use run::run;
 pub use settings::{Model, OnMiss, ReplaySettings, Share, Timing, TraceFile, files_named};

@@ -28,6 +28,7 @@ use super::turns::{Lead, Turns};
 use super::urgency::Allowed;
 use super::wait::{Schedule, margin_ns};
 use crate::control::{Controls, Sink};
+use crate::kv::Finished;
 use crate::kv::gate::Gate;
 use crate::kv::load::Watch;
 use crate::kv::options_told;
@@ -39,15 +40,6 @@ use crate::protocol::{Job, Message};
 
 /// How often the end of the threads is looked for.
 const LOOK_NS: u64 = 10_000_000;
-
-/// What a replay leaves behind.
-#[derive(Debug)]
-pub struct Finished {
-    /// The database, held until dropped; nothing for an engine that keeps none.
-    pub database: Option<DatabaseDirectory>,
-    /// What was put into a server that is not ours and may be emptied.
-    pub elsewhere: Option<Left>,
-}
 
 /// Runs the replay `settings` of `job` until the trace's end, or until it is told to stop: reads the trace once, loads
 /// what it needs, says [`Message::Ready`], and then sends requests and samples as the control lines say. What became of

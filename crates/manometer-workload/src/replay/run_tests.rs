@@ -51,6 +51,7 @@ fn job(directory: PathBuf, settings: &ReplaySettings) -> Job {
         existing: Existing::Remake,
         interval_ms: 100,
         seed: 1,
+        removes: false,
         workload: WorkloadSettings::Replay(settings.clone()),
     }
 }
