@@ -189,7 +189,16 @@ fn misfit(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Op
             engine.name
         ));
     }
-    unsized_values(settings, survey)
+'    too_long_key(engine, survey).or_else(|| unsized_values(settings, survey))
+}
+
+/// That `engine` does not take the longest key.
+fn too_long_key(engine: &EngineInfo, survey: &Survey) -> Option<String> {
+    let most = engine.key_bytes_max.filter(|most| u64::from(survey.key_bytes_max) > *most)?;
+    Some(format!(
+        "its longest key has {} bytes, and {} takes {most} at most: choose another engine",
+        survey.key_bytes_max, engine.name
+    ))
 }
 
 /// Why a trace with such times, or without any request, cannot be replayed in `time`.
