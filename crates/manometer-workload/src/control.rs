@@ -69,7 +69,7 @@ mod tests {
     fn a_stop_that_was_heard_is_not_waited_for_again() {
         let (sender, receiver) = channel();
         let controls = Controls::new(receiver);
-        [Control::Go, Control::Stop, Control::Wait].map(|control| sender.send(control).unwrap());
+        [Control::Go, Control::Stop, Control::Wait].into_iter().for_each(|control| sender.send(control).unwrap());
         assert_eq!([controls.poll(), controls.poll()], [Some(Control::Go), Some(Control::Stop)]);
         controls.wait_for_stop();
         assert_eq!(controls.next(), Control::Wait, "what follows is still there");
@@ -79,7 +79,7 @@ mod tests {
     fn a_stop_is_waited_for_behind_other_lines_and_the_end_is_one() {
         let (sender, receiver) = channel();
         let controls = Controls::new(receiver);
-        [Control::Go, Control::Stop].map(|control| sender.send(control).unwrap());
+        [Control::Go, Control::Stop].into_iter().for_each(|control| sender.send(control).unwrap());
         controls.wait_for_stop();
         let (_, receiver) = channel();
         Controls::new(receiver).wait_for_stop();

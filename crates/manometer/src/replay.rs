@@ -188,9 +188,9 @@ fn jobs(args: &ReplayArgs, settings: &ReplaySettings) -> anyhow::Result<Vec<Job>
     let processes = args.processes();
     let share = |part| (processes > 1).then_some(Share { part, of: processes });
     let job = |part| {
-        let workload = WorkloadSettings::Replay(ReplaySettings { share: share(part), ..settings.clone() });
-        // Refused here, before any process is started.
-        workload.validate(1).map_err(|(_, reason)| anyhow::anyhow!(reason))?;
+        let settings = ReplaySettings { share: share(part), ..settings.clone() };
+        // Refused here, before any process is started; each reads the trace itself.
+        settings.validate()?;
         Ok(Job {
             name: NAME.to_owned(),
             directory: args.dir.clone(),
@@ -198,7 +198,7 @@ fn jobs(args: &ReplayArgs, settings: &ReplaySettings) -> anyhow::Result<Vec<Job>
             interval_ms: u64::try_from(args.interval.0.as_millis()).unwrap_or(u64::MAX).max(1),
             seed: args.seed.wrapping_add(u64::from(part)),
             removes: part == 0 && !args.keeps(),
-            workload,
+            workload: WorkloadSettings::Replay(settings),
         })
     };
     let jobs: Vec<Job> = (0..processes).map(job).collect::<anyhow::Result<_>>()?;

@@ -438,6 +438,80 @@ fn an_experiment_refuses_a_trace_that_is_not_there() {
 }
 
 #[test]
+/// An experiment whose primary or neighbour is `workload`, beside a workload that needs nothing.
+fn with_workload(scene: &Scene, is_primary: bool, workload: &str) {
+    let own = "[primary]\nengine = \"null\"\nrecords = 1000\n";
+    let workloads = if is_primary {
+        format!("[primary]\n{workload}\n[[neighbour]]\nname = \"other\"\nkind = \"io\"\nfile_size = \"4MiB\"\n")
+    } else {
+        format!("{own}[[neighbour]]\nname = \"other\"\n{workload}\n")
+    };
+    let text = format!(
+        "name = \"x\"\n[device]\ndirectory = \"data\"\n{workloads}[plan]\nphase = \"1s\"\n[[plan.step]]\nstart = [\"other\"]\n"
+    );
+    scene.write("unfit.toml", &text);
+}
+
+#[test]
+fn an_unfit_trace_is_refused_when_an_experiment_is_checked() {
+    let scene = scene(10, 1_000);
+    scene.write("untimed.txt", "read,a\nread,b\n");
+    scene.write("unsized.txt", "insert,a,1\n");
+    scene.write("back.txt", "read,a,9000\nread,b,1\n");
+    scene.write("empty.csv", "# nothing\n");
+    scene.write("long.csv", "1,a,300,7,5,get,0\n");
+    write_block_trace(&scene, 10);
+    let replay = |trace: &str, engine: &str| format!("kind = \"replay\"\nengine = \"{engine}\"\ntrace = \"{trace}\"");
+    let io = |trace: &str| format!("kind = \"io\"\nfile_size = \"4MiB\"\ntrace = \"{trace}\"");
+    let twitter = format!("{}\ninput_format = \"twitter\"", replay("long.csv", "memcached"));
+    let cases = [
+        (replay("untimed.txt", "null"), "it has no times, which `time = original` needs"),
+        (replay("unsized.txt", "null"), "1 of its writes tell no size"),
+        (replay("back.txt", "null"), "its time goes back by 8.999 s"),
+        (replay("empty.csv", "null"), "empty.csv"),
+        (twitter, "its longest key has 300 bytes, and memcached takes 250 at most"),
+        (replay("trace.txt", "null") + "\nmodel = \"closed-per-client\"", "it tells no clients"),
+    ];
+    for (workload, wanted) in &cases {
+        for is_primary in [true, false] {
+            with_workload(&scene, is_primary, workload);
+            scene.run("run unfit.toml --dry-run").status(2).err_has(&[wanted]);
+        }
+        scene.run("run unfit.toml --out out").status(2).err_has(&[wanted]);
+    }
+    for (workload, wanted) in [
+        (io("trace.txt"), "10 of its requests are for keys"),
+        (io("block.load").replace("4MiB", "4KiB"), "the trace's longest request takes"),
+    ] {
+        with_workload(&scene, false, &workload);
+        scene.run("run unfit.toml --dry-run").status(2).err_has(&[wanted]);
+    }
+    with_workload(&scene, true, &replay("trace.txt", "null"));
+    scene.run("run unfit.toml --dry-run").status(0);
+    assert!(!scene.path("out").exists() && !scene.path("data").exists());
+}
+
+#[test]
+fn which_share_of_a_trace_is_replayed_is_no_setting_of_an_experiment() {
+    let scene = scene(10, 1_000);
+    with_workload(
+        &scene,
+        true,
+        "kind = \"replay\"\nengine = \"null\"\ntrace = \"trace.txt\"\nshare = { part = 0, of = 2 }",
+    );
+    scene.run("run unfit.toml --dry-run").status(2).err_has(&["`share`"]);
+    scene.run("run unfit.toml --dry-run --set primary.share.part=0").status(2).err_has(&["share"]);
+}
+
+#[test]
+fn several_processes_are_refused_in_an_experiment() {
+    let scene = scene(10, 1_000);
+    let workload = "workload = { trace = \"trace.txt\", processes = 2 }\nengine = \"null\"";
+    with_workload(&scene, true, workload);
+    let wanted = ["several processes are for `manometer replay` alone", "as many `threads` as it needs"];
+    scene.run("run unfit.toml --dry-run").status(2).err_has(&wanted);
+}
+
 fn a_trace_that_ends_before_the_plan_leaves_gaps_and_says_why() {
     let scene = scene(500, 1_000);
     scene.write(

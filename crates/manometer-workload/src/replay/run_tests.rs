@@ -387,6 +387,50 @@ fn allocated_by_sending(requests: u64, model: Model, time: Timing) -> u64 {
     let plan = ReplayPlan::new(&settings).unwrap();
     let request = OpenRequest { directory: dir.path(), options: &plan.options, value_bytes: plan.value_bytes_mean };
     let engine = (plan.engine.open)(&request).unwrap();
+/// What becomes of the trace `before` that is `after` once it has been read first.
+fn replay_changed(before: &str, after: &str) -> Result<Replayed, ReplayError> {
+    let (dir, settings) = scene(before, "map");
+    let settings = ReplaySettings { model: Model::ClosedConservative, time: Timing::Full, ..settings };
+    let mut plan = ReplayPlan::new(&settings).unwrap();
+    std::fs::write(&settings.file.trace, after).unwrap();
+    // As if it were changed after it was opened again, so that only its requests tell.
+    plan.stamp = crate::replay::surveyed::Stamp::of(&settings.file.trace);
+    let request = OpenRequest { directory: dir.path(), options: &plan.options, value_bytes: 10 };
+    let engine = (plan.engine.open)(&request).unwrap();
+    let (controls, controlled) = channel();
+    controls.send(Control::Go).unwrap();
+    let controls_in = Controls::new(controlled);
+    let mut sink = |_| Ok(());
+    let mut watch = Watch::new(&controls_in, &mut sink);
+    let job = job(dir.path().join("data"), &settings);
+    replay(&plan, &job, &*engine, &MonotonicClock, &mut watch, false)
+}
+
+#[cfg(feature = "map")]
+#[test]
+fn a_trace_that_changed_between_its_two_readings_is_an_error() {
+    let before = "insert,a,0,10\ninsert,b,1,20\n";
+    assert_eq!(replay_changed(before, before).unwrap().sent, 2);
+    let cases = [
+        ("insert,a,0,10\ninsert,b,1,4000000\n", "request 2 takes 4000000 bytes, and the longest took 20"),
+        ("insert,a,0,10\n", "it ended after 1 of 2 requests"),
+        ("insert,a,0,10\ninsert,b,1,20\ninsert,c,2,20\n", "it had 2 requests and has more"),
+    ];
+    for (after, wanted) in cases {
+        let error = replay_changed(before, after).unwrap_err();
+        assert!(error.to_string().contains(wanted) && !error.is_wrong_request(), "{error}");
+    }
+}
+
+#[test]
+fn a_trace_that_changed_before_its_second_reading_is_not_begun() {
+    let (_dir, settings) = scene("read,a,0,10\n", "null");
+    let plan = ReplayPlan::new(&settings).unwrap();
+    std::fs::write(&settings.file.trace, "read,a,0,10\nread,b,1,10\n").unwrap();
+    let error = open_again(&plan.file, plan.stamp).map(drop).unwrap_err();
+    assert!(error.to_string().contains("it changed after it was first read"), "{error}");
+}
+
     let (gate, first_error, schedule, tally) =
         (Gate::default(), Mutex::new(None), Schedule::new(0, 1), Tally::default());
     let clock = MonotonicClock;
@@ -396,7 +440,7 @@ fn allocated_by_sending(requests: u64, model: Model, time: Timing) -> u64 {
     gate.open();
     let (inlets, outlets) = lanes(plan.dealing());
     let turns = Turns::new(Lead { lane: Lane::new(&outlets[0]), kept: Dispatch::new(plan.grain) });
-    let reader = open(&plan).unwrap();
+    let reader = open_again(&plan.file, plan.stamp).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| feed(&plan, plan.dealing(), reader, inlets));
         let client = Client::new(&shared, 0, &tally, engine.session(), Order::Own(0));
