@@ -534,7 +534,49 @@ phase = "2s"
 vary = { "writer.iodepth" = [1] }
 "#,
     );
-    let said = scene.run("run short.toml --out out --format json").status(1).json();
-    assert!(scene.read("out/events.jsonl").contains("its trace came to its end, after 500 requests"));
-    assert_eq!(said["phases"][1]["performance"]["mean"], Value::Null, "{said}");
+    let said = scene.run("run short.toml --out out --format json").status(0).json();
+    let events = scene.read("out/events.jsonl");
+    assert!(events.contains("`primary` has ended: its trace came to its end, after 500 requests"), "{events}");
+    assert!(!events.contains("\"event\":\"error\""), "{events}");
+    assert_eq!((&said["status"], &said["phases"][1]["performance"]["mean"]), (&json!("complete"), &Value::Null));
+    let finding = said["findings"].as_array().unwrap().iter().find(|finding| finding["id"] == "trace-ended").unwrap();
+    let text = finding["text"].as_str().unwrap();
+    assert!(text.contains("after 500 requests") && text.contains("2 of its phases") && text.contains("w0"), "{text}");
+}
+
+#[test]
+fn a_neighbour_whose_trace_ends_leaves_the_phases_without_it() {
+    let scene = scene(50, 1_000);
+    scene.write(
+        "short.toml",
+        r#"
+name = "short neighbour"
+interval = "100ms"
+[device]
+directory = "data"
+[primary]
+engine = "null"
+records = 1000
+[[neighbour]]
+name = "recorded"
+kind = "replay"
+engine = "null"
+trace = "trace.txt"
+time_unit = "us"
+[plan]
+phase = "500ms"
+closing = true
+[[plan.step]]
+start = ["recorded"]
+[[plan.step]]
+label = "still there"
+"#,
+    );
+    let said = scene.run("run short.toml --out out --format json").status(0).json();
+    let means: Vec<bool> =
+        said["phases"].as_array().unwrap().iter().map(|phase| phase["performance"]["mean"].is_number()).collect();
+    assert_eq!(means, [true, false, false, true], "{said}");
+    let findings = said["findings"].as_array().unwrap();
+    let ended = findings.iter().find(|finding| finding["id"] == "trace-ended").unwrap();
+    assert!(ended["text"].as_str().unwrap().starts_with("The trace of `recorded` came to its end"), "{ended}");
 }

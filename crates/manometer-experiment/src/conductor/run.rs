@@ -72,8 +72,10 @@ struct Member {
     facts: Option<Settings>,
     /// Why it is no more.
     gone: Option<String>,
-    /// Why it will soon be no more, of itself.
-    ending: Option<String>,
+    /// That its trace came to its end, and so it did; nothing where it did not, or has none.
+    ended: Option<String>,
+    /// Whether its worker ended as it should, of itself.
+    has_left: bool,
     running: bool,
     /// Whether its data were prepared before the run.
     prepared: bool,
@@ -84,6 +86,18 @@ struct Member {
 }
 
 impl Member {
+    /// Whether its worker does as it is told.
+    fn is_there(&self) -> bool {
+        self.gone.is_none() && !self.has_left
+    }
+
+    /// Its worker ended as it should, of itself: it answers nothing any more.
+    fn leave(&mut self) {
+        self.has_left = true;
+        self.running = false;
+        self.pending = false;
+    }
+
     /// Whether what lies in its folder was made in this run, to the end.
     fn made_its_data(&self) -> bool {
         self.facts.as_ref().is_some_and(|facts| facts.get("reused") != Some(&serde_json::Value::Bool(true)))
@@ -165,7 +179,8 @@ impl<'a> Run<'a> {
                 part: part.clone(),
                 facts: None,
                 gone: None,
-                ending: None,
+                ended: None,
+                has_left: false,
                 running: false,
                 prepared,
                 settings: Settings::new(),
@@ -348,10 +363,11 @@ impl<'a> Run<'a> {
         let needed = self.members.iter().filter(|member| phase.running.contains(&member.part.name));
         needed.into_iter().find_map(|member| {
             let name = &member.part.name;
-            match (&member.gone, &member.facts) {
-                (Some(reason), _) => Some(format!("`{name}` failed: {reason}")),
-                (None, None) => Some(format!("`{name}` was not prepared")),
-                (None, Some(_)) => None,
+            match (&member.gone, &member.ended, &member.facts) {
+                (Some(reason), _, _) => Some(format!("`{name}` failed: {reason}")),
+                (None, Some(reason), _) => Some(format!("`{name}` has ended: {reason}")),
+                (None, None, None) => Some(format!("`{name}` was not prepared")),
+                (None, None, Some(_)) => None,
             }
         })
     }
@@ -361,7 +377,7 @@ impl<'a> Run<'a> {
     fn enter(&mut self, phase: &Phase) -> Result<(), RunError> {
         for index in 0..self.members.len() {
             let member = &mut self.members[index];
-            if member.gone.is_some() {
+            if !member.is_there() {
                 continue;
             }
             let prefix = format!("{}.", member.part.name);
@@ -401,7 +417,7 @@ impl<'a> Run<'a> {
     fn check_isolation(&mut self) -> Result<(), RunError> {
         for index in 0..self.members.len() {
             let member = &self.members[index];
-            if member.gone.is_some() || !member.worker.is_alive() {
+            if !member.is_there() || !member.worker.is_alive() {
                 continue;
             }
             if let Some(reason) = self.isolated.lost(index, member.worker.pid) {
@@ -414,7 +430,7 @@ impl<'a> Run<'a> {
     }
 
     fn start_and_pause(&mut self, phase: &Phase) {
-        for member in self.members.iter_mut().filter(|member| member.gone.is_none()) {
+        for member in self.members.iter_mut().filter(|member| member.is_there()) {
             let wanted = phase.running.contains(&member.part.name);
             if wanted != member.running {
                 member.worker.tell(if wanted { &Control::Go } else { &Control::Wait });
@@ -516,8 +532,11 @@ impl<'a> Run<'a> {
                 self.scribe.recording.event(t_ns, Event::Note { workload: name.to_owned(), text })?;
             }
             Message::Replayed { t_ns, replayed } => {
-                let at_its_end = || format!("its trace came to its end, after {} requests", replayed.sent);
-                member.ending = (!replayed.cut).then(at_its_end);
+                if !replayed.cut {
+                    let text = format!("its trace came to its end, after {} requests", replayed.sent);
+                    (self.watch)(Update::Ended { workload: name, text: &text });
+                    member.ended = Some(text);
+                }
                 self.scribe.recording.event(t_ns, Event::Replayed { workload: name.to_owned(), replayed })?;
             }
             Message::Refused { line, reason } => {
@@ -525,6 +544,8 @@ impl<'a> Run<'a> {
                 self.lost(index, Some(text))?;
             }
             Message::Error { text } => self.lost(index, Some(text))?,
+            // Nothing more is to be had of it, and nothing is wrong.
+            Message::Done if member.ended.is_some() => member.leave(),
             Message::Clock { .. } | Message::Done => {}
         }
         Ok(())
@@ -533,10 +554,10 @@ impl<'a> Run<'a> {
     /// A worker is gone, or no longer does as it is told; `why` where it said so itself.
     fn lost(&mut self, index: usize, why: Option<String>) -> Result<(), RunError> {
         let member = &mut self.members[index];
-        if member.gone.is_some() {
+        if member.gone.is_some() || member.has_left {
             return Ok(());
         }
-        let text = why.or_else(|| member.ending.take()).unwrap_or_else(|| member.worker.ending());
+        let text = why.unwrap_or_else(|| member.worker.ending());
         member.gone = Some(text.clone());
         member.pending = false;
         member.worker.end();
