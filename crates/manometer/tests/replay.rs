@@ -512,6 +512,18 @@ fn several_processes_are_refused_in_an_experiment() {
     scene.run("run unfit.toml --dry-run").status(2).err_has(&wanted);
 }
 
+#[test]
+fn an_experiment_refuses_a_trace_that_is_not_there() {
+    let scene = Scene::new();
+    scene.write(
+        "replay.toml",
+        "name = \"x\"\n[device]\ndirectory = \"data\"\n[primary]\nkind = \"replay\"\nengine = \"null\"\ntrace = \
+         \"no.txt\"\n[plan]\nphase = \"1s\"\n",
+    );
+    scene.run("run replay.toml --out out").status(2).err_has(&["no.txt"]);
+}
+
+#[test]
 fn a_trace_that_ends_before_the_plan_leaves_gaps_and_says_why() {
     let scene = scene(500, 1_000);
     scene.write(
