@@ -138,8 +138,8 @@ impl WorkloadSettings {
         })
     }
 
-    /// Checks ranges and combinations against a file system with blocks of `block_size_bytes`, and whether a recorded trace
-    /// can be replayed as they say, which takes reading it to its end once.
+    /// Checks ranges and combinations against a file system with blocks of `block_size_bytes`, and whether a recorded
+    /// trace can be replayed as they say, which takes reading it to its end once.
     ///
     /// # Errors
     /// The setting that is wrong, and what is wrong with it and would be right.

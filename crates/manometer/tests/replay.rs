@@ -447,7 +447,8 @@ fn with_workload(scene: &Scene, is_primary: bool, workload: &str) {
         format!("{own}[[neighbour]]\nname = \"other\"\n{workload}\n")
     };
     let text = format!(
-        "name = \"x\"\n[device]\ndirectory = \"data\"\n{workloads}[plan]\nphase = \"1s\"\n[[plan.step]]\nstart = [\"other\"]\n"
+        "name = \"x\"\n[device]\ndirectory = \"data\"\n{workloads}[plan]\nphase = \"1s\"\n[[plan.step]]\nstart = \
+         [\"other\"]\n"
     );
     scene.write("unfit.toml", &text);
 }

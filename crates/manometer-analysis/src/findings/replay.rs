@@ -104,8 +104,8 @@ fn ended(recording: &Recording, told: &EventLine) -> Option<Finding> {
         recording.plan.phases.iter().filter(its_own).filter(is_gap).map(|phase| phase.id.as_str()).collect();
     let sentence = || {
         format!(
-            "The trace of `{workload}` came to its end, after {} requests, before the plan did: {} of its phases could not \
-             be measured, or not to their ends, from {} on.",
+            "The trace of `{workload}` came to its end, after {} requests, before the plan did: {} of its phases could \
+             not be measured, or not to their ends, from {} on.",
             replayed.sent,
             gaps.len(),
             gaps[0]

@@ -332,8 +332,8 @@ fn notes(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Vec
         Recorded::ALL.into_iter().filter(|one| one.is_block()).map(|one| survey.operations[one as usize]).sum();
     if blocks > 0 {
         notes.push(format!(
-            "{blocks} requests are of a device: on {} the sector where one starts is its key, a read is a get, a write a put, a discard a \
-             delete",
+            "{blocks} requests are of a device: on {} the sector where one starts is its key, a read is a get, a write a \
+             put, a discard a delete",
             engine.name
         ));
     }

@@ -146,8 +146,8 @@ impl Placing {
     }
 }
 
-/// Deals the requests of `trace` until its end, or until nobody takes them any more; an error where it is no longer what
-/// it was when it was first read.
+/// Deals the requests of `trace` until its end, or until nobody takes them any more; an error where it is no longer
+/// what it was when it was first read.
 fn feed(trace: &BlockTrace, mut reader: Box<dyn TraceReader>, mut inlets: Vec<Inlet<Due>>) -> Result<(), ReplayError> {
     let (mut times, mut batch) = (Times::new(1.0), Vec::new());
     let mut again = Again::new(&trace.file, trace.all_requests);
