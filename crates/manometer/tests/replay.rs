@@ -298,6 +298,41 @@ fn what_several_processes_loaded_is_removed_when_all_have_ended_unless_it_is_to_
 }
 
 #[test]
+fn several_processes_that_are_interrupted_end_in_order_and_leave_nothing() {
+    let scene = scene(60_000, 1_000);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let Some(server) = Redis::start(&scene, port) else {
+        println!("skipped: redis-server is not installed");
+        return;
+    };
+    let running = scene.start(&format!(
+        "replay trace.txt --time-unit us --engine redis --load --processes 2 --format json \
+         --option address=127.0.0.1:{port} --option flush=true"
+    ));
+    wait_for("requests to be answered", || server.answered().filter(|answered| *answered > 100));
+    let workers = running.workers();
+    assert!(workers.iter().all(|worker| support::group_of(*worker) == Some(*worker)), "Ctrl-C does not reach them");
+    running.signal(Signal::INT);
+    let said = running.end().status(0).json();
+    assert_eq!((&said["complete"], &said["processes"]), (&json!(false), &json!(2)), "{said}");
+    assert!(said["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "replay-cut"), "{said}");
+    assert_eq!(server.keys(), 0);
+}
+
+#[test]
+fn engines_tell_the_longest_key_that_they_take() {
+    let said = Scene::new().run("engines --format json").status(0).json();
+    let longest = |name: &str| {
+        let engines = said["engines"].as_array().unwrap();
+        engines.iter().find(|engine| engine["name"] == name).map(|engine| engine["key_bytes_max"].clone())
+    };
+    assert_eq!(longest("null"), Some(Value::Null));
+    for (name, bytes) in [("memcached", 250), ("lmdb", 511), ("redis", 512 << 20)] {
+        assert!(longest(name).is_none_or(|longest| longest == json!(bytes)), "{name}: {said}");
+    }
+}
+
+#[test]
 fn when_a_process_is_killed_the_first_removes_what_it_loaded() {
     let scene = scene(60_000, 1_000);
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::ops::RangeBounds;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -167,7 +168,13 @@ impl Drop for Process {
 /// The worker of this program, here or where the command `on` leads to.
 fn command(on: Option<&str>) -> anyhow::Result<Command> {
     let mut command = match on {
-        None => Command::new(std::env::current_exe().context("finding this program")?),
+        None => {
+            let mut program = Command::new(std::env::current_exe().context("finding this program")?);
+            // Ctrl-C at the terminal is ours to hear; the processes here are ended in order. What leads to another host
+            // may have to ask for a password there.
+            program.process_group(0);
+            program
+        }
         Some(on) => {
             let mut shell = Command::new("sh");
             shell.args(["-c", &format!("exec {on} \"$@\""), "sh"]);
