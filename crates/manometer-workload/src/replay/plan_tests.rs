@@ -79,6 +79,38 @@ fn clients_and_order_are_asked_for_where_they_matter() {
     refused("scan,a,1,\n", |settings| settings.engine = "map".to_owned(), "keeps no order of keys");
 }
 
+/// The `engine` is asked for a key of `key_bytes` bytes.
+#[cfg(any(feature = "memcached", feature = "lmdb", feature = "map"))]
+fn asked(engine: &str, key_bytes: u32) -> Result<ReplayPlan, ReplayError> {
+    planned(&format!("1,a,3,7,5,get,0\n2,b,{key_bytes},7,5,get,0\n"), |settings| {
+        settings.engine = engine.to_owned();
+        settings.file.input_format = Some("twitter".to_owned());
+    })
+}
+
+#[cfg(feature = "memcached")]
+#[test]
+fn a_key_that_is_too_long_for_memcached_is_refused() {
+    assert!(asked("memcached", 250).is_ok());
+    let refused = asked("memcached", 251).unwrap_err();
+    assert!(refused.is_wrong_request());
+    let wanted = "its longest key has 251 bytes, and memcached takes 250 at most: choose another engine";
+    assert!(refused.to_string().ends_with(wanted), "{refused}");
+}
+
+#[cfg(feature = "lmdb")]
+#[test]
+fn a_key_that_is_too_long_for_lmdb_is_refused() {
+    assert!(asked("lmdb", 511).is_ok());
+    assert!(asked("lmdb", 512).unwrap_err().to_string().contains("takes 511 at most"));
+}
+
+#[cfg(feature = "map")]
+#[test]
+fn an_engine_without_a_limit_takes_any_key() {
+    assert!(asked("map", 60_000).is_ok());
+}
+
 #[test]
 fn what_is_no_trace_is_refused() {
     refused("", |_| {}, "it is empty");

@@ -69,6 +69,8 @@ pub(crate) struct Survey {
     pub(crate) sized: u64,
     pub(crate) size_sum: u128,
     pub(crate) size_max: u64,
+    /// The longest key as it is written, of the whole trace.
+    pub(crate) key_bytes_max: u32,
     /// Requests without a client.
     pub(crate) clients_absent: u64,
     /// Requests of a device that do not tell where, and how far the others reach, in bytes.
@@ -125,8 +127,13 @@ struct First {
 
 impl Surveyor {
     fn new(model: Model, share: Option<Share>, with_needed: bool) -> Self {
-        let survey = Survey { step_ns: 0, ..Survey::default() };
-        Self { survey, model, share, times: Times::new(1.0), keys: with_needed.then(HashMap::default) }
+        Self {
+            survey: Survey::default(),
+            model,
+            share,
+            times: Times::new(1.0),
+            keys: with_needed.then(HashMap::default),
+        }
     }
 
     fn look(&mut self, record: &Record) {
@@ -174,6 +181,7 @@ impl Surveyor {
 
     /// Keys and sizes are those of the whole trace: one process loads for all that share it.
     fn look_at_key(&mut self, record: &Record) {
+        self.survey.key_bytes_max = self.survey.key_bytes_max.max(key_bytes(record));
         if let Some(bytes) = record.value_size {
             self.survey.sized += 1;
             self.survey.size_sum += u128::from(bytes);

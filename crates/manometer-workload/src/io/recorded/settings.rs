@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::{IoError, IoSettings};
+use super::super::IoSettings;
 use crate::replay::rules::check_times;
 use crate::replay::{Model, ReplayError, Timing, TraceFile};
 use crate::settings::SettingError;
@@ -58,14 +58,6 @@ impl RecordedSettings {
 
     pub(super) fn time(&self) -> Timing {
         self.time.unwrap_or_default()
-    }
-
-    /// Whether the trace can be opened, where there is one.
-    pub(in crate::io) fn can_be_opened(&self) -> Result<(), IoError> {
-        let Some(file) = self.file() else { return Ok(()) };
-        let opened = file.options().and_then(|options| manometer_trace::open(&file.trace, &options));
-        let told = |error| ReplayError::Trace { path: file.trace.display().to_string(), error };
-        Ok(opened.map(drop).map_err(told)?)
     }
 
     /// Checks what `settings` say of a trace beside what they say of a pattern.
