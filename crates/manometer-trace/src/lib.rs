@@ -9,6 +9,7 @@ pub mod character;
 pub mod error;
 pub mod format;
 pub mod key;
+pub mod missing;
 pub mod read;
 mod read_ahead;
 pub mod reader;
