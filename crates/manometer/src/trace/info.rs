@@ -63,7 +63,12 @@ fn document(name: &str, totals: &Totals, skipped: u64, damage: Option<&TraceErro
 }
 
 fn text(name: &str, format: &str, totals: &Totals) -> String {
-    let mut lines = vec![format!("{name}: {format}, {} requests for {} keys", totals.requests, totals.keys)];
+    let sure = |what: &str, number: u64| match totals.standard_errors.get(what) {
+        None => String::new(),
+        Some(error) => format!(", an estimate ± {:.2} %", 100.0 * error / number.max(1) as f64),
+    };
+    let keys = sure("keys", totals.keys);
+    let mut lines = vec![format!("{name}: {format}, {} requests for {} keys{keys}", totals.requests, totals.keys)];
     match totals.span_s {
         Some(span) => lines.push(format!("span        {span:.6} s")),
         None => lines.push("span        unknown: the trace has no times".to_owned()),
@@ -75,8 +80,14 @@ fn text(name: &str, format: &str, totals: &Totals) -> String {
         lines.push(format!("            {} requests have no time", totals.times_absent));
     }
     match totals.footprint_bytes {
-        Some(bytes) => lines.push(format!("footprint   {} ({bytes} B)", rounded(bytes as f64))),
-        None => lines.push("footprint   unknown: the trace has no sizes".to_owned()),
+        Some(bytes) => {
+            let estimate = sure("footprint_bytes", bytes);
+            lines.push(format!("footprint   {} ({bytes} B{estimate})", rounded(bytes as f64)));
+        }
+        None => {
+            let reason = totals.footprint_reason.as_deref().unwrap_or("the trace has no sizes");
+            lines.push(format!("footprint   unknown: {reason}"));
+        }
     }
     let mix = totals.operations.iter().map(|(operation, count)| {
         format!("{operation} {:.2} % ({count})", 100.0 * *count as f64 / totals.requests.max(1) as f64)
@@ -88,7 +99,7 @@ fn text(name: &str, format: &str, totals: &Totals) -> String {
         }
     }
     if let Some(clients) = totals.clients {
-        lines.push(format!("clients     {clients}"));
+        lines.push(format!("clients     {clients}{}", sure("clients", clients)));
     }
     if let Some(failed) = totals.failed {
         lines.push(format!("failed      {failed}"));
