@@ -165,13 +165,7 @@ fn settings(args: &ReplayArgs) -> anyhow::Result<ReplaySettings> {
     Ok(ReplaySettings {
         engine: args.engine.clone(),
         options,
-        file: TraceFile {
-            trace: args.input.trace.clone(),
-            input_format: args.input.form.input_format.clone(),
-            columns: args.input.form.columns.clone(),
-            delimiter: args.input.form.columns.is_some().then_some(args.input.form.delimiter),
-            time_unit: args.input.form.time_unit.clone(),
-        },
+        file: TraceFile { trace: args.input.trace.clone(), form: args.input.form.clone() },
         model: args.model,
         time: args.time,
         factor: args.factor,

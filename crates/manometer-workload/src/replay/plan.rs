@@ -15,6 +15,7 @@ use super::survey::{BACKWARD_NS_MAX, Needed, Survey};
 use super::surveyed::{Stamp, Surveyed, surveyed};
 use crate::kv::EngineOptions;
 use crate::kv::request::Operation;
+use crate::kv::values::{POOLS_WANTED, too_many_pools};
 
 /// The largest value in bytes.
 pub(super) const VALUE_BYTES_MAX: u64 = 64 << 20;
@@ -80,6 +81,11 @@ impl ReplayPlan {
         let size_mean = (survey.size_sum / u128::from(survey.sized.max(1))) as u64;
         let known = |told: u64| if survey.sized > 0 { told } else { VALUE_BYTES_UNKNOWN };
         let bytes = |told: u64| settings.value_size.map_or(known(told), u64::from) as usize;
+        let threads = rules::threads(settings, engine.keeps == Keeps::Nothing);
+        let value_bytes_max = bytes(survey.size_max.min(VALUE_BYTES_MAX));
+        if let Some(got) = too_many_pools(threads, value_bytes_max) {
+            return Err(ReplayError::bad("threads", got, POOLS_WANTED));
+        }
         Ok(Self {
             engine,
             options,
@@ -87,7 +93,7 @@ impl ReplayPlan {
             model: settings.model,
             time: settings.time,
             factor,
-            threads: rules::threads(settings, engine.keeps == Keeps::Nothing),
+            threads,
             requests: survey.requests,
             notes: notes(settings, engine, survey),
             on_miss: settings.on_miss,
@@ -95,7 +101,7 @@ impl ReplayPlan {
             value_size: settings.value_size,
             operations: operations_of(settings, survey),
             grain: Grain::new(scaled(survey.span_ns), scaled(survey.step_ns).max(1)),
-            value_bytes_max: bytes(survey.size_max.min(VALUE_BYTES_MAX)),
+            value_bytes_max,
             value_bytes_mean: bytes(size_mean.min(VALUE_BYTES_MAX)),
             needed: settings.load.then_some(needed),
             stamp: surveyed.stamp,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use manometer_trace::TraceForm;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,18 +18,9 @@ pub struct RecordedSettings {
     /// A recorded trace of a device, plain or compressed, whose requests are sent instead of a pattern's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
-    /// The trace's format, where the content is not to decide.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_format: Option<String>,
-    /// What the columns of a CSV trace mean: `time_ms=0,op=1,offset=2,size=3`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub columns: Option<String>,
-    /// What parts the columns of a CSV trace; a comma unless said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delimiter: Option<char>,
-    /// The unit of times in CSV: `s`, `ms`, `us` or `ns`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_unit: Option<String>,
+    /// How the trace is read.
+    #[serde(flatten)]
+    pub form: TraceForm,
     /// Which of the trace's requests wait for which; `open` unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
@@ -43,13 +35,7 @@ pub struct RecordedSettings {
 impl RecordedSettings {
     /// The trace and how it is read.
     pub(super) fn file(&self) -> Option<TraceFile> {
-        Some(TraceFile {
-            trace: self.trace.clone()?,
-            input_format: self.input_format.clone(),
-            columns: self.columns.clone(),
-            delimiter: self.delimiter,
-            time_unit: self.time_unit.clone(),
-        })
+        Some(TraceFile { trace: self.trace.clone()?, form: self.form.clone() })
     }
 
     pub(super) fn model(&self) -> Model {
