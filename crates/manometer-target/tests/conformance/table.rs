@@ -39,7 +39,7 @@ impl Case<'_> {
             return names.split(", ").any(|name| name.trim_matches('"') == info.name);
         }
         // What fills a disk concerns those that write to one.
-        let group = if self.body.contains("    fill(&disk") { "every_engine_on_disk" } else { self.group() };
+        let group = if self.body.contains("    fill(|engine") { "every_engine_on_disk" } else { self.group() };
         GROUPS.iter().any(|(name, concerns)| *name == group && concerns(info))
     }
 
