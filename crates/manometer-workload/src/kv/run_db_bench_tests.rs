@@ -107,7 +107,7 @@ mod on_rocksdb {
         for benchmark in BENCHMARKS {
             let dir = disk();
             let settings = KvSettings { threads: Some(2), ..rocksdb(benchmark.name) };
-            let (result, heard) = drive(&job(&dir, &settings), &settings, go_for(3));
+            let (result, heard) = drive(&job(&dir, &settings), &settings, go_until_all_are_seen());
             result.unwrap_or_else(|error| panic!("{}: {error}", benchmark.name));
             let counts = counts(&heard);
             for (operation, (requests, missing)) in &counts {
