@@ -1,0 +1,18 @@
+//! Caches on paper: what a cache of a given size and policy would have done to the requests of a trace.
+//!
+//! [`Requests`] holds a trace with its keys numbered densely, so that every simulation of it is a walk over an array.
+//! [`policy::POLICIES`] lists what a cache can evict by, a file each; [`simulate`](simulate::simulate) runs several of
+//! them at several sizes over all cores.
+
+pub mod arena;
+pub mod error;
+mod moments;
+pub mod number;
+pub mod policy;
+pub mod requests;
+pub mod simulate;
+pub mod weight;
+
+pub use error::CacheError;
+pub use policy::{Policy, Request, Tally};
+pub use requests::Requests;

@@ -1,0 +1,230 @@
+//! What a cache keeps and what it evicts: a file for each policy, a line in [`POLICIES`].
+
+mod arc;
+mod fifo;
+mod lru;
+mod mru;
+mod opt;
+mod queue;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::CacheError;
+use crate::number::Id;
+use crate::requests::Requests;
+
+/// One request to a cache.
+#[derive(Debug, Clone, Copy)]
+pub struct Request {
+    /// The number of the key.
+    pub id: Id,
+    /// Its place among all requests.
+    pub position: u32,
+    /// The bytes of the object; 1 where sizes do not count.
+    pub size: u64,
+    /// Whether it writes.
+    pub is_write: bool,
+    /// When it came.
+    pub time_ns: u64,
+}
+
+/// What a cache did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Requests.
+    pub requests: u64,
+    /// Of these, not found in the cache, those that were bypassed among them.
+    pub misses: u64,
+    /// Of the misses, for objects larger than the whole cache.
+    pub bypassed: u64,
+    /// Bytes that were asked for, where sizes are known.
+    pub bytes: u64,
+    /// Of these, not found in the cache.
+    pub missed_bytes: u64,
+}
+
+impl Tally {
+    /// Misses for each request; none without requests.
+    pub fn miss_ratio(&self) -> Option<f64> {
+        (self.requests > 0).then(|| self.misses as f64 / self.requests as f64)
+    }
+
+    /// Missed bytes for each byte.
+    pub fn byte_miss_ratio(&self) -> Option<f64> {
+        (self.bytes > 0).then(|| self.missed_bytes as f64 / self.bytes as f64)
+    }
+}
+
+/// A cache with its policy.
+pub trait Policy: Send {
+    /// What it holds at most: objects, or bytes where sizes count.
+    fn capacity(&self) -> u64;
+
+    /// What it holds now.
+    fn used(&self) -> u64;
+
+    /// Answers a request for an object that is no larger than the cache: whether it was there. What was not there is
+    /// admitted or not, as the policy sees fit.
+    fn request(&mut self, request: &Request) -> bool;
+
+    /// Answers all requests in turn.
+    fn run(&mut self, requests: &Requests) -> Tally {
+        let (sizes, writes, times_ns) = (requests.sizes(), requests.writes(), requests.times_ns());
+        let capacity = self.capacity();
+        let mut tally = Tally { requests: requests.len() as u64, ..Tally::default() };
+        for (position, id) in requests.ids().iter().enumerate() {
+            let request = Request {
+                id: *id,
+                position: position as u32,
+                size: sizes.get(position).copied().unwrap_or(1),
+                is_write: writes.get(position).copied().unwrap_or(false),
+                time_ns: times_ns.get(position).copied().unwrap_or(0),
+            };
+            tally.bytes += request.size;
+            let fits = request.size <= capacity;
+            if !(fits && self.request(&request)) {
+                tally.misses += 1;
+                tally.missed_bytes += request.size;
+                tally.bypassed += u64::from(!fits);
+            }
+        }
+        tally
+    }
+}
+
+/// What a cache is made for.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting<'a> {
+    /// The most that it holds: objects, or bytes where sizes count.
+    pub capacity: u64,
+    /// Whether sizes count.
+    pub by_size: bool,
+    /// The requests that will come: how many keys, and for the policies that know the future, which.
+    pub requests: &'a Requests,
+    /// The values of the policy's parameters, in their order.
+    pub parameters: &'a [f64],
+    /// Where chance comes from.
+    pub seed: u64,
+}
+
+/// A number that a policy can be told.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+    /// What it is where nothing is said.
+    pub default: f64,
+    /// The least it can be.
+    pub min: f64,
+    /// The most.
+    pub max: f64,
+}
+
+/// A policy that there is.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// Its name.
+    pub name: &'static str,
+    /// What it keeps, in a line.
+    pub about: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// What it can be told.
+    pub parameters: &'static [Parameter],
+    /// Makes a cache.
+    pub make: for<'a> fn(&Setting<'a>) -> Box<dyn Policy + 'a>,
+}
+
+/// Every policy.
+pub const POLICIES: &[&Kind] = &[&opt::KIND, &fifo::KIND, &lru::KIND, &mru::KIND, &arc::KIND];
+
+/// Makes `$policy` of a [`Setting`], by objects or by bytes.
+macro_rules! by_weight {
+    ($policy:ident) => {{
+        fn make<'a>(setting: &$crate::policy::Setting<'a>) -> Box<dyn $crate::policy::Policy + 'a> {
+            if setting.by_size {
+                Box::new($policy::<$crate::weight::Bytes>::new(setting))
+            } else {
+                Box::new($policy::<$crate::weight::One>::new(setting))
+            }
+        }
+        make
+    }};
+}
+use by_weight;
+
+/// A policy with its parameters, written `name` or `name:parameter=value:…`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    kind: &'static Kind,
+    parameters: Vec<f64>,
+}
+
+impl PartialEq for Kind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Choice {
+    /// The policy.
+    pub fn kind(&self) -> &'static Kind {
+        self.kind
+    }
+
+    /// A cache of this policy.
+    pub fn make<'a>(&'a self, capacity: u64, requests: &'a Requests, by_size: bool, seed: u64) -> Box<dyn Policy + 'a> {
+        (self.kind.make)(&Setting { capacity, by_size, requests, parameters: &self.parameters, seed })
+    }
+}
+
+impl FromStr for Choice {
+    type Err = CacheError;
+
+    fn from_str(text: &str) -> Result<Self, CacheError> {
+        let wrong = |what: String| Err(CacheError::Wrong(what));
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
+        let Some(kind) = POLICIES.iter().find(|kind| kind.name == name) else {
+            let names: Vec<&str> = POLICIES.iter().map(|kind| kind.name).collect();
+            return wrong(format!("there is no policy `{name}`: take one of {}", names.join(", ")));
+        };
+        let mut parameters: Vec<f64> = kind.parameters.iter().map(|parameter| parameter.default).collect();
+        for part in parts {
+            let Some((name, value)) = part.split_once('=') else {
+                return wrong(format!("`{part}` of `{text}` is no parameter: write name=value"));
+            };
+            let Some(at) = kind.parameters.iter().position(|parameter| parameter.name == name) else {
+                let names: Vec<&str> = kind.parameters.iter().map(|parameter| parameter.name).collect();
+                let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                return wrong(format!("`{}` has no parameter `{name}`; it has {known}", kind.name));
+            };
+            let Parameter { min, max, .. } = kind.parameters[at];
+            match value.parse::<f64>() {
+                Ok(value) if (min..=max).contains(&value) => parameters[at] = value,
+                _ => {
+                    return wrong(format!(
+                        "`{value}` is no {name} of `{}`: write a number from {min} to {max}",
+                        kind.name
+                    ));
+                }
+            }
+        }
+        Ok(Self { kind, parameters })
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.name)?;
+        for (parameter, value) in self.kind.parameters.iter().zip(&self.parameters) {
+            if *value != parameter.default {
+                write!(f, ":{}={value}", parameter.name)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,20 @@
+//! First in, first out: what was admitted first goes, however often it is requested.
+
+use super::queue::{Order, Queue};
+use super::{Kind, by_weight};
+
+pub(super) const KIND: Kind = Kind {
+    name: "fifo",
+    about: "evicts what was admitted first",
+    source: "cache thesis 3.1",
+    parameters: &[],
+    make: by_weight!(Fifo),
+};
+
+type Fifo<W> = Queue<W, Admission>;
+
+struct Admission;
+
+impl Order for Admission {
+    const RENEWS: bool = false;
+}
