@@ -5,12 +5,16 @@
 //! them at several sizes over all cores.
 
 pub mod arena;
+pub mod curve;
+mod depths;
 pub mod error;
 mod moments;
 pub mod number;
 pub mod policy;
 pub mod requests;
+mod sampled;
 pub mod simulate;
+mod stack;
 pub mod weight;
 
 pub use error::CacheError;

@@ -70,17 +70,10 @@ pub trait Policy: Send {
 
     /// Answers all requests in turn.
     fn run(&mut self, requests: &Requests) -> Tally {
-        let (sizes, writes, times_ns) = (requests.sizes(), requests.writes(), requests.times_ns());
         let capacity = self.capacity();
         let mut tally = Tally { requests: requests.len() as u64, ..Tally::default() };
-        for (position, id) in requests.ids().iter().enumerate() {
-            let request = Request {
-                id: *id,
-                position: position as u32,
-                size: sizes.get(position).copied().unwrap_or(1),
-                is_write: writes.get(position).copied().unwrap_or(false),
-                time_ns: times_ns.get(position).copied().unwrap_or(0),
-            };
+        for position in 0..requests.len() {
+            let request = requests.at(position);
             tally.bytes += request.size;
             let fits = request.size <= capacity;
             if !(fits && self.request(&request)) {
@@ -90,6 +83,16 @@ pub trait Policy: Send {
             }
         }
         tally
+    }
+
+    /// Answers all requests in turn, and tells of each whether it was a hit.
+    fn run_with(&mut self, requests: &Requests, tell: &mut dyn FnMut(&Request, bool)) {
+        let capacity = self.capacity();
+        for position in 0..requests.len() {
+            let request = requests.at(position);
+            let is_hit = request.size <= capacity && self.request(&request);
+            tell(&request, is_hit);
+        }
     }
 }
 

@@ -4,8 +4,11 @@ use std::sync::OnceLock;
 
 use manometer_trace::{Operation, Record, TraceError, TraceReader};
 
+use crate::curve::Sampling;
 use crate::error::CacheError;
 use crate::number::{Id, KEYS_MAX, Numbers};
+use crate::policy::Request;
+use crate::sampled::Sampled;
 
 /// The most requests that are held at once.
 pub const REQUESTS_MAX: usize = 1 << 31;
@@ -46,27 +49,20 @@ pub struct LeftOut {
     pub without_time: u64,
 }
 
+impl LeftOut {
+    /// All of them.
+    pub fn sum(&self) -> u64 {
+        self.deletes + self.without_size + self.without_time
+    }
+}
+
 impl Requests {
     /// Reads a trace to its end, or to where it is damaged ([`Self::damage`]).
     ///
     /// # Errors
     /// It holds more requests or keys than can be held.
     pub fn read(reader: &mut dyn TraceReader, details: Details) -> Result<Self, CacheError> {
-        let mut requests = Self::default();
-        let mut numbers = Numbers::default();
-        let mut batch = Vec::new();
-        loop {
-            match reader.read(&mut batch) {
-                Ok(0) => break,
-                Ok(_) => requests.take_in(&mut batch, &mut numbers, details)?,
-                Err(damage) => {
-                    requests.damage = Some(damage);
-                    break;
-                }
-            }
-        }
-        requests.keys = numbers.len();
-        Ok(requests)
+        Ok(Sampled::read(reader, details, Sampling::Whole, 0)?.requests)
     }
 
     /// Requests for keys, one after the other, without sizes.
@@ -100,7 +96,8 @@ impl Requests {
         Ok(self)
     }
 
-    fn take_in(&mut self, batch: &mut Vec<Record>, numbers: &mut Numbers, details: Details) -> Result<(), CacheError> {
+    /// Takes requests out of a batch that no cache is asked for, or that do not tell what is needed.
+    pub(crate) fn leave_out(&mut self, batch: &mut Vec<Record>, details: Details) {
         let left_out = &mut self.left_out;
         batch.retain(|record| {
             let is_delete = matches!(record.operation, Operation::Delete | Operation::Discard);
@@ -111,6 +108,14 @@ impl Requests {
             left_out.without_time += u64::from(!is_delete && !has_no_size && has_no_time);
             !(is_delete || has_no_size || has_no_time)
         });
+    }
+
+    pub(crate) fn take_in(
+        &mut self,
+        batch: &[Record],
+        numbers: &mut Numbers,
+        details: Details,
+    ) -> Result<(), CacheError> {
         if !numbers.number(batch.iter().map(|record| record.key), &mut self.ids) {
             return Err(too_many_keys());
         }
@@ -129,6 +134,24 @@ impl Requests {
         Ok(())
     }
 
+    /// Gives each key the number at its own, and drops the requests for keys that have none there.
+    pub(crate) fn rename(&mut self, renamed: &[Option<Id>]) {
+        let kept: Vec<bool> = self.ids.iter().map(|id| renamed[*id as usize].is_some()).collect();
+        retain(&mut self.sizes, &kept);
+        retain(&mut self.writes, &kept);
+        retain(&mut self.times_ns, &kept);
+        let ids = std::mem::take(&mut self.ids);
+        self.ids = ids.into_iter().filter_map(|id| renamed[id as usize]).collect();
+    }
+
+    pub(crate) fn damaged(&mut self, damage: TraceError) {
+        self.damage = Some(damage);
+    }
+
+    pub(crate) fn end(&mut self, numbers: &Numbers) {
+        self.keys = numbers.len();
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.ids.len()
@@ -137,6 +160,18 @@ impl Requests {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
+    }
+
+    /// One of them.
+    #[inline]
+    pub fn at(&self, position: usize) -> Request {
+        Request {
+            id: self.ids[position],
+            position: position as u32,
+            size: self.sizes.get(position).copied().unwrap_or(1),
+            is_write: self.writes.get(position).copied().unwrap_or(false),
+            time_ns: self.times_ns.get(position).copied().unwrap_or(0),
+        }
     }
 
     /// How many different keys they ask for.
@@ -174,6 +209,10 @@ impl Requests {
         self.damage.as_ref()
     }
 
+    pub(crate) fn take_damage(&mut self) -> Option<TraceError> {
+        self.damage.take()
+    }
+
     /// For each request when its key is requested next, as a position; where it never is, [`Self::len`] and the key's
     /// number on top, so that no two are equal.
     pub fn next(&self) -> &[u32] {
@@ -189,7 +228,13 @@ impl Requests {
     }
 }
 
-fn too_many_keys() -> CacheError {
+/// Keeps of a detail, where it is held, what belongs to the requests kept.
+fn retain<T>(detail: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    detail.retain(|_| kept.next().copied().unwrap_or(false));
+}
+
+pub(crate) fn too_many_keys() -> CacheError {
     CacheError::Wrong(format!("the trace has more than {KEYS_MAX} keys: take a sample of them"))
 }
 
