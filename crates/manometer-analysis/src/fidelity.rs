@@ -2,10 +2,10 @@
 
 use manometer_measure::event::Finding;
 use manometer_measure::{Dispatch, Replayed};
+use manometer_trace::character::hurst::rescaled_range;
 use serde::{Deserialize, Serialize};
 
 use crate::findings::replay::{CUT, FAILED, NOT_FAITHFUL};
-use crate::statistics::hurst::hurst;
 use crate::statistics::kolmogorov_smirnov::distance;
 
 /// By how much of itself the span may differ, and by how many requests' lateness.
@@ -34,7 +34,7 @@ pub struct Fidelity {
     pub span_ratio: Option<f64>,
     /// The distance of Kolmogorov and Smirnov between the inter-arrivals of trace and replay.
     pub ks: Option<f64>,
-    /// The Hurst exponents of both.
+    /// The Hurst exponents of both, by rescaled range as `trace characterise` finds them.
     pub hurst: Pair<Option<f64>>,
     /// Requests that were sent late.
     pub late: Option<u64>,
@@ -239,6 +239,12 @@ fn windows(kept: &Dispatch) -> WindowCounts {
     WindowCounts { window_s, trace: told(due), replay: told(sent) }
 }
 
+/// The exponent of `counts`, a number for each window of time.
+fn hurst(counts: &[u64]) -> Option<f64> {
+    let series: Vec<f64> = counts.iter().map(|count| *count as f64).collect();
+    Some(rescaled_range(&series)?.value)
+}
+
 fn microseconds(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
@@ -278,6 +284,16 @@ mod tests {
         assert_eq!((fidelity.span_ratio, fidelity.ks, fidelity.late), (Some(1.0), Some(0.0), Some(0)));
         assert_eq!(fidelity.error_us.unwrap().p50, 0.2);
         assert_eq!(fidelity.reason.as_deref(), Some("the trace is too short, or too even, for a Hurst exponent"));
+    }
+
+    #[test]
+    fn bursts_have_the_exponent_that_the_character_of_the_trace_has() {
+        let bursty = replayed(100_000, |number| if number % 7 == 0 { 400_000_000 * (number % 3) } else { 0 });
+        let kept = bursty.dispatch.as_ref().unwrap();
+        let series: Vec<f64> = kept.sent.windows.counts().iter().map(|count| *count as f64).collect();
+        let hurst = Fidelity::of(&bursty).hurst;
+        assert_eq!((hurst.trace, hurst.replay), (None, rescaled_range(&series).map(|exponent| exponent.value)));
+        assert!(hurst.replay.is_some());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use manometer_measure::{Clock, MonotonicClock};
 use manometer_workload::command;
 use manometer_workload::control::Controls;
 use manometer_workload::io::{self, IoJob};
-use manometer_workload::kv;
+use manometer_workload::kv::{self, Finished};
 use manometer_workload::protocol::{CLOCK, Control, Existing, IN_STEP, Job, Message};
 use manometer_workload::replay;
 use manometer_workload::settings::WorkloadSettings;
@@ -55,15 +55,25 @@ fn perform(job: &Job, controls: Receiver<Control>) -> Result<(), String> {
             io::run(&io, &MonotonicClock, &controls, &mut send).map_err(|error| error.to_string())
         }
         WorkloadSettings::Kv(kv) => {
-            kv::run(job, kv, &controls, &mut send, &MonotonicClock).map(drop).map_err(|error| error.to_string())
+            let finished = kv::run(job, kv, &controls, &mut send, &MonotonicClock);
+            let finished = finished.map_err(|error| error.to_string())?;
+            if job.removes { remove(finished, &controls) } else { Ok(()) }
         }
         WorkloadSettings::Replay(replay) => {
-            replay::run(job, replay, &controls, &mut send, &MonotonicClock).map(drop).map_err(|error| error.to_string())
+            let finished = replay::run(job, replay, &controls, &mut send, &MonotonicClock);
+            let finished = finished.map_err(|error| error.to_string())?;
+            if job.removes { remove(finished, &controls) } else { Ok(()) }
         }
         WorkloadSettings::Command(settings) => {
             command::run(job, settings, &controls, &mut send).map_err(|error| error.to_string())
         }
     }
+}
+
+/// Removes what is left, once nobody else uses it any more.
+fn remove(finished: Finished, controls: &Controls) -> Result<(), String> {
+    controls.wait_for_stop();
+    finished.remove().map_err(|error| format!("removing the data: {error}"))
 }
 
 /// Passes control lines on; when standard input ends, whoever started us is gone: stop, and see to it.

@@ -1,79 +1,50 @@
-//! How many records a second a reader gives: `cargo run --release -p manometer-trace --example read_speed [TRACE …]`.
+//! How fast each trace is read: `cargo run --release -p manometer-trace --example read_speed TRACE …`.
 //!
-//! Without traces it makes two of its own, one of oracleGeneral and one of Twitter's CSV, in memory.
+//! A line of JSON for each: its format and records, how long it took, and the most memory that the process had by then.
 
 #![allow(clippy::print_stdout, reason = "the result is the output")]
 
-use std::io::{Cursor, Read};
 use std::path::Path;
 
-use manometer_trace::{Format, ReadOptions, Trace, TraceError, open, open_stream};
-
-const RECORDS: u64 = 4_000_000;
-const ROUNDS: usize = 5;
+use manometer_trace::{ReadOptions, TraceError, open};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::json;
 
 fn main() -> Result<(), TraceError> {
-    let traces: Vec<String> = std::env::args().skip(1).collect();
-    for trace in &traces {
-        measure(trace, || open(Path::new(trace), &ReadOptions::default()))?;
-    }
-    if traces.is_empty() {
-        let (oracle, twitter): (&[u8], &[u8]) = (oracle_general().leak(), twitter().leak());
-        measure("oracle-general", || in_memory("oracle-general", oracle))?;
-        measure("twitter", || in_memory("twitter", twitter))?;
-    }
-    Ok(())
+    std::env::args().skip(1).try_for_each(|trace| measure(&trace))
 }
 
-fn in_memory(format: &str, bytes: &'static [u8]) -> Result<Trace, TraceError> {
-    let options = ReadOptions { format: Some(Format::find(format)?), ..ReadOptions::default() };
-    open_stream(Box::new(Cursor::new(bytes)) as Box<dyn Read + Send>, &options)
-}
-
-/// The best of a few rounds, as others use the processor too.
-fn measure(name: &str, open: impl Fn() -> Result<Trace, TraceError>) -> Result<(), TraceError> {
-    let (mut best_ns, mut records, mut sum) = (u64::MAX, 0, 0_u64);
-    for _ in 0..ROUNDS {
-        let mut reader = open()?.reader;
-        let begin = cpu_time_ns();
-        let mut batch = Vec::new();
-        records = 0;
-        loop {
-            let read = reader.read(&mut batch)?;
-            if read == 0 {
-                break;
-            }
-            records += read as u64;
-            sum = batch.iter().fold(sum, |sum, record| sum.wrapping_add(record.key));
+fn measure(path: &str) -> Result<(), TraceError> {
+    let clocks = [ClockId::Monotonic, ClockId::ProcessCPUTime];
+    let begin_s = clocks.map(now_s);
+    let mut trace = open(Path::new(path), &ReadOptions::default())?;
+    let (mut batch, mut records, mut sum) = (Vec::new(), 0, 0_u64);
+    loop {
+        let read = trace.reader.read(&mut batch)?;
+        if read == 0 {
+            break;
         }
-        best_ns = best_ns.min(cpu_time_ns() - begin);
+        records += read as u64;
+        // What is decoded is looked at, so that none of it can be left out.
+        sum = batch.iter().fold(sum, |sum, record| sum.wrapping_add(record.key));
     }
-    let rate = records as f64 * 1e3 / best_ns as f64;
-    println!("{name}: {records} records, {rate:.1} million a second of one core (checksum {sum:x})");
+    let end_s = clocks.map(now_s);
+    let line = json!({
+        "trace": path, "format": trace.format.name, "records": records, "seconds": end_s[0] - begin_s[0],
+        "processor_s": end_s[1] - begin_s[1], "peak_bytes": peak_bytes(), "sum_of_keys": sum,
+    });
+    println!("{line}");
     Ok(())
 }
 
-/// The processor time of this process.
-fn cpu_time_ns() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+fn now_s(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-fn oracle_general() -> Vec<u8> {
-    let record = |number: u64| {
-        let mut bytes = [0xff; 24];
-        bytes[..4].copy_from_slice(&((number / 1000) as u32).to_le_bytes());
-        bytes[4..12].copy_from_slice(&number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes());
-        bytes[12..16].copy_from_slice(&100_u32.to_le_bytes());
-        bytes
-    };
-    (0..RECORDS).flat_map(record).collect()
-}
-
-fn twitter() -> Vec<u8> {
-    let line = |number: u64| {
-        let key = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        format!("{},q:1:{key:016x},21,{},{},get,0\n", number / 1000, key % 900, key % 77).into_bytes()
-    };
-    (0..RECORDS).flat_map(line).collect()
+/// The most memory that this process has had, as far as the system tells.
+fn peak_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }

@@ -7,8 +7,10 @@
 
 pub mod character;
 pub mod error;
+pub mod form;
 pub mod format;
 pub mod key;
+pub mod missing;
 pub mod read;
 mod read_ahead;
 pub mod reader;
@@ -21,6 +23,7 @@ pub mod transform;
 pub mod write;
 
 pub use error::TraceError;
+pub use form::TraceForm;
 pub use format::{FORMATS, Format, ReadOptions, Trace, open, open_stream};
 pub use key::{KeyTable, key_id};
 pub use reader::{BATCH_RECORDS, TraceReader};

@@ -127,6 +127,13 @@ impl Record {
         }
     }
 
+    /// Whether its key was there before it, as far as it proves that: what asks for a key or changes it needs it, what
+    /// stores it whole does not. A request that failed proves nothing.
+    pub fn needs_key(&self) -> Option<bool> {
+        let stores = matches!(self.operation, Operation::Put | Operation::Insert | Operation::Write);
+        (self.succeeded != Some(false)).then_some(!stores)
+    }
+
     /// A request to a device. Its key is the offset in units of `unit_bytes`, told apart by device.
     pub fn block(operation: Operation, device: u32, offset: u64, unit_bytes: u64, size: u64) -> Self {
         let block = offset / unit_bytes;
@@ -136,7 +143,7 @@ impl Record {
 }
 
 /// The key of a block on one of several devices.
-fn device_key(device: u32, block: u64) -> u64 {
+pub(crate) fn device_key(device: u32, block: u64) -> u64 {
     let mut bytes = [0; 12];
     bytes[..4].copy_from_slice(&device.to_le_bytes());
     bytes[4..].copy_from_slice(&block.to_le_bytes());
@@ -160,6 +167,17 @@ mod tests {
         let of = |device| Record::block(Operation::Read, device, 4096, 512, 512).key;
         assert_eq!(of(0), 8);
         assert!(of(1) != of(0) && of(1) != of(2));
+    }
+
+    #[test]
+    fn what_does_not_store_a_key_needs_it_unless_it_failed() {
+        use Operation::{Insert, Put, Write};
+        for operation in Operation::ALL {
+            let record = Record::new(operation, 1);
+            let needs = Some(![Put, Insert, Write].contains(&operation));
+            assert_eq!((record.needs_key(), Record { succeeded: Some(true), ..record }.needs_key()), (needs, needs));
+            assert_eq!(Record { succeeded: Some(false), ..record }.needs_key(), None);
+        }
     }
 
     #[test]

@@ -39,6 +39,10 @@ pub struct Job {
     pub interval_ms: u64,
     /// The seed of every random choice.
     pub seed: u64,
+    /// Whether the worker, once it has been told to stop, removes the data that it prepared; it waits for that word even
+    /// where its workload has come to its end, because others may use them still.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removes: bool,
     /// The workload itself.
     #[serde(flatten)]
     pub workload: WorkloadSettings,

@@ -138,7 +138,8 @@ impl WorkloadSettings {
         })
     }
 
-    /// Checks ranges and combinations against a file system with blocks of `block_size_bytes`.
+    /// Checks ranges and combinations against a file system with blocks of `block_size_bytes`, and whether a recorded
+    /// trace can be replayed as they say, which takes reading it to its end once.
     ///
     /// # Errors
     /// The setting that is wrong, and what is wrong with it and would be right.
@@ -148,7 +149,7 @@ impl WorkloadSettings {
                 io::validate(io, block_size_bytes).map_err(|error| (error.setting().to_owned(), error.to_string()))
             }
             Self::Kv(kv) => KvPlan::new(kv).map(drop).map_err(|error| (error.setting().to_owned(), error.to_string())),
-            Self::Replay(replay) => replay.validate().map_err(|error| (error.setting().to_owned(), error.to_string())),
+            Self::Replay(replay) => replay.fits().map_err(|error| (error.setting().to_owned(), error.to_string())),
             Self::Command(command) => {
                 command::validate(command).map_err(|error| (error.name.clone(), error.to_string()))
             }

@@ -35,6 +35,7 @@ fn machine_form(engine: &manometer_target::engine::EngineInfo) -> serde_json::Va
         "abilities": engine.abilities,
         "durability": engine.durability,
         "keeps": engine.keeps,
+        "key_bytes_max": engine.key_bytes_max,
     })
 }
 
@@ -44,13 +45,14 @@ fn name(ability: &Ability) -> String {
 }
 
 fn table() -> Table {
-    let head = ["engine", "version", "what it is", "beyond get, put, delete", "a put that was answered"];
+    let head = ["engine", "version", "what it is", "beyond get, put, delete", "longest key", "a put that was answered"];
     let mut table = crate::table::table(&head, head.len());
     for engine in ENGINES {
         let version = (engine.version)();
         let abilities: Vec<String> = engine.abilities.iter().map(name).collect();
         let abilities = abilities.join(", ");
-        table.add_row([engine.name, &version, engine.about, &abilities, engine.durability]);
+        let longest = engine.key_bytes_max.map_or("any".to_owned(), |bytes| format!("{bytes} bytes"));
+        table.add_row([engine.name, &version, engine.about, &abilities, &longest, engine.durability]);
     }
     table
 }

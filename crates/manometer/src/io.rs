@@ -12,6 +12,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use manometer_measure::{ByteSize, Clock as _, MonotonicClock, Rate, Span};
 use manometer_target::file::FileError;
+use manometer_trace::TraceForm;
 use manometer_workload::control::{Controls, Sink};
 use manometer_workload::io::{Existing, IoEngine, IoError, IoJob, IoSettings, RecordedSettings, run as run_workload};
 use manometer_workload::protocol::{Control, Message};
@@ -100,21 +101,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
-    /// The trace's format, where the content is not to decide
-    #[arg(long, value_name = "FORMAT", requires = "trace")]
-    input_format: Option<String>,
-
-    /// What the columns of a CSV trace mean: `time_ms=0,op=1,offset=2,size=3`
-    #[arg(long, requires = "trace")]
-    columns: Option<String>,
-
-    /// What parts the columns of a CSV trace; a comma unless said
-    #[arg(long, requires = "columns")]
-    delimiter: Option<char>,
-
-    /// The unit of times in CSV: `s`, `ms`, `us` or `ns`
-    #[arg(long, value_name = "UNIT", requires = "trace")]
-    time_unit: Option<String>,
+    #[command(flatten)]
+    form: TraceForm,
 
     /// Which of the trace's requests wait for which: open, closed-conservative or closed-unordered
     #[arg(long, value_parser = from_name::<Model>, requires = "trace")]
@@ -205,10 +193,7 @@ impl Args {
             script: self.script.clone(),
             recorded: RecordedSettings {
                 trace: self.trace.clone(),
-                input_format: self.input_format.clone(),
-                columns: self.columns.clone(),
-                delimiter: self.delimiter,
-                time_unit: self.time_unit.clone(),
+                form: self.form.clone(),
                 model: self.model,
                 time: self.time,
                 factor: self.factor,

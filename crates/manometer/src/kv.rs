@@ -187,6 +187,7 @@ pub fn run(args: &KvArgs) -> anyhow::Result<ExitCode> {
         existing: if args.reuse { Existing::Reuse } else { Existing::Remake },
         interval_ms: u64::try_from(interval.0.as_millis()).unwrap_or(u64::MAX).max(1),
         seed: args.seed,
+        removes: false,
         workload: WorkloadSettings::Kv(settings.clone()),
     };
     if args.find_max {
@@ -224,8 +225,7 @@ fn carry_out(
         Err(error) => return Ok(Err(error)),
     };
     if !args.keep && !args.reuse {
-        finished.database.map_or(Ok(()), |database| database.remove()).context("removing the database")?;
-        finished.elsewhere.map_or(Ok(()), |left| left.remove()).context("emptying the server")?;
+        finished.remove().context("removing the data")?;
     }
     Ok(Ok(()))
 }

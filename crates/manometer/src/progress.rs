@@ -99,6 +99,9 @@ impl Bars {
                 // Drawn above the bars; nothing is lost if the terminal is gone.
                 let _ = self.all.println(format!("{}: {}", finding.id, finding.text));
             }
+            Update::Ended { workload, text } => {
+                let _ = self.all.println(format!("{workload} has ended: {text}"));
+            }
             Update::Failed { workload, text } => {
                 let _ = self.all.println(format!("{workload} failed: {text}"));
             }
@@ -149,6 +152,7 @@ impl Lines {
                 }
             }
             Update::Finding(finding) => format::note(&format!("{}: {}", finding.id, finding.text)),
+            Update::Ended { workload, text } => format::note(&format!("{workload} has ended: {text}")),
             Update::Failed { workload, text } => format::note(&format!("{workload} failed: {text}")),
         }
     }

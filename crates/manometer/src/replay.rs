@@ -99,6 +99,11 @@ pub struct ReplayArgs {
 }
 
 impl ReplayArgs {
+    /// Whether the data stay for a later replay.
+    fn keeps(&self) -> bool {
+        self.keep || self.reuse
+    }
+
     fn processes(&self) -> u32 {
         self.processes.unwrap_or_else(|| u32::try_from(self.on.len()).unwrap_or(u32::MAX).max(1))
     }
@@ -112,7 +117,7 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     };
     let mut outcome = Outcome::new(args.format == Format::Text, jobs.len());
     let ended = match &jobs[..] {
-        [job] if args.on.is_empty() => crew::alone(job, args.keep || args.reuse, &mut outcome),
+        [job] if args.on.is_empty() => crew::alone(job, args.keeps(), &mut outcome),
         several => crew::together(several, &args.on, &mut outcome),
     };
     match ended {
@@ -160,13 +165,7 @@ fn settings(args: &ReplayArgs) -> anyhow::Result<ReplaySettings> {
     Ok(ReplaySettings {
         engine: args.engine.clone(),
         options,
-        file: TraceFile {
-            trace: args.input.trace.clone(),
-            input_format: args.input.form.input_format.clone(),
-            columns: args.input.form.columns.clone(),
-            delimiter: args.input.form.columns.is_some().then_some(args.input.form.delimiter),
-            time_unit: args.input.form.time_unit.clone(),
-        },
+        file: TraceFile { trace: args.input.trace.clone(), form: args.input.form.clone() },
         model: args.model,
         time: args.time,
         factor: args.factor,
@@ -183,16 +182,17 @@ fn jobs(args: &ReplayArgs, settings: &ReplaySettings) -> anyhow::Result<Vec<Job>
     let processes = args.processes();
     let share = |part| (processes > 1).then_some(Share { part, of: processes });
     let job = |part| {
-        let workload = WorkloadSettings::Replay(ReplaySettings { share: share(part), ..settings.clone() });
-        // Refused here, before any process is started.
-        workload.validate(1).map_err(|(_, reason)| anyhow::anyhow!(reason))?;
+        let settings = ReplaySettings { share: share(part), ..settings.clone() };
+        // Refused here, before any process is started; each reads the trace itself.
+        settings.validate()?;
         Ok(Job {
             name: NAME.to_owned(),
             directory: args.dir.clone(),
             existing: if args.reuse { Existing::Reuse } else { Existing::Remake },
             interval_ms: u64::try_from(args.interval.0.as_millis()).unwrap_or(u64::MAX).max(1),
             seed: args.seed.wrapping_add(u64::from(part)),
-            workload,
+            removes: part == 0 && !args.keeps(),
+            workload: WorkloadSettings::Replay(settings),
         })
     };
     let jobs: Vec<Job> = (0..processes).map(job).collect::<anyhow::Result<_>>()?;

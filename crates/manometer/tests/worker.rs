@@ -117,3 +117,24 @@ fn a_job_that_makes_no_sense_is_an_error() {
         assert_eq!(worker.status(), Some(1));
     }
 }
+
+#[test]
+fn a_worker_that_removes_its_data_waits_for_the_word() {
+    let scene = Scene::new();
+    scene.write("trace.txt", "read,a,0,10\nread,b,1,10\n");
+    let trace = scene.path("trace.txt");
+    let settings = json!({ "engine": "rocksdb", "trace": trace, "load": true });
+    let job = json!({
+        "name": "one", "directory": scene.path("data"), "interval_ms": 50, "seed": 1, "removes": true,
+        "kind": "replay", "settings": settings,
+    });
+    let mut worker = Worker::start(&job.to_string());
+    worker.hear("ready");
+    worker.say("go");
+    worker.hear("replayed");
+    assert!(scene.path("data/one").exists());
+    worker.say("stop");
+    worker.hear("done");
+    assert!(!scene.path("data/one").exists());
+    assert_eq!(worker.status(), Some(0));
+}

@@ -1,6 +1,7 @@
 //! Whether a replay was what its trace is.
 
-use manometer_measure::event::{Finding, Severity};
+use manometer_measure::event::{EventLine, Finding, Severity};
+use manometer_measure::plan::Phase;
 use manometer_measure::{Event, Recording};
 
 use super::Rule;
@@ -21,6 +22,14 @@ pub(crate) const CUT: Rule = Rule {
     source: "the run",
     meaning: "a replay was ended before its trace was",
     remedy: "Let it run to the trace's end where the whole trace matters.",
+};
+
+const ENDED: Rule = Rule {
+    id: "trace-ended",
+    severity: Severity::Warning,
+    source: "the run",
+    meaning: "a replay's trace came to its end before the plan did: the phases from there on that it belongs to are gaps",
+    remedy: "Clone the trace, slow it down, or shorten the plan.",
 };
 
 pub(crate) const FAILED: Rule = Rule {
@@ -66,7 +75,7 @@ pub const CLOCKS_UNSURE: Rule = Rule {
     remedy: "Take a faster network, or have PTP keep the hosts in step.",
 };
 
-pub(super) const RULES: &[Rule] = &[NOT_FAITHFUL, CUT, FAILED, UNTOLD, INCOMPLETE, CLOCKS_APART, CLOCKS_UNSURE];
+pub(super) const RULES: &[Rule] = &[NOT_FAITHFUL, CUT, ENDED, FAILED, UNTOLD, INCOMPLETE, CLOCKS_APART, CLOCKS_UNSURE];
 
 pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
     let told = |event: &Event| match event {
@@ -77,9 +86,32 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
         }
         _ => Vec::new(),
     };
+    let ended = evidence.recording.events.iter().filter_map(|line| ended(evidence.recording, line));
     let untold = untold(evidence.recording);
     let untold = untold.map(|name| UNTOLD.tell(None, &format!("`{name}` told nothing of its replay.")));
-    evidence.recording.events.iter().flat_map(|line| told(&line.event)).chain(untold).collect()
+    evidence.recording.events.iter().flat_map(|line| told(&line.event)).chain(ended).chain(untold).collect()
+}
+
+/// That a replay told its trace's end in `told`, and phases that it belongs to were gaps from then on.
+fn ended(recording: &Recording, told: &EventLine) -> Option<Finding> {
+    let Event::Replayed { workload, replayed } = &told.event else { return None };
+    let its_own = |phase: &&Phase| phase.running.contains(workload);
+    let is_gap = |phase: &&Phase| {
+        let mut later = recording.events.iter().filter(|line| line.t_ns >= told.t_ns);
+        later.any(|line| matches!(&line.event, Event::PhaseGap { phase: gap, .. } if *gap == phase.id))
+    };
+    let gaps: Vec<&str> =
+        recording.plan.phases.iter().filter(its_own).filter(is_gap).map(|phase| phase.id.as_str()).collect();
+    let sentence = || {
+        format!(
+            "The trace of `{workload}` came to its end, after {} requests, before the plan did: {} of its phases could \
+             not be measured, or not to their ends, from {} on.",
+            replayed.sent,
+            gaps.len(),
+            gaps[0]
+        )
+    };
+    (!replayed.cut && !gaps.is_empty()).then(|| ENDED.tell(None, &sentence()))
 }
 
 /// The replays that were ready and of which nothing was told before the run ended.

@@ -9,7 +9,6 @@ pub mod bootstrap;
 pub mod change;
 pub mod fieller;
 pub mod holm;
-pub mod hurst;
 pub mod kolmogorov_smirnov;
 pub mod moments;
 pub mod mser;

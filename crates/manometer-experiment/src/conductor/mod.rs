@@ -98,6 +98,13 @@ pub enum Update<'a> {
     },
     /// Something that a reader must know.
     Finding(&'a Finding),
+    /// A workload came to an end of its own before the plan did.
+    Ended {
+        /// The workload.
+        workload: &'a str,
+        /// Why.
+        text: &'a str,
+    },
     /// A workload failed.
     Failed {
         /// The workload.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use manometer_measure::ByteSize;
+use manometer_trace::TraceForm;
 use manometer_workload::replay::TraceFile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,18 +40,9 @@ pub struct RealVsSynthetic {
     pub directory: PathBuf,
     /// The trace, relative to this file.
     pub trace: PathBuf,
-    /// Its format, where the content is not to decide.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_format: Option<String>,
-    /// What the columns of a CSV file mean.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub columns: Option<String>,
-    /// What parts the columns of a CSV file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delimiter: Option<char>,
-    /// The unit of times in CSV and KV-replay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time_unit: Option<String>,
+    /// How it is read.
+    #[serde(flatten)]
+    pub form: TraceForm,
     /// How many requests of the trace, from its begin; all of them unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
@@ -137,13 +129,7 @@ impl RealVsSynthetic {
 
     /// The trace and how it is read.
     pub fn file(&self) -> TraceFile {
-        TraceFile {
-            trace: self.trace.clone(),
-            input_format: self.input_format.clone(),
-            columns: self.columns.clone(),
-            delimiter: self.delimiter,
-            time_unit: self.time_unit.clone(),
-        }
+        TraceFile { trace: self.trace.clone(), form: self.form.clone() }
     }
 
     /// The file as it was run, without what `--set` and `extends` left behind.

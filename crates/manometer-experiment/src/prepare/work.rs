@@ -209,7 +209,7 @@ impl Preparation<'_, '_> {
 
     fn job(&self, name: &str, workload: WorkloadSettings, existing: Existing, seed: u64) -> Job {
         let (name, directory) = (name.to_owned(), self.experiment.directory.clone());
-        Job { name, directory, existing, interval_ms: INTERVAL_MS, seed, workload }
+        Job { name, directory, existing, interval_ms: INTERVAL_MS, seed, removes: false, workload }
     }
 }
 

@@ -134,6 +134,7 @@ pub(super) fn run(
         existing: Existing::Remake,
         interval_ms: 1000,
         seed: trial.seed,
+        removes: false,
         workload: WorkloadSettings::Replay(settings.clone()),
     };
     let (controls, controlled) = channel();

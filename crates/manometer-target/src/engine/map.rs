@@ -31,6 +31,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     abilities: &[Ability::State],
     durability: "none: in memory, gone with the process",
     keeps: Keeps::Memory,
+    key_bytes_max: None,
     open: |request| {
         check(request.options)?;
         Ok(Box::new(ShardedMap::new()))

@@ -60,6 +60,8 @@ pub struct EngineInfo {
     pub durability: &'static str,
     /// Where it keeps what is put.
     pub keeps: Keeps,
+    /// The longest key that it takes, in bytes; nothing where memory alone sets a limit.
+    pub key_bytes_max: Option<u64>,
     /// Opens it.
     pub open: fn(&OpenRequest) -> Result<Box<dyn Engine>, EngineError>,
     /// Checks its options without opening anything.

@@ -17,6 +17,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     abilities: &[Ability::Scan],
     durability: "none: nothing is kept",
     keeps: Keeps::Nothing,
+    key_bytes_max: None,
     open: |request| Ok(Box::new(Null { value_bytes: request.value_bytes })),
     check: |options| match options {
         Options::Table(table) if table.is_empty() => Ok(()),

@@ -92,6 +92,24 @@ fn any_other_key_is_kept_or_refused_with_a_reason() {
 }
 
 #[test]
+fn keys_are_kept_up_to_the_longest_that_an_engine_names() {
+    // Nothing here writes longer ones.
+    const TRIED_BYTES: u64 = 1 << 16;
+    every_engine_with_memory(|subject| {
+        let engine = subject.open();
+        let mut session = engine.session();
+        let most = subject.info.key_bytes_max.unwrap_or(u64::MAX);
+        let longest = vec![b'k'; most.min(TRIED_BYTES) as usize];
+        session.put(&longest, b"here").unwrap();
+        assert_eq!(get(&mut *session, &longest).as_deref(), Some(b"here".as_slice()));
+        if most < TRIED_BYTES {
+            let longer = vec![b'k'; longest.len() + 1];
+            assert!(session.put(&longer, b"there").is_err(), "{}: {} bytes", subject.info.name, longer.len());
+        }
+    });
+}
+
+#[test]
 fn engines_on_disk_keep_keys_of_any_bytes_up_to_511() {
     every_engine_on_disk(|subject| {
         let engine = subject.open();

@@ -1,22 +1,12 @@
 //! The inserts that a recording lacks: of keys that are used before they are inserted.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-
 use super::Input;
 use super::merge::Merge;
 use crate::error::TraceError;
-use crate::key::{IdHasher, KeyTable};
+use crate::key::KeyTable;
+use crate::missing::MissingKeys;
 use crate::reader::{BATCH_RECORDS, TraceReader};
-use crate::record::{Operation, Record};
-
-/// The most memory that keys and missing inserts take, in bytes.
-const BYTES_MAX: usize = 4 << 30;
-/// What a key takes, with the table's free places, and what a missing insert takes beside it, while a list grows.
-const KEY_BYTES: usize = 40;
-const INSERT_BYTES: usize = 2 * size_of::<Record>();
-/// In the place of a missing insert's number: the trace has stored the key itself.
-const STORED: u32 = u32::MAX;
+use crate::record::Record;
 
 /// Finds the inserts that a trace lacks; takes memory by the number of keys, up to a bound.
 ///
@@ -24,9 +14,6 @@ const STORED: u32 = u32::MAX;
 /// request that failed proves nothing, and devices need no inserts. An insert has the size that the first request for
 /// its key tells.
 pub struct MissingInserts {
-    bytes_max: usize,
-    /// Of each key the number of its missing insert, or [`STORED`].
-    known: HashMap<u64, u32, IdHasher>,
     missing: Vec<Record>,
     /// The trace as it was read, for the texts of its keys.
     read: Input,
@@ -38,60 +25,19 @@ impl MissingInserts {
     ///
     /// # Errors
     /// It cannot be read, or has too many keys.
-    pub fn read(trace: Input) -> Result<Self, TraceError> {
-        Self::read_within(BYTES_MAX, trace)
-    }
-
-    fn read_within(bytes_max: usize, trace: Input) -> Result<Self, TraceError> {
-        let mut inserts = Self { bytes_max, known: HashMap::default(), missing: Vec::new(), read: trace, damage: None };
-        let mut batch = Vec::new();
+    pub fn read(mut trace: Input) -> Result<Self, TraceError> {
+        let (mut keys, mut damage, mut batch) = (MissingKeys::default(), None, Vec::new());
         loop {
-            match inserts.read.read(&mut batch) {
-                Ok(0) => return Ok(inserts),
+            match trace.read(&mut batch) {
+                Ok(0) => return Ok(Self { missing: keys.into_inserts(), read: trace, damage }),
                 Ok(_) => {
-                    batch.iter().for_each(|record| inserts.add(record));
-                    inserts.need_room()?;
+                    batch.iter().filter(|record| !record.operation.is_block()).for_each(|record| keys.add(record));
+                    keys.need_room()?;
                 }
-                Err(damage @ TraceError::Damaged { .. }) => inserts.damage = Some(damage),
+                Err(error @ TraceError::Damaged { .. }) => damage = Some(error),
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    fn add(&mut self, record: &Record) {
-        if record.operation.is_block() || record.succeeded == Some(false) {
-            return;
-        }
-        let unknown = match self.known.entry(record.key) {
-            Entry::Occupied(known) => {
-                if let Some(insert) = self.missing.get_mut(*known.get() as usize) {
-                    insert.value_size = insert.value_size.or(record.value_size);
-                    insert.key_size = insert.key_size.or(record.key_size);
-                }
-                return;
-            }
-            Entry::Vacant(unknown) => unknown,
-        };
-        if matches!(record.operation, Operation::Put | Operation::Insert) {
-            unknown.insert(STORED);
-            return;
-        }
-        // The bound on memory is far below as many.
-        unknown.insert(self.missing.len() as u32);
-        self.missing.push(Record { operation: Operation::Insert, ttl_s: None, succeeded: None, ..*record });
-    }
-
-    fn need_room(&self) -> Result<(), TraceError> {
-        if self.known.len() * KEY_BYTES + self.missing.len() * INSERT_BYTES <= self.bytes_max {
-            return Ok(());
-        }
-        Err(TraceError::Wrong(format!(
-            "more than {} different keys, of which {} lack an insert: more than {} MiB of memory hold; sample or slice \
-             the trace before",
-            self.known.len(),
-            self.missing.len(),
-            self.bytes_max >> 20
-        )))
     }
 
     /// How many are missing.
@@ -158,39 +104,5 @@ impl TraceReader for Listed {
 
     fn keys(&self) -> Option<&KeyTable> {
         self.read.keys()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn input(records: Vec<Record>) -> Input {
-        struct Once(Vec<Record>);
-        impl TraceReader for Once {
-            fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
-                *batch = std::mem::take(&mut self.0);
-                Ok(batch.len())
-            }
-        }
-        Box::new(Once(records))
-    }
-
-    #[test]
-    fn keys_without_end_take_no_memory_without_end() {
-        let records: Vec<Record> = (0..10_000).map(|key| Record::new(Operation::Get, u64::MAX - key)).collect();
-        let room = 10_000 * (KEY_BYTES + INSERT_BYTES);
-        assert!(MissingInserts::read_within(room, input(records.clone())).is_ok());
-        let error = MissingInserts::read_within(room - 1, input(records)).err().map(|error| error.to_string());
-        assert!(error.is_some_and(|error| error.contains("10000 different keys") && error.contains("sample")));
-    }
-
-    #[test]
-    fn a_size_that_is_told_later_is_that_of_the_insert() {
-        let get = Record::new(Operation::Get, 1);
-        let records =
-            vec![get, Record { value_size: Some(9), ..get }, Record { value_size: Some(8), key_size: Some(3), ..get }];
-        let insert = MissingInserts::read(input(records)).map(|inserts| inserts.missing).unwrap_or_default();
-        assert_eq!((insert[0].value_size, insert[0].key_size, insert.len()), (Some(9), Some(3), 1));
     }
 }

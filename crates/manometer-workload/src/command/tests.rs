@@ -32,6 +32,7 @@ fn run_with(
         existing,
         interval_ms: 100,
         seed: 7,
+        removes: false,
         workload: WorkloadSettings::Command(settings.clone()),
     };
     let (sender, receiver) = channel();

@@ -3,6 +3,7 @@
 use manometer_measure::ByteSize;
 use manometer_target::file::{IoEngine, MAX_BUFFER_BYTES, MAX_DEPTH};
 
+use super::recorded::BlockTrace;
 use super::{IoError, IoSettings, RecordedSettings, parse_script};
 use crate::settings::SettingError;
 
@@ -12,13 +13,14 @@ const SECTOR_BYTES: u64 = 512;
 /// More files than this are a mistake: each stays open.
 const MAX_FILES: u32 = 512;
 
-/// Checks `settings` for files on a file system with blocks of `fs_block_bytes`, its timetable included.
+/// Checks `settings` for files on a file system with blocks of `fs_block_bytes`, its timetable and
+/// its recorded trace included, which is read to its end unless it was before.
 ///
 /// # Errors
 /// The first setting that is wrong, with what would be right.
 pub fn validate(settings: &IoSettings, fs_block_bytes: u64) -> Result<(), IoError> {
     check(settings, fs_block_bytes)?;
-    settings.recorded.can_be_opened()?;
+    BlockTrace::new(settings)?;
     if let Some(script) = &settings.script {
         parse_script(script, settings, fs_block_bytes)?;
     }

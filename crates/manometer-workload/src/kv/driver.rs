@@ -17,9 +17,6 @@ use crate::control::Sink;
 use crate::protocol::{Control, Message, Sample};
 use crate::script::ScriptStep;
 
-/// The longest time between two looks at the control lines.
-const LOOK_NS: u64 = 10_000_000;
-
 /// How long requests under way are waited for when the gate closes, and how often they are looked for.
 const LANDING_NS: u64 = 1_000_000_000;
 const LANDING_LOOK_NS: u64 = 1_000_000;
@@ -197,18 +194,8 @@ impl<'a, C: Clock> Driver<'a, C> {
         Ok(sink.send(Message::Sample(sample))?)
     }
 
-    /// Waits for the next beat, but not so long that a control line would have to.
     fn wait_and_sample(&mut self, sink: &mut dyn Sink) -> Result<(), KvError> {
-        let now_ns = self.clock.now_ns();
-        let look_ns = now_ns + LOOK_NS;
-        if !self.going {
-            self.clock.sleep_until(look_ns);
-        } else if now_ns >= self.sampler.beat_ns() {
-            self.sample(sink)?;
-        } else {
-            self.clock.sleep_until(look_ns.min(self.sampler.beat_ns()));
-        }
-        Ok(())
+        if self.sampler.wait(self.going, u64::MAX, self.clock) { self.sample(sink) } else { Ok(()) }
     }
 }
 

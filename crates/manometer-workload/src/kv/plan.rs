@@ -17,7 +17,7 @@ use super::pace::{Curve, PacePlan};
 use super::population::Part;
 use super::request::Operation;
 use super::settings::{EngineOptions, KvSettings, LoadMethod};
-use super::values::ValueForm;
+use super::values::{POOLS_WANTED, ValueForm, too_many_pools};
 use super::ycsb;
 
 /// The most threads a workload may have.
@@ -328,6 +328,9 @@ impl KvPlan {
         let bytes = self.work.values.lengths.max() as u64;
         if bytes > VALUE_BYTES_MAX {
             return bad("value_size", bytes, "values have 64 MiB at most");
+        }
+        if let Some(got) = too_many_pools(self.all_threads(), self.value_bytes()) {
+            return Err(KvError::BadSetting { name: "threads", got, wanted: POOLS_WANTED });
         }
         check_order(&self.work, &self.workload, self.engine, engine::ENGINES)
     }

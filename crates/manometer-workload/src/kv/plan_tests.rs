@@ -41,6 +41,7 @@ const HASHED: EngineInfo = EngineInfo {
     abilities: &[Ability::MultiGet],
     durability: "",
     keeps: engine::Keeps::Memory,
+    key_bytes_max: None,
     open: |_| Err(engine::EngineError::Unsupported { engine: "hashed", what: "open" }),
     check: |_| Ok(()),
 };

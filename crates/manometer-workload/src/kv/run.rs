@@ -5,7 +5,7 @@ use manometer_measure::plan::Settings;
 use manometer_measure::stopwatch;
 use manometer_target::engine::directory::{DatabaseDirectory, Marker};
 use manometer_target::engine::elsewhere::{self, DataElsewhere, Left};
-use manometer_target::engine::{Engine, Keeps, OpenRequest};
+use manometer_target::engine::{Engine, EngineError, Keeps, OpenRequest};
 use serde_json::json;
 
 use super::course::course;
@@ -20,13 +20,24 @@ use super::state_reader::StateReader;
 use crate::control::{Controls, Sink};
 use crate::protocol::{Job, Message};
 
-/// What a workload leaves behind.
+/// What a workload on an engine leaves behind.
 #[derive(Debug)]
 pub struct Finished {
     /// The database, held until dropped; nothing for an engine that keeps none.
     pub database: Option<DatabaseDirectory>,
     /// What was put into a server that is not ours and may be emptied.
     pub elsewhere: Option<Left>,
+}
+
+impl Finished {
+    /// Removes it.
+    ///
+    /// # Errors
+    /// The folder cannot be removed, or the server refuses to be emptied.
+    pub fn remove(self) -> Result<(), EngineError> {
+        self.database.map_or(Ok(()), DatabaseDirectory::remove)?;
+        self.elsewhere.map_or(Ok(()), Left::remove)
+    }
 }
 
 /// Runs the workload `settings` of `job` until it is told to stop: prepares the database, says

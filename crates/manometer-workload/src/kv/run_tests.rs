@@ -22,6 +22,7 @@ fn job(dir: &tempfile::TempDir, settings: &KvSettings) -> Job {
         existing: Existing::Remake,
         interval_ms: 20,
         seed: 1,
+        removes: false,
         workload: WorkloadSettings::Kv(settings.clone()),
     }
 }

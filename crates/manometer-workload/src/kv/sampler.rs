@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use manometer_measure::LatencyHistogram;
 use manometer_measure::clock::next_multiple;
+use manometer_measure::{Clock, LatencyHistogram};
 
 use super::cells::{Cells, Seen};
 use super::counted::Counted;
 use super::request::Operation;
 use crate::protocol::{OperationSample, Sample};
+
+/// The longest time between two looks at the control lines.
+pub(crate) const LOOK_NS: u64 = 10_000_000;
 
 /// Reads the threads' cells on the beat.
 pub(crate) struct Sampler<'a> {
@@ -55,6 +58,18 @@ impl<'a> Sampler<'a> {
     /// Begins a stretch of samples at `now_ns`.
     pub(crate) fn begin(&mut self, now_ns: u64) {
         self.last_ns = now_ns;
+    }
+
+    /// Waits for the next sample where samples are taken, `going`, but not so long that a control line, or what comes at
+    /// `until_ns`, would have to; says whether the sample is due.
+    pub(crate) fn wait(&self, going: bool, until_ns: u64, clock: &dyn Clock) -> bool {
+        let now_ns = clock.now_ns();
+        if going && now_ns >= self.beat_ns() {
+            return true;
+        }
+        let look_ns = until_ns.clamp(now_ns, now_ns + LOOK_NS);
+        clock.sleep_until(if going { look_ns.min(self.beat_ns()) } else { look_ns });
+        false
     }
 
     /// When the next sample is due: at the next multiple of the interval.

@@ -21,6 +21,20 @@ const PLACES: usize = 1 << 20;
 /// Bytes after which compressible ones begin anew.
 const PIECE_BYTES: usize = 100;
 
+/// The most memory that the pools of all threads take, in bytes.
+const POOLS_BYTES_MAX: u64 = 4 << 30;
+/// What is right where they would take more.
+pub(crate) const POOLS_WANTED: &str = "4096 MiB are allowed: write fewer threads, or smaller values";
+
+/// That so many threads are too many for values of up to `longest` bytes, for people; nothing where they are not. Each has
+/// a pool of its own, as headers are written there.
+pub(crate) fn too_many_pools(threads: u32, longest: usize) -> Option<String> {
+    let bytes = (PLACES as u64).saturating_add(longest as u64).saturating_mul(threads.into());
+    let mib = bytes.div_ceil(1 << 20);
+    (bytes > POOLS_BYTES_MAX)
+        .then(|| format!("{threads}, which take {mib} MiB of memory to make values of up to {longest} bytes"))
+}
+
 /// How values are formed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueForm {
@@ -153,6 +167,14 @@ mod tests {
             assert!((50..100).all(|at| value[at] == value[at - 26]));
             assert!(value[HEADER_BYTES..].iter().all(|byte| (b' '..=b'~').contains(byte)));
         }
+    }
+
+    #[test]
+    fn pools_take_no_more_memory_than_allowed() {
+        assert_eq!((too_many_pools(1024, 3 << 20), too_many_pools(16, 64 << 20)), (None, None));
+        let told = too_many_pools(1024, (3 << 20) + 1).unwrap();
+        assert_eq!(told, "1024, which take 4097 MiB of memory to make values of up to 3145729 bytes");
+        assert!(too_many_pools(u32::MAX, usize::MAX).is_some());
     }
 
     #[test]

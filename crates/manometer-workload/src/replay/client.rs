@@ -1,7 +1,7 @@
 //! One thread: takes requests, waits for their times, sends them, counts.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
 use manometer_measure::{Clock, Dispatch};
@@ -48,7 +48,7 @@ pub(super) struct Tally {
     sent: AtomicU64,
     errors: AtomicU64,
     order_violations: AtomicU64,
-    /// Whether a request is under way.
+    /// Whether a request is under way: from its time on until all that it brings about is counted.
     under_way: AtomicBool,
     /// When the thread had its last answer, on the clock; 0 before that.
     ended_ns: AtomicU64,
@@ -65,9 +65,23 @@ impl Tally {
         self.ended_ns.load(Ordering::Relaxed)
     }
 
-    /// Whether a request is under way.
+    /// Whether a request is under way, for whoever has closed the gate: one that began before shows.
     pub(super) fn is_under_way(&self) -> bool {
-        self.under_way.load(Ordering::Relaxed)
+        fence(Ordering::SeqCst);
+        self.under_way.load(Ordering::Acquire)
+    }
+
+    /// From here on a request is under way, unless the gate is found closed after this.
+    #[inline]
+    fn begin(&self) {
+        self.under_way.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// None is, and what it did is counted.
+    #[inline]
+    fn land(&self) {
+        self.under_way.store(false, Ordering::Release);
     }
 }
 
@@ -168,10 +182,27 @@ impl<'a, C: Clock> Client<'a, C> {
         Some(())
     }
 
+    /// Waits for the request's time; then it is under way. Nothing when it is time to go home.
     #[inline]
     fn wait(&mut self, ready: &Ready) -> Option<Moment> {
         let Shared { clock, gate, schedule, .. } = self.shared;
-        schedule.wait(ready.due_ns, clock, gate, &mut self.turn)
+        loop {
+            let moment = schedule.wait(ready.due_ns, clock, gate, &mut self.turn)?;
+            if self.is_off() {
+                return Some(moment);
+            }
+        }
+    }
+
+    /// Has the next request be under way, unless a pause began just before.
+    #[inline]
+    fn is_off(&self) -> bool {
+        self.tally.begin();
+        let is_open = self.shared.gate.is_open(self.turn);
+        if !is_open {
+            self.tally.land();
+        }
+        is_open
     }
 
     /// Sends a request whose time has come. It was due then, and is sent now.
@@ -185,20 +216,24 @@ impl<'a, C: Clock> Client<'a, C> {
         }
         let response_ns = end_ns.saturating_sub(moment.due_ns);
         self.answered(ready, outcome, end_ns.saturating_sub(moment.now_ns), Some(response_ns));
+        self.tally.land();
     }
 
     /// Sends one request when the one before it was answered.
     fn send_all(&mut self, mut lane: Lane<'_, Ready>) {
         let Shared { clock, gate, .. } = self.shared;
         while let Some(ready) = lane.next() {
-            if !gate.pass(&mut self.turn) {
-                return;
+            while !self.is_off() {
+                if !gate.pass(&mut self.turn) {
+                    return;
+                }
             }
             self.form(&ready);
             let start = clock.ticks();
             let outcome = self.send(&ready);
             let latency_ns = clock.between_ns(start, clock.ticks());
             self.answered(&ready, outcome, latency_ns, None);
+            self.tally.land();
         }
     }
 
@@ -215,10 +250,7 @@ impl<'a, C: Clock> Client<'a, C> {
     fn send(&mut self, ready: &Ready) -> Result<Answer, EngineError> {
         add(&self.tally.order_violations, u64::from(self.order.breaks(ready.key, ready.number)));
         add(&self.tally.sent, 1);
-        self.tally.under_way.store(true, Ordering::Relaxed);
-        let outcome = self.ask(ready);
-        self.tally.under_way.store(false, Ordering::Relaxed);
-        outcome
+        self.ask(ready)
     }
 
     #[inline]
@@ -344,3 +376,7 @@ impl Drop for Over<'_, '_> {
         self.0.end();
     }
 }
+
+#[cfg(test)]
+#[path = "client_tests.rs"]
+mod tests;

@@ -10,13 +10,12 @@ use super::wait::Schedule;
 use crate::control::Sink;
 use crate::kv::gate::Gate;
 use crate::kv::load::Watch;
-use crate::kv::sampler::Sampler;
+use crate::kv::sampler::{LOOK_NS, Sampler};
 use crate::kv::state_reader::StateReader;
 use crate::protocol::{Control, Message};
 
-/// The longest time between two looks at the control lines.
-const LOOK_NS: u64 = 10_000_000;
-/// How long after `go` the first request is due: by then every thread waits for it.
+/// How long after `go` the first request is due, and how much later than before a pause all others are: by then every
+/// thread waits for them.
 const RUN_UP_NS: u64 = 20_000_000;
 /// How long requests under way are waited for in a pause.
 const LANDING_NS: u64 = 1_000_000_000;
@@ -74,7 +73,10 @@ impl<C: Clock> Driver<'_, C> {
         let zero_ns = match self.paused_ns.take() {
             None if self.schedule.is_free() => self.start_ns.unwrap_or(now_ns).max(now_ns),
             None => self.start_ns.unwrap_or(now_ns + RUN_UP_NS),
-            Some(paused_ns) => self.schedule.zero_ns() + (now_ns - paused_ns),
+            Some(paused_ns) => {
+                let run_up_ns = if self.schedule.is_free() { 0 } else { RUN_UP_NS };
+                self.schedule.zero_ns().saturating_add(now_ns - paused_ns + run_up_ns)
+            }
         };
         self.began_ns = zero_ns;
         self.schedule.begin_at(zero_ns);
@@ -144,17 +146,60 @@ impl<C: Clock> Driver<'_, C> {
         Ok(sink.send(Message::Sample(sample))?)
     }
 
-    /// Waits for the next beat, but not so long that a control line would have to.
     fn wait_and_sample(&mut self, sink: &mut dyn Sink) -> Result<(), ReplayError> {
-        let now_ns = self.clock.now_ns();
-        let look_ns = self.held_until_ns.unwrap_or(u64::MAX).clamp(now_ns, now_ns + LOOK_NS);
-        if !self.going {
-            self.clock.sleep_until(look_ns);
-        } else if now_ns >= self.sampler.beat_ns() {
-            self.sample(sink)?;
-        } else {
-            self.clock.sleep_until(look_ns.min(self.sampler.beat_ns()));
-        }
-        Ok(())
+        let until_ns = self.held_until_ns.unwrap_or(u64::MAX);
+        if self.sampler.wait(self.going, until_ns, self.clock) { self.sample(sink) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use manometer_measure::ManualClock;
+    use manometer_target::engine::{OpenRequest, Options, find};
+
+    use super::*;
+
+    /// When the schedule's zero is after a pause of a second that began a second after the first `go`.
+    fn zeros(margin_ns: u64) -> [u64; 2] {
+        let request = OpenRequest { directory: Path::new("/"), options: &Options::Defaults, value_bytes: 100 };
+        let engine = (find("null").unwrap().open)(&request).unwrap();
+        let (gate, schedule, clock) = (Gate::default(), Schedule::new(margin_ns, 1), ManualClock::at(5_000_000_000));
+        std::thread::scope(|scope| {
+            let mut driver = Driver {
+                clock: &clock,
+                engine: &*engine,
+                gate: &gate,
+                schedule: &schedule,
+                tallies: &[],
+                sampler: Sampler::new(&[], [], 100),
+                reader: StateReader::new(scope, engine.state(), &clock, 100),
+                start_ns: None,
+                began_ns: u64::MAX,
+                paused_ns: None,
+                going: false,
+                held_until_ns: None,
+                has_complained: false,
+            };
+            driver.go();
+            let first_ns = schedule.zero_ns();
+            clock.sleep(1_000_000_000);
+            driver.halt(&mut |_| Ok(())).unwrap();
+            clock.sleep(1_000_000_000);
+            driver.go();
+            assert_eq!(driver.began_ns, schedule.zero_ns());
+            [first_ns, schedule.zero_ns()]
+        })
+    }
+
+    #[test]
+    fn what_follows_a_pause_has_a_run_up_as_the_beginning_has() {
+        assert_eq!(zeros(20_000), [5_000_000_000 + RUN_UP_NS, 6_000_000_000 + 2 * RUN_UP_NS]);
+    }
+
+    #[test]
+    fn at_full_speed_nobody_waits_for_a_run_up() {
+        assert_eq!(zeros(0), [5_000_000_000, 6_000_000_000]);
     }
 }

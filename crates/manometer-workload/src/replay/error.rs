@@ -26,6 +26,14 @@ pub enum ReplayError {
         /// Why, and what would be right.
         reason: String,
     },
+    /// The trace is no longer what it was when it was first read.
+    #[error("{path}: it changed after it was first read ({what}): replay it again when nobody writes to it any more")]
+    Changed {
+        /// Its path.
+        path: String,
+        /// What is other than it was.
+        what: String,
+    },
     /// A setting that makes no sense.
     #[error("`{name}`: got {got}; {wanted}")]
     BadSetting {
@@ -83,7 +91,7 @@ impl ReplayError {
                     | UnknownOption { .. }
                     | Unsupported { .. }
             ),
-            Self::Unheard(_) | Self::Panicked => false,
+            Self::Changed { .. } | Self::Unheard(_) | Self::Panicked => false,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! send them, as the model says ([`client`]). How well that went is told as [`manometer_measure::Replayed`]; what it
 //! means is left to `manometer-analysis`.
 
+pub(crate) mod again;
 mod client;
 mod driver;
 mod error;
@@ -18,6 +19,7 @@ pub(crate) mod rules;
 mod run;
 mod settings;
 pub(crate) mod survey;
+pub(crate) mod surveyed;
 mod turns;
 mod urgency;
 pub(crate) mod wait;
@@ -25,5 +27,5 @@ pub(crate) mod wait;
 pub use error::ReplayError;
 pub use plan::{ReplayPlan, bytes_to_load, operations};
 pub use request::{key_bytes, write_key};
-pub use run::{Finished, run};
+pub use run::run;
 pub use settings::{Model, OnMiss, ReplaySettings, Share, Timing, TraceFile, files_named};

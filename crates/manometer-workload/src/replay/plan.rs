@@ -1,20 +1,24 @@
 //! A replay, checked and complete: nothing in it is unsaid any more.
 
+use std::sync::Arc;
+
 use manometer_measure::dispatch::Grain;
 use manometer_target::engine::{self, Ability, EngineInfo, Keeps, Options};
-use manometer_trace::Operation as Recorded;
+use manometer_trace::{Operation as Recorded, TraceError};
 
 use super::error::ReplayError;
 use super::lane::Dealing;
 use super::request::operation;
 use super::rules;
 use super::settings::{Model, OnMiss, ReplaySettings, Share, Timing, TraceFile};
-use super::survey::{BACKWARD_NS_MAX, Needed, Survey, survey};
+use super::survey::{BACKWARD_NS_MAX, Needed, Survey};
+use super::surveyed::{Stamp, Surveyed, surveyed};
 use crate::kv::EngineOptions;
 use crate::kv::request::Operation;
+use crate::kv::values::{POOLS_WANTED, too_many_pools};
 
 /// The largest value in bytes.
-const VALUE_BYTES_MAX: u64 = 64 << 20;
+pub(super) const VALUE_BYTES_MAX: u64 = 64 << 20;
 /// Bytes of the values that an engine without memory answers with, where the trace tells no size.
 const VALUE_BYTES_UNKNOWN: u64 = 100;
 
@@ -43,6 +47,9 @@ pub struct ReplayPlan {
     pub(super) share: Option<Share>,
     pub(super) value_size: Option<u32>,
     pub(super) needed: Option<Vec<Needed>>,
+    /// What the trace was when it was read, and how many requests all of it has.
+    pub(super) stamp: Option<Stamp>,
+    pub(super) all_requests: u64,
     pub(super) operations: Vec<Operation>,
     pub(super) grain: Grain,
     /// Bytes of the longest value, and of one on average.
@@ -61,13 +68,24 @@ impl ReplayPlan {
         let file = &settings.file;
         // The first of several processes loads for all.
         let loads = settings.load && settings.share.is_none_or(|share| share.part == 0);
-        let survey = survey(file, settings.model, settings.share, loads)
-            .map_err(|error| ReplayError::Trace { path: file.trace.display().to_string(), error })?;
-        fit(settings, engine, &survey)?;
+        let (surveyed, needed) = if loads {
+            let read = Surveyed::read(file, settings.model, settings.share, true);
+            let (surveyed, needed) = read.map_err(|error| unreadable(file, error))?;
+            (Arc::new(surveyed), needed)
+        } else {
+            (survey_of(settings)?, Vec::new())
+        };
+        fit(settings, engine, &surveyed)?;
+        let survey = &surveyed.survey;
         let scaled = |ns: u64| (ns as f64 / factor).round() as u64;
         let size_mean = (survey.size_sum / u128::from(survey.sized.max(1))) as u64;
         let known = |told: u64| if survey.sized > 0 { told } else { VALUE_BYTES_UNKNOWN };
         let bytes = |told: u64| settings.value_size.map_or(known(told), u64::from) as usize;
+        let threads = rules::threads(settings, engine.keeps == Keeps::Nothing);
+        let value_bytes_max = bytes(survey.size_max.min(VALUE_BYTES_MAX));
+        if let Some(got) = too_many_pools(threads, value_bytes_max) {
+            return Err(ReplayError::bad("threads", got, POOLS_WANTED));
+        }
         Ok(Self {
             engine,
             options,
@@ -75,17 +93,19 @@ impl ReplayPlan {
             model: settings.model,
             time: settings.time,
             factor,
-            threads: rules::threads(settings, engine.keeps == Keeps::Nothing),
+            threads,
             requests: survey.requests,
-            notes: notes(settings, engine, &survey),
+            notes: notes(settings, engine, survey),
             on_miss: settings.on_miss,
             share: settings.share,
             value_size: settings.value_size,
-            operations: operations_of(settings, &survey),
+            operations: operations_of(settings, survey),
             grain: Grain::new(scaled(survey.span_ns), scaled(survey.step_ns).max(1)),
-            value_bytes_max: bytes(survey.size_max.min(VALUE_BYTES_MAX)),
+            value_bytes_max,
             value_bytes_mean: bytes(size_mean.min(VALUE_BYTES_MAX)),
-            needed: settings.load.then_some(survey.needed),
+            needed: settings.load.then_some(needed),
+            stamp: surveyed.stamp,
+            all_requests: survey.all_requests,
         })
     }
 
@@ -112,7 +132,7 @@ impl ReplayPlan {
 
 /// The operations that a replay may hold; none where it cannot be.
 pub fn operations(settings: &ReplaySettings) -> Vec<Operation> {
-    ReplayPlan::new(settings).map(|plan| plan.operations).unwrap_or_default()
+    fitting(settings).map(|(_, surveyed)| operations_of(settings, &surveyed.survey)).unwrap_or_default()
 }
 
 /// The bytes that loading what the trace needs writes to the device; 0 where nothing is loaded or nothing kept there.
@@ -120,9 +140,27 @@ pub fn bytes_to_load(settings: &ReplaySettings) -> u64 {
     if !settings.load || !settings.keeps_data() {
         return 0;
     }
-    let Ok(plan) = ReplayPlan::new(settings) else { return 0 };
-    let record = |needed: &Needed| u64::from(needed.key_bytes) + u64::from(plan.value_bytes(needed.value_bytes));
-    plan.needed.iter().flatten().map(record).sum()
+    let Ok((_, surveyed)) = fitting(settings) else { return 0 };
+    let to_load = surveyed.to_load;
+    let fixed = settings.value_size.map(|bytes| to_load.keys.saturating_mul(u64::from(bytes)));
+    to_load.key_bytes.saturating_add(fixed.unwrap_or(to_load.value_bytes))
+}
+
+/// The engine of `settings` and what their trace has and lacks, where they can be.
+fn fitting(settings: &ReplaySettings) -> Result<(&'static EngineInfo, Arc<Surveyed>), ReplayError> {
+    let (engine, _) = check(settings)?;
+    let surveyed = survey_of(settings)?;
+    fit(settings, engine, &surveyed)?;
+    Ok((engine, surveyed))
+}
+
+fn survey_of(settings: &ReplaySettings) -> Result<Arc<Surveyed>, ReplayError> {
+    let loads = settings.load && settings.share.is_none_or(|share| share.part == 0);
+    surveyed(&settings.file, settings.model, settings.share, loads).map_err(|error| unreadable(&settings.file, error))
+}
+
+fn unreadable(file: &TraceFile, error: TraceError) -> ReplayError {
+    ReplayError::Trace { path: file.trace.display().to_string(), error }
 }
 
 impl ReplaySettings {
@@ -133,7 +171,15 @@ impl ReplaySettings {
     pub fn validate(&self) -> Result<(), ReplayError> {
         check(self)?;
         let opened = self.file.options().and_then(|options| manometer_trace::open(&self.file.trace, &options));
-        opened.map(drop).map_err(|error| ReplayError::Trace { path: self.file.trace.display().to_string(), error })
+        opened.map(drop).map_err(|error| unreadable(&self.file, error))
+    }
+
+    /// Checks all of it: reads the trace to its end, unless it was read before, and finds whether it can be replayed.
+    ///
+    /// # Errors
+    /// The setting that is wrong, or what of the trace is.
+    pub fn fits(&self) -> Result<(), ReplayError> {
+        fitting(self).map(drop)
     }
 
     /// Whether it leaves data of its own in its folder.
@@ -165,14 +211,15 @@ pub(super) fn check(settings: &ReplaySettings) -> Result<(&'static EngineInfo, O
 }
 
 /// Refuses a trace that cannot be replayed as `settings` say.
-fn fit(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Result<(), ReplayError> {
-    match misfit(settings, engine, survey) {
+fn fit(settings: &ReplaySettings, engine: &EngineInfo, surveyed: &Surveyed) -> Result<(), ReplayError> {
+    match misfit(settings, engine, surveyed) {
         None => Ok(()),
         Some(reason) => Err(ReplayError::Unfit { path: settings.file.trace.display().to_string(), reason }),
     }
 }
 
-fn misfit(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Option<String> {
+fn misfit(settings: &ReplaySettings, engine: &EngineInfo, surveyed: &Surveyed) -> Option<String> {
+    let survey = &surveyed.survey;
     if let Some(reason) = misfit_of_times(settings.time, survey) {
         return Some(reason);
     }
@@ -189,7 +236,16 @@ fn misfit(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Op
             engine.name
         ));
     }
-    unsized_values(settings, survey)
+    too_long_key(engine, survey).or_else(|| unsized_values(settings, surveyed))
+}
+
+/// That `engine` does not take the longest key.
+fn too_long_key(engine: &EngineInfo, survey: &Survey) -> Option<String> {
+    let most = engine.key_bytes_max.filter(|most| u64::from(survey.key_bytes_max) > *most)?;
+    Some(format!(
+        "its longest key has {} bytes, and {} takes {most} at most: choose another engine",
+        survey.key_bytes_max, engine.name
+    ))
 }
 
 /// Why a trace with such times, or without any request, cannot be replayed in `time`.
@@ -219,11 +275,11 @@ pub(crate) fn misfit_of_times(time: Timing, survey: &Survey) -> Option<String> {
 }
 
 /// What lacks a size and must have one, and what would be right.
-fn unsized_values(settings: &ReplaySettings, survey: &Survey) -> Option<String> {
+fn unsized_values(settings: &ReplaySettings, Surveyed { survey, to_load, .. }: &Surveyed) -> Option<String> {
     if settings.value_size.is_some() {
         return None;
     }
-    let loaded = survey.needed.iter().filter(|needed| needed.value_bytes.is_none()).count() as u64;
+    let loaded = to_load.unsized_keys;
     let filled = if settings.on_miss == OnMiss::Put { survey.reads_unsized } else { 0 };
     let (count, what) = [
         (survey.stores_unsized, "of its writes tell no size"),
@@ -282,8 +338,8 @@ fn notes(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Vec
         Recorded::ALL.into_iter().filter(|one| one.is_block()).map(|one| survey.operations[one as usize]).sum();
     if blocks > 0 {
         notes.push(format!(
-            "{blocks} requests are of a device: on {} the sector where one starts is its key, a read is a get, a write a put, a discard a \
-             delete",
+            "{blocks} requests are of a device: on {} the sector where one starts is its key, a read is a get, a write a \
+             put, a discard a delete",
             engine.name
         ));
     }

@@ -73,18 +73,74 @@ fn sizes_that_are_needed_and_absent_are_asked_for() {
 }
 
 #[test]
+fn values_of_many_threads_take_no_memory_without_end() {
+    let sized = |threads| {
+        move |settings: &mut ReplaySettings| (settings.threads, settings.value_size) = (Some(threads), Some(64 << 20))
+    };
+    assert!(planned("read,a,1,\n", sized(63)).is_ok());
+    refused("read,a,1,\n", sized(64), "4160 MiB of memory");
+}
+
+#[test]
 fn clients_and_order_are_asked_for_where_they_matter() {
     let per_client = |settings: &mut ReplaySettings| settings.model = Model::ClosedPerClient;
     refused("read,a,1,\n", per_client, "it tells no clients");
     refused("scan,a,1,\n", |settings| settings.engine = "map".to_owned(), "keeps no order of keys");
 }
 
+/// The `engine` is asked for a key of `key_bytes` bytes.
+#[cfg(any(feature = "memcached", feature = "lmdb", feature = "map"))]
+fn asked(engine: &str, key_bytes: u32) -> Result<ReplayPlan, ReplayError> {
+    planned(&format!("1,a,3,7,5,get,0\n2,b,{key_bytes},7,5,get,0\n"), |settings| {
+        settings.engine = engine.to_owned();
+        settings.file.form.input_format = Some("twitter".to_owned());
+    })
+}
+
+#[cfg(feature = "memcached")]
+#[test]
+fn a_key_that_is_too_long_for_memcached_is_refused() {
+    assert!(asked("memcached", 250).is_ok());
+    let refused = asked("memcached", 251).unwrap_err();
+    assert!(refused.is_wrong_request());
+    let wanted = "its longest key has 251 bytes, and memcached takes 250 at most: choose another engine";
+    assert!(refused.to_string().ends_with(wanted), "{refused}");
+}
+
+#[cfg(feature = "lmdb")]
+#[test]
+fn a_key_that_is_too_long_for_lmdb_is_refused() {
+    assert!(asked("lmdb", 511).is_ok());
+    assert!(asked("lmdb", 512).unwrap_err().to_string().contains("takes 511 at most"));
+}
+
+#[cfg(feature = "map")]
+#[test]
+fn an_engine_without_a_limit_takes_any_key() {
+    assert!(asked("map", 60_000).is_ok());
+}
+
 #[test]
 fn what_is_no_trace_is_refused() {
     refused("", |_| {}, "it is empty");
-    refused("read,a,1,\n", |settings| settings.file.input_format = Some("lcs".to_owned()), "lcs");
+    refused("read,a,1,\n", |settings| settings.file.form.input_format = Some("lcs".to_owned()), "lcs");
     let missing = ReplaySettings { engine: "null".to_owned(), ..ReplaySettings::default() };
     assert!(ReplayPlan::new(&missing).unwrap_err().is_wrong_request());
+}
+
+#[test]
+fn a_delimiter_of_no_columns_is_refused() {
+    let parted = |columns: Option<&'static str>| {
+        move |settings: &mut ReplaySettings| {
+            (settings.file.form.delimiter, settings.file.form.columns) = (Some(','), columns.map(str::to_owned));
+        }
+    };
+    refused("read,a,1,\n", parted(None), "say what they mean with `columns`");
+    assert!(planned("read,a,1,\n", parted(Some("op=0,key=1,time_ms=2"))).is_ok());
+    let settings = ReplaySettings { engine: "null".to_owned(), ..ReplaySettings::default() };
+    let mut parted_alone = settings;
+    parted(None)(&mut parted_alone);
+    assert!(parted_alone.validate().unwrap_err().to_string().contains("`columns`"));
 }
 
 #[test]

@@ -10,9 +10,9 @@ use manometer_measure::{Clock, Dispatch, Replayed, stopwatch};
 use manometer_target::engine::directory::{DatabaseDirectory, Marker};
 use manometer_target::engine::elsewhere::{self, DataElsewhere, Left};
 use manometer_target::engine::{Engine, Keeps, OpenRequest};
-use manometer_trace::TraceReader;
 use serde_json::json;
 
+use super::again::open_again;
 use super::client::{Client, Shared, Source, Tally};
 use super::driver::Driver;
 use super::error::ReplayError;
@@ -28,6 +28,7 @@ use super::turns::{Lead, Turns};
 use super::urgency::Allowed;
 use super::wait::{Schedule, margin_ns};
 use crate::control::{Controls, Sink};
+use crate::kv::Finished;
 use crate::kv::gate::Gate;
 use crate::kv::load::Watch;
 use crate::kv::options_told;
@@ -39,15 +40,6 @@ use crate::protocol::{Job, Message};
 
 /// How often the end of the threads is looked for.
 const LOOK_NS: u64 = 10_000_000;
-
-/// What a replay leaves behind.
-#[derive(Debug)]
-pub struct Finished {
-    /// The database, held until dropped; nothing for an engine that keeps none.
-    pub database: Option<DatabaseDirectory>,
-    /// What was put into a server that is not ours and may be emptied.
-    pub elsewhere: Option<Left>,
-}
 
 /// Runs the replay `settings` of `job` until the trace's end, or until it is told to stop: reads the trace once, loads
 /// what it needs, says [`Message::Ready`], and then sends requests and samples as the control lines say. What became of
@@ -104,7 +96,7 @@ fn replay<C: Clock>(
     watch: &mut Watch,
     reused: bool,
 ) -> Result<Replayed, ReplayError> {
-    let reader = open(plan)?;
+    let reader = open_again(&plan.file, plan.stamp)?;
     let (margin_ns, allowed) = if plan.time == Timing::Full { (0, None) } else { calibrate(clock)? };
     let (gate, first_error) = (Gate::default(), Mutex::new(None));
     let schedule = Schedule::new(margin_ns, spinners());
@@ -115,7 +107,7 @@ fn replay<C: Clock>(
     let turns = Turns::new(Lead { lane: Lane::new(&outlets[0]), kept: Dispatch::new(plan.grain) });
     let at_work = AtomicU32::new(plan.threads);
     let driven = std::thread::scope(|scope| {
-        scope.spawn(|| feed(plan, plan.dealing(), reader, inlets));
+        let feeder = scope.spawn(|| feed(plan, plan.dealing(), reader, inlets));
         let mut clients = Vec::new();
         for (thread, tally) in (0..).zip(&tallies) {
             let order = keys.as_ref().map_or(Order::Own(0), Order::Shared);
@@ -147,7 +139,9 @@ fn replay<C: Clock>(
         // Every one of them: one that panicked and is not joined would have the scope panic too.
         let ended: Vec<_> =
             clients.into_iter().map(|client| client.join().map_err(|_| ReplayError::Panicked)).collect();
-        Ok::<_, ReplayError>((driven?, ended.into_iter().collect::<Result<Vec<_>, _>>()?))
+        let fed = feeder.join().unwrap_or(Err(ReplayError::Panicked));
+        let (driven, ended) = (driven?, ended.into_iter().collect::<Result<Vec<_>, _>>()?);
+        fed.map(|()| (driven, ended))
     })?;
     let ((began_ns, cut), kept) = driven;
     let first_error = first_error.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -155,13 +149,6 @@ fn replay<C: Clock>(
     let ended_ns = tallies.iter().map(Tally::ended_ns).max().unwrap_or(0);
     let length_ns = ended_ns.saturating_sub(began_ns);
     Ok(Replayed { error: first_error, length_ns, cut, ..replayed(plan, &tallies, whole) })
-}
-
-/// Opens the trace again, for the requests themselves.
-fn open(plan: &ReplayPlan) -> Result<Box<dyn TraceReader>, ReplayError> {
-    let trace = plan.file.options().and_then(|options| manometer_trace::open(&plan.file.trace, &options));
-    let told = |error| ReplayError::Trace { path: plan.file.trace.display().to_string(), error };
-    Ok(trace.map_err(told)?.reader)
 }
 
 /// Finds, on a thread that is as urgent as those that will wait, how early they have to be woken.

@@ -51,6 +51,7 @@ fn job(directory: PathBuf, settings: &ReplaySettings) -> Job {
         existing: Existing::Remake,
         interval_ms: 100,
         seed: 1,
+        removes: false,
         workload: WorkloadSettings::Replay(settings.clone()),
     }
 }
@@ -250,23 +251,27 @@ struct Checking {
     violations: AtomicU32,
 }
 
+impl Checking {
+    /// So many more requests for `key` are being answered.
+    fn step(&self, key: &[u8], more: i32) {
+        let (owner, number) = self.owner_of[key];
+        let mut owners = self.owners.lock().unwrap();
+        let (running, last) = owners.entry(owner).or_insert((0, 0));
+        let broken = more > 0 && (*running > 0 || *last > number);
+        (*running, *last) = (running.wrapping_add_signed(more), number.max(*last));
+        if broken {
+            self.violations.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
 struct CheckingSession<'a>(&'a Checking);
 
 impl Session for CheckingSession<'_> {
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
-        let (owner, number) = self.0.owner_of[key];
-        let step = |under_way: i32| {
-            let mut owners = self.0.owners.lock().unwrap();
-            let (running, last) = owners.entry(owner).or_insert((0, 0));
-            let broken = under_way > 0 && (*running > 0 || *last > number);
-            (*running, *last) = (running.wrapping_add_signed(under_way), number.max(*last));
-            if broken {
-                self.0.violations.fetch_add(1, Ordering::Relaxed);
-            }
-        };
-        step(1);
+        self.0.step(key, 1);
         std::thread::yield_now();
-        step(-1);
+        self.0.step(key, -1);
         Ok(None)
     }
 
@@ -367,12 +372,63 @@ fn the_engine_that_checks_sees_when_order_breaks() {
         session.get(key).unwrap();
         assert_eq!(engine.violations.load(Ordering::Relaxed), violations, "{key:?}");
     }
+    // In order, but begun before the one before it was answered; that of another owner may be.
+    for (key, more, violations) in
+        [(b"b", 1, 1), (b"c", 1, 1), (b"b", 1, 2), (b"b", -1, 2), (b"b", -1, 2), (b"b", 1, 2)]
+    {
+        engine.step(key, more);
+        assert_eq!(engine.violations.load(Ordering::Relaxed), violations, "{key:?} {more}");
+    }
 }
 
 #[test]
 fn every_request_of_an_unordered_replay_is_sent_once() {
     let (_, replayed) = order_broken(Model::ClosedUnordered, 4, |_| 0);
     assert!(!replayed.ordered);
+}
+
+/// What becomes of the trace `before` that is `after` once it has been read first.
+fn replay_changed(before: &str, after: &str) -> Result<Replayed, ReplayError> {
+    let (dir, settings) = scene(before, "map");
+    let settings = ReplaySettings { model: Model::ClosedConservative, time: Timing::Full, ..settings };
+    let mut plan = ReplayPlan::new(&settings).unwrap();
+    std::fs::write(&settings.file.trace, after).unwrap();
+    // As if it were changed after it was opened again, so that only its requests tell.
+    plan.stamp = crate::replay::surveyed::Stamp::of(&settings.file.trace);
+    let request = OpenRequest { directory: dir.path(), options: &plan.options, value_bytes: 10 };
+    let engine = (plan.engine.open)(&request).unwrap();
+    let (controls, controlled) = channel();
+    controls.send(Control::Go).unwrap();
+    let controls_in = Controls::new(controlled);
+    let mut sink = |_| Ok(());
+    let mut watch = Watch::new(&controls_in, &mut sink);
+    let job = job(dir.path().join("data"), &settings);
+    replay(&plan, &job, &*engine, &MonotonicClock, &mut watch, false)
+}
+
+#[cfg(feature = "map")]
+#[test]
+fn a_trace_that_changed_between_its_two_readings_is_an_error() {
+    let before = "insert,a,0,10\ninsert,b,1,20\n";
+    assert_eq!(replay_changed(before, before).unwrap().sent, 2);
+    let cases = [
+        ("insert,a,0,10\ninsert,b,1,4000000\n", "request 2 takes 4000000 bytes, and the longest took 20"),
+        ("insert,a,0,10\n", "it ended after 1 of 2 requests"),
+        ("insert,a,0,10\ninsert,b,1,20\ninsert,c,2,20\n", "it had 2 requests and has more"),
+    ];
+    for (after, wanted) in cases {
+        let error = replay_changed(before, after).unwrap_err();
+        assert!(error.to_string().contains(wanted) && !error.is_wrong_request(), "{error}");
+    }
+}
+
+#[test]
+fn a_trace_that_changed_before_its_second_reading_is_not_begun() {
+    let (_dir, settings) = scene("read,a,0,10\n", "null");
+    let plan = ReplayPlan::new(&settings).unwrap();
+    std::fs::write(&settings.file.trace, "read,a,0,10\nread,b,1,10\n").unwrap();
+    let error = open_again(&plan.file, plan.stamp).map(drop).unwrap_err();
+    assert!(error.to_string().contains("it changed after it was first read"), "{error}");
 }
 
 /// What a thread allocates while it sends `requests` requests, from its first to its last.
@@ -395,7 +451,7 @@ fn allocated_by_sending(requests: u64, model: Model, time: Timing) -> u64 {
     gate.open();
     let (inlets, outlets) = lanes(plan.dealing());
     let turns = Turns::new(Lead { lane: Lane::new(&outlets[0]), kept: Dispatch::new(plan.grain) });
-    let reader = open(&plan).unwrap();
+    let reader = open_again(&plan.file, plan.stamp).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| feed(&plan, plan.dealing(), reader, inlets));
         let client = Client::new(&shared, 0, &tally, engine.session(), Order::Own(0));

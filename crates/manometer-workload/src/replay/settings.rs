@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use manometer_trace::read::csv::Columns;
-use manometer_trace::{Format, ReadOptions, TraceError, format::time_unit_ns};
+use manometer_trace::{ReadOptions, TraceError, TraceForm};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,18 +69,9 @@ impl Default for ReplaySettings {
 pub struct TraceFile {
     /// Its path; plain or compressed by gzip, zstd, lz4 or xz.
     pub trace: PathBuf,
-    /// Its format, where the content is not to decide.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_format: Option<String>,
-    /// What the columns of a CSV file mean: `time_ms=0,key=1,value_size=3,op=5`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub columns: Option<String>,
-    /// What parts the columns of a CSV file; a comma unless said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delimiter: Option<char>,
-    /// The unit of times in CSV and KV-replay: `s`, `ms`, `us` or `ns`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_unit: Option<String>,
+    /// How it is read, as far as its content does not say it.
+    #[serde(flatten)]
+    pub form: TraceForm,
 }
 
 impl TraceFile {
@@ -90,21 +80,7 @@ impl TraceFile {
     /// # Errors
     /// One of the settings means nothing; the text says what would be right.
     pub fn options(&self) -> Result<ReadOptions, TraceError> {
-        Ok(ReadOptions {
-            format: self.input_format.as_deref().map(Format::find).transpose()?,
-            columns: self.columns()?,
-            time_unit_ns: self.time_unit.as_deref().map(time_unit_ns).transpose()?,
-            keep_keys: false,
-        })
-    }
-
-    fn columns(&self) -> Result<Option<Columns>, TraceError> {
-        let Some(columns) = &self.columns else { return Ok(None) };
-        let columns: Columns = columns.parse()?;
-        let Some(delimiter) = self.delimiter else { return Ok(Some(columns)) };
-        let ascii = u8::try_from(delimiter).ok().filter(u8::is_ascii);
-        let wrong = || TraceError::Wrong(format!("the delimiter is `{delimiter}`: write one ASCII character"));
-        Ok(Some(columns.parted_by(ascii.ok_or_else(wrong)?)))
+        self.form.options(false)
     }
 }
 

@@ -1,9 +1,9 @@
 //! The first reading of a trace: what it has and lacks, and what has to be in the database before it.
 
-use std::collections::HashMap;
 use std::hash::Hasher as _;
 
-use manometer_trace::key::{IdHash, IdHasher};
+use manometer_trace::key::IdHash;
+use manometer_trace::missing::MissingKeys;
 use manometer_trace::{Operation, Record, TraceError};
 
 use super::request::key_bytes;
@@ -69,6 +69,8 @@ pub(crate) struct Survey {
     pub(crate) sized: u64,
     pub(crate) size_sum: u128,
     pub(crate) size_max: u64,
+    /// The longest key as it is written, of the whole trace.
+    pub(crate) key_bytes_max: u32,
     /// Requests without a client.
     pub(crate) clients_absent: u64,
     /// Requests of a device that do not tell where, and how far the others reach, in bytes.
@@ -76,7 +78,7 @@ pub(crate) struct Survey {
     pub(crate) reach_bytes: u64,
     /// The longest read or write of a device, in bytes.
     pub(crate) moved_max: u64,
-    /// What has to be there for the whole trace, where that was asked for; in no order.
+    /// What has to be there for the whole trace, where that was asked for; in the order of first uses.
     pub(crate) needed: Vec<Needed>,
     /// What of the trace cannot be read.
     pub(crate) damage: Option<TraceError>,
@@ -95,7 +97,10 @@ pub(crate) fn survey(
     loop {
         match trace.reader.read(&mut batch) {
             Ok(0) => break,
-            Ok(_) => batch.iter().for_each(|record| surveyor.look(record)),
+            Ok(_) => {
+                batch.iter().for_each(|record| surveyor.look(record));
+                surveyor.keys.as_ref().map_or(Ok(()), MissingKeys::need_room)?;
+            }
             Err(damage) => {
                 surveyor.survey.damage = Some(damage);
                 break;
@@ -111,22 +116,18 @@ struct Surveyor {
     model: Model,
     share: Option<Share>,
     times: Times,
-    keys: Option<HashMap<u64, First, IdHasher>>,
-}
-
-/// What the first request for a key says of it.
-#[derive(Debug, Clone, Copy)]
-struct First {
-    /// Whether it asks for a value that has to be there.
-    is_needed: bool,
-    key_bytes: u32,
-    value_bytes: Option<u64>,
+    keys: Option<MissingKeys>,
 }
 
 impl Surveyor {
     fn new(model: Model, share: Option<Share>, with_needed: bool) -> Self {
-        let survey = Survey { step_ns: 0, ..Survey::default() };
-        Self { survey, model, share, times: Times::new(1.0), keys: with_needed.then(HashMap::default) }
+        Self {
+            survey: Survey::default(),
+            model,
+            share,
+            times: Times::new(1.0),
+            keys: with_needed.then(MissingKeys::default),
+        }
     }
 
     fn look(&mut self, record: &Record) {
@@ -174,37 +175,28 @@ impl Surveyor {
 
     /// Keys and sizes are those of the whole trace: one process loads for all that share it.
     fn look_at_key(&mut self, record: &Record) {
+        self.survey.key_bytes_max = self.survey.key_bytes_max.max(key_bytes(record));
         if let Some(bytes) = record.value_size {
             self.survey.sized += 1;
             self.survey.size_sum += u128::from(bytes);
             self.survey.size_max = self.survey.size_max.max(bytes);
         }
         if let Some(keys) = &mut self.keys {
-            let first = keys.entry(record.key).or_insert_with(|| First {
-                is_needed: expects(record),
-                key_bytes: key_bytes(record),
-                value_bytes: None,
-            });
-            first.value_bytes = first.value_bytes.or(record.value_size);
+            keys.add(record);
         }
     }
 
     fn done(self) -> Survey {
-        let needed = self.keys.into_iter().flatten().filter(|(_, first)| first.is_needed);
-        let needed = needed.map(|(key, First { key_bytes, value_bytes, .. })| Needed { key, key_bytes, value_bytes });
-        Survey { needed: needed.collect(), step_ns: self.survey.step_ns.max(1), ..self.survey }
+        let inserts = self.keys.map(MissingKeys::into_inserts).unwrap_or_default().into_iter();
+        let needed =
+            |insert: Record| Needed { key: insert.key, key_bytes: key_bytes(&insert), value_bytes: insert.value_size };
+        Survey { needed: inserts.map(needed).collect(), step_ns: self.survey.step_ns.max(1), ..self.survey }
     }
 }
 
 /// Whether the operation asks for a value.
 pub(crate) fn is_read(operation: Operation) -> bool {
     matches!(operation, Operation::Get | Operation::Read)
-}
-
-/// Whether `record`, the first for its key, was asked of a store that had it. A request that failed is left alone.
-fn expects(record: &Record) -> bool {
-    let brings = matches!(record.operation, Operation::Put | Operation::Insert | Operation::Write);
-    !brings && record.succeeded != Some(false)
 }
 
 /// The largest power of ten that both `step_ns`, 0 at first, and `time_ns` are multiples of; a minute at most.
@@ -250,8 +242,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_before_it_is_inserted_is_needed_with_its_size() {
-        let mut found = surveyed("read,1,0,\ninsert,2,1,9\nread,2,2,\nupdate,1,3,8\ndelete,3,4,\n", true);
-        found.needed.sort_by_key(|needed| needed.key);
+        let found = surveyed("read,1,0,\ninsert,2,1,9\nread,2,2,\nupdate,1,3,8\ndelete,3,4,\n", true);
         let needed = |key, value_bytes| Needed { key, key_bytes: 11, value_bytes };
         assert_eq!(found.needed, [needed(1, Some(8)), needed(3, None)]);
         assert!(surveyed("read,1,0,\n", false).needed.is_empty());
@@ -265,12 +256,6 @@ mod tests {
         let found = survey(&file, Model::Open, Some(Share { part: 0, of: 3 }), true).unwrap();
         assert!(found.requests < 90 && found.all_requests == 90);
         assert_eq!((found.needed.len(), found.size_max), (90, 89));
-    }
-
-    #[test]
-    fn a_read_that_failed_is_left_alone() {
-        let failed = Record { succeeded: Some(false), ..Record::new(Operation::Get, 1) };
-        assert!(!expects(&failed) && expects(&Record { succeeded: Some(true), ..failed }));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The processes of a replay: one on a thread here, or several, here and on other hosts, that begin at the same moment.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::ops::RangeBounds;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -86,8 +88,7 @@ pub(super) fn alone(job: &Job, keep: bool, outcome: &mut Outcome) -> Result<(), 
     });
     let finished = finished.map_err(|error| Failed { is_wrong: error.is_wrong_request(), reason: error.into() })?;
     if !keep {
-        finished.database.map_or(Ok(()), |database| database.remove()).context("removing the database")?;
-        finished.elsewhere.map_or(Ok(()), |left| left.remove()).context("emptying the server")?;
+        finished.remove().context("removing the data")?;
     }
     Ok(())
 }
@@ -107,6 +108,8 @@ struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
     is_ready: bool,
+    /// Whether it has told what became of its share.
+    has_replayed: bool,
     has_ended: bool,
     /// Whether it ended as it should.
     is_done: bool,
@@ -138,7 +141,8 @@ impl Process {
             let _ = told.send((index, Told::End));
         });
         let on = on.map(str::to_owned);
-        let mut process = Self { on, child, stdin, is_ready: false, has_ended: false, is_done: false, clock: None };
+        let (is_ready, has_replayed, has_ended, is_done) = (false, false, false, false);
+        let mut process = Self { on, child, stdin, is_ready, has_replayed, has_ended, is_done, clock: None };
         process.say(&serde_json::to_string(job)?);
         Ok(process)
     }
@@ -164,7 +168,13 @@ impl Drop for Process {
 /// The worker of this program, here or where the command `on` leads to.
 fn command(on: Option<&str>) -> anyhow::Result<Command> {
     let mut command = match on {
-        None => Command::new(std::env::current_exe().context("finding this program")?),
+        None => {
+            let mut program = Command::new(std::env::current_exe().context("finding this program")?);
+            // Ctrl-C at the terminal is ours to hear; the processes here are ended in order. What leads to another host
+            // may have to ask for a password there.
+            program.process_group(0);
+            program
+        }
         Some(on) => {
             let mut shell = Command::new("sh");
             shell.args(["-c", &format!("exec {on} \"$@\""), "sh"]);
@@ -176,7 +186,8 @@ fn command(on: Option<&str>) -> anyhow::Result<Command> {
 }
 
 /// Replays in a process for each job, which run where `hosts` say in turn. The first prepares what all use; then the
-/// others get ready, and all begin at the same moment of the clock that they share. If one is lost, the others end.
+/// others get ready, and all begin at the same moment of the clock that they share. If one is lost, the others end. The
+/// first is told to stop when all others have ended: what it prepared may be its to remove, and is theirs until then.
 pub(super) fn together(jobs: &[Job], hosts: &[String], outcome: &mut Outcome) -> Result<(), Failed> {
     let (sender, receiver) = channel();
     let mut crew = Crew { processes: Vec::new(), sender, receiver, interrupted: interrupted()?, outcome };
@@ -198,7 +209,7 @@ pub(super) fn together(jobs: &[Job], hosts: &[String], outcome: &mut Outcome) ->
         process.say(&start.to_string());
     }
     crew.outcome.compared(clocks.into_iter().flatten().collect());
-    crew.tell_all(&Control::Go);
+    crew.tell(.., &Control::Go);
     crew.listen_until(&|crew| crew.processes.iter().all(|process| process.has_ended))
 }
 
@@ -211,9 +222,11 @@ struct Crew<'a> {
 }
 
 impl Crew<'_> {
-    fn tell_all(&mut self, control: &Control) {
+    /// Tells it to those processes of `which` that have been started.
+    fn tell(&mut self, which: impl RangeBounds<usize>, control: &Control) {
         let line = control.to_string();
-        self.processes.iter_mut().for_each(|process| process.say(&line));
+        let numbered = self.processes.iter_mut().enumerate();
+        numbered.filter(|(index, _)| which.contains(index)).for_each(|(_, process)| process.say(&line));
     }
 
     /// Compares the clock of each process on another host with ours; nothing for those here.
@@ -249,7 +262,7 @@ impl Crew<'_> {
 
     /// Takes in what the processes say until `enough`; when one is lost, has the others end first.
     fn listen_until(&mut self, enough: &dyn Fn(&Self) -> bool) -> Result<(), Failed> {
-        let (mut lost, mut deadline_ns, mut told_to_stop) = (None, u64::MAX, false);
+        let (mut lost, mut deadline_ns, mut told_to_stop, mut told_first) = (None, u64::MAX, false, false);
         loop {
             let all_ended = self.processes.iter().all(|process| process.has_ended);
             let now_ns = MonotonicClock.now_ns();
@@ -266,7 +279,14 @@ impl Crew<'_> {
             let stop = lost.is_some() || self.interrupted.load(Ordering::Relaxed);
             if stop && !std::mem::replace(&mut told_to_stop, true) {
                 deadline_ns = now_ns + PATIENCE_NS;
-                self.tell_all(&Control::Stop);
+                self.tell(1.., &Control::Stop);
+            }
+            let is_last = self.processes.iter().skip(1).all(|process| process.has_ended);
+            let is_over = stop || self.processes.first().is_some_and(|process| process.has_replayed);
+            if is_last && is_over && !std::mem::replace(&mut told_first, true) {
+                // It may have much to remove.
+                deadline_ns = deadline_ns.max(now_ns.saturating_add(PATIENCE_NS));
+                self.tell(..1, &Control::Stop);
             }
         }
     }
@@ -281,6 +301,7 @@ impl Crew<'_> {
             Told::Message(heard_ns, Message::Clock { now, in_step }) => process.clock = Some((heard_ns, now, in_step)),
             Told::Message(_, message) => {
                 process.is_ready |= matches!(message, Message::Ready { .. });
+                process.has_replayed |= matches!(message, Message::Replayed { .. });
                 self.outcome.hear(index, message);
             }
             Told::End => {

@@ -26,8 +26,8 @@ pub struct AnonymiseArgs {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// A file with 32 hexadecimal digits: traces under one secret share their ids. Without it a random secret is made and
-    /// forgotten.
+    /// A file with 32 hexadecimal digits: traces under one secret share their ids. Without it a random secret is made
+    /// and forgotten.
     #[arg(long, value_name = "FILE")]
     secret: Option<PathBuf>,
 }

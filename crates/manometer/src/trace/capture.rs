@@ -23,8 +23,8 @@ const BUFFERS: std::ops::RangeInclusive<u64> = (64 << 10)..=(1 << 30);
 
 /// Record the requests that reach a block device, as `blkparse` prints them.
 ///
-/// Needs root and tracefs. Several may run at once, and beside any other tracer. Ctrl-C ends it early; what was captured
-/// by then stays.
+/// Needs root and tracefs. Several may run at once, and beside any other tracer. Ctrl-C ends it early; what was
+/// captured by then stays.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  manometer trace capture /dev/nvme0n1 --seconds 60 --out live.blkparse\n\n\
     Without tracefs, `blktrace -d DEVICE -o - | blkparse -i -` prints the same format.")]
@@ -59,17 +59,7 @@ pub fn run(args: &CaptureArgs) -> anyhow::Result<ExitCode> {
         Ok(file) => file,
         Err(error) => return refuse(&format!("{}: {error}: name a file that can be made", args.out.display())),
     };
-    if lies_on(&args.out, &target) {
-        format::note(&format!(
-            "warning: {} lies on {}: writing the trace is part of it; choose another device with --out",
-            args.out.display(),
-            target.device.name
-        ));
-    }
-    if target.is_partition() {
-        format::note("note: flushes have no sector, and are not seen on a partition: capture the disk to see them");
-    }
-    format::note(&format!("Capturing {} for {} s; Ctrl-C ends it ...", target.device.name, args.seconds));
+    announce(args, &target);
     let options = Options { target: &target, length_ns: (args.seconds * 1e9) as u64, buffer_kib: args.buffer.0 / 1024 };
     let captured = match capture(&options, &MonotonicClock, &interrupted, &mut BufWriter::new(&file)) {
         Ok(captured) => captured,
@@ -83,6 +73,21 @@ pub fn run(args: &CaptureArgs) -> anyhow::Result<ExitCode> {
     };
     tell(args, &target, &captured)?;
     Ok(ExitCode::from(DONE))
+}
+
+/// Says what begins, and what the person should know of it.
+fn announce(args: &CaptureArgs, target: &Target) {
+    if lies_on(&args.out, target) {
+        format::note(&format!(
+            "warning: {} lies on {}: writing the trace is part of it; choose another device with --out",
+            args.out.display(),
+            target.device.name
+        ));
+    }
+    if target.is_partition() {
+        format::note("note: flushes have no sector, and are not seen on a partition: capture the disk to see them");
+    }
+    format::note(&format!("Capturing {} for {} s; Ctrl-C ends it ...", target.device.name, args.seconds));
 }
 
 fn refuse(text: &str) -> anyhow::Result<ExitCode> {
@@ -134,8 +139,8 @@ fn tell(args: &CaptureArgs, target: &Target, captured: &Captured) -> anyhow::Res
             format::json(&document)
         }
         Format::Text => format::text(&format!(
-            "{}: {events} events of {} in {seconds:.1} s: {issued} requests issued, {completed} completed, {lost} events \
-             lost",
+            "{}: {events} events of {} in {seconds:.1} s: {issued} requests issued, {completed} completed, {lost} \
+             events lost",
             args.out.display(),
             target.device.name,
         )),

@@ -63,37 +63,45 @@ fn document(name: &str, totals: &Totals, skipped: u64, damage: Option<&TraceErro
 }
 
 fn text(name: &str, format: &str, totals: &Totals) -> String {
-    let mut lines = vec![format!("{name}: {format}, {} requests for {} keys", totals.requests, totals.keys)];
-    match totals.span_s {
-        Some(span) => lines.push(format!("span        {span:.6} s")),
-        None => lines.push("span        unknown: the trace has no times".to_owned()),
-    }
-    if totals.times_backward > 0 {
-        lines.push(format!("            {} times are earlier than the one before", totals.times_backward));
-    }
-    if totals.span_s.is_some() && totals.times_absent > 0 {
-        lines.push(format!("            {} requests have no time", totals.times_absent));
-    }
-    match totals.footprint_bytes {
-        Some(bytes) => lines.push(format!("footprint   {} ({bytes} B)", rounded(bytes as f64))),
-        None => lines.push("footprint   unknown: the trace has no sizes".to_owned()),
-    }
+    let keys = sure(totals, "keys", totals.keys);
+    let mut lines = vec![format!("{name}: {format}, {} requests for {} keys{keys}", totals.requests, totals.keys)];
+    lines.extend(span_lines(totals));
+    lines.push(format!("footprint   {}", footprint(totals)));
     let mix = totals.operations.iter().map(|(operation, count)| {
         format!("{operation} {:.2} % ({count})", 100.0 * *count as f64 / totals.requests.max(1) as f64)
     });
     lines.push(format!("mix         {}", mix.collect::<Vec<_>>().join(", ")));
     for (what, sizes) in [("key size", &totals.key_size), ("value size", &totals.value_size)] {
-        if let Some(sizes) = sizes {
-            lines.push(format!("{what:<12}{}", size_text(sizes)));
-        }
+        lines.extend(sizes.as_ref().map(|sizes| format!("{what:<12}{}", size_text(sizes))));
     }
-    if let Some(clients) = totals.clients {
-        lines.push(format!("clients     {clients}"));
-    }
-    if let Some(failed) = totals.failed {
-        lines.push(format!("failed      {failed}"));
-    }
+    lines.extend(totals.clients.map(|clients| format!("clients     {clients}{}", sure(totals, "clients", clients))));
+    lines.extend(totals.failed.map(|failed| format!("failed      {failed}")));
     lines.join("\n")
+}
+
+/// How sure a number is that is an estimate.
+fn sure(totals: &Totals, what: &str, number: u64) -> String {
+    let error = totals.standard_errors.get(what).map(|error| 100.0 * error / number.max(1) as f64);
+    error.map(|percent| format!(", an estimate ± {percent:.2} %")).unwrap_or_default()
+}
+
+fn span_lines(totals: &Totals) -> Vec<String> {
+    let Some(span_s) = totals.span_s else { return vec!["span        unknown: the trace has no times".to_owned()] };
+    let mut lines = vec![format!("span        {span_s:.6} s")];
+    if totals.times_backward > 0 {
+        lines.push(format!("            {} times are earlier than the one before", totals.times_backward));
+    }
+    if totals.times_absent > 0 {
+        lines.push(format!("            {} requests have no time", totals.times_absent));
+    }
+    lines
+}
+
+fn footprint(totals: &Totals) -> String {
+    match totals.footprint_bytes {
+        Some(bytes) => format!("{} ({bytes} B{})", rounded(bytes as f64), sure(totals, "footprint_bytes", bytes)),
+        None => format!("unknown: {}", totals.footprint_reason.as_deref().unwrap_or("the trace has no sizes")),
+    }
 }
 
 fn size_text(sizes: &SizeTotals) -> String {
@@ -108,5 +116,26 @@ fn rounded(bytes: f64) -> String {
         small if small < 1_048_576.0 => format!("{:.1} KiB", small / 1024.0),
         medium if medium < 1_073_741_824.0 => format!("{:.1} MiB", medium / 1_048_576.0),
         large => format!("{:.1} GiB", large / 1_073_741_824.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use manometer_trace::{Operation, Record};
+
+    use super::*;
+
+    #[test]
+    fn what_is_estimated_or_not_known_is_told() {
+        let mut summary = Summary::default();
+        summary.add(&[Record { value_size: Some(10), ..Record::new(Operation::Get, 1) }]);
+        let mut totals = summary.totals();
+        assert!(text("t", "csv", &totals).contains("for 1 keys\n") && text("t", "csv", &totals).contains("(10 B)"));
+        (totals.keys, totals.footprint_bytes) = (1_000, Some(5_000));
+        totals.standard_errors = [("keys", 2.5), ("footprint_bytes", 100.0)].into();
+        let told = text("t", "csv", &totals);
+        assert!(told.contains("1000 keys, an estimate ± 0.25 %") && told.contains("(5000 B, an estimate ± 2.00 %)"));
+        (totals.footprint_bytes, totals.footprint_reason) = (None, Some("too far".to_owned()));
+        assert!(text("t", "csv", &totals).contains("footprint   unknown: too far"));
     }
 }

@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use manometer_trace::format::time_unit_ns;
-use manometer_trace::read::csv::Columns;
 use manometer_trace::transform::span::Span;
-use manometer_trace::{Format, ReadOptions, Trace, TraceError, open, open_stream};
+use manometer_trace::{Trace, TraceError, TraceForm, open, open_stream};
 use serde_json::{Value, json};
 
 use crate::{WRONG_REQUEST, format};
@@ -19,7 +17,7 @@ pub struct Input {
     /// The trace, plain or compressed by gzip, zstd, lz4 or xz; `-` is standard input.
     pub(crate) trace: PathBuf,
     #[command(flatten)]
-    pub(crate) form: InputForm,
+    pub(crate) form: TraceForm,
 }
 
 /// Several traces to read.
@@ -29,42 +27,7 @@ pub struct Inputs {
     #[arg(required = true, num_args = 1.., value_name = "TRACE")]
     traces: Vec<PathBuf>,
     #[command(flatten)]
-    form: InputForm,
-}
-
-/// How to read a trace.
-#[derive(Debug, Args)]
-pub(crate) struct InputForm {
-    /// The format, where the content is not to decide (docs/traces.md has the list).
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) input_format: Option<String>,
-    /// What the columns of a CSV file mean, by number from 0 or by name: `time_ms=0,key=1,value_size=3,op=5`.
-    #[arg(long)]
-    pub(crate) columns: Option<String>,
-    /// What parts the columns of a CSV file, with --columns.
-    #[arg(long, default_value = ",", requires = "columns")]
-    pub(crate) delimiter: char,
-    /// The unit of times in CSV and KV-replay: `s`, `ms`, `us` or `ns` (CSV: s, KV-replay: ms).
-    #[arg(long, value_name = "UNIT")]
-    pub(crate) time_unit: Option<String>,
-}
-
-impl InputForm {
-    fn options(&self, keep_keys: bool) -> Result<ReadOptions, TraceError> {
-        Ok(ReadOptions {
-            format: self.input_format.as_deref().map(Format::find).transpose()?,
-            columns: self.columns()?,
-            time_unit_ns: self.time_unit.as_deref().map(time_unit_ns).transpose()?,
-            keep_keys,
-        })
-    }
-
-    fn columns(&self) -> Result<Option<Columns>, TraceError> {
-        let Some(columns) = &self.columns else { return Ok(None) };
-        let delimiter = u8::try_from(self.delimiter).ok().filter(u8::is_ascii);
-        let wrong = || TraceError::Wrong(format!("--delimiter is `{}`: write one ASCII character", self.delimiter));
-        Ok(Some(columns.parse::<Columns>()?.parted_by(delimiter.ok_or_else(wrong)?)))
-    }
+    form: TraceForm,
 }
 
 impl Input {

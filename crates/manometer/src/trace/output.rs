@@ -51,8 +51,8 @@ impl OutputForm {
 }
 
 impl Output {
-    /// Writes what the reader gives, up to where its trace is damaged. Half a trace in a format that cannot hold it, or of
-    /// a request that was wrong, does not stay.
+    /// Writes what the reader gives, up to where its trace is damaged. Half a trace in a format that cannot hold it, or
+    /// of a request that was wrong, does not stay.
     pub fn write(&self, reader: &mut dyn TraceReader) -> Result<Written, TraceError> {
         let output_format = match &self.form.output_format {
             Some(name) => OutputFormat::find(name)?,

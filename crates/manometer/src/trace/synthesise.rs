@@ -53,12 +53,7 @@ pub fn run(args: &SynthesiseArgs) -> anyhow::Result<ExitCode> {
             if let Some(file) = &args.model {
                 write_model(file, &model)?;
             }
-            format::note(
-                &model
-                    .fit_error
-                    .as_ref()
-                    .map_or_else(|| "fit: not known, as fewer requests were made than the trace has".to_owned(), text),
-            );
+            format::note(&model.fit_error.as_ref().map_or_else(unknown, text));
             args.output.tell(&args.input.name(), &written, json!({ "fit_error": model.fit_error, "seed": args.seed }))
         }
         Err(error) => input::refuse(&error),
@@ -128,12 +123,16 @@ fn write_model(path: &PathBuf, model: &Model) -> anyhow::Result<()> {
     file.write_all(b"\n").and_then(|()| file.flush()).with_context(name)
 }
 
+fn unknown() -> String {
+    "fit: not known, as fewer requests were made than the trace has".to_owned()
+}
+
 fn text(fit: &FitError) -> String {
     let optional =
         |what: &str, value: Option<f64>| value.map(|value| format!(", {what} {value:.3}")).unwrap_or_default();
     format!(
-        "fit: LRU miss ratio off by {:.4} at most and {:.4} on average, share of requests for the most popular keys by {:.4} \
-         at most, keys ×{:.3}{}{}{}",
+        "fit: LRU miss ratio off by {:.4} at most and {:.4} on average, share of requests for the most popular keys by \
+         {:.4} at most, keys ×{:.3}{}{}{}",
         fit.miss_ratio_max,
         fit.miss_ratio_mean,
         fit.popularity,

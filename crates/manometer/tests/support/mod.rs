@@ -206,6 +206,11 @@ fn processes() -> Vec<u32> {
     pids
 }
 
+/// The process group of `pid`.
+pub fn group_of(pid: u32) -> Option<u32> {
+    stat_field(pid, 2)?.parse().ok()
+}
+
 /// A field of `/proc/PID/stat` behind the command: 0 is the state, 1 the parent.
 fn stat_field(pid: u32, index: usize) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

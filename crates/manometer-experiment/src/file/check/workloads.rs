@@ -98,6 +98,11 @@ impl Checker<'_> {
             self.report(format!("`{kind}` is no kind of workload"), origin.as_ref(), Some(help));
             return None;
         };
+        if let Some(processes) = node.get("processes").filter(|_| kind == "replay") {
+            let help = "in an experiment a replay is one process: give it as many `threads` as it needs";
+            self.report("several processes are for `manometer replay` alone", Some(&processes.key_origin), Some(help));
+            return None;
+        }
         known.extend(beside.iter().map(|key| (*key).to_owned()));
         known.push("kind".to_owned());
         self.known_keys(node, &known);

@@ -34,6 +34,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     abilities: &[Ability::Scan, Ability::BulkLoad, Ability::State],
     durability: options::BUFFER,
     keeps: Keeps::Disk,
+    key_bytes_max: Some(KEY_BYTES_MAX as u64),
     open: |request| Ok(Box::new(Fjall::open(request)?)),
     check: |options| Config::read(options).map(drop),
 };

@@ -28,6 +28,9 @@ const ENGINE: &str = "lmdb";
 /// How many records one transaction loads, and between two looks at whether to go on.
 const RECORDS_PER_BATCH: u32 = 10_000;
 
+/// The limit that LMDB is built with (`MDB_MAXKEYSIZE`).
+const KEY_BYTES_MAX: u64 = 511;
+
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "copy-on-write B+ tree in a memory map, one writer at a time",
@@ -38,6 +41,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     abilities: &[Ability::Scan, Ability::BulkLoad, Ability::State],
     durability: options::FULL,
     keeps: Keeps::Disk,
+    key_bytes_max: Some(KEY_BYTES_MAX),
     open: |request| Ok(Box::new(Lmdb::open(request)?)),
     check: |options| Config::read(options).map(drop),
 };

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use crate::engine::server::{Protocol, Refusal, Wire, decimal};
 
 /// memcached's own limit, for a key as it is sent.
-const KEY_BYTES_MAX: usize = 250;
+pub(super) const KEY_BYTES_MAX: usize = 250;
 
 /// How look-ups and writes are spoken.
 pub(super) enum Meta {}

@@ -40,6 +40,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     abilities: &[Ability::MultiGet, Ability::Pipeline, Ability::State],
     durability: "none: a put is in memory alone, and may be evicted from there",
     keeps: Keeps::Memory,
+    key_bytes_max: Some(meta::KEY_BYTES_MAX as u64),
     open: |request| Ok(Box::new(Memcached::open(request)?)),
     check: |options| options::read(options).map(drop),
 };

@@ -33,6 +33,9 @@ const RECORDS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("records");
 /// How many records one transaction loads, and between two looks at whether to go on.
 const RECORDS_PER_BATCH: u32 = 10_000;
 
+/// The longest key or value that redb takes.
+const KEY_BYTES_MAX: u64 = 3 << 30;
+
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "copy-on-write B-tree in one file, one writer at a time; written in Rust",
@@ -40,6 +43,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     abilities: &[Ability::Scan, Ability::State],
     durability: options::IMMEDIATE,
     keeps: Keeps::Disk,
+    key_bytes_max: Some(KEY_BYTES_MAX),
     open: |request| Ok(Box::new(Redb::open(request)?)),
     check: |options| Config::read(options).map(drop),
 };

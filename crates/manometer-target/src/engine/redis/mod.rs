@@ -36,6 +36,9 @@ const LOOK_NS: u64 = 20_000_000;
 const SETTLING: &str = "settling";
 const PREPARING: &str = "preparing for our data";
 
+/// The longest string that Redis takes (`proto-max-bulk-len`).
+const KEY_BYTES_MAX: u64 = 512 << 20;
+
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "Redis: a server of our own, or with `cluster = true` three, or with `address` yours",
@@ -43,6 +46,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     abilities: &[Ability::MultiGet, Ability::Pipeline, Ability::State],
     durability: "snapshots (`save 3600 1 300 100 60 10000`): a put since the last one does not survive the server",
     keeps: Keeps::Disk,
+    key_bytes_max: Some(KEY_BYTES_MAX),
     open: |request| Ok(Box::new(Redis::open(request)?)),
     check: |options| options::read(options).map(drop),
 };

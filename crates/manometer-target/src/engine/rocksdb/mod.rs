@@ -31,6 +31,9 @@ const BACKGROUND: &str = "flushing or compacting";
 /// The name of our merge operator, which a database remembers.
 const LAST_OPERAND: &str = "manometer.last_operand";
 
+/// RocksDB holds the length of a key in 32 bits.
+const KEY_BYTES_MAX: u64 = u32::MAX as u64;
+
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "log-structured merge tree of Meta; built from source with zstd and lz4",
@@ -45,6 +48,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     ],
     durability: USUAL_DURABILITY,
     keeps: Keeps::Disk,
+    key_bytes_max: Some(KEY_BYTES_MAX),
     open: |request| Ok(Box::new(RocksDb::open(request)?)),
     check: |options| {
         let given = options::read(options)?;

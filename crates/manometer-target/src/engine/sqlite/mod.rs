@@ -37,6 +37,9 @@ const BACKWARD_FROM: &str = "SELECT key, value FROM records WHERE key <= ?1 ORDE
 /// How many records one transaction loads, and between two looks at whether to go on.
 const RECORDS_PER_BATCH: u32 = 10_000;
 
+/// The longest blob that SQLite takes (`SQLITE_MAX_LENGTH`).
+const KEY_BYTES_MAX: u64 = 1_000_000_000;
+
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "SQL database: B-tree in one file with a write-ahead log, one writer at a time",
@@ -44,6 +47,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     abilities: &[Ability::Scan, Ability::State],
     durability: options::WAL_FULL,
     keeps: Keeps::Disk,
+    key_bytes_max: Some(KEY_BYTES_MAX),
     open: |request| Ok(Box::new(Sqlite::open(request)?)),
     check: |options| Config::read(options).map(drop),
 };

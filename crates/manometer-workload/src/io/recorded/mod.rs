@@ -16,9 +16,11 @@ pub(super) use self::source::{Recorded, Turn};
 use super::pattern::Next;
 use super::{IoError, IoSettings};
 use crate::kv::pace::wake_precisely;
+use crate::replay::again::{Again, open_again};
 use crate::replay::lane::{Dealing, Inlet, Lane, deal, flush, lanes};
 use crate::replay::plan::{misfit_of_times, notes_of_times};
-use crate::replay::survey::{Survey, survey};
+use crate::replay::survey::Survey;
+use crate::replay::surveyed::{Stamp, surveyed};
 use crate::replay::wait::{Times, margin_ns};
 use crate::replay::{Model, ReplayError, Timing, TraceFile};
 use crate::settings::SettingError;
@@ -35,6 +37,9 @@ pub(super) struct Due {
 #[derive(Debug)]
 pub(super) struct BlockTrace {
     file: TraceFile,
+    /// What the file was when it was read, and how many requests it has, those among them that are not sent.
+    stamp: Option<Stamp>,
+    all_requests: u64,
     place: Placing,
     pub(super) model: Model,
     pub(super) time: Timing,
@@ -57,9 +62,10 @@ impl BlockTrace {
         let Some(file) = recorded.file() else { return Ok(None) };
         let path = file.trace.display().to_string();
         let told = |error| ReplayError::Trace { path: path.clone(), error };
-        let survey = survey(&file, recorded.model(), None, false).map_err(told)?;
+        let surveyed = surveyed(&file, recorded.model(), None, false).map_err(told)?;
+        let survey = &surveyed.survey;
         let place = Placing::new(settings);
-        if let Some(reason) = misfit(recorded.time(), &survey) {
+        if let Some(reason) = misfit(recorded.time(), survey) {
             return Err(ReplayError::Unfit { path, reason }.into());
         }
         let factor = recorded.factor.unwrap_or(1.0);
@@ -72,7 +78,9 @@ impl BlockTrace {
             requests: survey.all_requests - survey.operations[Operation::Discard as usize],
             writes: survey.operations[Operation::Write as usize] > 0,
             grain: Grain::new(scaled(survey.span_ns), scaled(survey.step_ns).max(1)),
-            notes: notes(recorded.time(), place, &survey),
+            notes: notes(recorded.time(), place, survey),
+            stamp: surveyed.stamp,
+            all_requests: survey.all_requests,
             file,
             place,
         }))
@@ -84,9 +92,7 @@ impl BlockTrace {
         clock: &dyn Clock,
         work: impl FnOnce(Recorded<'_>) -> Result<T, IoError>,
     ) -> Result<T, IoError> {
-        let trace = self.file.options().and_then(|options| manometer_trace::open(&self.file.trace, &options));
-        let told = |error| ReplayError::Trace { path: self.file.trace.display().to_string(), error };
-        let reader = trace.map_err(told)?.reader;
+        let reader = open_again(&self.file, self.stamp)?;
         let margin_ns = if self.time == Timing::Full {
             0
         } else {
@@ -95,10 +101,13 @@ impl BlockTrace {
         };
         let (inlets, outlets) = lanes(Dealing::One);
         std::thread::scope(|scope| {
-            scope.spawn(|| feed(self.place, reader, inlets));
+            let feeder = scope.spawn(|| feed(self, reader, inlets));
             let worked = work(Recorded::new(self, Lane::new(&outlets[0]), margin_ns));
             outlets[0].close();
-            worked
+            let fed = feeder.join().map_err(|_| ReplayError::Panicked)?;
+            let worked = worked?;
+            fed?;
+            Ok(worked)
         })
     }
 }
@@ -120,9 +129,9 @@ impl Placing {
     /// Where `bytes` at `offset` of the recorded device go: to the same place, as often as the file is smaller than the
     /// device around its end and on from its begin.
     fn place(&self, offset: u64, bytes: u64) -> (u64, u32) {
-        let length = (offset % self.unit + bytes.max(1)).div_ceil(self.unit) * self.unit;
+        let length = (offset % self.unit).saturating_add(bytes.max(1)).div_ceil(self.unit).saturating_mul(self.unit);
         let begin = offset / self.unit * self.unit % self.bytes_each;
-        (begin.min(self.bytes_each - length), length as u32)
+        (begin.min(self.bytes_each.saturating_sub(length)), u32::try_from(length).unwrap_or(u32::MAX))
     }
 
     /// What is asked for by `record`, at its place; nothing for a discard.
@@ -137,21 +146,26 @@ impl Placing {
     }
 }
 
-/// Deals the requests of the trace until its end, or until nobody takes them any more.
-fn feed(place: Placing, mut reader: Box<dyn TraceReader>, mut inlets: Vec<Inlet<Due>>) {
+/// Deals the requests of `trace` until its end, or until nobody takes them any more; an error where it is no longer
+/// what it was when it was first read.
+fn feed(trace: &BlockTrace, mut reader: Box<dyn TraceReader>, mut inlets: Vec<Inlet<Due>>) -> Result<(), ReplayError> {
     let (mut times, mut batch) = (Times::new(1.0), Vec::new());
+    let mut again = Again::new(&trace.file, trace.all_requests);
     // What is damaged was told when the trace was read first: it ends there.
     while !matches!(reader.read(&mut batch), Ok(0) | Err(_)) {
         for record in &batch {
             let recorded_ns = times.due_ns(record.time_ns);
-            let Some(next) = place.request(record) else { continue };
+            let next = trace.place.request(record);
+            again.look(next.map_or(0, |next| u64::from(next.length)), u64::from(trace.slot_bytes))?;
+            let Some(next) = next else { continue };
             if deal(&mut inlets, 0, Due { recorded_ns, next }).is_err() {
-                return;
+                return Ok(());
             }
         }
     }
     // Whoever took them may have ended already.
     let _ = flush(&mut inlets);
+    again.end()
 }
 
 /// Why a trace cannot be replayed on files.
@@ -227,6 +241,7 @@ mod tests {
         assert_eq!(PLACING.place(17 << 12, 0), (4096, 4096), "beyond the end it goes on from the begin");
         assert_eq!(PLACING.place(15 << 12, 8192), (14 << 12, 8192), "and does not cross the end");
         assert_eq!(PLACING.place(u64::MAX, 4096), (14 << 12, 8192));
+        assert_eq!(PLACING.place(0, u64::MAX), (0, u32::MAX), "longer than any file");
     }
 
     #[test]
@@ -248,5 +263,42 @@ mod tests {
         assert!(long.name == "file_size" && long.wanted.contains("at least"), "{long}");
         let endless = slot_bytes(&IoSettings { iodepth: 1, ..IoSettings::default() }, place, u64::MAX);
         assert_eq!(endless.unwrap_err().name, "iodepth");
+    }
+
+    /// A trace of blkreplay with requests of these sectors and lengths in sectors.
+    fn text(requests: &[(u64, u64)]) -> String {
+        let line = |(sector, sectors): &(u64, u64)| format!("0.000000001 ; {sector} ; {sectors} ; R ; 0.0 ; 0.0\n");
+        let head = "Copyright nobody\n\nstart ; sector; length ; op ;  replay_delay ; replay_duration\n";
+        head.to_owned() + &requests.iter().map(line).collect::<String>()
+    }
+
+    #[test]
+    fn a_trace_that_changed_between_its_two_readings_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("trace.load");
+        std::fs::write(&path, text(&[(0, 8), (8, 8)])).unwrap();
+        let recorded = RecordedSettings { trace: Some(path.clone()), ..RecordedSettings::default() };
+        let settings = IoSettings { file_size: ByteSize(1 << 20), recorded, ..IoSettings::default() };
+        let trace = BlockTrace::new(&settings).unwrap().unwrap();
+        let cases: [(&[(u64, u64)], _); 4] = [
+            (&[(0, 8), (8, 8)], None),
+            (&[(0, 8), (8, 1 << 20)], Some("request 2 takes")),
+            (&[(0, 8)], Some("it ended after 1 of 2 requests")),
+            (&[(0, 8), (8, 8), (16, 8)], Some("it had 2 requests and has more")),
+        ];
+        for (requests, wanted) in cases {
+            std::fs::write(&path, text(requests)).unwrap();
+            let reader = manometer_trace::open(&path, &trace.file.options().unwrap()).unwrap().reader;
+            let (inlets, _outlets) = lanes(Dealing::One);
+            let told = feed(&trace, reader, inlets).err().map(|error| error.to_string());
+            assert!(
+                told.as_deref()
+                    .zip(wanted)
+                    .map_or(told.is_none() && wanted.is_none(), |(told, wanted)| { told.contains(wanted) }),
+                "{told:?}"
+            );
+        }
+        let begun = trace.replay(&manometer_measure::MonotonicClock, |_| Ok(()));
+        assert!(begun.unwrap_err().to_string().contains("it changed after it was first read"));
     }
 }

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use manometer_trace::TraceForm;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::{IoError, IoSettings};
+use super::super::IoSettings;
 use crate::replay::rules::check_times;
 use crate::replay::{Model, ReplayError, Timing, TraceFile};
 use crate::settings::SettingError;
@@ -17,18 +18,9 @@ pub struct RecordedSettings {
     /// A recorded trace of a device, plain or compressed, whose requests are sent instead of a pattern's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
-    /// The trace's format, where the content is not to decide.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_format: Option<String>,
-    /// What the columns of a CSV trace mean: `time_ms=0,op=1,offset=2,size=3`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub columns: Option<String>,
-    /// What parts the columns of a CSV trace; a comma unless said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delimiter: Option<char>,
-    /// The unit of times in CSV: `s`, `ms`, `us` or `ns`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_unit: Option<String>,
+    /// How the trace is read.
+    #[serde(flatten)]
+    pub form: TraceForm,
     /// Which of the trace's requests wait for which; `open` unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
@@ -43,13 +35,7 @@ pub struct RecordedSettings {
 impl RecordedSettings {
     /// The trace and how it is read.
     pub(super) fn file(&self) -> Option<TraceFile> {
-        Some(TraceFile {
-            trace: self.trace.clone()?,
-            input_format: self.input_format.clone(),
-            columns: self.columns.clone(),
-            delimiter: self.delimiter,
-            time_unit: self.time_unit.clone(),
-        })
+        Some(TraceFile { trace: self.trace.clone()?, form: self.form.clone() })
     }
 
     pub(super) fn model(&self) -> Model {
@@ -58,14 +44,6 @@ impl RecordedSettings {
 
     pub(super) fn time(&self) -> Timing {
         self.time.unwrap_or_default()
-    }
-
-    /// Whether the trace can be opened, where there is one.
-    pub(in crate::io) fn can_be_opened(&self) -> Result<(), IoError> {
-        let Some(file) = self.file() else { return Ok(()) };
-        let opened = file.options().and_then(|options| manometer_trace::open(&file.trace, &options));
-        let told = |error| ReplayError::Trace { path: file.trace.display().to_string(), error };
-        Ok(opened.map(drop).map_err(told)?)
     }
 
     /// Checks what `settings` say of a trace beside what they say of a pattern.

@@ -1,16 +1,24 @@
 //! What a trace amounts to: counts, span, keys, footprint.
 //!
-//! Exact, so memory grows with the number of keys (some 40 bytes each), not with the trace.
+//! Exact up to [`KNOWN_MAX`] keys, clients and stretches of devices; above it of a sample of them, with the standard error
+//! of what is estimated. So memory is bounded, at some 700 MB, whatever the trace.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod sampled;
+mod stretches;
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::key::IdHasher;
+use self::sampled::{Estimate, Sampled};
+use self::stretches::Stretches;
 use crate::record::{Operation, Record};
 
+/// Up to so many keys, clients and stretches of devices are all known: with as many keys as `characterise` knows.
+pub const KNOWN_MAX: usize = 1 << 22;
+
 /// What has been seen of a trace until now.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Summary {
     requests: u64,
     timed: u64,
@@ -20,10 +28,10 @@ pub struct Summary {
     backward: u64,
     operations: [u64; Operation::ALL.len()],
     /// Of each key the most bytes that it was seen to have; none where no size was told.
-    keys: HashMap<u64, Option<u64>, IdHasher>,
-    clients: HashSet<u64, IdHasher>,
-    /// Of each device the stretches that were asked for, from where to where, apart from one another.
-    stretches: BTreeMap<(u32, u64), u64>,
+    keys: Sampled<Option<u64>>,
+    clients: Sampled<()>,
+    /// What of devices was asked for.
+    stretches: Stretches,
     key_sizes: Sizes,
     value_sizes: Sizes,
     failed: u64,
@@ -35,12 +43,15 @@ pub struct Summary {
 pub struct Totals {
     /// Requests.
     pub requests: u64,
-    /// Different keys.
+    /// Different keys; an estimate where `standard_errors` has one for it, as are clients and the footprint.
     pub keys: u64,
     /// From the earliest request to the latest, in seconds.
     pub span_s: Option<f64>,
     /// Bytes that all keys with their values take, or the different bytes of devices.
     pub footprint_bytes: Option<u64>,
+    /// Why that is not known of a trace that tells sizes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub footprint_reason: Option<String>,
     /// Requests of each operation, in the order of their numbers.
     pub operations: BTreeMap<&'static str, u64>,
     /// Different clients.
@@ -55,6 +66,8 @@ pub struct Totals {
     pub times_absent: u64,
     /// Requests that failed or found nothing.
     pub failed: Option<u64>,
+    /// Of each number that is an estimate its standard error; empty where all are exact.
+    pub standard_errors: BTreeMap<&'static str, f64>,
 }
 
 /// The sizes of the requests that tell them.
@@ -94,7 +107,33 @@ impl Sizes {
     }
 }
 
+impl Default for Summary {
+    fn default() -> Self {
+        Self::knowing(KNOWN_MAX)
+    }
+}
+
 impl Summary {
+    /// All keys, clients and stretches up to so many of each.
+    fn knowing(known_max: usize) -> Self {
+        Self {
+            requests: 0,
+            timed: 0,
+            first_ns: None,
+            last_ns: None,
+            previous_ns: 0,
+            backward: 0,
+            operations: [0; Operation::ALL.len()],
+            keys: Sampled::new(known_max),
+            clients: Sampled::new(known_max),
+            stretches: Stretches::new(known_max),
+            key_sizes: Sizes::default(),
+            value_sizes: Sizes::default(),
+            failed: 0,
+            with_result: 0,
+        }
+    }
+
     /// Takes in the next records.
     pub fn add(&mut self, records: &[Record]) {
         for record in records {
@@ -113,7 +152,7 @@ impl Summary {
             self.last_ns = Some(self.last_ns.map_or(time, |last| last.max(time)));
         }
         if let Some(client) = record.client {
-            self.clients.insert(client);
+            self.clients.of(client);
         }
         if let Some(size) = record.key_size {
             self.key_sizes.add(size.into());
@@ -132,7 +171,7 @@ impl Summary {
         let stretch = if record.operation.is_block() { record.offset.zip(record.value_size) } else { None };
         let size = match stretch {
             Some((offset, size)) => {
-                cover(&mut self.stretches, record.device, offset, offset.saturating_add(size));
+                self.stretches.add(record.device, offset, offset.saturating_add(size));
                 None
             }
             None => record.value_size.map(|size| {
@@ -140,63 +179,54 @@ impl Summary {
                 end.saturating_add(record.key_size.unwrap_or(0).into())
             }),
         };
-        let largest = self.keys.entry(record.key).or_default();
-        *largest = (*largest).max(size);
+        if let Some(largest) = self.keys.of(record.key) {
+            *largest = (*largest).max(size);
+        }
     }
 
     /// What it amounts to.
     pub fn totals(&self) -> Totals {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let operations = Operation::ALL.iter().zip(&self.operations).filter(|(_, count)| **count > 0);
+        let (keys, clients) = (self.keys.count(), self.clients.count());
+        let (footprint, footprint_reason) = match self.footprint() {
+            Ok(footprint) => (footprint, None),
+            Err(reason) => (None, Some(reason)),
+        };
+        let estimates = [("keys", Some(keys)), ("clients", Some(clients)), ("footprint_bytes", footprint)];
         Totals {
             requests: self.requests,
-            keys: self.keys.len() as u64,
+            keys: keys.value.round() as u64,
             span_s: self.first_ns.zip(self.last_ns).map(|(first, last)| seconds(last - first)),
-            footprint_bytes: self.footprint(),
+            footprint_bytes: footprint.map(|footprint| footprint.value.round() as u64),
+            footprint_reason,
             operations: operations.map(|(operation, count)| (operation.name(), *count)).collect(),
-            clients: (!self.clients.is_empty()).then_some(self.clients.len() as u64),
+            clients: (clients.value > 0.0).then_some(clients.value.round() as u64),
             key_size: self.key_sizes.totals(),
             value_size: self.value_sizes.totals(),
             times_backward: self.backward,
             times_absent: self.requests - self.timed,
             failed: (self.with_result > 0).then_some(self.failed),
+            standard_errors: estimates
+                .into_iter()
+                .filter_map(|(what, estimate)| Some((what, estimate?.standard_error()?)))
+                .collect(),
         }
     }
 
-    fn footprint(&self) -> Option<u64> {
+    /// The bytes that all keys with their values and all stretches take; nothing where no size was told.
+    fn footprint(&self) -> Result<Option<Estimate>, String> {
         if self.value_sizes.samples == 0 {
-            return None;
+            return Ok(None);
         }
-        let values = self.keys.values().flatten().map(|size| u128::from(*size)).sum::<u128>();
-        let stretches = self.stretches.iter().map(|((_, from), to)| u128::from(to - from)).sum::<u128>();
-        u64::try_from(values + stretches).ok()
+        let values = self.keys.sum(|size| size.unwrap_or(0));
+        Ok(Some(values.plus(self.stretches.bytes()?)))
     }
-}
-
-/// Adds the bytes `from..to` of a device, and joins what touches.
-fn cover(stretches: &mut BTreeMap<(u32, u64), u64>, device: u32, mut from: u64, mut to: u64) {
-    if from >= to {
-        return;
-    }
-    if let Some((&(_, begin), &end)) = stretches.range((device, 0)..=(device, from)).next_back() {
-        if end >= to {
-            return;
-        }
-        if end >= from {
-            from = begin;
-        }
-    }
-    while let Some((&(_, begin), &end)) = stretches.range((device, from)..=(device, to)).next() {
-        to = to.max(end);
-        stretches.remove(&(device, begin));
-    }
-    stretches.insert((device, from), to);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn keys_count_once_with_their_largest_value() {
@@ -225,16 +255,35 @@ mod tests {
         assert_eq!((totals.span_s, totals.footprint_bytes, totals.clients, totals.failed), (None, None, None, None));
     }
 
-    proptest! {
-        #[test]
-        fn bytes_of_devices_count_once(stretches in prop::collection::vec((0_u32..2, 0_u64..60, 0_u64..20), 0..40)) {
-            let mut map = BTreeMap::new();
-            let mut bytes = HashSet::new();
-            for (device, from, length) in stretches {
-                cover(&mut map, device, from, from + length);
-                bytes.extend((from..from + length).map(|byte| (device, byte)));
-            }
-            prop_assert_eq!(map.iter().map(|((_, from), to)| to - from).sum::<u64>(), bytes.len() as u64);
-        }
+    #[test]
+    fn above_the_bound_it_says_what_is_estimated_and_how_well() {
+        let mut summary = Summary::knowing(1_000);
+        let get =
+            |key: u64| Record { value_size: Some(100), client: Some(key % 7), ..Record::new(Operation::Get, key) };
+        let read = |block: u64| Record::block(Operation::Read, 1, block << 21, 512, 4096);
+        summary.add(&(0..500).map(get).chain((0..400).map(read)).collect::<Vec<_>>());
+        let exact = summary.totals();
+        assert_eq!((exact.keys, exact.footprint_bytes), (900, Some(500 * 100 + 400 * 4096)));
+        assert!(exact.standard_errors.is_empty());
+        summary.add(&(500..10_000).map(get).chain((400..10_000).map(read)).collect::<Vec<_>>());
+        let totals = summary.totals();
+        assert_eq!(totals.standard_errors.keys().copied().collect::<Vec<_>>(), ["footprint_bytes", "keys"]);
+        let within = |found: u64, truth: f64, what| {
+            let error: f64 = totals.standard_errors[what];
+            assert!(error < 0.1 * truth && (found as f64 - truth).abs() < 4.0 * error, "{found} for {truth} ± {error}");
+        };
+        within(totals.keys, 20_000.0, "keys");
+        within(totals.footprint_bytes.unwrap(), 10_000.0 * (100.0 + 4096.0), "footprint_bytes");
+        assert_eq!((totals.requests, totals.clients), (20_000, Some(7)));
+    }
+
+    #[test]
+    fn a_footprint_that_cannot_be_sampled_is_null_with_its_reason() {
+        let mut summary = Summary::knowing(4);
+        let read = |offset, size| Record::block(Operation::Read, 0, offset, 512, size);
+        summary.add(&(0..9).map(|block| read(block << 21, 512)).collect::<Vec<_>>());
+        summary.add(&[read(0, u64::MAX)]);
+        let totals = summary.totals();
+        assert!(totals.footprint_bytes.is_none() && totals.footprint_reason.unwrap().contains("1 TiB"));
     }
 }

@@ -1,0 +1,147 @@
+//! What a reader of the recording must know of the conditions of its run.
+
+use std::path::Path;
+
+use manometer_measure::ByteSize;
+use manometer_measure::event::{Finding, Severity};
+use manometer_measure::host::environment;
+use manometer_measure::plan::Phase;
+
+use super::super::{Setup, same_device};
+use super::member::Member;
+use crate::file::Experiment;
+
+/// That a worker did not find its data as they were prepared.
+pub(super) fn made_anew(member: &Member) -> Option<Finding> {
+    let facts = member.facts.as_ref().filter(|_| member.prepared)?;
+    let made_files = facts.get("made").and_then(serde_json::Value::as_array).is_some_and(|made| !made.is_empty());
+    let loaded = facts.get("reused") == Some(&serde_json::Value::Bool(false));
+    (made_files || loaded).then(|| Finding {
+        id: "not-as-prepared".to_owned(),
+        severity: Severity::Warning,
+        phase: None,
+        text: format!(
+            "`{}` did not find its data as they were prepared and made them anew, without settling: run `manometer \
+             prepare` again, then the experiment.",
+            member.part.name
+        ),
+    })
+}
+
+pub(super) fn unrecorded(operation: &str) -> Finding {
+    Finding {
+        id: "operation-without-column".to_owned(),
+        severity: Severity::Warning,
+        phase: None,
+        text: format!(
+            "`{operation}` appeared after its series had begun: its latencies are recorded, its counts are not."
+        ),
+    }
+}
+
+/// That a phase was measured for as long as it may be, and is still not narrow.
+pub(super) fn too_wide(phase: &Phase, width: Option<f64>, wanted: f64, measured_ns: u64) -> Finding {
+    let got = width.map_or("it has none".to_owned(), |width| format!("it is {:.2} % wide", 100.0 * width));
+    Finding {
+        id: "interval-too-wide".to_owned(),
+        severity: Severity::Warning,
+        phase: Some(phase.id.clone()),
+        text: format!(
+            "After {:.1} s of {} its interval should be {:.2} % wide at most, and {got}. Raise `at_most` of `plan.stop`, \
+             or let the device settle for longer.",
+            measured_ns as f64 / 1e9,
+            phase.id,
+            100.0 * wanted,
+        ),
+    }
+}
+
+pub(super) fn recording_on_device(setup: &Setup<'_>, experiment: &Experiment) -> Option<Finding> {
+    same_device(&setup.out, &experiment.directory).then(|| Finding {
+        id: "recording-on-device".to_owned(),
+        severity: Severity::Warning,
+        phase: None,
+        text: "The recording lies on the measured device and adds a little to its load: choose another with --out."
+            .to_owned(),
+    })
+}
+
+pub(super) fn isolation_lost(text: String) -> Finding {
+    Finding { id: "isolation-lost".to_owned(), severity: Severity::Error, phase: None, text }
+}
+
+/// That nothing could be seen below the file system, by the `environment` of the run.
+pub(super) fn device_unseen(environment: &serde_json::Value, directory: &Path) -> Option<Finding> {
+    let fs_type = environment["file_system"]["type"].as_str().unwrap_or("a file system that is not told");
+    environment["device"].is_null().then(|| Finding {
+        id: "device-unseen".to_owned(),
+        severity: Severity::Warning,
+        phase: None,
+        text: format!(
+            "No block device shows under {} ({fs_type}): neither the device nor its state was observed, no limit of \
+             I/O holds for it, and what was written is what the workloads' processes say. Choose a folder on a local \
+             disk; `manometer doctor DIR` says what lies under a folder.",
+            directory.display()
+        ),
+    })
+}
+
+/// That engines wrote more when they closed than was left.
+pub(super) fn budget_passed(beyond: ByteSize) -> Finding {
+    Finding {
+        id: "write-budget-passed".to_owned(),
+        severity: Severity::Error,
+        phase: None,
+        text: format!(
+            "What was still to be written when the workloads ended passed `device.write_budget` by {:.1} MiB: leave more \
+             of it to a run whose engine keeps much in memory.",
+            beyond.mib()
+        ),
+    }
+}
+
+pub(super) fn bounds_direct_writes_only() -> Finding {
+    Finding {
+        id: "bounds-direct-writes-only".to_owned(),
+        severity: Severity::Info,
+        phase: None,
+        text:
+            "Control groups of version 1 bound direct writes only: what is written through the page cache goes to the \
+               device unbounded, later."
+                .to_owned(),
+    }
+}
+
+pub(super) fn database_in_memory(experiment: &Experiment) -> Option<Finding> {
+    let bytes = experiment.primary.as_ref()?.settings.bytes_to_prepare();
+    let memory_bytes = environment::memory_bytes()?;
+    (0 < bytes && bytes < memory_bytes).then(|| Finding {
+        id: "fits-in-memory".to_owned(),
+        severity: Severity::Info,
+        phase: None,
+        text: format!(
+            "The primary's data ({:.0} MiB) is smaller than this host's memory ({:.0} MiB): unless it is read past the \
+             page cache, most reads never reach the device, and what is lost is processor time.",
+            ByteSize(bytes).mib(),
+            ByteSize(memory_bytes).mib(),
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_without_a_device_is_told_with_its_file_system() {
+        let dir = Path::new("/home/me/secret");
+        let unseen = json!({"device": null, "file_system": {"type": "fuse.gocryptfs"}});
+        let finding = device_unseen(&unseen, dir).unwrap();
+        assert_eq!((finding.id.as_str(), finding.severity), ("device-unseen", Severity::Warning));
+        assert!(finding.text.contains("/home/me/secret (fuse.gocryptfs)"), "{}", finding.text);
+        assert!(device_unseen(&json!({}), dir).unwrap().text.contains("not told"));
+        assert_eq!(device_unseen(&json!({"device": {"name": "sda"}}), dir), None);
+    }
+}

@@ -1,0 +1,194 @@
+//! One phase: settings put into force, workloads started and paused, what is measured, and the gap where it cannot be.
+
+use manometer_measure::clock::next_multiple;
+use manometer_measure::event::Event;
+use manometer_measure::host::Border;
+use manometer_measure::plan::{Phase, PhaseKind, Settings};
+use manometer_measure::{Clock as _, MonotonicClock};
+use manometer_workload::protocol::Control;
+
+use super::super::narrow::{Next, most_s, next};
+use super::super::{RunError, Update};
+use super::Run;
+use super::conditions::too_wide;
+use crate::isolate::Setting;
+
+/// How long a worker may take to put settings into force: a deep queue on a slow disk has to drain.
+const SETTING_PATIENCE_NS: u64 = 60_000_000_000;
+
+/// How late after its beat a sample may end and still count: this part of an interval, and no longer than
+/// the next.
+const SAMPLE_LATENESS_DIVISOR: u64 = 20;
+const MAX_SAMPLE_LATENESS_NS: u64 = 50_000_000;
+
+impl Run<'_> {
+    /// Runs one phase; where that cannot be, or not to its end, leaves a gap that says why.
+    pub(super) fn phase(&mut self, phase: &Phase) -> Result<(), RunError> {
+        match self.measure(phase)? {
+            None => Ok(()),
+            Some(reason) => {
+                let event = Event::PhaseGap { phase: phase.id.clone(), reason };
+                Ok(self.scribe.recording.event(MonotonicClock.now_ns(), event)?)
+            }
+        }
+    }
+
+    /// Measures one phase; returns why it could not be measured to its end.
+    fn measure(&mut self, phase: &Phase) -> Result<Option<String>, RunError> {
+        if let Some(reason) = self.obstacle(phase) {
+            return Ok(Some(reason));
+        }
+        self.enter(phase)?;
+        self.pump(MonotonicClock.now_ns() + SETTING_PATIENCE_NS, |run| {
+            run.obstacle(phase).is_some() || run.members.iter().all(|member| !member.pending)
+        })?;
+        let late = self.members.iter().find(|member| member.pending).map(|member| member.part.name.clone());
+        if let Some(name) = late.filter(|_| self.obstacle(phase).is_none()) {
+            self.failed = true;
+            return Ok(Some(format!("`{name}` did not put its settings into force within a minute")));
+        }
+        self.start_and_pause(phase);
+        let begin_ns = next_multiple(MonotonicClock.now_ns() + seconds_ns(phase.settle_s), self.interval_ns);
+        self.phase_end_ns = begin_ns + self.whole_intervals_ns(phase.duration_s);
+        self.after_phase_s = self.time_after(phase);
+        (self.watch)(Update::Phase {
+            id: &phase.id,
+            label: &phase.label,
+            seconds: self.phase_end_ns.saturating_sub(MonotonicClock.now_ns()) as f64 / 1e9,
+        });
+        self.pump(begin_ns, |run| run.obstacle(phase).is_some())?;
+        if let Some(reason) = self.obstacle(phase) {
+            return Ok(Some(reason));
+        }
+        self.scribe.recording.event(begin_ns, Event::PhaseStarted { phase: phase.id.clone() })?;
+        self.scribe.border(begin_ns, Border::Begin, &mut self.observers)?;
+        self.live.begin(begin_ns);
+        let end_ns = loop {
+            // Samples end a moment after the beat: the phase lasts until the one of its last beat has ended too.
+            let end_ns = self.phase_end_ns + (self.interval_ns / SAMPLE_LATENESS_DIVISOR).min(MAX_SAMPLE_LATENESS_NS);
+            self.pump(end_ns, |run| run.obstacle(phase).is_some())?;
+            if let Some(reason) = self.obstacle(phase) {
+                return Ok(Some(reason));
+            }
+            if !self.prolong(phase, begin_ns)? {
+                break end_ns;
+            }
+        };
+        self.live.end(&self.plan, phase);
+        self.scribe.border(end_ns, Border::End, &mut self.observers)?;
+        self.scribe.recording.event(end_ns, Event::PhaseEnded { phase: phase.id.clone() })?;
+        if let Err(error) = self.account.note() {
+            self.halt(&error.into())?;
+        }
+        Ok(None)
+    }
+
+    /// Prolongs `phase`, which began to be measured at `begin_ns`, where its interval is still too wide and it may take
+    /// longer; says whether it did.
+    fn prolong(&mut self, phase: &Phase, begin_ns: u64) -> Result<bool, RunError> {
+        let Some(stop) = self.stop.filter(|_| phase.kind != PhaseKind::Warmup) else { return Ok(false) };
+        let (width, wanted) = self.live.width(&self.plan, phase, stop.interval.0);
+        let measured_ns = self.phase_end_ns - begin_ns;
+        let length_ns = self.whole_intervals_ns(phase.duration_s);
+        let most_ns = seconds_ns(most_s(stop, phase.duration_s));
+        match next(width, wanted, (measured_ns, length_ns, most_ns), self.interval_ns) {
+            Next::Narrow => Ok(false),
+            Next::Limit => {
+                self.finding(too_wide(phase, width, wanted, measured_ns))?;
+                Ok(false)
+            }
+            Next::Longer(by_ns) => {
+                let event = Event::PhaseProlonged { phase: phase.id.clone(), by_s: by_ns as f64 / 1e9, width, wanted };
+                self.scribe.recording.event(MonotonicClock.now_ns(), event)?;
+                self.phase_end_ns += by_ns;
+                let label = format!("{}, longer: its interval is still too wide", phase.label);
+                (self.watch)(Update::Phase { id: &phase.id, label: &label, seconds: by_ns as f64 / 1e9 });
+                Ok(true)
+            }
+        }
+    }
+
+    /// Why `phase` cannot run, or no longer.
+    fn obstacle(&self, phase: &Phase) -> Option<String> {
+        if self.interrupted() {
+            return Some("the run was interrupted".to_owned());
+        }
+        if let Some(reason) = &self.spent {
+            return Some(reason.clone());
+        }
+        let needed = self.members.iter().filter(|member| phase.running.contains(&member.part.name));
+        needed.into_iter().find_map(|member| {
+            let name = &member.part.name;
+            match (&member.gone, &member.ended, &member.facts) {
+                (Some(reason), _, _) => Some(format!("`{name}` failed: {reason}")),
+                (None, Some(reason), _) => Some(format!("`{name}` has ended: {reason}")),
+                (None, None, None) => Some(format!("`{name}` was not prepared")),
+                (None, None, Some(_)) => None,
+            }
+        })
+    }
+
+    /// Puts the settings of `phase` that differ from those in force into force: tells every worker its own, and
+    /// rewrites limits.
+    fn enter(&mut self, phase: &Phase) -> Result<(), RunError> {
+        for index in 0..self.members.len() {
+            let member = &mut self.members[index];
+            if !member.is_there() {
+                continue;
+            }
+            let prefix = format!("{}.", member.part.name);
+            let wanted = phase.settings.iter().filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value)));
+            let changed: Settings = wanted
+                .filter(|(name, value)| member.settings.get(*name) != Some(*value))
+                .map(|(name, value)| (name.to_owned(), value.clone()))
+                .collect();
+            member.settings.extend(changed.clone());
+            let (limits, own): (Settings, Settings) =
+                changed.into_iter().partition(|(name, _)| Setting::of(name).is_some());
+            if !own.is_empty() {
+                member.worker.tell(&Control::Set(own));
+                member.pending = true;
+            }
+            self.limit(index, limits)?;
+        }
+        Ok(())
+    }
+
+    /// Rewrites `limits` of a workload; one that the kernel refuses is the end of that workload.
+    pub(super) fn limit(&mut self, index: usize, limits: Settings) -> Result<(), RunError> {
+        let mut changes = limits.iter().map(|(name, value)| self.isolated.change(index, name, value));
+        let refused = changes.find_map(Result::err);
+        match refused {
+            Some(reason) => self.lost(index, Some(reason)),
+            None if limits.is_empty() => Ok(()),
+            None => {
+                let workload = self.members[index].part.name.clone();
+                let event = Event::Setting { workload, settings: limits };
+                Ok(self.scribe.recording.event(MonotonicClock.now_ns(), event)?)
+            }
+        }
+    }
+
+    fn start_and_pause(&mut self, phase: &Phase) {
+        for member in self.members.iter_mut().filter(|member| member.is_there()) {
+            let wanted = phase.running.contains(&member.part.name);
+            if wanted != member.running {
+                member.worker.tell(if wanted { &Control::Go } else { &Control::Wait });
+                member.running = wanted;
+            }
+        }
+    }
+
+    fn whole_intervals_ns(&self, seconds: f64) -> u64 {
+        (seconds_ns(seconds) / self.interval_ns).max(1) * self.interval_ns
+    }
+
+    fn time_after(&self, phase: &Phase) -> f64 {
+        let after = self.plan.phases.iter().skip_while(|other| other.id != phase.id).skip(1);
+        after.map(|phase| phase.settle_s + phase.duration_s).sum()
+    }
+}
+
+fn seconds_ns(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}

@@ -1,0 +1,130 @@
+//! The keys that a trace uses before anything was stored under them: they must have been there.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use crate::error::TraceError;
+use crate::key::IdHasher;
+use crate::record::{Operation, Record};
+
+/// The most memory that keys and missing inserts take, in bytes.
+const BYTES_MAX: usize = 4 << 30;
+/// What a key takes, with the table's free places, and what a missing insert takes beside it, while a list grows.
+const KEY_BYTES: usize = 40;
+const INSERT_BYTES: usize = 2 * size_of::<Record>();
+/// In the place of a missing insert's number: the trace has stored the key itself.
+const STORED: u32 = u32::MAX;
+
+/// Looks for the keys that are missing; takes memory by the number of keys, up to a bound.
+#[derive(Debug)]
+pub struct MissingKeys {
+    bytes_max: usize,
+    /// Of each key the number of its missing insert, or [`STORED`].
+    known: HashMap<u64, u32, IdHasher>,
+    inserts: Vec<Record>,
+}
+
+impl Default for MissingKeys {
+    fn default() -> Self {
+        Self::within(BYTES_MAX)
+    }
+}
+
+impl MissingKeys {
+    /// As many as so much memory holds.
+    pub(crate) fn within(bytes_max: usize) -> Self {
+        Self { bytes_max, known: HashMap::default(), inserts: Vec::new() }
+    }
+
+    /// Takes in the next request.
+    pub fn add(&mut self, record: &Record) {
+        let Some(needed) = record.needs_key() else { return };
+        match self.known.entry(record.key) {
+            Entry::Occupied(known) => {
+                if let Some(insert) = self.inserts.get_mut(*known.get() as usize) {
+                    insert.value_size = insert.value_size.or(record.value_size);
+                    insert.key_size = insert.key_size.or(record.key_size);
+                }
+            }
+            Entry::Vacant(unknown) if needed => {
+                // The bound on memory is far below as many.
+                unknown.insert(self.inserts.len() as u32);
+                self.inserts.push(Record { operation: Operation::Insert, ttl_s: None, succeeded: None, ..*record });
+            }
+            Entry::Vacant(unknown) => {
+                unknown.insert(STORED);
+            }
+        }
+    }
+
+    /// That there is room for the keys of the next few requests.
+    ///
+    /// # Errors
+    /// There is not; the text says how much there would have to be.
+    pub fn need_room(&self) -> Result<(), TraceError> {
+        let bytes = self.known.len() * KEY_BYTES + self.inserts.len() * INSERT_BYTES;
+        if bytes <= self.bytes_max {
+            return Ok(());
+        }
+        Err(TraceError::Wrong(format!(
+            "{} different keys until here, of which {} are used before anything is stored under them, take {} MiB of \
+             memory, and {} MiB are allowed; sample or slice the trace before",
+            self.known.len(),
+            self.inserts.len(),
+            bytes.div_ceil(1 << 20),
+            self.bytes_max >> 20
+        )))
+    }
+
+    /// An insert for each missing key: the first request for it, with the sizes that the first to tell them tells.
+    pub fn into_inserts(self) -> Vec<Record> {
+        self.inserts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inserts(records: &[Record]) -> Vec<Record> {
+        let mut missing = MissingKeys::default();
+        records.iter().for_each(|record| missing.add(record));
+        missing.into_inserts()
+    }
+
+    #[test]
+    fn keys_without_end_take_no_memory_without_end() {
+        let room = 10_000 * (KEY_BYTES + INSERT_BYTES);
+        let filled = |bytes_max| {
+            let mut missing = MissingKeys::within(bytes_max);
+            (0..10_000).for_each(|key| missing.add(&Record::new(Operation::Get, u64::MAX - key)));
+            missing.need_room().map_err(|error| error.to_string())
+        };
+        assert_eq!(filled(room), Ok(()));
+        let refused = filled(room - 1).unwrap_err();
+        assert!(refused.contains("10000 different keys") && refused.contains("sample"), "{refused}");
+        assert!(refused.contains(&format!("take {} MiB", room.div_ceil(1 << 20))), "{refused}");
+    }
+
+    #[test]
+    fn a_size_that_is_told_later_is_that_of_the_insert() {
+        let get = Record::new(Operation::Get, 1);
+        let found = inserts(&[
+            get,
+            Record { value_size: Some(9), ..get },
+            Record { value_size: Some(8), key_size: Some(3), ..get },
+        ]);
+        assert_eq!((found[0].value_size, found[0].key_size, found.len()), (Some(9), Some(3), 1));
+    }
+
+    #[test]
+    fn what_failed_neither_needs_a_key_nor_stores_it() {
+        let get = Record::new(Operation::Get, 1);
+        for operation in Operation::ALL {
+            let failed = Record { succeeded: Some(false), value_size: Some(7), ..Record::new(operation, 1) };
+            assert!(inserts(&[failed]).is_empty());
+            let found = inserts(&[failed, get]);
+            assert_eq!((found.len(), found[0].value_size), (1, None), "{operation}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+use manometer_measure::ManualClock;
+use manometer_target::engine::Visit;
+
+use super::*;
+use crate::kv::sampler::Sampler;
+use crate::replay::lane::{Dealing, deal, flush, lanes};
+use crate::replay::plan::ReplayPlan;
+use crate::replay::{ReplaySettings, TraceFile};
+
+/// A session that finds nothing, and looks at each request and each fill whether it is under way, and how many were
+/// counted before.
+struct Looking<'a> {
+    tally: &'a Tally,
+    seen: &'a Mutex<Vec<(bool, u64)>>,
+}
+
+impl Looking<'_> {
+    fn look(&self) {
+        let counted = Sampler::new(&[Operation::Read, Operation::Fill], [&self.tally.counted], 100).take(0);
+        let counted = counted.operations.values().map(|operation| operation.requests).sum();
+        self.seen.lock().unwrap().push((self.tally.is_under_way(), counted));
+    }
+}
+
+impl Session for Looking<'_> {
+    fn get(&mut self, _: &[u8]) -> Result<Option<&[u8]>, EngineError> {
+        self.look();
+        Ok(None)
+    }
+
+    fn put(&mut self, _: &[u8], _: &[u8]) -> Result<(), EngineError> {
+        self.look();
+        Ok(())
+    }
+
+    fn delete(&mut self, _: &[u8]) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn scan(&mut self, _: Option<&[u8]>, _: Direction, _: &mut Visit<'_>) -> Result<(), EngineError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_request_is_under_way_until_what_follows_a_miss_is_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = TraceFile { trace: dir.path().join("trace.txt"), ..TraceFile::default() };
+    std::fs::write(&file.trace, "read,a,1,30\nread,b,2,40\n").unwrap();
+    let settings =
+        ReplaySettings { engine: "null".to_owned(), file, on_miss: OnMiss::Put, ..ReplaySettings::default() };
+    let plan = ReplayPlan::new(&settings).unwrap();
+    for is_paced in [true, false] {
+        let (gate, schedule, clock) = (Gate::default(), Schedule::new(20_000, 1), ManualClock::at(0));
+        let (first_error, tally, seen) = (Mutex::new(None), Tally::default(), Mutex::new(Vec::new()));
+        let shared =
+            Shared { plan: &plan, seed: 1, clock: &clock, gate: &gate, schedule: &schedule, first_error: &first_error };
+        schedule.begin_at(0);
+        gate.open();
+        let (mut inlets, outlets) = lanes(Dealing::One);
+        for number in 0..2 {
+            let (key, value_bytes, key_bytes, operation) = (number, 30, 11, Operation::Read);
+            deal(&mut inlets, 0, Ready { due_ns: number, key, number, value_bytes, key_bytes, operation }).unwrap();
+        }
+        flush(&mut inlets).unwrap();
+        drop(inlets);
+        let session = Box::new(Looking { tally: &tally, seen: &seen });
+        let lane = Lane::new(&outlets[0]);
+        let source =
+            if is_paced { Source::Paced(lane, Box::new(Dispatch::new(plan.grain))) } else { Source::Full(lane) };
+        Client::new(&shared, 0, &tally, session, Order::Own(0)).run(source);
+        // A read, its fill, another read, its fill: the reads before are counted, whatever they brought about.
+        assert_eq!(*seen.lock().unwrap(), [(true, 0), (true, 1), (true, 2), (true, 3)], "paced: {is_paced}");
+        assert!(!tally.is_under_way());
+    }
+}
