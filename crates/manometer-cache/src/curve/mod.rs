@@ -3,6 +3,7 @@
 mod bounds;
 mod exact;
 mod groups;
+mod knee;
 mod lru;
 mod pool;
 mod simulated;
@@ -12,6 +13,8 @@ use manometer_trace::{Operation, Record, TraceError, TraceReader};
 use crate::error::CacheError;
 use crate::policy::Choice;
 use bounds::Bounds;
+
+pub use knee::knees;
 
 /// How much of a trace a curve is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
