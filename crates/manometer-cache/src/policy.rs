@@ -1,11 +1,17 @@
 //! What a cache keeps and what it evicts: a file for each policy, a line in [`POLICIES`].
 
 mod arc;
+mod clock;
 mod fifo;
+mod lirs;
+mod lists;
 mod lru;
+mod mq;
 mod mru;
 mod opt;
 mod queue;
+mod s3_fifo;
+mod sieve;
 
 use std::fmt;
 use std::str::FromStr;
@@ -64,6 +70,9 @@ pub trait Policy: Send {
     /// What it holds now.
     fn used(&self) -> u64;
 
+    /// Whether an object is in the cache.
+    fn holds(&self, id: Id) -> bool;
+
     /// Answers a request for an object that is no larger than the cache: whether it was there. What was not there is
     /// admitted or not, as the policy sees fit.
     fn request(&mut self, request: &Request) -> bool;
@@ -121,6 +130,16 @@ pub struct Parameter {
     pub min: f64,
     /// The most.
     pub max: f64,
+    /// Whether it is a whole number.
+    pub is_whole: bool,
+}
+
+/// What is off unless it is 1.
+const SWITCH: Parameter = Parameter { name: "", meaning: "", default: 0.0, min: 0.0, max: 1.0, is_whole: true };
+
+/// A share of a capacity, rounded down.
+fn share(capacity: u64, share: f64) -> u64 {
+    (capacity as f64 * share) as u64
 }
 
 /// A policy that there is.
@@ -139,7 +158,18 @@ pub struct Kind {
 }
 
 /// Every policy.
-pub const POLICIES: &[&Kind] = &[&opt::KIND, &fifo::KIND, &lru::KIND, &mru::KIND, &arc::KIND];
+pub const POLICIES: &[&Kind] = &[
+    &opt::KIND,
+    &fifo::KIND,
+    &lru::KIND,
+    &mru::KIND,
+    &clock::KIND,
+    &sieve::KIND,
+    &lirs::KIND,
+    &arc::KIND,
+    &mq::KIND,
+    &s3_fifo::KIND,
+];
 
 /// Makes `$policy` of a [`Setting`], by objects or by bytes.
 macro_rules! by_weight {
@@ -175,6 +205,11 @@ impl Choice {
         self.kind
     }
 
+    /// The values of its parameters, in their order.
+    pub fn parameters(&self) -> &[f64] {
+        &self.parameters
+    }
+
     /// A cache of this policy.
     pub fn make<'a>(&'a self, capacity: u64, requests: &'a Requests, by_size: bool, seed: u64) -> Box<dyn Policy + 'a> {
         (self.kind.make)(&Setting { capacity, by_size, requests, parameters: &self.parameters, seed })
@@ -202,12 +237,15 @@ impl FromStr for Choice {
                 let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
                 return wrong(format!("`{}` has no parameter `{name}`; it has {known}", kind.name));
             };
-            let Parameter { min, max, .. } = kind.parameters[at];
+            let Parameter { min, max, is_whole, .. } = kind.parameters[at];
             match value.parse::<f64>() {
-                Ok(value) if (min..=max).contains(&value) => parameters[at] = value,
+                Ok(value) if (min..=max).contains(&value) && !(is_whole && value.fract() != 0.0) => {
+                    parameters[at] = value;
+                }
                 _ => {
+                    let number = if is_whole { "whole number" } else { "number" };
                     return wrong(format!(
-                        "`{value}` is no {name} of `{}`: write a number from {min} to {max}",
+                        "`{value}` is no {name} of `{}`: write a {number} from {min} to {max}",
                         kind.name
                     ));
                 }

@@ -1,0 +1,142 @@
+//! Every policy against a slow, obvious model of it, written from the definition: request by request, on random
+//! traces, they hit and miss alike and hold as much.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod arc;
+mod clock;
+mod lirs;
+mod mq;
+mod opt;
+mod queue;
+mod s3_fifo;
+mod shelf;
+mod sieve;
+mod traces;
+
+use manometer_cache::policy::{Choice, POLICIES};
+use manometer_cache::{Request, Requests};
+use proptest::prelude::*;
+
+use traces::{Object, by_object, by_size};
+
+/// A cache in its plainest form.
+pub trait Model {
+    /// Whether the object was there.
+    fn request(&mut self, request: &Request) -> bool;
+    /// What is held.
+    fn held(&self) -> Vec<Object>;
+}
+
+/// What a model is made for.
+pub struct Setting<'a> {
+    /// The most that it holds.
+    pub capacity: u64,
+    /// All requests with their weights; those that do not fit are never passed on.
+    pub objects: &'a [Object],
+    /// The values of the policy's parameters.
+    pub parameters: Vec<f64>,
+}
+
+impl Setting<'_> {
+    /// The capacity times a parameter, rounded down.
+    pub fn share(&self, parameter: usize) -> u64 {
+        (self.capacity as f64 * self.parameters[parameter]) as u64
+    }
+}
+
+fn model<'a>(name: &str, setting: Setting<'a>) -> Box<dyn Model + 'a> {
+    match name {
+        "opt" => Box::new(opt::Opt::new(setting)),
+        "fifo" => Box::new(queue::Queue::new(setting, false, false)),
+        "lru" => Box::new(queue::Queue::new(setting, true, false)),
+        "mru" => Box::new(queue::Queue::new(setting, true, true)),
+        "clock" => Box::new(clock::Clock::new(setting)),
+        "sieve" => Box::new(sieve::Sieve::new(setting)),
+        "lirs" => Box::new(lirs::Lirs::new(setting)),
+        "arc" => Box::new(arc::Arc::new(setting)),
+        "mq" => Box::new(mq::Mq::new(setting)),
+        "s3-fifo" => Box::new(s3_fifo::S3Fifo::new(setting)),
+        _ => panic!("{name} has no model: write one"),
+    }
+}
+
+/// Parameters beside the defaults that are tried.
+fn variants(name: &str) -> &'static [&'static str] {
+    match name {
+        "clock" => &["clock:bits=2"],
+        "lirs" => &["lirs:queue=0.3", "lirs:skip-repeats=1", "lirs:queue=1"],
+        "mq" => &["mq:lifetime=3", "mq:queues=3:lifetime=10:history=0.5", "mq:recall-first=1:history=1", "mq:queues=1"],
+        "s3-fifo" => {
+            &["s3-fifo:small=0.5:ghost=0.3", "s3-fifo:threshold=1:ghost=2", "s3-fifo:small=0", "s3-fifo:small=1"]
+        }
+        _ => &[],
+    }
+}
+
+const SEED: u64 = 7;
+
+fn agree(text: &str, capacity: u64, objects: &[Object], is_by_size: bool) -> Result<(), TestCaseError> {
+    let choice: Choice = text.parse().unwrap();
+    let requests = if is_by_size {
+        Requests::of_objects(objects).unwrap()
+    } else {
+        Requests::of_keys(objects.iter().map(|(key, _)| *key)).unwrap()
+    };
+    let objects: Vec<Object> =
+        std::iter::zip(requests.ids(), objects).map(|(id, object)| (u64::from(*id), object.1)).collect();
+    let mut fast = choice.make(capacity, &requests, is_by_size, SEED);
+    let parameters = choice.parameters().to_vec();
+    let mut slow = model(choice.kind().name, Setting { capacity, objects: &objects, parameters });
+    for (position, (id, size)) in objects.iter().enumerate().filter(|(_, object)| object.1 <= capacity) {
+        let (id, position) = (*id as u32, position as u32);
+        let request = Request { id, position, size: *size, is_write: false, time_ns: 0 };
+        let was_held = fast.holds(id);
+        let is_hit = fast.request(&request);
+        prop_assert_eq!(
+            is_hit,
+            slow.request(&request),
+            "{}, capacity {}, request {} of {:?}",
+            text,
+            capacity,
+            position,
+            objects
+        );
+        prop_assert_eq!(is_hit, was_held, "{}, capacity {}, request {} of {:?}", text, capacity, position, objects);
+        let held = slow.held();
+        let used: u64 = held.iter().map(|(_, size)| *size).sum();
+        prop_assert_eq!(fast.used(), used, "{}, capacity {}, request {} of {:?}", text, capacity, position, objects);
+        prop_assert!(used <= capacity, "{}, capacity {}, request {} of {:?}", text, capacity, position, objects);
+        let holds = held.iter().all(|(id, _)| fast.holds(*id as u32));
+        prop_assert!(holds, "{}, capacity {}, request {} of {:?}", text, capacity, position, objects);
+    }
+    Ok(())
+}
+
+fn every_variant(capacity: u64, objects: &[Object], is_by_size: bool) -> Result<(), TestCaseError> {
+    for kind in POLICIES {
+        for text in std::iter::once(&kind.name).chain(variants(kind.name)) {
+            agree(text, capacity, objects, is_by_size)?;
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn by_objects_every_policy_does_as_its_model(capacity in 1_u64..=20, objects in by_object()) {
+        every_variant(capacity, &objects, false)?;
+    }
+
+    #[test]
+    fn by_sizes_every_policy_does_as_its_model(capacity in 1_u64..=40, objects in by_size()) {
+        every_variant(capacity, &objects, true)?;
+    }
+
+    #[test]
+    fn with_one_hundred_objects_every_policy_does_as_its_model(objects in traces::long()) {
+        every_variant(100, &objects, false)?;
+    }
+}
