@@ -6,11 +6,14 @@
 
 pub mod arena;
 pub mod error;
+mod heap;
 mod moments;
 pub mod number;
 pub mod policy;
+mod pool;
 pub mod requests;
 pub mod simulate;
+mod sketch;
 pub mod weight;
 
 pub use error::CacheError;

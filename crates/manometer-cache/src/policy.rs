@@ -1,17 +1,29 @@
 //! What a cache keeps and what it evicts: a file for each policy, a line in [`POLICIES`].
 
 mod arc;
+mod car;
 mod clock;
 mod fifo;
+mod gdsf;
+mod hyperbolic;
+mod lecar;
+mod lfu;
+mod lfu_da;
 mod lirs;
 mod lists;
 mod lru;
+mod lru_k;
 mod mq;
 mod mru;
 mod opt;
 mod queue;
+mod random;
+mod ranked;
 mod s3_fifo;
 mod sieve;
+mod slru;
+mod two_q;
+mod w_tiny_lfu;
 
 use std::fmt;
 use std::str::FromStr;
@@ -163,12 +175,23 @@ pub const POLICIES: &[&Kind] = &[
     &fifo::KIND,
     &lru::KIND,
     &mru::KIND,
+    &random::KIND,
     &clock::KIND,
     &sieve::KIND,
+    &lfu::KIND,
+    &lfu_da::KIND,
+    &two_q::KIND,
+    &slru::KIND,
+    &lru_k::KIND,
     &lirs::KIND,
     &arc::KIND,
+    &car::KIND,
     &mq::KIND,
     &s3_fifo::KIND,
+    &w_tiny_lfu::KIND,
+    &gdsf::KIND,
+    &lecar::KIND,
+    &hyperbolic::KIND,
 ];
 
 /// Makes `$policy` of a [`Setting`], by objects or by bytes.

@@ -30,6 +30,11 @@ impl<V: Copy, W: Weight, const N: usize> Lists<V, W, N> {
         self.arena.find(id)
     }
 
+    #[inline]
+    pub(super) fn id(&self, slot: Slot) -> Id {
+        self.arena.id(slot)
+    }
+
     /// In which list an object is.
     #[inline]
     pub(super) fn list(&self, slot: Slot) -> usize {

@@ -4,15 +4,25 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod arc;
+mod car;
 mod clock;
+mod hyperbolic;
+mod lecar;
 mod lirs;
+mod lru_k;
 mod mq;
 mod opt;
 mod queue;
+mod random;
+mod ranked;
 mod s3_fifo;
 mod shelf;
 mod sieve;
+mod sketch;
+mod slru;
 mod traces;
+mod two_q;
+mod w_tiny_lfu;
 
 use manometer_cache::policy::{Choice, POLICIES};
 use manometer_cache::{Request, Requests};
@@ -57,6 +67,17 @@ fn model<'a>(name: &str, setting: Setting<'a>) -> Box<dyn Model + 'a> {
         "arc" => Box::new(arc::Arc::new(setting)),
         "mq" => Box::new(mq::Mq::new(setting)),
         "s3-fifo" => Box::new(s3_fifo::S3Fifo::new(setting)),
+        "random" => Box::new(random::Random::new(setting)),
+        "lfu" => Box::new(ranked::Ranked::new(setting, |_, requests, _| requests)),
+        "lfu-da" => Box::new(ranked::Ranked::new(setting, |age, requests, _| age + requests)),
+        "gdsf" => Box::new(ranked::Ranked::new(setting, |age, requests, size| age + requests / size)),
+        "lru-k" => Box::new(lru_k::LruK::new(setting)),
+        "2q" => Box::new(two_q::TwoQ::new(setting)),
+        "slru" => Box::new(slru::Slru::new(setting)),
+        "car" => Box::new(car::Car::new(setting)),
+        "w-tinylfu" => Box::new(w_tiny_lfu::WTinyLfu::new(setting)),
+        "lecar" => Box::new(lecar::LeCar::new(setting)),
+        "hyperbolic" => Box::new(hyperbolic::Hyperbolic::new(setting)),
         _ => panic!("{name} has no model: write one"),
     }
 }
