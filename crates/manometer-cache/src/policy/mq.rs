@@ -64,6 +64,8 @@ struct Mq<W> {
     history_max: u64,
     recalls_first: bool,
     now: u32,
+    /// Before when nothing of each queue expires: what joins a queue expires after all that is in it.
+    wakes: [u32; QUEUES_MAX],
     lists: Lists<Use, W, { QUEUES_MAX + 1 }>,
 }
 
@@ -78,6 +80,7 @@ impl<W: Weight> Mq<W> {
             history_max: share(setting.capacity, history),
             recalls_first: recalls_first == 1.0,
             now: 0,
+            wakes: [0; QUEUES_MAX],
             lists: Lists::new(setting.requests.keys()),
         }
     }
@@ -126,13 +129,23 @@ impl<W: Weight> Mq<W> {
     fn adjust(&mut self) {
         self.now += 1;
         for queue in 1..self.queues {
-            let Some(slot) = self.lists.oldest(queue) else { continue };
-            let Use { expires, count } = self.lists.value(slot);
-            if expires < self.now {
-                *self.lists.value_mut(slot) = Use { expires: self.now + self.lifetime, count };
-                self.lists.renew(slot, queue - 1);
+            if self.wakes[queue] < self.now {
+                self.wakes[queue] = self.expire(queue);
             }
         }
+    }
+
+    /// Moves the oldest of a queue down where it has expired; says before when no other expires.
+    fn expire(&mut self, queue: usize) -> u32 {
+        let next = self.now + self.lifetime;
+        let Some(slot) = self.lists.oldest(queue) else { return next };
+        let Use { expires, count } = self.lists.value(slot);
+        if expires >= self.now {
+            return expires;
+        }
+        *self.lists.value_mut(slot) = Use { expires: next, count };
+        self.lists.renew(slot, queue - 1);
+        self.lists.oldest(queue).map_or(next, |slot| self.lists.value(slot).expires)
     }
 }
 

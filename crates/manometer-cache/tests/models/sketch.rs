@@ -21,7 +21,7 @@ impl Sketch {
 
     fn column(&self, row: usize, id: u32) -> usize {
         let spread = (u128::from(id) + 1) * u128::from(SPREADS[row]) % (1 << 64);
-        (spread * self.cells[row].len() as u128 >> 64) as usize
+        ((spread * self.cells[row].len() as u128) >> 64) as usize
     }
 
     pub fn add(&mut self, id: u32) {
