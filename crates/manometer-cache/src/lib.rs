@@ -4,6 +4,7 @@
 //! [`policy::POLICIES`] lists what a cache can evict by, a file each; [`simulate`](simulate::simulate) runs several of
 //! them at several sizes over all cores.
 
+pub mod admission;
 pub mod arena;
 pub mod error;
 mod heap;

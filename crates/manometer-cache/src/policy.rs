@@ -2,6 +2,7 @@
 
 mod arc;
 mod car;
+mod choice;
 mod clock;
 mod fifo;
 mod gdsf;
@@ -25,12 +26,10 @@ mod slru;
 mod two_q;
 mod w_tiny_lfu;
 
-use std::fmt;
-use std::str::FromStr;
-
-use crate::error::CacheError;
 use crate::number::Id;
 use crate::requests::Requests;
+
+pub use choice::Choice;
 
 /// One request to a cache.
 #[derive(Debug, Clone, Copy)]
@@ -123,13 +122,13 @@ pub struct Setting<'a> {
     pub by_size: bool,
     /// The requests that will come: how many keys, and for the policies that know the future, which.
     pub requests: &'a Requests,
-    /// The values of the policy's parameters, in their order.
+    /// The values of the parameters, in their order.
     pub parameters: &'a [f64],
     /// Where chance comes from.
     pub seed: u64,
 }
 
-/// A number that a policy can be told.
+/// A number that a policy or an admission can be told.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
     /// Its name.
@@ -147,7 +146,8 @@ pub struct Parameter {
 }
 
 /// What is off unless it is 1.
-const SWITCH: Parameter = Parameter { name: "", meaning: "", default: 0.0, min: 0.0, max: 1.0, is_whole: true };
+pub(crate) const SWITCH: Parameter =
+    Parameter { name: "", meaning: "", default: 0.0, min: 0.0, max: 1.0, is_whole: true };
 
 /// A share of a capacity, rounded down.
 fn share(capacity: u64, share: f64) -> u64 {
@@ -167,6 +167,12 @@ pub struct Kind {
     pub parameters: &'static [Parameter],
     /// Makes a cache.
     pub make: for<'a> fn(&Setting<'a>) -> Box<dyn Policy + 'a>,
+}
+
+impl PartialEq for Kind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
 }
 
 /// Every policy.
@@ -208,84 +214,3 @@ macro_rules! by_weight {
     }};
 }
 use by_weight;
-
-/// A policy with its parameters, written `name` or `name:parameter=value:…`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Choice {
-    kind: &'static Kind,
-    parameters: Vec<f64>,
-}
-
-impl PartialEq for Kind {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Choice {
-    /// The policy.
-    pub fn kind(&self) -> &'static Kind {
-        self.kind
-    }
-
-    /// The values of its parameters, in their order.
-    pub fn parameters(&self) -> &[f64] {
-        &self.parameters
-    }
-
-    /// A cache of this policy.
-    pub fn make<'a>(&'a self, capacity: u64, requests: &'a Requests, by_size: bool, seed: u64) -> Box<dyn Policy + 'a> {
-        (self.kind.make)(&Setting { capacity, by_size, requests, parameters: &self.parameters, seed })
-    }
-}
-
-impl FromStr for Choice {
-    type Err = CacheError;
-
-    fn from_str(text: &str) -> Result<Self, CacheError> {
-        let wrong = |what: String| Err(CacheError::Wrong(what));
-        let mut parts = text.split(':');
-        let name = parts.next().unwrap_or_default();
-        let Some(kind) = POLICIES.iter().find(|kind| kind.name == name) else {
-            let names: Vec<&str> = POLICIES.iter().map(|kind| kind.name).collect();
-            return wrong(format!("there is no policy `{name}`: take one of {}", names.join(", ")));
-        };
-        let mut parameters: Vec<f64> = kind.parameters.iter().map(|parameter| parameter.default).collect();
-        for part in parts {
-            let Some((name, value)) = part.split_once('=') else {
-                return wrong(format!("`{part}` of `{text}` is no parameter: write name=value"));
-            };
-            let Some(at) = kind.parameters.iter().position(|parameter| parameter.name == name) else {
-                let names: Vec<&str> = kind.parameters.iter().map(|parameter| parameter.name).collect();
-                let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                return wrong(format!("`{}` has no parameter `{name}`; it has {known}", kind.name));
-            };
-            let Parameter { min, max, is_whole, .. } = kind.parameters[at];
-            match value.parse::<f64>() {
-                Ok(value) if (min..=max).contains(&value) && !(is_whole && value.fract() != 0.0) => {
-                    parameters[at] = value;
-                }
-                _ => {
-                    let number = if is_whole { "whole number" } else { "number" };
-                    return wrong(format!(
-                        "`{value}` is no {name} of `{}`: write a {number} from {min} to {max}",
-                        kind.name
-                    ));
-                }
-            }
-        }
-        Ok(Self { kind, parameters })
-    }
-}
-
-impl fmt::Display for Choice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind.name)?;
-        for (parameter, value) in self.kind.parameters.iter().zip(&self.parameters) {
-            if *value != parameter.default {
-                write!(f, ":{}={value}", parameter.name)?;
-            }
-        }
-        Ok(())
-    }
-}

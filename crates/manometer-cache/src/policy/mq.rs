@@ -64,7 +64,8 @@ struct Mq<W> {
     history_max: u64,
     recalls_first: bool,
     now: u32,
-    /// Before when nothing of each queue expires: what joins a queue expires after all that is in it.
+    /// Before when nothing of each queue expires: what joins a queue expires after all that is in it. In the lowest,
+    /// and in those that there are not, nothing ever does.
     wakes: [u32; QUEUES_MAX],
     lists: Lists<Use, W, { QUEUES_MAX + 1 }>,
 }
@@ -80,7 +81,7 @@ impl<W: Weight> Mq<W> {
             history_max: share(setting.capacity, history),
             recalls_first: recalls_first == 1.0,
             now: 0,
-            wakes: [0; QUEUES_MAX],
+            wakes: std::array::from_fn(|queue| if (1..queues as usize).contains(&queue) { 0 } else { u32::MAX }),
             lists: Lists::new(setting.requests.keys()),
         }
     }
@@ -128,10 +129,16 @@ impl<W: Weight> Mq<W> {
     /// Moves what has expired a queue down, at most one object of each queue.
     fn adjust(&mut self) {
         self.now += 1;
-        for queue in 1..self.queues {
-            if self.wakes[queue] < self.now {
-                self.wakes[queue] = self.expire(queue);
-            }
+        // All queues are looked at first, at once: often there is nothing to do.
+        let now = self.now;
+        let mut awake = 0_u32;
+        for (queue, wakes) in self.wakes.iter().enumerate() {
+            awake |= u32::from(*wakes < now) << queue;
+        }
+        while awake != 0 {
+            let queue = awake.trailing_zeros() as usize;
+            self.wakes[queue] = self.expire(queue);
+            awake &= awake - 1;
         }
     }
 

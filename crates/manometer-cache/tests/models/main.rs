@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod admission;
 mod arc;
 mod car;
 mod clock;
@@ -24,6 +25,7 @@ mod traces;
 mod two_q;
 mod w_tiny_lfu;
 
+use manometer_cache::admission::ADMISSIONS;
 use manometer_cache::policy::{Choice, POLICIES};
 use manometer_cache::{Request, Requests};
 use proptest::prelude::*;
@@ -109,6 +111,9 @@ fn agree(text: &str, capacity: u64, objects: &[Object], is_by_size: bool) -> Res
     let mut fast = choice.make(capacity, &requests, is_by_size, SEED);
     let parameters = choice.parameters().to_vec();
     let mut slow = model(choice.kind().name, Setting { capacity, objects: &objects, parameters });
+    if let Some((admission, parameters)) = choice.admission() {
+        slow = Box::new(admission::Admitted::new(slow, admission.name, parameters[0], capacity, &objects));
+    }
     for (position, (id, size)) in objects.iter().enumerate().filter(|(_, object)| object.1 <= capacity) {
         let (id, position) = (*id as u32, position as u32);
         let request = Request { id, position, size: *size, is_write: false, time_ns: 0 };
@@ -140,11 +145,21 @@ fn every_variant(capacity: u64, objects: &[Object], is_by_size: bool) -> Result<
             agree(text, capacity, objects, is_by_size)?;
         }
     }
+    for admission in ADMISSIONS {
+        for policy in ["opt", "lru", "s3-fifo", "random"] {
+            agree(&format!("{policy}+{}", gate(admission.name)), capacity, objects, is_by_size)?;
+        }
+    }
     Ok(())
 }
 
+/// An admission with a parameter that turns some objects away.
+fn gate(name: &str) -> String {
+    if name == "size" { "size:max=5".to_owned() } else { name.to_owned() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn by_objects_every_policy_does_as_its_model(capacity in 1_u64..=20, objects in by_object()) {
