@@ -1,13 +1,17 @@
 //! What a cache keeps and what it evicts: a file for each policy, a line in [`POLICIES`].
 
 mod arc;
+mod bcache;
 mod car;
 mod choice;
 mod clock;
+mod dm_cache_mq;
+mod dm_cache_smq;
 mod fifo;
 mod gdsf;
 mod hyperbolic;
 mod lecar;
+mod levels;
 mod lfu;
 mod lfu_da;
 mod lirs;
@@ -23,6 +27,7 @@ mod ranked;
 mod s3_fifo;
 mod sieve;
 mod slru;
+mod ticks;
 mod two_q;
 mod w_tiny_lfu;
 
@@ -149,6 +154,11 @@ pub struct Parameter {
 pub(crate) const SWITCH: Parameter =
     Parameter { name: "", meaning: "", default: 0.0, min: 0.0, max: 1.0, is_whole: true };
 
+/// Whether a cache has no room for another object of mean weight.
+fn is_full(capacity: u64, used: u64, objects: u64) -> bool {
+    u128::from(capacity - used) * u128::from(objects) < u128::from(used)
+}
+
 /// A share of a capacity, rounded down.
 fn share(capacity: u64, share: f64) -> u64 {
     (capacity as f64 * share) as u64
@@ -198,6 +208,11 @@ pub const POLICIES: &[&Kind] = &[
     &gdsf::KIND,
     &lecar::KIND,
     &hyperbolic::KIND,
+    &dm_cache_mq::KIND,
+    &dm_cache_smq::KIND,
+    &bcache::LRU,
+    &bcache::FIFO,
+    &bcache::RANDOM,
 ];
 
 /// Makes `$policy` of a [`Setting`], by objects or by bytes.

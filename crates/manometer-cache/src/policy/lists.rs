@@ -72,12 +72,36 @@ impl<V: Copy, W: Weight, const N: usize> Lists<V, W, N> {
         self.lists[list].oldest()
     }
 
+    /// The next newer one of an object's list.
+    #[inline]
+    pub(super) fn newer(&self, slot: Slot) -> Option<Slot> {
+        self.arena.newer(slot)
+    }
+
+    #[inline]
+    pub(super) fn newest(&self, list: usize) -> Option<Slot> {
+        self.lists[list].newest()
+    }
+
+    /// The next older one of an object's list.
+    #[inline]
+    pub(super) fn older(&self, slot: Slot) -> Option<Slot> {
+        self.arena.older(slot)
+    }
+
+    /// How many objects a list has.
+    #[inline]
+    pub(super) fn len(&self, list: usize) -> u64 {
+        self.lists[list].len()
+    }
+
     /// Takes in an object that is not known, as the newest of a list.
     #[inline]
-    pub(super) fn insert(&mut self, list: usize, id: Id, value: V, weight: W) {
+    pub(super) fn insert(&mut self, list: usize, id: Id, value: V, weight: W) -> Slot {
         let slot = self.arena.insert(id, Object { list: list as u8, value, weight });
         self.weights[list] += weight.get();
         self.lists[list].push(&mut self.arena, slot);
+        slot
     }
 
     /// Makes an object the newest of a list, whichever it was in.

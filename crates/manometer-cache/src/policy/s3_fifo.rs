@@ -129,7 +129,7 @@ impl<W: Weight> Policy for S3Fifo<W> {
                 self.lists.reweigh(ghost, weight);
                 self.lists.renew(ghost, MAIN);
             }
-            None => self.lists.insert(SMALL, request.id, 0, weight),
+            None => _ = self.lists.insert(SMALL, request.id, 0, weight),
         }
         false
     }

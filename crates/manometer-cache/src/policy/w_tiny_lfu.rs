@@ -124,7 +124,7 @@ impl<W: Weight> Policy for WTinyLfu<W> {
                 let to = if self.lists.list(slot) == WINDOW { WINDOW } else { PROTECTED };
                 self.lists.renew(slot, to);
             }
-            None => self.lists.insert(WINDOW, request.id, (), weight),
+            None => _ = self.lists.insert(WINDOW, request.id, (), weight),
         }
         self.settle();
         known.is_some()

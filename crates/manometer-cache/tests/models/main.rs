@@ -5,8 +5,11 @@
 
 mod admission;
 mod arc;
+mod bcache;
 mod car;
 mod clock;
+mod dm_cache_mq;
+mod dm_cache_smq;
 mod hyperbolic;
 mod lecar;
 mod lirs;
@@ -80,6 +83,11 @@ fn model<'a>(name: &str, setting: Setting<'a>) -> Box<dyn Model + 'a> {
         "w-tinylfu" => Box::new(w_tiny_lfu::WTinyLfu::new(setting)),
         "lecar" => Box::new(lecar::LeCar::new(setting)),
         "hyperbolic" => Box::new(hyperbolic::Hyperbolic::new(setting)),
+        "dm-cache-mq" => Box::new(dm_cache_mq::DmCacheMq::new(setting)),
+        "dm-cache-smq" => Box::new(dm_cache_smq::DmCacheSmq::new(setting)),
+        "bcache" => Box::new(bcache::Bcache::new(setting, "lru")),
+        "bcache-fifo" => Box::new(bcache::Bcache::new(setting, "fifo")),
+        "bcache-random" => Box::new(bcache::Bcache::new(setting, "random")),
         _ => panic!("{name} has no model: write one"),
     }
 }
@@ -116,7 +124,7 @@ fn agree(text: &str, capacity: u64, objects: &[Object], is_by_size: bool) -> Res
     }
     for (position, (id, size)) in objects.iter().enumerate().filter(|(_, object)| object.1 <= capacity) {
         let (id, position) = (*id as u32, position as u32);
-        let request = Request { id, position, size: *size, is_write: false, time_ns: 0 };
+        let request = Request { id, position, size: *size, is_write: writes(position), time_ns: 0 };
         let was_held = fast.holds(id);
         let is_hit = fast.request(&request);
         prop_assert_eq!(
@@ -153,6 +161,11 @@ fn every_variant(capacity: u64, objects: &[Object], is_by_size: bool) -> Result<
     Ok(())
 }
 
+/// Which requests write.
+fn writes(position: u32) -> bool {
+    position % 7 == 3
+}
+
 /// An admission with a parameter that turns some objects away.
 fn gate(name: &str) -> String {
     if name == "size" { "size:max=5".to_owned() } else { name.to_owned() }
@@ -174,5 +187,13 @@ proptest! {
     #[test]
     fn with_one_hundred_objects_every_policy_does_as_its_model(objects in traces::long()) {
         every_variant(100, &objects, false)?;
+    }
+
+    /// Over as many requests as those need that work by generations, periods or seconds.
+    #[test]
+    fn over_many_requests_dm_cache_does_as_its_models(capacity in 1_u64..=30, objects in traces::very_long()) {
+        for text in ["dm-cache-mq:rate=1", "dm-cache-mq:rate=2:read=0", "dm-cache-smq:rate=4", "dm-cache-smq:rate=20"] {
+            agree(text, capacity, &objects, false)?;
+        }
     }
 }

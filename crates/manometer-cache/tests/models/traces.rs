@@ -28,6 +28,11 @@ pub fn long() -> impl Strategy<Value = Vec<Object>> {
     keys(300, 300).prop_map(|keys| keys.into_iter().map(|key| (key, 1)).collect())
 }
 
+/// Thousands of objects of one size, of few keys.
+pub fn very_long() -> impl Strategy<Value = Vec<Object>> {
+    keys(60, 2500).prop_map(|keys| keys.into_iter().map(|key| (key, 1)).collect())
+}
+
 /// Objects of several sizes, which change now and then.
 pub fn by_size() -> impl Strategy<Value = Vec<Object>> {
     let sizes = (2_u64..30).prop_flat_map(|most| keys(most, 60)).prop_flat_map(|keys| {
