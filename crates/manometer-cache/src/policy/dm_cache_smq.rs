@@ -111,7 +111,7 @@ impl<W: Weight> DmCacheSmq<W> {
     }
 
     fn tick(&mut self, second: u32) {
-        if second % DEMOTION_PERIOD_SECONDS == 0 {
+        if second.is_multiple_of(DEMOTION_PERIOD_SECONDS) {
             self.cached.renew_mark((second / DEMOTION_PERIOD_SECONDS) as usize % 2);
         }
         let is_full = is_full(self.capacity, self.used, self.cached.objects());
@@ -125,7 +125,7 @@ impl<W: Weight> DmCacheSmq<W> {
         self.jump = jump;
         self.hot_spots.balance();
         self.hot_spot_predictions = Predictions::default();
-        if second % CACHE_PERIOD_SECONDS == 0 {
+        if second.is_multiple_of(CACHE_PERIOD_SECONDS) {
             self.cached.balance();
             self.cache_predictions = Predictions::default();
         }

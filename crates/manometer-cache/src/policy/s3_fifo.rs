@@ -1,5 +1,8 @@
 //! S3-FIFO: a small queue filters what is requested once before it reaches the main one; ghosts of the small queue
-//! go into the main one at once. Objects are admitted to the small queue from the first request on, as in the paper.
+//! go into the main one at once.
+//!
+//! Two things that its paper leaves open are as in its authors' program: until something is evicted the main queue
+//! takes what the small one has no room for, and a ghost is recalled before something else is evicted and remembered.
 
 use super::{Kind, Parameter, Policy, Request, Setting, by_weight, share};
 use crate::number::Id;
@@ -51,6 +54,7 @@ struct S3Fifo<W> {
     small: u64,
     ghost: u64,
     threshold: u8,
+    has_evicted: bool,
     lists: Lists<u8, W, 3>,
 }
 
@@ -62,12 +66,14 @@ impl<W: Weight> S3Fifo<W> {
             small: share(setting.capacity, small),
             ghost: share(setting.capacity, ghost),
             threshold: threshold as u8,
+            has_evicted: false,
             lists: Lists::new(setting.requests.keys()),
         }
     }
 
     fn evict_above(&mut self, limit: u64) {
         while self.used() > limit {
+            self.has_evicted = true;
             let from_small = self.lists.weight(SMALL) >= self.small || self.lists.is_empty(MAIN);
             if from_small && !self.lists.is_empty(SMALL) { self.evict_small() } else { self.evict_main() }
         }
@@ -123,14 +129,13 @@ impl<W: Weight> Policy for S3Fifo<W> {
             self.evict_above(self.capacity);
             return true;
         }
-        self.evict_above(self.capacity - weight.get());
-        match self.lists.find(request.id) {
-            Some(ghost) => {
-                self.lists.reweigh(ghost, weight);
-                self.lists.renew(ghost, MAIN);
-            }
-            None => _ = self.lists.insert(SMALL, request.id, 0, weight),
+        let ghost = self.lists.find(request.id);
+        if let Some(ghost) = ghost {
+            self.lists.forget(ghost);
         }
+        self.evict_above(self.capacity - weight.get());
+        let fills_up = !self.has_evicted && self.lists.weight(SMALL) >= self.small;
+        self.lists.insert(if ghost.is_some() || fills_up { MAIN } else { SMALL }, request.id, 0, weight);
         false
     }
 }

@@ -2,7 +2,7 @@
 //! The lowest segment has whatever room the others leave.
 
 use super::lists::Lists;
-use super::{Kind, Parameter, Policy, Request, Setting, by_weight};
+use super::{Kind, Parameter, Policy, Request, SWITCH, Setting, by_weight};
 use crate::number::Id;
 use crate::weight::Weight;
 
@@ -10,14 +10,21 @@ pub(super) const KIND: Kind = Kind {
     name: "slru",
     about: "LRU in segments: a hit lifts an object a segment higher",
     source: "Karedla, Love and Wherry, IEEE Computer 1994",
-    parameters: &[Parameter {
-        name: "segments",
-        meaning: "how many segments, of equal size",
-        default: 4.0,
-        min: 1.0,
-        max: SEGMENTS_MAX as f64,
-        is_whole: true,
-    }],
+    parameters: &[
+        Parameter {
+            name: "segments",
+            meaning: "how many segments, of equal size",
+            default: 4.0,
+            min: 1.0,
+            max: SEGMENTS_MAX as f64,
+            is_whole: true,
+        },
+        Parameter {
+            name: "fill",
+            meaning: "1: what is admitted joins the lowest segment that has room, as in libCacheSim, not the lowest",
+            ..SWITCH
+        },
+    ],
     make: by_weight!(Slru),
 };
 
@@ -27,6 +34,7 @@ struct Slru<W> {
     capacity: u64,
     used: u64,
     segments: usize,
+    fills: bool,
     lists: Lists<(), W, SEGMENTS_MAX>,
 }
 
@@ -36,6 +44,7 @@ impl<W: Weight> Slru<W> {
             capacity: setting.capacity,
             used: 0,
             segments: setting.parameters[0] as usize,
+            fills: setting.parameters[1] == 1.0,
             lists: Lists::new(setting.requests.keys()),
         }
     }
@@ -48,9 +57,19 @@ impl<W: Weight> Slru<W> {
         }
     }
 
+    fn segment_max(&self) -> u64 {
+        self.capacity / self.segments as u64
+    }
+
+    /// Which segment takes in a new object.
+    fn entry(&self, size: u64) -> usize {
+        let segments = if self.fills { self.segments } else { 0 };
+        (0..segments).find(|segment| self.lists.weight(*segment) + size <= self.segment_max()).unwrap_or(0)
+    }
+
     /// Lets what is too much for a segment fall, from the highest on.
     fn cascade(&mut self) {
-        let segment_max = self.capacity / self.segments as u64;
+        let segment_max = self.segment_max();
         for segment in (1..self.segments).rev() {
             while self.lists.weight(segment) > segment_max {
                 let Some(slot) = self.lists.oldest(segment) else { break };
@@ -86,7 +105,7 @@ impl<W: Weight> Policy for Slru<W> {
         }
         self.evict_above(self.capacity - weight.get());
         self.used += weight.get();
-        self.lists.insert(0, request.id, (), weight);
+        self.lists.insert(self.entry(weight.get()), request.id, (), weight);
         false
     }
 }

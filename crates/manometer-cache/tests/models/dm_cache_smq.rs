@@ -82,13 +82,12 @@ impl Queue {
     }
 
     fn redistribute(&mut self) {
-        let targets = self.targets();
-        for level in 0..63 {
-            while self.blocks(level) < targets[level] {
+        for (level, target) in self.targets().into_iter().enumerate().take(63) {
+            while self.blocks(level) < target {
                 let Some(entry) = (level + 1..64).find_map(|above| self.take_first(above, None)) else { break };
                 self.levels[level].push(entry);
             }
-            while self.blocks(level) > targets[level] {
+            while self.blocks(level) > target {
                 let youngest = self.levels[level].iter().rposition(|entry| entry.size() > 0).unwrap();
                 let entry = self.levels[level].remove(youngest);
                 self.levels[level + 1].push(entry);

@@ -191,7 +191,7 @@ proptest! {
 
     /// Over as many requests as those need that work by generations, periods or seconds.
     #[test]
-    fn over_many_requests_dm_cache_does_as_its_models(capacity in 1_u64..=30, objects in traces::very_long()) {
+    fn over_many_requests_dm_cache_does_as_its_models(capacity in 1_u64..=100, objects in traces::very_long()) {
         for text in ["dm-cache-mq:rate=1", "dm-cache-mq:rate=2:read=0", "dm-cache-smq:rate=4", "dm-cache-smq:rate=20"] {
             agree(text, capacity, &objects, false)?;
         }

@@ -1,4 +1,5 @@
-//! S3-FIFO as algorithm 1 of its paper has it: S, M, G and a count of hits up to three.
+//! S3-FIFO as algorithm 1 of its paper has it: S, M, G and a count of hits up to three; M takes what S has no room
+//! for until something is evicted.
 
 use std::collections::HashMap;
 
@@ -17,6 +18,7 @@ pub struct S3Fifo {
     main: Shelf,
     ghost: Shelf,
     hits: HashMap<u32, u64>,
+    is_warm: bool,
 }
 
 impl S3Fifo {
@@ -31,11 +33,13 @@ impl S3Fifo {
             main,
             ghost,
             hits: HashMap::new(),
+            is_warm: false,
         }
     }
 
     fn evict_above(&mut self, limit: u64) {
         while self.small.weight() + self.main.weight() > limit {
+            self.is_warm = true;
             let is_small_full = self.small.weight() >= self.small_max;
             if !self.small.is_empty() && (is_small_full || self.main.is_empty()) {
                 self.evict_small();
@@ -83,9 +87,11 @@ impl Model for S3Fifo {
             self.evict_above(self.capacity);
             return true;
         }
+        let was_ghost = self.ghost.take(id);
         self.evict_above(self.capacity - size);
         self.hits.insert(id, 0);
-        if self.ghost.take(id) {
+        let is_small_full = self.small.weight() >= self.small_max;
+        if was_ghost || !self.is_warm && is_small_full {
             self.main.add(id, size)
         } else {
             self.small.add(id, size)

@@ -8,12 +8,14 @@ use super::{Model, Setting};
 
 pub struct Slru {
     capacity: u64,
+    fills: bool,
     segments: Vec<Shelf>,
 }
 
 impl Slru {
     pub fn new(setting: Setting<'_>) -> Self {
-        Self { capacity: setting.capacity, segments: vec![Shelf::default(); setting.parameters[0] as usize] }
+        let fills = setting.parameters[1] == 1.0;
+        Self { capacity: setting.capacity, fills, segments: vec![Shelf::default(); setting.parameters[0] as usize] }
     }
 
     fn evict_above(&mut self, limit: u64) {
@@ -28,7 +30,13 @@ impl Model for Slru {
         let (id, size) = (request.id, request.size);
         let Some(segment) = self.segments.iter().position(|segment| segment.has(id)) else {
             self.evict_above(self.capacity - size);
-            self.segments[0].add(id, size);
+            let most = self.capacity / self.segments.len() as u64;
+            let with_room = self.segments.iter_mut().find(|segment| segment.weight() + size <= most);
+            if let Some(segment) = with_room.filter(|_| self.fills) {
+                segment.add(id, size);
+            } else {
+                self.segments[0].add(id, size);
+            }
             return false;
         };
         self.segments[segment].take(id);

@@ -30,7 +30,7 @@ pub fn long() -> impl Strategy<Value = Vec<Object>> {
 
 /// Thousands of objects of one size, of few keys.
 pub fn very_long() -> impl Strategy<Value = Vec<Object>> {
-    keys(60, 2500).prop_map(|keys| keys.into_iter().map(|key| (key, 1)).collect())
+    keys(150, 2500).prop_map(|keys| keys.into_iter().map(|key| (key, 1)).collect())
 }
 
 /// Objects of several sizes, which change now and then.
