@@ -106,11 +106,11 @@ pub trait Policy: Send {
                 is_write: writes.get(position).copied().unwrap_or(false),
                 time_ns: times_ns.get(position).copied().unwrap_or(0),
             };
-            tally.bytes += request.size;
+            tally.bytes = tally.bytes.saturating_add(request.size);
             let fits = request.size <= capacity;
             if !(fits && self.request(&request)) {
                 tally.misses += 1;
-                tally.missed_bytes += request.size;
+                tally.missed_bytes = tally.missed_bytes.saturating_add(request.size);
                 tally.bypassed += u64::from(!fits);
             }
         }

@@ -12,7 +12,7 @@ use crate::weight::Weight;
 pub(super) const KIND: Kind = Kind {
     name: "arc",
     about: "balances what was requested once against what was requested more often",
-    source: "Megiddo and Modha, FAST 2003; cache thesis 3.1",
+    source: "Megiddo and Modha, FAST 2003; cache thesis 3.4",
     parameters: &[],
     make: by_weight!(Arc),
 };

@@ -24,7 +24,7 @@ pub(super) const LRU: Kind = Kind {
 pub(super) const FIFO: Kind = Kind {
     name: "bcache-fifo",
     about: "evicts whole buckets in turn",
-    source: "Linux, drivers/md/bcache; cache thesis 4.3",
+    source: "Linux, drivers/md/bcache; cache thesis 4.1",
     parameters: &[Parameter {
         name: "buckets",
         meaning: "into how many buckets the capacity is parted, where it is no less",
@@ -89,7 +89,7 @@ struct Bcache<W, const ORDER: u8> {
 
 impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
     fn new(setting: &Setting<'_>) -> Self {
-        let buckets = (setting.parameters[0] as u64).min(setting.capacity);
+        let buckets = (setting.parameters[0] as u64).min(setting.capacity).max(1);
         Self {
             capacity: setting.capacity,
             used: 0,

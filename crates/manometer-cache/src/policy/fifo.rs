@@ -6,7 +6,7 @@ use super::{Kind, by_weight};
 pub(super) const KIND: Kind = Kind {
     name: "fifo",
     about: "evicts what was admitted first",
-    source: "cache thesis 3.1",
+    source: "Belady, IBM Systems Journal 1966; cache thesis 3.2",
     parameters: &[],
     make: by_weight!(Fifo),
 };

@@ -6,7 +6,7 @@ use super::{Kind, by_weight};
 pub(super) const KIND: Kind = Kind {
     name: "lru",
     about: "evicts what was not requested for longest",
-    source: "Mattson et al., IBM Systems Journal 1970; cache thesis 3.1",
+    source: "Mattson et al., IBM Systems Journal 1970; cache thesis 3.2",
     parameters: &[],
     make: by_weight!(Lru),
 };

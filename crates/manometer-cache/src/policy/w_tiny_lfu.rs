@@ -48,7 +48,7 @@ struct WTinyLfu<W> {
 impl<W: Weight> WTinyLfu<W> {
     fn new(setting: &Setting<'_>) -> Self {
         let (capacity, keys) = (setting.capacity, setting.requests.keys());
-        let window_max = share(capacity, setting.parameters[0]).max(1);
+        let window_max = share(capacity, setting.parameters[0]).max(1).min(capacity);
         Self {
             capacity,
             window_max,
