@@ -51,9 +51,22 @@ const HISTORY: usize = QUEUES_MAX;
 
 #[derive(Debug, Clone, Copy)]
 struct Use {
-    expires: u32,
+    /// Kept in two halves, so that it does not widen what stands beside it.
+    expires: [u16; 2],
     /// How often it was requested, up to what still tells queues apart.
     count: u16,
+}
+
+impl Use {
+    #[inline]
+    fn new(expires: u32, count: u16) -> Self {
+        Self { expires: [expires as u16, (expires >> 16) as u16], count }
+    }
+
+    #[inline]
+    fn expires(self) -> u32 {
+        u32::from(self.expires[1]) << 16 | u32::from(self.expires[0])
+    }
 }
 
 struct Mq<W> {
@@ -64,9 +77,10 @@ struct Mq<W> {
     history_max: u64,
     recalls_first: bool,
     now: u32,
-    /// Before when nothing of each queue expires: what joins a queue expires after all that is in it. In the lowest,
-    /// and in those that there are not, nothing ever does.
+    /// Before when nothing of each queue expires: what joins a queue expires after all that is in it.
     wakes: [u32; QUEUES_MAX],
+    /// The first of them.
+    wakes_first: u32,
     lists: Lists<Use, W, { QUEUES_MAX + 1 }>,
 }
 
@@ -81,7 +95,8 @@ impl<W: Weight> Mq<W> {
             history_max: share(setting.capacity, history),
             recalls_first: recalls_first == 1.0,
             now: 0,
-            wakes: std::array::from_fn(|queue| if (1..queues as usize).contains(&queue) { 0 } else { u32::MAX }),
+            wakes: [0; QUEUES_MAX],
+            wakes_first: 0,
             lists: Lists::new(setting.requests.keys()),
         }
     }
@@ -113,15 +128,15 @@ impl<W: Weight> Mq<W> {
             self.evict_above(limit);
         }
         self.used += weight.get();
-        let expires = self.now + self.lifetime;
-        self.lists.insert(self.queue_of(count), request.id, Use { expires, count }, weight);
+        let value = Use::new(self.now + self.lifetime, count);
+        self.lists.insert(self.queue_of(count), request.id, value, weight);
     }
 
     fn hit(&mut self, slot: Slot, weight: W) {
         self.used = self.used - self.lists.weight_of(slot).get() + weight.get();
         self.lists.reweigh(slot, weight);
         let count = self.lists.value(slot).count.saturating_add(1);
-        *self.lists.value_mut(slot) = Use { expires: self.now + self.lifetime, count };
+        *self.lists.value_mut(slot) = Use::new(self.now + self.lifetime, count);
         self.lists.renew(slot, self.queue_of(count));
         self.evict_above(self.capacity);
     }
@@ -129,16 +144,15 @@ impl<W: Weight> Mq<W> {
     /// Moves what has expired a queue down, at most one object of each queue.
     fn adjust(&mut self) {
         self.now += 1;
-        // All queues are looked at first, at once: often there is nothing to do.
-        let now = self.now;
-        let mut awake = 0_u32;
-        for (queue, wakes) in self.wakes.iter().enumerate() {
-            awake |= u32::from(*wakes < now) << queue;
+        if self.wakes_first >= self.now {
+            return;
         }
-        while awake != 0 {
-            let queue = awake.trailing_zeros() as usize;
-            self.wakes[queue] = self.expire(queue);
-            awake &= awake - 1;
+        self.wakes_first = u32::MAX;
+        for queue in 1..self.queues {
+            if self.wakes[queue] < self.now {
+                self.wakes[queue] = self.expire(queue);
+            }
+            self.wakes_first = self.wakes_first.min(self.wakes[queue]);
         }
     }
 
@@ -146,13 +160,13 @@ impl<W: Weight> Mq<W> {
     fn expire(&mut self, queue: usize) -> u32 {
         let next = self.now + self.lifetime;
         let Some(slot) = self.lists.oldest(queue) else { return next };
-        let Use { expires, count } = self.lists.value(slot);
-        if expires >= self.now {
-            return expires;
+        let value = self.lists.value(slot);
+        if value.expires() >= self.now {
+            return value.expires();
         }
-        *self.lists.value_mut(slot) = Use { expires: next, count };
+        *self.lists.value_mut(slot) = Use::new(next, value.count);
         self.lists.renew(slot, queue - 1);
-        self.lists.oldest(queue).map_or(next, |slot| self.lists.value(slot).expires)
+        self.lists.oldest(queue).map_or(next, |slot| self.lists.value(slot).expires())
     }
 }
 
