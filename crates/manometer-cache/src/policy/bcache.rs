@@ -127,10 +127,10 @@ impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
             fifo if fifo == Order::Fifo as u8 => (self.open + 1) % buckets,
             random if random == Order::Random as u8 => self.random.random_range(0..buckets),
             _ => {
-                let least = self.buckets.iter().map(|bucket| self.priority(bucket)).min().unwrap_or(0);
+                let oldest = self.buckets.iter().map(|bucket| bucket.falls_from).min().unwrap_or(0);
+                let least = oldest.saturating_sub(self.fallen);
                 let offset = (PRIORITY - least) / LEAST_SHARE;
-                let cost =
-                    |bucket: &Bucket| u128::from(self.priority(bucket) - least + offset) * u128::from(bucket.used);
+                let cost = |bucket: &Bucket| (self.priority(bucket) - least + offset).saturating_mul(bucket.used);
                 (0..buckets).min_by_key(|at| cost(&self.buckets[*at])).unwrap_or(0)
             }
         }
