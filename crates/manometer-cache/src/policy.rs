@@ -133,6 +133,20 @@ pub struct Setting<'a> {
     pub seed: u64,
 }
 
+impl Setting<'_> {
+    /// What an object of the requests weighs in the mean.
+    pub(crate) fn mean_weight(&self) -> u64 {
+        let sizes = if self.by_size { self.requests.sizes() } else { &[] };
+        let bytes: u128 = sizes.iter().map(|size| u128::from(*size)).sum();
+        bytes.checked_div(sizes.len() as u128).unwrap_or(1).max(1) as u64
+    }
+
+    /// How many objects of mean weight fit, where there are so many.
+    pub(crate) fn objects(&self) -> u64 {
+        (self.capacity / self.mean_weight()).clamp(1, self.requests.keys().max(1) as u64)
+    }
+}
+
 /// A number that a policy or an admission can be told.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {

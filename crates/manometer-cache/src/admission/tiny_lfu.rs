@@ -18,8 +18,8 @@ pub(super) const ADMISSION: Admission = Admission {
         is_whole: true,
     }],
     make: |setting| {
-        let objects = setting.capacity.min(setting.requests.keys() as u64);
-        Box::new(TinyLfu { requests_min: setting.parameters[0] as u8, sketch: Sketch::new(objects) })
+        let sketch = Sketch::new(setting.objects());
+        Box::new(TinyLfu { requests_min: setting.parameters[0] as u8, sketch })
     },
 };
 

@@ -56,7 +56,8 @@ struct DmCacheMq<W> {
     extra: [u64; 2],
     ticks: Ticks,
     threshold: u64,
-    /// Hits since the threshold was taken.
+    /// How many hits make a generation, and how many there were since the threshold was taken.
+    generation: u64,
     hits: u64,
     lists: Lists<Object, W, { 2 * LEVELS }>,
     /// Which list is the lowest of each set: sets are shifted down by turning them.
@@ -72,6 +73,7 @@ impl<W: Weight> DmCacheMq<W> {
             extra: [read as u64, write as u64],
             ticks: Ticks::new(setting, rate),
             threshold: 0,
+            generation: (setting.capacity / setting.mean_weight()).max(GENERATION_MIN),
             hits: 0,
             lists: Lists::new(setting.requests.keys()),
             lowest: [0; 2],
@@ -124,7 +126,7 @@ impl<W: Weight> DmCacheMq<W> {
 
     /// At the end of a generation the threshold follows what would have to go.
     fn take_threshold(&mut self) {
-        if self.hits < self.capacity.max(GENERATION_MIN) {
+        if self.hits < self.generation {
             return;
         }
         let objects = (0..LEVELS).map(|level| self.lists.len(self.list(CACHED, level))).sum();

@@ -29,7 +29,7 @@ pub(super) const KIND: Kind = Kind {
     make: by_weight!(DmCacheSmq),
 };
 
-/// Hot spots remember this part of the capacity, at least so much.
+/// One in so many of what the cache has room for is remembered as hot spots, at least so many.
 const HOT_SPOTS: (u64, u64) = (4, 1024);
 /// As much as a level would hold of them shares so many levels at the top.
 const TOP_LEVELS: usize = 8;
@@ -83,8 +83,9 @@ struct DmCacheSmq<W> {
 impl<W: Weight> DmCacheSmq<W> {
     fn new(setting: &Setting<'_>) -> Self {
         let keys = setting.requests.keys();
-        let hot_spots_max = (setting.capacity / HOT_SPOTS.0).max(HOT_SPOTS.1);
-        let in_top = (hot_spots_max / LEVELS as u64).min(setting.capacity);
+        let mean = setting.mean_weight();
+        let hot_spots_max = (setting.capacity / HOT_SPOTS.0).max(HOT_SPOTS.1.saturating_mul(mean));
+        let in_top = (hot_spots_max / mean / LEVELS as u64).min(setting.capacity / mean);
         Self {
             capacity: setting.capacity,
             used: 0,

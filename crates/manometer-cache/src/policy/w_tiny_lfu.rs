@@ -53,7 +53,7 @@ impl<W: Weight> WTinyLfu<W> {
             capacity,
             window_max,
             protected_max: share(capacity - window_max, setting.parameters[1]),
-            sketch: Sketch::new(capacity.min(keys as u64)),
+            sketch: Sketch::new(setting.objects()),
             lists: Lists::new(keys),
         }
     }

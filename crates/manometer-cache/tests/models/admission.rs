@@ -1,7 +1,5 @@
 //! A model behind a gate.
 
-use std::collections::HashSet;
-
 use manometer_cache::Request;
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -20,7 +18,7 @@ pub struct Admitted<'a> {
 }
 
 impl<'a> Admitted<'a> {
-    pub fn new(model: Box<dyn Model + 'a>, name: &str, parameter: f64, capacity: u64, objects: &[Object]) -> Self {
+    pub fn new(model: Box<dyn Model + 'a>, name: &str, parameter: f64, fitting: u64) -> Self {
         let gate: Gate = match name {
             "size" => Box::new(move |request, _| request.size as f64 <= parameter),
             "probability" => {
@@ -28,8 +26,7 @@ impl<'a> Admitted<'a> {
                 Box::new(move |_, is_held| !is_held && random.random::<f64>() < parameter)
             }
             "tinylfu" => {
-                let keys: HashSet<u64> = objects.iter().map(|object| object.0).collect();
-                let mut sketch = Sketch::new(capacity.min(keys.len() as u64));
+                let mut sketch = Sketch::new(fitting);
                 Box::new(move |request, _| {
                     sketch.add(request.id);
                     f64::from(sketch.count(request.id)) >= parameter

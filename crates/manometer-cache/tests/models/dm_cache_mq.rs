@@ -45,6 +45,7 @@ pub struct DmCacheMq {
     extra: [u64; 2],
     requests_per_second: u32,
     threshold: u64,
+    generation: u64,
     hits_of_generation: u64,
     candidates: Levels,
     cached: Levels,
@@ -59,6 +60,7 @@ impl DmCacheMq {
             extra: [setting.parameters[0] as u64, setting.parameters[1] as u64],
             requests_per_second: setting.parameters[2] as u32,
             threshold: 0,
+            generation: (setting.capacity / setting.mean()).max(1024),
             hits_of_generation: 0,
             candidates: Levels(vec![Shelf::default(); 16]),
             cached: Levels(vec![Shelf::default(); 16]),
@@ -75,7 +77,7 @@ impl DmCacheMq {
         self.hits_of_generation += 1;
         let mean = self.cached.weight() as f64 / self.held().len().max(1) as f64;
         let is_full = (self.capacity - self.cached.weight()) as f64 + 1e-9 < mean;
-        if is_full && self.hits_of_generation >= self.capacity.max(1024) {
+        if is_full && self.hits_of_generation >= self.generation {
             self.hits_of_generation = 0;
             let lowest = self.cached.0.iter().flat_map(|level| &level.0).take(20);
             let hits: Vec<f64> = lowest.map(|object| self.hits[&(object.0 as u32)] as f64).collect();

@@ -136,13 +136,14 @@ pub struct DmCacheSmq {
 
 impl DmCacheSmq {
     pub fn new(setting: Setting<'_>) -> Self {
-        let hotspot_max = 1024.max(setting.capacity / 4);
+        let mean = setting.mean();
+        let hotspot_max = (1024 * mean).max(setting.capacity / 4);
         Self {
             capacity: setting.capacity,
             write_extra: setting.parameters[0] as usize,
             requests_per_second: setting.parameters[1] as u32,
             second: 0,
-            hotspot: Queue::new(&[], 8, setting.capacity.min(hotspot_max / 64) as usize),
+            hotspot: Queue::new(&[], 8, (setting.capacity / mean).min(hotspot_max / mean / 64) as usize),
             hotspot_max,
             clean: Queue::new(&[0, 1], 0, 0),
             hotspot_stats: Stats::default(),

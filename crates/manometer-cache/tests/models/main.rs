@@ -28,6 +28,8 @@ mod traces;
 mod two_q;
 mod w_tiny_lfu;
 
+use std::collections::HashSet;
+
 use manometer_cache::admission::ADMISSIONS;
 use manometer_cache::policy::{Choice, POLICIES};
 use manometer_cache::{Request, Requests};
@@ -54,6 +56,18 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
+    /// The mean weight of all requests' objects, rounded down.
+    pub fn mean(&self) -> u64 {
+        let weights: u64 = self.objects.iter().map(|object| object.1).sum();
+        weights / self.objects.len() as u64
+    }
+
+    /// How many objects of mean weight fit, where there are so many.
+    pub fn fitting(&self) -> u64 {
+        let keys: HashSet<u64> = self.objects.iter().map(|object| object.0).collect();
+        (self.capacity / self.mean()).min(keys.len() as u64).max(1)
+    }
+
     /// The capacity times a parameter, rounded down.
     pub fn share(&self, parameter: usize) -> u64 {
         (self.capacity as f64 * self.parameters[parameter]) as u64
@@ -118,9 +132,11 @@ fn agree(text: &str, capacity: u64, objects: &[Object], is_by_size: bool) -> Res
         std::iter::zip(requests.ids(), objects).map(|(id, object)| (u64::from(*id), object.1)).collect();
     let mut fast = choice.make(capacity, &requests, is_by_size, SEED);
     let parameters = choice.parameters().to_vec();
-    let mut slow = model(choice.kind().name, Setting { capacity, objects: &objects, parameters });
+    let setting = Setting { capacity, objects: &objects, parameters };
+    let fitting = setting.fitting();
+    let mut slow = model(choice.kind().name, setting);
     if let Some((admission, parameters)) = choice.admission() {
-        slow = Box::new(admission::Admitted::new(slow, admission.name, parameters[0], capacity, &objects));
+        slow = Box::new(admission::Admitted::new(slow, admission.name, parameters[0], fitting));
     }
     for (position, (id, size)) in objects.iter().enumerate().filter(|(_, object)| object.1 <= capacity) {
         let (id, position) = (*id as u32, position as u32);

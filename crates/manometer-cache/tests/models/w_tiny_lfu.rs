@@ -1,7 +1,5 @@
 //! W-TinyLFU: a window, and a main cache of two segments whose admission a sketch decides.
 
-use std::collections::HashSet;
-
 use manometer_cache::Request;
 
 use super::shelf::Shelf;
@@ -23,7 +21,6 @@ impl WTinyLfu {
     pub fn new(setting: Setting<'_>) -> Self {
         let window_max = setting.share(0).max(1);
         let main_max = setting.capacity - window_max;
-        let keys: HashSet<u64> = setting.objects.iter().map(|object| object.0).collect();
         let [window, probation, protected] = Default::default();
         Self {
             window_max,
@@ -32,7 +29,7 @@ impl WTinyLfu {
             window,
             probation,
             protected,
-            sketch: Sketch::new(setting.capacity.min(keys.len() as u64)),
+            sketch: Sketch::new(setting.fitting()),
         }
     }
 
