@@ -15,7 +15,7 @@ fn main() {
         (arguments.next().unwrap(), arguments.next().unwrap(), arguments.next().unwrap());
     let begin = Instant::now();
     let mut trace = open(Path::new(&trace), &ReadOptions::default()).unwrap();
-    let requests = Requests::read(&mut *trace.reader, Details::default()).unwrap();
+    let requests = Requests::read(&mut *trace.reader, Details::NONE).unwrap();
     let millions = requests.len() as f64 / 1e6;
     let seconds = begin.elapsed().as_secs_f64();
     println!("read: {:.1} M/s, {} requests, {} keys", millions / seconds, requests.len(), requests.keys());

@@ -33,7 +33,7 @@ pub struct List {
 }
 
 impl<T: Copy> Arena<T> {
-    /// For objects with numbers below `keys`.
+    /// For objects with numbers below `keys`; others are held too, but cannot be found by their numbers.
     pub fn new(keys: usize) -> Self {
         Self { nodes: Vec::new(), free: NONE, slots: vec![NONE; keys] }
     }
@@ -58,17 +58,24 @@ impl<T: Copy> Arena<T> {
             self.nodes[slot as usize] = node;
             slot
         };
-        self.slots[id as usize] = slot;
+        self.index(id, slot);
         slot
+    }
+
+    #[inline]
+    fn index(&mut self, id: Id, slot: Slot) {
+        if let Some(indexed) = self.slots.get_mut(id as usize) {
+            *indexed = slot;
+        }
     }
 
     /// Forgets an object, which is in no list.
     #[inline]
     pub fn remove(&mut self, slot: Slot) {
         let node = &mut self.nodes[slot as usize];
-        node.older = self.free;
-        self.slots[node.id as usize] = NONE;
-        self.free = slot;
+        node.older = std::mem::replace(&mut self.free, slot);
+        let id = node.id;
+        self.index(id, NONE);
     }
 
     /// The number of an object.

@@ -4,16 +4,20 @@
 //! [`policy::POLICIES`] lists what a cache can evict by, a file each; [`simulate`](simulate::simulate) runs several of
 //! them at several sizes over all cores.
 
+pub mod admission;
 pub mod arena;
 pub mod curve;
 mod depths;
 pub mod error;
+mod heap;
 mod moments;
 pub mod number;
 pub mod policy;
+mod pool;
 pub mod requests;
 mod sampled;
 pub mod simulate;
+mod sketch;
 mod stack;
 pub mod weight;
 

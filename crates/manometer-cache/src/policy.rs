@@ -1,18 +1,40 @@
 //! What a cache keeps and what it evicts: a file for each policy, a line in [`POLICIES`].
 
 mod arc;
+mod bcache;
+mod car;
+mod choice;
+mod clock;
+mod dm_cache_mq;
+mod dm_cache_smq;
 mod fifo;
+mod gdsf;
+mod hyperbolic;
+mod lecar;
+mod levels;
+mod lfu;
+mod lfu_da;
+mod lirs;
+mod lists;
 mod lru;
+mod lru_k;
+mod mq;
 mod mru;
 mod opt;
 mod queue;
+mod random;
+mod ranked;
+mod s3_fifo;
+mod sieve;
+mod slru;
+mod ticks;
+mod two_q;
+mod w_tiny_lfu;
 
-use std::fmt;
-use std::str::FromStr;
-
-use crate::error::CacheError;
 use crate::number::Id;
-use crate::requests::Requests;
+use crate::requests::{Details, Requests};
+
+pub use choice::Choice;
 
 /// One request to a cache.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +86,9 @@ pub trait Policy: Send {
     /// What it holds now.
     fn used(&self) -> u64;
 
+    /// Whether an object is in the cache.
+    fn holds(&self, id: Id) -> bool;
+
     /// Answers a request for an object that is no larger than the cache: whether it was there. What was not there is
     /// admitted or not, as the policy sees fit.
     fn request(&mut self, request: &Request) -> bool;
@@ -74,11 +99,11 @@ pub trait Policy: Send {
         let mut tally = Tally { requests: requests.len() as u64, ..Tally::default() };
         for position in 0..requests.len() {
             let request = requests.at(position);
-            tally.bytes += request.size;
+            tally.bytes = tally.bytes.saturating_add(request.size);
             let fits = request.size <= capacity;
             if !(fits && self.request(&request)) {
                 tally.misses += 1;
-                tally.missed_bytes += request.size;
+                tally.missed_bytes = tally.missed_bytes.saturating_add(request.size);
                 tally.bypassed += u64::from(!fits);
             }
         }
@@ -105,13 +130,27 @@ pub struct Setting<'a> {
     pub by_size: bool,
     /// The requests that will come: how many keys, and for the policies that know the future, which.
     pub requests: &'a Requests,
-    /// The values of the policy's parameters, in their order.
+    /// The values of the parameters, in their order.
     pub parameters: &'a [f64],
     /// Where chance comes from.
     pub seed: u64,
 }
 
-/// A number that a policy can be told.
+impl Setting<'_> {
+    /// What an object of the requests weighs in the mean.
+    pub(crate) fn mean_weight(&self) -> u64 {
+        let sizes = if self.by_size { self.requests.sizes() } else { &[] };
+        let bytes: u128 = sizes.iter().map(|size| u128::from(*size)).sum();
+        bytes.checked_div(sizes.len() as u128).unwrap_or(1).max(1) as u64
+    }
+
+    /// How many objects of mean weight fit, where there are so many.
+    pub(crate) fn objects(&self) -> u64 {
+        (self.capacity / self.mean_weight()).clamp(1, self.requests.keys().max(1) as u64)
+    }
+}
+
+/// A number that a policy or an admission can be told.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
     /// Its name.
@@ -124,6 +163,22 @@ pub struct Parameter {
     pub min: f64,
     /// The most.
     pub max: f64,
+    /// Whether it is a whole number.
+    pub is_whole: bool,
+}
+
+/// What is off unless it is 1.
+pub(crate) const SWITCH: Parameter =
+    Parameter { name: "", meaning: "", default: 0.0, min: 0.0, max: 1.0, is_whole: true };
+
+/// Whether a cache has no room for another object of mean weight.
+fn is_full(capacity: u64, used: u64, objects: u64) -> bool {
+    u128::from(capacity - used) * u128::from(objects) < u128::from(used)
+}
+
+/// A share of a capacity, rounded down.
+fn share(capacity: u64, share: f64) -> u64 {
+    (capacity as f64 * share) as u64
 }
 
 /// A policy that there is.
@@ -137,12 +192,47 @@ pub struct Kind {
     pub source: &'static str,
     /// What it can be told.
     pub parameters: &'static [Parameter],
+    /// What it looks at in requests beside their keys.
+    pub details: Details,
     /// Makes a cache.
     pub make: for<'a> fn(&Setting<'a>) -> Box<dyn Policy + 'a>,
 }
 
+impl PartialEq for Kind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
 /// Every policy.
-pub const POLICIES: &[&Kind] = &[&opt::KIND, &fifo::KIND, &lru::KIND, &mru::KIND, &arc::KIND];
+pub const POLICIES: &[&Kind] = &[
+    &opt::KIND,
+    &fifo::KIND,
+    &lru::KIND,
+    &mru::KIND,
+    &random::KIND,
+    &clock::KIND,
+    &sieve::KIND,
+    &lfu::KIND,
+    &lfu_da::KIND,
+    &two_q::KIND,
+    &slru::KIND,
+    &lru_k::KIND,
+    &lirs::KIND,
+    &arc::KIND,
+    &car::KIND,
+    &mq::KIND,
+    &s3_fifo::KIND,
+    &w_tiny_lfu::KIND,
+    &gdsf::KIND,
+    &lecar::KIND,
+    &hyperbolic::KIND,
+    &dm_cache_mq::KIND,
+    &dm_cache_smq::KIND,
+    &bcache::LRU,
+    &bcache::FIFO,
+    &bcache::RANDOM,
+];
 
 /// Makes `$policy` of a [`Setting`], by objects or by bytes.
 macro_rules! by_weight {
@@ -158,76 +248,3 @@ macro_rules! by_weight {
     }};
 }
 use by_weight;
-
-/// A policy with its parameters, written `name` or `name:parameter=value:…`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Choice {
-    kind: &'static Kind,
-    parameters: Vec<f64>,
-}
-
-impl PartialEq for Kind {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Choice {
-    /// The policy.
-    pub fn kind(&self) -> &'static Kind {
-        self.kind
-    }
-
-    /// A cache of this policy.
-    pub fn make<'a>(&'a self, capacity: u64, requests: &'a Requests, by_size: bool, seed: u64) -> Box<dyn Policy + 'a> {
-        (self.kind.make)(&Setting { capacity, by_size, requests, parameters: &self.parameters, seed })
-    }
-}
-
-impl FromStr for Choice {
-    type Err = CacheError;
-
-    fn from_str(text: &str) -> Result<Self, CacheError> {
-        let wrong = |what: String| Err(CacheError::Wrong(what));
-        let mut parts = text.split(':');
-        let name = parts.next().unwrap_or_default();
-        let Some(kind) = POLICIES.iter().find(|kind| kind.name == name) else {
-            let names: Vec<&str> = POLICIES.iter().map(|kind| kind.name).collect();
-            return wrong(format!("there is no policy `{name}`: take one of {}", names.join(", ")));
-        };
-        let mut parameters: Vec<f64> = kind.parameters.iter().map(|parameter| parameter.default).collect();
-        for part in parts {
-            let Some((name, value)) = part.split_once('=') else {
-                return wrong(format!("`{part}` of `{text}` is no parameter: write name=value"));
-            };
-            let Some(at) = kind.parameters.iter().position(|parameter| parameter.name == name) else {
-                let names: Vec<&str> = kind.parameters.iter().map(|parameter| parameter.name).collect();
-                let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                return wrong(format!("`{}` has no parameter `{name}`; it has {known}", kind.name));
-            };
-            let Parameter { min, max, .. } = kind.parameters[at];
-            match value.parse::<f64>() {
-                Ok(value) if (min..=max).contains(&value) => parameters[at] = value,
-                _ => {
-                    return wrong(format!(
-                        "`{value}` is no {name} of `{}`: write a number from {min} to {max}",
-                        kind.name
-                    ));
-                }
-            }
-        }
-        Ok(Self { kind, parameters })
-    }
-}
-
-impl fmt::Display for Choice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind.name)?;
-        for (parameter, value) in self.kind.parameters.iter().zip(&self.parameters) {
-            if *value != parameter.default {
-                write!(f, ":{}={value}", parameter.name)?;
-            }
-        }
-        Ok(())
-    }
-}

@@ -14,14 +14,25 @@ use crate::sampled::Sampled;
 pub const REQUESTS_MAX: usize = 1 << 31;
 
 /// What is held of each request beside its key.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Details {
     /// The bytes of the object.
     pub sizes: bool,
     /// Whether it writes.
     pub writes: bool,
-    /// When it came.
+    /// When it came, in traces whose first request has a time.
     pub times: bool,
+}
+
+impl Details {
+    /// Nothing.
+    pub const NONE: Self = Self { sizes: false, writes: false, times: false };
+
+    /// What either of two asks for.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { sizes: self.sizes || other.sizes, writes: self.writes || other.writes, times: self.times || other.times }
+    }
 }
 
 /// The requests of a trace with their keys numbered in the order in which they come: four bytes each, and what

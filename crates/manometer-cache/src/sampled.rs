@@ -56,7 +56,7 @@ impl Sampled {
     /// Reads a trace to its end, or to where it is damaged.
     pub(crate) fn read(
         reader: &mut dyn TraceReader,
-        details: Details,
+        mut details: Details,
         sampling: Sampling,
         seed: u64,
     ) -> Result<Self, CacheError> {
@@ -71,6 +71,9 @@ impl Sampled {
                     requests.damaged(damage);
                     break;
                 }
+            }
+            if all == 0 && batch.first().is_some_and(|record| record.time_ns.is_none()) {
+                details.times = false;
             }
             requests.leave_out(&mut batch, details);
             all += batch.len() as u64;

@@ -5,7 +5,7 @@ pub trait Weight: Copy + Send {
     /// Of an object of so many bytes.
     fn of(bytes: u64) -> Self;
 
-    /// How much of the capacity it takes.
+    /// How much of the capacity it takes: at least 1, or a cache would hold any number of empty objects.
     fn get(self) -> u64;
 }
 
@@ -29,6 +29,7 @@ pub struct Bytes([u32; 2]);
 
 impl Weight for Bytes {
     fn of(bytes: u64) -> Self {
+        let bytes = bytes.max(1);
         Self([bytes as u32, (bytes >> 32) as u32])
     }
 

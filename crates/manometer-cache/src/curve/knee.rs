@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn a_knee_is_where_the_curve_flattens() {
         let found = |ratios: &[f64]| knees(&points(ratios)).iter().map(|knee| knee.capacity).collect::<Vec<_>>();
-        assert_eq!(found(&[1.0, 0.5, 0.1, 0.1, 0.1, 0.1]), [4]);
+        assert_eq!(found(&[1.0, 0.55, 0.1, 0.1, 0.1, 0.1]), [4]);
         assert_eq!(found(&[1.0, 0.6, 0.6, 0.6, 0.1, 0.1, 0.1]), [2, 16]);
         assert_eq!(found(&[1.0, 0.8, 0.6, 0.4, 0.2, 0.0]), [0_u64; 0]);
         assert_eq!(found(&[0.5, 0.5, 0.5]), [0_u64; 0]);

@@ -9,7 +9,7 @@ use rapidhash::v3::rapidhash_v3;
 
 use super::bounds::Bounds;
 use super::groups::{GROUPS, half_interval};
-use super::pool::Pool;
+use super::known::Known;
 use super::{Curve, Point, Wanted, counts, size_of};
 use crate::depths::{Counted, Depths, Weighed};
 use crate::error::CacheError;
@@ -83,7 +83,7 @@ struct Above {
 
 /// The objects requested last, and how deep requests reach among them.
 struct Head<D, W> {
-    pool: Pool,
+    known: Known,
     stack: Stack<D, W>,
     hits: Vec<u64>,
     weight: u64,
@@ -95,14 +95,14 @@ struct Head<D, W> {
 impl<D: Depths, W: Weight> Head<D, W> {
     fn new(bounds: &Bounds) -> Self {
         let hits = vec![0; bounds.values().len() + 1];
-        Self { pool: Pool::default(), stack: Stack::new(), hits, weight: 0, sampled: 0, exact_until: u64::MAX }
+        Self { known: Known::default(), stack: Stack::new(), hits, weight: 0, sampled: 0, exact_until: u64::MAX }
     }
 
     /// Takes a request in: what lies above it where it reaches deeper.
     #[inline]
     fn request(&mut self, record: &Record, size: u64, bounds: &Bounds, chosen: &Chosen) -> Option<Above> {
         let above = Above { weight: self.weight, sampled: self.sampled };
-        let id = self.pool.id(record.key);
+        let id = self.known.id(record.key);
         let before = self.stack.weight(id);
         let depth = self.stack.request(id, size);
         let now = self.stack.weight(id);
@@ -123,13 +123,13 @@ impl<D: Depths, W: Weight> Head<D, W> {
     fn drop_oldest(&mut self, chosen: &Chosen) {
         let Some((id, weight)) = self.stack.pop_oldest() else { return };
         self.weight -= weight;
-        self.sampled -= if chosen.keeps(self.pool.key(id)) { weight } else { 0 };
-        self.pool.forget(id);
+        self.sampled -= if chosen.keeps(self.known.key(id)) { weight } else { 0 };
+        self.known.forget(id);
     }
 
     /// Finds out anew what is in the sample as well.
     fn count_sampled(&mut self, chosen: &Chosen) {
-        let known = self.pool.iter().filter(|(key, _)| chosen.keeps(*key));
+        let known = self.known.iter().filter(|(key, _)| chosen.keeps(*key));
         self.sampled = known.map(|(_, id)| self.stack.weight(id)).sum();
     }
 }
@@ -138,7 +138,7 @@ impl<D: Depths, W: Weight> Head<D, W> {
 struct Sample<D, W> {
     chosen: Chosen,
     keys_max: usize,
-    pool: Pool,
+    known: Known,
     stack: Stack<D, W>,
     weight: u64,
     /// For each group of keys how many requests were deep, and to which capacity each of them reached.
@@ -152,7 +152,7 @@ impl<D: Depths, W: Weight> Sample<D, W> {
         Ok(Self {
             chosen,
             keys_max,
-            pool: Pool::default(),
+            known: Known::default(),
             stack: Stack::new(),
             weight: 0,
             deep: [0.0; GROUPS],
@@ -167,7 +167,7 @@ impl<D: Depths, W: Weight> Sample<D, W> {
             return false;
         }
         let rate = self.chosen.rate();
-        let id = self.pool.id(record.key);
+        let id = self.known.id(record.key);
         let before = self.stack.weight(id);
         let depth = self.stack.request(id, size);
         let own = self.stack.weight(id);
@@ -181,7 +181,7 @@ impl<D: Depths, W: Weight> Sample<D, W> {
                 self.hits[bounds.at_least(depth)][group] += 1.0 / rate;
             }
         }
-        let is_full = self.pool.len() > self.keys_max;
+        let is_full = self.known.len() > self.keys_max;
         if is_full {
             self.drop_half();
         }
@@ -191,7 +191,7 @@ impl<D: Depths, W: Weight> Sample<D, W> {
     fn drop_half(&mut self) {
         self.chosen.halve();
         let chosen = self.chosen;
-        for id in self.pool.retain(|key| chosen.keeps(key)) {
+        for id in self.known.retain(|key| chosen.keeps(key)) {
             self.weight -= self.stack.weight(id);
             self.stack.forget(id);
         }

@@ -4,8 +4,8 @@ mod bounds;
 mod exact;
 mod groups;
 mod knee;
+mod known;
 mod lru;
-mod pool;
 mod simulated;
 
 use manometer_trace::{Operation, Record, TraceError, TraceReader};

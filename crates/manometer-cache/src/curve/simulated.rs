@@ -23,7 +23,7 @@ pub(super) fn curve(
     bounds: &Bounds,
     wanted: &Wanted,
 ) -> Result<Curve, CacheError> {
-    let details = Details { sizes: wanted.by_size, ..Details::default() };
+    let details = Details { sizes: wanted.by_size, ..policy.kind().details };
     let Sampled { mut requests, rate, all } = Sampled::read(reader, details, wanted.sampling, wanted.seed)?;
     let footprint = footprint(&requests) / rate;
     let object = footprint / (requests.keys() as f64 / rate).max(1.0);

@@ -2,12 +2,14 @@
 
 use super::queue::{Order, Queue};
 use super::{Kind, by_weight};
+use crate::requests::Details;
 
 pub(super) const KIND: Kind = Kind {
     name: "fifo",
     about: "evicts what was admitted first",
-    source: "cache thesis 3.1",
+    source: "Belady, IBM Systems Journal 1966; cache thesis 3.2",
     parameters: &[],
+    details: Details::NONE,
     make: by_weight!(Fifo),
 };
 

@@ -2,12 +2,14 @@
 
 use super::queue::{Order, Queue};
 use super::{Kind, by_weight};
+use crate::requests::Details;
 
 pub(super) const KIND: Kind = Kind {
     name: "mru",
     about: "evicts what was requested last",
     source: "Chou and DeWitt, VLDB 1985",
     parameters: &[],
+    details: Details::NONE,
     make: by_weight!(Mru),
 };
 

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use super::{Policy, Request, Setting};
 use crate::arena::{Arena, List};
+use crate::number::Id;
 use crate::weight::Weight;
 
 /// How a queue is kept.
@@ -46,6 +47,10 @@ impl<W: Weight, O: Order> Policy for Queue<W, O> {
 
     fn used(&self) -> u64 {
         self.used
+    }
+
+    fn holds(&self, id: Id) -> bool {
+        self.arena.find(id).is_some()
     }
 
     #[inline]

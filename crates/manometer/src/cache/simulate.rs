@@ -65,7 +65,8 @@ fn prepared(args: &SimulateArgs) -> Result<(Vec<Choice>, Vec<u64>, Requests), Ca
     let policies = args.policy.iter().map(|text| text.parse()).collect::<Result<Vec<Choice>, _>>()?;
     let capacities = args.unit.capacities(&args.capacity)?;
     let mut trace = args.input.open_keeping(false)?;
-    let details = Details { sizes: args.unit.size_aware, ..Details::default() };
+    let sizes = Details { sizes: args.unit.size_aware, ..Details::NONE };
+    let details = policies.iter().fold(sizes, |all, policy| all.and(policy.kind().details));
     let requests = Requests::read(&mut *trace.reader, details)?;
     Ok((policies, capacities, requests))
 }

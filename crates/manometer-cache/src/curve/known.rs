@@ -9,13 +9,13 @@ use crate::number::Id;
 
 /// Keys with numbers that are used again.
 #[derive(Debug, Default)]
-pub(super) struct Pool {
+pub(super) struct Known {
     ids: HashMap<u64, Id, IdHasher>,
     keys: Vec<u64>,
     free: Vec<Id>,
 }
 
-impl Pool {
+impl Known {
     /// The number of a key, a free one where it is new.
     #[inline]
     pub(super) fn id(&mut self, key: u64) -> Id {
