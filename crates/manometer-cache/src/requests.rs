@@ -73,7 +73,7 @@ impl Requests {
     /// # Errors
     /// It holds more requests or keys than can be held.
     pub fn read(reader: &mut dyn TraceReader, details: Details) -> Result<Self, CacheError> {
-        Ok(Sampled::read(reader, details, Sampling::Whole, 0)?.requests)
+        Ok(Sampled::read(reader, details, Sampling::Whole, 0, &mut |_| {})?.requests)
     }
 
     /// Requests for keys, one after the other, without sizes.

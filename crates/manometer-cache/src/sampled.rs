@@ -1,7 +1,7 @@
 //! The requests for some of a trace's keys, held to be simulated.
 
-use manometer_trace::TraceReader;
 use manometer_trace::transform::sample::SpatialFilter;
+use manometer_trace::{Record, TraceReader};
 use rapidhash::v3::rapidhash_v3;
 
 use crate::curve::Sampling;
@@ -53,12 +53,13 @@ pub(crate) struct Sampled {
 }
 
 impl Sampled {
-    /// Reads a trace to its end, or to where it is damaged.
+    /// Reads a trace to its end, or to where it is damaged, and shows each request that counts, in the sample or not.
     pub(crate) fn read(
         reader: &mut dyn TraceReader,
         mut details: Details,
         sampling: Sampling,
         seed: u64,
+        each: &mut dyn FnMut(&Record),
     ) -> Result<Self, CacheError> {
         let (mut chosen, keys_max) = Chosen::new(sampling, seed)?;
         let (mut requests, mut numbers, mut keys) = (Requests::default(), Numbers::default(), Vec::new());
@@ -77,6 +78,7 @@ impl Sampled {
             }
             requests.leave_out(&mut batch, details);
             all += batch.len() as u64;
+            batch.iter().for_each(&mut *each);
             batch.retain(|record| chosen.keeps(record.key));
             requests.take_in(&batch, &mut numbers, details)?;
             if keys_max == usize::MAX {

@@ -57,5 +57,13 @@ fn walk<D: Depths, W: Weight>(
         misses -= hits;
         Point { capacity: *capacity, miss_ratio: misses as f64 / requests as f64, error: None }
     });
-    Ok(Curve { points: points.collect(), requests, left_out, footprint: footprint as f64, rate: 1.0, damage })
+    Ok(Curve {
+        points: points.collect(),
+        requests,
+        left_out,
+        footprint: footprint as f64,
+        rate: 1.0,
+        smallest: 0.0,
+        damage,
+    })
 }

@@ -20,23 +20,32 @@ use crate::weight::{Bytes, One, Weight};
 /// How many objects are known whole.
 const HEAD_OBJECTS: usize = 1 << 14;
 
-pub(super) fn curve(reader: &mut dyn TraceReader, bounds: &Bounds, wanted: &Wanted) -> Result<Curve, CacheError> {
-    if wanted.by_size {
-        walk::<Weighed, Bytes>(reader, bounds, wanted)
-    } else {
-        walk::<Counted, One>(reader, bounds, wanted)
-    }
+/// Finds LRU's curve while requests go by.
+pub(super) trait Walk {
+    /// Takes a request in.
+    fn request(&mut self, record: &Record);
+
+    /// The curve until now, and what all keys take; no points where there were no requests.
+    fn points(&self) -> (Vec<Point>, f64);
+
+    /// The share of the keys that is in the sample.
+    fn rate(&self) -> f64;
+
+    /// How many requests there were.
+    fn requests(&self) -> u64;
 }
 
-fn walk<D: Depths, W: Weight>(
-    reader: &mut dyn TraceReader,
-    bounds: &Bounds,
-    wanted: &Wanted,
-) -> Result<Curve, CacheError> {
-    let mut head = Head::<D, W>::new(bounds);
-    let mut sample = Sample::<D, W>::new(bounds, wanted)?;
-    let mut batch = Vec::new();
-    let (mut requests, mut left_out) = (0, 0);
+/// A walk that has just begun.
+pub(super) fn walk<'a>(bounds: &'a Bounds, wanted: &Wanted) -> Result<Box<dyn Walk + 'a>, CacheError> {
+    Ok(match wanted.by_size {
+        true => Box::new(Both::<Weighed, Bytes>::new(bounds, wanted)?),
+        false => Box::new(Both::<Counted, One>::new(bounds, wanted)?),
+    })
+}
+
+pub(super) fn curve(reader: &mut dyn TraceReader, bounds: &Bounds, wanted: &Wanted) -> Result<Curve, CacheError> {
+    let mut walk = walk(bounds, wanted)?;
+    let (mut batch, mut left_out) = (Vec::new(), 0);
     let damage = loop {
         match reader.read(&mut batch) {
             Ok(0) => break None,
@@ -44,32 +53,72 @@ fn walk<D: Depths, W: Weight>(
             Ok(_) => {}
         }
         for record in &batch {
-            if !counts(record, wanted.by_size) {
-                left_out += 1;
-                continue;
-            }
-            requests += 1;
-            let size = size_of(record, wanted.by_size);
-            let above = head.request(record, size, bounds, &sample.chosen);
-            if sample.request(record, size, bounds, above) {
-                head.count_sampled(&sample.chosen);
+            match counts(record, wanted.by_size) {
+                true => walk.request(record),
+                false => left_out += 1,
             }
         }
     };
-    let deep = requests - head.hits.iter().sum::<u64>();
-    let footprint = head.weight as f64 + (sample.weight - head.sampled) as f64 / sample.chosen.rate();
-    let mut misses = requests;
-    let shown = if requests == 0 { 0 } else { bounds.worth(footprint) };
-    let points = bounds.values().iter().enumerate().take(shown).map_while(|(at, capacity)| {
-        misses -= head.hits[at];
-        let exact = misses as f64 / requests as f64;
-        let is_exact = deep == 0 || *capacity <= head.exact_until;
-        let (hit_share, error) = if is_exact { (0.0, 0.0) } else { sample.deep_hits(at)? };
-        let weight = deep as f64 / requests as f64;
-        let error = (!is_exact).then_some(error * weight);
-        Some(Point { capacity: *capacity, miss_ratio: exact - hit_share * weight, error })
-    });
-    Ok(Curve { points: points.collect(), requests, left_out, footprint, rate: sample.chosen.rate(), damage })
+    let (points, footprint) = walk.points();
+    Ok(Curve { points, requests: walk.requests(), left_out, footprint, rate: walk.rate(), smallest: 0.0, damage })
+}
+
+/// The head and the sample, side by side.
+struct Both<'a, D, W> {
+    bounds: &'a Bounds,
+    by_size: bool,
+    head: Head<D, W>,
+    sample: Sample<D, W>,
+    requests: u64,
+}
+
+impl<'a, D: Depths, W: Weight> Both<'a, D, W> {
+    fn new(bounds: &'a Bounds, wanted: &Wanted) -> Result<Self, CacheError> {
+        let (head, sample) = (Head::new(bounds), Sample::new(bounds, wanted)?);
+        Ok(Self { bounds, by_size: wanted.by_size, head, sample, requests: 0 })
+    }
+
+    /// The share of all requests that reach below the head.
+    fn deep(&self) -> f64 {
+        (self.requests - self.head.hits.iter().sum::<u64>()) as f64 / self.requests as f64
+    }
+}
+
+impl<D: Depths, W: Weight> Walk for Both<'_, D, W> {
+    #[inline]
+    fn request(&mut self, record: &Record) {
+        self.requests += 1;
+        let size = size_of(record, self.by_size);
+        let above = self.head.request(record, size, self.bounds, &self.sample.chosen);
+        if self.sample.request(record, size, self.bounds, above) {
+            self.head.count_sampled(&self.sample.chosen);
+        }
+    }
+
+    fn points(&self) -> (Vec<Point>, f64) {
+        let (head, sample) = (&self.head, &self.sample);
+        let footprint = head.weight as f64 + (sample.weight - head.sampled) as f64 / self.rate();
+        let shown = if self.requests == 0 { 0 } else { self.bounds.worth(footprint) };
+        let deep = self.deep();
+        let (mut misses, mut deep_hits) = (self.requests, [0.0; GROUPS]);
+        let points = self.bounds.values().iter().enumerate().take(shown).map_while(|(at, capacity)| {
+            misses -= head.hits[at];
+            deep_hits.iter_mut().zip(&sample.hits[at]).for_each(|(sum, hits)| *sum += hits);
+            let is_exact = deep == 0.0 || *capacity <= head.exact_until;
+            let (hit_share, error) = if is_exact { (0.0, 0.0) } else { sample.share(&deep_hits)? };
+            let miss_ratio = misses as f64 / self.requests as f64 - hit_share * deep;
+            Some(Point { capacity: *capacity, miss_ratio, error: (!is_exact).then_some(error * deep) })
+        });
+        (points.collect(), footprint)
+    }
+
+    fn rate(&self) -> f64 {
+        self.sample.chosen.rate()
+    }
+
+    fn requests(&self) -> u64 {
+        self.requests
+    }
 }
 
 /// What lies above a request that reaches below the head, at the least.
@@ -197,19 +246,12 @@ impl<D: Depths, W: Weight> Sample<D, W> {
         }
     }
 
-    /// The share of the deep requests that are hits at the capacity `at`, and half of its interval; none where no deep
-    /// request is in the sample.
-    fn deep_hits(&self, at: usize) -> Option<(f64, f64)> {
-        let mut hits = [0.0; GROUPS];
-        for counted in &self.hits[..=at] {
-            hits.iter_mut().zip(counted).for_each(|(sum, hits)| *sum += hits);
-        }
+    /// The share of the deep requests that so many hits are, and half of its interval; none where no deep request is in
+    /// the sample.
+    fn share(&self, hits: &[f64; GROUPS]) -> Option<(f64, f64)> {
         let all: f64 = self.deep.iter().sum();
-        if all == 0.0 {
-            return None;
-        }
         let share = hits.iter().sum::<f64>() / all;
-        let off: [f64; GROUPS] = std::array::from_fn(|group| hits[group] - share * self.deep[group]);
-        Some((share, half_interval(&off, self.chosen.rate()) / all))
+        let off = std::array::from_fn(|group| hits[group] - share * self.deep[group]);
+        (all > 0.0).then(|| (share, half_interval(&off, self.chosen.rate()) / all))
     }
 }

@@ -64,6 +64,8 @@ pub struct Curve {
     pub footprint: f64,
     /// The share of the keys that it was made of at the end.
     pub rate: f64,
+    /// Below which capacity so small a sample tells nothing: these have no points.
+    pub smallest: f64,
     /// Why the trace was not read to its end.
     pub damage: Option<TraceError>,
 }

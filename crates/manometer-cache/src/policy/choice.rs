@@ -17,6 +17,11 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// LRU, which admits everything.
+    pub(crate) fn lru() -> Self {
+        Self { kind: &super::lru::KIND, parameters: Vec::new(), admission: None }
+    }
+
     /// The policy.
     pub fn kind(&self) -> &'static Kind {
         self.kind

@@ -99,6 +99,7 @@ fn document(args: &CurveArgs, drawn: &Curve) -> Value {
         "left_out": drawn.left_out,
         "footprint": drawn.footprint,
         "rate": drawn.rate,
+        "smallest_capacity": drawn.smallest,
         "knees": args.knee.then(|| knees(&drawn.points).iter().map(point).collect::<Vec<Value>>()),
         "damage": input::damage(drawn.damage.as_ref()),
     })
@@ -111,6 +112,10 @@ fn text(args: &CurveArgs, drawn: &Curve) -> String {
         vec![format!("{}: {} requests for {footprint}{what}", args.input.name(), number(drawn.requests as f64))];
     if drawn.rate < 1.0 {
         lines.push(format!("made of {:.3} % of the keys", 100.0 * drawn.rate));
+    }
+    if drawn.smallest > 0.0 {
+        let smallest = args.unit.text(drawn.smallest.ceil() as u64);
+        lines.push(format!("smaller caches than {smallest} take a larger sample to tell: --samples"));
     }
     let stride = if args.capacity.is_empty() { drawn.points.len().div_ceil(ROWS).max(1) } else { 1 };
     let mut table = table(&["capacity", "miss ratio", "±"], 0);
