@@ -1,5 +1,6 @@
 //! The `manometer` command line: one file per verb, no logic of its own.
 
+mod cache;
 mod compare;
 mod complete;
 mod doctor;
@@ -44,6 +45,7 @@ enum Verb {
     Run(run::Arguments),
     Prepare(prepare::Arguments),
     Report(report::Arguments),
+    Cache(cache::CacheArgs),
     Compare(compare::Arguments),
     Io(io::Args),
     Kv(Box<kv::KvArgs>),
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Prepare(arguments) => prepare::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
+        Verb::Cache(arguments) => cache::run(&arguments),
         Verb::Compare(arguments) => compare::run(&arguments),
         Verb::Io(arguments) => io::run(arguments),
         Verb::Kv(arguments) => kv::run(&arguments),

@@ -1,0 +1,84 @@
+//! The capacities at which a curve is counted.
+
+/// Steps in each doubling of the capacities that are taken unasked.
+const STEPS: u64 = 32;
+
+/// Capacities in ascending order, found quickly.
+#[derive(Debug, Clone)]
+pub(crate) struct Bounds {
+    values: Vec<u64>,
+    /// Whether somebody asked for just these.
+    is_given: bool,
+    /// For each length in bits the first value that long or longer.
+    starts: [u32; 66],
+}
+
+impl Bounds {
+    /// The capacities given, or all in steps of a thirty-second.
+    pub(crate) fn new(given: &[u64]) -> Self {
+        let mut values = given.to_vec();
+        let is_given = !values.is_empty();
+        if !is_given {
+            values.extend(1..=STEPS);
+            values.extend((0..58).flat_map(|octave| (STEPS + 1..=2 * STEPS).map(move |step| step << octave)));
+        }
+        values.sort_unstable();
+        values.dedup();
+        let start = |bits: u32| values.partition_point(|value| bits_of(*value) < bits) as u32;
+        let starts = std::array::from_fn(|bits| start(bits as u32));
+        Self { values, is_given, starts }
+    }
+
+    pub(crate) fn values(&self) -> &[u64] {
+        &self.values
+    }
+
+    /// How many of them are worth showing: all that were asked for, or those up to the first that all keys fit in.
+    pub(crate) fn worth(&self, footprint: f64) -> usize {
+        let enough = self.values.partition_point(|value| (*value as f64) < footprint) + 1;
+        if self.is_given { self.values.len() } else { enough.min(self.values.len()) }
+    }
+
+    /// Every so many of those that nobody asked for, all that somebody did.
+    pub(crate) fn some(&self, footprint: f64, stride: usize) -> impl Iterator<Item = u64> + '_ {
+        let stride = if self.is_given { 1 } else { stride };
+        self.values[..self.worth(footprint)].iter().copied().step_by(stride)
+    }
+
+    /// The first capacity that is at least `depth`; as many as there are where none is.
+    #[inline]
+    pub(crate) fn at_least(&self, depth: u64) -> usize {
+        let bits = bits_of(depth) as usize;
+        let (from, to) = (self.starts[bits] as usize, self.starts[bits + 1] as usize);
+        from + self.values[from..to].partition_point(|value| *value < depth)
+    }
+}
+
+fn bits_of(value: u64) -> u32 {
+    u64::BITS - value.leading_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_first_that_is_large_enough_is_found(
+            given in prop::collection::vec(1_u64..5000, 0..20), depth in prop_oneof![0_u64..6000, any::<u64>()],
+        ) {
+            let bounds = Bounds::new(&given);
+            let plain = bounds.values().iter().position(|value| *value >= depth).unwrap_or(bounds.values().len());
+            prop_assert_eq!(bounds.at_least(depth), plain);
+        }
+    }
+
+    #[test]
+    fn steps_are_a_thirty_second_at_most() {
+        let bounds = Bounds::new(&[]);
+        let values = bounds.values();
+        assert!(values.windows(2).all(|pair| pair[1] > pair[0] && (pair[1] - pair[0]) * STEPS <= pair[0].max(STEPS)));
+        assert!(values.last().is_some_and(|last| *last >= 1 << 63));
+    }
+}

@@ -1,0 +1,54 @@
+//! Where more cache stops paying.
+
+use super::Point;
+
+/// By how much of the whole fall a knee stands off the line around it, at the least.
+const BEND_MIN: f64 = 0.05;
+
+/// The knees of a curve by capacity: where it stands farthest below the straight line between its ends, over a scale on
+/// which each doubling of the cache counts alike, and again between that and either end (Satopää and others, Kneedle,
+/// 2011, applied to the parts as well).
+pub fn knees(points: &[Point]) -> Vec<Point> {
+    let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
+    let fall = first.miss_ratio - last.miss_ratio;
+    let mut found = Vec::new();
+    if fall > 0.0 {
+        part(points, fall, &mut found);
+    }
+    found.sort_by_key(|point| point.capacity);
+    found
+}
+
+fn part(points: &[Point], fall: f64, found: &mut Vec<Point>) {
+    let (Some(first), Some(last)) = (points.first(), points.last()) else { return };
+    let width = (last.capacity as f64 / first.capacity as f64).log2();
+    let below = |point: &Point| {
+        let at = (point.capacity as f64 / first.capacity as f64).log2() / width;
+        first.miss_ratio + at * (last.miss_ratio - first.miss_ratio) - point.miss_ratio
+    };
+    let farthest = points.iter().enumerate().max_by(|one, other| below(one.1).total_cmp(&below(other.1)));
+    let Some((at, knee)) = farthest.filter(|(_, point)| below(point) > BEND_MIN * fall) else { return };
+    found.push(*knee);
+    part(&points[..=at], fall, found);
+    part(&points[at..], fall, found);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(ratios: &[f64]) -> Vec<Point> {
+        let point = |(at, ratio): (usize, &f64)| Point { capacity: 1 << at, miss_ratio: *ratio, error: None };
+        ratios.iter().enumerate().map(point).collect()
+    }
+
+    #[test]
+    fn a_knee_is_where_the_curve_flattens() {
+        let found = |ratios: &[f64]| knees(&points(ratios)).iter().map(|knee| knee.capacity).collect::<Vec<_>>();
+        assert_eq!(found(&[1.0, 0.55, 0.1, 0.1, 0.1, 0.1]), [4]);
+        assert_eq!(found(&[1.0, 0.6, 0.6, 0.6, 0.1, 0.1, 0.1]), [2, 16]);
+        assert_eq!(found(&[1.0, 0.8, 0.6, 0.4, 0.2, 0.0]), [0_u64; 0]);
+        assert_eq!(found(&[0.5, 0.5, 0.5]), [0_u64; 0]);
+        assert_eq!(found(&[]), [0_u64; 0]);
+    }
+}

@@ -1,0 +1,15 @@
+//! What can be wrong.
+
+use manometer_trace::TraceError;
+use thiserror::Error;
+
+/// Why a cache cannot be simulated.
+#[derive(Debug, Error)]
+pub enum CacheError {
+    /// What was asked for is wrong.
+    #[error("{0}")]
+    Wrong(String),
+    /// The trace is.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+}

@@ -1,0 +1,26 @@
+//! Caches on paper: what a cache of a given size and policy would have done to the requests of a trace.
+//!
+//! [`Requests`] holds a trace with its keys numbered densely, so that every simulation of it is a walk over an array.
+//! [`policy::POLICIES`] lists what a cache can evict by, a file each; [`simulate`](simulate::simulate) runs several of
+//! them at several sizes over all cores.
+
+pub mod admission;
+pub mod arena;
+pub mod curve;
+mod depths;
+pub mod error;
+mod heap;
+mod moments;
+pub mod number;
+pub mod policy;
+mod pool;
+pub mod requests;
+mod sampled;
+pub mod simulate;
+mod sketch;
+mod stack;
+pub mod weight;
+
+pub use error::CacheError;
+pub use policy::{Policy, Request, Tally};
+pub use requests::Requests;

@@ -1,0 +1,213 @@
+//! Linux's bcache: objects are appended to a bucket, and whole buckets go. A hit gives a bucket its full priority,
+//! which falls by one while a 1024th of the cache's capacity is requested; what goes is the bucket with the least
+//! priority by what it still holds, the next in turn, or any. A write puts an object into a new place.
+//!
+//! Left to the simulation of tiers: sequential requests and congestion, which bypass it, dirty buckets, which cannot
+//! go, several open buckets, and metadata. What is larger than a bucket is not cached.
+
+use rand::RngExt;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng as _;
+
+use super::{Kind, Parameter, Policy, Request, Setting, by_weight};
+use crate::arena::{Arena, List, Slot};
+use crate::number::Id;
+use crate::requests::Details;
+use crate::weight::Weight;
+
+pub(super) const LRU: Kind = Kind {
+    name: "bcache",
+    about: "evicts whole buckets: the least recently used by what they still hold",
+    details: Details { writes: true, ..Details::NONE },
+    make: by_weight!(BcacheLru),
+    ..FIFO
+};
+
+pub(super) const FIFO: Kind = Kind {
+    name: "bcache-fifo",
+    about: "evicts whole buckets in turn",
+    source: "Linux, drivers/md/bcache; cache thesis 4.1",
+    parameters: &[Parameter {
+        name: "buckets",
+        meaning: "into how many buckets the capacity is parted, where it is no less",
+        default: 1024.0,
+        min: 1.0,
+        max: 1e6,
+        is_whole: true,
+    }],
+    details: Details { writes: true, ..Details::NONE },
+    make: by_weight!(BcacheFifo),
+};
+
+pub(super) const RANDOM: Kind = Kind {
+    name: "bcache-random",
+    about: "evicts whole buckets by chance",
+    details: Details { writes: true, ..Details::NONE },
+    make: by_weight!(BcacheRandom),
+    ..FIFO
+};
+
+type BcacheLru<W> = Bcache<W, { Order::Lru as u8 }>;
+type BcacheFifo<W> = Bcache<W, { Order::Fifo as u8 }>;
+type BcacheRandom<W> = Bcache<W, { Order::Random as u8 }>;
+
+/// Which bucket goes.
+enum Order {
+    Lru,
+    Fifo,
+    Random,
+}
+
+/// The priority of a bucket that was just used.
+const PRIORITY: u64 = 32_768;
+/// Priorities fall when so much of the capacity was requested.
+const PERIODS_PER_CAPACITY: u64 = 1024;
+/// Even the least priority counts for so much of the difference to the highest.
+const LEAST_SHARE: u64 = 8;
+
+#[derive(Debug, Clone, Copy)]
+struct Object<W> {
+    bucket: u32,
+    weight: W,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Bucket {
+    objects: List,
+    /// What was appended.
+    filled: u64,
+    /// What of that is still there.
+    used: u64,
+    /// The priority that it had at moment 0, had it not been used since.
+    falls_from: u64,
+}
+
+struct Bcache<W, const ORDER: u8> {
+    capacity: u64,
+    used: u64,
+    bucket_size: u64,
+    arena: Arena<Object<W>>,
+    buckets: Vec<Bucket>,
+    open: usize,
+    /// How often priorities have fallen, and what is to be requested before they do again.
+    fallen: u64,
+    to_fall: i128,
+    random: Xoshiro256PlusPlus,
+}
+
+impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
+    fn new(setting: &Setting<'_>) -> Self {
+        let buckets = (setting.parameters[0] as u64).min(setting.capacity).max(1);
+        Self {
+            capacity: setting.capacity,
+            used: 0,
+            bucket_size: setting.capacity / buckets,
+            arena: Arena::new(setting.requests.keys()),
+            buckets: vec![Bucket { falls_from: PRIORITY, ..Bucket::default() }; buckets as usize],
+            open: 0,
+            fallen: 0,
+            to_fall: 0,
+            random: Xoshiro256PlusPlus::seed_from_u64(setting.seed),
+        }
+    }
+
+    /// Lets priorities fall as requests come.
+    fn age(&mut self, size: u64) {
+        self.to_fall -= i128::from(size);
+        if self.to_fall < 0 {
+            self.to_fall += i128::from((self.buckets.len() as u64 * self.bucket_size).div_ceil(PERIODS_PER_CAPACITY));
+            self.fallen += 1;
+        }
+    }
+
+    fn touch(&mut self, bucket: usize) {
+        self.buckets[bucket].falls_from = PRIORITY + self.fallen;
+    }
+
+    fn priority(&self, bucket: &Bucket) -> u64 {
+        bucket.falls_from.saturating_sub(self.fallen)
+    }
+
+    /// Which bucket goes: one that holds nothing costs nothing.
+    fn victim(&mut self) -> usize {
+        let buckets = self.buckets.len();
+        match ORDER {
+            fifo if fifo == Order::Fifo as u8 => (self.open + 1) % buckets,
+            random if random == Order::Random as u8 => self.random.random_range(0..buckets),
+            _ => {
+                let oldest = self.buckets.iter().map(|bucket| bucket.falls_from).min().unwrap_or(0);
+                let least = oldest.saturating_sub(self.fallen);
+                let offset = (PRIORITY - least) / LEAST_SHARE;
+                let cost = |bucket: &Bucket| (self.priority(bucket) - least + offset).saturating_mul(bucket.used);
+                (0..buckets).min_by_key(|at| cost(&self.buckets[*at])).unwrap_or(0)
+            }
+        }
+    }
+
+    /// Takes an object out of its bucket, whose room is not used again before the bucket goes.
+    fn take_out(&mut self, slot: Slot) {
+        let Object { bucket, weight } = self.arena.value(slot);
+        let bucket = &mut self.buckets[bucket as usize];
+        bucket.objects.unlink(&mut self.arena, slot);
+        bucket.used -= weight.get();
+        self.used -= weight.get();
+        self.arena.remove(slot);
+    }
+
+    /// Opens a bucket and drops what is in it.
+    fn reopen(&mut self) {
+        self.open = self.victim();
+        while let Some(slot) = self.buckets[self.open].objects.oldest() {
+            self.take_out(slot);
+        }
+        self.buckets[self.open].filled = 0;
+        self.touch(self.open);
+    }
+
+    fn append(&mut self, id: Id, weight: W) {
+        let size = weight.get();
+        if size > self.bucket_size {
+            return;
+        }
+        if self.buckets[self.open].filled + size > self.bucket_size {
+            self.reopen();
+        }
+        let slot = self.arena.insert(id, Object { bucket: self.open as u32, weight });
+        let bucket = &mut self.buckets[self.open];
+        bucket.objects.push(&mut self.arena, slot);
+        bucket.filled += size;
+        bucket.used += size;
+        self.used += size;
+    }
+}
+
+impl<W: Weight, const ORDER: u8> Policy for Bcache<W, ORDER> {
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn used(&self) -> u64 {
+        self.used
+    }
+
+    fn holds(&self, id: Id) -> bool {
+        self.arena.find(id).is_some()
+    }
+
+    fn request(&mut self, request: &Request) -> bool {
+        let weight = W::of(request.size);
+        self.age(weight.get());
+        let Some(slot) = self.arena.find(request.id) else {
+            self.append(request.id, weight);
+            return false;
+        };
+        let Object { bucket, weight: before } = self.arena.value(slot);
+        if request.is_write || before.get() != weight.get() {
+            self.take_out(slot);
+            self.append(request.id, weight);
+        } else {
+            self.touch(bucket as usize);
+        }
+        true
+    }
+}

@@ -1,0 +1,156 @@
+//! A policy as it is written: `policy[:parameter=value…][+admission[:parameter=value…]]`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Kind, POLICIES, Parameter, Policy, Setting};
+use crate::admission::{ADMISSIONS, Admission, Admitted};
+use crate::error::CacheError;
+use crate::requests::Requests;
+
+/// A policy with its parameters, and what it admits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    kind: &'static Kind,
+    parameters: Vec<f64>,
+    admission: Option<(&'static Admission, Vec<f64>)>,
+}
+
+impl Choice {
+    /// LRU, which admits everything.
+    pub(crate) fn lru() -> Self {
+        Self { kind: &super::lru::KIND, parameters: Vec::new(), admission: None }
+    }
+
+    /// The policy.
+    pub fn kind(&self) -> &'static Kind {
+        self.kind
+    }
+
+    /// The values of its parameters, in their order.
+    pub fn parameters(&self) -> &[f64] {
+        &self.parameters
+    }
+
+    /// What it admits, where not everything, with its parameters.
+    pub fn admission(&self) -> Option<(&'static Admission, &[f64])> {
+        self.admission.as_ref().map(|(admission, parameters)| (*admission, &parameters[..]))
+    }
+
+    /// A cache of this policy.
+    pub fn make<'a>(&'a self, capacity: u64, requests: &'a Requests, by_size: bool, seed: u64) -> Box<dyn Policy + 'a> {
+        let setting = Setting { capacity, by_size, requests, parameters: &self.parameters, seed };
+        let cache = (self.kind.make)(&setting);
+        match &self.admission {
+            None => cache,
+            Some((admission, parameters)) => {
+                Box::new(Admitted::new(cache, (admission.make)(&Setting { parameters, ..setting })))
+            }
+        }
+    }
+}
+
+impl FromStr for Choice {
+    type Err = CacheError;
+
+    fn from_str(text: &str) -> Result<Self, CacheError> {
+        let (policy, admission) = text.split_once('+').map_or((text, None), |(policy, rest)| (policy, Some(rest)));
+        let (name, values) = split(policy);
+        let Some(kind) = POLICIES.iter().find(|kind| kind.name == name) else {
+            return Err(unknown("policy", name, POLICIES.iter().map(|kind| kind.name)));
+        };
+        let parameters = read(kind.name, kind.parameters, values)?;
+        let admission = admission.map(read_admission).transpose()?;
+        Ok(Self { kind, parameters, admission })
+    }
+}
+
+fn read_admission(text: &str) -> Result<(&'static Admission, Vec<f64>), CacheError> {
+    let (name, values) = split(text);
+    let Some(admission) = ADMISSIONS.iter().find(|admission| admission.name == name) else {
+        return Err(unknown("admission", name, ADMISSIONS.iter().map(|admission| admission.name)));
+    };
+    Ok((admission, read(admission.name, admission.parameters, values)?))
+}
+
+fn split(text: &str) -> (&str, Option<&str>) {
+    text.split_once(':').map_or((text, None), |(name, values)| (name, Some(values)))
+}
+
+fn unknown(what: &str, name: &str, known: impl Iterator<Item = &'static str>) -> CacheError {
+    let known: Vec<&str> = known.collect();
+    CacheError::Wrong(format!("there is no {what} `{name}`: take one of {}", known.join(", ")))
+}
+
+/// The values of the parameters `known` of `owner`: what is written, else the defaults.
+fn read(owner: &str, known: &[Parameter], text: Option<&str>) -> Result<Vec<f64>, CacheError> {
+    let wrong = |what: String| Err(CacheError::Wrong(what));
+    let mut values: Vec<f64> = known.iter().map(|parameter| parameter.default).collect();
+    for part in text.into_iter().flat_map(|text| text.split(':')) {
+        let Some((name, value)) = part.split_once('=') else {
+            return wrong(format!("`{part}` is no parameter of `{owner}`: write name=value"));
+        };
+        let Some(at) = known.iter().position(|parameter| parameter.name == name) else {
+            let names: Vec<&str> = known.iter().map(|parameter| parameter.name).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            return wrong(format!("`{owner}` has no parameter `{name}`; it has {names}"));
+        };
+        let Parameter { min, max, is_whole, .. } = known[at];
+        values[at] = match value.parse::<f64>() {
+            Ok(value) if (min..=max).contains(&value) && !(is_whole && value.fract() != 0.0) => value,
+            _ => {
+                let number = if is_whole { "whole number" } else { "number" };
+                return wrong(format!("`{value}` is no {name} of `{owner}`: write a {number} from {min} to {max}"));
+            }
+        };
+    }
+    Ok(values)
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(f, self.kind.name, self.kind.parameters, &self.parameters)?;
+        let Some((admission, parameters)) = &self.admission else { return Ok(()) };
+        f.write_str("+")?;
+        write(f, admission.name, admission.parameters, parameters)
+    }
+}
+
+/// A name, and the parameters that are not what they are where nothing is said.
+fn write(f: &mut fmt::Formatter<'_>, name: &str, known: &[Parameter], values: &[f64]) -> fmt::Result {
+    f.write_str(name)?;
+    std::iter::zip(known, values)
+        .filter(|(parameter, value)| parameter.default != **value)
+        .try_for_each(|(parameter, value)| write!(f, ":{}={value}", parameter.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_are_read_and_written() {
+        for text in ["lru", "mq:queues=3:lifetime=7", "lru+size:max=5", "lirs:skip-repeats=1+tinylfu"] {
+            assert_eq!(text.parse::<Choice>().unwrap().to_string(), text);
+        }
+        assert_eq!("mq:queues=8".parse::<Choice>().unwrap().to_string(), "mq");
+        assert_eq!("mq:history=0.5".parse::<Choice>().unwrap().parameters(), [8.0, 10_000.0, 0.5, 0.0]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_choice_is_said() {
+        let wrong = |text: &str| text.parse::<Choice>().unwrap_err().to_string();
+        assert!(wrong("lrv").starts_with("there is no policy `lrv`: take one of opt, fifo, lru, "));
+        assert!(wrong("").starts_with("there is no policy ``"));
+        assert_eq!(wrong("lru:size"), "`size` is no parameter of `lru`: write name=value");
+        assert_eq!(wrong("lru:a=1"), "`lru` has no parameter `a`; it has none");
+        assert_eq!(wrong("clock:bit=1"), "`clock` has no parameter `bit`; it has bits");
+        assert_eq!(wrong("clock:bits=9"), "`9` is no bits of `clock`: write a whole number from 1 to 8");
+        assert_eq!(wrong("clock:bits=1.5"), "`1.5` is no bits of `clock`: write a whole number from 1 to 8");
+        assert_eq!(wrong("2q:in=NaN"), "`NaN` is no in of `2q`: write a number from 0 to 1");
+        assert_eq!(wrong("lru:"), "`` is no parameter of `lru`: write name=value");
+        assert!(wrong("lru+lru").starts_with("there is no admission `lru`: take one of size, "));
+        assert!(wrong("lru+size+size").starts_with("there is no admission `size+size`"));
+        assert_eq!(wrong("lru+size:max=0"), "`0` is no max of `size`: write a whole number from 1 to 1000000000000000");
+    }
+}

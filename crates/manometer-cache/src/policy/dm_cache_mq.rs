@@ -1,0 +1,209 @@
+//! The policy `mq` of Linux's dm-cache until 4.5: candidates earn their promotion by requests. Two sets of queues by
+//! the logarithm of requests, one of what is cached and one of as much that is not; hits within a second count once.
+//!
+//! Left to the simulation of tiers: sequential requests, which bypass it, dirty blocks, which it does not demote, and
+//! discards. Where objects have sizes both sets are in bytes.
+
+use super::lists::Lists;
+use super::ticks::{REQUESTS_PER_SECOND, Ticks};
+use super::{Kind, Parameter, Policy, Request, Setting, by_weight, is_full};
+use crate::arena::Slot;
+use crate::number::Id;
+use crate::requests::Details;
+use crate::weight::Weight;
+
+pub(super) const KIND: Kind = Kind {
+    name: "dm-cache-mq",
+    about: "promotes what was requested often enough while it waited among as many candidates",
+    source: "Linux, dm-cache-policy-mq.c, version 1.1 of 2013; cache thesis 4.2",
+    parameters: &[
+        Parameter {
+            name: "read",
+            meaning: "how many requests above the threshold a read needs",
+            default: 4.0,
+            ..EXTRA
+        },
+        Parameter {
+            name: "write",
+            meaning: "how many requests above the threshold a write needs",
+            default: 8.0,
+            ..EXTRA
+        },
+        REQUESTS_PER_SECOND,
+    ],
+    details: Details { writes: true, ..Details::NONE },
+    make: by_weight!(DmCacheMq),
+};
+
+const EXTRA: Parameter = Parameter { name: "", meaning: "", default: 0.0, min: 0.0, max: 1e9, is_whole: true };
+
+const LEVELS: usize = 16;
+/// The sets.
+const CANDIDATES: usize = 0;
+const CACHED: usize = 1;
+/// The threshold is the mean of so many of the lowest objects.
+const AVERAGED: usize = 20;
+/// It is taken anew after as many hits as the cache has room for, at least so many.
+const GENERATION_MIN: u64 = 1024;
+
+#[derive(Debug, Clone, Copy)]
+struct Object {
+    hits: u32,
+    /// In which second its last hit was.
+    second: u32,
+}
+
+struct DmCacheMq<W> {
+    capacity: u64,
+    extra: [u64; 2],
+    ticks: Ticks,
+    threshold: u64,
+    /// How many hits make a generation, and how many there were since the threshold was taken.
+    generation: u64,
+    hits: u64,
+    lists: Lists<Object, W, { 2 * LEVELS }>,
+    /// Which list is the lowest of each set: sets are shifted down by turning them.
+    lowest: [usize; 2],
+    weights: [u64; 2],
+}
+
+impl<W: Weight> DmCacheMq<W> {
+    fn new(setting: &Setting<'_>) -> Self {
+        let [read, write, rate] = [0, 1, 2].map(|at| setting.parameters[at]);
+        Self {
+            capacity: setting.capacity,
+            extra: [read as u64, write as u64],
+            ticks: Ticks::new(setting, rate),
+            threshold: 0,
+            generation: (setting.capacity / setting.mean_weight()).max(GENERATION_MIN),
+            hits: 0,
+            lists: Lists::new(setting.requests.keys()),
+            lowest: [0; 2],
+            weights: [0; 2],
+        }
+    }
+
+    fn list(&self, set: usize, level: usize) -> usize {
+        set * LEVELS + (self.lowest[set] + level) % LEVELS
+    }
+
+    fn set_of(&self, slot: Slot) -> usize {
+        self.lists.list(slot) / LEVELS
+    }
+
+    fn list_for(&self, set: usize, hits: u32) -> usize {
+        self.list(set, (hits.ilog2() as usize).min(LEVELS - 1))
+    }
+
+    /// Forgets the oldest of the lowest of a set's levels; where that leaves the lowest empty all move down.
+    fn pop(&mut self, set: usize) {
+        let oldest = |level| self.lists.oldest(self.list(set, level)).map(|slot| (level, slot));
+        let Some((level, slot)) = (0..LEVELS).find_map(oldest) else { return };
+        self.weights[set] -= self.lists.weight_of(slot).get();
+        self.lists.forget(slot);
+        if level == 0 && self.lists.is_empty(self.lowest[set] + set * LEVELS) {
+            self.lowest[set] = (self.lowest[set] + 1) % LEVELS;
+        }
+    }
+
+    fn pop_above(&mut self, set: usize, limit: u64) {
+        while self.weights[set] > limit {
+            self.pop(set);
+        }
+    }
+
+    /// Counts a hit, unless one was counted in this second; says whether it was.
+    fn count(&mut self, slot: Slot, second: u32) -> bool {
+        let object = self.lists.value_mut(slot);
+        if object.second == second {
+            return false;
+        }
+        *object = Object { hits: object.hits + 1, second };
+        let hits = object.hits;
+        self.hits += 1;
+        self.take_threshold();
+        self.lists.renew(slot, self.list_for(self.set_of(slot), hits));
+        true
+    }
+
+    /// At the end of a generation the threshold follows what would have to go.
+    fn take_threshold(&mut self) {
+        if self.hits < self.generation {
+            return;
+        }
+        let objects = (0..LEVELS).map(|level| self.lists.len(self.list(CACHED, level))).sum();
+        if !is_full(self.capacity, self.weights[CACHED], objects) {
+            return;
+        }
+        self.hits = 0;
+        let (mut total, mut count) = (0, 0);
+        for level in 0..LEVELS {
+            let mut next = self.lists.oldest(self.list(CACHED, level));
+            while let Some(slot) = next.filter(|_| count < AVERAGED) {
+                total += u64::from(self.lists.value(slot).hits);
+                count += 1;
+                next = self.lists.newer(slot);
+            }
+        }
+        self.threshold = total.div_ceil(count.max(1) as u64);
+    }
+
+    fn needed(&self, request: &Request) -> u64 {
+        self.threshold + self.extra[usize::from(request.is_write)]
+    }
+
+    fn insert(&mut self, set: usize, id: Id, object: Object, weight: W) {
+        self.pop_above(set, self.capacity - weight.get());
+        self.weights[set] += weight.get();
+        self.lists.insert(self.list_for(set, object.hits), id, object, weight);
+    }
+
+    fn reweigh(&mut self, slot: Slot, weight: W) {
+        let set = self.set_of(slot);
+        self.weights[set] = self.weights[set] - self.lists.weight_of(slot).get() + weight.get();
+        self.lists.reweigh(slot, weight);
+    }
+
+    fn candidate(&mut self, slot: Slot, request: &Request, second: u32) {
+        let is_counted = self.count(slot, second);
+        let object = self.lists.value(slot);
+        if !is_counted || u64::from(object.hits) < self.needed(request) {
+            return self.pop_above(CANDIDATES, self.capacity);
+        }
+        let weight = self.lists.weight_of(slot);
+        self.weights[CANDIDATES] -= weight.get();
+        self.lists.forget(slot);
+        self.insert(CACHED, request.id, object, weight);
+    }
+}
+
+impl<W: Weight> Policy for DmCacheMq<W> {
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn used(&self) -> u64 {
+        self.weights[CACHED]
+    }
+
+    fn holds(&self, id: Id) -> bool {
+        self.lists.find(id).is_some_and(|slot| self.set_of(slot) == CACHED)
+    }
+
+    fn request(&mut self, request: &Request) -> bool {
+        let (weight, second) = (W::of(request.size), self.ticks.second(request));
+        let Some(slot) = self.lists.find(request.id) else {
+            let set = if self.needed(request) <= 1 { CACHED } else { CANDIDATES };
+            self.insert(set, request.id, Object { hits: 1, second }, weight);
+            return false;
+        };
+        self.reweigh(slot, weight);
+        if self.set_of(slot) == CANDIDATES {
+            self.candidate(slot, request, second);
+            return false;
+        }
+        self.count(slot, second);
+        self.pop_above(CACHED, self.capacity);
+        true
+    }
+}

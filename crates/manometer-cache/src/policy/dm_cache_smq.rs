@@ -1,0 +1,203 @@
+//! The policy `smq` of Linux's dm-cache since 4.2: two queues of 64 levels, one of hot spots, which tells what
+//! deserves promotion, and one of what is cached. Each second the levels are balanced anew and the level that is
+//! promoted from follows how well the queues predicted; what was promoted within the last minute is not demoted.
+//!
+//! A hot spot is one object here. Left to the simulation of tiers: hot spots of several neighbouring blocks, and dirty
+//! blocks, which are not demoted before they are clean. Where objects have sizes the limits are in bytes.
+
+use super::levels::{LEVELS, Levels};
+use super::ticks::{REQUESTS_PER_SECOND, Ticks};
+use super::{Kind, Parameter, Policy, Request, Setting, by_weight, is_full};
+use crate::number::Id;
+use crate::requests::Details;
+use crate::weight::Weight;
+
+pub(super) const KIND: Kind = Kind {
+    name: "dm-cache-smq",
+    about: "promotes what is hottest in a queue of levels, the more readily the better that predicted",
+    source: "Linux, dm-cache-policy-smq.c, 2015",
+    parameters: &[
+        Parameter {
+            name: "write",
+            meaning: "how many levels hotter than a read a write has to be",
+            default: 2.0,
+            min: 0.0,
+            max: 64.0,
+            is_whole: true,
+        },
+        REQUESTS_PER_SECOND,
+    ],
+    details: Details { writes: true, times: true, ..Details::NONE },
+    make: by_weight!(DmCacheSmq),
+};
+
+/// One in so many of what the cache has room for is remembered as hot spots, at least so many.
+const HOT_SPOTS: (u64, u64) = (4, 1024);
+/// As much as a level would hold of them shares so many levels at the top.
+const TOP_LEVELS: usize = 8;
+/// A request for this level or a higher one was predicted well.
+const GOOD_LEVEL: usize = LEVELS * 3 / 4;
+/// How many levels are promoted from while there is room, and, when there is not, by how many sixteenths of the
+/// requests found well-placed objects in the cache.
+const WITH_ROOM: usize = LEVELS / 2;
+const BY_SIXTEENTHS: [usize; 17] = [1, 1, 1, 2, 4, 6, 7, 8, 7, 6, 4, 4, 3, 3, 2, 2, 1];
+const CACHE_PERIOD_SECONDS: u32 = 10;
+const DEMOTION_PERIOD_SECONDS: u32 = 60;
+/// After so many seconds without a request another changes nothing.
+const IDLE_SECONDS_MAX: u32 = 2 * DEMOTION_PERIOD_SECONDS;
+
+/// How well a queue predicts.
+#[derive(Debug, Clone, Copy, Default)]
+struct Predictions {
+    good: u64,
+    bad: u64,
+}
+
+impl Predictions {
+    fn note(&mut self, level: Option<usize>) {
+        let is_good = level.is_some_and(|level| level >= GOOD_LEVEL);
+        *(if is_good { &mut self.good } else { &mut self.bad }) += 1;
+    }
+
+    fn sixteenths(&self) -> usize {
+        (16 * self.good).checked_div(self.good + self.bad).unwrap_or(0) as usize
+    }
+}
+
+struct DmCacheSmq<W> {
+    capacity: u64,
+    used: u64,
+    hot_spots_max: u64,
+    hot_spots_used: u64,
+    write_extra: usize,
+    ticks: Ticks,
+    second: u32,
+    hot_spots: Levels<W>,
+    cached: Levels<W>,
+    hot_spot_predictions: Predictions,
+    cache_predictions: Predictions,
+    /// From which level on reads are promoted.
+    promoted: usize,
+    /// How many levels a hot spot's first request within a second lifts it.
+    jump: usize,
+}
+
+impl<W: Weight> DmCacheSmq<W> {
+    fn new(setting: &Setting<'_>) -> Self {
+        let keys = setting.requests.keys();
+        let mean = setting.mean_weight();
+        let hot_spots_max = (setting.capacity / HOT_SPOTS.0).max(HOT_SPOTS.1.saturating_mul(mean));
+        let in_top = (hot_spots_max / mean / LEVELS as u64).min(setting.capacity / mean);
+        Self {
+            capacity: setting.capacity,
+            used: 0,
+            hot_spots_max,
+            hot_spots_used: 0,
+            write_extra: setting.parameters[0] as usize,
+            ticks: Ticks::new(setting, setting.parameters[1]),
+            second: 0,
+            hot_spots: Levels::new(keys, TOP_LEVELS, in_top),
+            cached: Levels::with_marks(keys),
+            hot_spot_predictions: Predictions::default(),
+            cache_predictions: Predictions::default(),
+            promoted: LEVELS,
+            jump: 1,
+        }
+    }
+
+    fn pass_to(&mut self, second: u32) {
+        let passed = second.saturating_sub(self.second).min(IDLE_SECONDS_MAX);
+        for second in second - passed..second {
+            self.tick(second + 1);
+        }
+        self.second = self.second.max(second);
+    }
+
+    fn tick(&mut self, second: u32) {
+        if second.is_multiple_of(DEMOTION_PERIOD_SECONDS) {
+            self.cached.renew_mark((second / DEMOTION_PERIOD_SECONDS) as usize % 2);
+        }
+        let is_full = is_full(self.capacity, self.used, self.cached.objects());
+        let levels = if is_full { BY_SIXTEENTHS[self.cache_predictions.sixteenths()] } else { WITH_ROOM };
+        let (share, jump) = match self.hot_spot_predictions.sixteenths() {
+            0 => (4, 4),
+            1 => (2, 2),
+            _ => (1, 1),
+        };
+        self.promoted = LEVELS - levels / share;
+        self.jump = jump;
+        self.hot_spots.balance();
+        self.hot_spot_predictions = Predictions::default();
+        if second.is_multiple_of(CACHE_PERIOD_SECONDS) {
+            self.cached.balance();
+            self.cache_predictions = Predictions::default();
+        }
+    }
+
+    /// Takes note of a request for a hot spot; says on which level it is now.
+    fn heat(&mut self, id: Id, weight: W, second: u32) -> usize {
+        let known = self.hot_spots.find(id);
+        self.hot_spot_predictions.note(known.map(|slot| self.hot_spots.level(slot)));
+        if let Some(slot) = known {
+            self.hot_spots_used = self.hot_spots_used - self.hot_spots.reweigh(slot, weight) + weight.get();
+            let lift = if self.hot_spots.is_first_in(slot, second) { self.jump } else { 0 };
+            self.hot_spots.lift(slot, lift);
+        } else {
+            self.hot_spots_used += weight.get();
+            self.hot_spots.insert(id, weight);
+        }
+        while self.hot_spots_used > self.hot_spots_max {
+            let Some(size) = self.hot_spots.evict(Some(id)) else { break };
+            self.hot_spots_used -= size;
+        }
+        self.hot_spots.find(id).map_or(0, |slot| self.hot_spots.level(slot))
+    }
+
+    /// Makes room for a promotion, if what may be demoted suffices.
+    fn has_room(&mut self, weight: W) -> bool {
+        while self.used > self.capacity - weight.get() {
+            let Some(size) = self.cached.evict_marked() else { return false };
+            self.used -= size;
+        }
+        true
+    }
+}
+
+impl<W: Weight> Policy for DmCacheSmq<W> {
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn used(&self) -> u64 {
+        self.used
+    }
+
+    fn holds(&self, id: Id) -> bool {
+        self.cached.find(id).is_some()
+    }
+
+    fn request(&mut self, request: &Request) -> bool {
+        let (weight, second) = (W::of(request.size), self.ticks.second(request));
+        self.pass_to(second);
+        let level = self.heat(request.id, weight, self.second);
+        let held = self.cached.find(request.id);
+        self.cache_predictions.note(held.map(|slot| self.cached.level(slot)));
+        if let Some(slot) = held {
+            self.used = self.used - self.cached.reweigh(slot, weight) + weight.get();
+            if self.cached.is_first_in(slot, self.second / CACHE_PERIOD_SECONDS) {
+                self.cached.lift(slot, 1);
+            }
+            while self.used > self.capacity {
+                let Some(size) = self.cached.evict(Some(request.id)) else { break };
+                self.used -= size;
+            }
+            return true;
+        }
+        let needed = self.promoted + if request.is_write { self.write_extra } else { 0 };
+        if level >= needed && self.has_room(weight) {
+            self.used += weight.get();
+            self.cached.insert(request.id, weight);
+        }
+        false
+    }
+}

@@ -1,0 +1,103 @@
+//! Hyperbolic caching: of a few objects drawn by chance goes the one with the fewest requests for its time in the
+//! cache.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng as _;
+
+use super::{Kind, Parameter, Policy, Request, Setting, by_weight};
+use crate::number::Id;
+use crate::pool::Pool;
+use crate::requests::Details;
+use crate::weight::Weight;
+
+pub(super) const KIND: Kind = Kind {
+    name: "hyperbolic",
+    about: "evicts, of a sample, what had the fewest requests for its time in the cache",
+    source: "Blankstein, Sen and Freedman, USENIX ATC 2017",
+    parameters: &[Parameter {
+        name: "samples",
+        meaning: "how many objects are drawn for each that goes",
+        default: 64.0,
+        min: 1.0,
+        max: 10_000.0,
+        is_whole: true,
+    }],
+    details: Details::NONE,
+    make: by_weight!(Hyperbolic),
+};
+
+#[derive(Debug, Clone, Copy)]
+struct Object<W> {
+    requests: u32,
+    admitted: u32,
+    weight: W,
+}
+
+struct Hyperbolic<W> {
+    capacity: u64,
+    used: u64,
+    samples: u32,
+    pool: Pool<Object<W>>,
+    random: Xoshiro256PlusPlus,
+}
+
+impl<W: Weight> Hyperbolic<W> {
+    fn new(setting: &Setting<'_>) -> Self {
+        Self {
+            capacity: setting.capacity,
+            used: 0,
+            samples: setting.parameters[0] as u32,
+            pool: Pool::new(setting.requests.keys()),
+            random: Xoshiro256PlusPlus::seed_from_u64(setting.seed),
+        }
+    }
+
+    fn evict_above(&mut self, limit: u64, now: u32) {
+        while self.used > limit {
+            // Requests each over their own time, compared without dividing: the first of equals goes.
+            let rarer = |a: &Object<W>, b: &Object<W>| {
+                u64::from(a.requests) * u64::from(now - b.admitted)
+                    < u64::from(b.requests) * u64::from(now - a.admitted)
+            };
+            let Some(mut lowest) = self.pool.draw(&mut self.random) else { break };
+            for _ in 1..self.samples {
+                let Some(other) = self.pool.draw(&mut self.random) else { break };
+                if rarer(&other.1, &lowest.1) {
+                    lowest = other;
+                }
+            }
+            self.used -= lowest.1.weight.get();
+            self.pool.remove(lowest.0);
+        }
+    }
+}
+
+impl<W: Weight> Policy for Hyperbolic<W> {
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn used(&self) -> u64 {
+        self.used
+    }
+
+    fn holds(&self, id: Id) -> bool {
+        self.pool.has(id)
+    }
+
+    #[inline]
+    fn request(&mut self, request: &Request) -> bool {
+        let (weight, now) = (W::of(request.size), request.position);
+        if let Some(object) = self.pool.get_mut(request.id) {
+            object.requests += 1;
+            let before = std::mem::replace(&mut object.weight, weight);
+            self.used = self.used - before.get() + weight.get();
+            self.evict_above(self.capacity, now);
+            return true;
+        }
+        self.evict_above(self.capacity - weight.get(), now);
+        self.used += weight.get();
+        self.pool.insert(request.id, Object { requests: 1, admitted: now, weight });
+        false
+    }
+}

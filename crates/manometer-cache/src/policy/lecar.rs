@@ -1,0 +1,136 @@
+//! LeCaR: evicts by LRU or LFU, by chance; whose ghosts are requested is trusted less. Ghosts' requests count the
+//! less the longer ago the eviction was.
+
+use rand::RngExt;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng as _;
+
+use super::lists::Lists;
+use super::{Kind, Parameter, Policy, Request, Setting, by_weight, share};
+use crate::heap::Heap;
+use crate::number::Id;
+use crate::requests::Details;
+use crate::weight::Weight;
+
+pub(super) const KIND: Kind = Kind {
+    name: "lecar",
+    about: "evicts by LRU or LFU, whichever regretted it less of late",
+    source: "Vietri et al., HotStorage 2018",
+    parameters: &[
+        Parameter { name: "rate", meaning: "how fast it learns", default: 0.45, min: 0.0, max: 100.0, is_whole: false },
+        Parameter {
+            name: "discount",
+            meaning: "what is left of a regret after as many requests as objects are held",
+            default: 0.005,
+            min: 0.0,
+            max: 1.0,
+            is_whole: false,
+        },
+        Parameter {
+            name: "history",
+            meaning: "how many times the capacity is remembered of what each of the two evicted",
+            default: 0.5,
+            min: 0.0,
+            max: 1000.0,
+            is_whole: false,
+        },
+    ],
+    details: Details::NONE,
+    make: by_weight!(LeCar),
+};
+
+const HELD: usize = 0;
+const GHOSTS_OF_LRU: usize = 1;
+const GHOSTS_OF_LFU: usize = 2;
+
+struct LeCar<W> {
+    capacity: u64,
+    rate: f64,
+    discount: f64,
+    history_max: u64,
+    /// The probability of eviction by LRU.
+    lru: f64,
+    /// By recency, with the times of eviction.
+    lists: Lists<u32, W, 3>,
+    /// By the number of requests, then by the last.
+    heap: Heap<(u32, u32), ()>,
+    random: Xoshiro256PlusPlus,
+}
+
+impl<W: Weight> LeCar<W> {
+    fn new(setting: &Setting<'_>) -> Self {
+        let [rate, discount, history] = [0, 1, 2].map(|at| setting.parameters[at]);
+        let keys = setting.requests.keys();
+        Self {
+            capacity: setting.capacity,
+            rate,
+            discount,
+            history_max: share(setting.capacity, history),
+            lru: 0.5,
+            lists: Lists::new(keys),
+            heap: Heap::new(keys),
+            random: Xoshiro256PlusPlus::seed_from_u64(setting.seed),
+        }
+    }
+
+    fn evict_above(&mut self, limit: u64, now: u32) {
+        while self.lists.weight(HELD) > limit {
+            let by_lru = self.random.random::<f64>() < self.lru;
+            let lowest = || self.heap.lowest().and_then(|(id, ..)| self.lists.find(id));
+            let victim = if by_lru { self.lists.oldest(HELD) } else { lowest() };
+            let Some(slot) = victim else { break };
+            let history = if by_lru { GHOSTS_OF_LRU } else { GHOSTS_OF_LFU };
+            self.heap.remove(self.lists.id(slot));
+            *self.lists.value_mut(slot) = now;
+            self.lists.renew(slot, history);
+            self.lists.forget_above(history, self.history_max);
+        }
+    }
+
+    /// Trusts the one that evicted a ghost less.
+    fn learn(&mut self, history: usize, since: u32) {
+        let objects = self.heap.len().max(1) as f64;
+        let regret = self.discount.powf(f64::from(since) / objects);
+        let factor = (-self.rate * regret).exp();
+        let (lru, lfu) = (self.lru, 1.0 - self.lru);
+        let (lru, lfu) = if history == GHOSTS_OF_LRU { (lru * factor, lfu) } else { (lru, lfu * factor) };
+        self.lru = lru / (lru + lfu);
+    }
+}
+
+impl<W: Weight> Policy for LeCar<W> {
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn used(&self) -> u64 {
+        self.lists.weight(HELD)
+    }
+
+    fn holds(&self, id: Id) -> bool {
+        self.heap.get(id).is_some()
+    }
+
+    #[inline]
+    fn request(&mut self, request: &Request) -> bool {
+        let (weight, now) = (W::of(request.size), request.position);
+        let known = self.lists.find(request.id);
+        if let Some(((requests, _), ())) = self.heap.get(request.id) {
+            self.heap.update(request.id, (requests + 1, now), ());
+            if let Some(slot) = known {
+                self.lists.reweigh(slot, weight);
+                self.lists.renew(slot, HELD);
+            }
+            self.evict_above(self.capacity, now);
+            return true;
+        }
+        if let Some(ghost) = known {
+            self.learn(self.lists.list(ghost), now - self.lists.value(ghost));
+            self.lists.forget(ghost);
+        }
+        self.evict_above(self.capacity - weight.get(), now);
+        self.lists.insert(HELD, request.id, 0, weight);
+        self.heap.insert(request.id, (1, now), ());
+        false
+    }
+}

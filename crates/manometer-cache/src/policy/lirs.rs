@@ -1,0 +1,220 @@
+//! LIRS: what came again soon (few other objects between two requests) stays; all else shares a small queue.
+//!
+//! A stack holds objects by their last requests: those of the large set, those of the small one, and ghosts, down to
+//! the last of the large set. What is requested while it is in the stack came again sooner than that one did and
+//! takes its place. As in the authors' program the stack has no limit of its own. Where objects have sizes both sets
+//! are in bytes, and the large set gives way where an object is larger than the small one.
+
+use super::{Kind, Parameter, Policy, Request, SWITCH, Setting, by_weight, share};
+use crate::arena::{Arena, List, NONE, Slot};
+use crate::number::Id;
+use crate::requests::Details;
+use crate::weight::Weight;
+
+pub(super) const KIND: Kind = Kind {
+    name: "lirs",
+    about: "keeps what comes again after few other objects; all else passes through a small queue",
+    source: "Jiang and Zhang, SIGMETRICS 2002; cache thesis 3.3",
+    parameters: &[
+        Parameter {
+            name: "queue",
+            meaning: "share of the capacity for the queue, which has at least 2 units",
+            default: 0.01,
+            min: 0.0,
+            max: 1.0,
+            is_whole: false,
+        },
+        Parameter {
+            name: "skip-repeats",
+            meaning: "1: a request for the object of the one before changes nothing, as in the authors' program",
+            ..SWITCH
+        },
+    ],
+    details: Details::NONE,
+    make: by_weight!(Lirs),
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Of the large set: in the stack.
+    Low,
+    /// Of the small set: in the queue, and in the stack or not.
+    High,
+    /// Not in the cache, but in the stack.
+    Ghost,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Object<W> {
+    state: State,
+    in_stack: bool,
+    /// Where it is in the queue.
+    queued: Slot,
+    weight: W,
+}
+
+struct Lirs<W> {
+    capacity: u64,
+    used: u64,
+    low_max: u64,
+    low: u64,
+    skips_repeats: bool,
+    last: Option<Id>,
+    arena: Arena<Object<W>>,
+    stack: List,
+    /// The queue's places: whose each is, as a slot of the arena.
+    places: Arena<()>,
+    queue: List,
+}
+
+impl<W: Weight> Lirs<W> {
+    fn new(setting: &Setting<'_>) -> Self {
+        let capacity = setting.capacity;
+        Self {
+            capacity,
+            used: 0,
+            low_max: capacity - share(capacity, setting.parameters[0]).max(2).min(capacity),
+            low: 0,
+            skips_repeats: setting.parameters[1] == 1.0,
+            last: None,
+            arena: Arena::new(setting.requests.keys()),
+            stack: List::default(),
+            places: Arena::new(0),
+            queue: List::default(),
+        }
+    }
+
+    /// Drops what is below the last of the large set.
+    fn prune(&mut self) {
+        while let Some(slot) = self.stack.oldest() {
+            let object = self.arena.value_mut(slot);
+            if object.state == State::Low {
+                break;
+            }
+            object.in_stack = false;
+            let is_ghost = object.state == State::Ghost;
+            self.stack.unlink(&mut self.arena, slot);
+            if is_ghost {
+                self.arena.remove(slot);
+            }
+        }
+    }
+
+    fn enqueue(&mut self, slot: Slot) {
+        let place = self.places.insert(slot, ());
+        self.queue.push(&mut self.places, place);
+        let object = self.arena.value_mut(slot);
+        object.state = State::High;
+        object.queued = place;
+    }
+
+    fn dequeue(&mut self, place: Slot) -> Slot {
+        let slot = self.places.id(place);
+        self.queue.unlink(&mut self.places, place);
+        self.places.remove(place);
+        slot
+    }
+
+    /// The last of the large set, which is the stack's oldest, joins the queue.
+    fn demote(&mut self) {
+        let Some(slot) = self.stack.oldest() else { return };
+        self.stack.unlink(&mut self.arena, slot);
+        let object = self.arena.value_mut(slot);
+        object.in_stack = false;
+        self.low -= object.weight.get();
+        self.enqueue(slot);
+        self.prune();
+    }
+
+    fn evict_above(&mut self, limit: u64) {
+        while self.used > limit {
+            let Some(place) = self.queue.oldest() else {
+                self.demote();
+                continue;
+            };
+            let slot = self.dequeue(place);
+            let object = self.arena.value_mut(slot);
+            self.used -= object.weight.get();
+            if object.in_stack {
+                object.state = State::Ghost;
+            } else {
+                self.arena.remove(slot);
+            }
+        }
+    }
+
+    /// Takes an object out of the stack, the queue and the count; says whether it was in the cache.
+    fn take_out(&mut self, slot: Slot) -> bool {
+        let Object { state, in_stack, queued, weight } = self.arena.value(slot);
+        if in_stack {
+            let is_last = self.stack.oldest() == Some(slot);
+            self.stack.unlink(&mut self.arena, slot);
+            if is_last {
+                self.prune();
+            }
+        }
+        match state {
+            State::Ghost => return false,
+            State::Low => self.low -= weight.get(),
+            State::High => _ = self.dequeue(queued),
+        }
+        self.used -= weight.get();
+        true
+    }
+
+    fn put_in(&mut self, slot: Slot, is_low: bool) {
+        let object = self.arena.value_mut(slot);
+        object.in_stack = true;
+        let size = object.weight.get();
+        self.used += size;
+        self.stack.push(&mut self.arena, slot);
+        if !is_low {
+            self.enqueue(slot);
+            if self.low == 0 {
+                self.prune();
+            }
+            return;
+        }
+        self.arena.value_mut(slot).state = State::Low;
+        self.low += size;
+        while self.low > self.low_max {
+            self.demote();
+        }
+    }
+}
+
+impl<W: Weight> Policy for Lirs<W> {
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn used(&self) -> u64 {
+        self.used
+    }
+
+    fn holds(&self, id: Id) -> bool {
+        self.arena.find(id).is_some_and(|slot| self.arena.value(slot).state != State::Ghost)
+    }
+
+    #[inline]
+    fn request(&mut self, request: &Request) -> bool {
+        if self.skips_repeats && self.last.replace(request.id) == Some(request.id) {
+            return true;
+        }
+        let weight = W::of(request.size);
+        let object = Object { state: State::Ghost, in_stack: false, queued: NONE, weight };
+        let Some(slot) = self.arena.find(request.id) else {
+            self.evict_above(self.capacity - weight.get());
+            let slot = self.arena.insert(request.id, object);
+            self.put_in(slot, self.used + weight.get() <= self.low_max);
+            return false;
+        };
+        let Object { state, in_stack, .. } = self.arena.value(slot);
+        let is_hit = self.take_out(slot);
+        self.arena.value_mut(slot).weight = weight;
+        self.evict_above(self.capacity - weight.get());
+        let fills_up = !is_hit && self.used + weight.get() <= self.low_max;
+        self.put_in(slot, state == State::Low || in_stack || fills_up);
+        is_hit
+    }
+}

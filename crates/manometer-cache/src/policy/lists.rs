@@ -1,0 +1,149 @@
+//! What ARC, 2Q and others have in common: objects and ghosts in several lists that know what they weigh.
+
+use crate::arena::{Arena, List, Slot};
+use crate::number::Id;
+use crate::weight::Weight;
+
+#[derive(Debug, Clone, Copy)]
+struct Object<V, W> {
+    list: u8,
+    value: V,
+    weight: W,
+}
+
+/// `N` lists; every object that is known is in one of them.
+pub(super) struct Lists<V, W, const N: usize> {
+    arena: Arena<Object<V, W>>,
+    lists: [List; N],
+    /// What each list weighs.
+    weights: [u64; N],
+}
+
+impl<V: Copy, W: Weight, const N: usize> Lists<V, W, N> {
+    /// For objects with numbers below `keys`.
+    pub(super) fn new(keys: usize) -> Self {
+        Self { arena: Arena::new(keys), lists: [List::default(); N], weights: [0; N] }
+    }
+
+    #[inline]
+    pub(super) fn find(&self, id: Id) -> Option<Slot> {
+        self.arena.find(id)
+    }
+
+    #[inline]
+    pub(super) fn id(&self, slot: Slot) -> Id {
+        self.arena.id(slot)
+    }
+
+    /// In which list an object is.
+    #[inline]
+    pub(super) fn list(&self, slot: Slot) -> usize {
+        usize::from(self.arena.value(slot).list)
+    }
+
+    #[inline]
+    pub(super) fn value(&self, slot: Slot) -> V {
+        self.arena.value(slot).value
+    }
+
+    #[inline]
+    pub(super) fn value_mut(&mut self, slot: Slot) -> &mut V {
+        &mut self.arena.value_mut(slot).value
+    }
+
+    #[inline]
+    pub(super) fn weight_of(&self, slot: Slot) -> W {
+        self.arena.value(slot).weight
+    }
+
+    /// What a list weighs.
+    #[inline]
+    pub(super) fn weight(&self, list: usize) -> u64 {
+        self.weights[list]
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self, list: usize) -> bool {
+        self.lists[list].is_empty()
+    }
+
+    #[inline]
+    pub(super) fn oldest(&self, list: usize) -> Option<Slot> {
+        self.lists[list].oldest()
+    }
+
+    /// The next newer one of an object's list.
+    #[inline]
+    pub(super) fn newer(&self, slot: Slot) -> Option<Slot> {
+        self.arena.newer(slot)
+    }
+
+    #[inline]
+    pub(super) fn newest(&self, list: usize) -> Option<Slot> {
+        self.lists[list].newest()
+    }
+
+    /// The next older one of an object's list.
+    #[inline]
+    pub(super) fn older(&self, slot: Slot) -> Option<Slot> {
+        self.arena.older(slot)
+    }
+
+    /// How many objects a list has.
+    #[inline]
+    pub(super) fn len(&self, list: usize) -> u64 {
+        self.lists[list].len()
+    }
+
+    /// Takes in an object that is not known, as the newest of a list.
+    #[inline]
+    pub(super) fn insert(&mut self, list: usize, id: Id, value: V, weight: W) -> Slot {
+        let slot = self.arena.insert(id, Object { list: list as u8, value, weight });
+        self.weights[list] += weight.get();
+        self.lists[list].push(&mut self.arena, slot);
+        slot
+    }
+
+    /// Makes an object the newest of a list, whichever it was in.
+    #[inline]
+    pub(super) fn renew(&mut self, slot: Slot, to: usize) {
+        let Object { list, weight, .. } = self.arena.value(slot);
+        let from = usize::from(list);
+        if from == to {
+            return self.lists[to].renew(&mut self.arena, slot);
+        }
+        self.lists[from].unlink(&mut self.arena, slot);
+        self.weights[from] -= weight.get();
+        self.arena.value_mut(slot).list = to as u8;
+        self.weights[to] += weight.get();
+        self.lists[to].push(&mut self.arena, slot);
+    }
+
+    /// Gives an object another weight.
+    #[inline]
+    pub(super) fn reweigh(&mut self, slot: Slot, weight: W) {
+        let object = self.arena.value_mut(slot);
+        let list = usize::from(object.list);
+        let before = std::mem::replace(&mut object.weight, weight);
+        self.weights[list] = self.weights[list] - before.get() + weight.get();
+    }
+
+    /// Forgets an object.
+    #[inline]
+    pub(super) fn forget(&mut self, slot: Slot) {
+        let Object { list, weight, .. } = self.arena.value(slot);
+        let list = usize::from(list);
+        self.lists[list].unlink(&mut self.arena, slot);
+        self.weights[list] -= weight.get();
+        self.arena.remove(slot);
+    }
+
+    /// Forgets the oldest of a list until it weighs no more than `limit`.
+    #[inline]
+    pub(super) fn forget_above(&mut self, list: usize, limit: u64) {
+        while self.weights[list] > limit {
+            let Some(slot) = self.oldest(list) else { break };
+            self.forget(slot);
+        }
+    }
+}

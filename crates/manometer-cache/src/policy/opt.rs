@@ -1,0 +1,104 @@
+//! OPT: what is requested again last goes. No policy that admits whatever it is asked for misses less often where all
+//! objects are of one size; where sizes differ this is the usual approximation.
+
+use std::borrow::Cow;
+
+use super::{Kind, Policy, Request, Setting, by_weight};
+use crate::Requests;
+use crate::moments::Moments;
+use crate::number::Id;
+use crate::requests::Details;
+use crate::weight::Weight;
+
+pub(super) const KIND: Kind = Kind {
+    name: "opt",
+    about: "evicts what is requested again last: the bound for all others; an approximation where sizes differ",
+    source: "Belady, IBM Systems Journal 1966; cache thesis 3.1",
+    parameters: &[],
+    details: Details::NONE,
+    make: by_weight!(Opt),
+};
+
+/// An object stands for itself by the moment at which it is requested next, of which no two are equal.
+struct Opt<'a, W> {
+    capacity: u64,
+    used: u64,
+    requests: &'a Requests,
+    next: Cow<'a, [u32]>,
+    moments: Moments,
+    /// Of each key's object, where it is in the cache.
+    weights: Vec<Option<W>>,
+}
+
+impl<'a, W: Weight> Opt<'a, W> {
+    fn new(setting: &Setting<'a>) -> Self {
+        let requests = setting.requests;
+        Self {
+            capacity: setting.capacity,
+            used: 0,
+            requests,
+            next: next_that_fits(requests, setting.capacity),
+            moments: Moments::new(requests.len() + requests.keys()),
+            weights: vec![None; requests.keys()],
+        }
+    }
+
+    fn evict_above(&mut self, limit: u64) {
+        while self.used > limit {
+            let Some(moment) = self.moments.latest() else { break };
+            self.moments.remove(moment);
+            let never = self.requests.len() as u32;
+            let id = self.requests.ids().get(moment as usize).copied().unwrap_or(moment.wrapping_sub(never));
+            self.forget(id);
+        }
+    }
+
+    fn forget(&mut self, id: Id) {
+        self.used -= self.weights[id as usize].take().map_or(0, W::get);
+    }
+}
+
+/// When each request's object is requested next; requests for what is larger than the cache are none of its business.
+fn next_that_fits(requests: &Requests, capacity: u64) -> Cow<'_, [u32]> {
+    let sizes = requests.sizes();
+    if sizes.iter().all(|size| *size <= capacity) {
+        return Cow::Borrowed(requests.next());
+    }
+    let never = requests.len() as u32;
+    let mut next_of: Vec<u32> = (0..requests.keys() as u32).map(|id| never + id).collect();
+    let mut next = vec![never; requests.len()];
+    for (at, id) in requests.ids().iter().enumerate().rev().filter(|(at, _)| sizes[*at] <= capacity) {
+        next[at] = std::mem::replace(&mut next_of[*id as usize], at as u32);
+    }
+    Cow::Owned(next)
+}
+
+impl<W: Weight> Policy for Opt<'_, W> {
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn used(&self) -> u64 {
+        self.used
+    }
+
+    fn holds(&self, id: Id) -> bool {
+        self.weights[id as usize].is_some()
+    }
+
+    #[inline]
+    fn request(&mut self, request: &Request) -> bool {
+        let weight = W::of(request.size);
+        let next = self.next[request.position as usize];
+        let is_hit = self.moments.has(request.position);
+        if is_hit {
+            self.moments.remove(request.position);
+            self.forget(request.id);
+        }
+        self.evict_above(self.capacity - weight.get());
+        self.used += weight.get();
+        self.weights[request.id as usize] = Some(weight);
+        self.moments.insert(next);
+        is_hit
+    }
+}

@@ -1,0 +1,113 @@
+//! Segmented LRU: each hit lifts an object a segment higher; what a segment has no room for falls a segment lower.
+//! The lowest segment has whatever room the others leave.
+
+use super::lists::Lists;
+use super::{Kind, Parameter, Policy, Request, SWITCH, Setting, by_weight};
+use crate::number::Id;
+use crate::requests::Details;
+use crate::weight::Weight;
+
+pub(super) const KIND: Kind = Kind {
+    name: "slru",
+    about: "LRU in segments: a hit lifts an object a segment higher",
+    source: "Karedla, Love and Wherry, IEEE Computer 1994",
+    parameters: &[
+        Parameter {
+            name: "segments",
+            meaning: "how many segments, of equal size",
+            default: 4.0,
+            min: 1.0,
+            max: SEGMENTS_MAX as f64,
+            is_whole: true,
+        },
+        Parameter {
+            name: "fill",
+            meaning: "1: what is admitted joins the lowest segment that has room, as in libCacheSim, not the lowest",
+            ..SWITCH
+        },
+    ],
+    details: Details::NONE,
+    make: by_weight!(Slru),
+};
+
+const SEGMENTS_MAX: usize = 16;
+
+struct Slru<W> {
+    capacity: u64,
+    used: u64,
+    segments: usize,
+    fills: bool,
+    lists: Lists<(), W, SEGMENTS_MAX>,
+}
+
+impl<W: Weight> Slru<W> {
+    fn new(setting: &Setting<'_>) -> Self {
+        Self {
+            capacity: setting.capacity,
+            used: 0,
+            segments: setting.parameters[0] as usize,
+            fills: setting.parameters[1] == 1.0,
+            lists: Lists::new(setting.requests.keys()),
+        }
+    }
+
+    fn evict_above(&mut self, limit: u64) {
+        while self.used > limit {
+            let Some(slot) = (0..self.segments).find_map(|segment| self.lists.oldest(segment)) else { break };
+            self.used -= self.lists.weight_of(slot).get();
+            self.lists.forget(slot);
+        }
+    }
+
+    fn segment_max(&self) -> u64 {
+        self.capacity / self.segments as u64
+    }
+
+    /// Which segment takes in a new object.
+    fn entry(&self, size: u64) -> usize {
+        let segments = if self.fills { self.segments } else { 0 };
+        (0..segments).find(|segment| self.lists.weight(*segment) + size <= self.segment_max()).unwrap_or(0)
+    }
+
+    /// Lets what is too much for a segment fall, from the highest on.
+    fn cascade(&mut self) {
+        let segment_max = self.segment_max();
+        for segment in (1..self.segments).rev() {
+            while self.lists.weight(segment) > segment_max {
+                let Some(slot) = self.lists.oldest(segment) else { break };
+                self.lists.renew(slot, segment - 1);
+            }
+        }
+    }
+}
+
+impl<W: Weight> Policy for Slru<W> {
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn used(&self) -> u64 {
+        self.used
+    }
+
+    fn holds(&self, id: Id) -> bool {
+        self.lists.find(id).is_some()
+    }
+
+    #[inline]
+    fn request(&mut self, request: &Request) -> bool {
+        let weight = W::of(request.size);
+        if let Some(slot) = self.lists.find(request.id) {
+            self.used = self.used - self.lists.weight_of(slot).get() + weight.get();
+            self.lists.reweigh(slot, weight);
+            self.lists.renew(slot, (self.lists.list(slot) + 1).min(self.segments - 1));
+            self.cascade();
+            self.evict_above(self.capacity);
+            return true;
+        }
+        self.evict_above(self.capacity - weight.get());
+        self.used += weight.get();
+        self.lists.insert(self.entry(weight.get()), request.id, (), weight);
+        false
+    }
+}

@@ -1,0 +1,102 @@
+//! 2Q, in full: what is requested first waits in a queue; only what is requested again after it left the queue is
+//! kept by recency.
+
+use super::lists::Lists;
+use super::{Kind, Parameter, Policy, Request, Setting, by_weight, share};
+use crate::number::Id;
+use crate::requests::Details;
+use crate::weight::Weight;
+
+pub(super) const KIND: Kind = Kind {
+    name: "2q",
+    about: "keeps by recency only what is requested again after it passed through a queue",
+    source: "Johnson and Shasha, VLDB 1994",
+    parameters: &[
+        Parameter {
+            name: "in",
+            meaning: "share of the capacity above which the queue gives way",
+            default: 0.25,
+            min: 0.0,
+            max: 1.0,
+            is_whole: false,
+        },
+        Parameter {
+            name: "out",
+            meaning: "how many times the capacity is remembered after eviction from the queue",
+            default: 0.5,
+            min: 0.0,
+            max: 1000.0,
+            is_whole: false,
+        },
+    ],
+    details: Details::NONE,
+    make: by_weight!(TwoQ),
+};
+
+const IN: usize = 0;
+const MAIN: usize = 1;
+const OUT: usize = 2;
+
+struct TwoQ<W> {
+    capacity: u64,
+    in_max: u64,
+    out_max: u64,
+    lists: Lists<(), W, 3>,
+}
+
+impl<W: Weight> TwoQ<W> {
+    fn new(setting: &Setting<'_>) -> Self {
+        Self {
+            capacity: setting.capacity,
+            in_max: share(setting.capacity, setting.parameters[0]),
+            out_max: share(setting.capacity, setting.parameters[1]),
+            lists: Lists::new(setting.requests.keys()),
+        }
+    }
+
+    fn evict_above(&mut self, limit: u64) {
+        while self.used() > limit {
+            if self.lists.weight(IN) > self.in_max || self.lists.is_empty(MAIN) {
+                let Some(slot) = self.lists.oldest(IN) else { break };
+                self.lists.renew(slot, OUT);
+                self.lists.forget_above(OUT, self.out_max);
+            } else if let Some(slot) = self.lists.oldest(MAIN) {
+                self.lists.forget(slot);
+            }
+        }
+    }
+}
+
+impl<W: Weight> Policy for TwoQ<W> {
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn used(&self) -> u64 {
+        self.lists.weight(IN) + self.lists.weight(MAIN)
+    }
+
+    fn holds(&self, id: Id) -> bool {
+        self.lists.find(id).is_some_and(|slot| self.lists.list(slot) != OUT)
+    }
+
+    #[inline]
+    fn request(&mut self, request: &Request) -> bool {
+        let weight = W::of(request.size);
+        let known = self.lists.find(request.id).map(|slot| (slot, self.lists.list(slot)));
+        if let Some((slot, list)) = known.filter(|(_, list)| *list != OUT) {
+            self.lists.reweigh(slot, weight);
+            if list == MAIN {
+                self.lists.renew(slot, MAIN);
+            }
+            self.evict_above(self.capacity);
+            return true;
+        }
+        if let Some((ghost, _)) = known {
+            self.lists.forget(ghost);
+        }
+        self.evict_above(self.capacity - weight.get());
+        self.lists.insert(if known.is_some() { MAIN } else { IN }, request.id, (), weight);
+        false
+    }
+}

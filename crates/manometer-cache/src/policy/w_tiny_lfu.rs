@@ -1,0 +1,134 @@
+//! W-TinyLFU: what leaves a small window by recency enters the main cache only where it was requested more often of
+//! late than what would have to go; the main cache is a segmented LRU of two segments.
+
+use super::lists::Lists;
+use super::{Kind, Parameter, Policy, Request, Setting, by_weight, share};
+use crate::arena::Slot;
+use crate::number::Id;
+use crate::requests::Details;
+use crate::sketch::Sketch;
+use crate::weight::Weight;
+
+pub(super) const KIND: Kind = Kind {
+    name: "w-tinylfu",
+    about: "a window, and behind it only what was requested more often of late than what would have to go",
+    source: "Einziger, Friedman and Manes, ACM Transactions on Storage 2017",
+    parameters: &[
+        Parameter {
+            name: "window",
+            meaning: "share of the capacity for the window, which has at least 1 unit",
+            default: 0.01,
+            min: 0.0,
+            max: 1.0,
+            is_whole: false,
+        },
+        Parameter {
+            name: "protected",
+            meaning: "share of the main cache for what was requested in it",
+            default: 0.8,
+            min: 0.0,
+            max: 1.0,
+            is_whole: false,
+        },
+    ],
+    details: Details::NONE,
+    make: by_weight!(WTinyLfu),
+};
+
+const WINDOW: usize = 0;
+const PROBATION: usize = 1;
+const PROTECTED: usize = 2;
+
+struct WTinyLfu<W> {
+    capacity: u64,
+    window_max: u64,
+    protected_max: u64,
+    sketch: Sketch,
+    lists: Lists<(), W, 3>,
+}
+
+impl<W: Weight> WTinyLfu<W> {
+    fn new(setting: &Setting<'_>) -> Self {
+        let (capacity, keys) = (setting.capacity, setting.requests.keys());
+        let window_max = share(capacity, setting.parameters[0]).max(1).min(capacity);
+        Self {
+            capacity,
+            window_max,
+            protected_max: share(capacity - window_max, setting.parameters[1]),
+            sketch: Sketch::new(setting.objects()),
+            lists: Lists::new(keys),
+        }
+    }
+
+    fn main(&self) -> u64 {
+        self.lists.weight(PROBATION) + self.lists.weight(PROTECTED)
+    }
+
+    fn victim(&self) -> Option<Slot> {
+        self.lists.oldest(PROBATION).or_else(|| self.lists.oldest(PROTECTED))
+    }
+
+    /// Lets what is too much for the window pass on, and what is too much for the main cache go.
+    fn settle(&mut self) {
+        let main_max = self.capacity - self.window_max;
+        while self.lists.weight(PROTECTED) > self.protected_max {
+            let Some(slot) = self.lists.oldest(PROTECTED) else { break };
+            self.lists.renew(slot, PROBATION);
+        }
+        while self.main() > main_max {
+            let Some(victim) = self.victim() else { break };
+            self.lists.forget(victim);
+        }
+        while self.lists.weight(WINDOW) > self.window_max {
+            let Some(candidate) = self.lists.oldest(WINDOW) else { break };
+            self.contest(candidate, main_max);
+        }
+    }
+
+    /// Admits a candidate to the main cache where it beats all that have to go for it.
+    fn contest(&mut self, candidate: Slot, main_max: u64) {
+        let weight = self.lists.weight_of(candidate).get();
+        if weight > main_max {
+            return self.lists.forget(candidate);
+        }
+        let count = self.sketch.count(self.lists.id(candidate));
+        while self.main() + weight > main_max {
+            match self.victim() {
+                Some(victim) if count > self.sketch.count(self.lists.id(victim)) => self.lists.forget(victim),
+                _ => return self.lists.forget(candidate),
+            }
+        }
+        self.lists.renew(candidate, PROBATION);
+    }
+}
+
+impl<W: Weight> Policy for WTinyLfu<W> {
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn used(&self) -> u64 {
+        self.lists.weight(WINDOW) + self.main()
+    }
+
+    fn holds(&self, id: Id) -> bool {
+        self.lists.find(id).is_some()
+    }
+
+    #[inline]
+    fn request(&mut self, request: &Request) -> bool {
+        let weight = W::of(request.size);
+        self.sketch.add(request.id);
+        let known = self.lists.find(request.id);
+        match known {
+            Some(slot) => {
+                self.lists.reweigh(slot, weight);
+                let to = if self.lists.list(slot) == WINDOW { WINDOW } else { PROTECTED };
+                self.lists.renew(slot, to);
+            }
+            None => _ = self.lists.insert(WINDOW, request.id, (), weight),
+        }
+        self.settle();
+        known.is_some()
+    }
+}

@@ -1,0 +1,34 @@
+//! Several policies at several sizes over the same requests.
+
+use rayon::prelude::*;
+
+use crate::policy::{Choice, Tally};
+use crate::requests::Requests;
+
+/// What one cache did with all requests.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Which policy, by its place.
+    pub policy: usize,
+    /// What it held at most: objects, or bytes.
+    pub capacity: u64,
+    /// What it did.
+    pub tally: Tally,
+}
+
+/// Every policy at every capacity, each over all requests, spread over the cores: policy by policy, in the order given.
+pub fn simulate(
+    requests: &Requests,
+    policies: &[Choice],
+    capacities: &[u64],
+    by_size: bool,
+    seed: u64,
+) -> Vec<Outcome> {
+    let caches: Vec<(usize, u64)> =
+        (0..policies.len()).flat_map(|policy| capacities.iter().map(move |capacity| (policy, *capacity))).collect();
+    let run = |(policy, capacity): (usize, u64)| {
+        let mut cache = policies[policy].make(capacity, requests, by_size, seed);
+        Outcome { policy, capacity, tally: cache.run(requests) }
+    };
+    caches.into_par_iter().map(run).collect()
+}

@@ -1,0 +1,135 @@
+//! Curves against simulations, and samples against the whole.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and says what it skips")]
+
+use std::path::{Path, PathBuf};
+
+use manometer_cache::Requests;
+use manometer_cache::curve::{Curve, Point, Sampling, Wanted, curve};
+use manometer_cache::policy::Choice;
+use manometer_trace::{Operation, ReadOptions, Record, TraceError, TraceReader, open};
+use proptest::prelude::*;
+
+/// Objects, in batches of seven.
+struct Objects(Vec<(u64, u64)>, usize);
+
+impl TraceReader for Objects {
+    fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
+        batch.clear();
+        let to = (self.1 + 7).min(self.0.len());
+        let record = |(key, size): &(u64, u64)| Record { value_size: Some(*size), ..Record::new(Operation::Get, *key) };
+        batch.extend(self.0[self.1..to].iter().map(record));
+        self.1 = to;
+        Ok(batch.len())
+    }
+}
+
+fn wanted(capacities: &[u64], by_size: bool, sampling: Sampling) -> Wanted {
+    Wanted { by_size, capacities: capacities.to_vec(), sampling, seed: 1 }
+}
+
+fn drawn(policy: &str, objects: &[(u64, u64)], wanted: &Wanted) -> Curve {
+    curve(&mut Objects(objects.to_vec(), 0), &policy.parse().unwrap(), wanted).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn every_way_to_lrus_curve_is_its_simulation(
+        keys in prop::collection::vec(0_u64..60, 1..800), capacities in prop::collection::btree_set(1_u64..80, 1..10),
+    ) {
+        let objects: Vec<(u64, u64)> = keys.iter().map(|key| (*key, 1 + key % 13)).collect();
+        let requests = Requests::of_keys(keys.iter().copied()).unwrap();
+        let sized = Requests::of_objects(&objects).unwrap();
+        let capacities: Vec<u64> = capacities.into_iter().collect();
+        let lru: Choice = "lru".parse().unwrap();
+        // What does not fit in is bypassed by a cache, and lies in the stack all the same.
+        let large: Vec<u64> = capacities.iter().map(|capacity| capacity + 13).collect();
+        for sampling in [Sampling::Whole, Sampling::Rate(1.0), Sampling::Keys(100)] {
+            for point in drawn("lru", &objects, &wanted(&capacities, false, sampling)).points {
+                let tally = lru.make(point.capacity, &requests, false, 1).run(&requests);
+                prop_assert_eq!(point, Point { miss_ratio: tally.miss_ratio().unwrap(), ..point });
+                prop_assert_eq!(point.error, None);
+            }
+            for point in drawn("lru", &objects, &wanted(&large, true, sampling)).points {
+                let tally = lru.make(point.capacity, &sized, true, 1).run(&sized);
+                prop_assert_eq!(point.miss_ratio, tally.miss_ratio().unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn other_policies_curves_are_their_simulations(keys in prop::collection::vec(0_u64..60, 1..400)) {
+        let objects: Vec<(u64, u64)> = keys.iter().map(|key| (*key, 1)).collect();
+        let requests = Requests::of_keys(keys.iter().copied()).unwrap();
+        for policy in ["arc", "opt", "s3-fifo"] {
+            let choice: Choice = policy.parse().unwrap();
+            for point in drawn(policy, &objects, &wanted(&[], false, Sampling::Keys(1000))).points {
+                let tally = choice.make(point.capacity, &requests, false, 1).run(&requests);
+                prop_assert_eq!(point.miss_ratio, tally.miss_ratio().unwrap());
+            }
+        }
+    }
+}
+
+/// The traces in place, those that count requests for objects.
+fn traces() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/traces");
+    let names = [
+        "twitter_cluster52_1m.csv.zst",
+        "cloudPhysicsIO.vscsi",
+        "arc_traces/OLTP.lis.zst",
+        "arc_traces/P3.lis.zst",
+        "caffeine_traces/cache2k_orm-busy.trace.xz",
+    ];
+    let found: Vec<PathBuf> = names.iter().map(|name| folder.join(name)).filter(|path| path.exists()).collect();
+    if found.len() < names.len() {
+        println!("skipped: {} of {} traces are not here", names.len() - found.len(), names.len());
+    }
+    found
+}
+
+fn of_trace(path: &Path, policy: &str, wanted: &Wanted) -> Curve {
+    let mut trace = open(path, &ReadOptions::default()).unwrap();
+    curve(&mut *trace.reader, &policy.parse().unwrap(), wanted).unwrap()
+}
+
+#[test]
+fn samples_of_real_traces_say_how_far_they_are_off() {
+    for path in traces() {
+        let exact = of_trace(&path, "lru", &wanted(&[], false, Sampling::Whole));
+        for (sampling, keys_max) in [(Sampling::Rate(0.1), f64::MAX), (Sampling::Keys(8192), 8192.0)] {
+            let sampled = of_trace(&path, "lru", &wanted(&[], false, sampling));
+            assert!(sampled.footprint * sampled.rate <= 1.3 * keys_max, "{}: {}", path.display(), sampled.rate);
+            let pairs = || sampled.points.iter().zip(&exact.points);
+            let off = |(sampled, exact): (&Point, &Point)| (sampled.miss_ratio - exact.miss_ratio).abs();
+            let is_told = |(sampled, exact): (&Point, &Point)| off((sampled, exact)) <= sampled.error.unwrap_or(1e-12);
+            let told = pairs().filter(|pair| is_told(*pair)).count();
+            let worst = pairs().map(off).fold(0.0, f64::max);
+            println!("{}: rate {:.4}, worst {worst:.4}, {told} of {}", path.display(), sampled.rate, pairs().count());
+            assert!(told * 10 >= pairs().count() * 8, "{}: {told} of {}", path.display(), pairs().count());
+        }
+    }
+}
+
+#[test]
+fn miniatures_of_real_traces_say_how_far_they_are_off() {
+    // P3 of the ARC paper has four million requests: the others do.
+    for path in traces().into_iter().filter(|path| !path.ends_with("P3.lis.zst")) {
+        for policy in ["arc", "s3-fifo"] {
+            let exact = of_trace(&path, policy, &wanted(&[], false, Sampling::Whole));
+            let sampled = of_trace(&path, policy, &wanted(&[], false, Sampling::Keys(8192)));
+            let at = |capacity| exact.points.iter().find(|exact| exact.capacity == capacity);
+            let pairs = || sampled.points.iter().filter_map(|sampled| Some((sampled, at(sampled.capacity)?)));
+            let off = |(sampled, exact): (&Point, &Point)| (sampled.miss_ratio - exact.miss_ratio).abs();
+            let told = pairs().filter(|pair| off(*pair) <= pair.0.error.unwrap_or(0.0)).count();
+            let worst = pairs().map(off).fold(0.0, f64::max);
+            println!(
+                "{} {policy}: rate {:.4}, worst {worst:.4}, {told} of {}",
+                path.display(),
+                sampled.rate,
+                pairs().count()
+            );
+            assert!(worst < 0.05 && pairs().count() > 10, "{}: {policy} is {worst} off", path.display());
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Every policy against a slow, obvious model of it, written from the definition: request by request, on random
+//! traces, they hit and miss alike and hold as much.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod admission;
+mod arc;
+mod bcache;
+mod car;
+mod clock;
+mod dm_cache_mq;
+mod dm_cache_smq;
+mod hyperbolic;
+mod lecar;
+mod lirs;
+mod lru_k;
+mod mq;
+mod opt;
+mod queue;
+mod random;
+mod ranked;
+mod s3_fifo;
+mod shelf;
+mod sieve;
+mod sketch;
+mod slru;
+mod traces;
+mod two_q;
+mod w_tiny_lfu;
+
+use std::collections::HashSet;
+
+use manometer_cache::admission::ADMISSIONS;
+use manometer_cache::policy::{Choice, POLICIES};
+use manometer_cache::{Request, Requests};
+use proptest::prelude::*;
+
+use traces::{Object, by_object, by_size};
+
+/// A cache in its plainest form.
+pub trait Model {
+    /// Whether the object was there.
+    fn request(&mut self, request: &Request) -> bool;
+    /// What is held.
+    fn held(&self) -> Vec<Object>;
+}
+
+/// What a model is made for.
+pub struct Setting<'a> {
+    /// The most that it holds.
+    pub capacity: u64,
+    /// All requests with their weights; those that do not fit are never passed on.
+    pub objects: &'a [Object],
+    /// The values of the policy's parameters.
+    pub parameters: Vec<f64>,
+}
+
+impl Setting<'_> {
+    /// The mean weight of all requests' objects, rounded down.
+    pub fn mean(&self) -> u64 {
+        let weights: u64 = self.objects.iter().map(|object| object.1).sum();
+        weights / self.objects.len() as u64
+    }
+
+    /// How many objects of mean weight fit, where there are so many.
+    pub fn fitting(&self) -> u64 {
+        let keys: HashSet<u64> = self.objects.iter().map(|object| object.0).collect();
+        (self.capacity / self.mean()).min(keys.len() as u64).max(1)
+    }
+
+    /// The capacity times a parameter, rounded down.
+    pub fn share(&self, parameter: usize) -> u64 {
+        (self.capacity as f64 * self.parameters[parameter]) as u64
+    }
+}
+
+fn model<'a>(name: &str, setting: Setting<'a>) -> Box<dyn Model + 'a> {
+    match name {
+        "opt" => Box::new(opt::Opt::new(setting)),
+        "fifo" => Box::new(queue::Queue::new(setting, false, false)),
+        "lru" => Box::new(queue::Queue::new(setting, true, false)),
+        "mru" => Box::new(queue::Queue::new(setting, true, true)),
+        "clock" => Box::new(clock::Clock::new(setting)),
+        "sieve" => Box::new(sieve::Sieve::new(setting)),
+        "lirs" => Box::new(lirs::Lirs::new(setting)),
+        "arc" => Box::new(arc::Arc::new(setting)),
+        "mq" => Box::new(mq::Mq::new(setting)),
+        "s3-fifo" => Box::new(s3_fifo::S3Fifo::new(setting)),
+        "random" => Box::new(random::Random::new(setting)),
+        "lfu" => Box::new(ranked::Ranked::new(setting, |_, requests, _| requests)),
+        "lfu-da" => Box::new(ranked::Ranked::new(setting, |age, requests, _| age + requests)),
+        "gdsf" => Box::new(ranked::Ranked::new(setting, |age, requests, size| age + requests / size)),
+        "lru-k" => Box::new(lru_k::LruK::new(setting)),
+        "2q" => Box::new(two_q::TwoQ::new(setting)),
+        "slru" => Box::new(slru::Slru::new(setting)),
+        "car" => Box::new(car::Car::new(setting)),
+        "w-tinylfu" => Box::new(w_tiny_lfu::WTinyLfu::new(setting)),
+        "lecar" => Box::new(lecar::LeCar::new(setting)),
+        "hyperbolic" => Box::new(hyperbolic::Hyperbolic::new(setting)),
+        "dm-cache-mq" => Box::new(dm_cache_mq::DmCacheMq::new(setting)),
+        "dm-cache-smq" => Box::new(dm_cache_smq::DmCacheSmq::new(setting)),
+        "bcache" => Box::new(bcache::Bcache::new(setting, "lru")),
+        "bcache-fifo" => Box::new(bcache::Bcache::new(setting, "fifo")),
+        "bcache-random" => Box::new(bcache::Bcache::new(setting, "random")),
+        _ => panic!("{name} has no model: write one"),
+    }
+}
+
+/// Parameters beside the defaults that are tried.
+fn variants(name: &str) -> &'static [&'static str] {
+    match name {
+        "clock" => &["clock:bits=2"],
+        "lirs" => &["lirs:queue=0.3", "lirs:skip-repeats=1", "lirs:queue=1"],
+        "mq" => &["mq:lifetime=3", "mq:queues=3:lifetime=10:history=0.5", "mq:recall-first=1:history=1", "mq:queues=1"],
+        "s3-fifo" => {
+            &["s3-fifo:small=0.5:ghost=0.3", "s3-fifo:threshold=1:ghost=2", "s3-fifo:small=0", "s3-fifo:small=1"]
+        }
+        _ => &[],
+    }
+}
+
+const SEED: u64 = 7;
+
+fn agree(text: &str, capacity: u64, objects: &[Object], is_by_size: bool) -> Result<(), TestCaseError> {
+    let choice: Choice = text.parse().unwrap();
+    let requests = if is_by_size {
+        Requests::of_objects(objects).unwrap()
+    } else {
+        Requests::of_keys(objects.iter().map(|(key, _)| *key)).unwrap()
+    };
+    let objects: Vec<Object> =
+        std::iter::zip(requests.ids(), objects).map(|(id, object)| (u64::from(*id), object.1)).collect();
+    let mut fast = choice.make(capacity, &requests, is_by_size, SEED);
+    let parameters = choice.parameters().to_vec();
+    let setting = Setting { capacity, objects: &objects, parameters };
+    let fitting = setting.fitting();
+    let mut slow = model(choice.kind().name, setting);
+    if let Some((admission, parameters)) = choice.admission() {
+        slow = Box::new(admission::Admitted::new(slow, admission.name, parameters[0], fitting));
+    }
+    for (position, (id, size)) in objects.iter().enumerate().filter(|(_, object)| object.1 <= capacity) {
+        let (id, position) = (*id as u32, position as u32);
+        let request = Request { id, position, size: *size, is_write: writes(position), time_ns: 0 };
+        let was_held = fast.holds(id);
+        let is_hit = fast.request(&request);
+        prop_assert_eq!(
+            is_hit,
+            slow.request(&request),
+            "{}, capacity {}, request {} of {:?}",
+            text,
+            capacity,
+            position,
+            objects
+        );
+        prop_assert_eq!(is_hit, was_held, "{}, capacity {}, request {} of {:?}", text, capacity, position, objects);
+        let held = slow.held();
+        let used: u64 = held.iter().map(|(_, size)| *size).sum();
+        prop_assert_eq!(fast.used(), used, "{}, capacity {}, request {} of {:?}", text, capacity, position, objects);
+        prop_assert!(used <= capacity, "{}, capacity {}, request {} of {:?}", text, capacity, position, objects);
+        let holds = held.iter().all(|(id, _)| fast.holds(*id as u32));
+        prop_assert!(holds, "{}, capacity {}, request {} of {:?}", text, capacity, position, objects);
+    }
+    Ok(())
+}
+
+fn every_variant(capacity: u64, objects: &[Object], is_by_size: bool) -> Result<(), TestCaseError> {
+    for kind in POLICIES {
+        for text in std::iter::once(&kind.name).chain(variants(kind.name)) {
+            agree(text, capacity, objects, is_by_size)?;
+        }
+    }
+    for admission in ADMISSIONS {
+        for policy in ["opt", "lru", "s3-fifo", "random"] {
+            agree(&format!("{policy}+{}", gate(admission.name)), capacity, objects, is_by_size)?;
+        }
+    }
+    Ok(())
+}
+
+/// Which requests write.
+fn writes(position: u32) -> bool {
+    position % 7 == 3
+}
+
+/// An admission with a parameter that turns some objects away.
+fn gate(name: &str) -> String {
+    if name == "size" { "size:max=5".to_owned() } else { name.to_owned() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn by_objects_every_policy_does_as_its_model(capacity in 1_u64..=20, objects in by_object()) {
+        every_variant(capacity, &objects, false)?;
+    }
+
+    #[test]
+    fn by_sizes_every_policy_does_as_its_model(capacity in 1_u64..=40, objects in by_size()) {
+        every_variant(capacity, &objects, true)?;
+    }
+
+    #[test]
+    fn with_one_hundred_objects_every_policy_does_as_its_model(objects in traces::long()) {
+        every_variant(100, &objects, false)?;
+    }
+
+    /// Over as many requests as those need that work by generations, periods or seconds.
+    #[test]
+    fn over_many_requests_dm_cache_does_as_its_models(capacity in 1_u64..=100, objects in traces::very_long()) {
+        for text in ["dm-cache-mq:rate=1", "dm-cache-mq:rate=2:read=0", "dm-cache-smq:rate=4", "dm-cache-smq:rate=20"] {
+            agree(text, capacity, &objects, false)?;
+        }
+    }
+}

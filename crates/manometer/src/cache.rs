@@ -1,0 +1,46 @@
+//! `manometer cache`: one file per verb below it.
+
+mod capacity;
+mod curve;
+mod simulate;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use manometer_cache::CacheError;
+
+use crate::trace::input;
+use crate::{WRONG_REQUEST, format};
+
+/// Caches on paper: what a cache would have done to the requests of a trace.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  manometer cache curve cluster52.csv.zst --policy lru --knee")]
+pub struct CacheArgs {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Curve(curve::CurveArgs),
+    Simulate(simulate::SimulateArgs),
+}
+
+/// Does what the verb says.
+pub fn run(args: &CacheArgs) -> anyhow::Result<ExitCode> {
+    match &args.verb {
+        Verb::Curve(args) => curve::run(args),
+        Verb::Simulate(args) => simulate::run(args),
+    }
+}
+
+/// Refuses what cannot be simulated.
+fn refuse(error: &CacheError) -> anyhow::Result<ExitCode> {
+    match error {
+        CacheError::Trace(error) => input::refuse(error),
+        CacheError::Wrong(_) => {
+            format::note(&format!("manometer: {error}"));
+            Ok(ExitCode::from(WRONG_REQUEST))
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! How large caches are, as people write it.
+
+use clap::Args;
+use manometer_cache::CacheError;
+use manometer_measure::ByteSize;
+
+use crate::table::number;
+
+/// The most that a cache is asked to hold.
+const CAPACITY_MAX: u64 = 1 << 63;
+
+/// What capacities count.
+#[derive(Debug, Args)]
+pub struct Unit {
+    /// Count capacities in bytes, and each object with its size; else every object takes one place.
+    #[arg(long)]
+    pub size_aware: bool,
+}
+
+impl Unit {
+    /// The capacities that were written.
+    pub fn capacities(&self, texts: &[String]) -> Result<Vec<u64>, CacheError> {
+        texts.iter().map(|text| self.capacity(text)).collect()
+    }
+
+    fn capacity(&self, text: &str) -> Result<u64, CacheError> {
+        let wrong = |wanted: &str| CacheError::Wrong(format!("`{text}` is no capacity: write {wanted}"));
+        let capacity = match self.size_aware {
+            true => text.parse().map(|ByteSize(bytes)| bytes).map_err(|_| wrong("bytes, such as 64MiB"))?,
+            false => text.parse().map_err(|_| wrong("how many objects, or bytes with --size-aware"))?,
+        };
+        if (1..=CAPACITY_MAX).contains(&capacity) { Ok(capacity) } else { Err(wrong("a number from 1 to 2^63")) }
+    }
+
+    /// A capacity in words.
+    pub fn text(&self, capacity: u64) -> String {
+        if self.size_aware { crate::table::bytes(capacity) } else { number(capacity as f64) }
+    }
+
+    /// What is counted.
+    pub fn name(&self) -> &'static str {
+        if self.size_aware { "bytes" } else { "objects" }
+    }
+}

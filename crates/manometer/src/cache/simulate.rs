@@ -1,0 +1,132 @@
+//! `manometer cache simulate`: policies at given sizes.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use manometer_cache::policy::Choice;
+use manometer_cache::requests::{Details, LeftOut};
+use manometer_cache::simulate::{Outcome, simulate};
+use manometer_cache::{CacheError, Requests};
+use serde_json::{Value, json};
+
+use super::capacity::Unit;
+use crate::format::{self, Format};
+use crate::table::table;
+use crate::trace::input::{self, Input};
+use crate::{DONE, FAILED};
+
+/// Simulate caches: every policy at every capacity, over one reading of the trace.
+///
+/// Every request but deletes and discards looks its key up; what is not there is a miss, and is admitted as the policy
+/// sees fit. An object larger than the whole cache is bypassed: a miss that changes nothing.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  manometer cache simulate OLTP.lis.zst --policy lru,arc --capacity 1000,2000\n  \
+    manometer cache simulate cluster52.csv.zst --policy s3-fifo --capacity 64MiB --size-aware")]
+pub struct SimulateArgs {
+    #[command(flatten)]
+    input: Input,
+    /// Which policies, each with its parameters if need be: `mq:lifetime=5000` (docs/cache-policies.md has the list).
+    #[arg(long, value_delimiter = ',', required = true)]
+    policy: Vec<String>,
+    /// How large the caches are: objects, or bytes with --size-aware.
+    #[arg(long, value_delimiter = ',', required = true)]
+    capacity: Vec<String>,
+    #[command(flatten)]
+    unit: Unit,
+    /// Where policies that throw dice start from.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// For people or for machines.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Reads the trace once and simulates on all cores.
+pub fn run(args: &SimulateArgs) -> anyhow::Result<ExitCode> {
+    let (policies, capacities, requests) = match prepared(args) {
+        Ok(prepared) => prepared,
+        Err(error) => return super::refuse(&error),
+    };
+    let outcomes = simulate(&requests, &policies, &capacities, args.unit.size_aware, args.seed);
+    match args.format {
+        Format::Json => format::json(&document(&policies, &outcomes, &requests))?,
+        Format::Text => format::text(&text(args, &policies, &capacities, &outcomes, &requests))?,
+    }
+    Ok(ExitCode::from(match requests.damage() {
+        None => DONE,
+        Some(error) => {
+            input::tell_damage(&args.input.name(), requests.len() as u64, error);
+            FAILED
+        }
+    }))
+}
+
+fn prepared(args: &SimulateArgs) -> Result<(Vec<Choice>, Vec<u64>, Requests), CacheError> {
+    let policies = args.policy.iter().map(|text| text.parse()).collect::<Result<Vec<Choice>, _>>()?;
+    let capacities = args.unit.capacities(&args.capacity)?;
+    let mut trace = args.input.open_keeping(false)?;
+    let sizes = Details { sizes: args.unit.size_aware, ..Details::NONE };
+    let details = policies.iter().fold(sizes, |all, policy| all.and(policy.kind().details));
+    let requests = Requests::read(&mut *trace.reader, details)?;
+    Ok((policies, capacities, requests))
+}
+
+fn document(policies: &[Choice], outcomes: &[Outcome], requests: &Requests) -> Value {
+    let results = outcomes.iter().map(|outcome| {
+        let tally = &outcome.tally;
+        json!({
+            "policy": policies[outcome.policy].to_string(),
+            "capacity": outcome.capacity,
+            "requests": tally.requests,
+            "misses": tally.misses,
+            "miss_ratio": tally.miss_ratio(),
+            "byte_miss_ratio": if requests.sizes().is_empty() { None } else { tally.byte_miss_ratio() },
+            "bypassed": tally.bypassed,
+        })
+    });
+    let LeftOut { deletes, without_size, without_time } = requests.left_out();
+    json!({
+        "results": results.collect::<Vec<Value>>(),
+        "keys": requests.keys(),
+        "left_out": { "deletes": deletes, "without_size": without_size, "without_time": without_time },
+        "damage": input::damage(requests.damage()),
+    })
+}
+
+fn text(
+    args: &SimulateArgs,
+    policies: &[Choice],
+    capacities: &[u64],
+    outcomes: &[Outcome],
+    requests: &Requests,
+) -> String {
+    let sizes: Vec<String> = capacities.iter().map(|capacity| args.unit.text(*capacity)).collect();
+    let head: Vec<&str> = std::iter::once("miss ratio").chain(sizes.iter().map(String::as_str)).collect();
+    let mut table = table(&head, 1);
+    for (policy, outcomes) in policies.iter().zip(outcomes.chunks(capacities.len())) {
+        let ratio = |outcome: &Outcome| match outcome.tally.miss_ratio() {
+            Some(ratio) => format!("{ratio:.4}"),
+            None => "–".to_owned(),
+        };
+        table.add_row(std::iter::once(policy.to_string()).chain(outcomes.iter().map(ratio)));
+    }
+    let mut lines = vec![
+        format!("{}: {} requests for {} keys", args.input.name(), requests.len(), requests.keys()),
+        table.to_string(),
+    ];
+    let LeftOut { deletes, without_size, without_time } = requests.left_out();
+    let left_out = [(deletes, "deletes"), (without_size, "requests without a size"), (without_time, "without a time")];
+    lines.extend(
+        left_out.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("left out: {count} {what}")),
+    );
+    let bypassed = outcomes.iter().filter(|outcome| outcome.tally.bypassed > 0);
+    lines.extend(bypassed.map(|outcome| {
+        format!(
+            "{} at {}: {} requests were for objects larger than the cache",
+            policies[outcome.policy],
+            args.unit.text(outcome.capacity),
+            outcome.tally.bypassed
+        )
+    }));
+    lines.join("\n")
+}
