@@ -34,7 +34,11 @@ impl Unit {
 
     /// A capacity in words.
     pub fn text(&self, capacity: u64) -> String {
-        if self.size_aware { crate::table::bytes(capacity) } else { number(capacity as f64) }
+        match self.size_aware {
+            true => crate::table::bytes(capacity),
+            false if capacity < 100 => capacity.to_string(),
+            false => number(capacity as f64),
+        }
     }
 
     /// What is counted.
