@@ -14,6 +14,9 @@ pub(crate) trait Depths {
     /// Gives a place back that was taken with this weight.
     fn give_back(&mut self, place: usize, weight: u64);
 
+    /// The weight of all places that are taken.
+    fn total(&self) -> u64;
+
     /// The weight of all places that are taken behind this one.
     fn after(&self, place: usize) -> u64;
 }
@@ -47,6 +50,10 @@ impl Depths for Counted {
         self.bits[place / 64] &= !(1 << (place % 64));
         self.taken -= 1;
         add(&mut self.tree, place / 64, u32::MAX);
+    }
+
+    fn total(&self) -> u64 {
+        self.taken
     }
 
     #[inline]
@@ -105,6 +112,10 @@ impl Depths for Weighed {
     fn give_back(&mut self, place: usize, weight: u64) {
         self.taken -= weight;
         self.add(place, weight.wrapping_neg());
+    }
+
+    fn total(&self) -> u64 {
+        self.taken
     }
 
     fn after(&self, place: usize) -> u64 {

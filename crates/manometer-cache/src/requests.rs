@@ -65,6 +65,19 @@ impl LeftOut {
     pub fn sum(&self) -> u64 {
         self.deletes + self.without_size + self.without_time
     }
+
+    /// Takes requests out of a batch that no cache is asked for, or that do not tell what is needed, and counts them.
+    pub(crate) fn take_from(&mut self, batch: &mut Vec<Record>, details: Details) {
+        batch.retain(|record| {
+            let is_delete = matches!(record.operation, Operation::Delete | Operation::Discard);
+            let has_no_size = details.sizes && record.value_size.is_none();
+            let has_no_time = details.times && record.time_ns.is_none();
+            self.deletes += u64::from(is_delete);
+            self.without_size += u64::from(!is_delete && has_no_size);
+            self.without_time += u64::from(!is_delete && !has_no_size && has_no_time);
+            !(is_delete || has_no_size || has_no_time)
+        });
+    }
 }
 
 impl Requests {
@@ -85,7 +98,11 @@ impl Requests {
         let mut numbers = Numbers::default();
         let fits = numbers.number(keys.into_iter().take(REQUESTS_MAX + 1), &mut requests.ids);
         requests.keys = numbers.len();
-        if fits { requests.check() } else { Err(too_many_keys()) }
+        if !fits {
+            return Err(too_many_keys());
+        }
+        requests.check()?;
+        Ok(requests)
     }
 
     /// The same with the bytes of each object.
@@ -98,29 +115,18 @@ impl Requests {
         Ok(requests)
     }
 
-    fn check(self) -> Result<Self, CacheError> {
-        if self.ids.len() > REQUESTS_MAX {
-            return Err(CacheError::Wrong(format!(
-                "the trace has more than {REQUESTS_MAX} requests: take a sample of its keys, or a slice of it"
-            )));
-        }
-        Ok(self)
+    fn check(&self) -> Result<(), CacheError> {
+        let text =
+            || format!("the trace has more than {REQUESTS_MAX} requests: take a sample of its keys, or a slice of it");
+        if self.ids.len() > REQUESTS_MAX { Err(CacheError::Wrong(text())) } else { Ok(()) }
     }
 
     /// Takes requests out of a batch that no cache is asked for, or that do not tell what is needed.
     pub(crate) fn leave_out(&mut self, batch: &mut Vec<Record>, details: Details) {
-        let left_out = &mut self.left_out;
-        batch.retain(|record| {
-            let is_delete = matches!(record.operation, Operation::Delete | Operation::Discard);
-            let has_no_size = details.sizes && record.value_size.is_none();
-            let has_no_time = details.times && record.time_ns.is_none();
-            left_out.deletes += u64::from(is_delete);
-            left_out.without_size += u64::from(!is_delete && has_no_size);
-            left_out.without_time += u64::from(!is_delete && !has_no_size && has_no_time);
-            !(is_delete || has_no_size || has_no_time)
-        });
+        self.left_out.take_from(batch, details);
     }
 
+    /// Takes in the requests of a batch that was left as it is to be.
     pub(crate) fn take_in(
         &mut self,
         batch: &[Record],
@@ -130,9 +136,7 @@ impl Requests {
         if !numbers.number(batch.iter().map(|record| record.key), &mut self.ids) {
             return Err(too_many_keys());
         }
-        if self.ids.len() > REQUESTS_MAX {
-            std::mem::take(self).check()?;
-        }
+        self.check()?;
         if details.sizes {
             self.sizes.extend(batch.iter().filter_map(|record| record.value_size));
         }

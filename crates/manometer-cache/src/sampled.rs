@@ -92,22 +92,26 @@ impl Sampled {
             }
             while numbers.len() > keys_max {
                 chosen.halve();
-                let mut kept = 0;
-                let number = |key: &u64| {
-                    let id = chosen.keeps(*key).then_some(kept);
-                    kept += Id::from(id.is_some());
-                    id
-                };
-                let renamed: Vec<Option<Id>> = keys.iter().map(number).collect();
-                requests.rename(&renamed);
-                keys.retain(|key| chosen.keeps(*key));
-                numbers = Numbers::default();
-                if !numbers.number(keys.iter().copied(), &mut Vec::new()) {
-                    return Err(too_many_keys());
-                }
+                numbers = keep(chosen, &mut keys, &mut requests)?;
             }
         }
         requests.end(&numbers);
         Ok(Self { requests, rate: chosen.rate(), all })
     }
+}
+
+/// Drops all keys that are not chosen, and numbers the others anew.
+fn keep(chosen: Chosen, keys: &mut Vec<u64>, requests: &mut Requests) -> Result<Numbers, CacheError> {
+    let mut kept = 0;
+    let number = |key: &u64| {
+        let id = chosen.keeps(*key).then_some(kept);
+        kept += Id::from(id.is_some());
+        id
+    };
+    let renamed: Vec<Option<Id>> = keys.iter().map(number).collect();
+    requests.rename(&renamed);
+    keys.retain(|key| chosen.keeps(*key));
+    let mut numbers = Numbers::default();
+    let fits = numbers.number(keys.iter().copied(), &mut Vec::new());
+    if fits { Ok(numbers) } else { Err(too_many_keys()) }
 }

@@ -58,6 +58,11 @@ impl<D: Depths, W: Weight> Stack<D, W> {
         depth
     }
 
+    /// What all keys weigh.
+    pub(crate) fn total(&self) -> u64 {
+        self.depths.total()
+    }
+
     /// What a key weighs; 0 where it is not there.
     #[inline]
     pub(crate) fn weight(&self, id: Id) -> u64 {

@@ -129,7 +129,7 @@ fn miniatures_of_real_traces_say_how_far_they_are_off() {
                 sampled.rate,
                 pairs().count()
             );
-            assert!(worst < 0.05 && pairs().count() > 10, "{}: {policy} is {worst} off", path.display());
+            assert!(worst < 0.01 && pairs().count() > 10, "{}: {policy} is {worst} off", path.display());
         }
     }
 }

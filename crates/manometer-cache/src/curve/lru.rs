@@ -10,9 +10,10 @@ use rapidhash::v3::rapidhash_v3;
 use super::bounds::Bounds;
 use super::groups::{GROUPS, half_interval};
 use super::known::Known;
-use super::{Curve, Point, Wanted, counts, size_of};
+use super::{Curve, Point, Wanted, details, size_of};
 use crate::depths::{Counted, Depths, Weighed};
 use crate::error::CacheError;
+use crate::requests::LeftOut;
 use crate::sampled::Chosen;
 use crate::stack::Stack;
 use crate::weight::{Bytes, One, Weight};
@@ -45,22 +46,26 @@ pub(super) fn walk<'a>(bounds: &'a Bounds, wanted: &Wanted) -> Result<Box<dyn Wa
 
 pub(super) fn curve(reader: &mut dyn TraceReader, bounds: &Bounds, wanted: &Wanted) -> Result<Curve, CacheError> {
     let mut walk = walk(bounds, wanted)?;
-    let (mut batch, mut left_out) = (Vec::new(), 0);
+    let (mut batch, mut left_out) = (Vec::new(), LeftOut::default());
     let damage = loop {
         match reader.read(&mut batch) {
             Ok(0) => break None,
             Err(damage) => break Some(damage),
             Ok(_) => {}
         }
-        for record in &batch {
-            match counts(record, wanted.by_size) {
-                true => walk.request(record),
-                false => left_out += 1,
-            }
-        }
+        left_out.take_from(&mut batch, details(wanted.by_size));
+        batch.iter().for_each(|record| walk.request(record));
     };
     let (points, footprint) = walk.points();
-    Ok(Curve { points, requests: walk.requests(), left_out, footprint, rate: walk.rate(), smallest: 0.0, damage })
+    Ok(Curve {
+        points,
+        requests: walk.requests(),
+        left_out: left_out.sum(),
+        footprint,
+        rate: walk.rate(),
+        smallest: 0.0,
+        damage,
+    })
 }
 
 /// The head and the sample, side by side.

@@ -8,10 +8,11 @@ mod known;
 mod lru;
 mod simulated;
 
-use manometer_trace::{Operation, Record, TraceError, TraceReader};
+use manometer_trace::{Record, TraceError, TraceReader};
 
 use crate::error::CacheError;
 use crate::policy::Choice;
+use crate::requests::Details;
 use bounds::Bounds;
 
 pub use knee::knees;
@@ -23,7 +24,8 @@ pub enum Sampling {
     Whole,
     /// About this share of its keys, with all their requests.
     Rate(f64),
-    /// At most so many of its keys, with all their requests: memory that does not grow with the trace.
+    /// At most so many of its keys, with all their requests. For LRU in memory that does not grow with the trace; other
+    /// policies are simulated on these requests, which are held.
     Keys(usize),
 }
 
@@ -85,10 +87,9 @@ pub fn curve(reader: &mut dyn TraceReader, policy: &Choice, wanted: &Wanted) -> 
     }
 }
 
-/// Whether a cache is asked for it.
-fn counts(record: &Record, by_size: bool) -> bool {
-    let is_delete = matches!(record.operation, Operation::Delete | Operation::Discard);
-    !is_delete && (!by_size || record.value_size.is_some())
+/// What is looked at in requests.
+fn details(by_size: bool) -> Details {
+    Details { sizes: by_size, ..Details::NONE }
 }
 
 /// The bytes of its object, or 1.

@@ -31,7 +31,7 @@ pub(super) const KIND: Kind = Kind {
         },
         REQUESTS_PER_SECOND,
     ],
-    details: Details { writes: true, ..Details::NONE },
+    details: Details { writes: true, times: true, ..Details::NONE },
     make: by_weight!(DmCacheMq),
 };
 

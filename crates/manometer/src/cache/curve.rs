@@ -40,7 +40,7 @@ pub struct CurveArgs {
     /// Take this share of the keys.
     #[arg(long, conflicts_with = "samples")]
     rate: Option<f64>,
-    /// Take at most so many keys, in memory that does not grow with the trace.
+    /// Take at most so many keys; for LRU in memory that does not grow with the trace.
     #[arg(long, value_name = "KEYS", value_parser = clap::value_parser!(u32).range(64..))]
     samples: Option<u32>,
     /// Name the sizes where more cache stops paying.
