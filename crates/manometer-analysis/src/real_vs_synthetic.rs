@@ -317,11 +317,12 @@ pub fn engine_result(
     engine: &str,
     version: &str,
     footprint_bytes: u64,
+    caches: &[f64],
     loads: &[Load],
     replays: &[Replay],
 ) -> EngineResult {
     let own: Vec<&Replay> = replays.iter().filter(|replay| replay.engine == engine).collect();
-    let curves: Vec<Curve> = loads.iter().map(|load| curve(&load.name, &own)).collect();
+    let curves: Vec<Curve> = loads.iter().map(|load| curve(&load.name, caches, &own)).collect();
     let real = curves.iter().find(|curve| curve.load == TRACE);
     let others = curves.iter().filter(|curve| curve.load != TRACE);
     let mut differences: Vec<Difference> = others.filter_map(|other| difference(real?, other)).collect();
@@ -329,7 +330,8 @@ pub fn engine_result(
     EngineResult { engine: engine.to_owned(), version: version.to_owned(), footprint_bytes, curves, differences }
 }
 
-fn curve(load: &str, replays: &[&Replay]) -> Curve {
+/// `planned` are the caches that were to be measured; what was ended before has fewer.
+fn curve(load: &str, planned: &[f64], replays: &[&Replay]) -> Curve {
     let own: Vec<&Replay> = replays.iter().copied().filter(|replay| replay.load == load).collect();
     let mut caches: Vec<f64> = own.iter().map(|replay| replay.cache).collect();
     caches.sort_by(f64::total_cmp);
@@ -346,8 +348,9 @@ fn curve(load: &str, replays: &[&Replay]) -> Curve {
             ops_per_s: mean(|replay| replay.ops_per_s),
         }
     };
-    let speed_ups = match (caches.first(), caches.last()) {
-        (Some(smallest), Some(largest)) if smallest < largest => speed_ups(&own, *smallest, *largest),
+    let (smallest, largest) = (planned.iter().copied().reduce(f64::min), planned.iter().copied().reduce(f64::max));
+    let speed_ups = match (smallest, largest) {
+        (Some(smallest), Some(largest)) if smallest < largest => speed_ups(&own, smallest, largest),
         _ => Vec::new(),
     };
     let ratios: Vec<f64> = speed_ups.iter().map(|(_, ratio)| *ratio).collect();

@@ -36,7 +36,7 @@ fn replays(engine: &str) -> Vec<Replay> {
 #[test]
 fn errors_between_curves_are_ranked_and_told() {
     let loads = [load(TRACE, 100), load("uniform", 100), load(ZIPF, 100)];
-    let result = engine_result("redis", "7", 1_000_000, &loads, &replays("redis"));
+    let result = engine_result("redis", "7", 1_000_000, &[0.1, 1.0], &loads, &replays("redis"));
     let [zipf, uniform] = &result.differences[..] else { panic!("{:?}", result.differences) };
     assert_eq!((zipf.load.as_str(), uniform.load.as_str()), (ZIPF, "uniform"));
     let near = |one: f64, other: f64| assert!((one - other).abs() < 1e-12, "{one} {other}");
@@ -59,7 +59,7 @@ fn what_was_not_measured_is_a_gap() {
     let mut some = replays("redis");
     some.retain(|replay| replay.load == TRACE && replay.repeat == 1);
     some[0].reads = 0;
-    let result = engine_result("redis", "7", 1, &loads, &some);
+    let result = engine_result("redis", "7", 1, &[0.1, 1.0], &loads, &some);
     assert!(result.differences.is_empty() && result.curves[1].points.is_empty());
     let gap = &result.curves[0].points[0].miss_ratio;
     assert_eq!((gap.mean, gap.reason), (None, Some("nothing was measured")));
@@ -74,7 +74,7 @@ fn engines_are_compared_where_all_were_measured() {
     let loads = [load(TRACE, 100), load(ZIPF, 100)];
     let mut all = replays("redis");
     all.extend(replays("memcached").into_iter().map(|replay| Replay { missing: replay.missing + 50, ..replay }));
-    let engines = ["redis", "memcached"].map(|engine| engine_result(engine, "1", 1, &loads, &all));
+    let engines = ["redis", "memcached"].map(|engine| engine_result(engine, "1", 1, &[0.1, 1.0], &loads, &all));
     let between = between_engines(&engines);
     assert_eq!(between.iter().map(|one| one.load.as_str()).collect::<Vec<_>>(), [TRACE, ZIPF]);
     assert!(between.iter().all(|one| (one.max - 0.05).abs() < 1e-12 && (one.mean - 0.05).abs() < 1e-12));
@@ -107,14 +107,24 @@ fn a_reader_learns_what_makes_numbers_doubtful() {
     all[0].errors = 3;
     all[0].error = Some("too large".to_owned());
     all[2].missing = 900;
-    let engines = [engine_result("redis", "7", 1, &loads, &all)];
+    let engines = [engine_result("redis", "7", 1, &[0.1, 1.0], &loads, &all)];
     let told = findings(&engines, &loads, &all);
     let ids: Vec<&str> = told.iter().map(|finding| finding.id.as_str()).collect();
     assert_eq!(ids, ["requests-failed", "keys-not-matched", "too-few-repeats"]);
     all[0].read_us = Some(90.0);
-    let engines = [engine_result("redis", "7", 1, &loads, &all)];
+    let engines = [engine_result("redis", "7", 1, &[0.1, 1.0], &loads, &all)];
     assert!(findings(&engines, &loads, &all).iter().any(|finding| finding.id == "speed-up-unsure"));
     assert!(!headline(&engines).contains("speed-up"), "what chance may have done is no headline");
     assert!(told[0].text.contains("3 of 1000: too large"), "{}", told[0].text);
     assert!(told[1].text.contains("zipf asks for 900 keys"), "{}", told[1].text);
+}
+
+#[test]
+fn what_was_ended_before_the_largest_cache_tells_no_speed_up() {
+    let loads = [load(TRACE, 300), load(ZIPF, 300)];
+    let mut some = replays("redis");
+    some.retain(|replay| !(replay.load == ZIPF && replay.cache == 1.0));
+    let result = engine_result("redis", "7", 1, &[0.1, 0.5, 1.0], &loads, &some);
+    assert!(result.curves[0].speed_up.mean.is_some() && result.curves[1].speed_up.mean.is_none());
+    assert_eq!(result.differences[0].speed_up.mean, None);
 }

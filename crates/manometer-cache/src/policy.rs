@@ -173,7 +173,7 @@ pub(crate) const SWITCH: Parameter =
 
 /// Whether a cache has no room for another object of mean weight.
 fn is_full(capacity: u64, used: u64, objects: u64) -> bool {
-    u128::from(capacity - used) * u128::from(objects) < u128::from(used)
+    u128::from(capacity.saturating_sub(used)) * u128::from(objects) < u128::from(used)
 }
 
 /// A share of a capacity, rounded down.

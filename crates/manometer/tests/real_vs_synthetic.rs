@@ -79,7 +79,9 @@ fn one_command_makes_one_report() {
     let redis = &said["engines"][0]["curves"][0];
     assert!(redis["points"][0]["cache_bytes"].as_u64() < redis["points"][1]["cache_bytes"].as_u64());
     assert_eq!(said["between_engines"].as_array().unwrap().len(), 4);
-    assert_eq!((&said["hot_spots"]["nodes"], said["hot_spots"]["reason"].is_string()), (&json!(3), true));
+    // The trace has 12,000 requests: whether they take a second is the machine's affair.
+    let is_short = said["hot_spots"]["requests_per_s"].as_u64() > Some(12_000);
+    assert_eq!((&said["hot_spots"]["nodes"], said["hot_spots"]["reason"].is_string()), (&json!(3), is_short));
     assert_eq!(said["slabs"]["loads"].as_array().unwrap().len(), 2);
     numbers(&said["slabs"], &["classes", "value_bytes_mean", "cache_bytes"]);
     let ids: Vec<&str> =

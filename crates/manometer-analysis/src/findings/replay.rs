@@ -12,7 +12,8 @@ pub(crate) const NOT_FAITHFUL: Rule = Rule {
     id: "replay-not-faithful",
     severity: Severity::Warning,
     source: "KV-replay 5.4",
-    meaning: "a replay kept the times, the inter-arrivals or the order of its trace too badly to stand for it",
+    meaning: "a replay kept the times, the inter-arrivals or the order of its trace too badly, or failed too many of its \
+              requests, to stand for it",
     remedy: "Leave the machine to it, give it more threads or processes, or take an engine that keeps up.",
 };
 

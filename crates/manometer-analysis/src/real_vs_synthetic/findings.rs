@@ -9,7 +9,7 @@ const KEYS_NOT_MATCHED: Rule = Rule {
     id: "keys-not-matched",
     severity: Severity::Warning,
     source: "the loads",
-    meaning: "a synthetic load asks for over 1.3 % more or fewer keys than its trace, whatever it draws from",
+    meaning: "a synthetic load asks for over 1.3 % more or fewer keys than its trace",
     remedy: "Read its miss ratios as wrong for that as well as for their order.",
 };
 
@@ -86,10 +86,7 @@ fn unmatched(loads: &[Load]) -> impl Iterator<Item = Finding> {
     let keys = loads.iter().find(|load| load.name == TRACE).map_or(0, |load| load.keys);
     let is_off = move |load: &&Load| load.keys.abs_diff(keys) as f64 > 0.013 * keys as f64;
     loads.iter().filter(|load| load.name != TRACE).filter(is_off).map(move |load| {
-        let sentence = format!(
-            "The load {} asks for {} keys, the trace for {keys}: no number of keys to draw from brings them nearer.",
-            load.name, load.keys
-        );
+        let sentence = format!("The load {} asks for {} keys, the trace for {keys}.", load.name, load.keys);
         KEYS_NOT_MATCHED.tell(None, &sentence)
     })
 }

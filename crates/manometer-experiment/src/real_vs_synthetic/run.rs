@@ -107,7 +107,7 @@ pub fn run(
     let engines: Vec<EngineResult> = footprints
         .iter()
         .map(|(engine, version, footprint)| {
-            results::engine_result(engine, version, footprint.keys_bytes(), &loads, &replays)
+            results::engine_result(engine, version, footprint.keys_bytes(), &settings.caches, &loads, &replays)
         })
         .collect();
     let mut told = notes(&recorded, &footprints, settings);
@@ -273,7 +273,12 @@ fn hot_spots(
     synthetics: &[(Law, Synthetic)],
     engines: &[EngineResult],
 ) -> HotSpots {
-    let rate = engines.first().and_then(|engine| engine.curves.first()?.points.last()?.ops_per_s.mean);
+    let largest = settings.caches.iter().copied().reduce(f64::max);
+    let on_largest = |engine: &EngineResult| {
+        let points = &engine.curves.first()?.points;
+        points.iter().find(|point| Some(point.cache) == largest)?.ops_per_s.mean
+    };
+    let rate = engines.first().and_then(on_largest);
     let requests_per_s = rate.map_or(0, |rate| rate.round() as u64);
     let told = |load: &str, keys: &mut dyn Iterator<Item = Key>| {
         let mut text = Vec::new();

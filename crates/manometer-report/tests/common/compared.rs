@@ -28,12 +28,15 @@ fn replay(engine: &str, load: &str, cache: f64, repeat: u32, miss_ratio: f64) ->
     }
 }
 
+/// Their caches.
+const CACHES: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 1.0];
+
 /// Both engines, four loads, five caches, three repeats; slabs and hot spots as well.
 pub fn compared() -> Comparison {
     let mut replays = Vec::new();
     for (engine, worse) in [("redis", 1.0), ("memcached", 1.1)] {
         for (load, ratio) in LOADS {
-            for cache in [0.1, 0.25, 0.5, 0.75, 1.0] {
+            for cache in CACHES {
                 let ratio = worse * (ratio * (1.0 - cache) + 0.1);
                 replays.extend((1..=3).map(|repeat| replay(engine, load, cache, repeat, ratio)));
             }
@@ -52,7 +55,7 @@ pub fn compared() -> Comparison {
     let loads = [load(TRACE, None), load(ZIPF, Some(0.91)), load("uniform", None), load("latest", Some(0.91))];
     let engines: Vec<_> = ["redis", "memcached"]
         .iter()
-        .map(|engine| engine_result(engine, "1.0", 50_000_000, &loads, &replays))
+        .map(|engine| engine_result(engine, "1.0", 50_000_000, &CACHES, &loads, &replays))
         .collect();
     let slots = |step: u64| -> Vec<u16> { (0..60_000_u64).map(|at| (at * at / step % 16_384) as u16).collect() };
     let nodes =

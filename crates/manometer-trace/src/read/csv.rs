@@ -204,6 +204,7 @@ fn open(
     if format.time_unit_ns.is_some()
         && format.roles.is_none()
         && let Ok(Some((length, _))) = source.line()
+        && !text::trim(&source.window()[..length]).is_empty()
         && let Ok(roles) = format.roles_by(&source.window()[..length])
     {
         in_unit(roles, format.time_unit_ns)?;
@@ -563,6 +564,15 @@ mod tests {
         assert_eq!(records(&FORMAT, b"offset,size,op\n1024,512,read\n")[0].key, 2);
         let (at, what) = damage(&FORMAT, b"offset,size,op\n1024,512,read\n,512,read\n");
         assert!(at == 29 && what.contains("the key"), "{at} {what}");
+    }
+
+    #[test]
+    fn an_empty_line_is_no_header_that_contradicts_the_unit_of_times() {
+        let options = ReadOptions { format: Some(&FORMAT), time_unit_ns: Some(1_000_000), ..ReadOptions::default() };
+        let mut trace = crate::open_stream(Box::new(&b"\ntime,key\n3,1\n"[..]), &options).unwrap();
+        let mut batch = Vec::new();
+        trace.reader.read(&mut batch).unwrap();
+        assert_eq!(batch[0].time_ns, Some(3_000_000));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a trace amounts to: counts, span, keys, footprint.
 //!
 //! Exact up to [`KNOWN_MAX`] keys, clients and stretches of devices; above it of a sample of them, with the standard error
-//! of what is estimated. So memory is bounded, at some 700 MB, whatever the trace.
+//! of what is estimated. So memory is bounded, whatever the trace.
 
 mod sampled;
 mod stretches;
