@@ -56,10 +56,10 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// The mean weight of all requests' objects, rounded down.
+    /// The mean weight of all requests' objects, rounded down; 1 where there are none.
     pub fn mean(&self) -> u64 {
         let weights: u64 = self.objects.iter().map(|object| object.1).sum();
-        weights / self.objects.len() as u64
+        weights.checked_div(self.objects.len() as u64).unwrap_or(1)
     }
 
     /// How many objects of mean weight fit, where there are so many.
@@ -185,6 +185,13 @@ fn writes(position: u32) -> bool {
 /// An admission with a parameter that turns some objects away.
 fn gate(name: &str) -> String {
     if name == "size" { "size:max=5".to_owned() } else { name.to_owned() }
+}
+
+#[test]
+fn without_requests_every_policy_does_as_its_model() {
+    for is_by_size in [false, true] {
+        every_variant(1, &[], is_by_size).unwrap();
+    }
 }
 
 proptest! {
