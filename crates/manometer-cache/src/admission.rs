@@ -5,7 +5,7 @@ mod size;
 mod tiny_lfu;
 
 use crate::number::Id;
-use crate::policy::{Parameter, Policy, Request, Setting};
+use crate::policy::{Evicted, Parameter, Policy, Request, Setting};
 
 /// What decides.
 pub trait Gate: Send {
@@ -64,6 +64,14 @@ impl Policy for Admitted<'_> {
 
     fn holds(&self, id: Id) -> bool {
         self.cache.holds(id)
+    }
+
+    fn remove(&mut self, id: Id) {
+        self.cache.remove(id);
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        self.cache.evicted()
     }
 
     fn request(&mut self, request: &Request) -> bool {

@@ -23,12 +23,6 @@ impl Moments {
     }
 
     #[inline]
-    pub(crate) fn has(&self, moment: u32) -> bool {
-        let moment = moment as usize;
-        self.levels[0][moment / BITS] >> (moment % BITS) & 1 == 1
-    }
-
-    #[inline]
     pub(crate) fn insert(&mut self, moment: u32) {
         let mut at = moment as usize;
         for level in &mut self.levels {
@@ -85,7 +79,6 @@ mod tests {
                     plain.remove(&moment);
                 }
                 prop_assert_eq!(moments.latest(), plain.last().copied());
-                prop_assert_eq!(moments.has(moment), plain.contains(&moment));
             }
         }
     }

@@ -7,6 +7,7 @@ mod choice;
 mod clock;
 mod dm_cache_mq;
 mod dm_cache_smq;
+mod evicted;
 mod fifo;
 mod gdsf;
 mod hyperbolic;
@@ -35,6 +36,7 @@ use crate::number::Id;
 use crate::requests::{Details, Requests};
 
 pub use choice::Choice;
+pub use evicted::Evicted;
 
 /// One request to a cache.
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +94,24 @@ pub trait Policy: Send {
     /// Answers a request for an object that is no larger than the cache: whether it was there. What was not there is
     /// admitted or not, as the policy sees fit.
     fn request(&mut self, request: &Request) -> bool;
+
+    /// Drops an object from the cache, if it is there, without a request: it is not told as evicted. No ghost is left of
+    /// it; what else the policy knows of keys (ghosts of others, sketches, hot spots) stays.
+    fn remove(&mut self, id: Id);
+
+    /// Where the objects are noted that leave the cache.
+    fn evicted(&mut self) -> &mut Evicted;
+
+    /// Notes from now on which objects leave the cache.
+    fn tell_evictions(&mut self) {
+        self.evicted().tell();
+    }
+
+    /// Moves the objects that left the cache since the last call to the end of `into`, in the order in which they left:
+    /// those that were there before a request and are not after it.
+    fn take_evicted(&mut self, into: &mut Vec<Id>) {
+        self.evicted().take(into);
+    }
 
     /// Answers all requests in turn.
     fn run(&mut self, requests: &Requests) -> Tally {

@@ -4,7 +4,7 @@
 //! every length is in bytes, and a ghost's request moves the share by as many times its size.
 
 use super::lists::Lists;
-use super::{Kind, Policy, Request, Setting, by_weight};
+use super::{Evicted, Kind, Policy, Request, Setting, by_weight};
 use crate::arena::Slot;
 use crate::number::Id;
 use crate::requests::Details;
@@ -29,11 +29,13 @@ struct Arc<W> {
     /// How much of the capacity is meant for the first list.
     target: f64,
     lists: Lists<(), W, 4>,
+    evicted: Evicted,
 }
 
 impl<W: Weight> Arc<W> {
     fn new(setting: &Setting<'_>) -> Self {
-        Self { capacity: setting.capacity, target: 0.0, lists: Lists::new(setting.requests.keys()) }
+        let lists = Lists::new(setting.requests.keys());
+        Self { capacity: setting.capacity, target: 0.0, lists, evicted: Evicted::default() }
     }
 
     /// Makes ghosts of the oldest objects until no more than `limit` is held.
@@ -43,6 +45,7 @@ impl<W: Weight> Arc<W> {
             let from_first = first > self.target || is_ghost_of_second && first == self.target;
             let from = if !self.lists.is_empty(T1) && from_first || self.lists.is_empty(T2) { T1 } else { T2 };
             let Some(slot) = self.lists.oldest(from) else { break };
+            self.evicted.note(self.lists.id(slot));
             self.lists.renew(slot, from + B1);
         }
     }
@@ -71,7 +74,11 @@ impl<W: Weight> Arc<W> {
         if first > capacity - size {
             let limit = (capacity - size).saturating_sub(self.lists.weight(T1));
             self.lists.forget_above(B1, limit);
-            self.lists.forget_above(T1, capacity - size);
+            while self.lists.weight(T1) > capacity - size {
+                let Some(slot) = self.lists.oldest(T1) else { break };
+                self.evicted.note(self.lists.id(slot));
+                self.lists.forget(slot);
+            }
         } else {
             let others = first + self.lists.weight(T2) + size;
             self.lists.forget_above(B2, capacity.saturating_mul(2).saturating_sub(others));
@@ -92,6 +99,16 @@ impl<W: Weight> Policy for Arc<W> {
 
     fn holds(&self, id: Id) -> bool {
         self.lists.find(id).is_some_and(|slot| self.lists.list(slot) < B1)
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(slot) = self.lists.find(id).filter(|slot| self.lists.list(*slot) < B1) {
+            self.lists.forget(slot);
+        }
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
-use super::{Kind, Parameter, Policy, Request, Setting, by_weight};
+use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight};
 use crate::arena::{Arena, List, Slot};
 use crate::number::Id;
 use crate::requests::Details;
@@ -93,6 +93,7 @@ struct Bcache<W, const ORDER: u8> {
     fallen: u64,
     to_fall: i128,
     random: Xoshiro256PlusPlus,
+    evicted: Evicted,
 }
 
 impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
@@ -108,6 +109,7 @@ impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
             fallen: 0,
             to_fall: 0,
             random: Xoshiro256PlusPlus::seed_from_u64(setting.seed),
+            evicted: Evicted::default(),
         }
     }
 
@@ -158,16 +160,18 @@ impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
     fn reopen(&mut self) {
         self.open = self.victim();
         while let Some(slot) = self.buckets[self.open].objects.oldest() {
+            self.evicted.note(self.arena.id(slot));
             self.take_out(slot);
         }
         self.buckets[self.open].filled = 0;
         self.touch(self.open);
     }
 
-    fn append(&mut self, id: Id, weight: W) {
+    /// Puts an object that is not there into the open bucket; says whether it is no larger than one.
+    fn append(&mut self, id: Id, weight: W) -> bool {
         let size = weight.get();
         if size > self.bucket_size {
-            return;
+            return false;
         }
         if self.buckets[self.open].filled + size > self.bucket_size {
             self.reopen();
@@ -178,6 +182,7 @@ impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
         bucket.filled += size;
         bucket.used += size;
         self.used += size;
+        true
     }
 }
 
@@ -194,6 +199,16 @@ impl<W: Weight, const ORDER: u8> Policy for Bcache<W, ORDER> {
         self.arena.find(id).is_some()
     }
 
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(slot) = self.arena.find(id) {
+            self.take_out(slot);
+        }
+    }
+
     fn request(&mut self, request: &Request) -> bool {
         let weight = W::of(request.size);
         self.age(weight.get());
@@ -204,7 +219,9 @@ impl<W: Weight, const ORDER: u8> Policy for Bcache<W, ORDER> {
         let Object { bucket, weight: before } = self.arena.value(slot);
         if request.is_write || before.get() != weight.get() {
             self.take_out(slot);
-            self.append(request.id, weight);
+            if !self.append(request.id, weight) {
+                self.evicted.note(request.id);
+            }
         } else {
             self.touch(bucket as usize);
         }

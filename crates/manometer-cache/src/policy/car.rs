@@ -2,7 +2,7 @@
 //! sizes every length is in bytes, and a ghost's request moves the share by as many times its size.
 
 use super::lists::Lists;
-use super::{Kind, Policy, Request, Setting, by_weight};
+use super::{Evicted, Kind, Policy, Request, Setting, by_weight};
 use crate::arena::Slot;
 use crate::number::Id;
 use crate::requests::Details;
@@ -28,11 +28,13 @@ struct Car<W> {
     target: f64,
     /// With the marks of what was requested since the hand passed.
     lists: Lists<bool, W, 4>,
+    evicted: Evicted,
 }
 
 impl<W: Weight> Car<W> {
     fn new(setting: &Setting<'_>) -> Self {
-        Self { capacity: setting.capacity, target: 0.0, lists: Lists::new(setting.requests.keys()) }
+        let lists = Lists::new(setting.requests.keys());
+        Self { capacity: setting.capacity, target: 0.0, lists, evicted: Evicted::default() }
     }
 
     fn replace_above(&mut self, limit: u64) {
@@ -41,7 +43,12 @@ impl<W: Weight> Car<W> {
             let from = if !self.lists.is_empty(T1) && from_first || self.lists.is_empty(T2) { T1 } else { T2 };
             let Some(slot) = self.lists.oldest(from) else { break };
             let was_requested = std::mem::replace(self.lists.value_mut(slot), false);
-            self.lists.renew(slot, if was_requested { T2 } else { from + B1 });
+            if was_requested {
+                self.lists.renew(slot, T2);
+                continue;
+            }
+            self.evicted.note(self.lists.id(slot));
+            self.lists.renew(slot, from + B1);
         }
     }
 
@@ -80,6 +87,16 @@ impl<W: Weight> Policy for Car<W> {
 
     fn holds(&self, id: Id) -> bool {
         self.lists.find(id).is_some_and(|slot| self.lists.list(slot) < B1)
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(slot) = self.lists.find(id).filter(|slot| self.lists.list(*slot) < B1) {
+            self.lists.forget(slot);
+        }
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! CLOCK: FIFO in which what was requested meanwhile gets another round.
 
-use super::{Kind, Parameter, Policy, Request, Setting, by_weight};
-use crate::arena::{Arena, List};
+use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight};
+use crate::arena::{Arena, List, Slot};
 use crate::number::Id;
 use crate::requests::Details;
 use crate::weight::Weight;
@@ -34,6 +34,7 @@ struct Clock<W> {
     hits_max: u8,
     arena: Arena<Object<W>>,
     list: List,
+    evicted: Evicted,
 }
 
 impl<W: Weight> Clock<W> {
@@ -44,6 +45,7 @@ impl<W: Weight> Clock<W> {
             hits_max: u8::MAX >> (8 - setting.parameters[0] as u32),
             arena: Arena::new(setting.requests.keys()),
             list: List::default(),
+            evicted: Evicted::default(),
         }
     }
 
@@ -56,10 +58,15 @@ impl<W: Weight> Clock<W> {
                 self.list.renew(&mut self.arena, slot);
                 continue;
             }
-            self.used -= object.weight.get();
-            self.list.unlink(&mut self.arena, slot);
-            self.arena.remove(slot);
+            self.evicted.note(self.arena.id(slot));
+            self.drop(slot);
         }
+    }
+
+    fn drop(&mut self, slot: Slot) {
+        self.used -= self.arena.value(slot).weight.get();
+        self.list.unlink(&mut self.arena, slot);
+        self.arena.remove(slot);
     }
 }
 
@@ -74,6 +81,16 @@ impl<W: Weight> Policy for Clock<W> {
 
     fn holds(&self, id: Id) -> bool {
         self.arena.find(id).is_some()
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(slot) = self.arena.find(id) {
+            self.drop(slot);
+        }
     }
 
     #[inline]

@@ -6,7 +6,7 @@
 
 use super::lists::Lists;
 use super::ticks::{REQUESTS_PER_SECOND, Ticks};
-use super::{Kind, Parameter, Policy, Request, Setting, by_weight, is_full};
+use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, is_full};
 use crate::arena::Slot;
 use crate::number::Id;
 use crate::requests::Details;
@@ -65,6 +65,7 @@ struct DmCacheMq<W> {
     /// Which list is the lowest of each set: sets are shifted down by turning them.
     lowest: [usize; 2],
     weights: [u64; 2],
+    evicted: Evicted,
 }
 
 impl<W: Weight> DmCacheMq<W> {
@@ -80,6 +81,7 @@ impl<W: Weight> DmCacheMq<W> {
             lists: Lists::new(setting.requests.keys()),
             lowest: [0; 2],
             weights: [0; 2],
+            evicted: Evicted::default(),
         }
     }
 
@@ -99,11 +101,18 @@ impl<W: Weight> DmCacheMq<W> {
     fn pop(&mut self, set: usize) {
         let oldest = |level| self.lists.oldest(self.list(set, level)).map(|slot| (level, slot));
         let Some((level, slot)) = (0..LEVELS).find_map(oldest) else { return };
-        self.weights[set] -= self.lists.weight_of(slot).get();
-        self.lists.forget(slot);
+        if set == CACHED {
+            self.evicted.note(self.lists.id(slot));
+        }
+        self.forget(slot);
         if level == 0 && self.lists.is_empty(self.lowest[set] + set * LEVELS) {
             self.lowest[set] = (self.lowest[set] + 1) % LEVELS;
         }
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        self.weights[self.set_of(slot)] -= self.lists.weight_of(slot).get();
+        self.lists.forget(slot);
     }
 
     fn pop_above(&mut self, set: usize, limit: u64) {
@@ -171,8 +180,7 @@ impl<W: Weight> DmCacheMq<W> {
             return self.pop_above(CANDIDATES, self.capacity);
         }
         let weight = self.lists.weight_of(slot);
-        self.weights[CANDIDATES] -= weight.get();
-        self.lists.forget(slot);
+        self.forget(slot);
         self.insert(CACHED, request.id, object, weight);
     }
 }
@@ -188,6 +196,16 @@ impl<W: Weight> Policy for DmCacheMq<W> {
 
     fn holds(&self, id: Id) -> bool {
         self.lists.find(id).is_some_and(|slot| self.set_of(slot) == CACHED)
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(slot) = self.lists.find(id).filter(|slot| self.set_of(*slot) == CACHED) {
+            self.forget(slot);
+        }
     }
 
     fn request(&mut self, request: &Request) -> bool {

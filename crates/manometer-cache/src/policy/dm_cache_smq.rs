@@ -7,7 +7,7 @@
 
 use super::levels::{LEVELS, Levels};
 use super::ticks::{REQUESTS_PER_SECOND, Ticks};
-use super::{Kind, Parameter, Policy, Request, Setting, by_weight, is_full};
+use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, is_full};
 use crate::number::Id;
 use crate::requests::Details;
 use crate::weight::Weight;
@@ -80,6 +80,7 @@ struct DmCacheSmq<W> {
     promoted: usize,
     /// How many levels a hot spot's first request within a second lifts it.
     jump: usize,
+    evicted: Evicted,
 }
 
 impl<W: Weight> DmCacheSmq<W> {
@@ -102,6 +103,7 @@ impl<W: Weight> DmCacheSmq<W> {
             cache_predictions: Predictions::default(),
             promoted: LEVELS,
             jump: 1,
+            evicted: Evicted::default(),
         }
     }
 
@@ -147,7 +149,7 @@ impl<W: Weight> DmCacheSmq<W> {
             self.hot_spots.insert(id, weight);
         }
         while self.hot_spots_used > self.hot_spots_max {
-            let Some(size) = self.hot_spots.evict(Some(id)) else { break };
+            let Some((_, size)) = self.hot_spots.evict(Some(id)) else { break };
             self.hot_spots_used -= size;
         }
         self.hot_spots.find(id).map_or(0, |slot| self.hot_spots.level(slot))
@@ -156,8 +158,9 @@ impl<W: Weight> DmCacheSmq<W> {
     /// Makes room for a promotion, if what may be demoted suffices.
     fn has_room(&mut self, weight: W) -> bool {
         while self.used > self.capacity - weight.get() {
-            let Some(size) = self.cached.evict_marked() else { return false };
+            let Some((id, size)) = self.cached.evict_marked() else { return false };
             self.used -= size;
+            self.evicted.note(id);
         }
         true
     }
@@ -176,6 +179,16 @@ impl<W: Weight> Policy for DmCacheSmq<W> {
         self.cached.find(id).is_some()
     }
 
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(slot) = self.cached.find(id) {
+            self.used -= self.cached.forget(slot).1;
+        }
+    }
+
     fn request(&mut self, request: &Request) -> bool {
         let (weight, second) = (W::of(request.size), self.ticks.second(request));
         self.pass_to(second);
@@ -188,8 +201,9 @@ impl<W: Weight> Policy for DmCacheSmq<W> {
                 self.cached.lift(slot, 1);
             }
             while self.used > self.capacity {
-                let Some(size) = self.cached.evict(Some(request.id)) else { break };
+                let Some((id, size)) = self.cached.evict(Some(request.id)) else { break };
                 self.used -= size;
+                self.evicted.note(id);
             }
             return true;
         }

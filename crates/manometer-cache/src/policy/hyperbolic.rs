@@ -4,7 +4,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
-use super::{Kind, Parameter, Policy, Request, Setting, by_weight};
+use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight};
 use crate::number::Id;
 use crate::pool::Pool;
 use crate::requests::Details;
@@ -39,6 +39,7 @@ struct Hyperbolic<W> {
     samples: u32,
     pool: Pool<Object<W>>,
     random: Xoshiro256PlusPlus,
+    evicted: Evicted,
 }
 
 impl<W: Weight> Hyperbolic<W> {
@@ -49,6 +50,7 @@ impl<W: Weight> Hyperbolic<W> {
             samples: setting.parameters[0] as u32,
             pool: Pool::new(setting.requests.keys()),
             random: Xoshiro256PlusPlus::seed_from_u64(setting.seed),
+            evicted: Evicted::default(),
         }
     }
 
@@ -68,6 +70,7 @@ impl<W: Weight> Hyperbolic<W> {
             }
             self.used -= lowest.1.weight.get();
             self.pool.remove(lowest.0);
+            self.evicted.note(lowest.0);
         }
     }
 }
@@ -83,6 +86,17 @@ impl<W: Weight> Policy for Hyperbolic<W> {
 
     fn holds(&self, id: Id) -> bool {
         self.pool.has(id)
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(object) = self.pool.get_mut(id) {
+            self.used -= object.weight.get();
+            self.pool.remove(id);
+        }
     }
 
     #[inline]

@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
 use super::lists::Lists;
-use super::{Kind, Parameter, Policy, Request, Setting, by_weight, share};
+use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, share};
 use crate::heap::Heap;
 use crate::number::Id;
 use crate::requests::Details;
@@ -55,6 +55,7 @@ struct LeCar<W> {
     /// By the number of requests, then by the last.
     heap: Heap<(u32, u32), ()>,
     random: Xoshiro256PlusPlus,
+    evicted: Evicted,
 }
 
 impl<W: Weight> LeCar<W> {
@@ -70,6 +71,7 @@ impl<W: Weight> LeCar<W> {
             lists: Lists::new(keys),
             heap: Heap::new(keys),
             random: Xoshiro256PlusPlus::seed_from_u64(setting.seed),
+            evicted: Evicted::default(),
         }
     }
 
@@ -81,6 +83,7 @@ impl<W: Weight> LeCar<W> {
             let Some(slot) = victim else { break };
             let history = if by_lru { GHOSTS_OF_LRU } else { GHOSTS_OF_LFU };
             self.heap.remove(self.lists.id(slot));
+            self.evicted.note(self.lists.id(slot));
             *self.lists.value_mut(slot) = now;
             self.lists.renew(slot, history);
             self.lists.forget_above(history, self.history_max);
@@ -109,6 +112,17 @@ impl<W: Weight> Policy for LeCar<W> {
 
     fn holds(&self, id: Id) -> bool {
         self.heap.get(id).is_some()
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(slot) = self.lists.find(id).filter(|slot| self.lists.list(*slot) == HELD) {
+            self.heap.remove(id);
+            self.lists.forget(slot);
+        }
     }
 
     #[inline]

@@ -109,21 +109,22 @@ impl<W: Weight> Levels<W> {
         self.len
     }
 
-    fn forget(&mut self, slot: Slot) -> u64 {
+    /// Forgets an object; says which it was and what it weighed.
+    pub(super) fn forget(&mut self, slot: Slot) -> (Id, u64) {
         self.len -= 1;
-        let size = self.lists.weight_of(slot).get();
+        let object = (self.lists.id(slot), self.lists.weight_of(slot).get());
         self.lists.forget(slot);
-        size
+        object
     }
 
-    /// Forgets the oldest object of the lowest level, but not `other_than`; says what it weighed.
-    pub(super) fn evict(&mut self, other_than: Option<Id>) -> Option<u64> {
+    /// Forgets the oldest object of the lowest level, but not `other_than`; says which it was and what it weighed.
+    pub(super) fn evict(&mut self, other_than: Option<Id>) -> Option<(Id, u64)> {
         let slot = (0..LEVELS).find_map(|level| self.oldest(level, other_than))?;
         Some(self.forget(slot))
     }
 
     /// The same for objects before the first mark of their level alone.
-    pub(super) fn evict_marked(&mut self) -> Option<u64> {
+    pub(super) fn evict_marked(&mut self) -> Option<(Id, u64)> {
         let marked = |level| self.lists.oldest(level).filter(|slot| !self.is_mark(*slot));
         let slot = (0..LEVELS).find_map(marked)?;
         Some(self.forget(slot))

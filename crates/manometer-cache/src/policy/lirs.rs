@@ -5,7 +5,7 @@
 //! takes its place. As in the authors' program the stack has no limit of its own. Where objects have sizes both sets
 //! are in bytes, and the large set gives way where an object is larger than the small one.
 
-use super::{Kind, Parameter, Policy, Request, SWITCH, Setting, by_weight, share};
+use super::{Evicted, Kind, Parameter, Policy, Request, SWITCH, Setting, by_weight, share};
 use crate::arena::{Arena, List, NONE, Slot};
 use crate::number::Id;
 use crate::requests::Details;
@@ -65,6 +65,7 @@ struct Lirs<W> {
     /// The queue's places: whose each is, as a slot of the arena.
     places: Arena<()>,
     queue: List,
+    evicted: Evicted,
 }
 
 impl<W: Weight> Lirs<W> {
@@ -81,6 +82,7 @@ impl<W: Weight> Lirs<W> {
             stack: List::default(),
             places: Arena::new(0),
             queue: List::default(),
+            evicted: Evicted::default(),
         }
     }
 
@@ -133,6 +135,7 @@ impl<W: Weight> Lirs<W> {
                 continue;
             };
             let slot = self.dequeue(place);
+            self.evicted.note(self.arena.id(slot));
             let object = self.arena.value_mut(slot);
             self.used -= object.weight.get();
             if object.in_stack {
@@ -160,6 +163,12 @@ impl<W: Weight> Lirs<W> {
         }
         self.used -= weight.get();
         true
+    }
+
+    /// Whether a new object joins the large set at once: while all that is held fits there, and where it is empty.
+    fn fills_up(&self, weight: W) -> bool {
+        let others = if self.low == 0 { 0 } else { self.used };
+        others + weight.get() <= self.low_max
     }
 
     fn put_in(&mut self, slot: Slot, is_low: bool) {
@@ -196,6 +205,21 @@ impl<W: Weight> Policy for Lirs<W> {
         self.arena.find(id).is_some_and(|slot| self.arena.value(slot).state != State::Ghost)
     }
 
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if !self.holds(id) {
+            return;
+        }
+        if let Some(slot) = self.arena.find(id) {
+            self.take_out(slot);
+            self.arena.remove(slot);
+        }
+        self.last = self.last.filter(|last| *last != id);
+    }
+
     #[inline]
     fn request(&mut self, request: &Request) -> bool {
         if self.skips_repeats && self.last.replace(request.id) == Some(request.id) {
@@ -206,14 +230,14 @@ impl<W: Weight> Policy for Lirs<W> {
         let Some(slot) = self.arena.find(request.id) else {
             self.evict_above(self.capacity - weight.get());
             let slot = self.arena.insert(request.id, object);
-            self.put_in(slot, self.used + weight.get() <= self.low_max);
+            self.put_in(slot, self.fills_up(weight));
             return false;
         };
         let Object { state, in_stack, .. } = self.arena.value(slot);
         let is_hit = self.take_out(slot);
         self.arena.value_mut(slot).weight = weight;
         self.evict_above(self.capacity - weight.get());
-        let fills_up = !is_hit && self.used + weight.get() <= self.low_max;
+        let fills_up = !is_hit && self.fills_up(weight);
         self.put_in(slot, state == State::Low || in_stack || fills_up);
         is_hit
     }

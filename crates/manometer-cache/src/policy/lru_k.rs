@@ -2,7 +2,7 @@
 //! requests are remembered for a while after eviction. Requests close together are not taken as one.
 
 use super::lists::Lists;
-use super::{Kind, Parameter, Policy, Request, Setting, by_weight, share};
+use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, share};
 use crate::heap::Heap;
 use crate::number::Id;
 use crate::requests::Details;
@@ -55,6 +55,7 @@ struct LruK<W> {
     /// By the K-th last request, then by the last.
     heap: Heap<(u32, u32), Object<W>>,
     history: Lists<Times, W, 1>,
+    evicted: Evicted,
 }
 
 impl<W: Weight> LruK<W> {
@@ -66,6 +67,7 @@ impl<W: Weight> LruK<W> {
             history_max: share(setting.capacity, setting.parameters[1]),
             heap: Heap::new(setting.requests.keys()),
             history: Lists::new(setting.requests.keys()),
+            evicted: Evicted::default(),
         }
     }
 
@@ -74,6 +76,7 @@ impl<W: Weight> LruK<W> {
             let Some((id, _, Object { times, weight })) = self.heap.lowest() else { break };
             self.used -= weight.get();
             self.heap.remove(id);
+            self.evicted.note(id);
             self.history.insert(0, id, times, weight);
             self.history.forget_above(0, self.history_max);
         }
@@ -100,6 +103,17 @@ impl<W: Weight> Policy for LruK<W> {
 
     fn holds(&self, id: Id) -> bool {
         self.heap.get(id).is_some()
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some((_, object)) = self.heap.get(id) {
+            self.used -= object.weight.get();
+            self.heap.remove(id);
+        }
     }
 
     #[inline]

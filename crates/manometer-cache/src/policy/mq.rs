@@ -2,7 +2,7 @@
 //! popular is rarely requested soon again. What is not requested for its lifetime moves a queue down; the count is
 //! remembered for a while after eviction. Where objects have sizes the history's limit is in bytes.
 
-use super::{Kind, Parameter, Policy, Request, SWITCH, Setting, by_weight, share};
+use super::{Evicted, Kind, Parameter, Policy, Request, SWITCH, Setting, by_weight, share};
 use crate::arena::Slot;
 use crate::number::Id;
 use crate::policy::lists::Lists;
@@ -84,6 +84,7 @@ struct Mq<W> {
     /// The first of them.
     wakes_first: u32,
     lists: Lists<Use, W, { QUEUES_MAX + 1 }>,
+    evicted: Evicted,
 }
 
 impl<W: Weight> Mq<W> {
@@ -100,6 +101,7 @@ impl<W: Weight> Mq<W> {
             wakes: [0; QUEUES_MAX],
             wakes_first: 0,
             lists: Lists::new(setting.requests.keys()),
+            evicted: Evicted::default(),
         }
     }
 
@@ -111,6 +113,7 @@ impl<W: Weight> Mq<W> {
         while self.used > limit {
             let Some(slot) = (0..self.queues).find_map(|queue| self.lists.oldest(queue)) else { break };
             self.used -= self.lists.weight_of(slot).get();
+            self.evicted.note(self.lists.id(slot));
             self.lists.renew(slot, HISTORY);
             self.lists.forget_above(HISTORY, self.history_max);
         }
@@ -183,6 +186,17 @@ impl<W: Weight> Policy for Mq<W> {
 
     fn holds(&self, id: Id) -> bool {
         self.lists.find(id).is_some_and(|slot| self.lists.list(slot) != HISTORY)
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(slot) = self.lists.find(id).filter(|slot| self.lists.list(*slot) != HISTORY) {
+            self.used -= self.lists.weight_of(slot).get();
+            self.lists.forget(slot);
+        }
     }
 
     #[inline]

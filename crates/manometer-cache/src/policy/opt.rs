@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{Kind, Policy, Request, Setting, by_weight};
+use super::{Evicted, Kind, Policy, Request, Setting, by_weight};
 use crate::Requests;
 use crate::moments::Moments;
 use crate::number::Id;
@@ -26,8 +26,9 @@ struct Opt<'a, W> {
     requests: &'a Requests,
     next: Cow<'a, [u32]>,
     moments: Moments,
-    /// Of each key's object, where it is in the cache.
-    weights: Vec<Option<W>>,
+    /// Of each key's object, where it is in the cache: when it is requested next, and what it weighs.
+    held: Vec<Option<(u32, W)>>,
+    evicted: Evicted,
 }
 
 impl<'a, W: Weight> Opt<'a, W> {
@@ -39,22 +40,19 @@ impl<'a, W: Weight> Opt<'a, W> {
             requests,
             next: next_that_fits(requests, setting.capacity),
             moments: Moments::new(requests.len() + requests.keys()),
-            weights: vec![None; requests.keys()],
+            held: vec![None; requests.keys()],
+            evicted: Evicted::default(),
         }
     }
 
     fn evict_above(&mut self, limit: u64) {
         while self.used > limit {
             let Some(moment) = self.moments.latest() else { break };
-            self.moments.remove(moment);
             let never = self.requests.len() as u32;
             let id = self.requests.ids().get(moment as usize).copied().unwrap_or(moment.wrapping_sub(never));
-            self.forget(id);
+            self.evicted.note(id);
+            self.remove(id);
         }
-    }
-
-    fn forget(&mut self, id: Id) {
-        self.used -= self.weights[id as usize].take().map_or(0, W::get);
     }
 }
 
@@ -83,21 +81,30 @@ impl<W: Weight> Policy for Opt<'_, W> {
     }
 
     fn holds(&self, id: Id) -> bool {
-        self.weights[id as usize].is_some()
+        self.held[id as usize].is_some()
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    #[inline]
+    fn remove(&mut self, id: Id) {
+        if let Some((moment, weight)) = self.held[id as usize].take() {
+            self.moments.remove(moment);
+            self.used -= weight.get();
+        }
     }
 
     #[inline]
     fn request(&mut self, request: &Request) -> bool {
         let weight = W::of(request.size);
         let next = self.next[request.position as usize];
-        let is_hit = self.moments.has(request.position);
-        if is_hit {
-            self.moments.remove(request.position);
-            self.forget(request.id);
-        }
+        let is_hit = self.holds(request.id);
+        self.remove(request.id);
         self.evict_above(self.capacity - weight.get());
         self.used += weight.get();
-        self.weights[request.id as usize] = Some(weight);
+        self.held[request.id as usize] = Some((next, weight));
         self.moments.insert(next);
         is_hit
     }

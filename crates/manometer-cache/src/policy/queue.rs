@@ -2,8 +2,8 @@
 
 use std::marker::PhantomData;
 
-use super::{Policy, Request, Setting};
-use crate::arena::{Arena, List};
+use super::{Evicted, Policy, Request, Setting};
+use crate::arena::{Arena, List, Slot};
 use crate::number::Id;
 use crate::weight::Weight;
 
@@ -20,23 +20,30 @@ pub(super) struct Queue<W, O> {
     used: u64,
     arena: Arena<W>,
     list: List,
+    evicted: Evicted,
     order: PhantomData<O>,
 }
 
 impl<W: Weight, O: Order> Queue<W, O> {
     pub(super) fn new(setting: &Setting<'_>) -> Self {
         let arena = Arena::new(setting.requests.keys());
-        Self { capacity: setting.capacity, used: 0, arena, list: List::default(), order: PhantomData }
+        let (list, evicted) = (List::default(), Evicted::default());
+        Self { capacity: setting.capacity, used: 0, arena, list, evicted, order: PhantomData }
     }
 
     fn evict_above(&mut self, limit: u64) {
         while self.used > limit {
             let end = if O::EVICTS_NEWEST { self.list.newest() } else { self.list.oldest() };
             let Some(slot) = end else { break };
-            self.list.unlink(&mut self.arena, slot);
-            self.used -= self.arena.value(slot).get();
-            self.arena.remove(slot);
+            self.evicted.note(self.arena.id(slot));
+            self.drop(slot);
         }
+    }
+
+    fn drop(&mut self, slot: Slot) {
+        self.list.unlink(&mut self.arena, slot);
+        self.used -= self.arena.value(slot).get();
+        self.arena.remove(slot);
     }
 }
 
@@ -51,6 +58,16 @@ impl<W: Weight, O: Order> Policy for Queue<W, O> {
 
     fn holds(&self, id: Id) -> bool {
         self.arena.find(id).is_some()
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(slot) = self.arena.find(id) {
+            self.drop(slot);
+        }
     }
 
     #[inline]

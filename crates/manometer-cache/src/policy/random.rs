@@ -3,7 +3,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
-use super::{Kind, Policy, Request, Setting, by_weight};
+use super::{Evicted, Kind, Policy, Request, Setting, by_weight};
 use crate::number::Id;
 use crate::pool::Pool;
 use crate::requests::Details;
@@ -23,13 +23,14 @@ struct Random<W> {
     used: u64,
     pool: Pool<W>,
     random: Xoshiro256PlusPlus,
+    evicted: Evicted,
 }
 
 impl<W: Weight> Random<W> {
     fn new(setting: &Setting<'_>) -> Self {
         let pool = Pool::new(setting.requests.keys());
         let random = Xoshiro256PlusPlus::seed_from_u64(setting.seed);
-        Self { capacity: setting.capacity, used: 0, pool, random }
+        Self { capacity: setting.capacity, used: 0, pool, random, evicted: Evicted::default() }
     }
 
     fn evict_above(&mut self, limit: u64) {
@@ -37,6 +38,7 @@ impl<W: Weight> Random<W> {
             let Some((id, weight)) = self.pool.draw(&mut self.random) else { break };
             self.used -= weight.get();
             self.pool.remove(id);
+            self.evicted.note(id);
         }
     }
 }
@@ -52,6 +54,17 @@ impl<W: Weight> Policy for Random<W> {
 
     fn holds(&self, id: Id) -> bool {
         self.pool.has(id)
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(weight) = self.pool.get_mut(id) {
+            self.used -= weight.get();
+            self.pool.remove(id);
+        }
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 
 use std::marker::PhantomData;
 
-use super::{Policy, Request, Setting};
+use super::{Evicted, Policy, Request, Setting};
 use crate::heap::Heap;
 use crate::number::Id;
 use crate::weight::Weight;
@@ -28,13 +28,15 @@ pub(super) struct Ranked<W, O> {
     used: u64,
     age: f64,
     heap: Heap<Rank, Object<W>>,
+    evicted: Evicted,
     order: PhantomData<O>,
 }
 
 impl<W: Weight, O: Order> Ranked<W, O> {
     pub(super) fn new(setting: &Setting<'_>) -> Self {
         let heap = Heap::new(setting.requests.keys());
-        Self { capacity: setting.capacity, used: 0, age: 0.0, heap, order: PhantomData }
+        let evicted = Evicted::default();
+        Self { capacity: setting.capacity, used: 0, age: 0.0, heap, evicted, order: PhantomData }
     }
 
     fn evict_above(&mut self, limit: u64) {
@@ -43,6 +45,7 @@ impl<W: Weight, O: Order> Ranked<W, O> {
             self.age = self.age.max(f64::from_bits(priority));
             self.used -= object.weight.get();
             self.heap.remove(id);
+            self.evicted.note(id);
         }
     }
 
@@ -62,6 +65,17 @@ impl<W: Weight, O: Order> Policy for Ranked<W, O> {
 
     fn holds(&self, id: Id) -> bool {
         self.heap.get(id).is_some()
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some((_, object)) = self.heap.get(id) {
+            self.used -= object.weight.get();
+            self.heap.remove(id);
+        }
     }
 
     #[inline]

@@ -4,7 +4,7 @@
 //! Two things that its paper leaves open are as in its authors' program: until something is evicted the main queue
 //! takes what the small one has no room for, and a ghost is recalled before something else is evicted and remembered.
 
-use super::{Kind, Parameter, Policy, Request, Setting, by_weight, share};
+use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, share};
 use crate::number::Id;
 use crate::policy::lists::Lists;
 use crate::requests::Details;
@@ -58,6 +58,7 @@ struct S3Fifo<W> {
     threshold: u8,
     has_evicted: bool,
     lists: Lists<u8, W, 3>,
+    evicted: Evicted,
 }
 
 impl<W: Weight> S3Fifo<W> {
@@ -70,6 +71,7 @@ impl<W: Weight> S3Fifo<W> {
             threshold: threshold as u8,
             has_evicted: false,
             lists: Lists::new(setting.requests.keys()),
+            evicted: Evicted::default(),
         }
     }
 
@@ -87,6 +89,7 @@ impl<W: Weight> S3Fifo<W> {
             let stays = self.lists.value(slot) >= self.threshold;
             *self.lists.value_mut(slot) = 0;
             if !stays {
+                self.evicted.note(self.lists.id(slot));
                 self.lists.renew(slot, GHOST);
                 return self.lists.forget_above(GHOST, self.ghost);
             }
@@ -98,6 +101,7 @@ impl<W: Weight> S3Fifo<W> {
     fn evict_main(&mut self) {
         while let Some(slot) = self.lists.oldest(MAIN) {
             if self.lists.value(slot) == 0 {
+                self.evicted.note(self.lists.id(slot));
                 return self.lists.forget(slot);
             }
             *self.lists.value_mut(slot) -= 1;
@@ -117,6 +121,16 @@ impl<W: Weight> Policy for S3Fifo<W> {
 
     fn holds(&self, id: Id) -> bool {
         self.lists.find(id).is_some_and(|slot| self.lists.list(slot) != GHOST)
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(slot) = self.lists.find(id).filter(|slot| self.lists.list(*slot) != GHOST) {
+            self.lists.forget(slot);
+        }
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! SIEVE: a hand walks from the oldest to the newest object, spares what was requested since it passed, and evicts
 //! what was not. Nothing is ever moved.
 
-use super::{Kind, Policy, Request, Setting, by_weight};
+use super::{Evicted, Kind, Policy, Request, Setting, by_weight};
 use crate::arena::{Arena, List, Slot};
 use crate::number::Id;
 use crate::requests::Details;
@@ -28,12 +28,14 @@ struct Sieve<W> {
     arena: Arena<Object<W>>,
     list: List,
     hand: Option<Slot>,
+    evicted: Evicted,
 }
 
 impl<W: Weight> Sieve<W> {
     fn new(setting: &Setting<'_>) -> Self {
         let arena = Arena::new(setting.requests.keys());
-        Self { capacity: setting.capacity, used: 0, arena, list: List::default(), hand: None }
+        let (list, evicted) = (List::default(), Evicted::default());
+        Self { capacity: setting.capacity, used: 0, arena, list, hand: None, evicted }
     }
 
     fn evict_above(&mut self, limit: u64) {
@@ -45,10 +47,15 @@ impl<W: Weight> Sieve<W> {
                 object.is_visited = false;
                 continue;
             }
-            self.used -= object.weight.get();
-            self.list.unlink(&mut self.arena, slot);
-            self.arena.remove(slot);
+            self.evicted.note(self.arena.id(slot));
+            self.drop(slot);
         }
+    }
+
+    fn drop(&mut self, slot: Slot) {
+        self.used -= self.arena.value(slot).weight.get();
+        self.list.unlink(&mut self.arena, slot);
+        self.arena.remove(slot);
     }
 }
 
@@ -63,6 +70,17 @@ impl<W: Weight> Policy for Sieve<W> {
 
     fn holds(&self, id: Id) -> bool {
         self.arena.find(id).is_some()
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(slot) = self.arena.find(id) {
+            self.hand = self.hand.and_then(|hand| if hand == slot { self.arena.newer(slot) } else { Some(hand) });
+            self.drop(slot);
+        }
     }
 
     #[inline]

@@ -2,7 +2,8 @@
 //! The lowest segment has whatever room the others leave.
 
 use super::lists::Lists;
-use super::{Kind, Parameter, Policy, Request, SWITCH, Setting, by_weight};
+use super::{Evicted, Kind, Parameter, Policy, Request, SWITCH, Setting, by_weight};
+use crate::arena::Slot;
 use crate::number::Id;
 use crate::requests::Details;
 use crate::weight::Weight;
@@ -38,6 +39,7 @@ struct Slru<W> {
     segments: usize,
     fills: bool,
     lists: Lists<(), W, SEGMENTS_MAX>,
+    evicted: Evicted,
 }
 
 impl<W: Weight> Slru<W> {
@@ -48,15 +50,21 @@ impl<W: Weight> Slru<W> {
             segments: setting.parameters[0] as usize,
             fills: setting.parameters[1] == 1.0,
             lists: Lists::new(setting.requests.keys()),
+            evicted: Evicted::default(),
         }
     }
 
     fn evict_above(&mut self, limit: u64) {
         while self.used > limit {
             let Some(slot) = (0..self.segments).find_map(|segment| self.lists.oldest(segment)) else { break };
-            self.used -= self.lists.weight_of(slot).get();
-            self.lists.forget(slot);
+            self.evicted.note(self.lists.id(slot));
+            self.drop(slot);
         }
+    }
+
+    fn drop(&mut self, slot: Slot) {
+        self.used -= self.lists.weight_of(slot).get();
+        self.lists.forget(slot);
     }
 
     fn segment_max(&self) -> u64 {
@@ -92,6 +100,16 @@ impl<W: Weight> Policy for Slru<W> {
 
     fn holds(&self, id: Id) -> bool {
         self.lists.find(id).is_some()
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(slot) = self.lists.find(id) {
+            self.drop(slot);
+        }
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 //! kept by recency.
 
 use super::lists::Lists;
-use super::{Kind, Parameter, Policy, Request, Setting, by_weight, share};
+use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, share};
 use crate::number::Id;
 use crate::requests::Details;
 use crate::weight::Weight;
@@ -42,6 +42,7 @@ struct TwoQ<W> {
     in_max: u64,
     out_max: u64,
     lists: Lists<(), W, 3>,
+    evicted: Evicted,
 }
 
 impl<W: Weight> TwoQ<W> {
@@ -51,6 +52,7 @@ impl<W: Weight> TwoQ<W> {
             in_max: share(setting.capacity, setting.parameters[0]),
             out_max: share(setting.capacity, setting.parameters[1]),
             lists: Lists::new(setting.requests.keys()),
+            evicted: Evicted::default(),
         }
     }
 
@@ -58,9 +60,11 @@ impl<W: Weight> TwoQ<W> {
         while self.used() > limit {
             if self.lists.weight(IN) > self.in_max || self.lists.is_empty(MAIN) {
                 let Some(slot) = self.lists.oldest(IN) else { break };
+                self.evicted.note(self.lists.id(slot));
                 self.lists.renew(slot, OUT);
                 self.lists.forget_above(OUT, self.out_max);
             } else if let Some(slot) = self.lists.oldest(MAIN) {
+                self.evicted.note(self.lists.id(slot));
                 self.lists.forget(slot);
             }
         }
@@ -78,6 +82,16 @@ impl<W: Weight> Policy for TwoQ<W> {
 
     fn holds(&self, id: Id) -> bool {
         self.lists.find(id).is_some_and(|slot| self.lists.list(slot) != OUT)
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(slot) = self.lists.find(id).filter(|slot| self.lists.list(*slot) != OUT) {
+            self.lists.forget(slot);
+        }
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 //! late than what would have to go; the main cache is a segmented LRU of two segments.
 
 use super::lists::Lists;
-use super::{Kind, Parameter, Policy, Request, Setting, by_weight, share};
+use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, share};
 use crate::arena::Slot;
 use crate::number::Id;
 use crate::requests::Details;
@@ -45,6 +45,7 @@ struct WTinyLfu<W> {
     protected_max: u64,
     sketch: Sketch,
     lists: Lists<(), W, 3>,
+    evicted: Evicted,
 }
 
 impl<W: Weight> WTinyLfu<W> {
@@ -57,6 +58,7 @@ impl<W: Weight> WTinyLfu<W> {
             protected_max: share(capacity - window_max, setting.parameters[1]),
             sketch: Sketch::new(setting.objects()),
             lists: Lists::new(keys),
+            evicted: Evicted::default(),
         }
     }
 
@@ -69,7 +71,7 @@ impl<W: Weight> WTinyLfu<W> {
     }
 
     /// Lets what is too much for the window pass on, and what is too much for the main cache go.
-    fn settle(&mut self) {
+    fn settle(&mut self, newcomer: Option<Id>) {
         let main_max = self.capacity - self.window_max;
         while self.lists.weight(PROTECTED) > self.protected_max {
             let Some(slot) = self.lists.oldest(PROTECTED) else { break };
@@ -77,28 +79,41 @@ impl<W: Weight> WTinyLfu<W> {
         }
         while self.main() > main_max {
             let Some(victim) = self.victim() else { break };
-            self.lists.forget(victim);
+            self.evict(victim);
         }
         while self.lists.weight(WINDOW) > self.window_max {
             let Some(candidate) = self.lists.oldest(WINDOW) else { break };
-            self.contest(candidate, main_max);
+            if !self.contest(candidate, main_max) {
+                // What is turned away in the request that brought it was never evicted.
+                if newcomer == Some(self.lists.id(candidate)) {
+                    self.lists.forget(candidate);
+                } else {
+                    self.evict(candidate);
+                }
+            }
         }
     }
 
-    /// Admits a candidate to the main cache where it beats all that have to go for it.
-    fn contest(&mut self, candidate: Slot, main_max: u64) {
+    fn evict(&mut self, slot: Slot) {
+        self.evicted.note(self.lists.id(slot));
+        self.lists.forget(slot);
+    }
+
+    /// Admits a candidate to the main cache where it beats all that have to go for it; says whether it does.
+    fn contest(&mut self, candidate: Slot, main_max: u64) -> bool {
         let weight = self.lists.weight_of(candidate).get();
         if weight > main_max {
-            return self.lists.forget(candidate);
+            return false;
         }
         let count = self.sketch.count(self.lists.id(candidate));
         while self.main() + weight > main_max {
             match self.victim() {
-                Some(victim) if count > self.sketch.count(self.lists.id(victim)) => self.lists.forget(victim),
-                _ => return self.lists.forget(candidate),
+                Some(victim) if count > self.sketch.count(self.lists.id(victim)) => self.evict(victim),
+                _ => return false,
             }
         }
         self.lists.renew(candidate, PROBATION);
+        true
     }
 }
 
@@ -115,6 +130,16 @@ impl<W: Weight> Policy for WTinyLfu<W> {
         self.lists.find(id).is_some()
     }
 
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(slot) = self.lists.find(id) {
+            self.lists.forget(slot);
+        }
+    }
+
     #[inline]
     fn request(&mut self, request: &Request) -> bool {
         let weight = W::of(request.size);
@@ -128,7 +153,7 @@ impl<W: Weight> Policy for WTinyLfu<W> {
             }
             None => _ = self.lists.insert(WINDOW, request.id, (), weight),
         }
-        self.settle();
+        self.settle(known.is_none().then_some(request.id));
         known.is_some()
     }
 }

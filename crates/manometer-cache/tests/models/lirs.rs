@@ -82,7 +82,8 @@ impl Model for Lirs {
         self.stack.retain(|other| *other != id);
         self.prune();
         self.evict_above(self.capacity - size);
-        let fills_up = !is_hit && self.used() + size <= self.lir_max;
+        let others = if self.lir.is_empty() { 0 } else { self.used() };
+        let fills_up = !is_hit && others + size <= self.lir_max;
         self.stack.push(id);
         self.resident.insert(id, size);
         if was_lir || was_in_stack || fills_up {

@@ -28,10 +28,10 @@ mod traces;
 mod two_q;
 mod w_tiny_lfu;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use manometer_cache::admission::ADMISSIONS;
-use manometer_cache::policy::{Choice, POLICIES};
+use manometer_cache::policy::{Choice, Kind, POLICIES};
 use manometer_cache::{Request, Requests};
 use proptest::prelude::*;
 
@@ -138,6 +138,8 @@ fn agree(text: &str, capacity: u64, objects: &[Object], is_by_size: bool) -> Res
     if let Some((admission, parameters)) = choice.admission() {
         slow = Box::new(admission::Admitted::new(slow, admission.name, parameters[0], fitting));
     }
+    let (mut expected, mut evicted) = (BTreeSet::new(), Vec::new());
+    fast.tell_evictions();
     for (position, (id, size)) in objects.iter().enumerate().filter(|(_, object)| object.1 <= capacity) {
         let (id, position) = (*id as u32, position as u32);
         let request = Request { id, position, size: *size, is_write: writes(position), time_ns: 0 };
@@ -159,22 +161,81 @@ fn agree(text: &str, capacity: u64, objects: &[Object], is_by_size: bool) -> Res
         prop_assert!(used <= capacity, "{}, capacity {}, request {} of {:?}", text, capacity, position, objects);
         let holds = held.iter().all(|(id, _)| fast.holds(*id as u32));
         prop_assert!(holds, "{}, capacity {}, request {} of {:?}", text, capacity, position, objects);
+        // What is told is what was held and is not any more, each once.
+        fast.take_evicted(&mut evicted);
+        let were_held = evicted.drain(..).all(|id| expected.remove(&u64::from(id)));
+        prop_assert!(were_held, "{}, capacity {}, request {} of {:?}", text, capacity, position, objects);
+        if fast.holds(id) {
+            expected.insert(u64::from(id));
+        }
+        let held: BTreeSet<u64> = held.iter().map(|(id, _)| *id).collect();
+        prop_assert_eq!(&expected, &held, "{}, capacity {}, request {} of {:?}", text, capacity, position, objects);
     }
     Ok(())
 }
 
+/// Each policy, with its variants and some of them behind each admission.
+fn texts() -> Vec<String> {
+    let plain =
+        |kind: &&'static Kind| std::iter::once(&kind.name).chain(variants(kind.name)).map(|text| (*text).to_owned());
+    let admitted = ADMISSIONS.iter().flat_map(|admission| {
+        ["opt", "lru", "s3-fifo", "random"].map(|policy| format!("{policy}+{}", gate(admission.name)))
+    });
+    POLICIES.iter().flat_map(plain).chain(admitted).collect()
+}
+
 fn every_variant(capacity: u64, objects: &[Object], is_by_size: bool) -> Result<(), TestCaseError> {
-    for kind in POLICIES {
-        for text in std::iter::once(&kind.name).chain(variants(kind.name)) {
-            agree(text, capacity, objects, is_by_size)?;
+    texts().iter().try_for_each(|text| agree(text, capacity, objects, is_by_size))
+}
+
+/// What is held adds up while objects are removed now and then: after every `every`th request the object of the one
+/// `back` requests before.
+fn adds_up(text: &str, capacity: u64, keys: &[u64], every: usize, back: usize) -> Result<(), TestCaseError> {
+    let objects: Vec<Object> = keys.iter().map(|key| (*key, 1 + key * 7 % 9)).collect();
+    let requests = Requests::of_objects(&objects).unwrap();
+    let choice: Choice = text.parse().unwrap();
+    let mut cache = choice.make(capacity, &requests, true, SEED);
+    cache.tell_evictions();
+    let (mut held, mut evicted) = (HashMap::new(), Vec::new());
+    for position in 0..requests.len() {
+        let request = Request { is_write: writes(position as u32), ..requests.at(position) };
+        if request.size > capacity {
+            continue;
         }
-    }
-    for admission in ADMISSIONS {
-        for policy in ["opt", "lru", "s3-fifo", "random"] {
-            agree(&format!("{policy}+{}", gate(admission.name)), capacity, objects, is_by_size)?;
+        prop_assert_eq!(cache.request(&request), held.contains_key(&request.id), "{}, request {}", text, position);
+        if cache.holds(request.id) {
+            held.insert(request.id, request.size);
         }
+        if position % every == 0 {
+            let id = requests.ids()[position.saturating_sub(back)];
+            // What was evicted in the request before is told none the less.
+            cache.remove(id);
+            prop_assert!(!cache.holds(id), "{}, request {}", text, position);
+            held.remove(&id);
+        }
+        cache.take_evicted(&mut evicted);
+        evicted.drain(..).for_each(|id| _ = held.remove(&id));
+        prop_assert_eq!(cache.used(), held.values().sum::<u64>(), "{}, request {}", text, position);
+        prop_assert!(cache.used() <= capacity, "{}, request {}", text, position);
+        prop_assert!(held.keys().all(|id| cache.holds(*id)), "{}, request {}", text, position);
     }
     Ok(())
+}
+
+#[test]
+fn what_is_removed_misses_when_it_comes_again() {
+    let requests = Requests::of_keys([1, 2, 1, 1, 2, 1]).unwrap();
+    for kind in POLICIES {
+        let choice: Choice = kind.name.parse().unwrap();
+        let mut cache = choice.make(2, &requests, false, SEED);
+        cache.remove(0);
+        (0..4).for_each(|position| _ = cache.request(&requests.at(position)));
+        let holds_other = cache.holds(1);
+        cache.remove(0);
+        cache.remove(0);
+        let hits = [4, 5].map(|position| cache.request(&requests.at(position)));
+        assert_eq!(hits, [holds_other, false], "{}", kind.name);
+    }
 }
 
 /// Which requests write.
@@ -205,6 +266,16 @@ proptest! {
     #[test]
     fn by_sizes_every_policy_does_as_its_model(capacity in 1_u64..=40, objects in by_size()) {
         every_variant(capacity, &objects, true)?;
+    }
+
+    #[test]
+    fn with_objects_removed_what_is_held_adds_up(
+        capacity in 1_u64..=40,
+        objects in by_object(),
+        (every, back) in (1_usize..10, 0_usize..20),
+    ) {
+        let keys: Vec<u64> = objects.iter().map(|(key, _)| *key).collect();
+        texts().iter().try_for_each(|text| adds_up(text, capacity, &keys, every, back))?;
     }
 
     #[test]
