@@ -19,6 +19,7 @@ mod sampled;
 pub mod simulate;
 mod sketch;
 mod stack;
+pub mod tier;
 pub mod weight;
 
 pub use error::CacheError;

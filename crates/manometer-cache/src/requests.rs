@@ -44,6 +44,7 @@ pub struct Requests {
     sizes: Vec<u64>,
     writes: Vec<bool>,
     times_ns: Vec<u64>,
+    are_timed: bool,
     left_out: LeftOut,
     damage: Option<TraceError>,
     next: OnceLock<Vec<u32>>,
@@ -103,6 +104,11 @@ impl Requests {
         }
         requests.check()?;
         Ok(requests)
+    }
+
+    /// No requests yet, to come at moments of their own for keys that are numbered already, as blocks of a device are.
+    pub fn of_blocks(blocks: usize) -> Self {
+        Self { keys: blocks, are_timed: true, ..Self::default() }
     }
 
     /// The same with the bytes of each object.
@@ -207,6 +213,11 @@ impl Requests {
     /// Whether each one writes; empty where that does not count.
     pub fn writes(&self) -> &[bool] {
         &self.writes
+    }
+
+    /// Whether they come with their moments.
+    pub fn are_timed(&self) -> bool {
+        self.are_timed || !self.times_ns.is_empty()
     }
 
     /// When each one came; empty where times do not count.

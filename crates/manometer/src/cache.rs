@@ -3,6 +3,7 @@
 mod capacity;
 mod curve;
 mod simulate;
+mod tier;
 
 use std::process::ExitCode;
 
@@ -24,6 +25,7 @@ pub struct CacheArgs {
 enum Verb {
     Curve(curve::CurveArgs),
     Simulate(simulate::SimulateArgs),
+    Tier(tier::TierArgs),
 }
 
 /// Does what the verb says.
@@ -31,6 +33,7 @@ pub fn run(args: &CacheArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
         Verb::Curve(args) => curve::run(args),
         Verb::Simulate(args) => simulate::run(args),
+        Verb::Tier(args) => tier::run(args),
     }
 }
 

@@ -32,6 +32,13 @@ impl Choice {
         &self.parameters
     }
 
+    /// Changes a parameter, where the policy has it, as far as it may be changed.
+    pub(crate) fn set(&mut self, name: &str, value: f64) {
+        if let Some(at) = self.kind.parameters.iter().position(|parameter| parameter.name == name) {
+            self.parameters[at] = value.clamp(self.kind.parameters[at].min, self.kind.parameters[at].max);
+        }
+    }
+
     /// What it admits, where not everything, with its parameters.
     pub fn admission(&self) -> Option<(&'static Admission, &[f64])> {
         self.admission.as_ref().map(|(admission, parameters)| (*admission, &parameters[..]))

@@ -22,7 +22,7 @@ pub(super) struct Ticks {
 
 impl Ticks {
     pub(super) fn new(setting: &Setting<'_>, requests_per_second: f64) -> Self {
-        let has_times = !setting.requests.times_ns().is_empty();
+        let has_times = setting.requests.are_timed();
         Self { has_times, requests_per_second: requests_per_second as u64 }
     }
 

@@ -1,0 +1,350 @@
+//! A hard disk: an arm over turning platters, a queue of which it serves the nearest, and a cache for writes.
+//!
+//! The angle of the platters is part of the model, so that which request of the queue is nearest, what a sequential
+//! request costs and what a missed one does follow from it. The cache thesis's disk: section 6.1.
+
+use std::collections::VecDeque;
+
+use manometer_measure::{ByteSize, Span};
+use serde::Deserialize;
+
+use super::extents::Extents;
+use super::{DeviceTally, Io};
+use crate::tier::events::Ns;
+use crate::tier::jobs::JobId;
+
+/// A hard disk as a file describes it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiskSettings {
+    /// What it holds.
+    pub capacity: ByteSize,
+    /// Turns in a minute.
+    pub rpm: u32,
+    /// What its outermost zone transfers in a second.
+    pub outer_per_s: ByteSize,
+    /// What its innermost zone does.
+    pub inner_per_s: ByteSize,
+    /// How many zones there are.
+    #[serde(default = "zones")]
+    pub zones: u32,
+    /// The shortest way of the arm.
+    pub seek_min: Span,
+    /// The mean of random ways over the whole disk.
+    pub seek_mean: Span,
+    /// With which power of the distance a way grows: 0.5 for arms that accelerate half of it and brake the other.
+    #[serde(default = "seek_exponent")]
+    pub seek_exponent: f64,
+    /// Of how many requests that wait it takes the nearest (NCQ).
+    #[serde(default = "queue")]
+    pub queue: usize,
+    /// Its cache for writes.
+    pub write_cache: ByteSize,
+    /// Whether it writes that out when it is told to; where a controller keeps it over a power cut it need not.
+    #[serde(default = "yes")]
+    pub flushes: bool,
+    /// What its interface transfers in a second.
+    pub interface_per_s: ByteSize,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn zones() -> u32 {
+    16
+}
+
+fn seek_exponent() -> f64 {
+    0.5
+}
+
+fn queue() -> usize {
+    32
+}
+
+impl DiskSettings {
+    pub(super) fn wrong(&self) -> Option<String> {
+        let positive = [
+            ("capacity", self.capacity.0),
+            ("rpm", u64::from(self.rpm)),
+            ("outer_per_s", self.outer_per_s.0),
+            ("inner_per_s", self.inner_per_s.0),
+            ("zones", u64::from(self.zones)),
+            ("queue", self.queue as u64),
+            ("interface_per_s", self.interface_per_s.0),
+        ];
+        if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
+            return Some(format!("`{name}` is 0: a disk needs more"));
+        }
+        if self.seek_mean < self.seek_min {
+            return Some("`seek_mean` is below `seek_min`".to_owned());
+        }
+        (!(0.0..=1.0).contains(&self.seek_exponent)).then(|| "`seek_exponent` is not from 0 to 1".to_owned())
+    }
+}
+
+/// The longest stretch that is written at once.
+const DESTAGE_MAX: u64 = 1 << 20;
+/// A request that waited for so long goes first, however far away.
+const PATIENCE_NS: Ns = 500_000_000;
+
+#[derive(Debug)]
+struct Waiting {
+    io: Io,
+    end: u64,
+    since: Ns,
+    /// Requests that were merged into this one.
+    merged: Vec<JobId>,
+}
+
+#[derive(Debug)]
+enum Service {
+    /// A request that waits for the medium.
+    Request(Waiting),
+    /// Bytes out of the cache for writes.
+    Destage(u64),
+}
+
+/// A hard disk at work.
+#[derive(Debug)]
+pub struct Disk {
+    turn_ns: f64,
+    zone_bytes: u64,
+    /// What each zone transfers in a nanosecond.
+    zone_rates: Vec<f64>,
+    seek_min_ns: f64,
+    seek_scale_ns: f64,
+    seek_exponent: f64,
+    capacity: u64,
+    queue_len: usize,
+    write_cache: u64,
+    obeys_flush: bool,
+    interface_ns: f64,
+    head: u64,
+    queue: Vec<Waiting>,
+    service: Option<Service>,
+    cached: Extents,
+    /// How much of that takes room in the controller's cache.
+    in_controller: u64,
+    /// Writes for which the cache has no room.
+    blocked: VecDeque<Io>,
+    destaged_last: bool,
+    /// Bytes that were taken into the cache, and those written out of it.
+    accepted: u64,
+    destaged: u64,
+    /// Who waits until everything that was accepted by then is written.
+    flushes: Vec<(u64, JobId)>,
+    tally: DeviceTally,
+}
+
+impl Disk {
+    /// A disk whose sizes are all `scale` times smaller.
+    pub fn new(settings: &DiskSettings, scale: u64) -> Self {
+        let capacity = (settings.capacity.0 / scale).max(1);
+        let zones = u64::from(settings.zones);
+        let (outer, inner) = (settings.outer_per_s.0 as f64 / 1e9, settings.inner_per_s.0 as f64 / 1e9);
+        let rate = |zone: u64| outer + (inner - outer) * zone as f64 / (zones.max(2) - 1) as f64;
+        // The mean of |x - y|^e over random places x and y of a disk of length 1.
+        let e = settings.seek_exponent;
+        let mean_power = 2.0 / ((e + 1.0) * (e + 2.0));
+        Self {
+            turn_ns: 60e9 / f64::from(settings.rpm),
+            zone_bytes: capacity.div_ceil(zones),
+            zone_rates: (0..zones).map(rate).collect(),
+            seek_min_ns: settings.seek_min.nanoseconds() as f64,
+            seek_scale_ns: (settings.seek_mean.nanoseconds() - settings.seek_min.nanoseconds()) as f64 / mean_power,
+            seek_exponent: e,
+            capacity,
+            queue_len: settings.queue,
+            write_cache: settings.write_cache.0 / scale,
+            obeys_flush: settings.flushes,
+            interface_ns: 1e9 / settings.interface_per_s.0 as f64,
+            head: 0,
+            queue: Vec::new(),
+            service: None,
+            cached: Extents::default(),
+            in_controller: 0,
+            blocked: VecDeque::new(),
+            destaged_last: false,
+            accepted: 0,
+            destaged: 0,
+            flushes: Vec::new(),
+            tally: DeviceTally::default(),
+        }
+    }
+
+    /// What it did.
+    pub fn tally(&self) -> DeviceTally {
+        self.tally
+    }
+
+    /// How many requests wait for its medium.
+    pub fn waiting(&self) -> usize {
+        self.queue.len() + usize::from(self.service.is_some())
+    }
+
+    /// How far its head is from a place.
+    pub fn distance(&self, offset: u64) -> u64 {
+        self.head.abs_diff(offset)
+    }
+
+    /// Takes a request in. `controller` is the room in the cache of its controller. Where the request is done without
+    /// the medium, tells when.
+    pub fn submit(&mut self, now: Ns, io: Io, controller: &mut u64) -> Option<Ns> {
+        let is_cached = self.cached.has(io.offset, io.offset + io.bytes);
+        if io.is_write && !io.is_through {
+            if self.blocked.is_empty() && self.has_room(&io, *controller) {
+                self.cache(&io, controller);
+                return Some(now + self.interface(io.bytes));
+            }
+            self.blocked.push_back(io);
+            return None;
+        }
+        if !io.is_write && is_cached {
+            return Some(now + self.interface(io.bytes));
+        }
+        self.enqueue(now, io);
+        None
+    }
+
+    /// Has a job wait until what is in the cache is written; false where it need not.
+    pub fn flush(&mut self, job: JobId) -> bool {
+        let waits = self.obeys_flush && self.destaged < self.accepted;
+        if waits {
+            self.flushes.push((self.accepted, job));
+        }
+        waits
+    }
+
+    /// Begins what is next, where it is idle: when that ends.
+    pub fn start(&mut self, now: Ns) -> Option<Ns> {
+        if self.service.is_some() {
+            return None;
+        }
+        // What waits for room in the cache, or for all of it to be written, takes turns with what waits for the medium.
+        let wants_destage = !(self.destaged_last || self.blocked.is_empty() && self.flushes.is_empty());
+        let request = !(self.queue.is_empty() || wants_destage && self.cached.bytes() > 0);
+        let (service, start, end) = if request {
+            let waiting = self.queue.remove(self.nearest(now));
+            let (start, end) = (waiting.io.offset, waiting.end);
+            (Service::Request(waiting), start, end)
+        } else {
+            let start = self.cached.next_from(self.head)?;
+            let end = self.cached.take(start, DESTAGE_MAX)?;
+            (Service::Destage(end - start), start, end)
+        };
+        let reads = matches!(&service, Service::Request(waiting) if !waiting.io.is_write);
+        let ns = (self.positioning(now, start, reads) + self.transfer(start, end - start)) as Ns;
+        let bytes = if reads { &mut self.tally.read_bytes } else { &mut self.tally.written_bytes };
+        *bytes += end - start;
+        self.destaged_last = !request;
+        self.head = end;
+        self.service = Some(service);
+        self.tally.services += 1;
+        self.tally.busy_ns += ns;
+        Some(now + ns)
+    }
+
+    /// Ends what it is at. Tells each request that is done, and when.
+    pub fn finish(&mut self, now: Ns, controller: &mut u64, mut done: impl FnMut(Ns, JobId)) {
+        match self.service.take() {
+            Some(Service::Request(waiting)) => {
+                done(now, waiting.io.job);
+                waiting.merged.into_iter().for_each(|job| done(now, job));
+            }
+            Some(Service::Destage(bytes)) => {
+                self.destaged += bytes;
+                let destaged = self.destaged;
+                let written = |(until, _): &mut (u64, JobId)| *until <= destaged;
+                self.flushes.extract_if(.., written).for_each(|(_, job)| done(now, job));
+            }
+            None => {}
+        }
+        self.share(controller);
+        while let Some(io) = self.blocked.front().copied().filter(|io| self.has_room(io, *controller)) {
+            self.blocked.pop_front();
+            self.cache(&io, controller);
+            done(now + self.interface(io.bytes), io.job);
+        }
+    }
+
+    fn interface(&self, bytes: u64) -> Ns {
+        (bytes as f64 * self.interface_ns) as Ns
+    }
+
+    fn has_room(&self, io: &Io, controller: u64) -> bool {
+        let room = self.write_cache.saturating_sub(self.cached.bytes()) + controller;
+        io.bytes <= room || self.cached.bytes() == 0
+    }
+
+    fn cache(&mut self, io: &Io, controller: &mut u64) {
+        let before = self.cached.bytes();
+        self.cached.insert(io.offset, io.offset + io.bytes);
+        self.accepted += self.cached.bytes() - before;
+        self.share(controller);
+    }
+
+    /// What does not fit into its own cache takes room in the controller's.
+    fn share(&mut self, controller: &mut u64) {
+        *controller += self.in_controller;
+        self.in_controller = self.cached.bytes().saturating_sub(self.write_cache).min(*controller);
+        *controller -= self.in_controller;
+    }
+
+    /// Puts a request into the queue, merged with one that it continues.
+    fn enqueue(&mut self, now: Ns, io: Io) {
+        let continued = self.queue.iter_mut().find(|waiting| {
+            waiting.end == io.offset
+                && waiting.io.is_write == io.is_write
+                && waiting.end - waiting.io.offset < DESTAGE_MAX
+        });
+        match continued {
+            Some(waiting) => {
+                waiting.end += io.bytes;
+                waiting.merged.push(io.job);
+            }
+            None => self.queue.push(Waiting { io, end: io.offset + io.bytes, since: now, merged: Vec::new() }),
+        }
+    }
+
+    fn nearest(&self, now: Ns) -> usize {
+        if now - self.queue[0].since > PATIENCE_NS {
+            return 0;
+        }
+        let known = self.queue.iter().take(self.queue_len).enumerate();
+        let costs = known.map(|(at, waiting)| (at, self.positioning(now, waiting.io.offset, !waiting.io.is_write)));
+        costs.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(at, _)| at)
+    }
+
+    fn zone(&self, offset: u64) -> usize {
+        ((offset / self.zone_bytes) as usize).min(self.zone_rates.len() - 1)
+    }
+
+    fn transfer(&self, offset: u64, bytes: u64) -> f64 {
+        bytes as f64 / self.zone_rates[self.zone(offset)]
+    }
+
+    /// How long it takes until the head is at `offset`: the way of the arm, then the turn. What a read continues was
+    /// read ahead.
+    fn positioning(&self, now: Ns, offset: u64, reads: bool) -> f64 {
+        let distance = self.head.abs_diff(offset);
+        if distance == 0 && reads {
+            return 0.0;
+        }
+        let seek = if distance == 0 { 0.0 } else { self.seek(distance) };
+        let zone = self.zone(offset);
+        let track = self.zone_rates[zone] * self.turn_ns;
+        let target = ((offset - zone as u64 * self.zone_bytes) as f64 / track).fract();
+        let angle = ((now as f64 + seek) / self.turn_ns).fract();
+        let turn = (target - angle).rem_euclid(1.0);
+        // Where it is already is no turn away, whatever the rounding of nanoseconds says.
+        if turn > 1.0 - 1e-5 { seek } else { seek + turn * self.turn_ns }
+    }
+
+    fn seek(&self, distance: u64) -> f64 {
+        let way = distance as f64 / self.capacity as f64;
+        let way = if self.seek_exponent == 0.5 { way.sqrt() } else { way.powf(self.seek_exponent) };
+        self.seek_min_ns + self.seek_scale_ns * way
+    }
+}

@@ -1,0 +1,122 @@
+//! Models of devices: what a request to a disk or an SSD takes.
+
+mod disk;
+mod extents;
+mod flash;
+mod ssd;
+
+pub use disk::{Disk, DiskSettings};
+pub use ssd::{Ssd, SsdSettings, Wear};
+
+use serde::Deserialize;
+
+use super::events::Ns;
+use super::jobs::JobId;
+
+/// A device as a file describes it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum DeviceSettings {
+    /// A hard disk.
+    Hdd(DiskSettings),
+    /// An SSD.
+    Ssd(SsdSettings),
+}
+
+impl DeviceSettings {
+    /// What it holds, in bytes.
+    pub fn capacity(&self) -> u64 {
+        match self {
+            Self::Hdd(disk) => disk.capacity.0,
+            Self::Ssd(ssd) => ssd.capacity.0,
+        }
+    }
+
+    /// What is wrong with it, by key.
+    pub fn wrong(&self) -> Option<String> {
+        match self {
+            Self::Hdd(disk) => disk.wrong(),
+            Self::Ssd(ssd) => ssd.wrong(),
+        }
+    }
+}
+
+/// A request to a device.
+#[derive(Debug, Clone, Copy)]
+pub struct Io {
+    /// Where it begins, in bytes.
+    pub offset: u64,
+    /// How long it is.
+    pub bytes: u64,
+    /// Whether it writes.
+    pub is_write: bool,
+    /// Whether it is not done before it is on the medium.
+    pub is_through: bool,
+    /// What waits for it.
+    pub job: JobId,
+}
+
+/// What a device did.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct DeviceTally {
+    /// Bytes read from its medium.
+    pub read_bytes: u64,
+    /// Bytes written to it.
+    pub written_bytes: u64,
+    /// Requests that its medium served, as they were merged.
+    pub services: u64,
+    /// How long it was at work.
+    pub busy_ns: Ns,
+}
+
+/// A device at work.
+#[derive(Debug)]
+pub enum Device {
+    /// A hard disk.
+    Disk(Disk),
+    /// An SSD.
+    Ssd(Ssd),
+}
+
+impl Device {
+    /// A device whose sizes are all `scale` times smaller.
+    pub fn new(settings: &DeviceSettings, scale: u64) -> Self {
+        match settings {
+            DeviceSettings::Hdd(settings) => Self::Disk(Disk::new(settings, scale)),
+            DeviceSettings::Ssd(settings) => Self::Ssd(Ssd::new(settings, scale)),
+        }
+    }
+
+    /// How much there is to do before a read at `offset`, to choose among mirrors: requests, then the way of the arm.
+    pub fn load(&self, offset: u64) -> (u64, u64) {
+        match self {
+            Self::Disk(disk) => (disk.waiting() as u64, disk.distance(offset)),
+            Self::Ssd(ssd) => (ssd.read_backlog(0), 0),
+        }
+    }
+
+    /// How long a request would wait, where that is known: an SSD's.
+    pub fn backlog(&self, now: Ns, is_write: bool) -> Ns {
+        match self {
+            Self::Disk(_) => 0,
+            Self::Ssd(ssd) if is_write => ssd.backlog(now),
+            Self::Ssd(ssd) => ssd.read_backlog(now),
+        }
+    }
+
+    /// What it did.
+    pub fn tally(&self) -> DeviceTally {
+        match self {
+            Self::Disk(disk) => disk.tally(),
+            Self::Ssd(ssd) => ssd.tally(),
+        }
+    }
+
+    /// How worn it is, where that can be told.
+    pub fn wear(&self) -> Option<Wear> {
+        match self {
+            Self::Disk(_) => None,
+            Self::Ssd(ssd) => Some(ssd.wear()),
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! The host: processors, the page cache with its write-back, and a file system's journal.
+
+use std::collections::VecDeque;
+
+use manometer_measure::{ByteSize, Share, Span};
+use serde::Deserialize;
+
+use super::events::Ns;
+use super::flows::Flow;
+use super::jobs::JobId;
+use super::pages::{PAGE, Pages};
+use super::second::{Ask, Second};
+use super::storage::{Level, Storage, Stretch};
+use super::wake::Wake;
+use crate::number::Id;
+
+/// The host as a file describes it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostSettings {
+    /// Its memory for pages of files.
+    pub ram: ByteSize,
+    /// Its cores.
+    #[serde(default = "cores")]
+    pub cores: usize,
+    /// What an operation takes of a core, beside copying.
+    #[serde(default = "operation")]
+    pub operation: Span,
+    /// What a core copies in a second.
+    #[serde(default = "copy_per_s")]
+    pub copy_per_s: ByteSize,
+    /// From which share of memory on changed pages are written back.
+    #[serde(default = "dirty_background")]
+    pub dirty_background: Share,
+    /// At which share of memory writes wait for that.
+    #[serde(default = "dirty_limit")]
+    pub dirty_limit: Share,
+    /// After how long they are written back in any case.
+    #[serde(default = "dirty_expire")]
+    pub dirty_expire: Span,
+    /// How much is read ahead of who reads on.
+    #[serde(default = "read_ahead")]
+    pub read_ahead: ByteSize,
+    /// How often the file system commits its journal.
+    #[serde(default = "commit")]
+    pub commit: Span,
+    /// Whether a commit waits for the media (barriers).
+    #[serde(default = "yes")]
+    pub barriers: bool,
+    /// Whether one commit is for all threads that wait for one.
+    #[serde(default = "yes")]
+    pub commits_joined: bool,
+    /// The controller's cache for writes.
+    #[serde(default)]
+    pub controller_cache: ByteSize,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn cores() -> usize {
+    4
+}
+
+fn operation() -> Span {
+    Span(std::time::Duration::from_micros(20))
+}
+
+fn copy_per_s() -> ByteSize {
+    ByteSize(3_000_000_000)
+}
+
+fn dirty_background() -> Share {
+    Share(0.1)
+}
+
+fn dirty_limit() -> Share {
+    Share(0.2)
+}
+
+fn dirty_expire() -> Span {
+    Span(std::time::Duration::from_secs(30))
+}
+
+fn read_ahead() -> ByteSize {
+    ByteSize(128 << 10)
+}
+
+fn commit() -> Span {
+    Span(std::time::Duration::from_secs(5))
+}
+
+impl HostSettings {
+    /// What is wrong with it.
+    pub fn wrong(&self) -> Option<String> {
+        if self.cores == 0 || self.copy_per_s.0 == 0 || self.operation.nanoseconds() == 0 {
+            return Some("`cores`, `operation` and `copy_per_s` have to be above 0".to_owned());
+        }
+        if self.commit.nanoseconds() == 0 || self.dirty_expire.nanoseconds() == 0 {
+            return Some("`commit` and `dirty_expire` have to be above 0".to_owned());
+        }
+        (self.dirty_background.0 >= self.dirty_limit.0)
+            .then(|| "`dirty_background` is not below `dirty_limit`".to_owned())
+    }
+}
+
+/// The longest stretch that is written back at once.
+const WRITE_BACK_MAX: u64 = (512 << 10) / PAGE;
+/// How many stretches are written back at once.
+const WRITE_BACK_AT_ONCE: usize = 64;
+/// How often what has to be written back is looked for, in parts of how long it may stay.
+const FLUSHES_PER_EXPIRY: u64 = 6;
+/// The bytes of a journal.
+pub const JOURNAL: u64 = 128 << 20;
+/// Blocks of a commit beside those that were changed: its descriptor and its end.
+const COMMIT_BLOCKS: u64 = 2;
+/// The task that writes back.
+pub const FLUSHER: u32 = u32::MAX;
+
+/// What the page cache did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HostTally {
+    /// Pages that reads asked for.
+    pub reads: u64,
+    /// Of these, found in memory.
+    pub read_hits: u64,
+    /// Commits of the journal.
+    pub commits: u64,
+}
+
+/// A host at work.
+pub struct Host<'a> {
+    /// What it reads from and writes to.
+    pub storage: Storage<Wake>,
+    /// The second level, where there is one.
+    pub second: Option<Second<'a>>,
+    settings: &'a HostSettings,
+    scale: u64,
+    cores: Vec<Ns>,
+    pages: Pages,
+    page_count: u64,
+    background: u64,
+    limit: u64,
+    flushing: usize,
+    flushed: u64,
+    /// Threads that wait until fewer pages are changed.
+    throttled: VecDeque<u32>,
+    journal: Journal,
+    tally: HostTally,
+}
+
+#[derive(Debug, Default)]
+struct Journal {
+    bytes: u64,
+    at: u64,
+    /// Blocks that were changed since the last commit.
+    changed: u64,
+    is_committing: bool,
+    committing: Vec<u32>,
+    waiting: VecDeque<u32>,
+}
+
+impl<'a> Host<'a> {
+    /// A host over storage of `bytes`, its sizes and periods divided by `scale`.
+    pub fn new(
+        settings: &'a HostSettings,
+        storage: Storage<Wake>,
+        second: Option<Second<'a>>,
+        bytes: u64,
+        ram: u64,
+        scale: u64,
+    ) -> Self {
+        let capacity = (ram / PAGE).max(1);
+        let page_count = bytes / PAGE;
+        let mut host = Self {
+            storage,
+            second,
+            settings,
+            scale,
+            cores: vec![0; settings.cores],
+            pages: Pages::new(page_count as usize, capacity),
+            page_count,
+            background: (capacity as f64 * settings.dirty_background.0) as u64,
+            limit: (capacity as f64 * settings.dirty_limit.0) as u64,
+            flushing: 0,
+            flushed: 0,
+            throttled: VecDeque::new(),
+            journal: Journal { bytes: (JOURNAL / scale).next_multiple_of(PAGE), ..Journal::default() },
+            tally: HostTally::default(),
+        };
+        host.storage.wake_at(host.flush_period(), Wake::Flush);
+        host.storage.wake_at(host.commit_period(), Wake::Commit);
+        host
+    }
+
+    /// What it did.
+    pub fn tally(&self) -> HostTally {
+        self.tally
+    }
+
+    /// Where the journal ends and the rest begins.
+    pub fn journal_end(&self) -> u64 {
+        self.journal.bytes
+    }
+
+    /// The storage's bytes, in whole pages.
+    pub fn bytes(&self) -> u64 {
+        self.page_count * PAGE
+    }
+
+    /// Takes a core for an operation that moves `bytes`: when it is through.
+    pub fn compute(&mut self, bytes: u64, think_ns: Ns) -> Ns {
+        let copying = (u128::from(bytes) * 1_000_000_000 / u128::from(self.settings.copy_per_s.0)) as Ns;
+        let now = self.storage.now();
+        let core = (0..self.cores.len()).min_by_key(|at| self.cores[*at]).unwrap_or(0);
+        let through = self.cores[core].max(now) + self.settings.operation.nanoseconds() + copying + think_ns;
+        self.cores[core] = through;
+        through
+    }
+
+    /// Reads or writes storage as part of a job, past the page cache.
+    pub fn ask(&mut self, job: JobId, ask: &Ask) {
+        let Ask { offset, bytes, is_write, is_through, .. } = *ask;
+        match &mut self.second {
+            Some(second) => second.request(&mut self.storage, job, ask),
+            None => {
+                let level = Level::Origin;
+                self.storage.submit(job, Stretch { level, offset, bytes, is_write, is_through, flow: Flow::File });
+            }
+        }
+    }
+
+    /// Reads through the page cache: what is not there is asked for as part of a job, with as much again after it where
+    /// the reader reads on.
+    pub fn read(&mut self, job: JobId, task: u32, offset: u64, bytes: u64, reads_on: bool) {
+        let first = offset / PAGE;
+        let last = (offset + bytes).div_ceil(PAGE).min(self.page_count);
+        let mut missing = None;
+        for page in first..last {
+            let is_there = self.pages.touch(page as Id);
+            self.tally.reads += 1;
+            self.tally.read_hits += u64::from(is_there);
+            match (is_there, missing) {
+                (false, None) => missing = Some(page),
+                (true, Some(from)) => {
+                    self.read_missing(job, task, from, page);
+                    missing = None;
+                }
+                _ => {}
+            }
+        }
+        if let Some(from) = missing {
+            let ahead = if reads_on { self.settings.read_ahead.0 / PAGE } else { 0 };
+            let end = (last + ahead).min(self.page_count);
+            let until = (last..end).find(|page| self.pages.has(*page as Id)).unwrap_or(end);
+            self.read_missing(job, task, from, until);
+        }
+    }
+
+    fn read_missing(&mut self, job: JobId, task: u32, from: u64, until: u64) {
+        let most = (self.settings.read_ahead.0 / PAGE).max(1);
+        let mut at = from;
+        while at < until {
+            let end = (at + most).min(until);
+            let ask = Ask { offset: at * PAGE, bytes: (end - at) * PAGE, is_write: false, is_through: false, task };
+            self.ask(job, &ask);
+            (at..end).for_each(|page| self.pages.insert(page as Id));
+            at = end;
+        }
+    }
+
+    /// Changes pages in memory.
+    pub fn change(&mut self, offset: u64, bytes: u64) {
+        let now = self.storage.now();
+        for page in offset / PAGE..(offset + bytes).div_ceil(PAGE).min(self.page_count) {
+            self.pages.change(page as Id, now);
+        }
+    }
+
+    /// Changes a page of metadata, which the next commit writes into the journal; it is read first where it is not there.
+    pub fn change_metadata(&mut self, job: JobId, task: u32, offset: u64) {
+        self.read(job, task, offset, 1, false);
+        self.change(offset, 1);
+        self.journal.changed += 1;
+    }
+
+    /// Forgets pages that are no longer needed.
+    pub fn forget(&mut self, offset: u64, bytes: u64) {
+        for page in offset / PAGE..(offset + bytes).div_ceil(PAGE).min(self.page_count) {
+            self.pages.forget(page as Id);
+        }
+    }
+
+    /// Whether a thread that writes has to wait; it is woken when it need not.
+    pub fn throttle(&mut self, thread: u32) -> bool {
+        self.flush();
+        if self.pages.dirty() + self.flushed <= self.limit {
+            return false;
+        }
+        self.throttled.push_back(thread);
+        true
+    }
+
+    /// Writes the changed pages of a stretch back as part of a job.
+    pub fn write_back(&mut self, job: JobId, task: u32, offset: u64, bytes: u64) {
+        let end = (offset + bytes).div_ceil(PAGE).min(self.page_count);
+        let mut at = offset / PAGE;
+        while let Some(from) = (at..end).find(|page| self.pages.is_dirty(*page as Id)) {
+            let until = (from..end.min(from + WRITE_BACK_MAX)).find(|page| !self.pages.is_dirty(*page as Id));
+            let until = until.unwrap_or(end.min(from + WRITE_BACK_MAX));
+            self.write_pages(job, task, from, until);
+            at = until;
+        }
+    }
+
+    fn write_pages(&mut self, job: JobId, task: u32, from: u64, until: u64) {
+        (from..until).for_each(|page| self.pages.clean(page as Id));
+        let ask = Ask { offset: from * PAGE, bytes: (until - from) * PAGE, is_write: true, is_through: false, task };
+        self.ask(job, &ask);
+    }
+
+    /// Writes back what was changed long ago, or what is too much.
+    fn flush(&mut self) {
+        let expired = self.storage.now().saturating_sub(self.settings.dirty_expire.nanoseconds() / self.scale);
+        while self.flushing < WRITE_BACK_AT_ONCE {
+            let Some((page, since)) = self.pages.oldest_dirty() else { break };
+            if since > expired && self.pages.dirty() <= self.background {
+                break;
+            }
+            let (page, is_dirty) = (u64::from(page), |page: &u64| self.pages.is_dirty(*page as Id));
+            let before = (page.saturating_sub(WRITE_BACK_MAX / 2)..page).rev().take_while(is_dirty).count() as u64;
+            let from = page - before;
+            let until =
+                (page..(from + WRITE_BACK_MAX).min(self.page_count)).take_while(is_dirty).last().unwrap_or(page);
+            let count = until + 1 - from;
+            self.flushing += 1;
+            self.flushed += count;
+            let job = self.storage.open(Wake::Flushed(count));
+            self.write_pages(job, FLUSHER, from, until + 1);
+            self.storage.close(job);
+        }
+    }
+
+    /// Has a thread wait for a commit of what was changed until now.
+    pub fn commit(&mut self, thread: u32) {
+        self.journal.waiting.push_back(thread);
+        if !self.journal.is_committing {
+            self.start_commit();
+        }
+    }
+
+    fn start_commit(&mut self) {
+        let journal = &mut self.journal;
+        let bytes = ((std::mem::take(&mut journal.changed) + COMMIT_BLOCKS) * PAGE).min(journal.bytes);
+        if journal.at + bytes > journal.bytes {
+            journal.at = 0;
+        }
+        let offset = journal.at;
+        journal.at += bytes;
+        journal.is_committing = true;
+        let joined = if self.settings.commits_joined { journal.waiting.len() } else { 1 };
+        journal.committing.extend(journal.waiting.drain(..joined.min(journal.waiting.len())));
+        self.tally.commits += 1;
+        let job = self.storage.open(Wake::CommitWritten);
+        let ask = Ask { offset, bytes, is_write: true, is_through: false, task: FLUSHER - 1 };
+        self.ask(job, &ask);
+        self.storage.close(job);
+    }
+
+    fn flush_period(&self) -> Ns {
+        (self.settings.dirty_expire.nanoseconds() / FLUSHES_PER_EXPIRY / self.scale).max(1)
+    }
+
+    fn commit_period(&self) -> Ns {
+        (self.settings.commit.nanoseconds() / self.scale).max(1)
+    }
+
+    /// Goes on with what is its own; tells of threads that go on.
+    pub fn wake(&mut self, wake: Wake, ready: &mut Vec<u32>) {
+        let now = self.storage.now();
+        match wake {
+            Wake::Nobody => {}
+            Wake::Thread(thread) => ready.push(thread),
+            Wake::Synced(thread) => self.commit(thread),
+            Wake::CommitWritten => {
+                let job = self.storage.open(Wake::Committed);
+                if self.settings.barriers {
+                    self.storage.flush(job, Level::Origin);
+                    if let Some(second) = &mut self.second {
+                        second.flush(&mut self.storage, job);
+                    }
+                }
+                self.storage.close(job);
+            }
+            Wake::Committed => {
+                self.journal.is_committing = false;
+                ready.append(&mut self.journal.committing);
+                if !self.journal.waiting.is_empty() {
+                    self.start_commit();
+                }
+            }
+            Wake::Commit => {
+                if self.journal.changed > 0 && !self.journal.is_committing {
+                    self.start_commit();
+                }
+                self.storage.wake_at(now + self.commit_period(), Wake::Commit);
+            }
+            Wake::Flushed(count) => {
+                self.flushing -= 1;
+                self.flushed -= count;
+                self.flush();
+                while self.pages.dirty() + self.flushed <= self.limit
+                    && let Some(thread) = self.throttled.pop_front()
+                {
+                    ready.push(thread);
+                }
+            }
+            Wake::Flush => {
+                self.flush();
+                self.storage.wake_at(now + self.flush_period(), Wake::Flush);
+            }
+            Wake::Read { .. } | Wake::Copied { .. } | Wake::WriteBack { .. } | Wake::Cleaned { .. } => {
+                if let Some(second) = &mut self.second {
+                    second.wake(&mut self.storage, wake);
+                }
+            }
+        }
+    }
+}

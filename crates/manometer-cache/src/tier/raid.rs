@@ -1,0 +1,222 @@
+//! How requests to an array fall to its members.
+
+use serde::{Deserialize, Serialize};
+
+/// How devices are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Raid {
+    /// One device.
+    #[default]
+    None,
+    /// Striped.
+    Raid0,
+    /// Mirrored over all.
+    Raid1,
+    /// Mirrored in pairs, striped over these.
+    Raid10,
+    /// Striped with a parity for each row, which goes from member to member.
+    Raid5,
+}
+
+/// An array of equal devices.
+#[derive(Debug, Clone, Copy)]
+pub struct Array {
+    pub(super) raid: Raid,
+    pub(super) members: u64,
+    pub(super) chunk: u64,
+}
+
+/// A stretch of a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Which member, or which pair of mirrors.
+    pub member: usize,
+    /// Where it begins on it.
+    pub offset: u64,
+    /// How long it is.
+    pub bytes: u64,
+}
+
+/// What an array of RAID 5 has to do for a write to one of its rows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Row {
+    /// What is read first, to tell the parity.
+    pub reads: Vec<Piece>,
+    /// What is written then, parity among it.
+    pub writes: Vec<Piece>,
+}
+
+impl Array {
+    /// What is wrong with it.
+    pub fn wrong(&self) -> Option<String> {
+        let Self { raid, members, chunk } = *self;
+        let text = match raid {
+            Raid::None if members != 1 => "without `raid` a level has one device: name a `raid`",
+            Raid::Raid0 | Raid::Raid1 if members < 2 => "an array needs two devices or more",
+            Raid::Raid10 if members < 4 || members % 2 == 1 => "RAID 10 needs an even `count` of 4 or more",
+            Raid::Raid5 if members < 3 => "RAID 5 needs a `count` of 3 or more",
+            _ if chunk == 0 || !chunk.is_multiple_of(4096) => "`chunk` has to be a multiple of 4KiB",
+            _ => return None,
+        };
+        Some(text.to_owned())
+    }
+
+    /// How many members' bytes hold data.
+    pub fn data_members(&self) -> u64 {
+        match self.raid {
+            Raid::None | Raid::Raid1 => 1,
+            Raid::Raid0 => self.members,
+            Raid::Raid10 => self.members / 2,
+            Raid::Raid5 => self.members - 1,
+        }
+    }
+
+    /// Which members hold the same as the member or pair of a piece: the first of them, and how many.
+    pub fn mirrors(&self, member: usize) -> (usize, usize) {
+        match self.raid {
+            Raid::Raid1 => (0, self.members as usize),
+            Raid::Raid10 => (2 * member, 2),
+            _ => (member, 1),
+        }
+    }
+
+    /// The pieces of a stretch, those that follow each other on a member joined.
+    pub fn pieces(&self, offset: u64, bytes: u64, pieces: &mut Vec<Piece>) {
+        pieces.clear();
+        let stripes = self.data_members();
+        if stripes == 1 {
+            return pieces.push(Piece { member: 0, offset, bytes });
+        }
+        let (mut at, end) = (offset, offset + bytes);
+        while at < end {
+            let piece = self.piece(at, end.min((at / self.chunk + 1) * self.chunk) - at);
+            at += piece.bytes;
+            match pieces
+                .iter_mut()
+                .find(|other| other.member == piece.member && other.offset + other.bytes == piece.offset)
+            {
+                Some(other) => other.bytes += piece.bytes,
+                None => pieces.push(piece),
+            }
+        }
+    }
+
+    /// Where a stretch within one chunk lies.
+    fn piece(&self, at: u64, bytes: u64) -> Piece {
+        let stripes = self.data_members();
+        let (chunk, inside) = (at / self.chunk, at % self.chunk);
+        let (row, column) = (chunk / stripes, chunk % stripes);
+        let member = match self.raid {
+            Raid::Raid5 => (self.parity(row) + 1 + column) % self.members,
+            _ => column,
+        };
+        Piece { member: member as usize, offset: row * self.chunk + inside, bytes }
+    }
+
+    /// Which member holds the parity of a row: from the last one back (left-symmetric).
+    fn parity(&self, row: u64) -> u64 {
+        self.members - 1 - row % self.members
+    }
+
+    /// What a write to RAID 5 reads and writes, row by row: the parity is told from what it replaces or from the rest of
+    /// the row, whichever reads less.
+    pub fn rows(&self, offset: u64, bytes: u64) -> Vec<Row> {
+        let row_bytes = self.chunk * self.data_members();
+        let (mut at, end) = (offset, offset + bytes);
+        let mut rows = Vec::new();
+        while at < end {
+            let row = at / row_bytes;
+            let until = end.min((row + 1) * row_bytes);
+            rows.push(self.row(row, at, until));
+            at = until;
+        }
+        rows
+    }
+
+    fn row(&self, row: u64, at: u64, until: u64) -> Row {
+        let mut data = Vec::new();
+        self.pieces(at, until - at, &mut data);
+        let from = data.iter().map(|piece| piece.offset).min().unwrap_or(0);
+        let to = data.iter().map(|piece| piece.offset + piece.bytes).max().unwrap_or(0);
+        let parity = Piece { member: self.parity(row) as usize, offset: from, bytes: to - from };
+        let whole = data.len() as u64 == self.data_members() && data.iter().all(|piece| piece.bytes == self.chunk);
+        let others = (0..self.members as usize)
+            .filter(|member| *member != parity.member && data.iter().all(|piece| piece.member != *member))
+            .map(|member| Piece { member, ..parity });
+        let is_even = data.iter().all(|piece| piece.bytes == parity.bytes);
+        let others: Vec<Piece> = others.collect();
+        let reads = match whole {
+            true => Vec::new(),
+            false if is_even && others.len() < data.len() + 1 => others,
+            false => data.iter().copied().chain([parity]).collect(),
+        };
+        data.push(parity);
+        Row { reads, writes: data }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHUNK: u64 = 512 << 10;
+
+    fn array(raid: Raid, members: u64) -> Array {
+        Array { raid, members, chunk: CHUNK }
+    }
+
+    fn pieces(array: Array, offset: u64, bytes: u64) -> Vec<(usize, u64, u64)> {
+        let mut pieces = Vec::new();
+        array.pieces(offset, bytes, &mut pieces);
+        pieces.iter().map(|piece| (piece.member, piece.offset, piece.bytes)).collect()
+    }
+
+    #[test]
+    fn below_the_chunk_one_member_serves() {
+        assert_eq!(pieces(array(Raid::Raid0, 4), 5 * CHUNK + 4096, 65536), [(1, CHUNK + 4096, 65536)]);
+        assert_eq!(pieces(array(Raid::Raid10, 4), 5 * CHUNK, 65536), [(1, 2 * CHUNK, 65536)]);
+        assert_eq!(pieces(array(Raid::None, 1), 7, 9), [(0, 7, 9)]);
+        assert_eq!(pieces(array(Raid::Raid1, 3), 7, 9), [(0, 7, 9)]);
+    }
+
+    #[test]
+    fn above_the_chunk_each_member_serves_one_stretch() {
+        let four = pieces(array(Raid::Raid0, 4), 0, 8 * CHUNK);
+        assert_eq!(four, [(0, 0, 2 * CHUNK), (1, 0, 2 * CHUNK), (2, 0, 2 * CHUNK), (3, 0, 2 * CHUNK)]);
+        let two = pieces(array(Raid::Raid0, 2), CHUNK - 10, 20);
+        assert_eq!(two, [(0, CHUNK - 10, 10), (1, 0, 10)]);
+    }
+
+    #[test]
+    fn parity_goes_round() {
+        let five = array(Raid::Raid5, 4);
+        let members: Vec<usize> = (0..8).map(|chunk| pieces(five, chunk * CHUNK, 1)[0].0).collect();
+        assert_eq!(members, [0, 1, 2, 3, 0, 1, 2, 3]);
+        let written: Vec<usize> = five.rows(0, 1).remove(0).writes.iter().map(|piece| piece.member).collect();
+        assert_eq!(written, [0, 3]);
+    }
+
+    #[test]
+    fn what_a_write_to_raid_5_reads() {
+        let five = array(Raid::Raid5, 4);
+        let counts = |offset, bytes| -> Vec<(usize, usize)> {
+            five.rows(offset, bytes).iter().map(|row| (row.reads.len(), row.writes.len())).collect()
+        };
+        assert_eq!(counts(0, 4096), [(2, 2)]);
+        assert_eq!(counts(0, 2 * CHUNK), [(1, 3)]);
+        assert_eq!(counts(0, 3 * CHUNK), [(0, 4)]);
+        assert_eq!(counts(2 * CHUNK, 2 * CHUNK), [(2, 2), (2, 2)]);
+    }
+
+    #[test]
+    fn arrays_that_cannot_be_are_refused() {
+        for (raid, members) in
+            [(Raid::None, 2), (Raid::Raid0, 1), (Raid::Raid10, 2), (Raid::Raid10, 5), (Raid::Raid5, 2)]
+        {
+            assert!(array(raid, members).wrong().is_some());
+        }
+        assert!(Array { raid: Raid::Raid0, members: 2, chunk: 100 }.wrong().is_some());
+        assert_eq!(array(Raid::Raid10, 4).wrong(), None);
+    }
+}

@@ -1,0 +1,371 @@
+//! Arrangements at work.
+
+use std::sync::Arc;
+
+use manometer_measure::LatencyHistogram;
+use serde::Serialize;
+
+use super::device::DeviceTally;
+use super::events::Ns;
+use super::flows::Flows;
+use super::host::{Host, HostTally};
+use super::second::{Ask, Second, SecondTally};
+use super::settings::Arrangement;
+use super::storage::{Level, Storage};
+use super::wake::Wake;
+use super::workload::{Action, Program, Range, Replay, Step, TraceRequests, TraceSettings, WorkloadSettings};
+use crate::CacheError;
+use crate::requests::Requests;
+
+/// What is asked of an arrangement.
+#[derive(Debug, Clone)]
+pub enum Load {
+    /// One of its workloads.
+    Workload(WorkloadSettings),
+    /// A trace.
+    Trace(Arc<TraceRequests>, TraceSettings),
+}
+
+/// What an arrangement did while it was measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct Outcome {
+    /// Bytes asked for in a second, reads and writes, in 10^6.
+    pub mb_per_s: f64,
+    /// Operations in a second.
+    pub requests_per_s: f64,
+    /// Operations.
+    pub requests: u64,
+    /// How long that took in the simulation.
+    pub seconds: f64,
+    /// The mean of how long operations took.
+    pub latency_mean_us: f64,
+    /// What one in a hundred exceeded.
+    pub latency_p99_us: f64,
+    /// Of the pages that reads asked for, those found in memory.
+    pub ram_hit_ratio: Option<f64>,
+    /// Of the blocks that reads asked the second level for, those found.
+    pub read_hit_ratio: Option<f64>,
+    /// Of the blocks that reads and writes asked it for, those found.
+    pub hit_ratio: Option<f64>,
+    /// Blocks that went past it.
+    pub bypassed: u64,
+    /// What went to and fro.
+    pub flows: Flows,
+    /// How much of the time the devices of the origin were at work, in the mean.
+    pub origin_busy: f64,
+    /// How much of the time those of the cache were.
+    pub cache_busy: Option<f64>,
+    /// Bytes that were written to flash, amplification and all.
+    pub ssd_bytes_written: Option<f64>,
+    /// Bytes written to flash for each byte that SSDs were told to write.
+    pub write_amplification: Option<f64>,
+    /// How much of the erases that the SSDs stand were used up, in all of the run.
+    pub wear: Option<f64>,
+}
+
+/// Runs an arrangement.
+///
+/// # Errors
+/// The workload does not fit it.
+pub fn run(arrangement: &Arrangement, load: &Load) -> Result<Outcome, CacheError> {
+    let scale = arrangement.scale;
+    let bytes = arrangement.origin.size.0 / scale;
+    let mut arrangement = arrangement.clone();
+    if let Some(cache) = &mut arrangement.cache
+        && let Some(bucket) = cache.bucket
+    {
+        // Buckets keep their size at every scale.
+        cache.policy.set("buckets", (cache.size.0 / scale / bucket.0) as f64);
+    }
+    let mut storage = Storage::new(arrangement.host.controller_cache.0 / scale);
+    storage.add(&arrangement.devices[&arrangement.origin.device], arrangement.origin.array(), scale);
+    let block = arrangement.cache.as_ref().map_or(1, |cache| cache.block.0);
+    let blocks = Requests::of_blocks(bytes.div_ceil(block) as usize * usize::from(arrangement.cache.is_some()));
+    let mut ram = arrangement.host.ram.0 / scale;
+    let mut second = None;
+    if let Some(cache) = &arrangement.cache {
+        storage.add(&arrangement.devices[&cache.device], cache.array(), scale);
+        let size = cache.size.0 / scale;
+        ram = ram.saturating_sub((size as f64 * cache.memory_per_byte) as u64);
+        second = Some(Second::new(cache, size, &blocks, scale, arrangement.seed)?);
+    }
+    let host = Host::new(&arrangement.host, storage, second, bytes, ram, scale);
+    let (program, warmup, until): (Box<dyn Program>, Ns, Ns) = match load {
+        Load::Workload(workload) => {
+            let warmup = workload.warmup.nanoseconds() / scale;
+            let until = workload.duration.map_or(Ns::MAX, |duration| warmup + duration.nanoseconds() / scale);
+            (workload.kind.program(&host, scale, arrangement.seed)?, warmup, until)
+        }
+        Load::Trace(trace, settings) => {
+            if trace.bytes > host.bytes() {
+                return Err(CacheError::Wrong(format!(
+                    "the trace is for {} bytes, and the origin has {}",
+                    trace.bytes,
+                    host.bytes()
+                )));
+            }
+            (Box::new(Replay::new(Arc::clone(trace), *settings)), 0, Ns::MAX)
+        }
+    };
+    let mut run = Run::new(host, program);
+    run.go(warmup, until);
+    if run.requests == 0 {
+        let text = "the workload ended before anything was measured: make its `warmup` shorter or the workload longer";
+        return Err(CacheError::Wrong(text.to_owned()));
+    }
+    Ok(run.outcome(until))
+}
+
+/// Where a thread is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// It is at a step.
+    Step,
+    /// Its write waits for room in memory.
+    Throttled,
+    /// It waits for others, or for a moment.
+    Waiting,
+    /// It is through.
+    Ended,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Thread {
+    phase: Phase,
+    since: Ns,
+    /// When a core is through with its step.
+    computed: Ns,
+    bytes: u64,
+    is_buffered_write: bool,
+    counts: bool,
+    /// Where its last read ended.
+    read_to: u64,
+}
+
+/// What was counted at a moment.
+#[derive(Debug, Clone, Default)]
+struct Marks {
+    at: Ns,
+    host: HostTally,
+    second: SecondTally,
+    flows: Flows,
+    origin: Vec<DeviceTally>,
+    cache: Vec<DeviceTally>,
+}
+
+struct Run<'a> {
+    host: Host<'a>,
+    program: Box<dyn Program>,
+    threads: Vec<Thread>,
+    running: usize,
+    ready: Vec<u32>,
+    requests: u64,
+    bytes: u64,
+    latencies: LatencyHistogram,
+    measured_from: Marks,
+    is_measuring: bool,
+}
+
+impl<'a> Run<'a> {
+    fn new(host: Host<'a>, program: Box<dyn Program>) -> Self {
+        let thread = Thread {
+            phase: Phase::Step,
+            since: 0,
+            computed: 0,
+            bytes: 0,
+            is_buffered_write: false,
+            counts: false,
+            read_to: u64::MAX,
+        };
+        let threads = vec![thread; program.threads() as usize];
+        Self {
+            host,
+            program,
+            running: threads.len(),
+            threads,
+            ready: Vec::new(),
+            requests: 0,
+            bytes: 0,
+            latencies: LatencyHistogram::new(),
+            measured_from: Marks::default(),
+            is_measuring: false,
+        }
+    }
+
+    fn go(&mut self, warmup: Ns, until: Ns) {
+        for thread in 0..self.threads.len() as u32 {
+            self.begin(thread);
+        }
+        self.is_measuring = warmup == 0;
+        while self.running > 0 {
+            let Some(wake) = self.host.storage.next() else { break };
+            let now = self.host.storage.now();
+            if now >= until {
+                break;
+            }
+            if !self.is_measuring && now >= warmup {
+                self.is_measuring = true;
+                self.measured_from = self.marks();
+            }
+            self.host.wake(wake, &mut self.ready);
+            while let Some(thread) = self.ready.pop() {
+                self.go_on(thread);
+            }
+        }
+    }
+
+    fn go_on(&mut self, thread: u32) {
+        let now = self.host.storage.now();
+        let Thread { phase, computed, is_buffered_write, counts, since, bytes, .. } = self.threads[thread as usize];
+        match phase {
+            Phase::Ended => return,
+            Phase::Waiting => return self.begin(thread),
+            Phase::Step if now < computed => return self.host.storage.wake_at(computed, Wake::Thread(thread)),
+            Phase::Step if is_buffered_write && self.host.throttle(thread) => {
+                self.threads[thread as usize].phase = Phase::Throttled;
+                return;
+            }
+            Phase::Step | Phase::Throttled => {}
+        }
+        if self.is_measuring && counts {
+            self.requests += 1;
+            self.bytes += bytes;
+            self.latencies.record(now - since);
+        }
+        let mut released = Vec::new();
+        self.program.done(thread, &mut released);
+        self.begin(thread);
+        for thread in released {
+            self.begin(thread);
+        }
+    }
+
+    fn begin(&mut self, thread: u32) {
+        let step = self.program.next(thread);
+        let now = self.host.storage.now();
+        let state = &mut self.threads[thread as usize];
+        *state = Thread {
+            phase: Phase::Step,
+            since: now,
+            bytes: asked(&step.action),
+            is_buffered_write: matches!(&step.action, Action::Write(range) if !range.is_direct),
+            counts: true,
+            ..*state
+        };
+        match step.action {
+            Action::End => {
+                state.phase = Phase::Ended;
+                self.running -= 1;
+                return;
+            }
+            Action::Wait => {
+                state.phase = Phase::Waiting;
+                return;
+            }
+            Action::WaitUntil(at) => {
+                state.phase = Phase::Waiting;
+                return self.host.storage.wake_at(at, Wake::Thread(thread));
+            }
+            _ => {}
+        }
+        let bytes = state.bytes;
+        self.threads[thread as usize].computed = self.host.compute(bytes, step.think_ns);
+        self.act(thread, step);
+    }
+
+    fn act(&mut self, thread: u32, step: Step) {
+        let host = &mut self.host;
+        let waiter = if matches!(step.action, Action::Sync(_)) { Wake::Synced(thread) } else { Wake::Thread(thread) };
+        let job = host.storage.open(waiter);
+        for page in step.metadata.into_iter().flatten() {
+            host.change_metadata(job, thread, page);
+        }
+        match step.action {
+            Action::Read(range) if range.is_direct => host.ask(job, &ask(thread, &range, false)),
+            Action::Read(Range { offset, bytes, .. }) => {
+                let state = &mut self.threads[thread as usize];
+                let reads_on = std::mem::replace(&mut state.read_to, offset + bytes) == offset;
+                host.read(job, thread, offset, bytes, reads_on);
+            }
+            Action::Look(offset) => host.read(job, thread, offset, 1, false),
+            Action::Write(range) if range.is_direct => host.ask(job, &ask(thread, &range, true)),
+            Action::Write(Range { offset, bytes, .. }) => host.change(offset, bytes),
+            Action::Batch(ranges) => ranges.iter().for_each(|range| host.ask(job, &ask(thread, range, true))),
+            Action::Sync(Range { offset, bytes, .. }) => host.write_back(job, thread, offset, bytes),
+            Action::Forget(Range { offset, bytes, .. }) => host.forget(offset, bytes),
+            Action::Change | Action::Wait | Action::WaitUntil(_) | Action::End => {}
+        }
+        host.storage.close(job);
+    }
+
+    fn marks(&self) -> Marks {
+        Marks {
+            at: self.host.storage.now(),
+            host: self.host.tally(),
+            second: self.host.second.as_ref().map(Second::tally).unwrap_or_default(),
+            flows: *self.host.storage.flows(),
+            origin: self.host.storage.tallies(Level::Origin),
+            cache: self.host.storage.tallies(Level::Cache),
+        }
+    }
+
+    fn outcome(&self, until: Ns) -> Outcome {
+        let (from, to) = (&self.measured_from, self.marks());
+        let ns = to.at.min(until).saturating_sub(from.at).max(1) as f64;
+        let second = to.second.since(&from.second);
+        let ratio = |hits: u64, asked: u64| (asked > 0).then(|| hits as f64 / asked as f64);
+        let wear: Vec<_> = [Level::Origin, Level::Cache].map(|level| self.host.storage.wear(level)).concat();
+        let written: Vec<f64> = [(Level::Origin, &from.origin, &to.origin), (Level::Cache, &from.cache, &to.cache)]
+            .into_iter()
+            .flat_map(|(level, from, to)| {
+                let wear = self.host.storage.wear(level);
+                let bytes = written_since(from, to);
+                std::iter::zip(wear, bytes).map(|(wear, bytes)| wear.amplification * bytes as f64)
+            })
+            .collect();
+        let mean = |values: Vec<f64>| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+        Outcome {
+            mb_per_s: self.bytes as f64 / ns * 1e3,
+            requests_per_s: self.requests as f64 / ns * 1e9,
+            requests: self.requests,
+            seconds: ns / 1e9,
+            latency_mean_us: self.latencies.mean_ns().unwrap_or(0.0) / 1e3,
+            latency_p99_us: self.latencies.quantile_ns(0.99).unwrap_or(0) as f64 / 1e3,
+            ram_hit_ratio: ratio(to.host.read_hits - from.host.read_hits, to.host.reads - from.host.reads),
+            read_hit_ratio: ratio(second.read_hits, second.reads),
+            hit_ratio: ratio(second.read_hits + second.write_hits, second.reads + second.writes),
+            bypassed: second.bypassed,
+            flows: to.flows.since(&from.flows),
+            origin_busy: busy(&from.origin, &to.origin, ns).unwrap_or(0.0),
+            cache_busy: busy(&from.cache, &to.cache, ns),
+            ssd_bytes_written: (!written.is_empty()).then(|| written.iter().sum()),
+            write_amplification: mean(wear.iter().map(|wear| wear.amplification).collect()),
+            wear: mean(wear.iter().filter_map(|wear| wear.used).collect()),
+        }
+    }
+}
+
+/// What each device wrote since a mark, which may have been taken before there were any.
+fn written_since(from: &[DeviceTally], to: &[DeviceTally]) -> Vec<u64> {
+    let before = |at: usize| from.get(at).map_or(0, |tally| tally.written_bytes);
+    to.iter().enumerate().map(|(at, tally)| tally.written_bytes - before(at)).collect()
+}
+
+fn busy(from: &[DeviceTally], to: &[DeviceTally], ns: f64) -> Option<f64> {
+    let before = |at: usize| from.get(at).map_or(0, |tally| tally.busy_ns);
+    let sum: u64 = to.iter().enumerate().map(|(at, tally)| tally.busy_ns - before(at)).sum();
+    (!to.is_empty()).then(|| (sum as f64 / to.len() as f64 / ns).min(1.0))
+}
+
+fn ask(task: u32, range: &Range, is_write: bool) -> Ask {
+    Ask { offset: range.offset, bytes: range.bytes, is_write, is_through: range.is_through, task }
+}
+
+/// How many bytes an action was asked for.
+fn asked(action: &Action) -> u64 {
+    match action {
+        Action::Read(range) | Action::Write(range) => range.asked,
+        Action::Batch(ranges) => ranges.iter().map(|range| range.asked).sum(),
+        _ => 0,
+    }
+}

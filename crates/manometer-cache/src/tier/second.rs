@@ -1,0 +1,514 @@
+//! The second level: an SSD that keeps blocks of the origin.
+//!
+//! What it keeps is up to a policy of [`crate::policy`]; where that lies, what has to be copied for it, what goes past
+//! it and what is written back is told here. Cache thesis, chapters 4 and 6.2.2.
+
+use std::collections::BTreeSet;
+
+use super::flows::Flow;
+use super::jobs::JobId;
+use super::second_settings::{Metadata, Mode, SecondSettings};
+use super::slots::{Slots, State};
+use super::storage::{Level, Storage, Stretch};
+use super::tasks::Tasks;
+use super::wake::Wake;
+use crate::CacheError;
+use crate::number::Id;
+use crate::policy::{Policy, Request};
+use crate::requests::Requests;
+
+/// The bytes of a node of metadata.
+const NODE: u64 = 4096;
+/// Which share of the cache is for metadata.
+const METADATA_SHARE: u64 = 128;
+/// How many blocks are cleaned at once.
+const CLEANED_AT_ONCE: usize = 32;
+
+/// A request to the second level.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask {
+    /// Where it begins, in bytes.
+    pub offset: u64,
+    /// How long it is.
+    pub bytes: u64,
+    /// Whether it writes.
+    pub is_write: bool,
+    /// Whether it is not done before it is on the medium.
+    pub is_through: bool,
+    /// Who asks.
+    pub task: u32,
+}
+
+/// What the second level did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SecondTally {
+    /// Blocks that reads asked for, and those found.
+    pub reads: u64,
+    /// Of these, found.
+    pub read_hits: u64,
+    /// Blocks that writes asked for.
+    pub writes: u64,
+    /// Of these, found.
+    pub write_hits: u64,
+    /// Blocks that went past it, sequential or because it was congested.
+    pub bypassed: u64,
+    /// Blocks copied or written into it.
+    pub promoted: u64,
+    /// Blocks written back because their place was needed.
+    pub demoted: u64,
+    /// Blocks written back before.
+    pub cleaned: u64,
+}
+
+impl SecondTally {
+    /// What was added since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            reads: self.reads - earlier.reads,
+            read_hits: self.read_hits - earlier.read_hits,
+            writes: self.writes - earlier.writes,
+            write_hits: self.write_hits - earlier.write_hits,
+            bypassed: self.bypassed - earlier.bypassed,
+            promoted: self.promoted - earlier.promoted,
+            demoted: self.demoted - earlier.demoted,
+            cleaned: self.cleaned - earlier.cleaned,
+        }
+    }
+}
+
+/// An SSD cache at work.
+pub struct Second<'a> {
+    settings: &'a SecondSettings,
+    block: u64,
+    policy: Box<dyn Policy + 'a>,
+    /// Policies that count seconds are told as many as there would be at full size.
+    time_scale: u64,
+    asked: u32,
+    slots: Slots,
+    capacity: u64,
+    /// Dirty blocks in the order of their addresses, where these are cleaned, and where cleaning is.
+    dirty: BTreeSet<Id>,
+    cleaning: usize,
+    cleaned_to: Id,
+    /// Where metadata go: a log from the start of the cache, or nodes there.
+    log: u64,
+    log_bytes: u64,
+    data_start: u64,
+    /// Bytes that are being copied into the cache.
+    migrating: u64,
+    tasks: Tasks,
+    /// Whether its metadata are to be committed when what was written is to be on the media.
+    is_changed: bool,
+    evicted: Vec<Id>,
+    tally: SecondTally,
+}
+
+/// What is done about one block of a request.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    id: Id,
+    /// Where it begins on the origin.
+    offset: u64,
+    bytes: u64,
+}
+
+impl<'a> Second<'a> {
+    /// A cache of `bytes` over the blocks of `blocks`, its sizes and periods divided by `scale`.
+    ///
+    /// # Errors
+    /// It is too small to hold a block.
+    pub fn new(
+        settings: &'a SecondSettings,
+        bytes: u64,
+        blocks: &'a Requests,
+        scale: u64,
+        seed: u64,
+    ) -> Result<Self, CacheError> {
+        let block = settings.block.0;
+        let log_bytes = (bytes / METADATA_SHARE).next_multiple_of(NODE);
+        let places = bytes.saturating_sub(log_bytes) / block;
+        // What is written anew before its old place is free needs room.
+        let spare = (places / 64).max(1);
+        if places < 2 * spare + 1 || places > u64::from(u32::MAX) {
+            return Err(CacheError::Wrong(format!(
+                "a cache of {bytes} bytes does not hold blocks of {block} bytes: make it larger, or `scale` smaller"
+            )));
+        }
+        let capacity = places - spare;
+        let mut policy = settings.policy.make(capacity, blocks, false, seed);
+        policy.tell_evictions();
+        Ok(Self {
+            settings,
+            block,
+            policy,
+            time_scale: scale,
+            asked: 0,
+            slots: Slots::new(blocks.keys(), places as u32),
+            capacity,
+            dirty: BTreeSet::new(),
+            cleaning: 0,
+            cleaned_to: 0,
+            log: 0,
+            log_bytes,
+            data_start: log_bytes,
+            migrating: 0,
+            tasks: Tasks::default(),
+            is_changed: false,
+            evicted: Vec::new(),
+            tally: SecondTally::default(),
+        })
+    }
+
+    /// What it did.
+    pub fn tally(&self) -> SecondTally {
+        self.tally
+    }
+
+    /// How many blocks it can hold.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// How many blocks it holds that the origin does not hold as they are.
+    pub fn dirty(&self) -> u64 {
+        self.slots.dirty()
+    }
+
+    /// Has a job wait until what was written is on the media. Metadata that are kept by nodes are committed for it, which
+    /// takes making sure of them first.
+    pub fn flush(&mut self, storage: &mut Storage<Wake>, job: JobId) {
+        if self.settings.metadata.kind == Metadata::Mapping && std::mem::take(&mut self.is_changed) {
+            storage.flush(job, Level::Cache);
+            self.note(storage, job, 0);
+        }
+        storage.flush(job, Level::Cache);
+    }
+
+    /// Serves a request as part of a job.
+    pub fn request(&mut self, storage: &mut Storage<Wake>, job: JobId, ask: &Ask) {
+        let is_bypassed = self.goes_past(storage, ask);
+        let mut open = Joined { job, ask: *ask, stretch: None, copied: None, is_logged: false };
+        let (mut at, end) = (ask.offset, ask.offset + ask.bytes);
+        while at < end {
+            let until = end.min((at / self.block + 1) * self.block);
+            let part = Part { id: (at / self.block) as Id, offset: at, bytes: until - at };
+            self.part(storage, &mut open, part, is_bypassed);
+            at = until;
+        }
+        open.flush(storage);
+        self.copy_joined(storage, &mut open);
+        self.clean(storage);
+    }
+
+    /// Whether a request is sequential, or comes while the cache is congested.
+    fn goes_past(&mut self, storage: &Storage<Wake>, ask: &Ask) -> bool {
+        let sequential = &self.settings.sequential;
+        let is_sequential = self.tasks.is_sequential(ask, sequential.as_ref());
+        let congested = self.settings.congested.as_ref().is_some_and(|congested| {
+            let limit = if ask.is_write { congested.write } else { congested.read };
+            storage.backlog(Level::Cache, ask.is_write) > limit.nanoseconds()
+        });
+        is_sequential || congested
+    }
+
+    fn part(&mut self, storage: &mut Storage<Wake>, open: &mut Joined, part: Part, is_bypassed: bool) {
+        let ask = open.ask;
+        let was_held = self.policy.holds(part.id);
+        self.count(&ask, was_held, is_bypassed);
+        if ask.is_write && self.settings.mode == Mode::WriteAround {
+            self.forget(part.id);
+            return open.add(storage, Level::Origin, part.offset, part.bytes);
+        }
+        if is_bypassed && (!was_held || ask.is_write && part.bytes == self.block) {
+            self.forget(part.id);
+            return open.add(storage, Level::Origin, part.offset, part.bytes);
+        }
+        let now = storage.now() * self.time_scale;
+        let request = Request { id: part.id, position: self.asked, size: 1, is_write: ask.is_write, time_ns: now };
+        self.asked = self.asked.wrapping_add(1);
+        self.policy.request(&request);
+        self.make_room(storage);
+        match (was_held, self.policy.holds(part.id)) {
+            (true, true) => self.hit(storage, open, part),
+            (false, true) => self.admit(storage, open, part),
+            (_, false) => {
+                self.forget(part.id);
+                open.add(storage, Level::Origin, part.offset, part.bytes);
+            }
+        }
+    }
+
+    fn count(&mut self, ask: &Ask, is_hit: bool, is_bypassed: bool) {
+        let (asked, hits) = match ask.is_write {
+            true => (&mut self.tally.writes, &mut self.tally.write_hits),
+            false => (&mut self.tally.reads, &mut self.tally.read_hits),
+        };
+        *asked += 1;
+        *hits += u64::from(is_hit);
+        self.tally.bypassed += u64::from(is_bypassed && !is_hit);
+    }
+
+    fn hit(&mut self, storage: &mut Storage<Wake>, open: &mut Joined, part: Part) {
+        let Some(slot) = self.slots.of(part.id) else {
+            return open.add(storage, Level::Origin, part.offset, part.bytes);
+        };
+        if !open.ask.is_write {
+            return open.add(storage, Level::Cache, self.place(slot, part), part.bytes);
+        }
+        // A log-structured cache writes whole blocks anew elsewhere.
+        let slot = match self.settings.bucket.is_some() && part.bytes == self.block {
+            true => self.slots.take(part.id).unwrap_or(slot),
+            false => slot,
+        };
+        self.write(storage, open, slot, part);
+    }
+
+    /// Writes into the cache, and into the origin as well where the mode says so.
+    fn write(&mut self, storage: &mut Storage<Wake>, open: &mut Joined, slot: u32, part: Part) {
+        if self.settings.mode == Mode::WriteBack {
+            self.soil(part.id);
+        } else {
+            open.add(storage, Level::Origin, part.offset, part.bytes);
+        }
+        open.add(storage, Level::Cache, self.place(slot, part), part.bytes);
+        if self.settings.metadata.kind == Metadata::Log && !open.is_logged {
+            open.is_logged = true;
+            self.note(storage, open.job, part.id);
+        }
+    }
+
+    /// Takes a block in that the policy admitted.
+    fn admit(&mut self, storage: &mut Storage<Wake>, open: &mut Joined, part: Part) {
+        let is_whole = part.bytes == self.block;
+        let limit = self.settings.migration.map_or(u64::MAX, |limit| limit.0);
+        let slot = match !is_whole && self.migrating + self.block > limit {
+            true => None,
+            false => self.slots.take(part.id),
+        };
+        let Some(slot) = slot else {
+            self.policy.remove(part.id);
+            return open.add(storage, Level::Origin, part.offset, part.bytes);
+        };
+        self.tally.promoted += 1;
+        self.is_changed = true;
+        match (is_whole, open.ask.is_write) {
+            (true, true) => self.write(storage, open, slot, part),
+            (true, false) => {
+                open.add(storage, Level::Origin, part.offset, part.bytes);
+                match &mut open.copied {
+                    Some((first, blocks, _)) if *first + *blocks == slot => *blocks += 1,
+                    _ => {
+                        self.copy_joined(storage, open);
+                        open.copied = Some((slot, 1, part.id));
+                    }
+                }
+            }
+            (false, _) => {
+                open.flush(storage);
+                self.migrate(storage, open, slot, part);
+            }
+        }
+    }
+
+    /// Copies a whole block into the cache; the request goes on with what it wants of it.
+    fn migrate(&mut self, storage: &mut Storage<Wake>, open: &Joined, slot: u32, part: Part) {
+        let Joined { job, ask, .. } = *open;
+        if ask.is_write && self.settings.mode == Mode::WriteBack {
+            self.soil(part.id);
+        }
+        if ask.is_write && self.settings.mode == Mode::WriteThrough {
+            storage.submit(job, self.stretch(Level::Origin, part.offset, part.bytes, true, Flow::File));
+        }
+        let rest = self.stretch(Level::Cache, self.place(slot, part), part.bytes, ask.is_write, Flow::File);
+        self.migrating += self.block;
+        storage.hold(job);
+        let copied = storage.open(Wake::Read { slot, id: part.id, job, rest });
+        let from = u64::from(part.id) * self.block;
+        storage.submit(copied, self.stretch(Level::Origin, from, self.block, false, Flow::Promotion));
+        storage.close(copied);
+    }
+
+    /// Goes on with what is its own.
+    pub fn wake(&mut self, storage: &mut Storage<Wake>, wake: Wake) {
+        match wake {
+            Wake::Read { slot, id, job, rest } => self.read(storage, slot, id, job, rest),
+            Wake::Copied { job, rest } => self.copied(storage, job, rest),
+            Wake::WriteBack { id, flow } => self.write_to_origin(storage, id, flow),
+            Wake::Cleaned { id } => self.cleaned(storage, id),
+            _ => {}
+        }
+    }
+
+    /// The block of a migration was read: it is written into the cache.
+    fn read(&mut self, storage: &mut Storage<Wake>, slot: u32, id: Id, job: JobId, rest: Stretch) {
+        let copied = storage.open(Wake::Copied { job, rest });
+        self.copy_in(storage, copied, (slot, 1, id));
+        storage.close(copied);
+    }
+
+    /// The block of a migration is in the cache: the request goes on.
+    fn copied(&mut self, storage: &mut Storage<Wake>, job: JobId, rest: Stretch) {
+        self.migrating -= self.block;
+        storage.submit(job, rest);
+        storage.close(job);
+    }
+
+    /// Writes what a request read, and what is kept of it, into the cache; nobody waits.
+    fn copy_joined(&mut self, storage: &mut Storage<Wake>, open: &mut Joined) {
+        if let Some(copied) = open.copied.take() {
+            let job = storage.open(Wake::Nobody);
+            self.copy_in(storage, job, copied);
+            storage.close(job);
+        }
+    }
+
+    fn copy_in(&mut self, storage: &mut Storage<Wake>, job: JobId, (slot, blocks, id): Copied) {
+        let to = self.data_start + u64::from(slot) * self.block;
+        storage.submit(job, self.stretch(Level::Cache, to, u64::from(blocks) * self.block, true, Flow::Promotion));
+        self.note(storage, job, id);
+    }
+
+    /// Frees the places of what was evicted; what is dirty is written back first.
+    fn make_room(&mut self, storage: &mut Storage<Wake>) {
+        let mut evicted = std::mem::take(&mut self.evicted);
+        self.policy.take_evicted(&mut evicted);
+        for id in evicted.drain(..) {
+            let Some((slot, state)) = self.slots.free(id) else { continue };
+            self.dirty.remove(&id);
+            if state == State::Dirty {
+                self.tally.demoted += 1;
+                let job = storage.open(Wake::Nobody);
+                self.note(storage, job, id);
+                storage.close(job);
+                self.write_back(storage, slot, id, Flow::Demotion);
+            }
+            if self.settings.trim {
+                storage.trim(Level::Cache, self.data_start + u64::from(slot) * self.block, self.block);
+            }
+        }
+        self.evicted = evicted;
+    }
+
+    /// Reads a block from the cache; [`Self::write_to_origin`] goes on.
+    fn write_back(&mut self, storage: &mut Storage<Wake>, slot: u32, id: Id, flow: Flow) {
+        let from = self.data_start + u64::from(slot) * self.block;
+        let job = storage.open(Wake::WriteBack { id, flow });
+        storage.submit(job, self.stretch(Level::Cache, from, self.block, false, flow));
+        storage.close(job);
+    }
+
+    /// A block that is to be written back was read from the cache.
+    fn write_to_origin(&mut self, storage: &mut Storage<Wake>, id: Id, flow: Flow) {
+        let wake = if flow == Flow::Cleaning { Wake::Cleaned { id } } else { Wake::Nobody };
+        let job = storage.open(wake);
+        let to = u64::from(id) * self.block;
+        storage.submit(job, self.stretch(Level::Origin, to, self.block, true, flow));
+        storage.close(job);
+    }
+
+    /// A block was cleaned.
+    fn cleaned(&mut self, storage: &mut Storage<Wake>, id: Id) {
+        self.cleaning -= 1;
+        self.tally.cleaned += 1;
+        if self.slots.state(id) == State::Cleaning {
+            self.slots.set(id, State::Clean);
+        }
+        self.clean(storage);
+    }
+
+    /// Writes dirty blocks back in the order of their addresses, where there are more than there should be.
+    fn clean(&mut self, storage: &mut Storage<Wake>) {
+        let Some(above) = self.settings.clean_above else { return };
+        let limit = (self.capacity as f64 * above.0) as u64;
+        while self.slots.dirty() > limit && self.cleaning < CLEANED_AT_ONCE {
+            let next = self.dirty.range(self.cleaned_to..).next().or_else(|| self.dirty.first()).copied();
+            let Some(id) = next else { break };
+            self.dirty.remove(&id);
+            self.cleaned_to = id + 1;
+            self.slots.set(id, State::Cleaning);
+            self.cleaning += 1;
+            match self.slots.of(id) {
+                Some(slot) => self.write_back(storage, slot, id, Flow::Cleaning),
+                None => self.cleaning -= 1,
+            }
+        }
+    }
+
+    fn soil(&mut self, id: Id) {
+        self.is_changed = true;
+        self.slots.set(id, State::Dirty);
+        if self.settings.clean_above.is_some() {
+            self.dirty.insert(id);
+        }
+    }
+
+    /// Drops a block: the origin holds the newer one, or will.
+    fn forget(&mut self, id: Id) {
+        self.policy.remove(id);
+        self.slots.free(id);
+        self.dirty.remove(&id);
+    }
+
+    /// Writes down where a block lies.
+    fn note(&mut self, storage: &mut Storage<Wake>, job: JobId, id: Id) {
+        let bytes = self.settings.metadata.bytes.0;
+        let offset = match self.settings.metadata.kind {
+            Metadata::None => return,
+            Metadata::Log => {
+                let at = if self.log + bytes > self.log_bytes { 0 } else { self.log };
+                self.log = at + bytes;
+                at
+            }
+            Metadata::Mapping => {
+                let nodes = (self.log_bytes / NODE).max(1);
+                let node = u64::from(id).wrapping_mul(0x9e37_79b9_7f4a_7c15) % nodes;
+                (node * NODE).min(self.log_bytes.saturating_sub(bytes))
+            }
+        };
+        storage.submit(job, self.stretch(Level::Cache, offset, bytes, true, Flow::Metadata));
+    }
+
+    fn place(&self, slot: u32, part: Part) -> u64 {
+        self.data_start + u64::from(slot) * self.block + part.offset % self.block
+    }
+
+    fn stretch(&self, level: Level, offset: u64, bytes: u64, is_write: bool, flow: Flow) -> Stretch {
+        Stretch { level, offset, bytes, is_write, is_through: false, flow }
+    }
+}
+
+/// The stretches of a request, those that follow each other joined.
+struct Joined {
+    job: JobId,
+    ask: Ask,
+    stretch: Option<Stretch>,
+    /// What was read from the origin and is to be kept.
+    copied: Option<Copied>,
+    /// Whether it was written down that it changed the cache.
+    is_logged: bool,
+}
+
+/// Blocks that follow each other in the cache: the place of the first, how many, and which the first is.
+type Copied = (u32, u32, Id);
+
+impl Joined {
+    fn add(&mut self, storage: &mut Storage<Wake>, level: Level, offset: u64, bytes: u64) {
+        if let Some(stretch) = &mut self.stretch
+            && stretch.level == level
+            && stretch.offset + stretch.bytes == offset
+        {
+            stretch.bytes += bytes;
+            return;
+        }
+        self.flush(storage);
+        let Ask { is_write, is_through, .. } = self.ask;
+        self.stretch = Some(Stretch { level, offset, bytes, is_write, is_through, flow: Flow::File });
+    }
+
+    fn flush(&mut self, storage: &mut Storage<Wake>) {
+        if let Some(stretch) = self.stretch.take() {
+            storage.submit(self.job, stretch);
+        }
+    }
+}

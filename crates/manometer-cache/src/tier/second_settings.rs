@@ -1,0 +1,162 @@
+//! The second level as a file describes it.
+
+use manometer_measure::{ByteSize, Share, Span};
+use serde::{Deserialize, Deserializer, de};
+
+use super::raid::Raid;
+use crate::policy::Choice;
+
+/// What a write to a block does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// It goes to the cache, and later to the origin.
+    #[default]
+    WriteBack,
+    /// It goes to both.
+    WriteThrough,
+    /// It goes to the origin, and what the cache held is dropped (pass-through).
+    #[serde(alias = "pass-through")]
+    WriteAround,
+}
+
+/// What is written down about what the cache holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metadata {
+    /// Nothing.
+    #[default]
+    None,
+    /// A node for each block whose place changes.
+    Mapping,
+    /// A log of every change, which writes wait for.
+    Log,
+}
+
+/// What metadata cost.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MetadataSettings {
+    /// What is written down.
+    pub kind: Metadata,
+    /// How much is written for each change.
+    #[serde(default = "node")]
+    pub bytes: ByteSize,
+}
+
+impl Default for MetadataSettings {
+    fn default() -> Self {
+        Self { kind: Metadata::None, bytes: node() }
+    }
+}
+
+fn node() -> ByteSize {
+    ByteSize(4096)
+}
+
+/// Which requests go past the cache.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sequential {
+    /// Those of runs of so many bytes.
+    pub bytes: Option<ByteSize>,
+    /// Those of runs of so many requests.
+    pub requests: Option<u64>,
+    /// Whether writing back from memory counts as sequential: it is where a file system lays files out as it writes them
+    /// back, one behind the other.
+    #[serde(default)]
+    pub write_back: bool,
+    /// Whether the mean of a task's runs counts as well.
+    #[serde(default)]
+    pub task_mean: bool,
+}
+
+/// How far the SSD may lag behind before requests go past it.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Congested {
+    /// For reads.
+    pub read: Span,
+    /// For writes.
+    pub write: Span,
+}
+
+/// A second level.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecondSettings {
+    /// Which of the devices.
+    pub device: String,
+    /// How many of them.
+    #[serde(default = "one")]
+    pub count: u64,
+    /// How they are joined.
+    #[serde(default)]
+    pub raid: Raid,
+    /// The bytes of a RAID chunk.
+    #[serde(default = "chunk")]
+    pub chunk: ByteSize,
+    /// How much of them is the cache.
+    pub size: ByteSize,
+    /// What it keeps.
+    #[serde(deserialize_with = "choice")]
+    pub policy: Choice,
+    /// What writes do.
+    #[serde(default)]
+    pub mode: Mode,
+    /// The unit that is kept.
+    pub block: ByteSize,
+    /// Where it is written in buckets, one after the other: their size.
+    pub bucket: Option<ByteSize>,
+    /// Which requests go past it.
+    pub sequential: Option<Sequential>,
+    /// How far it may lag behind.
+    pub congested: Option<Congested>,
+    /// How much may be copied into it at once.
+    pub migration: Option<ByteSize>,
+    /// Which share may be dirty before it is cleaned; without, blocks are written back when their place is needed.
+    pub clean_above: Option<Share>,
+    /// What is written down about it.
+    #[serde(default)]
+    pub metadata: MetadataSettings,
+    /// The memory that it takes, for each byte that it holds.
+    #[serde(default)]
+    pub memory_per_byte: f64,
+    /// Whether its SSDs are told what is no longer needed.
+    #[serde(default)]
+    pub trim: bool,
+}
+
+pub(super) fn one() -> u64 {
+    1
+}
+
+pub(super) fn chunk() -> ByteSize {
+    ByteSize(512 << 10)
+}
+
+fn choice<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Choice, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+}
+
+impl SecondSettings {
+    /// What is wrong with it.
+    pub fn wrong(&self) -> Option<String> {
+        let block = self.block.0;
+        if block == 0 || !block.is_multiple_of(4096) {
+            return Some("`block` has to be a multiple of 4KiB".to_owned());
+        }
+        if self.policy.kind().name == "opt" {
+            return Some(
+                "`policy` cannot be `opt`: what will be asked of a second level depends on the first".to_owned(),
+            );
+        }
+        if self.bucket.is_some_and(|bucket| bucket.0 < block) {
+            return Some("`bucket` is smaller than `block`".to_owned());
+        }
+        if self.metadata.bytes.0 == 0 {
+            return Some("`metadata.bytes` is 0: take `kind = \"none\"`".to_owned());
+        }
+        (!(0.0..1.0).contains(&self.memory_per_byte)).then(|| "`memory_per_byte` is not from 0 to below 1".to_owned())
+    }
+}

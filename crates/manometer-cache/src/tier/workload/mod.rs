@@ -1,0 +1,144 @@
+//! What is asked of an arrangement: threads that do one operation after the other.
+
+mod files;
+mod layout;
+mod oltp;
+mod random;
+mod trace;
+
+use manometer_measure::Span;
+use serde::Deserialize;
+
+pub use files::{FilesSettings, Fileserver, Varmail};
+pub use oltp::{Oltp, OltpSettings};
+pub use random::{Random, RandomSettings};
+pub use trace::{Replay, TraceRequest, TraceRequests, TraceSettings, read as read_trace};
+
+use super::host::Host;
+use crate::CacheError;
+
+/// What a thread does next.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Pages of metadata that it changes, by where they are.
+    pub metadata: [Option<u64>; 4],
+    /// What it takes of a core beside what every operation does.
+    pub think_ns: u64,
+    /// What it does then.
+    pub action: Action,
+}
+
+/// What is done to files.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Nothing but changing metadata.
+    Change,
+    /// Reads.
+    Read(Range),
+    /// Looks at metadata.
+    Look(u64),
+    /// Writes; through the page cache it is done before that is written back.
+    Write(Range),
+    /// Writes several stretches at once, past the page cache and onto the media.
+    Batch(Vec<Range>),
+    /// Waits until a stretch and the metadata are written back.
+    Sync(Range),
+    /// Drops a stretch that is no longer needed.
+    Forget(Range),
+    /// Waits until [`Program::done`] says so.
+    Wait,
+    /// Waits until a moment, in nanoseconds.
+    WaitUntil(u64),
+    /// Ends.
+    End,
+}
+
+/// A stretch of storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    /// Where it begins.
+    pub offset: u64,
+    /// How long it is.
+    pub bytes: u64,
+    /// How much of that was asked for.
+    pub asked: u64,
+    /// Whether it goes past the page cache.
+    pub is_direct: bool,
+    /// Whether it is not done before it is on the media.
+    pub is_through: bool,
+}
+
+impl Range {
+    /// A stretch that goes through the page cache.
+    pub fn new(offset: u64, bytes: u64) -> Self {
+        Self { offset, bytes, asked: bytes, is_direct: false, is_through: false }
+    }
+}
+
+impl Step {
+    /// A step that changes no metadata.
+    pub fn plain(action: Action) -> Self {
+        Self { metadata: [None; 4], think_ns: 0, action }
+    }
+}
+
+/// What threads do.
+pub trait Program {
+    /// How many threads there are.
+    fn threads(&self) -> u32;
+
+    /// What a thread does next.
+    fn next(&mut self, thread: u32) -> Step;
+
+    /// A thread is done with its step: which of those that wait go on.
+    fn done(&mut self, _thread: u32, _ready: &mut Vec<u32>) {}
+}
+
+/// A workload as a file describes it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct WorkloadSettings {
+    /// How long it runs before it is measured.
+    #[serde(default)]
+    pub warmup: Span,
+    /// How long it is measured, where it does not end by itself.
+    pub duration: Option<Span>,
+    /// What it does.
+    #[serde(flatten)]
+    pub kind: Kind,
+}
+
+/// What a workload does.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Kind {
+    /// Random reads and writes of one size.
+    Random(RandomSettings),
+    /// A file server.
+    Fileserver(FilesSettings),
+    /// A mail server.
+    Varmail(FilesSettings),
+    /// A database.
+    Oltp(OltpSettings),
+}
+
+impl Kind {
+    /// What it does, on storage with a host, its sizes divided by `scale`.
+    ///
+    /// # Errors
+    /// It does not fit the storage, or something about it is wrong.
+    pub fn program(&self, host: &Host<'_>, scale: u64, seed: u64) -> Result<Box<dyn Program>, CacheError> {
+        Ok(match self {
+            Self::Random(settings) => Box::new(Random::new(settings, host, scale, seed)?),
+            Self::Fileserver(settings) => Box::new(Fileserver::new(settings, host, scale, seed)?),
+            Self::Varmail(settings) => Box::new(Varmail::new(settings, host, scale, seed)?),
+            Self::Oltp(settings) => Box::new(Oltp::new(settings, host, scale, seed)?),
+        })
+    }
+}
+
+/// Refuses what does not fit.
+fn too_large(what: &str, needed: u64, there: u64) -> CacheError {
+    CacheError::Wrong(format!(
+        "{what} takes {needed} bytes, and the origin has {there}: make the origin larger, or the workload smaller"
+    ))
+}

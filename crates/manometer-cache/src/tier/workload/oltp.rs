@@ -1,0 +1,161 @@
+//! A database: readers, writers that write what was read in batches, and a log; all past the page cache. The cache
+//! thesis's macro-workload, section 6.3, after Filebench.
+
+use manometer_measure::{ByteSize, Span};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Deserialize;
+
+use super::{Action, Program, Range, Step, too_large};
+use crate::CacheError;
+use crate::tier::host::Host;
+use crate::tier::pages::PAGE;
+
+/// A database as a file describes it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OltpSettings {
+    /// How many files.
+    pub files: u64,
+    /// How large each is.
+    pub file_size: ByteSize,
+    /// How many threads read.
+    pub readers: u32,
+    /// How many threads write.
+    pub writers: u32,
+    /// What a read takes of a core.
+    #[serde(default)]
+    pub think: Span,
+    /// How large reads and writes are.
+    pub block_size: ByteSize,
+    /// How many writes make a batch.
+    pub batch: u64,
+    /// How large a write to the log is.
+    pub log_write: ByteSize,
+    /// After how many reads and writes the log is written.
+    pub log_every: u64,
+}
+
+/// How many batches readers may be ahead of writers.
+const AHEAD: u64 = 10;
+
+/// A database.
+#[derive(Debug)]
+pub struct Oltp {
+    settings: OltpSettings,
+    journal: u64,
+    journal_at: u64,
+    log_start: u64,
+    log_bytes: u64,
+    log_at: u64,
+    data_start: u64,
+    blocks: u64,
+    read: u64,
+    written: u64,
+    logged: u64,
+    waiting: Vec<u32>,
+    random: Xoshiro256PlusPlus,
+}
+
+impl Oltp {
+    /// Over a host's storage.
+    ///
+    /// # Errors
+    /// The settings are wrong, or do not fit it.
+    pub fn new(settings: &OltpSettings, host: &Host<'_>, scale: u64, seed: u64) -> Result<Self, CacheError> {
+        let OltpSettings { files, file_size, readers, writers, block_size, batch, log_write, log_every, .. } =
+            *settings;
+        let above_0 =
+            [files, file_size.0, u64::from(readers), u64::from(writers), block_size.0, batch, log_write.0, log_every];
+        if above_0.contains(&0) {
+            return Err(CacheError::Wrong("every number of an oltp workload has to be above 0".to_owned()));
+        }
+        let log_start = host.journal_end();
+        let log_bytes = 64 * log_write.0;
+        let data_start = log_start + log_bytes;
+        let bytes = files * file_size.0 / scale;
+        if data_start + bytes > host.bytes() {
+            return Err(too_large("the database", data_start + bytes, host.bytes()));
+        }
+        Ok(Self {
+            settings: settings.clone(),
+            journal: host.journal_end(),
+            journal_at: 0,
+            log_start,
+            log_bytes,
+            log_at: 0,
+            data_start,
+            blocks: (bytes / PAGE).max(1),
+            read: 0,
+            written: 0,
+            logged: 0,
+            waiting: Vec::new(),
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+        })
+    }
+
+    fn somewhere(&mut self) -> Range {
+        let asked = self.settings.block_size.0;
+        let bytes = asked.next_multiple_of(PAGE);
+        let last = self.blocks - (bytes / PAGE).min(self.blocks);
+        let offset = self.data_start + self.random.random_range(0..=last) * PAGE;
+        Range { offset, bytes, asked, is_direct: true, is_through: false }
+    }
+
+    /// What the file system writes into its journal with each synchronous write: that the file was changed.
+    fn commit(&mut self) -> Range {
+        let offset = self.journal_at;
+        self.journal_at = (offset + PAGE) % self.journal;
+        Range { offset, bytes: PAGE, asked: 0, is_direct: true, is_through: true }
+    }
+
+    fn log(&mut self) -> Range {
+        let bytes = self.settings.log_write.0;
+        if self.log_at + bytes > self.log_bytes {
+            self.log_at = 0;
+        }
+        let offset = self.log_start + self.log_at;
+        self.log_at += bytes;
+        Range { is_direct: true, is_through: true, ..Range::new(offset, bytes) }
+    }
+
+    fn wait(&mut self, thread: u32) -> Step {
+        self.waiting.push(thread);
+        Step::plain(Action::Wait)
+    }
+}
+
+impl Program for Oltp {
+    fn threads(&self) -> u32 {
+        self.settings.readers + self.settings.writers + 1
+    }
+
+    fn next(&mut self, thread: u32) -> Step {
+        let OltpSettings { readers, writers, batch, log_every, .. } = self.settings;
+        if thread < readers {
+            if self.read >= self.written + AHEAD * batch {
+                return self.wait(thread);
+            }
+            self.read += 1;
+            let think_ns = self.settings.think.nanoseconds();
+            return Step { think_ns, ..Step::plain(Action::Read(self.somewhere())) };
+        }
+        if thread < readers + writers {
+            if self.read < self.written + batch {
+                return self.wait(thread);
+            }
+            self.written += batch;
+            let writes = (0..batch).flat_map(|_| [Range { is_through: true, ..self.somewhere() }, self.commit()]);
+            return Step::plain(Action::Batch(writes.collect()));
+        }
+        if self.read + self.written < (self.logged + 1) * log_every {
+            return self.wait(thread);
+        }
+        self.logged += 1;
+        Step::plain(Action::Write(self.log()))
+    }
+
+    fn done(&mut self, _thread: u32, ready: &mut Vec<u32>) {
+        ready.append(&mut self.waiting);
+    }
+}

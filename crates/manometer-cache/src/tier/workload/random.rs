@@ -1,0 +1,85 @@
+//! Random reads and writes of one size, past the page cache: the cache thesis's micro-workloads, section 6.2.
+
+use manometer_measure::ByteSize;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Deserialize;
+
+use super::{Action, Program, Range, Step, too_large};
+use crate::CacheError;
+use crate::tier::host::Host;
+
+/// Random reads and writes as a file describes them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RandomSettings {
+    /// Over how much of the origin.
+    pub working_set: ByteSize,
+    /// How large each is.
+    pub block_size: ByteSize,
+    /// Which share writes.
+    pub writes: f64,
+    /// How many times its working set is asked for before it ends.
+    #[serde(default)]
+    pub loops: Option<u64>,
+    /// How many wait for one each at any time.
+    #[serde(default = "one")]
+    pub threads: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Random reads and writes.
+#[derive(Debug)]
+pub struct Random {
+    blocks: u64,
+    block_size: u64,
+    writes: f64,
+    threads: u32,
+    left: u64,
+    random: Xoshiro256PlusPlus,
+}
+
+impl Random {
+    /// Over a host's storage.
+    ///
+    /// # Errors
+    /// The settings are wrong, or do not fit it.
+    pub fn new(settings: &RandomSettings, host: &Host<'_>, scale: u64, seed: u64) -> Result<Self, CacheError> {
+        let (bytes, block_size) = (settings.working_set.0 / scale, settings.block_size.0);
+        if block_size == 0 || !block_size.is_multiple_of(512) || bytes < block_size || settings.threads == 0 {
+            return Err(CacheError::Wrong(
+                "`block_size` has to be a multiple of 512 and below `working_set`, `threads` above 0".to_owned(),
+            ));
+        }
+        if !(0.0..=1.0).contains(&settings.writes) {
+            return Err(CacheError::Wrong("`writes` is not from 0 to 1".to_owned()));
+        }
+        if bytes > host.bytes() {
+            return Err(too_large("the working set", bytes, host.bytes()));
+        }
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let blocks = bytes / block_size;
+        let left = settings.loops.map_or(u64::MAX, |loops| blocks.saturating_mul(loops));
+        Ok(Self { blocks, block_size, writes: settings.writes, threads: settings.threads, left, random })
+    }
+}
+
+impl Program for Random {
+    fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    fn next(&mut self, _thread: u32) -> Step {
+        if self.left == 0 {
+            return Step::plain(Action::End);
+        }
+        self.left -= 1;
+        let offset = self.random.random_range(0..self.blocks) * self.block_size;
+        let range = Range { is_direct: true, ..Range::new(offset, self.block_size) };
+        let writes = self.writes > 0.0 && self.random.random_range(0.0..1.0) < self.writes;
+        Step::plain(if writes { Action::Write(range) } else { Action::Read(range) })
+    }
+}

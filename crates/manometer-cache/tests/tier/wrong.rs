@@ -1,0 +1,97 @@
+//! Arrangements that cannot be.
+
+use std::fs;
+
+use manometer_cache::tier::{Arrangement, Load, run};
+
+use super::{folder, shipped};
+
+/// What is said of an arrangement in which one text is replaced by another.
+fn said(name: &str, text: &str, by: &str) -> String {
+    let scratch = tempfile::tempdir().unwrap();
+    for file in ["devices.toml", "workloads.toml"] {
+        fs::copy(folder().join(file), scratch.path().join(file)).unwrap();
+    }
+    let path = scratch.path().join("arrangement.toml");
+    let whole = fs::read_to_string(folder().join(name).with_extension("toml")).unwrap();
+    assert!(whole.contains(text), "{name} has no `{text}`");
+    fs::write(&path, whole.replace(text, by)).unwrap();
+    Arrangement::load(&path).unwrap_err().to_string()
+}
+
+#[test]
+fn what_is_wrong_is_told_with_what_would_be_right() {
+    let cases = [
+        ("1h", "device = \"hdd\"", "device = \"tape\"", "there is no device `tape`: there are `hdd`, `ssd`"),
+        ("dmcache-1s-1h", "device = \"ssd\"", "device = \"hdx\"", "`cache.device`: there is no device `hdx`"),
+        ("4h0", "count = 4", "count = 1", "an array needs two devices"),
+        ("4h10", "count = 4", "count = 3", "RAID 10 needs an even `count`"),
+        ("4h0", "raid = \"raid0\"", "raid = \"raid7\"", "unknown variant `raid7`"),
+        ("4h0", "raid = \"raid0\"\n", "", "name a `raid`"),
+        ("1h", "size = \"150GB\"", "size = \"3TB\"", "its devices hold 2000000000000"),
+        ("1h", "size = \"150GB\"", "size = 0", "`origin.size` is 0"),
+        ("1h", "scale = 16", "scale = 0", "`scale` is 0"),
+        ("1h", "ram = \"6GB\"", "ram = \"six\"", "number of bytes"),
+        ("1h", "ram = \"6GB\"", "ram = \"6GB\"\nrom = 1", "unknown field `rom`"),
+        ("1h", "cores = 4", "cores = 0", "`cores`"),
+        ("1h", "cores = 4", "dirty_limit = \"5%\"", "`dirty_background` is not below"),
+        ("dmcache-1s-1h", "dm-cache-mq", "opt", "cannot be `opt`"),
+        ("dmcache-1s-1h", "dm-cache-mq", "lrv", "there is no policy `lrv`"),
+        ("dmcache-1s-1h", "256KiB", "1000", "`block` has to be a multiple"),
+        ("bcache-1s-1h", "512KiB", "1KiB", "`bucket` is smaller"),
+        ("bcache-1s-1h", "write-back", "write-off", "unknown variant `write-off`"),
+        ("1h", "devices.toml", "nothing.toml", "cannot be read"),
+    ];
+    for (name, text, by, expected) in cases {
+        let error = said(name, text, by);
+        assert!(error.contains(expected), "{text} -> {by}: {error}");
+    }
+    let swept = said("1h", "\n[origin]", "\n[sweep]\ncache_to_origin = [0.1]\n\n[origin]");
+    assert!(swept.contains("about a `[cache]`"), "{swept}");
+    let sweep = |ratio: &str| {
+        said("dmcache-1s-1h", "\n[origin]", &format!("\n[sweep]\ncache_to_origin = [{ratio}]\n\n[origin]"))
+    };
+    assert!(sweep("1.5").contains("1.5 is not above 0"));
+    assert!(sweep("0.0").contains("0 is not above 0"));
+}
+
+#[test]
+fn devices_that_cannot_be_are_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    for file in ["1h.toml", "workloads.toml"] {
+        fs::copy(folder().join(file), scratch.path().join(file)).unwrap();
+    }
+    let devices = fs::read_to_string(folder().join("devices.toml")).unwrap();
+    let cases = [
+        ("rpm = 7200", "rpm = 0", "device `hdd`: `rpm` is 0"),
+        ("channels = 4", "channels = 0", "device `ssd`: `channels` is 0"),
+        ("spare = 0.07", "spare = 0.0", "`spare`"),
+        ("span_small = \"8GB\"", "span_small = \"800GB\"", "`span_small`"),
+        ("kind = \"hdd\"", "kind = \"tape\"", "unknown variant `tape`"),
+    ];
+    for (text, by, expected) in cases {
+        assert!(devices.contains(text), "{text}");
+        fs::write(scratch.path().join("devices.toml"), devices.replace(text, by)).unwrap();
+        let error = Arrangement::load(&scratch.path().join("1h.toml")).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn workloads_that_do_not_fit_are_refused() {
+    let mut small = shipped("1h");
+    small.origin.size = "10GB".parse().unwrap();
+    for workload in ["fileserver", "varmail", "oltp", "read-4KiB"] {
+        let error = run(&small, &Load::Workload(small.workloads[workload].clone())).unwrap_err().to_string();
+        assert!(error.contains("make the origin larger"), "{workload}: {error}");
+    }
+    let mut short = shipped("1h");
+    short.workloads.get_mut("read-4KiB").unwrap().warmup = "1000h".parse().unwrap();
+    short.scale = 256;
+    let error = run(&short, &Load::Workload(short.workloads["read-4KiB"].clone())).unwrap_err().to_string();
+    assert!(error.contains("before anything was measured"), "{error}");
+    let mut tiny = shipped("dmcache-1s-1h");
+    tiny.scale = 1_000_000;
+    let error = run(&tiny, &Load::Workload(tiny.workloads["read-4KiB"].clone())).unwrap_err().to_string();
+    assert!(error.contains("`scale` smaller"), "{error}");
+}
