@@ -45,7 +45,7 @@ pub struct Request {
     pub id: Id,
     /// Its place among all requests.
     pub position: u32,
-    /// The bytes of the object; 1 where sizes do not count.
+    /// The bytes of the object; 1 where sizes do not count. An empty object takes a byte of a cache.
     pub size: u64,
     /// Whether it writes.
     pub is_write: bool,
@@ -120,7 +120,7 @@ pub trait Policy: Send {
         for position in 0..requests.len() {
             let request = requests.at(position);
             tally.bytes = tally.bytes.saturating_add(request.size);
-            let fits = request.size <= capacity;
+            let fits = request.size.max(1) <= capacity;
             if !(fits && self.request(&request)) {
                 tally.misses += 1;
                 tally.missed_bytes = tally.missed_bytes.saturating_add(request.size);
@@ -135,7 +135,7 @@ pub trait Policy: Send {
         let capacity = self.capacity();
         for position in 0..requests.len() {
             let request = requests.at(position);
-            let is_hit = request.size <= capacity && self.request(&request);
+            let is_hit = request.size.max(1) <= capacity && self.request(&request);
             tell(&request, is_hit);
         }
     }
@@ -160,7 +160,7 @@ impl Setting<'_> {
     /// What an object of the requests weighs in the mean.
     pub(crate) fn mean_weight(&self) -> u64 {
         let sizes = if self.by_size { self.requests.sizes() } else { &[] };
-        let bytes: u128 = sizes.iter().map(|size| u128::from(*size)).sum();
+        let bytes: u128 = sizes.iter().map(|size| u128::from((*size).max(1))).sum();
         bytes.checked_div(sizes.len() as u128).unwrap_or(1).max(1) as u64
     }
 

@@ -39,6 +39,7 @@ impl<W: Weight> Arc<W> {
     }
 
     /// Makes ghosts of the oldest objects until no more than `limit` is held.
+    #[inline]
     fn replace_above(&mut self, limit: u64, is_ghost_of_second: bool) {
         while self.used() > limit {
             let first = self.lists.weight(T1) as f64;

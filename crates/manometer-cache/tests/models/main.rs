@@ -110,6 +110,15 @@ fn model<'a>(name: &str, setting: Setting<'a>) -> Box<dyn Model + 'a> {
 fn variants(name: &str) -> &'static [&'static str] {
     match name {
         "clock" => &["clock:bits=2"],
+        "2q" => &["2q:in=0:out=0", "2q:in=1", "2q:in=0.5:out=2"],
+        "slru" => &["slru:segments=1", "slru:segments=2:fill=1", "slru:segments=16", "slru:fill=1"],
+        "lru-k" => &["lru-k:k=1", "lru-k:k=3:history=0.5", "lru-k:k=4:history=0", "lru-k:history=3"],
+        "w-tinylfu" => &["w-tinylfu:window=0", "w-tinylfu:window=1", "w-tinylfu:window=0.3:protected=0.4"],
+        "lecar" => &["lecar:rate=100:discount=1", "lecar:rate=0", "lecar:history=0", "lecar:discount=0:history=2"],
+        "hyperbolic" => &["hyperbolic:samples=1", "hyperbolic:samples=3"],
+        "bcache" => &["bcache:buckets=1", "bcache:buckets=3"],
+        "bcache-fifo" => &["bcache-fifo:buckets=1", "bcache-fifo:buckets=3"],
+        "bcache-random" => &["bcache-random:buckets=1", "bcache-random:buckets=3"],
         "lirs" => &["lirs:queue=0.3", "lirs:skip-repeats=1", "lirs:queue=1"],
         "mq" => &["mq:lifetime=3", "mq:queues=3:lifetime=10:history=0.5", "mq:recall-first=1:history=1", "mq:queues=1"],
         "s3-fifo" => {
