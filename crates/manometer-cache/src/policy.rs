@@ -26,9 +26,10 @@ mod queue;
 mod random;
 mod ranked;
 mod s3_fifo;
+mod seconds;
 mod sieve;
 mod slru;
-mod ticks;
+
 mod two_q;
 mod w_tiny_lfu;
 
@@ -37,6 +38,7 @@ use crate::requests::{Details, Requests};
 
 pub use choice::Choice;
 pub use evicted::Evicted;
+pub use seconds::Seconds;
 
 /// One request to a cache.
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use manometer_cache::Requests;
-use manometer_cache::policy::Choice;
+use manometer_cache::policy::{Choice, POLICIES, Seconds};
 use manometer_trace::{Operation, Record, TraceError, TraceReader};
 
 /// Records that are read at once.
@@ -42,6 +42,20 @@ fn seconds_are_those_of_the_trace() {
         assert_eq!(misses(policy, 50, 0, true), by_number, "{policy}");
         assert_ne!(misses(policy, 5000, 0, true), by_number, "{policy}");
     }
+}
+
+#[test]
+fn what_tells_the_seconds_is_said() {
+    let seconds = |text: &str, has_times: bool| {
+        let policy: Choice = text.parse().unwrap();
+        policy.seconds(&requests(&policy, 50, 0, has_times))
+    };
+    for kind in POLICIES {
+        let by_number = kind.details.times.then_some(Seconds::Requests(1000));
+        assert_eq!(seconds(kind.name, false), by_number, "{}", kind.name);
+        assert_eq!(seconds(kind.name, true), by_number.map(|_| Seconds::Times), "{}", kind.name);
+    }
+    assert_eq!(seconds("dm-cache-smq:rate=7", false), Some(Seconds::Requests(7)));
 }
 
 #[test]
