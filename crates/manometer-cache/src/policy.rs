@@ -1,5 +1,6 @@
 //! What a cache keeps and what it evicts: a file for each policy, a line in [`POLICIES`].
 
+mod adaptive;
 mod arc;
 mod bcache;
 mod car;
