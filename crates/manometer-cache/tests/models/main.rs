@@ -287,6 +287,31 @@ proptest! {
         texts().iter().try_for_each(|text| adds_up(text, capacity, &keys, every, back))?;
     }
 
+    /// It knows what is requested next of what is left, though what was removed comes again.
+    #[test]
+    fn with_objects_removed_opt_does_as_its_model(
+        capacity in 1_u64..=40,
+        objects in by_size(),
+        (every, back) in (1_usize..10, 0_usize..20),
+    ) {
+        let requests = Requests::of_objects(&objects).unwrap();
+        let choice: Choice = "opt".parse().unwrap();
+        let numbered: Vec<Object> =
+            (0..requests.len()).map(|at| (u64::from(requests.ids()[at]), requests.sizes()[at])).collect();
+        let mut fast = choice.make(capacity, &requests, true, SEED);
+        let mut slow = opt::Opt::new(Setting { capacity, objects: &numbered, parameters: Vec::new() });
+        for position in (0..requests.len()).filter(|at| numbered[*at].1 <= capacity) {
+            let request = requests.at(position);
+            prop_assert_eq!(fast.request(&request), slow.request(&request), "request {}", position);
+            if position % every == 0 {
+                let id = requests.ids()[position.saturating_sub(back)];
+                fast.remove(id);
+                slow.remove(id);
+            }
+            prop_assert_eq!(fast.used(), slow.held().iter().map(|(_, size)| *size).sum::<u64>(), "request {}", position);
+        }
+    }
+
     #[test]
     fn with_one_hundred_objects_every_policy_does_as_its_model(objects in traces::long()) {
         every_variant(100, &objects, false)?;
