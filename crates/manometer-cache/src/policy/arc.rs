@@ -22,7 +22,6 @@ struct Recency;
 
 impl<W: Weight> Arc<W> {
     /// Makes ghosts of the oldest objects until no more than `limit` is held.
-    #[inline]
     fn replace_above(&mut self, limit: u64, is_ghost_of_second: bool) {
         while self.used() > limit {
             let first = self.lists.weight(T1) as f64;
@@ -61,9 +60,11 @@ impl Replacement for Recency {
     type Mark = ();
 
     fn hit<W: Weight>(cache: &mut Arc<W>, slot: Slot, weight: W) {
-        cache.lists.reweigh(slot, weight);
+        let has_grown = cache.lists.reweigh(slot, weight);
         cache.lists.renew(slot, T2);
-        cache.replace_above(cache.capacity, false);
+        if has_grown {
+            cache.replace_above(cache.capacity, false);
+        }
     }
 
     fn miss<W: Weight>(cache: &mut Arc<W>, id: Id, ghost: Option<Slot>, weight: W) {

@@ -53,8 +53,9 @@ impl Replacement for Clocks {
 
     fn hit<W: Weight>(cache: &mut Car<W>, slot: Slot, weight: W) {
         *cache.lists.value_mut(slot) = true;
-        cache.lists.reweigh(slot, weight);
-        cache.replace_above(cache.capacity);
+        if cache.lists.reweigh(slot, weight) {
+            cache.replace_above(cache.capacity);
+        }
     }
 
     fn miss<W: Weight>(cache: &mut Car<W>, id: Id, ghost: Option<Slot>, weight: W) {

@@ -121,7 +121,9 @@ impl<W: Weight, O: Order> Policy for Queue<W, O> {
             self.order.hit(&mut self.row, slot);
             let before = std::mem::replace(&mut self.row.arena.value_mut(slot).weight, weight);
             self.used = self.used - before.get() + weight.get();
-            self.evict_above(self.capacity);
+            if weight.get() > before.get() {
+                self.evict_above(self.capacity);
+            }
             return true;
         }
         self.evict_above(self.capacity - weight.get());
