@@ -1,5 +1,6 @@
 //! What a cache keeps and what it evicts: a file for each policy, a line in [`POLICIES`].
 
+mod adaptive;
 mod arc;
 mod bcache;
 mod car;
@@ -26,9 +27,10 @@ mod queue;
 mod random;
 mod ranked;
 mod s3_fifo;
+mod seconds;
 mod sieve;
 mod slru;
-mod ticks;
+
 mod two_q;
 mod w_tiny_lfu;
 
@@ -37,6 +39,7 @@ use crate::requests::{Details, Requests};
 
 pub use choice::Choice;
 pub use evicted::Evicted;
+pub use seconds::Seconds;
 
 /// One request to a cache.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +48,7 @@ pub struct Request {
     pub id: Id,
     /// Its place among all requests.
     pub position: u32,
-    /// The bytes of the object; 1 where sizes do not count.
+    /// The bytes of the object; 1 where sizes do not count. An empty object takes a byte of a cache.
     pub size: u64,
     /// Whether it writes.
     pub is_write: bool,
@@ -120,7 +123,7 @@ pub trait Policy: Send {
         for position in 0..requests.len() {
             let request = requests.at(position);
             tally.bytes = tally.bytes.saturating_add(request.size);
-            let fits = request.size <= capacity;
+            let fits = request.size.max(1) <= capacity;
             if !(fits && self.request(&request)) {
                 tally.misses += 1;
                 tally.missed_bytes = tally.missed_bytes.saturating_add(request.size);
@@ -135,7 +138,7 @@ pub trait Policy: Send {
         let capacity = self.capacity();
         for position in 0..requests.len() {
             let request = requests.at(position);
-            let is_hit = request.size <= capacity && self.request(&request);
+            let is_hit = request.size.max(1) <= capacity && self.request(&request);
             tell(&request, is_hit);
         }
     }
@@ -160,7 +163,7 @@ impl Setting<'_> {
     /// What an object of the requests weighs in the mean.
     pub(crate) fn mean_weight(&self) -> u64 {
         let sizes = if self.by_size { self.requests.sizes() } else { &[] };
-        let bytes: u128 = sizes.iter().map(|size| u128::from(*size)).sum();
+        let bytes: u128 = sizes.iter().map(|size| u128::from((*size).max(1))).sum();
         bytes.checked_div(sizes.len() as u128).unwrap_or(1).max(1) as u64
     }
 

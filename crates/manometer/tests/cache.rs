@@ -43,12 +43,30 @@ fn sizes_count_where_they_are_to() {
     // a, b and c miss; c is larger than the cache; the delete is none of its business.
     let first = json!({
         "policy": "lru", "capacity": 50, "requests": 5, "misses": 3, "miss_ratio": 0.6, "bypassed": 1,
-        "byte_miss_ratio": 5030.0 / 5080.0,
+        "byte_miss_ratio": 5030.0 / 5080.0, "requests_per_second": null,
     });
     assert_eq!(said["results"][0], first);
     assert_eq!(said["left_out"]["deletes"], json!(1));
     let told = scene.run("cache simulate sized.csv --policy lru --capacity 50 --size-aware").status(0);
     told.out_has(&["1 deletes", "1 requests were for objects larger than the cache"]);
+}
+
+#[test]
+fn what_tells_the_seconds_is_said() {
+    let scene = scene();
+    let command = "cache simulate references.txt --policy dm-cache-mq,dm-cache-smq:rate=5,lru --capacity 3";
+    let said = scene.run(&format!("{command} --format json")).status(0).json();
+    let rates: Vec<&Value> =
+        said["results"].as_array().unwrap().iter().map(|result| &result["requests_per_second"]).collect();
+    assert_eq!(rates, [&json!(1000), &json!(5), &Value::Null]);
+    scene.run(command).status(0).out_has(&[
+        "dm-cache-mq: the trace has no times; 1000 requests were taken for a second",
+        "dm-cache-smq:rate=5: the trace has no times; 5 requests were taken for a second",
+    ]);
+    let timed = "cache simulate sized.csv --policy dm-cache-mq --capacity 3";
+    scene.run(timed).status(0).out_has(&["dm-cache-mq: seconds are those of the trace"]);
+    let said = scene.run(&format!("{timed} --format json")).status(0).json();
+    assert_eq!(said["results"][0]["requests_per_second"], Value::Null);
 }
 
 #[test]

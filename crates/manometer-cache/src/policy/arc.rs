@@ -1,10 +1,7 @@
 //! ARC: two lists of what was requested once and more often, and what was evicted from each tells which deserves room.
-//!
-//! The share of the first is a real number, as in the paper: integers give other hit ratios. Where objects have sizes
-//! every length is in bytes, and a ghost's request moves the share by as many times its size.
 
-use super::lists::Lists;
-use super::{Evicted, Kind, Policy, Request, Setting, by_weight};
+use super::adaptive::{Adaptive, B1, B2, Replacement, T1, T2};
+use super::{Kind, Policy, by_weight};
 use crate::arena::Slot;
 use crate::number::Id;
 use crate::requests::Details;
@@ -19,25 +16,11 @@ pub(super) const KIND: Kind = Kind {
     make: by_weight!(Arc),
 };
 
-const T1: usize = 0;
-const T2: usize = 1;
-const B1: usize = 2;
-const B2: usize = 3;
+type Arc<W> = Adaptive<W, Recency>;
 
-struct Arc<W> {
-    capacity: u64,
-    /// How much of the capacity is meant for the first list.
-    target: f64,
-    lists: Lists<(), W, 4>,
-    evicted: Evicted,
-}
+struct Recency;
 
 impl<W: Weight> Arc<W> {
-    fn new(setting: &Setting<'_>) -> Self {
-        let lists = Lists::new(setting.requests.keys());
-        Self { capacity: setting.capacity, target: 0.0, lists, evicted: Evicted::default() }
-    }
-
     /// Makes ghosts of the oldest objects until no more than `limit` is held.
     fn replace_above(&mut self, limit: u64, is_ghost_of_second: bool) {
         while self.used() > limit {
@@ -45,88 +28,49 @@ impl<W: Weight> Arc<W> {
             let from_first = first > self.target || is_ghost_of_second && first == self.target;
             let from = if !self.lists.is_empty(T1) && from_first || self.lists.is_empty(T2) { T1 } else { T2 };
             let Some(slot) = self.lists.oldest(from) else { break };
-            self.evicted.note(self.lists.id(slot));
-            self.lists.renew(slot, from + B1);
+            self.evict(slot);
         }
-    }
-
-    fn hit(&mut self, slot: Slot, weight: W) {
-        self.lists.reweigh(slot, weight);
-        self.lists.renew(slot, T2);
-        self.replace_above(self.capacity, false);
     }
 
     fn ghost_hit(&mut self, slot: Slot, weight: W) {
         let in_second = self.lists.list(slot) == B2;
-        let (this, other) = if in_second { (B2, B1) } else { (B1, B2) };
-        let ratio = self.lists.weight(other) as f64 / self.lists.weight(this) as f64;
-        let step = ratio.max(1.0) * weight.get() as f64;
-        self.target += if in_second { -step } else { step };
-        self.target = self.target.clamp(0.0, self.capacity as f64);
+        self.follow(slot, weight);
         self.replace_above(self.capacity - weight.get(), in_second);
         self.lists.reweigh(slot, weight);
         self.lists.renew(slot, T2);
     }
 
-    fn admit(&mut self, request: &Request, weight: W) {
+    fn admit(&mut self, id: Id, weight: W) {
         let (capacity, size) = (self.capacity, weight.get());
         let first = self.lists.weight(T1) + self.lists.weight(B1);
         if first > capacity - size {
             let limit = (capacity - size).saturating_sub(self.lists.weight(T1));
             self.lists.forget_above(B1, limit);
-            while self.lists.weight(T1) > capacity - size {
-                let Some(slot) = self.lists.oldest(T1) else { break };
-                self.evicted.note(self.lists.id(slot));
-                self.lists.forget(slot);
-            }
+            self.drop_above(capacity - size);
         } else {
             let others = first + self.lists.weight(T2) + size;
             self.lists.forget_above(B2, capacity.saturating_mul(2).saturating_sub(others));
         }
         self.replace_above(capacity - size, false);
-        self.lists.insert(T1, request.id, (), weight);
+        self.lists.insert(T1, id, (), weight);
     }
 }
 
-impl<W: Weight> Policy for Arc<W> {
-    fn capacity(&self) -> u64 {
-        self.capacity
-    }
+impl Replacement for Recency {
+    type Mark = ();
 
-    fn used(&self) -> u64 {
-        self.lists.weight(T1) + self.lists.weight(T2)
-    }
-
-    fn holds(&self, id: Id) -> bool {
-        self.lists.find(id).is_some_and(|slot| self.lists.list(slot) < B1)
-    }
-
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
-    }
-
-    fn remove(&mut self, id: Id) {
-        if let Some(slot) = self.lists.find(id).filter(|slot| self.lists.list(*slot) < B1) {
-            self.lists.forget(slot);
+    fn hit<W: Weight>(cache: &mut Arc<W>, slot: Slot, weight: W) {
+        let has_grown = cache.lists.reweigh(slot, weight);
+        cache.lists.renew(slot, T2);
+        if has_grown {
+            cache.replace_above(cache.capacity, false);
         }
     }
 
-    #[inline]
-    fn request(&mut self, request: &Request) -> bool {
-        let weight = W::of(request.size);
-        match self.lists.find(request.id) {
-            Some(slot) if self.lists.list(slot) < B1 => {
-                self.hit(slot, weight);
-                true
-            }
-            Some(slot) => {
-                self.ghost_hit(slot, weight);
-                false
-            }
-            None => {
-                self.admit(request, weight);
-                false
-            }
+    fn miss<W: Weight>(cache: &mut Arc<W>, id: Id, ghost: Option<Slot>, weight: W) {
+        match ghost {
+            Some(ghost) => cache.ghost_hit(ghost, weight),
+            None => cache.admit(id, weight),
         }
     }
 }

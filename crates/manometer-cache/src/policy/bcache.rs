@@ -1,9 +1,10 @@
 //! Linux's bcache: objects are appended to a bucket, and whole buckets go. A hit gives a bucket its full priority,
 //! which falls by one while a 1024th of the cache's capacity is requested; what goes is the bucket with the least
-//! priority by what it still holds, the next in turn, or any. A write puts an object into a new place.
+//! priority by what it still holds, the next in turn, or any. A write puts an object into a new place. What the buckets
+//! cannot share evenly of the capacity makes the first of them larger by one.
 //!
 //! Left to the simulation of tiers: sequential requests and congestion, which bypass it, dirty buckets, which cannot
-//! go, several open buckets, and metadata. What is larger than a bucket is not cached.
+//! go, several open buckets, and metadata. What is larger than the smallest bucket is not cached.
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -85,6 +86,7 @@ struct Bucket {
 struct Bcache<W, const ORDER: u8> {
     capacity: u64,
     used: u64,
+    /// Of the smallest bucket.
     bucket_size: u64,
     arena: Arena<Object<W>>,
     buckets: Vec<Bucket>,
@@ -117,9 +119,15 @@ impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
     fn age(&mut self, size: u64) {
         self.to_fall -= i128::from(size);
         if self.to_fall < 0 {
-            self.to_fall += i128::from((self.buckets.len() as u64 * self.bucket_size).div_ceil(PERIODS_PER_CAPACITY));
+            self.to_fall += i128::from(self.capacity.div_ceil(PERIODS_PER_CAPACITY));
             self.fallen += 1;
         }
+    }
+
+    /// How much a bucket has room for.
+    fn room(&self, bucket: usize) -> u64 {
+        let larger = self.capacity % self.buckets.len() as u64;
+        self.bucket_size + u64::from((bucket as u64) < larger)
     }
 
     fn touch(&mut self, bucket: usize) {
@@ -167,13 +175,13 @@ impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
         self.touch(self.open);
     }
 
-    /// Puts an object that is not there into the open bucket; says whether it is no larger than one.
+    /// Puts an object that is not there into the open bucket; says whether it fits into any.
     fn append(&mut self, id: Id, weight: W) -> bool {
         let size = weight.get();
         if size > self.bucket_size {
             return false;
         }
-        if self.buckets[self.open].filled + size > self.bucket_size {
+        if self.buckets[self.open].filled + size > self.room(self.open) {
             self.reopen();
         }
         let slot = self.arena.insert(id, Object { bucket: self.open as u32, weight });

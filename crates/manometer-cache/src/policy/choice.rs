@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Kind, POLICIES, Parameter, Policy, Setting};
+use super::seconds::REQUESTS_PER_SECOND;
+use super::{Kind, POLICIES, Parameter, Policy, Seconds, Setting};
 use crate::admission::{ADMISSIONS, Admission, Admitted};
 use crate::error::CacheError;
 use crate::requests::Requests;
@@ -42,6 +43,13 @@ impl Choice {
     /// What it admits, where not everything, with its parameters.
     pub fn admission(&self) -> Option<(&'static Admission, &[f64])> {
         self.admission.as_ref().map(|(admission, parameters)| (*admission, &parameters[..]))
+    }
+
+    /// What tells the seconds of these requests, where the policy works by them.
+    pub fn seconds(&self, requests: &Requests) -> Option<Seconds> {
+        let mut known = self.kind.parameters.iter().zip(&self.parameters).filter(|_| self.kind.details.times);
+        let (_, rate) = known.find(|(parameter, _)| parameter.name == REQUESTS_PER_SECOND.name)?;
+        Some(Seconds::new(requests, *rate))
     }
 
     /// A cache of this policy.

@@ -5,7 +5,7 @@
 //! discards. Where objects have sizes both sets are in bytes.
 
 use super::lists::Lists;
-use super::ticks::{REQUESTS_PER_SECOND, Ticks};
+use super::seconds::{REQUESTS_PER_SECOND, Seconds};
 use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, is_full};
 use crate::arena::Slot;
 use crate::number::Id;
@@ -56,7 +56,7 @@ struct Object {
 struct DmCacheMq<W> {
     capacity: u64,
     extra: [u64; 2],
-    ticks: Ticks,
+    seconds: Seconds,
     threshold: u64,
     /// How many hits make a generation, and how many there were since the threshold was taken.
     generation: u64,
@@ -74,7 +74,7 @@ impl<W: Weight> DmCacheMq<W> {
         Self {
             capacity: setting.capacity,
             extra: [read as u64, write as u64],
-            ticks: Ticks::new(setting, rate),
+            seconds: Seconds::new(setting.requests, rate),
             threshold: 0,
             generation: (setting.capacity / setting.mean_weight()).max(GENERATION_MIN),
             hits: 0,
@@ -209,7 +209,7 @@ impl<W: Weight> Policy for DmCacheMq<W> {
     }
 
     fn request(&mut self, request: &Request) -> bool {
-        let (weight, second) = (W::of(request.size), self.ticks.second(request));
+        let (weight, second) = (W::of(request.size), self.seconds.of(request));
         let Some(slot) = self.lists.find(request.id) else {
             let set = if self.needed(request) <= 1 { CACHED } else { CANDIDATES };
             self.insert(set, request.id, Object { hits: 1, second }, weight);

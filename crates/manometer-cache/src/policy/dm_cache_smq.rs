@@ -6,7 +6,7 @@
 //! blocks, which are not demoted before they are clean. Where objects have sizes the limits are in bytes.
 
 use super::levels::{LEVELS, Levels};
-use super::ticks::{REQUESTS_PER_SECOND, Ticks};
+use super::seconds::{REQUESTS_PER_SECOND, Seconds};
 use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, is_full};
 use crate::number::Id;
 use crate::requests::Details;
@@ -70,7 +70,7 @@ struct DmCacheSmq<W> {
     hot_spots_max: u64,
     hot_spots_used: u64,
     write_extra: usize,
-    ticks: Ticks,
+    seconds: Seconds,
     second: u32,
     hot_spots: Levels<W>,
     cached: Levels<W>,
@@ -95,7 +95,7 @@ impl<W: Weight> DmCacheSmq<W> {
             hot_spots_max,
             hot_spots_used: 0,
             write_extra: setting.parameters[0] as usize,
-            ticks: Ticks::new(setting, setting.parameters[1]),
+            seconds: Seconds::new(setting.requests, setting.parameters[1]),
             second: 0,
             hot_spots: Levels::new(keys, TOP_LEVELS, in_top),
             cached: Levels::with_marks(keys),
@@ -190,7 +190,7 @@ impl<W: Weight> Policy for DmCacheSmq<W> {
     }
 
     fn request(&mut self, request: &Request) -> bool {
-        let (weight, second) = (W::of(request.size), self.ticks.second(request));
+        let (weight, second) = (W::of(request.size), self.seconds.of(request));
         self.pass_to(second);
         let level = self.heat(request.id, weight, self.second);
         let held = self.cached.find(request.id);

@@ -1,7 +1,7 @@
 //! First in, first out: what was admitted first goes, however often it is requested.
 
 use super::queue::{Order, Queue};
-use super::{Kind, by_weight};
+use super::{Kind, Setting, by_weight};
 use crate::requests::Details;
 
 pub(super) const KIND: Kind = Kind {
@@ -18,5 +18,9 @@ type Fifo<W> = Queue<W, Admission>;
 struct Admission;
 
 impl Order for Admission {
-    const RENEWS: bool = false;
+    type Mark = ();
+
+    fn new(_: &Setting<'_>) -> Self {
+        Self
+    }
 }

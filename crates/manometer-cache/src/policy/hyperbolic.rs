@@ -106,7 +106,9 @@ impl<W: Weight> Policy for Hyperbolic<W> {
             object.requests += 1;
             let before = std::mem::replace(&mut object.weight, weight);
             self.used = self.used - before.get() + weight.get();
-            self.evict_above(self.capacity, now);
+            if weight.get() > before.get() {
+                self.evict_above(self.capacity, now);
+            }
             return true;
         }
         self.evict_above(self.capacity - weight.get(), now);

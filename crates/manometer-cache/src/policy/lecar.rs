@@ -1,5 +1,8 @@
 //! LeCaR: evicts by LRU or LFU, by chance; whose ghosts are requested is trusted less. Ghosts' requests count the
 //! less the longer ago the eviction was.
+//!
+//! As in the authors' program neither is ever trusted wholly, what both would evict leaves no ghost, and an object that
+//! comes back as a ghost keeps its count of requests.
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -39,9 +42,19 @@ pub(super) const KIND: Kind = Kind {
     make: by_weight!(LeCar),
 };
 
+/// Neither is trusted more than this.
+const TRUST_MAX: f64 = 0.99;
+
 const HELD: usize = 0;
 const GHOSTS_OF_LRU: usize = 1;
 const GHOSTS_OF_LFU: usize = 2;
+
+/// What is remembered of an eviction.
+#[derive(Debug, Clone, Copy, Default)]
+struct Eviction {
+    position: u32,
+    requests: u32,
+}
 
 struct LeCar<W> {
     capacity: u64,
@@ -50,8 +63,8 @@ struct LeCar<W> {
     history_max: u64,
     /// The probability of eviction by LRU.
     lru: f64,
-    /// By recency, with the times of eviction.
-    lists: Lists<u32, W, 3>,
+    /// By recency.
+    lists: Lists<Eviction, W, 3>,
     /// By the number of requests, then by the last.
     heap: Heap<(u32, u32), ()>,
     random: Xoshiro256PlusPlus,
@@ -78,13 +91,19 @@ impl<W: Weight> LeCar<W> {
     fn evict_above(&mut self, limit: u64, now: u32) {
         while self.lists.weight(HELD) > limit {
             let by_lru = self.random.random::<f64>() < self.lru;
-            let lowest = || self.heap.lowest().and_then(|(id, ..)| self.lists.find(id));
-            let victim = if by_lru { self.lists.oldest(HELD) } else { lowest() };
-            let Some(slot) = victim else { break };
+            let rarest = self.heap.lowest().and_then(|(id, ..)| self.lists.find(id));
+            let (Some(oldest), Some(rarest)) = (self.lists.oldest(HELD), rarest) else { break };
+            let slot = if by_lru { oldest } else { rarest };
+            let id = self.lists.id(slot);
+            let requests = self.heap.get(id).map_or(0, |((requests, _), ())| requests);
+            self.heap.remove(id);
+            self.evicted.note(id);
+            if oldest == rarest {
+                self.lists.forget(slot);
+                continue;
+            }
             let history = if by_lru { GHOSTS_OF_LRU } else { GHOSTS_OF_LFU };
-            self.heap.remove(self.lists.id(slot));
-            self.evicted.note(self.lists.id(slot));
-            *self.lists.value_mut(slot) = now;
+            *self.lists.value_mut(slot) = Eviction { position: now, requests };
             self.lists.renew(slot, history);
             self.lists.forget_above(history, self.history_max);
         }
@@ -97,7 +116,7 @@ impl<W: Weight> LeCar<W> {
         let factor = (-self.rate * regret).exp();
         let (lru, lfu) = (self.lru, 1.0 - self.lru);
         let (lru, lfu) = if history == GHOSTS_OF_LRU { (lru * factor, lfu) } else { (lru, lfu * factor) };
-        self.lru = lru / (lru + lfu);
+        self.lru = (lru / (lru + lfu)).clamp(1.0 - TRUST_MAX, TRUST_MAX);
     }
 }
 
@@ -138,13 +157,16 @@ impl<W: Weight> Policy for LeCar<W> {
             self.evict_above(self.capacity, now);
             return true;
         }
+        let mut requests = 1;
         if let Some(ghost) = known {
-            self.learn(self.lists.list(ghost), now - self.lists.value(ghost));
+            let eviction = self.lists.value(ghost);
+            requests += eviction.requests;
+            self.learn(self.lists.list(ghost), now - eviction.position);
             self.lists.forget(ghost);
         }
         self.evict_above(self.capacity - weight.get(), now);
-        self.lists.insert(HELD, request.id, 0, weight);
-        self.heap.insert(request.id, (1, now), ());
+        self.lists.insert(HELD, request.id, Eviction::default(), weight);
+        self.heap.insert(request.id, (requests, now), ());
         false
     }
 }

@@ -147,6 +147,7 @@ impl<W: Weight> Lirs<W> {
     }
 
     /// Takes an object out of the stack, the queue and the count; says whether it was in the cache.
+    #[inline(always)]
     fn take_out(&mut self, slot: Slot) -> bool {
         let Object { state, in_stack, queued, weight } = self.arena.value(slot);
         if in_stack {
@@ -236,7 +237,11 @@ impl<W: Weight> Policy for Lirs<W> {
         let Object { state, in_stack, .. } = self.arena.value(slot);
         let is_hit = self.take_out(slot);
         self.arena.value_mut(slot).weight = weight;
-        self.evict_above(self.capacity - weight.get());
+        // A hit needs room only where the object has grown.
+        let limit = self.capacity - weight.get();
+        if self.used > limit {
+            self.evict_above(limit);
+        }
         let fills_up = !is_hit && self.fills_up(weight);
         self.put_in(slot, state == State::Low || in_stack || fills_up);
         is_hit

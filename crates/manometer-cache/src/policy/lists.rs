@@ -119,13 +119,14 @@ impl<V: Copy, W: Weight, const N: usize> Lists<V, W, N> {
         self.lists[to].push(&mut self.arena, slot);
     }
 
-    /// Gives an object another weight.
+    /// Gives an object another weight; says whether it weighs more than before.
     #[inline]
-    pub(super) fn reweigh(&mut self, slot: Slot, weight: W) {
+    pub(super) fn reweigh(&mut self, slot: Slot, weight: W) -> bool {
         let object = self.arena.value_mut(slot);
         let list = usize::from(object.list);
         let before = std::mem::replace(&mut object.weight, weight);
         self.weights[list] = self.weights[list] - before.get() + weight.get();
+        weight.get() > before.get()
     }
 
     /// Forgets an object.

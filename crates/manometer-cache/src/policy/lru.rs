@@ -1,8 +1,10 @@
 //! Least recently used: what was not requested for longest goes.
 
-use super::queue::{Order, Queue};
-use super::{Kind, by_weight};
+use super::queue::{Order, Queue, Row};
+use super::{Kind, Setting, by_weight};
+use crate::arena::Slot;
 use crate::requests::Details;
+use crate::weight::Weight;
 
 pub(super) const KIND: Kind = Kind {
     name: "lru",
@@ -18,5 +20,13 @@ type Lru<W> = Queue<W, Recency>;
 struct Recency;
 
 impl Order for Recency {
-    const RENEWS: bool = true;
+    type Mark = ();
+
+    fn new(_: &Setting<'_>) -> Self {
+        Self
+    }
+
+    fn hit<W: Weight>(&mut self, row: &mut Row<(), W>, slot: Slot) {
+        row.renew(slot);
+    }
 }

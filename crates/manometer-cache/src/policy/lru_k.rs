@@ -123,7 +123,9 @@ impl<W: Weight> Policy for LruK<W> {
             let times = requested(before.times, request.position);
             self.heap.update(request.id, self.rank(&times), Object { times, weight });
             self.used = self.used - before.weight.get() + weight.get();
-            self.evict_above(self.capacity);
+            if weight.get() > before.weight.get() {
+                self.evict_above(self.capacity);
+            }
             return true;
         }
         let mut times = [NEVER; K_MAX];

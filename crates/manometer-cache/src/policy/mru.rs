@@ -1,8 +1,10 @@
 //! Most recently used: what was requested just before goes, which suits loops longer than the cache.
 
-use super::queue::{Order, Queue};
-use super::{Kind, by_weight};
+use super::queue::{Order, Queue, Row};
+use super::{Kind, Setting, by_weight};
+use crate::arena::Slot;
 use crate::requests::Details;
+use crate::weight::Weight;
 
 pub(super) const KIND: Kind = Kind {
     name: "mru",
@@ -18,6 +20,17 @@ type Mru<W> = Queue<W, ReverseRecency>;
 struct ReverseRecency;
 
 impl Order for ReverseRecency {
-    const RENEWS: bool = true;
-    const EVICTS_NEWEST: bool = true;
+    type Mark = ();
+
+    fn new(_: &Setting<'_>) -> Self {
+        Self
+    }
+
+    fn hit<W: Weight>(&mut self, row: &mut Row<(), W>, slot: Slot) {
+        row.renew(slot);
+    }
+
+    fn victim<W: Weight>(&mut self, row: &mut Row<(), W>) -> Option<Slot> {
+        row.newest()
+    }
 }

@@ -1,8 +1,6 @@
 //! OPT: what is requested again last goes. No policy that admits whatever it is asked for misses less often where all
 //! objects are of one size; where sizes differ this is the usual approximation.
 
-use std::borrow::Cow;
-
 use super::{Evicted, Kind, Policy, Request, Setting, by_weight};
 use crate::Requests;
 use crate::moments::Moments;
@@ -24,7 +22,7 @@ struct Opt<'a, W> {
     capacity: u64,
     used: u64,
     requests: &'a Requests,
-    next: Cow<'a, [u32]>,
+    next: &'a [u32],
     moments: Moments,
     /// Of each key's object, where it is in the cache: when it is requested next, and what it weighs.
     held: Vec<Option<(u32, W)>>,
@@ -38,11 +36,20 @@ impl<'a, W: Weight> Opt<'a, W> {
             capacity: setting.capacity,
             used: 0,
             requests,
-            next: next_that_fits(requests, setting.capacity),
+            next: requests.next(),
             moments: Moments::new(requests.len() + requests.keys()),
             held: vec![None; requests.keys()],
             evicted: Evicted::default(),
         }
+    }
+
+    /// When the object of the request at a position is requested next: what is larger than the cache passes it by.
+    fn next_after(&self, position: u32) -> u32 {
+        let mut next = self.next[position as usize];
+        while self.requests.sizes().get(next as usize).is_some_and(|size| *size > self.capacity) {
+            next = self.next[next as usize];
+        }
+        next
     }
 
     fn evict_above(&mut self, limit: u64) {
@@ -54,21 +61,6 @@ impl<'a, W: Weight> Opt<'a, W> {
             self.remove(id);
         }
     }
-}
-
-/// When each request's object is requested next; requests for what is larger than the cache are none of its business.
-fn next_that_fits(requests: &Requests, capacity: u64) -> Cow<'_, [u32]> {
-    let sizes = requests.sizes();
-    if sizes.iter().all(|size| *size <= capacity) {
-        return Cow::Borrowed(requests.next());
-    }
-    let never = requests.len() as u32;
-    let mut next_of: Vec<u32> = (0..requests.keys() as u32).map(|id| never + id).collect();
-    let mut next = vec![never; requests.len()];
-    for (at, id) in requests.ids().iter().enumerate().rev().filter(|(at, _)| sizes[*at] <= capacity) {
-        next[at] = std::mem::replace(&mut next_of[*id as usize], at as u32);
-    }
-    Cow::Owned(next)
 }
 
 impl<W: Weight> Policy for Opt<'_, W> {
@@ -99,7 +91,7 @@ impl<W: Weight> Policy for Opt<'_, W> {
     #[inline]
     fn request(&mut self, request: &Request) -> bool {
         let weight = W::of(request.size);
-        let next = self.next[request.position as usize];
+        let next = self.next_after(request.position);
         let is_hit = self.holds(request.id);
         self.remove(request.id);
         self.evict_above(self.capacity - weight.get());

@@ -85,7 +85,9 @@ impl<W: Weight, O: Order> Policy for Ranked<W, O> {
             let object = Object { requests: before.requests + 1, weight };
             self.heap.update(request.id, self.rank(request, object), object);
             self.used = self.used - before.weight.get() + weight.get();
-            self.evict_above(self.capacity);
+            if weight.get() > before.weight.get() {
+                self.evict_above(self.capacity);
+            }
             return true;
         }
         self.evict_above(self.capacity - weight.get());

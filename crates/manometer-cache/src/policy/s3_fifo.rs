@@ -141,8 +141,9 @@ impl<W: Weight> Policy for S3Fifo<W> {
         {
             let hits = self.lists.value_mut(slot);
             *hits = (*hits + 1).min(HITS_MAX);
-            self.lists.reweigh(slot, weight);
-            self.evict_above(self.capacity);
+            if self.lists.reweigh(slot, weight) {
+                self.evict_above(self.capacity);
+            }
             return true;
         }
         let ghost = self.lists.find(request.id);

@@ -1,9 +1,9 @@
 //! SIEVE: a hand walks from the oldest to the newest object, spares what was requested since it passed, and evicts
 //! what was not. Nothing is ever moved.
 
-use super::{Evicted, Kind, Policy, Request, Setting, by_weight};
-use crate::arena::{Arena, List, Slot};
-use crate::number::Id;
+use super::queue::{Order, Queue, Row};
+use super::{Kind, Setting, by_weight};
+use crate::arena::Slot;
 use crate::requests::Details;
 use crate::weight::Weight;
 
@@ -16,88 +16,36 @@ pub(super) const KIND: Kind = Kind {
     make: by_weight!(Sieve),
 };
 
-#[derive(Debug, Clone, Copy)]
-struct Object<W> {
-    is_visited: bool,
-    weight: W,
-}
+type Sieve<W> = Queue<W, Hand>;
 
-struct Sieve<W> {
-    capacity: u64,
-    used: u64,
-    arena: Arena<Object<W>>,
-    list: List,
-    hand: Option<Slot>,
-    evicted: Evicted,
-}
+/// Which object the hand comes to next: the oldest where none is named.
+struct Hand(Option<Slot>);
 
-impl<W: Weight> Sieve<W> {
-    fn new(setting: &Setting<'_>) -> Self {
-        let arena = Arena::new(setting.requests.keys());
-        let (list, evicted) = (List::default(), Evicted::default());
-        Self { capacity: setting.capacity, used: 0, arena, list, hand: None, evicted }
+impl Order for Hand {
+    /// Whether the object was requested since the hand passed.
+    type Mark = bool;
+
+    fn new(_: &Setting<'_>) -> Self {
+        Self(None)
     }
 
-    fn evict_above(&mut self, limit: u64) {
-        while self.used > limit {
-            let Some(slot) = self.hand.or(self.list.oldest()) else { break };
-            self.hand = self.arena.newer(slot);
-            let object = self.arena.value_mut(slot);
-            if object.is_visited {
-                object.is_visited = false;
-                continue;
+    fn hit<W: Weight>(&mut self, row: &mut Row<bool, W>, slot: Slot) {
+        *row.mark_mut(slot) = true;
+    }
+
+    fn victim<W: Weight>(&mut self, row: &mut Row<bool, W>) -> Option<Slot> {
+        loop {
+            let slot = self.0.or(row.oldest())?;
+            self.0 = row.newer(slot);
+            if !std::mem::replace(row.mark_mut(slot), false) {
+                return Some(slot);
             }
-            self.evicted.note(self.arena.id(slot));
-            self.drop(slot);
         }
     }
 
-    fn drop(&mut self, slot: Slot) {
-        self.used -= self.arena.value(slot).weight.get();
-        self.list.unlink(&mut self.arena, slot);
-        self.arena.remove(slot);
-    }
-}
-
-impl<W: Weight> Policy for Sieve<W> {
-    fn capacity(&self) -> u64 {
-        self.capacity
-    }
-
-    fn used(&self) -> u64 {
-        self.used
-    }
-
-    fn holds(&self, id: Id) -> bool {
-        self.arena.find(id).is_some()
-    }
-
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
-    }
-
-    fn remove(&mut self, id: Id) {
-        if let Some(slot) = self.arena.find(id) {
-            self.hand = self.hand.and_then(|hand| if hand == slot { self.arena.newer(slot) } else { Some(hand) });
-            self.drop(slot);
+    fn leave<W: Weight>(&mut self, row: &Row<bool, W>, slot: Slot) {
+        if self.0 == Some(slot) {
+            self.0 = row.newer(slot);
         }
-    }
-
-    #[inline]
-    fn request(&mut self, request: &Request) -> bool {
-        let weight = W::of(request.size);
-        if let Some(slot) = self.arena.find(request.id) {
-            let object = self.arena.value_mut(slot);
-            object.is_visited = true;
-            let before = std::mem::replace(&mut object.weight, weight);
-            self.used = self.used - before.get() + weight.get();
-            self.evict_above(self.capacity);
-            return true;
-        }
-        self.evict_above(self.capacity - weight.get());
-        self.used += weight.get();
-        let slot = self.arena.insert(request.id, Object { is_visited: false, weight });
-        self.list.push(&mut self.arena, slot);
-        false
     }
 }

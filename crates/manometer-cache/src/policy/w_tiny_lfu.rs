@@ -94,12 +94,14 @@ impl<W: Weight> WTinyLfu<W> {
         }
     }
 
+    #[inline]
     fn evict(&mut self, slot: Slot) {
         self.evicted.note(self.lists.id(slot));
         self.lists.forget(slot);
     }
 
     /// Admits a candidate to the main cache where it beats all that have to go for it; says whether it does.
+    #[inline]
     fn contest(&mut self, candidate: Slot, main_max: u64) -> bool {
         let weight = self.lists.weight_of(candidate).get();
         if weight > main_max {

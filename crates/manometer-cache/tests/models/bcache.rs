@@ -18,7 +18,7 @@ struct Bucket {
 
 pub struct Bcache {
     replacement: &'static str,
-    bucket_size: u64,
+    sizes: Vec<u64>,
     buckets: Vec<Bucket>,
     open: usize,
     to_rescale: i64,
@@ -27,11 +27,13 @@ pub struct Bcache {
 
 impl Bcache {
     pub fn new(setting: Setting<'_>, replacement: &'static str) -> Self {
-        let count = (setting.parameters[0] as u64).min(setting.capacity);
+        let count = (setting.parameters[0] as u64).min(setting.capacity) as usize;
+        let mut sizes = vec![0; count];
+        (0..setting.capacity as usize).for_each(|unit| sizes[unit % count] += 1);
         Self {
             replacement,
-            bucket_size: setting.capacity / count,
-            buckets: vec![Bucket { objects: Shelf::default(), filled: 0, priority: 32_768 }; count as usize],
+            sizes,
+            buckets: vec![Bucket { objects: Shelf::default(), filled: 0, priority: 32_768 }; count],
             open: 0,
             to_rescale: 0,
             random: Xoshiro256PlusPlus::seed_from_u64(SEED),
@@ -51,10 +53,10 @@ impl Bcache {
     }
 
     fn write(&mut self, id: u32, size: u64) {
-        if size > self.bucket_size {
+        if size > *self.sizes.iter().min().unwrap() {
             return;
         }
-        if self.buckets[self.open].filled + size > self.bucket_size {
+        if self.buckets[self.open].filled + size > self.sizes[self.open] {
             self.open = self.choose();
             self.buckets[self.open] = Bucket { objects: Shelf::default(), filled: 0, priority: 32_768 };
         }
@@ -69,8 +71,7 @@ impl Model for Bcache {
         let (id, size) = (request.id, request.size);
         self.to_rescale -= size as i64;
         if self.to_rescale < 0 {
-            let all = self.buckets.len() as u64 * self.bucket_size;
-            self.to_rescale += all.div_ceil(1024) as i64;
+            self.to_rescale += self.sizes.iter().sum::<u64>().div_ceil(1024) as i64;
             self.buckets.iter_mut().for_each(|bucket| bucket.priority = bucket.priority.saturating_sub(1));
         }
         let Some(bucket) = self.buckets.iter_mut().find(|bucket| bucket.objects.has(id)) else {

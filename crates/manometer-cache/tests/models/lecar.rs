@@ -49,11 +49,14 @@ impl LeCar {
             let expert = if self.random.random::<f64>() < self.weights[LRU] { LRU } else { LFU };
             // The row is by recency, and the first of equals is the least recent.
             let rarest = |row: &Shelf| row.0.iter().min_by_key(|object| self.requests[&(object.0 as u32)]).copied();
-            let (id, size) = if expert == LRU { self.row.0[0] } else { rarest(&self.row).unwrap() };
+            let picks = [self.row.0[0], rarest(&self.row).unwrap()];
+            let (id, size) = picks[expert];
             self.row.take(id as u32);
             self.evicted.insert(id as u32, now);
-            self.histories[expert].add(id as u32, size);
-            self.histories[expert].trim(self.history_max);
+            if picks[LRU] != picks[LFU] {
+                self.histories[expert].add(id as u32, size);
+                self.histories[expert].trim(self.history_max);
+            }
         }
     }
 }
@@ -67,6 +70,7 @@ impl Model for LeCar {
             self.evict_above(self.capacity, now);
             return true;
         }
+        let mut requests = 1;
         for expert in [LRU, LFU] {
             if self.histories[expert].take(id) {
                 let since = f64::from(now - self.evicted[&id]);
@@ -74,12 +78,14 @@ impl Model for LeCar {
                 self.weights[expert] *= (-self.rate * regret).exp();
                 let both = self.weights[LRU] + self.weights[LFU];
                 self.weights[LRU] /= both;
+                self.weights[LRU] = self.weights[LRU].clamp(1.0 - 0.99, 0.99);
                 self.weights[LFU] = 1.0 - self.weights[LRU];
+                requests = self.requests[&id] + 1;
             }
         }
         self.evict_above(self.capacity - size, now);
         self.row.add(id, size);
-        self.requests.insert(id, 1);
+        self.requests.insert(id, requests);
         false
     }
 

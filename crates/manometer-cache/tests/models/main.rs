@@ -110,6 +110,15 @@ fn model<'a>(name: &str, setting: Setting<'a>) -> Box<dyn Model + 'a> {
 fn variants(name: &str) -> &'static [&'static str] {
     match name {
         "clock" => &["clock:bits=2"],
+        "2q" => &["2q:in=0:out=0", "2q:in=1", "2q:in=0.5:out=2"],
+        "slru" => &["slru:segments=1", "slru:segments=2:fill=1", "slru:segments=16", "slru:fill=1"],
+        "lru-k" => &["lru-k:k=1", "lru-k:k=3:history=0.5", "lru-k:k=4:history=0", "lru-k:history=3"],
+        "w-tinylfu" => &["w-tinylfu:window=0", "w-tinylfu:window=1", "w-tinylfu:window=0.3:protected=0.4"],
+        "lecar" => &["lecar:rate=100:discount=1", "lecar:rate=0", "lecar:history=0", "lecar:discount=0:history=2"],
+        "hyperbolic" => &["hyperbolic:samples=1", "hyperbolic:samples=3"],
+        "bcache" => &["bcache:buckets=1", "bcache:buckets=3"],
+        "bcache-fifo" => &["bcache-fifo:buckets=1", "bcache-fifo:buckets=3"],
+        "bcache-random" => &["bcache-random:buckets=1", "bcache-random:buckets=3"],
         "lirs" => &["lirs:queue=0.3", "lirs:skip-repeats=1", "lirs:queue=1"],
         "mq" => &["mq:lifetime=3", "mq:queues=3:lifetime=10:history=0.5", "mq:recall-first=1:history=1", "mq:queues=1"],
         "s3-fifo" => {
@@ -276,6 +285,31 @@ proptest! {
     ) {
         let keys: Vec<u64> = objects.iter().map(|(key, _)| *key).collect();
         texts().iter().try_for_each(|text| adds_up(text, capacity, &keys, every, back))?;
+    }
+
+    /// It knows what is requested next of what is left, though what was removed comes again.
+    #[test]
+    fn with_objects_removed_opt_does_as_its_model(
+        capacity in 1_u64..=40,
+        objects in by_size(),
+        (every, back) in (1_usize..10, 0_usize..20),
+    ) {
+        let requests = Requests::of_objects(&objects).unwrap();
+        let choice: Choice = "opt".parse().unwrap();
+        let numbered: Vec<Object> =
+            (0..requests.len()).map(|at| (u64::from(requests.ids()[at]), requests.sizes()[at])).collect();
+        let mut fast = choice.make(capacity, &requests, true, SEED);
+        let mut slow = opt::Opt::new(Setting { capacity, objects: &numbered, parameters: Vec::new() });
+        for position in (0..requests.len()).filter(|at| numbered[*at].1 <= capacity) {
+            let request = requests.at(position);
+            prop_assert_eq!(fast.request(&request), slow.request(&request), "request {}", position);
+            if position % every == 0 {
+                let id = requests.ids()[position.saturating_sub(back)];
+                fast.remove(id);
+                slow.remove(id);
+            }
+            prop_assert_eq!(fast.used(), slow.held().iter().map(|(_, size)| *size).sum::<u64>(), "request {}", position);
+        }
     }
 
     #[test]

@@ -16,6 +16,10 @@ impl<'a> Opt<'a> {
         Self { setting, held: Vec::new() }
     }
 
+    pub fn remove(&mut self, id: u32) {
+        self.held.retain(|object| object.0 != u64::from(id));
+    }
+
     fn next(&self, id: u64, position: u32) -> (usize, u64) {
         let after = self.setting.objects.iter().enumerate().skip(position as usize + 1);
         let mut again = after.filter(|(_, object)| object.0 == id && object.1 <= self.setting.capacity);

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use manometer_cache::policy::Choice;
+use manometer_cache::policy::{Choice, Seconds};
 use manometer_cache::requests::{Details, LeftOut};
 use manometer_cache::simulate::{Outcome, simulate};
 use manometer_cache::{CacheError, Requests};
@@ -73,15 +73,20 @@ fn prepared(args: &SimulateArgs) -> Result<(Vec<Choice>, Vec<u64>, Requests), Ca
 
 fn document(policies: &[Choice], outcomes: &[Outcome], requests: &Requests) -> Value {
     let results = outcomes.iter().map(|outcome| {
-        let tally = &outcome.tally;
+        let (tally, policy) = (&outcome.tally, &policies[outcome.policy]);
+        let requests_per_second = match policy.seconds(requests) {
+            Some(Seconds::Requests(requests)) => Some(requests),
+            Some(Seconds::Times) | None => None,
+        };
         json!({
-            "policy": policies[outcome.policy].to_string(),
+            "policy": policy.to_string(),
             "capacity": outcome.capacity,
             "requests": tally.requests,
             "misses": tally.misses,
             "miss_ratio": tally.miss_ratio(),
             "byte_miss_ratio": if requests.sizes().is_empty() { None } else { tally.byte_miss_ratio() },
             "bypassed": tally.bypassed,
+            "requests_per_second": requests_per_second,
         })
     });
     let LeftOut { deletes, without_size, without_time } = requests.left_out();
@@ -119,6 +124,12 @@ fn text(
     lines.extend(
         left_out.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("left out: {count} {what}")),
     );
+    lines.extend(policies.iter().filter_map(|policy| match policy.seconds(requests)? {
+        Seconds::Times => Some(format!("{policy}: seconds are those of the trace")),
+        Seconds::Requests(requests) => {
+            Some(format!("{policy}: the trace has no times; {requests} requests were taken for a second"))
+        }
+    }));
     let bypassed = outcomes.iter().filter(|outcome| outcome.tally.bypassed > 0);
     lines.extend(bypassed.map(|outcome| {
         format!(

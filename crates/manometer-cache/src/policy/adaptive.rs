@@ -1,0 +1,113 @@
+//! What ARC and CAR have in common: two lists of what was requested once and more often, the ghosts of each, and a share
+//! of the capacity for the first that follows whose ghosts are requested.
+//!
+//! The share is a real number, as in the papers: integers give other hit ratios. Where objects have sizes every length is
+//! in bytes, and a ghost's request moves the share by as many times its size.
+
+use std::marker::PhantomData;
+
+use super::lists::Lists;
+use super::{Evicted, Policy, Request, Setting};
+use crate::arena::Slot;
+use crate::number::Id;
+use crate::weight::Weight;
+
+pub(super) const T1: usize = 0;
+pub(super) const T2: usize = 1;
+pub(super) const B1: usize = 2;
+pub(super) const B2: usize = 3;
+
+/// What a request does.
+pub(super) trait Replacement: Sized + Send {
+    /// What is kept with each object.
+    type Mark: Copy + Send;
+
+    /// An object is requested that is held.
+    fn hit<W: Weight>(cache: &mut Adaptive<W, Self>, slot: Slot, weight: W);
+
+    /// An object is requested that is not held, but maybe known as a ghost.
+    fn miss<W: Weight>(cache: &mut Adaptive<W, Self>, id: Id, ghost: Option<Slot>, weight: W);
+}
+
+pub(super) struct Adaptive<W, R: Replacement> {
+    pub(super) capacity: u64,
+    /// How much of the capacity is meant for the first list.
+    pub(super) target: f64,
+    pub(super) lists: Lists<R::Mark, W, 4>,
+    evicted: Evicted,
+    replacement: PhantomData<R>,
+}
+
+impl<W: Weight, R: Replacement> Adaptive<W, R> {
+    pub(super) fn new(setting: &Setting<'_>) -> Self {
+        let lists = Lists::new(setting.requests.keys());
+        let evicted = Evicted::default();
+        Self { capacity: setting.capacity, target: 0.0, lists, evicted, replacement: PhantomData }
+    }
+
+    fn is_held(&self, slot: Slot) -> bool {
+        self.lists.list(slot) < B1
+    }
+
+    /// Moves the share as a ghost's request tells.
+    pub(super) fn follow(&mut self, ghost: Slot, weight: W) {
+        let in_second = self.lists.list(ghost) == B2;
+        let (this, other) = if in_second { (B2, B1) } else { (B1, B2) };
+        let ratio = self.lists.weight(other) as f64 / self.lists.weight(this) as f64;
+        let step = ratio.max(1.0) * weight.get() as f64;
+        self.target += if in_second { -step } else { step };
+        self.target = self.target.clamp(0.0, self.capacity as f64);
+    }
+
+    /// Makes a ghost of an object.
+    #[inline]
+    pub(super) fn evict(&mut self, slot: Slot) {
+        self.evicted.note(self.lists.id(slot));
+        self.lists.renew(slot, self.lists.list(slot) + B1);
+    }
+
+    /// Drops the oldest of the first list, without a ghost of it, until that weighs no more than `limit`.
+    pub(super) fn drop_above(&mut self, limit: u64) {
+        while self.lists.weight(T1) > limit {
+            let Some(slot) = self.lists.oldest(T1) else { break };
+            self.evicted.note(self.lists.id(slot));
+            self.lists.forget(slot);
+        }
+    }
+}
+
+impl<W: Weight, R: Replacement> Policy for Adaptive<W, R> {
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn used(&self) -> u64 {
+        self.lists.weight(T1) + self.lists.weight(T2)
+    }
+
+    fn holds(&self, id: Id) -> bool {
+        self.lists.find(id).is_some_and(|slot| self.is_held(slot))
+    }
+
+    fn evicted(&mut self) -> &mut Evicted {
+        &mut self.evicted
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(slot) = self.lists.find(id).filter(|slot| self.is_held(*slot)) {
+            self.lists.forget(slot);
+        }
+    }
+
+    #[inline]
+    fn request(&mut self, request: &Request) -> bool {
+        let weight = W::of(request.size);
+        let known = self.lists.find(request.id);
+        if let Some(slot) = known.filter(|slot| self.is_held(*slot)) {
+            R::hit(self, slot, weight);
+            return true;
+        }
+        R::miss(self, request.id, known, weight);
+        false
+    }
+}
