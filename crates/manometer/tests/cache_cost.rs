@@ -67,7 +67,7 @@ fn shipped(name: &str) -> String {
 fn the_shipped_example_gives_the_thesis_its_table() {
     let (results, prices) = (shipped("thesis.json"), shipped("prices-2015.toml"));
     let said = scene().run(&format!("cache cost {results} --prices {prices} --per-gb --goal fileserver>=90"));
-    let told = ["USD", "c_d × 1 000", "181.67", "205.71", "would not pay for nothing", "dmcache-1s-4h0 (0.288) USD"];
+    let told = ["USD", "c_d × 1 000", "0.1245", "181.67", "205.71", "not even as a gift", "dmcache-1s-4h0 (0.288) USD"];
     said.status(0).out_has(&told).out_has(&["others do too: dmcache-4s0-4h0 (0.498), 4s0 (1.40)", "Table 6.2"]);
     let said = scene().run(&format!("cache cost {results} --prices {prices} --format json")).status(0).json();
     assert_eq!((&said["rule"], &said["currency"], &said["years"]), (&json!("money"), &json!("USD"), &Value::Null));
@@ -119,7 +119,9 @@ fn all_that_is_counted_is_in_the_machine_form() {
         "devices, energy, worn SSDs",
         "per 1 000 requests/s",
         "1.00 years",
-        "would pay up to",
+        "5 W, 31.5576 TB written (its data sheet)",
+        "electricity: 0.1 EUR by the kWh, 2026 (a bill)",
+        "would pay below",
     ]);
 }
 

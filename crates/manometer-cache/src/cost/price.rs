@@ -194,7 +194,7 @@ impl PriceTable {
             }
         };
         let rated = self.watts.is_some() || self.endurance_tb.is_some();
-        if rated && self.data_sheet.is_none() {
+        if rated && self.data_sheet.as_deref().unwrap_or_default().trim().is_empty() {
             return Err(missing("data_sheet", "where `watts` and `endurance_tb` are from"));
         }
         let kind = self.kind.ok_or_else(|| missing("kind", "\"hdd\" or \"ssd\""))?;

@@ -1,6 +1,6 @@
 //! The costs, for people.
 
-use manometer_cache::cost::{Bill, BreakEven, Cost, Life, Outcome, Price, Verdict};
+use manometer_cache::cost::{Bill, BreakEven, Cost, Electricity, Life, Outcome, Price, Prices, Verdict};
 
 use super::json::is_used;
 use super::{CostArgs, Told};
@@ -16,10 +16,9 @@ pub(super) fn text(args: &CostArgs, told: &Told) -> String {
     lines.extend(notes(&told.bill));
     if !told.break_even.is_empty() {
         lines.push(format!(
-            "\nBreak-even: {} by the GB at which a cache costs as much per MB/s as",
+            "\nBreak-even: a GB's price in {} at which a cache costs as much per MB/s as its origin alone",
             told.prices.currency
         ));
-        lines.push("its origin alone".to_owned());
         lines.push(break_even(told));
     }
     if let Some(verdict) = &told.verdict {
@@ -27,7 +26,9 @@ pub(super) fn text(args: &CostArgs, told: &Told) -> String {
         lines.extend(goal(args, told, verdict));
     }
     lines.push("\nPrices".to_owned());
-    lines.extend(told.prices.devices.iter().filter(|price| is_used(price, &told.outcomes)).map(|one| price(told, one)));
+    let Prices { currency, electricity: energy, devices } = &told.prices;
+    lines.extend(devices.iter().filter(|price| is_used(price, &told.outcomes)).map(|one| price(currency, one)));
+    lines.extend(energy.as_ref().filter(|_| args.years.is_some()).map(|one| electricity(currency, one)));
     lines.join("\n")
 }
 
@@ -68,12 +69,12 @@ fn costs(args: &CostArgs, told: &Told, workload: &str) -> String {
     head.push("SSD life");
     let mut table = table(&head, 1);
     for (outcome, cost) in rows {
-        let per_mb_per_s = match args.per_gb {
-            true => format!("{:.2}", 1000.0 * cost.per_mb_per_s),
-            false => significant(cost.per_mb_per_s),
+        let costs = match args.per_gb {
+            true => [format!("{:.4}", cost.total), format!("{:.2}", 1000.0 * cost.per_mb_per_s)],
+            false => [cost.total, cost.per_mb_per_s].map(significant),
         };
-        let mut row =
-            vec![outcome.arrangement.clone(), significant(outcome.mb_per_s), significant(cost.total), per_mb_per_s];
+        let mut row = vec![outcome.arrangement.clone(), significant(outcome.mb_per_s)];
+        row.extend(costs);
         row.extend(by_requests.then(|| cost.per_1000_requests_per_s.map_or_else(gap, significant)));
         row.push(life(&cost.life));
         table.add_row(row);
@@ -117,14 +118,18 @@ fn notes(bill: &Bill) -> Vec<String> {
 
 fn break_even(told: &Told) -> String {
     let mut table = table(&["workload", "arrangement", "origin", "", "break-even", "now"], 4);
-    for (index, one) in &told.break_even {
+    let of_workload = |workload| {
+        let own = told.break_even.iter().filter(move |(index, _)| told.outcomes[*index].workload == workload);
+        own.collect::<Vec<_>>()
+    };
+    for (index, one) in workloads(&told.outcomes).into_iter().flat_map(of_workload) {
         let Outcome { workload, arrangement, .. } = &told.outcomes[*index];
         let (alone, words, at, now) = match one {
             BreakEven::At { alone, per_gb, per_gb_now } => {
                 let words = match one.pays() {
                     Some(true) => "pays up to",
-                    _ if *per_gb > 0.0 => "would pay up to",
-                    _ => "would not pay for nothing:",
+                    _ if *per_gb > 0.0 => "would pay below",
+                    _ => "not even as a gift:",
                 };
                 let alone = told.outcomes[*alone].arrangement.clone();
                 (alone, words.to_owned(), significant(*per_gb), significant(*per_gb_now))
@@ -155,11 +160,23 @@ fn goal(args: &CostArgs, told: &Told, verdict: &Verdict) -> Vec<String> {
     lines
 }
 
-fn price(told: &Told, price: &Price) -> String {
+fn price(currency: &str, price: &Price) -> String {
     let Price { device, product, date, source, .. } = price;
     let size = price.size_gb.map(|gb| format!(", {gb} GB each")).unwrap_or_default();
     let per_gb = significant(price.per_gb);
-    format!("{device}: {per_gb} {} by the GB{size}; {product}, {date} ({source})", told.prices.currency)
+    let mut line = format!("{device}: {per_gb} {currency} by the GB{size}; {product}, {date} ({source})");
+    let ratings = [(price.watts, "W"), (price.endurance_tb, "TB written")];
+    let ratings = ratings.into_iter().filter_map(|(rating, unit)| Some(format!("{} {unit}", rating?)));
+    let ratings = ratings.collect::<Vec<_>>().join(", ");
+    if !ratings.is_empty() {
+        line += &format!("; {ratings} ({})", price.data_sheet.as_deref().unwrap_or_default());
+    }
+    line
+}
+
+fn electricity(currency: &str, electricity: &Electricity) -> String {
+    let Electricity { per_kwh, date, source } = electricity;
+    format!("electricity: {per_kwh} {currency} by the kWh, {date} ({source})")
 }
 
 /// Three significant digits, of whole numbers all.
