@@ -90,7 +90,12 @@ fn devices_of_the_file_can_stand_in_for_the_results_own() {
         ))
         .status(0);
     let told = ["Costs in USD over 5 years: devices", "no `watts` for `hitachi-7k3000`", "Intel SSDSA2BW160G3H, 2015"];
-    said.out_has(&told).out_has(&["worn SSDs: counted for none", "results do not tell `ssd_bytes_written`", "383"]);
+    said.out_has(&told).out_has(&[
+        "0.15 W (Intel SSD 320 Series",
+        "worn SSDs: counted for none",
+        "no `endurance_tb` for `intel-320`",
+        "383",
+    ]);
 }
 
 #[test]
