@@ -3,7 +3,7 @@
 use manometer_trace::TraceError;
 use thiserror::Error;
 
-/// Why a cache cannot be simulated.
+/// Why a cache cannot be simulated, or its cost not be told.
 #[derive(Debug, Error)]
 pub enum CacheError {
     /// What was asked for is wrong.

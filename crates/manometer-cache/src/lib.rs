@@ -2,10 +2,11 @@
 //!
 //! [`Requests`] holds a trace with its keys numbered densely, so that every simulation of it is a walk over an array.
 //! [`policy::POLICIES`] lists what a cache can evict by, a file each; [`simulate`](simulate::simulate) runs several of
-//! them at several sizes over all cores.
+//! them at several sizes over all cores. [`cost`] tells what arrangements with and without a cache cost.
 
 pub mod admission;
 pub mod arena;
+pub mod cost;
 pub mod curve;
 mod depths;
 pub mod error;

@@ -1,6 +1,7 @@
 //! `manometer cache`: one file per verb below it.
 
 mod capacity;
+mod cost;
 mod curve;
 mod simulate;
 mod tier;
@@ -13,7 +14,7 @@ use manometer_cache::CacheError;
 use crate::trace::input;
 use crate::{WRONG_REQUEST, format};
 
-/// Caches on paper: what a cache would have done to the requests of a trace.
+/// Caches on paper: what a cache would have done to the requests of a trace, and what it costs.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  manometer cache curve cluster52.csv.zst --policy lru --knee")]
 pub struct CacheArgs {
@@ -23,6 +24,7 @@ pub struct CacheArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Cost(cost::CostArgs),
     Curve(curve::CurveArgs),
     Simulate(simulate::SimulateArgs),
     Tier(tier::TierArgs),
@@ -31,6 +33,7 @@ enum Verb {
 /// Does what the verb says.
 pub fn run(args: &CacheArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
+        Verb::Cost(args) => cost::run(args),
         Verb::Curve(args) => curve::run(args),
         Verb::Simulate(args) => simulate::run(args),
         Verb::Tier(args) => tier::run(args),

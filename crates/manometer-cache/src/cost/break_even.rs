@@ -1,0 +1,63 @@
+//! The price at which a cache pays.
+
+use super::bill::Cost;
+use super::outcome::Outcome;
+
+/// When an arrangement with a cache costs as much per MB/s as its origin alone.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BreakEven {
+    /// The price of a GB of the cache's devices at which it does; below zero where a cache would not pay for nothing.
+    At {
+        /// Which of the outcomes is the origin alone.
+        alone: usize,
+        /// That price.
+        per_gb: f64,
+        /// The price today.
+        per_gb_now: f64,
+    },
+    /// Why it cannot be told.
+    Unknown(String),
+}
+
+impl BreakEven {
+    /// Whether the cache pays at today's price, where that can be told.
+    pub fn pays(&self) -> Option<bool> {
+        match self {
+            Self::At { per_gb, per_gb_now, .. } => Some(per_gb >= per_gb_now),
+            Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// For each outcome with a cache, by its index: from what price on the cache pays.
+pub fn break_even(outcomes: &[Outcome], costs: &[Cost]) -> Vec<(usize, BreakEven)> {
+    let with_cache = |(index, cost): (usize, &Cost)| {
+        let (gb, per_gb_now) = cost.cache_gb?;
+        let outcome = outcomes.get(index)?;
+        let told = match alone(outcome, outcomes) {
+            Ok(alone) => {
+                let target = costs.get(alone)?.per_mb_per_s * outcome.mb_per_s;
+                let without_cache = cost.total - gb * per_gb_now;
+                BreakEven::At { alone, per_gb: (target - without_cache) / gb, per_gb_now }
+            }
+            Err(reason) => BreakEven::Unknown(reason),
+        };
+        Some((index, told))
+    };
+    costs.iter().enumerate().filter_map(with_cache).collect()
+}
+
+/// Which outcome is that of the same origin without a cache.
+fn alone(outcome: &Outcome, outcomes: &[Outcome]) -> Result<usize, String> {
+    let same =
+        |other: &Outcome| other.cache.is_none() && other.workload == outcome.workload && other.origin == outcome.origin;
+    let found: Vec<usize> = (0..outcomes.len()).filter(|index| same(&outcomes[*index])).collect();
+    match found[..] {
+        [one] => Ok(one),
+        [] => Err("the results have no such origin without a cache".to_owned()),
+        _ => {
+            let names: Vec<&str> = found.iter().map(|index| outcomes[*index].arrangement.as_str()).collect();
+            Err(format!("{} have the same origin: tell their `raid`, or leave all but one out", names.join(", ")))
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The cheapest arrangement that meets goals.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::bill::Cost;
+use super::number::above_zero;
+use super::outcome::Outcome;
+use crate::CacheError;
+
+/// In what a goal is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// 10^6 bytes per second.
+    MbPerS,
+    /// Requests per second.
+    RequestsPerS,
+}
+
+/// The least that an arrangement has to reach on a workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Goal {
+    /// The workload.
+    pub workload: String,
+    /// Of what.
+    pub measure: Measure,
+    /// How much.
+    pub least: f64,
+}
+
+/// Which arrangements meet all goals.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// Those that do with what they cost, the cheapest first; the dearest cost where goals are for several workloads.
+    pub meeting: Vec<(String, f64)>,
+    /// Those of which it cannot be told, with the reason.
+    pub unknown: Vec<(String, String)>,
+}
+
+impl FromStr for Goal {
+    type Err = CacheError;
+
+    fn from_str(text: &str) -> Result<Self, CacheError> {
+        let wrong = || {
+            let wanted = "fileserver>=50MB/s or oltp>=1000requests/s";
+            CacheError::Wrong(format!("`{text}` is no goal: write a workload and the least, as {wanted}"))
+        };
+        let (workload, least) = text.split_once(">=").ok_or_else(wrong)?;
+        let (workload, least) = (workload.trim(), least.trim());
+        let (least, measure) = match least.strip_suffix("requests/s") {
+            Some(least) => (least, Measure::RequestsPerS),
+            None => (least.strip_suffix("MB/s").unwrap_or(least), Measure::MbPerS),
+        };
+        let least = above_zero("goal", least.trim().parse().map_err(|_| wrong())?).map_err(|_| wrong())?;
+        if workload.is_empty() { Err(wrong()) } else { Ok(Self { workload: workload.to_owned(), measure, least }) }
+    }
+}
+
+impl fmt::Display for Goal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = match self.measure {
+            Measure::MbPerS => "MB/s",
+            Measure::RequestsPerS => "requests/s",
+        };
+        write!(f, "{} ≥ {} {unit}", self.workload, self.least)
+    }
+}
+
+impl Goal {
+    fn is_met(&self, outcome: &Outcome) -> Result<bool, String> {
+        let reached = match self.measure {
+            Measure::MbPerS => Some(outcome.mb_per_s),
+            Measure::RequestsPerS => outcome.requests_per_s,
+        };
+        match reached {
+            Some(reached) => Ok(reached >= self.least),
+            None => Err(format!("its requests per second on `{}` are not known", self.workload)),
+        }
+    }
+}
+
+/// Finds the arrangements that meet every goal.
+///
+/// # Errors
+/// There are no results of a goal's workload.
+pub fn verdict(goals: &[Goal], outcomes: &[Outcome], costs: &[Cost]) -> Result<Verdict, CacheError> {
+    for goal in goals {
+        if outcomes.iter().all(|outcome| outcome.workload != goal.workload) {
+            let mut known: Vec<&str> = outcomes.iter().map(|outcome| outcome.workload.as_str()).collect();
+            known.sort_unstable();
+            known.dedup();
+            let known = known.join(", ");
+            return Err(CacheError::Wrong(format!("there are no results of `{}`, but of {known}", goal.workload)));
+        }
+    }
+    let mut arrangements: Vec<&str> = Vec::new();
+    for outcome in outcomes {
+        if !arrangements.contains(&outcome.arrangement.as_str()) {
+            arrangements.push(&outcome.arrangement);
+        }
+    }
+    let mut verdict = Verdict { meeting: Vec::new(), unknown: Vec::new() };
+    for name in arrangements {
+        let own: Vec<(&Outcome, &Cost)> =
+            outcomes.iter().zip(costs).filter(|(outcome, _)| outcome.arrangement == name).collect();
+        match cost_where_met(goals, &own) {
+            Ok(Some(cost)) => verdict.meeting.push((name.to_owned(), cost)),
+            Ok(None) => {}
+            Err(reason) => verdict.unknown.push((name.to_owned(), reason)),
+        }
+    }
+    verdict.meeting.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    Ok(verdict)
+}
+
+/// The dearest of the costs on the goals' workloads; none where a goal is missed, whatever is not known of the others.
+fn cost_where_met(goals: &[Goal], own: &[(&Outcome, &Cost)]) -> Result<Option<f64>, String> {
+    let judged: Vec<Result<Option<f64>, String>> = goals
+        .iter()
+        .map(|goal| {
+            let found = own.iter().find(|(outcome, _)| outcome.workload == goal.workload);
+            let (outcome, cost) = found.ok_or_else(|| format!("it has no result of `{}`", goal.workload))?;
+            Ok(goal.is_met(outcome)?.then_some(cost.total))
+        })
+        .collect();
+    if judged.contains(&Ok(None)) {
+        return Ok(None);
+    }
+    let costs = judged.into_iter().map(|cost| cost.map(Option::unwrap_or_default)).collect::<Result<Vec<f64>, _>>()?;
+    Ok(costs.into_iter().reduce(f64::max))
+}

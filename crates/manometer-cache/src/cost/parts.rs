@@ -1,0 +1,87 @@
+//! What an arrangement's cost is made of.
+
+use super::bill::Rule;
+use super::level::Level;
+use super::life::{DAYS_PER_YEAR, Life};
+use super::outcome::Outcome;
+use super::price::{Kind, Price, Prices};
+use crate::CacheError;
+
+/// The parts of a cost, where they are asked for and known.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Parts {
+    pub(super) devices: f64,
+    pub(super) energy: Option<f64>,
+    pub(super) replacement: Option<f64>,
+    pub(super) life: Life,
+    pub(super) cache: Option<CachePart>,
+}
+
+/// What a cache's price bears on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct CachePart {
+    pub(super) per_gb: f64,
+    /// The GB that are bought at first.
+    pub(super) gb: f64,
+    /// How many times they are bought anew.
+    pub(super) replacements: f64,
+}
+
+/// A level, what its devices cost, and how many GB of them are bought.
+struct Bought<'a> {
+    level: &'a Level,
+    price: &'a Price,
+    gb: f64,
+}
+
+impl Bought<'_> {
+    fn cost(&self) -> f64 {
+        self.price.per_gb * self.gb
+    }
+
+    fn is_flash(&self) -> bool {
+        self.price.kind == Kind::Ssd
+    }
+}
+
+impl Parts {
+    pub(super) fn of(outcome: &Outcome, prices: &Prices, rule: Rule) -> Result<Self, CacheError> {
+        let bought = |level| bought(level, outcome, prices, rule);
+        let levels: Vec<Bought<'_>> = outcome.levels().map(bought).collect::<Result<_, _>>()?;
+        let flash: Vec<(&Level, &Price)> =
+            levels.iter().filter(|bought| bought.is_flash()).map(|bought| (bought.level, bought.price)).collect();
+        let life = Life::of(outcome, &flash);
+        let years = match rule {
+            Rule::Money { years } => years,
+            Rule::PerGb => None,
+        };
+        let replacements = years.and_then(|years| life.replacements(years));
+        let flash_cost: f64 = levels.iter().filter(|bought| bought.is_flash()).map(Bought::cost).sum();
+        Ok(Self {
+            devices: levels.iter().map(Bought::cost).sum(),
+            energy: years.and_then(|years| energy(&levels, prices, years)),
+            replacement: replacements.map(|replacements| replacements * flash_cost),
+            life,
+            cache: levels.get(1).map(|cache| CachePart {
+                per_gb: cache.price.per_gb,
+                gb: cache.gb,
+                replacements: if cache.is_flash() { replacements.unwrap_or(0.0) } else { 0.0 },
+            }),
+        })
+    }
+}
+
+fn bought<'a>(level: &'a Level, outcome: &Outcome, prices: &'a Prices, rule: Rule) -> Result<Bought<'a>, CacheError> {
+    let price = prices.of(&level.device)?;
+    let gb = match rule {
+        Rule::Money { .. } => price.gb_bought(level)?,
+        Rule::PerGb => f64::from(level.count) * level.bytes / outcome.origin.bytes,
+    };
+    Ok(Bought { level, price, gb })
+}
+
+fn energy(levels: &[Bought<'_>], prices: &Prices, years: f64) -> Option<f64> {
+    let watts = |bought: &Bought<'_>| Some(bought.price.watts? * f64::from(bought.level.count));
+    let watts: f64 = levels.iter().map(watts).sum::<Option<f64>>()?;
+    Some(watts / 1000.0 * 24.0 * DAYS_PER_YEAR * years * prices.electricity.as_ref()?.per_kwh)
+}

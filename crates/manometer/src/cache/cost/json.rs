@@ -1,0 +1,98 @@
+//! The costs, for machines.
+
+use manometer_cache::cost::{BreakEven, Cost, Life, Outcome, Price, Verdict};
+use serde_json::{Value, json};
+
+use super::{CostArgs, Told};
+
+pub(super) fn document(args: &CostArgs, told: &Told) -> Value {
+    let Told { outcomes, prices, bill, break_even, verdict } = told;
+    let results = outcomes.iter().zip(&bill.costs).map(|(outcome, cost)| result(outcome, cost));
+    let used = prices.devices.iter().filter(|price| is_used(price, outcomes));
+    let electricity = prices.electricity.as_ref().map(|electricity| {
+        let (date, source) = (&electricity.date, &electricity.source);
+        json!({ "price_per_kwh": electricity.per_kwh, "date": date, "source": source })
+    });
+    json!({
+        "rule": if args.per_gb { "per_gb" } else { "money" },
+        "currency": prices.currency,
+        "years": args.years,
+        "results": results.collect::<Vec<Value>>(),
+        "break_even": break_even.iter().map(|told| price_of_break_even(outcomes, told)).collect::<Vec<Value>>(),
+        "goal": verdict.as_ref().map(|verdict| goal(args, verdict)),
+        "left_out": { "energy": bill.energy_left_out, "replacement": bill.replacement_left_out },
+        "raid_unknown": bill.raid_unknown,
+        "prices": used.map(price).collect::<Vec<Value>>(),
+        "electricity": electricity,
+    })
+}
+
+fn result(outcome: &Outcome, cost: &Cost) -> Value {
+    let (life, reason) = match &cost.life {
+        Life::Years(years) => (Some(*years), None),
+        Life::NoSsd => (None, Some("there is no SSD")),
+        Life::NoWear => (None, Some("nothing was written to SSDs")),
+        Life::Unknown(reason) => (None, Some(reason.as_str())),
+    };
+    json!({
+        "arrangement": outcome.arrangement,
+        "workload": outcome.workload,
+        "mb_per_s": outcome.mb_per_s,
+        "requests_per_s": outcome.requests_per_s,
+        "cost": cost.total,
+        "parts": { "devices": cost.devices, "energy": cost.energy, "replacement": cost.replacement },
+        "cost_per_mb_per_s": cost.per_mb_per_s,
+        "cost_per_1000_requests_per_s": cost.per_1000_requests_per_s,
+        "ssd_life_years": life,
+        "ssd_life_reason": reason,
+    })
+}
+
+fn price_of_break_even(outcomes: &[Outcome], (index, told): &(usize, BreakEven)) -> Value {
+    let Outcome { arrangement, workload, .. } = &outcomes[*index];
+    let (alone, per_gb, now, reason) = match told {
+        BreakEven::At { alone, per_gb, per_gb_now } => {
+            (Some(&outcomes[*alone].arrangement), Some(*per_gb), Some(*per_gb_now), None)
+        }
+        BreakEven::Unknown(reason) => (None, None, None, Some(reason)),
+    };
+    json!({
+        "arrangement": arrangement,
+        "workload": workload,
+        "alone": alone,
+        "price_per_gb": per_gb,
+        "price_per_gb_now": now,
+        "pays": told.pays(),
+        "reason": reason,
+    })
+}
+
+fn goal(args: &CostArgs, verdict: &Verdict) -> Value {
+    let meeting = |(name, cost): &(String, f64)| json!({ "arrangement": name, "cost": cost });
+    let unknown = |(name, reason): &(String, String)| json!({ "arrangement": name, "reason": reason });
+    json!({
+        "goals": args.goals.iter().map(ToString::to_string).collect::<Vec<String>>(),
+        "cheapest": verdict.meeting.first().map(|(name, _)| name),
+        "meeting": verdict.meeting.iter().map(meeting).collect::<Vec<Value>>(),
+        "unknown": verdict.unknown.iter().map(unknown).collect::<Vec<Value>>(),
+    })
+}
+
+fn price(price: &Price) -> Value {
+    json!({
+        "device": price.device,
+        "product": price.product,
+        "price_per_gb": price.per_gb,
+        "size_gb": price.size_gb,
+        "date": price.date,
+        "source": price.source,
+        "watts": price.watts,
+        "endurance_tb": price.endurance_tb,
+        "data_sheet": price.data_sheet,
+    })
+}
+
+/// Whether results have the device.
+pub(super) fn is_used(price: &Price, outcomes: &[Outcome]) -> bool {
+    outcomes.iter().flat_map(Outcome::levels).any(|level| level.device == price.device)
+}

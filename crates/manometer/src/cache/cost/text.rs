@@ -1,0 +1,202 @@
+//! The costs, for people.
+
+use manometer_cache::cost::{Bill, BreakEven, Cost, Electricity, Life, Outcome, Price, Prices, Verdict};
+
+use super::json::is_used;
+use super::{CostArgs, Told};
+use crate::table::{number, table};
+
+pub(super) fn text(args: &CostArgs, told: &Told) -> String {
+    let mut lines = vec![what_is_counted(args, told)];
+    for workload in workloads(&told.outcomes) {
+        lines.push(format!("\n{workload}"));
+        lines.push(costs(args, told, workload));
+    }
+    lines.push(String::new());
+    lines.extend(notes(&told.bill));
+    if !told.break_even.is_empty() {
+        lines.push(format!(
+            "\nBreak-even: a GB's price in {} at which a cache costs as much per MB/s as its origin alone",
+            told.prices.currency
+        ));
+        lines.push(break_even(told));
+    }
+    if let Some(verdict) = &told.verdict {
+        lines.push(String::new());
+        lines.extend(goal(args, told, verdict));
+    }
+    lines.push("\nPrices".to_owned());
+    let Prices { currency, electricity: energy, devices } = &told.prices;
+    lines.extend(devices.iter().filter(|price| is_used(price, &told.outcomes)).map(|one| price(currency, one)));
+    lines.extend(energy.as_ref().filter(|_| args.years.is_some()).map(|one| electricity(currency, one)));
+    lines.join("\n")
+}
+
+fn what_is_counted(args: &CostArgs, told: &Told) -> String {
+    let currency = &told.prices.currency;
+    match args.years {
+        _ if args.per_gb => format!("Prices of a GB in {currency} (c_a), and by MB/s times 1,000 (c_d)"),
+        None => format!("Costs in {currency} of devices alone; --years counts energy and worn SSDs too"),
+        Some(years) => {
+            let counted = [("energy", &told.bill.energy_left_out), ("worn SSDs", &told.bill.replacement_left_out)];
+            let counted = counted.into_iter().filter(|(_, left_out)| left_out.is_none()).map(|(what, _)| what);
+            let counted: Vec<&str> = std::iter::once("devices").chain(counted).collect();
+            format!("Costs in {currency} over {years} years: {}", counted.join(", "))
+        }
+    }
+}
+
+/// The workloads in the order in which results first have them.
+fn workloads(outcomes: &[Outcome]) -> Vec<&str> {
+    let mut workloads: Vec<&str> = Vec::new();
+    for outcome in outcomes {
+        if !workloads.contains(&outcome.workload.as_str()) {
+            workloads.push(&outcome.workload);
+        }
+    }
+    workloads
+}
+
+/// The arrangements on a workload, those that cost least per MB/s first.
+fn costs(args: &CostArgs, told: &Told, workload: &str) -> String {
+    let mut rows: Vec<(&Outcome, &Cost)> =
+        told.outcomes.iter().zip(&told.bill.costs).filter(|(outcome, _)| outcome.workload == workload).collect();
+    rows.sort_by(|(_, a), (_, b)| a.per_mb_per_s.total_cmp(&b.per_mb_per_s));
+    let by_requests = rows.iter().any(|(_, cost)| cost.per_1000_requests_per_s.is_some());
+    let mut head = vec!["arrangement", "MB/s"];
+    head.extend(if args.per_gb { ["c_a", "c_d × 1 000"] } else { ["cost", "per MB/s"] });
+    head.extend(by_requests.then_some("per 1 000 requests/s"));
+    head.push("SSD life");
+    let mut table = table(&head, 1);
+    for (outcome, cost) in rows {
+        let costs = match args.per_gb {
+            true => [format!("{:.4}", cost.total), format!("{:.2}", 1000.0 * cost.per_mb_per_s)],
+            false => [cost.total, cost.per_mb_per_s].map(significant),
+        };
+        let mut row = vec![outcome.arrangement.clone(), significant(outcome.mb_per_s)];
+        row.extend(costs);
+        row.extend(by_requests.then(|| cost.per_1000_requests_per_s.map_or_else(gap, significant)));
+        row.push(life(&cost.life));
+        table.add_row(row);
+    }
+    table.to_string()
+}
+
+fn life(life: &Life) -> String {
+    match life {
+        Life::NoSsd => gap(),
+        Life::NoWear => "no wear".to_owned(),
+        Life::Years(years) => format!("{} years", significant(*years)),
+        Life::Unknown(_) => "not known".to_owned(),
+    }
+}
+
+fn gap() -> String {
+    "–".to_owned()
+}
+
+fn notes(bill: &Bill) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    let left_out = [("energy", &bill.energy_left_out), ("worn SSDs", &bill.replacement_left_out)];
+    for (what, reason) in left_out {
+        notes.extend(reason.as_ref().map(|reason| format!("{what}: counted for none, not known for all: {reason}")));
+    }
+    if !bill.raid_unknown.is_empty() {
+        let names = bill.raid_unknown.join(", ");
+        notes.push(format!("taken to hold nothing twice, for their `raid` is not told: {names}"));
+    }
+    for cost in &bill.costs {
+        if let Life::Unknown(reason) = &cost.life {
+            let note = format!("SSD life not known: {reason}");
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
+}
+
+fn break_even(told: &Told) -> String {
+    let mut table = table(&["workload", "arrangement", "origin", "", "break-even", "now"], 4);
+    let of_workload = |workload| {
+        let own = told.break_even.iter().filter(move |(index, _)| told.outcomes[*index].workload == workload);
+        own.collect::<Vec<_>>()
+    };
+    for (index, one) in workloads(&told.outcomes).into_iter().flat_map(of_workload) {
+        let Outcome { workload, arrangement, .. } = &told.outcomes[*index];
+        let (alone, words, at, now) = match one {
+            BreakEven::At { alone, per_gb, per_gb_now } => {
+                let words = match one.pays() {
+                    Some(true) => "pays up to",
+                    _ if *per_gb > 0.0 => "would pay below",
+                    _ => "not even as a gift:",
+                };
+                let alone = told.outcomes[*alone].arrangement.clone();
+                (alone, words.to_owned(), significant(*per_gb), significant(*per_gb_now))
+            }
+            BreakEven::Unknown(reason) => (gap(), format!("not known: {reason}"), gap(), gap()),
+        };
+        table.add_row([workload.clone(), arrangement.clone(), alone, words, at, now]);
+    }
+    table.to_string()
+}
+
+fn goal(args: &CostArgs, told: &Told, verdict: &Verdict) -> Vec<String> {
+    let goals: Vec<String> = args.goals.iter().map(ToString::to_string).collect();
+    let goals = goals.join(" and ");
+    let with_cost = |(name, cost): &(String, f64)| format!("{name} ({})", significant(*cost));
+    let mut lines = Vec::new();
+    match verdict.meeting.as_slice() {
+        [] => lines.push(format!("No arrangement is known to reach {goals}")),
+        [cheapest, others @ ..] => {
+            let currency = &told.prices.currency;
+            lines.push(format!("The cheapest to reach {goals}: {} {currency}", with_cost(cheapest)));
+            if !others.is_empty() {
+                lines.push(format!("others do too: {}", others.iter().map(with_cost).collect::<Vec<_>>().join(", ")));
+            }
+        }
+    }
+    lines.extend(verdict.unknown.iter().map(|(name, reason)| format!("not known of {name}: {reason}")));
+    lines
+}
+
+fn price(currency: &str, price: &Price) -> String {
+    let Price { device, product, date, source, .. } = price;
+    let size = price.size_gb.map(|gb| format!(", {gb} GB each")).unwrap_or_default();
+    let per_gb = significant(price.per_gb);
+    let mut line = format!("{device}: {per_gb} {currency} by the GB{size}; {product}, {date} ({source})");
+    let ratings = [(price.watts, "W"), (price.endurance_tb, "TB written")];
+    let ratings = ratings.into_iter().filter_map(|(rating, unit)| Some(format!("{} {unit}", rating?)));
+    let ratings = ratings.collect::<Vec<_>>().join(", ");
+    if !ratings.is_empty() {
+        line += &format!("; {ratings} ({})", price.data_sheet.as_deref().unwrap_or_default());
+    }
+    line
+}
+
+fn electricity(currency: &str, electricity: &Electricity) -> String {
+    let Electricity { per_kwh, date, source } = electricity;
+    format!("electricity: {per_kwh} {currency} by the kWh, {date} ({source})")
+}
+
+/// Three significant digits, of whole numbers all.
+fn significant(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude >= 100.0 || value == 0.0 {
+        return number(value);
+    }
+    let decimals = (2.0 - magnitude.log10().floor()).clamp(0.0, 9.0) as usize;
+    let text = format!("{magnitude:.decimals$}");
+    format!("{}{text}", if value < 0.0 { "−" } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_numbers_keep_three_digits() {
+        let shown = [0.0545, 12.34, -0.5, 4321.0, 0.0, 0.000123].map(significant);
+        assert_eq!(shown, ["0.0545", "12.3", "−0.500", "4 321", "0.00", "0.000123"]);
+    }
+}
