@@ -192,7 +192,7 @@ fn mistakes_in_a_file_are_shown_where_they_are() {
     for (said, wanted) in [
         ("personality = \"webserver\"", ["webserver", "varmail"]),
         ("", ["personality", "missing"]),
-        ("personality = \"varmail\"\nthreads = 0", ["threads", "1 to 1024"]),
+        ("personality = \"varmail\"\nthreads = 0", ["threads", "1 to 512"]),
         ("personality = \"varmail\"\ndirect = true", ["direct", "leave it out"]),
         ("personality = \"varmail\"\nthread = 2", ["thread", "threads"]),
         ("personality = \"varmail\"\nrate = \"1MiB/s\"", ["rate", "1000/s"]),

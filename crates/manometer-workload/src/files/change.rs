@@ -14,7 +14,7 @@ const NAMES: [(&str, &str); 8] = [
     ("mean_file_size", "write a number of bytes such as 128KiB"),
     ("mean_append_size", "write a number of bytes such as 16KiB"),
     ("directory_width", "write a whole number, 0 for one directory"),
-    ("threads", "write a whole number from 1 to 1024"),
+    ("threads", "write a whole number from 1 to 512"),
     ("direct", "write true or false"),
     ("rate", "write operations such as 1000/s, or null for no limit"),
 ];
@@ -124,7 +124,7 @@ mod tests {
             ("set personality=oltp", "personality", "start"),
             ("set thread=2", "thread", "`threads`"),
             ("set xyzzy=2", "xyzzy", "one of personality"),
-            ("set threads=0", "threads", "1 to 1024"),
+            ("set threads=0", "threads", "1 to 512"),
             ("set threads=1.5", "threads", "whole number"),
             ("set rate=fast", "rate", "1000/s"),
             ("set rate=1MiB/s", "rate", "1000/s"),

@@ -80,21 +80,7 @@ impl Driver<'_> {
             self.shared.clock.sleep_until(self.beat.next_ns().min(now_ns + LOOK_NS));
             return Ok(());
         }
-        tell_due(self.beat, self.shared, now_ns, self.sink)
+        let sample = self.beat.sample(&self.shared.tally, now_ns).map(Message::Sample);
+        Ok(sample.map_or(Ok(()), |sample| self.sink.send(sample))?)
     }
-}
-
-/// Tells the samples whose intervals have ended.
-pub(super) fn tell_due(
-    beat: &mut Beat,
-    shared: &Shared<'_>,
-    now_ns: u64,
-    sink: &mut dyn Sink,
-) -> Result<(), FilesError> {
-    while beat.next_ns() <= now_ns {
-        if let Some(sample) = beat.due(&shared.tally, now_ns) {
-            sink.send(Message::Sample(sample))?;
-        }
-    }
-    Ok(())
 }

@@ -16,7 +16,8 @@ const GIB: u64 = 1 << 30;
 const MAX_FILES: u64 = 1 << 27;
 /// Each of `oltp`'s threads that write holds all files open.
 const MAX_OLTP_FILES: u64 = 64;
-const MAX_THREADS: u32 = 1024;
+/// Each thread has a file open, and a process may have 1,024 open where nobody said otherwise.
+pub(super) const MAX_THREADS: u32 = 512;
 /// A file or an append longer than this is a mistake.
 const MAX_BYTES: u64 = 1 << 50;
 
@@ -282,8 +283,8 @@ mod tests {
             (FilesSettings { directory_width: Some(1), ..mail.clone() }, "directory_width", "0 for one directory"),
             (FilesSettings { directory_width: Some(20), ..oltp.clone() }, "directory_width", "leave it out"),
             (FilesSettings { direct: Some(true), ..mail.clone() }, "direct", "leave it out"),
-            (FilesSettings { threads: Some(0), ..mail.clone() }, "threads", "1 to 1024"),
-            (FilesSettings { threads: Some(1025), ..oltp }, "threads", "1 to 1024"),
+            (FilesSettings { threads: Some(0), ..mail.clone() }, "threads", "1 to 512"),
+            (FilesSettings { threads: Some(513), ..oltp }, "threads", "1 to 512"),
             (FilesSettings { rate: Some(Rate::Bytes(1)), ..mail }, "rate", "1000/s"),
         ];
         for (settings, name, wanted) in cases {
@@ -291,6 +292,19 @@ mod tests {
             assert_eq!(error.name, name, "{error}");
             assert!(error.wanted.contains(wanted), "{error}");
         }
+    }
+
+    #[test]
+    fn what_is_written_follows_from_the_rate() {
+        let of = |personality| {
+            let rated = FilesSettings { rate: Some(Rate::Requests(800.0)), ..settings(personality) };
+            assert_eq!(FilesPlan::new(&settings(personality)).unwrap().writes_per_s(), None);
+            FilesPlan::new(&rated).unwrap().writes_per_s().unwrap()
+        };
+        assert_eq!(of(Personality::Fileserver), 100.0 * (131_072.0 + 16_384.0));
+        assert_eq!(of(Personality::Varmail), 160.0 * 16_384.0);
+        // As many writes as reads, and a quarter of a mebibyte of the log for each 3,200.
+        assert_eq!(of(Personality::Oltp), 800.0 * 2048.0 + 65_536.0);
     }
 
     #[test]

@@ -11,9 +11,9 @@ use rapidhash::v3::rapidhash_v3;
 use serde_json::{Value, json};
 
 use super::FilesError;
-use super::driver::{Driver, tell_due};
+use super::driver::Driver;
 use super::oltp::{self, Database};
-use super::plan::FilesPlan;
+use super::plan::{FilesPlan, MAX_THREADS};
 use super::settings::{FilesSettings, Personality};
 use super::shared::{Halt, Shared};
 use super::tally::{Beat, SKIPPED};
@@ -23,9 +23,6 @@ use crate::kv::Finished;
 use crate::kv::load::Watch;
 use crate::protocol::{Control, Job, Message};
 use crate::settings::SettingError;
-
-/// The most threads, with those that write beside `oltp`'s readers.
-const MOST_THREADS: u32 = 1024 + 64;
 
 /// What is worked on.
 enum Ground {
@@ -107,7 +104,7 @@ fn work(
 ) -> Result<(), FilesError> {
     // Every thread has numbers of its own for what it draws: another workload's of the same seed are others.
     let seed = job.seed ^ rapidhash_v3(job.name.as_bytes());
-    let shared = Shared::new(plan, seed, clock, MOST_THREADS);
+    let shared = Shared::new(plan, seed, clock, MAX_THREADS + ground.writers());
     let mut beat = Beat::new(plan.operations(), job.interval_ms.saturating_mul(1_000_000), clock.now_ns());
     let driven = std::thread::scope(|scope| {
         let (shared, writers) = (&shared, ground.writers());
@@ -134,7 +131,6 @@ fn work(
     });
     let now_ns = clock.now_ns();
     let told = driven.and_then(|()| {
-        tell_due(&mut beat, &shared, now_ns, sink)?;
         let last = beat.sample(&shared.tally, now_ns).map(Message::Sample);
         Ok(last.map_or(Ok(()), |last| sink.send(last))?)
     });

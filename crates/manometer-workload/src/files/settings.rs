@@ -49,9 +49,9 @@ pub struct FilesSettings {
     /// Files or directories in a directory; 0 for all files in one. Not for `oltp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory_width: Option<u64>,
-    /// Threads, each doing one operation at a time, 1 to 1024; of `oltp` those that read.
+    /// Threads, each doing one operation at a time, 1 to 512; of `oltp` those that read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1024))]
+    #[schemars(range(min = 1, max = 512))]
     pub threads: Option<u32>,
     /// Whether `oltp` goes past the page cache (`O_DIRECT`); true unless said, and for `oltp` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -100,28 +100,17 @@ pub(super) struct Beat {
     operations: &'static [Operation],
     interval_ns: u64,
     began_ns: u64,
-    next_ns: u64,
 }
 
 impl Beat {
-    /// Samples of `operations` that end on multiples of `interval_ns`; the first one begins now.
+    /// Samples of `operations` that are due on multiples of `interval_ns`; the first one begins now.
     pub(super) fn new(operations: &'static [Operation], interval_ns: u64, now_ns: u64) -> Self {
-        Self { operations, interval_ns, began_ns: now_ns, next_ns: next_multiple(now_ns, interval_ns) }
+        Self { operations, interval_ns, began_ns: now_ns }
     }
 
-    /// When the next sample ends.
+    /// When the next sample is due.
     pub(super) fn next_ns(&self) -> u64 {
-        self.next_ns
-    }
-
-    /// The next sample whose interval has ended by `now_ns`.
-    pub(super) fn due(&mut self, tally: &Tally, now_ns: u64) -> Option<Sample> {
-        if now_ns < self.next_ns {
-            return None;
-        }
-        let t_ns = self.next_ns;
-        self.next_ns += self.interval_ns;
-        self.sample(tally, t_ns)
+        next_multiple(self.began_ns, self.interval_ns)
     }
 
     /// The sample that ends at `t_ns`, whatever its length; nothing where no time has passed.
@@ -164,16 +153,17 @@ mod tests {
             tally.miss(index, Operation::Read);
             tally.skip(index);
         }
-        assert_eq!(beat.due(&tally, 299), None);
-        let sample = beat.due(&tally, 301).unwrap();
-        assert_eq!((sample.t_ns, sample.length_ns, sample.state[SKIPPED]), (300, 50, 200.0));
+        assert_eq!(beat.next_ns(), 300);
+        let sample = beat.sample(&tally, 301).unwrap();
+        assert_eq!((sample.t_ns, sample.length_ns, sample.state[SKIPPED]), (301, 51, 200.0));
+        assert_eq!(beat.next_ns(), 400, "what is told late makes nothing else late");
         let read = &sample.operations["read"];
         assert_eq!((read.requests, read.bytes, read.missing), (200, 200 * 2048, 200));
         let latency = LatencyHistogram::from_base64(&sample.operations["append"].latency).unwrap();
         assert_eq!(latency.len(), 200);
         assert!(latency.quantile_ns(0.5).unwrap().abs_diff(1_000_000) < 1000);
         let after = beat.sample(&tally, 333).unwrap();
-        assert_eq!((after.length_ns, after.operations["read"].requests), (33, 0));
+        assert_eq!((after.length_ns, after.operations["read"].requests), (32, 0));
         assert!(after.operations["read"].latency.is_empty());
         assert_eq!(beat.sample(&tally, 333), None);
     }

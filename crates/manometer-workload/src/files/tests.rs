@@ -231,7 +231,7 @@ fn a_database_keeps_its_files_and_reads_and_writes_blocks() {
     let (totals, facts) = (Totals::of(&heard), facts_of(&heard));
     let block = facts["request_bytes"].as_u64().unwrap();
     assert!(block >= 2048 && block.is_power_of_two());
-    let noted = facts["notes"].to_string().contains("direct I/O takes whole blocks");
+    let noted = facts["notes"].to_string().contains("direct I/O takes whole blocks here");
     assert_eq!(noted, block != 2048, "{facts}");
     assert_eq!(totals.bytes("read"), totals.requests("read") * block);
     assert_eq!(totals.bytes("write"), totals.requests("write") * block);

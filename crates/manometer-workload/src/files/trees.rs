@@ -19,6 +19,40 @@ use super::sizes::Sizes;
 use super::tree::Tree;
 use super::{FilesError, fileserver, varmail};
 
+/// What a file system has left.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    block_bytes: u64,
+    free_bytes: u64,
+    /// Nothing where it makes inodes as it needs them.
+    free_inodes: Option<u64>,
+}
+
+impl Room {
+    fn of(root: &Path) -> Result<Self, FilesError> {
+        let known = statvfs(root).map_err(|error| FilesError::of("examining", root, error.into()))?;
+        let block_bytes = known.f_frsize.max(1);
+        Ok(Self {
+            block_bytes,
+            free_bytes: known.f_bavail.saturating_mul(block_bytes),
+            free_inodes: (known.f_files > 0).then_some(known.f_favail),
+        })
+    }
+
+    /// Whether `files` files of `wanted` bytes in all can be made below `root`.
+    fn check(&self, root: &Path, files: u64, wanted: u64) -> Result<(), FilesError> {
+        let path = root.to_owned();
+        if wanted > self.free_bytes {
+            let (wanted, free) = (ByteSize(wanted), ByteSize(self.free_bytes));
+            return Err(FilesError::NoRoom { path, files, wanted, free, setting: "files" });
+        }
+        match self.free_inodes.filter(|free| *free < files) {
+            Some(free) => Err(FilesError::NoInodes { path, files, free }),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Many files of many sizes.
 #[derive(Debug)]
 pub(super) struct Trees {
@@ -73,20 +107,10 @@ impl Trees {
 
     /// The bytes of the files `present`, where they fit.
     fn check_room(&self, present: &[u32]) -> Result<u64, FilesError> {
-        let known = statvfs(&self.root).map_err(|error| FilesError::of("examining", &self.root, error.into()))?;
-        let block = known.f_frsize.max(1);
+        let room = Room::of(&self.root)?;
         let sizes = || present.iter().map(|entry| self.sizes.of(*entry));
-        let wanted = sizes().map(|bytes| bytes.next_multiple_of(block)).fold(0, u64::saturating_add);
-        let (path, files) = (self.root.clone(), present.len() as u64);
-        let free = known.f_bavail.saturating_mul(block);
-        if wanted > free {
-            let (wanted, free) = (ByteSize(wanted), ByteSize(free));
-            return Err(FilesError::NoRoom { path, files, wanted, free, setting: "files" });
-        }
-        // A file system that makes inodes as it needs them tells none.
-        if known.f_files > 0 && known.f_favail < files {
-            return Err(FilesError::NoInodes { path, files, free: known.f_favail });
-        }
+        let wanted = sizes().map(|bytes| bytes.next_multiple_of(room.block_bytes)).fold(0, u64::saturating_add);
+        room.check(&self.root, present.len() as u64, wanted)?;
         Ok(sizes().sum())
     }
 
@@ -112,5 +136,23 @@ impl Trees {
             turn(&mut hands)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_need_bytes_and_inodes() {
+        let room = |free_inodes| Room { block_bytes: 4096, free_bytes: 1 << 20, free_inodes };
+        let check = |room: Room, files, wanted| room.check(Path::new("/d"), files, wanted);
+        assert!(check(room(Some(10)), 10, 1 << 20).is_ok());
+        assert!(matches!(check(room(Some(10)), 10, (1 << 20) + 1), Err(FilesError::NoRoom { .. })));
+        let error = check(room(Some(10)), 11, 1).unwrap_err();
+        assert!(matches!(&error, FilesError::NoInodes { files: 11, free: 10, .. }), "{error}");
+        assert!(error.to_string().contains("more inodes"), "{error}");
+        assert!(check(room(None), 1 << 40, 1).is_ok());
+        assert!(Room::of(Path::new("/var/tmp")).unwrap().free_bytes > 0);
     }
 }

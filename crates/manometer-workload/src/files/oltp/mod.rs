@@ -100,7 +100,7 @@ impl Database {
             data,
             log,
             opened,
-            request_bytes: REQUEST_BYTES.next_multiple_of(block) as u32,
+            request_bytes: request_bytes(block),
             engine: file::best_available(),
             supply: Supply::new([vec![DB_FOLLOWS; DB_WRITERS as usize], vec![LOG_FOLLOWS]].concat()),
         })
@@ -116,12 +116,7 @@ impl Database {
 
     /// What a reader must know of the requests.
     pub(super) fn note(&self) -> Option<String> {
-        (u64::from(self.request_bytes) != REQUEST_BYTES).then(|| {
-            let (wanted, block) = (ByteSize(REQUEST_BYTES), ByteSize(u64::from(self.request_bytes)));
-            format!(
-                "direct I/O takes whole blocks of {block} here: reads and writes have so many bytes instead of {wanted}"
-            )
-        })
+        note(self.request_bytes)
     }
 
     /// How many threads write.
@@ -149,6 +144,18 @@ impl Database {
 fn check_length(path: &Path, bytes: u64) -> Result<(), FilesError> {
     let found = std::fs::metadata(path).map_err(|error| FilesError::of("examining", path, error))?;
     if found.len() == bytes { Ok(()) } else { Err(FilesError::Cut(path.to_owned())) }
+}
+
+/// Bytes of a read or a write where direct I/O takes whole blocks of `block` bytes.
+fn request_bytes(block: u64) -> u32 {
+    REQUEST_BYTES.next_multiple_of(block.max(1)) as u32
+}
+
+/// That reads and writes of `request_bytes` are not what they should be, where that is so.
+fn note(request_bytes: u32) -> Option<String> {
+    let (got, wanted) = (ByteSize(u64::from(request_bytes)), ByteSize(REQUEST_BYTES));
+    (got != wanted)
+        .then(|| format!("direct I/O takes whole blocks here: reads and writes have {got} instead of {wanted}"))
 }
 
 /// The multiple of bytes that direct I/O on `path` takes.
@@ -188,5 +195,24 @@ impl Places {
         let file = self.next;
         self.next = (self.next + 1) % self.files.max(1);
         (file, self.random.random_range(0..self.blocks) * self.block_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_whole_blocks_and_it_is_told_where_they_had_to_grow() {
+        for (block, bytes) in [(1, 2048), (512, 2048), (2048, 2048), (4096, 4096), (16_384, 16_384)] {
+            assert_eq!(request_bytes(block), bytes);
+            assert_eq!(note(bytes).is_some(), bytes != 2048);
+        }
+        assert!(note(4096).unwrap().contains("4KiB instead of 2KiB"));
+    }
+
+    #[test]
+    fn as_much_is_written_as_read_and_the_log() {
+        assert_eq!(WRITTEN_PER_READ_BYTES, 2048.0 + 81.92);
     }
 }
