@@ -42,7 +42,7 @@ pub type Fits = BTreeMap<PathBuf, Fit>;
 /// than half of the space at hand there.
 pub fn fits<'a>(runs: impl IntoIterator<Item = &'a Experiment>) -> Fits {
     let mut directories: BTreeMap<PathBuf, Vec<&Experiment>> = BTreeMap::new();
-    for run in runs.into_iter().filter(|run| run.fit) {
+    for run in runs.into_iter().filter(|run| run.scales_to_disk()) {
         directories.entry(directory_of(run)).or_default().push(run);
     }
     let fit = |(directory, runs): (PathBuf, Vec<&Experiment>)| {
@@ -58,36 +58,66 @@ fn directory_of(run: &Experiment) -> PathBuf {
 
 /// By how much `run` is to shrink, 1 where it fits; nothing where it must not.
 pub fn fit_of(run: &Experiment, fits: &Fits) -> Option<Fit> {
-    fits.get(&directory_of(run)).copied().filter(|_| run.fit)
+    fits.get(&directory_of(run)).copied().filter(|_| run.scales_to_disk())
 }
 
 impl Fit {
     fn of(directory: &Path, runs: &[&Experiment]) -> Option<Self> {
-        let wanted_bytes = runs.iter().map(|run| run.bytes_to_prepare().0).max()?;
+        let wanted: Vec<Wanted> = runs.iter().map(|run| Wanted::of(run)).collect();
+        let wanted_bytes = wanted.iter().map(|wanted| wanted.bytes).max()?;
         let names = runs.iter().flat_map(|run| run.workloads()).map(|workload| workload.name.as_str()).collect();
         let at_hand_bytes = environment::free_bytes(directory)? + bytes_of_workloads(directory, &names);
         // A damaged ledger is told when the run opens it.
         let known = Book::read(directory).ok().and_then(|book| book.fit(wanted_bytes));
-        let known = known.filter(|known| known.stays(at_hand_bytes));
-        known.or_else(|| Self::new(wanted_bytes, at_hand_bytes))
+        let known = known.filter(|known| known.stays(&wanted, at_hand_bytes));
+        known.or_else(|| Self::new(&wanted, at_hand_bytes))
     }
 
-    /// By how much `wanted_bytes` have to shrink to take no more than their share of `at_hand_bytes`; nothing where that
-    /// is none.
-    fn new(wanted_bytes: u64, at_hand_bytes: u64) -> Option<Self> {
-        let factor = at_hand_bytes as f64 * SHARE / wanted_bytes as f64;
-        let factor = if factor < 1.0 { rounded_down(factor) } else { 1.0 };
-        (wanted_bytes > 0 && factor > 0.0).then_some(Self { factor, at_hand_bytes, wanted_bytes })
+    /// By how much the data of all that is `wanted` have to shrink so that none takes more than its share of
+    /// `at_hand_bytes`; nothing where that is none.
+    fn new(wanted: &[Wanted], at_hand_bytes: u64) -> Option<Self> {
+        let factor = wanted.iter().map(|wanted| wanted.factor(at_hand_bytes as f64 * SHARE)).fold(1.0, f64::min);
+        let wanted_bytes = wanted.iter().map(|wanted| wanted.bytes).max().filter(|bytes| *bytes > 0)?;
+        let factor = if factor > 0.0 && factor < 1.0 { rounded_down(factor) } else { factor };
+        (factor > 0.0).then_some(Self { factor, at_hand_bytes, wanted_bytes })
     }
 
-    fn stays(&self, at_hand_bytes: u64) -> bool {
-        STAYS.contains(&(self.factor * self.wanted_bytes as f64 / at_hand_bytes as f64))
+    fn stays(&self, wanted: &[Wanted], at_hand_bytes: u64) -> bool {
+        let taken = wanted.iter().map(|wanted| wanted.shrunk_bytes(self.factor)).fold(0.0, f64::max);
+        STAYS.contains(&(taken / at_hand_bytes as f64))
     }
 
     /// The factor in words: `27 %`.
     fn text(&self) -> String {
         let digits = (-1 - decimal_exponent(self.factor)).max(0) as usize;
         format!("{:.digits$} %", 100.0 * self.factor)
+    }
+}
+
+/// What an experiment wants to write.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    bytes: u64,
+    /// Of these, what does not shrink.
+    fixed_bytes: u64,
+}
+
+impl Wanted {
+    fn of(run: &Experiment) -> Self {
+        Self { bytes: run.bytes_to_prepare().0, fixed_bytes: run.fixed_bytes() }
+    }
+
+    /// What is left when that shrinks which may.
+    fn shrunk_bytes(&self, factor: f64) -> f64 {
+        self.fixed_bytes as f64 + factor * self.bytes.saturating_sub(self.fixed_bytes) as f64
+    }
+
+    /// What leaves `room` bytes, as far as that can be had by shrinking.
+    fn factor(&self, room: f64) -> f64 {
+        match self.bytes.saturating_sub(self.fixed_bytes) {
+            0 => 1.0,
+            shrinks => (room - self.fixed_bytes as f64) / shrinks as f64,
+        }
     }
 }
 
@@ -110,9 +140,13 @@ pub fn fitted(run: Experiment, fit: Option<Fit>) -> Experiment {
     }
     let wanted = run.bytes_to_prepare();
     let mut run = run.shrunk(fit.factor);
+    let what = match run.fit {
+        true => "records and file sizes are",
+        false => "files whose number or size nobody has said are",
+    };
+    let whose = if run.fit { "what the file says" } else { "their workload's own" };
     let text = format!(
-        "The disk has {:.0} MiB to offer, and the experiment wants {:.0} MiB: records and file sizes are {} of what \
-         the file says, {:.0} MiB in all.",
+        "The disk has {:.0} MiB to offer, and the experiment wants {:.0} MiB: {what} {} of {whose}, {:.0} MiB in all.",
         ByteSize(fit.at_hand_bytes).mib(),
         wanted.mib(),
         fit.text(),
@@ -198,8 +232,9 @@ mod tests {
         let mut ledger = Ledger::open(dir.path()).unwrap();
         remember(&run, &mut ledger).unwrap();
         let known = ledger.book().fit(wanted_bytes).unwrap();
-        assert!(known.stays(2 * wanted_bytes - 4096), "a little over half of the space");
-        assert!(!known.stays(wanted_bytes), "more than three quarters");
+        let wanted = [Wanted { bytes: wanted_bytes, fixed_bytes: 0 }];
+        assert!(known.stays(&wanted, 2 * wanted_bytes - 4096), "a little over half of the space");
+        assert!(!known.stays(&wanted, wanted_bytes), "more than three quarters");
         assert_eq!(ledger.book().fit(wanted_bytes + 1), None, "another experiment's");
     }
 
@@ -228,6 +263,41 @@ mod tests {
     }
 
     #[test]
+    fn files_whose_number_nobody_said_shrink_beside_data_that_stay() {
+        let wanted = |bytes, fixed_bytes| Wanted { bytes, fixed_bytes };
+        let factor = |wanted: &[Wanted]| Fit::new(wanted, 1000).map(|fit| fit.factor);
+        assert_eq!(factor(&[wanted(1100, 100)]), Some(0.4));
+        assert_eq!(factor(&[wanted(1100, 100), wanted(2000, 0)]), Some(0.25));
+        assert_eq!(factor(&[wanted(400, 100)]), Some(1.0));
+        assert_eq!(factor(&[wanted(2000, 2000)]), Some(1.0), "nothing that could shrink");
+        assert_eq!(factor(&[wanted(2000, 600)]), None, "what stays takes more than the share");
+        assert_eq!(factor(&[wanted(0, 0)]), None);
+    }
+
+    #[test]
+    fn a_personality_scales_to_the_disk_unless_its_size_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("e.toml");
+        let of = |said: &str| {
+            let text = format!(
+                "name = \"a test\"\n[device]\ndirectory = \"{NONE}\"\n[primary]\nkind = \"files\"\n{said}\n[plan]\nphase = \"1s\"\n"
+            );
+            fs::write(&path, text).unwrap();
+            crate::file::load(&path, &[]).unwrap()
+        };
+        let mean = "mean_file_size = \"1GiB\"";
+        let scaled = fit(of(&format!("personality = \"varmail\"\n{mean}")));
+        let files = scaled.primary.as_ref().unwrap().settings.get("files").as_u64().unwrap();
+        assert!(files < 4_000_000, "{files}");
+        assert_eq!(scaled.resolved["primary"]["files"], files);
+        assert!(scaled.known[0].text.contains("of their workload's own"), "{}", scaled.known[0].text);
+        let said = of(&format!("personality = \"varmail\"\nfiles = 4_000_000\n{mean}"));
+        assert_eq!(fit(said.clone()), said);
+        let said = of("personality = \"oltp\"\nmean_file_size = \"1TiB\"");
+        assert_eq!(fit(said.clone()), said);
+    }
+
+    #[test]
     fn data_and_their_snapshots_are_at_hand_and_shared_files_once() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         let (live, other) = (dir.path().join("n1/db"), dir.path().join("else"));
@@ -248,8 +318,9 @@ mod tests {
             let fit = Fit { factor: rounded, at_hand_bytes: 0, wanted_bytes: 0 };
             assert_eq!(fit.text(), text);
         }
-        assert_eq!(Fit::new(100, 300).map(|fit| fit.factor), Some(1.0));
-        assert_eq!(Fit::new(0, 300), None);
-        assert_eq!(Fit::new(100, 150).map(|fit| fit.factor), Some(0.75));
+        let wanted = |bytes| [Wanted { bytes, fixed_bytes: 0 }];
+        assert_eq!(Fit::new(&wanted(100), 300).map(|fit| fit.factor), Some(1.0));
+        assert_eq!(Fit::new(&wanted(0), 300), None);
+        assert_eq!(Fit::new(&wanted(100), 150).map(|fit| fit.factor), Some(0.75));
     }
 }

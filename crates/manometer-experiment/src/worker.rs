@@ -9,6 +9,7 @@ use manometer_measure::clock_offset::in_step;
 use manometer_measure::{Clock, MonotonicClock};
 use manometer_workload::command;
 use manometer_workload::control::Controls;
+use manometer_workload::files;
 use manometer_workload::io::{self, IoJob};
 use manometer_workload::kv::{self, Finished};
 use manometer_workload::protocol::{CLOCK, Control, Existing, IN_STEP, Job, Message};
@@ -53,6 +54,11 @@ fn perform(job: &Job, controls: Receiver<Control>) -> Result<(), String> {
             let reuse = job.existing != Existing::Remake;
             let io = IoJob::in_directory(directory, &job.name, reuse, settings, job.seed, interval_ns);
             io::run(&io, &MonotonicClock, &controls, &mut send).map_err(|error| error.to_string())
+        }
+        WorkloadSettings::Files(files) => {
+            let finished = files::run(job, files, &controls, &mut send, &MonotonicClock);
+            let finished = finished.map_err(|error| error.to_string())?;
+            if job.removes { remove(finished, &controls) } else { Ok(()) }
         }
         WorkloadSettings::Kv(kv) => {
             let finished = kv::run(job, kv, &controls, &mut send, &MonotonicClock);

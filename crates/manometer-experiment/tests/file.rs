@@ -288,6 +288,8 @@ fn the_files_that_ship_are_right() {
         ("isolation.toml", 4, 5),
         ("schedulers.toml", 4, 9),
         ("random-vs-sequential.toml", 1, 21),
+        ("file-server.toml", 1, 6),
+        ("macro-workloads.toml", 3, 4),
     ] {
         let experiment = file::load(&folder.join(name), &[]).unwrap();
         let all = experiment.combinations();

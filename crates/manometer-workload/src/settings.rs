@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::command::{self, CommandSettings};
+use crate::files::{self, FilesPlan, FilesSettings};
 use crate::io::{self, IoSettings};
 use crate::kv::{self, EngineOptions, KvPlan, KvSettings, Operation, RateForm};
 use crate::replay::{self, ReplaySettings};
@@ -23,6 +24,8 @@ pub(crate) const LONGEST_FILE_BYTES: u64 = 16 << 20;
 pub enum WorkloadSettings {
     /// Reads and writes of files.
     Io(IoSettings),
+    /// Files that are created, written, read and deleted.
+    Files(FilesSettings),
     /// Operations on a key-value engine.
     Kv(KvSettings),
     /// A recorded trace on a key-value engine.
@@ -36,6 +39,7 @@ impl WorkloadSettings {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Io(_) => "io",
+            Self::Files(_) => "files",
             Self::Kv(_) => "kv",
             Self::Replay(_) => "replay",
             Self::Command(_) => "command",
@@ -45,7 +49,7 @@ impl WorkloadSettings {
     /// The unit of the workload's performance.
     pub fn unit(&self) -> &'static str {
         match self {
-            Self::Io(_) => "MiB/s",
+            Self::Io(_) | Self::Files(_) => "MiB/s",
             Self::Kv(_) | Self::Replay(_) => "ops/s",
             Self::Command(command) => command::unit(command),
         }
@@ -55,6 +59,7 @@ impl WorkloadSettings {
     pub fn operations(&self) -> Vec<&'static str> {
         match self {
             Self::Io(_) => vec!["read", "write"],
+            Self::Files(files) => files::operations(files),
             Self::Kv(kv) => KvPlan::new(kv)
                 .map(|plan| plan.work.operations().into_iter().map(Operation::name).collect())
                 .unwrap_or_default(),
@@ -68,6 +73,7 @@ impl WorkloadSettings {
     pub fn marker(&self, seed: u64) -> Option<Marker> {
         match self {
             Self::Kv(kv) if self.keeps_data() => Some(kv::marker(&KvPlan::new(kv).ok()?, seed)),
+            Self::Files(files) => FilesPlan::new(files).ok().map(|plan| plan.marker(seed)),
             Self::Kv(_) | Self::Io(_) | Self::Replay(_) | Self::Command(_) => None,
         }
     }
@@ -76,7 +82,7 @@ impl WorkloadSettings {
     /// path are of what is built in, or of what lies in the folder that a command works in.
     pub fn files_named(&self) -> Vec<PathBuf> {
         match self {
-            Self::Io(_) => Vec::new(),
+            Self::Io(_) | Self::Files(_) => Vec::new(),
             Self::Kv(kv) => kv_files(kv),
             Self::Replay(replay) => replay::files_named(replay),
             Self::Command(settings) => command::files_named(settings),
@@ -98,7 +104,7 @@ impl WorkloadSettings {
     /// Whether it leaves data of its own in its folder.
     pub fn keeps_data(&self) -> bool {
         match self {
-            Self::Command(_) | Self::Io(_) => true,
+            Self::Command(_) | Self::Io(_) | Self::Files(_) => true,
             Self::Replay(replay) => replay.keeps_data(),
             // A fill begins with an empty database, and leaves one all the same.
             Self::Kv(kv) => {
@@ -111,6 +117,7 @@ impl WorkloadSettings {
     pub fn changeable(&self) -> Vec<&'static str> {
         match self {
             Self::Io(io) => io::changeable(io),
+            Self::Files(_) => files::changeable(),
             Self::Kv(_) => kv::changeable(),
             // It follows its trace.
             Self::Replay(_) | Self::Command(_) => Vec::new(),
@@ -132,6 +139,7 @@ impl WorkloadSettings {
         all.insert(name.to_owned(), value.clone());
         Ok(match self {
             Self::Io(_) => Self::Io(read(all)?),
+            Self::Files(_) => Self::Files(read(all)?),
             Self::Kv(_) => Self::Kv(read(all)?),
             Self::Replay(_) => Self::Replay(read(all)?),
             Self::Command(_) => Self::Command(read(all)?),
@@ -148,6 +156,7 @@ impl WorkloadSettings {
             Self::Io(io) => {
                 io::validate(io, block_size_bytes).map_err(|error| (error.setting().to_owned(), error.to_string()))
             }
+            Self::Files(files) => files::validate(files).map_err(|error| (error.name.clone(), error.to_string())),
             Self::Kv(kv) => KvPlan::new(kv).map(drop).map_err(|error| (error.setting().to_owned(), error.to_string())),
             Self::Replay(replay) => replay.fits().map_err(|error| (error.setting().to_owned(), error.to_string())),
             Self::Command(command) => {
@@ -161,6 +170,7 @@ impl WorkloadSettings {
     pub fn bytes_to_prepare(&self) -> u64 {
         match self {
             Self::Io(io) => io.file_size.0,
+            Self::Files(files) => FilesPlan::new(files).map_or(0, |plan| plan.bytes()),
             Self::Kv(kv) => match KvPlan::new(kv) {
                 Ok(plan) if plan.engine.keeps == Keeps::Disk && !plan.options.lead_elsewhere() => {
                     plan.load_bytes().max(plan.fill_bytes())
@@ -172,10 +182,16 @@ impl WorkloadSettings {
         }
     }
 
+    /// Whether nobody has said how large its data are, so that they scale to the disk.
+    pub fn scales_to_disk(&self) -> bool {
+        matches!(self, Self::Files(files) if files.scales_to_disk())
+    }
+
     /// The same workload with its data shrunk to the share `factor` (above 0, at most 1).
     pub fn shrunk(&self, factor: f64) -> Self {
         match self {
             Self::Io(io) => Self::Io(io.shrunk(factor)),
+            Self::Files(files) => Self::Files(files.shrunk(factor)),
             Self::Kv(kv) => Self::Kv(kv.shrunk(factor)),
             // A trace is as large as it is.
             Self::Replay(replay) => Self::Replay(replay.clone()),
@@ -186,6 +202,7 @@ impl WorkloadSettings {
     fn to_map(&self) -> Map<String, Value> {
         let value = match self {
             Self::Io(io) => serde_json::to_value(io),
+            Self::Files(files) => serde_json::to_value(files),
             Self::Kv(kv) => serde_json::to_value(kv),
             Self::Replay(replay) => serde_json::to_value(replay),
             Self::Command(command) => serde_json::to_value(command),
@@ -300,6 +317,22 @@ mod tests {
     fn names_that_are_no_path_are_not_looked_for_here() {
         let kv = KvSettings { workload: "Cargo.toml".to_owned(), ..KvSettings::default() };
         assert!(WorkloadSettings::Kv(kv).files_named().is_empty());
+    }
+
+    #[test]
+    fn every_kind_is_read_back_as_it_was_told() {
+        let files = FilesSettings::of(files::Personality::Oltp);
+        let told = serde_json::to_value(WorkloadSettings::Files(files.clone())).unwrap();
+        assert_eq!(told, json!({ "kind": "files", "settings": { "personality": "oltp" } }));
+        let read: WorkloadSettings = serde_json::from_value(told).unwrap();
+        assert_eq!((read.kind(), read.unit(), read.changeable()), ("files", "MiB/s", vec!["threads", "rate"]));
+        assert_eq!(read.operations(), ["read", "write", "log"]);
+        assert_eq!(read.bytes_to_prepare(), (60 << 30) + (10 << 20));
+        let with = read.with("mean_file_size", &json!("1MiB")).unwrap();
+        assert!(read.scales_to_disk() && !with.scales_to_disk());
+        assert_eq!(with.validate(4096), Ok(()));
+        assert_eq!(with.with("threads", &json!(0)).unwrap().validate(4096).unwrap_err().0, "threads");
+        assert!(with.keeps_data() && with.files_named().is_empty() && with.marker(1).is_some());
     }
 
     #[test]

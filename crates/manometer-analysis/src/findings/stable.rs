@@ -36,10 +36,14 @@ fn not_stable(evidence: &Evidence<'_>) -> Option<Finding> {
         })
     })?;
     let seen = samples.and_then(|samples| seen(samples, facts)).unwrap_or_default();
+    // Files are made as they are removed: there is something to choose only among records.
+    let remedy = match facts.contains_key("personality") {
+        true => "have `plan.closing` show what that comes to.",
+        false => "for pressure choose a primary that only reads and updates.",
+    };
     let text = format!(
         "The primary does not keep its data stable: {reason}.{seen} Later phases work on other data than earlier ones, \
-         so that a difference between them need not come from a neighbour; for pressure choose a primary that only \
-         reads and updates."
+         so that a difference between them need not come from a neighbour; {remedy}"
     );
     Some(Finding { id: "primary-not-stable".to_owned(), severity: Severity::Warning, phase: None, text })
 }
@@ -62,6 +66,15 @@ fn seen(samples: &Samples, facts: &Settings) -> Option<String> {
     let requests = |wanted: &dyn Fn(&str) -> bool| requests(samples, wanted);
     let all = requests(&|name| name.ends_with(".requests"));
     let [inserts, deletes] = ["insert.requests", "delete.requests"].map(|kind| requests(&|name| name == kind));
+    let creates = requests(&|name| name == "create.requests");
+    if all > 0.0 && creates > 0.0 {
+        let percent = |part: f64| 100.0 * part / all;
+        return Some(format!(
+            " Of its operations {:.1} % created files and {:.1} % deleted them.",
+            percent(creates),
+            percent(deletes)
+        ));
+    }
     if all == 0.0 || inserts + deletes == 0.0 {
         return None;
     }
@@ -106,6 +119,9 @@ mod tests {
         assert_eq!(changes_records(&samples([0.0, 15.0], None)), Some("insert"));
         assert_eq!(changes_records(&samples([0.0; 2], Some(1.0))), Some("delete"));
         assert_eq!(changes_records(&samples([0.0; 2], None)), None);
+        let files = ["read.requests", "create.requests", "delete.requests"].map(|name| Column::new(name, "")).to_vec();
+        let text = seen(&Samples { columns: files, ..samples([10.0, 5.0], Some(10.0)) }, &facts).unwrap();
+        assert_eq!(text, " Of its operations 7.5 % created files and 5.0 % deleted them.");
         assert!(seen(&Samples { values: vec![], columns: vec![], ..samples([0.0; 2], None) }, &facts).is_none());
     }
 }

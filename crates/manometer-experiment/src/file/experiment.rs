@@ -265,14 +265,33 @@ impl Experiment {
         self
     }
 
-    /// The same experiment with its data shrunk to the share `factor`.
+    /// Whether the data of `workload` may shrink to fit the disk.
+    fn may_shrink(&self, workload: &Workload) -> bool {
+        self.fit || workload.settings.scales_to_disk()
+    }
+
+    /// Whether any data may shrink to fit the disk.
+    pub(crate) fn scales_to_disk(&self) -> bool {
+        self.fit || self.workloads().any(|workload| self.may_shrink(workload))
+    }
+
+    /// The bytes of the data that are as large as they are.
+    pub(crate) fn fixed_bytes(&self) -> u64 {
+        let fixed = self.workloads().filter(|workload| !self.may_shrink(workload));
+        fixed.map(|workload| workload.settings.bytes_to_prepare()).sum()
+    }
+
+    /// The same experiment with the data that may shrink shrunk to the share `factor`.
     pub(crate) fn shrunk(mut self, factor: f64) -> Self {
+        let all = self.fit;
         let neighbours = self.neighbours.iter_mut().map(|one| (one.table.clone(), &mut one.workload));
         let primary = self.primary.iter_mut().map(|primary| (primary.name.clone(), primary));
-        for (table, workload) in primary.chain(neighbours) {
+        let chosen = primary.chain(neighbours).filter(|(_, one)| all || one.settings.scales_to_disk());
+        for (table, workload) in chosen {
             workload.settings = workload.settings.shrunk(factor);
             let setting = match &workload.settings {
                 WorkloadSettings::Io(_) => "file_size",
+                WorkloadSettings::Files(files) => files.scaling(),
                 WorkloadSettings::Kv(_) => "records",
                 WorkloadSettings::Replay(_) | WorkloadSettings::Command(_) => continue,
             };

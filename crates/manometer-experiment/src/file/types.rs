@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use manometer_measure::{ByteSize, Span};
 use manometer_workload::command::CommandSettings;
+use manometer_workload::files::FilesSettings;
 use manometer_workload::io::IoSettings;
 use manometer_workload::kv::KvSettings;
 use manometer_workload::replay::ReplaySettings;
@@ -125,6 +126,8 @@ pub struct NeighbourTable {
 pub enum WorkloadTable {
     /// Reads and writes of files.
     Io(IoSettings),
+    /// Files that are created, written, read and deleted, as by a file server, a mail server or a database.
+    Files(FilesSettings),
     /// Operations on a key-value engine.
     Kv(KvSettings),
     /// A recorded trace on a key-value engine.

@@ -8,6 +8,7 @@ use manometer_measure::event::{Finding, Severity};
 use manometer_measure::plan::{Phase, PhaseKind};
 use manometer_measure::{ByteSize, Rate};
 use manometer_target::engine::Keeps;
+use manometer_workload::files;
 use manometer_workload::io::IoSettings;
 use manometer_workload::kv::{KvPlan, KvSettings};
 use manometer_workload::settings::WorkloadSettings;
@@ -196,6 +197,7 @@ fn writes_per_s(workload: &Workload, phase: &Phase) -> Option<f64> {
     let changed = changed.into_iter().try_fold(workload.clone(), |workload, (name, value)| workload.with(name, value));
     match &changed.ok()?.settings {
         WorkloadSettings::Io(io) => io_writes_per_s(io),
+        WorkloadSettings::Files(files) => files::writes_per_s(files),
         WorkloadSettings::Kv(kv) => reads_only(kv).then_some(0.0),
         settings @ WorkloadSettings::Replay(_) => (!settings.keeps_data()).then_some(0.0),
         WorkloadSettings::Command(_) => None,

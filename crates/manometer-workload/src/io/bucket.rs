@@ -8,7 +8,7 @@ const BURST_S: f64 = 0.01;
 /// Tokens come in evenly; each request takes its own. A request that is larger than the bucket leaves it in
 /// debt, so that the rate holds in the long run whatever the requests' size.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct TokenBucket {
+pub(crate) struct TokenBucket {
     rate: Rate,
     tokens: f64,
     filled_ns: u64,
@@ -16,7 +16,7 @@ pub(super) struct TokenBucket {
 
 impl TokenBucket {
     /// A bucket with tokens for one request at most, at `now_ns`.
-    pub(super) fn new(rate: Rate, now_ns: u64) -> Self {
+    pub(crate) fn new(rate: Rate, now_ns: u64) -> Self {
         Self { rate, tokens: 0.0, filled_ns: now_ns }
     }
 
@@ -24,7 +24,7 @@ impl TokenBucket {
     ///
     /// # Errors
     /// They are not there yet: the moment at which they will be.
-    pub(super) fn take(&mut self, now_ns: u64, bytes: u64) -> Result<(), u64> {
+    pub(crate) fn take(&mut self, now_ns: u64, bytes: u64) -> Result<(), u64> {
         self.fill(now_ns);
         if self.tokens < 0.0 {
             let missing_s = -self.tokens / self.per_second();

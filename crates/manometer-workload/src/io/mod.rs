@@ -4,7 +4,7 @@
 //! doing: the pattern of requests, the token bucket, the timetable and the change of settings are values
 //! and pure functions; only the flight of requests touches the kernel.
 
-mod bucket;
+pub(crate) mod bucket;
 mod change;
 mod error;
 mod flight;

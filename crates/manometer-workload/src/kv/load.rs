@@ -27,6 +27,8 @@ const STEPS: u64 = 100;
 pub(crate) struct Watch<'a> {
     pub(crate) controls: &'a Controls,
     pub(crate) sink: &'a mut dyn Sink,
+    /// What is being done.
+    pub(crate) what: &'static str,
     /// Control lines that came too early; they are heeded after loading.
     pub(crate) early: VecDeque<Control>,
     pub(crate) stopped: bool,
@@ -36,7 +38,7 @@ pub(crate) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     pub(crate) fn new(controls: &'a Controls, sink: &'a mut dyn Sink) -> Self {
-        Self { controls, sink, early: VecDeque::new(), stopped: false, unheard: None, told: None }
+        Self { controls, sink, what: "loading", early: VecDeque::new(), stopped: false, unheard: None, told: None }
     }
 
     /// Tells how far loading is, and hears whether to go on.
@@ -44,7 +46,7 @@ impl<'a> Watch<'a> {
         let step = done * STEPS / total.max(1);
         if self.told != Some(step) {
             self.told = Some(step);
-            let progress = Message::Progress { what: "loading".to_owned(), done, total };
+            let progress = Message::Progress { what: self.what.to_owned(), done, total };
             if let Err(error) = self.sink.send(progress) {
                 self.unheard = Some(error);
                 self.stopped = true;

@@ -242,7 +242,7 @@ pub(super) fn script_of(neighbour: &Neighbour) -> Option<&str> {
     match &neighbour.workload.settings {
         WorkloadSettings::Io(io) => io.script.as_deref(),
         WorkloadSettings::Kv(kv) => kv.script.as_deref(),
-        WorkloadSettings::Replay(_) | WorkloadSettings::Command(_) => None,
+        WorkloadSettings::Files(_) | WorkloadSettings::Replay(_) | WorkloadSettings::Command(_) => None,
     }
 }
 
@@ -287,6 +287,6 @@ fn timetable(settings: &mut WorkloadSettings, block_size: u64) -> Vec<ScriptStep
             kv.script = None;
             steps
         }
-        WorkloadSettings::Replay(_) | WorkloadSettings::Command(_) => Vec::new(),
+        WorkloadSettings::Files(_) | WorkloadSettings::Replay(_) | WorkloadSettings::Command(_) => Vec::new(),
     }
 }

@@ -1,6 +1,7 @@
 //! The preparation: whether what is asked for can be had with these workloads.
 
 use manometer_measure::Span;
+use manometer_workload::files;
 use manometer_workload::kv::KvPlan;
 use manometer_workload::settings::WorkloadSettings;
 
@@ -58,7 +59,12 @@ pub(super) fn impossible(run: &Experiment) -> Option<String> {
     if prepare.snapshot && !primary.settings.keeps_data() {
         return Some("`snapshot` keeps a database, and the primary's engine leaves none in its folder".to_owned());
     }
-    let other_data = matches!(primary.settings, WorkloadSettings::Replay(_) | WorkloadSettings::Command(_));
+    let other_data = match &primary.settings {
+        WorkloadSettings::Replay(_) | WorkloadSettings::Command(_) => true,
+        // A run leaves other files behind than it began with.
+        WorkloadSettings::Files(files) => !files::is_stable(files),
+        WorkloadSettings::Io(_) | WorkloadSettings::Kv(_) => false,
+    };
     let outlives = !other_data && primary.settings.keeps_data();
     if prepare.settle.is_some() && !outlives {
         return Some(

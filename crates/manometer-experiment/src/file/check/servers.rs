@@ -15,7 +15,7 @@ pub(super) fn emptied_by_another(run: &Experiment) -> Option<String> {
             let servers = match &workload.settings {
                 WorkloadSettings::Kv(kv) => kv.servers(),
                 WorkloadSettings::Replay(replay) => replay.options.as_ref().and_then(Servers::of),
-                WorkloadSettings::Io(_) | WorkloadSettings::Command(_) => None,
+                WorkloadSettings::Io(_) | WorkloadSettings::Files(_) | WorkloadSettings::Command(_) => None,
             };
             Some((workload.name.as_str(), servers?))
         })

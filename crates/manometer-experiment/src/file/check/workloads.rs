@@ -81,7 +81,9 @@ impl Checker<'_> {
                 self.report(
                     "`kind` is missing",
                     Some(&node.key_origin),
-                    Some("write `kind = \"io\"`, `kind = \"kv\"`, `kind = \"replay\"` or `kind = \"command\"`"),
+                    Some(
+                        "write `kind = \"io\"`, `kind = \"files\"`, `kind = \"kv\"`, `kind = \"replay\"` or `kind = \"command\"`",
+                    ),
                 );
                 return None;
             }
@@ -94,7 +96,7 @@ impl Checker<'_> {
         };
         let Some(mut known) = setting_names(&kind) else {
             let origin = node.get("kind").map(|node| node.origin.clone());
-            let help = "there are `io`, `kv`, `replay` and `command`";
+            let help = "there are `io`, `files`, `kv`, `replay` and `command`";
             self.report(format!("`{kind}` is no kind of workload"), origin.as_ref(), Some(help));
             return None;
         };
@@ -115,6 +117,7 @@ impl Checker<'_> {
         let own = Node { kind: Kind::Table(own), ..node.clone() };
         let settings = match kind.as_str() {
             "io" => WorkloadSettings::Io(self.value(&own, "io")?),
+            "files" => WorkloadSettings::Files(self.value(&own, "files")?),
             "replay" => WorkloadSettings::Replay(self.value(&own, "replay")?),
             "command" => WorkloadSettings::Command(self.value(&own, "command")?),
             _ => WorkloadSettings::Kv(self.value(&own, "kv")?),
@@ -181,6 +184,7 @@ pub(super) fn with_paths<'a>(
 pub(super) fn setting_names(kind: &str) -> Option<Vec<String>> {
     match kind {
         "io" => Some(property_names::<manometer_workload::io::IoSettings>()),
+        "files" => Some(property_names::<manometer_workload::files::FilesSettings>()),
         "kv" => Some(property_names::<manometer_workload::kv::KvSettings>()),
         "replay" => Some(property_names::<ReplaySettings>()),
         "command" => Some(property_names::<manometer_workload::command::CommandSettings>()),

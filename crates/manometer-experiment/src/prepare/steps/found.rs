@@ -32,9 +32,10 @@ impl Data {
                 let length = |path: PathBuf| std::fs::metadata(path).ok().map(|file| file.len());
                 io::paths_in(folder, settings).into_iter().map(length).collect::<Option<_>>().map(Self::Files)
             }
-            WorkloadSettings::Kv(_) | WorkloadSettings::Replay(_) | WorkloadSettings::Command(_) => {
-                Marker::of(folder).map(|marker| Self::Database(Box::new(marker)))
-            }
+            WorkloadSettings::Files(_)
+            | WorkloadSettings::Kv(_)
+            | WorkloadSettings::Replay(_)
+            | WorkloadSettings::Command(_) => Marker::of(folder).map(|marker| Self::Database(Box::new(marker))),
         }
     }
 

@@ -7,6 +7,7 @@ mod tests;
 
 use std::path::PathBuf;
 
+use manometer_workload::files;
 use manometer_workload::kv::KvPlan;
 use manometer_workload::settings::WorkloadSettings;
 
@@ -26,6 +27,7 @@ fn rewrites(experiment: &Experiment, workload: &Workload) -> bool {
 pub(crate) fn can_be_made_ahead(workload: &Workload) -> bool {
     match &workload.settings {
         WorkloadSettings::Io(_) => true,
+        WorkloadSettings::Files(files) => files::is_stable(files),
         WorkloadSettings::Kv(kv) => {
             let stable = KvPlan::new(kv).is_ok_and(|plan| plan.work.unstable().is_none());
             stable && workload.settings.keeps_data()
@@ -100,7 +102,7 @@ pub(super) fn engine(workload: &Workload) -> &str {
     match &workload.settings {
         WorkloadSettings::Kv(kv) => &kv.engine,
         WorkloadSettings::Replay(replay) => &replay.engine,
-        WorkloadSettings::Io(_) | WorkloadSettings::Command(_) => "",
+        WorkloadSettings::Io(_) | WorkloadSettings::Files(_) | WorkloadSettings::Command(_) => "",
     }
 }
 

@@ -1,0 +1,104 @@
+//! A writer: a batch of blocks at random places, all in flight together, then the next.
+
+use std::io;
+
+use manometer_target::file::{self, Backend, Completion, Operation as Verb, Options, Request, WriteData};
+
+use super::super::FilesError;
+use super::super::operation::Operation;
+use super::super::shared::{Halt, Shared};
+use super::{BATCH, Database, Places};
+
+/// The longest wait for writes without a look at what has finished.
+const LOOK_NS: u64 = 10_000_000;
+
+pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Result<(), Halt> {
+    let options = Options {
+        engine: database.engine,
+        depth: BATCH,
+        slot_bytes: database.request_bytes,
+        write: true,
+        direct: shared.plan.direct,
+        dsync: true,
+    };
+    let mut writer = Writer {
+        backend: file::open(&database.data, &options).map_err(FilesError::from)?,
+        places: Places::new(database, shared, index),
+        data: WriteData::new(shared.seed ^ shared.clock.now_ns() ^ u64::from(index)),
+        sent: Vec::new(),
+        database,
+        shared,
+        index,
+    };
+    while shared.roster.goes_on() {
+        writer.send()?;
+        database.supply.has_sent(index as usize);
+        writer.land()?;
+        if !database.supply.await_reads(index as usize) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+struct Writer<'a> {
+    backend: Box<dyn Backend>,
+    places: Places,
+    data: WriteData,
+    /// The batch's writes, each in the slot of its place, and when it was sent.
+    sent: Vec<(Request, u64)>,
+    database: &'a Database,
+    shared: &'a Shared<'a>,
+    index: u32,
+}
+
+impl Writer<'_> {
+    /// Sends a batch.
+    fn send(&mut self) -> Result<(), Halt> {
+        self.sent.clear();
+        for slot in 0..BATCH {
+            let (file, offset) = self.places.next();
+            self.data.fill(self.backend.slot_mut(slot));
+            let length = self.database.request_bytes;
+            let request = Request { slot, operation: Verb::Write, file, offset, skip: 0, length };
+            self.sent.push((request, self.shared.clock.now_ns()));
+            self.backend.queue(request);
+        }
+        Ok(())
+    }
+
+    /// Waits until all of it is written.
+    fn land(&mut self) -> Result<(), Halt> {
+        let mut left = self.sent.len();
+        let mut finished = Vec::new();
+        while left > 0 {
+            let now_ns = self.shared.clock.now_ns();
+            let waited = self.backend.wait(now_ns, now_ns + LOOK_NS, &mut finished);
+            waited.map_err(|source| FilesError::of("write", &self.database.data.paths[0], source))?;
+            for completion in finished.drain(..) {
+                left -= usize::from(self.settle(completion)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a write has come to its end; one that the kernel puts off is sent again.
+    fn settle(&mut self, completion: Completion) -> Result<bool, Halt> {
+        let (request, sent_ns) = self.sent[completion.slot as usize];
+        if completion.is_put_off() {
+            self.backend.queue(request);
+            return Ok(false);
+        }
+        if completion.result != request.length as i32 {
+            let source = match completion.result {
+                ..0 => io::Error::from_raw_os_error(-completion.result),
+                _ => io::ErrorKind::WriteZero.into(),
+            };
+            let path = &self.database.data.paths[request.file as usize];
+            return Err(FilesError::of("write", path, source).into());
+        }
+        let latency_ns = self.shared.clock.now_ns().saturating_sub(sent_ns);
+        self.shared.tally.count(self.index, Operation::Write, u64::from(request.length), latency_ns);
+        Ok(true)
+    }
+}

@@ -1,0 +1,43 @@
+//! The writer of the log: one block behind the other, each durable, and from the begin again at the end.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use manometer_target::file::{FileError, WriteData};
+
+use super::super::FilesError;
+use super::super::aligned::Aligned;
+use super::super::operation::Operation;
+use super::super::plan::LOG_FILE_BYTES;
+use super::super::shared::{Halt, Shared};
+use super::{Database, LOG_REQUEST_BYTES};
+
+pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Result<(), Halt> {
+    let file = open(&database.log, shared.plan.direct)?;
+    let mut data = WriteData::new(shared.seed ^ shared.clock.now_ns() ^ u64::from(index));
+    let mut memory = Aligned::new(LOG_REQUEST_BYTES as usize);
+    let mut offset = 0;
+    while shared.roster.goes_on() {
+        data.fill(memory.bytes());
+        shared.attempt(index, (Operation::Log, &database.log), || {
+            file.write_all_at(memory.bytes(), offset)?;
+            Ok(((), LOG_REQUEST_BYTES))
+        })?;
+        offset = (offset + LOG_REQUEST_BYTES) % LOG_FILE_BYTES;
+        database.supply.has_sent(index as usize);
+        if !database.supply.await_reads(index as usize) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn open(path: &Path, direct: bool) -> Result<File, FilesError> {
+    let flags = libc::O_DSYNC | if direct { libc::O_DIRECT } else { 0 };
+    let opened = OpenOptions::new().write(true).custom_flags(flags).open(path);
+    opened.map_err(|error| match error.raw_os_error() {
+        Some(libc::EINVAL) if direct => FileError::NoDirect(path.to_owned()).into(),
+        _ => FilesError::of("open", path, error),
+    })
+}

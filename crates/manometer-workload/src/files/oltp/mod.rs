@@ -1,0 +1,218 @@
+//! A database: readers at random places, writers of batches behind them, and one writer of a log.
+//!
+//! As in Filebench's `oltp`, writers follow readers: every writer's batch takes a thousand reads, a write of the log 3,200,
+//! and readers wait where writers fall too far behind. The processor time that Filebench burns beside is left out.
+
+mod db_writer;
+mod log_writer;
+mod reader;
+mod supply;
+
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use manometer_measure::ByteSize;
+use manometer_measure::host::{device_of, environment};
+use manometer_target::file::{self, Existing, FileError, FileSet, IoEngine};
+use rand::RngExt as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng as _;
+
+use self::supply::{Follows, Supply};
+use super::FilesError;
+use super::plan::{FilesPlan, LOG_FILE_BYTES};
+use super::shared::{Halt, Shared};
+
+/// Bytes of a read and of a write, where the device takes so few.
+const REQUEST_BYTES: u64 = 2 << 10;
+const LOG_REQUEST_BYTES: u64 = 256 << 10;
+
+/// Threads that write batches, and the writes of a batch, which are in flight together.
+const DB_WRITERS: u32 = 10;
+const BATCH: u32 = 100;
+
+/// How many reads a batch and a write of the log take, and how many more may be done before.
+const DB_FOLLOWS: Follows = Follows { reads: 1000, ahead: 2000 };
+const LOG_FOLLOWS: Follows = Follows { reads: 3200, ahead: 1000 };
+
+/// Bytes that are written for each read.
+pub(super) const WRITTEN_PER_READ_BYTES: f64 = (DB_WRITERS as u64 * BATCH as u64 * REQUEST_BYTES) as f64
+    / DB_FOLLOWS.reads as f64
+    + LOG_REQUEST_BYTES as f64 / LOG_FOLLOWS.reads as f64;
+
+/// Where the file system does not tell its block's size.
+const USUAL_BLOCK_BYTES: u64 = 4096;
+
+/// A few large files and a log, open.
+pub(super) struct Database {
+    data: FileSet,
+    log: PathBuf,
+    opened: Vec<File>,
+    request_bytes: u32,
+    engine: IoEngine,
+    supply: Supply,
+}
+
+/// The files of `plan` below `root`.
+fn data_files(plan: &FilesPlan, root: &Path) -> FileSet {
+    let paths = (0..plan.files).map(|number| root.join(format!("{number}.data"))).collect();
+    FileSet { paths, bytes_each: plan.mean_file_bytes }
+}
+
+/// Makes the files of `plan` below `root`. `progress` hears of the bytes written and wanted, and can break off: then
+/// some are not made.
+pub(super) fn make(
+    plan: &FilesPlan,
+    root: &Path,
+    data_seed: u64,
+    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<(), FilesError> {
+    let free = environment::free_bytes(root);
+    if let Some(free) = free.filter(|free| *free < plan.bytes()) {
+        let (wanted, free) = (ByteSize(plan.bytes()), ByteSize(free));
+        let (path, files) = (root.to_owned(), plan.files);
+        return Err(FilesError::NoRoom { path, files, wanted, free, setting: "mean_file_size" });
+    }
+    let log = FileSet { paths: vec![root.join("log")], bytes_each: LOG_FILE_BYTES };
+    let total = plan.bytes();
+    for (files, before) in [(log, 0), (data_files(plan, root), LOG_FILE_BYTES)] {
+        match file::prepare(&files, Existing::Remake, data_seed ^ before, &mut |done, _| progress(before + done, total))
+        {
+            Ok(_) => {}
+            Err(FileError::Interrupted(_)) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+impl Database {
+    /// Opens the files of `plan` below `root`.
+    pub(super) fn open(plan: &FilesPlan, root: &Path) -> Result<Self, FilesError> {
+        let data = data_files(plan, root);
+        let opened = data.open(false, plan.direct)?;
+        let log = root.join("log");
+        check_length(&log, LOG_FILE_BYTES)?;
+        data.paths.iter().try_for_each(|path| check_length(path, data.bytes_each))?;
+        let block = if plan.direct { block_bytes(&data.paths[0]) } else { 1 };
+        Ok(Self {
+            data,
+            log,
+            opened,
+            request_bytes: request_bytes(block),
+            engine: file::best_available(),
+            supply: Supply::new([vec![DB_FOLLOWS; DB_WRITERS as usize], vec![LOG_FOLLOWS]].concat()),
+        })
+    }
+
+    pub(super) fn request_bytes(&self) -> u32 {
+        self.request_bytes
+    }
+
+    pub(super) fn engine(&self) -> IoEngine {
+        self.engine
+    }
+
+    /// What a reader must know of the requests.
+    pub(super) fn note(&self) -> Option<String> {
+        note(self.request_bytes)
+    }
+
+    /// How many threads write.
+    pub(super) fn writers(&self) -> u32 {
+        DB_WRITERS + 1
+    }
+
+    /// The work of the reader `number` of all readers, which counts as the thread `index`.
+    pub(super) fn read(&self, shared: &Shared<'_>, index: u32, number: u32) -> Result<(), Halt> {
+        reader::work(self, shared, index, number)
+    }
+
+    /// The work of the writer `index`.
+    pub(super) fn write(&self, shared: &Shared<'_>, index: u32) -> Result<(), Halt> {
+        if index < DB_WRITERS { db_writer::work(self, shared, index) } else { log_writer::work(self, shared, index) }
+    }
+
+    /// Lets go who waits, for good.
+    pub(super) fn close(&self) {
+        self.supply.close();
+    }
+}
+
+/// Whether the file at `path`, which may have been made long ago, has `bytes` still.
+fn check_length(path: &Path, bytes: u64) -> Result<(), FilesError> {
+    let found = std::fs::metadata(path).map_err(|error| FilesError::of("examining", path, error))?;
+    if found.len() == bytes { Ok(()) } else { Err(FilesError::Cut(path.to_owned())) }
+}
+
+/// Bytes of a read or a write where direct I/O takes whole blocks of `block` bytes.
+fn request_bytes(block: u64) -> u32 {
+    REQUEST_BYTES.next_multiple_of(block.max(1)) as u32
+}
+
+/// That reads and writes of `request_bytes` are not what they should be, where that is so.
+fn note(request_bytes: u32) -> Option<String> {
+    let (got, wanted) = (ByteSize(u64::from(request_bytes)), ByteSize(REQUEST_BYTES));
+    (got != wanted)
+        .then(|| format!("direct I/O takes whole blocks here: reads and writes have {got} instead of {wanted}"))
+}
+
+/// The multiple of bytes that direct I/O on `path` takes.
+fn block_bytes(path: &Path) -> u64 {
+    let logical = || {
+        let told = device_of(path)?.disk_sysfs().join("queue/logical_block_size");
+        std::fs::read_to_string(told).ok()?.trim().parse().ok()
+    };
+    let known = file::direct_alignment_bytes(path).or_else(logical);
+    known.or_else(|| environment::block_size_bytes(path)).unwrap_or(USUAL_BLOCK_BYTES)
+}
+
+/// Random places in files that are visited in turn.
+struct Places {
+    random: Xoshiro256PlusPlus,
+    files: u32,
+    next: u32,
+    blocks: u64,
+    block_bytes: u64,
+}
+
+impl Places {
+    /// The places of the thread `index`.
+    fn new(database: &Database, shared: &Shared<'_>, index: u32) -> Self {
+        let (files, block_bytes) = (database.opened.len() as u32, u64::from(database.request_bytes));
+        Self {
+            random: Xoshiro256PlusPlus::seed_from_u64(shared.seed.wrapping_mul(31).wrapping_add(u64::from(index))),
+            files,
+            next: index % files.max(1),
+            blocks: (database.data.bytes_each / block_bytes).max(1),
+            block_bytes,
+        }
+    }
+
+    /// The next file, and where in it.
+    fn next(&mut self) -> (u32, u64) {
+        let file = self.next;
+        self.next = (self.next + 1) % self.files.max(1);
+        (file, self.random.random_range(0..self.blocks) * self.block_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_whole_blocks_and_it_is_told_where_they_had_to_grow() {
+        for (block, bytes) in [(1, 2048), (512, 2048), (2048, 2048), (4096, 4096), (16_384, 16_384)] {
+            assert_eq!(request_bytes(block), bytes);
+            assert_eq!(note(bytes).is_some(), bytes != 2048);
+        }
+        assert!(note(4096).unwrap().contains("4KiB instead of 2KiB"));
+    }
+
+    #[test]
+    fn as_much_is_written_as_read_and_the_log() {
+        assert_eq!(WRITTEN_PER_READ_BYTES, 2048.0 + 81.92);
+    }
+}

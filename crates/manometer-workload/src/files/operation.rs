@@ -1,0 +1,63 @@
+//! What is done to files.
+
+/// The kinds of operations. Their names are those of samples, histograms and criteria.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operation {
+    /// A file that was not there, opened.
+    Create,
+    /// A file that is there, opened.
+    Open,
+    /// All of a new file, or a block of a large one.
+    Write,
+    /// Bytes behind a file's end.
+    Append,
+    /// All of a file, or a block of a large one.
+    Read,
+    /// A file made durable.
+    Fsync,
+    /// A file's size and times, by its name.
+    Stat,
+    /// A file removed.
+    Delete,
+    /// A block of a database's log, durable.
+    Log,
+}
+
+impl Operation {
+    /// All of them, each at the place of its number.
+    pub(super) const ALL: [Self; 9] = [
+        Self::Create,
+        Self::Open,
+        Self::Write,
+        Self::Append,
+        Self::Read,
+        Self::Fsync,
+        Self::Stat,
+        Self::Delete,
+        Self::Log,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Open => "open",
+            Self::Write => "write",
+            Self::Append => "append",
+            Self::Read => "read",
+            Self::Fsync => "fsync",
+            Self::Stat => "stat",
+            Self::Delete => "delete",
+            Self::Log => "log",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_has_the_place_of_its_number() {
+        assert!(Operation::ALL.iter().enumerate().all(|(place, one)| *one as usize == place));
+    }
+}

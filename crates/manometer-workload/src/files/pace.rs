@@ -1,0 +1,74 @@
+//! The rate that all threads keep together.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use manometer_measure::{Clock, Rate};
+
+use super::roster::Roster;
+use crate::io::bucket::TokenBucket;
+
+/// The longest that a thread waits before it looks whether it may still work.
+const LOOK_NS: u64 = 10_000_000;
+
+/// A token bucket that threads share; none where there is no rate.
+#[derive(Debug)]
+pub(super) struct Pace {
+    limits: AtomicBool,
+    bucket: Mutex<Option<TokenBucket>>,
+}
+
+impl Pace {
+    pub(super) fn new(rate: Option<Rate>, now_ns: u64) -> Self {
+        let bucket = rate.map(|rate| TokenBucket::new(rate, now_ns));
+        Self { limits: AtomicBool::new(bucket.is_some()), bucket: Mutex::new(bucket) }
+    }
+
+    /// Keeps `rate` from now on.
+    pub(super) fn change(&self, rate: Option<Rate>, now_ns: u64) {
+        *self.lock() = rate.map(|rate| TokenBucket::new(rate, now_ns));
+        self.limits.store(rate.is_some(), Ordering::Release);
+    }
+
+    /// Waits until an operation may begin; false when it is time to go home.
+    pub(super) fn wait(&self, clock: &dyn Clock, roster: &Roster) -> bool {
+        while self.limits.load(Ordering::Acquire) {
+            let now_ns = clock.now_ns();
+            let taken = self.lock().as_mut().map_or(Ok(()), |bucket| bucket.take(now_ns, 0));
+            let Err(ready_ns) = taken else { return true };
+            clock.sleep_until(ready_ns.min(now_ns + LOOK_NS));
+            if !roster.goes_on() {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<TokenBucket>> {
+        self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use manometer_measure::ManualClock;
+
+    use super::*;
+
+    #[test]
+    fn operations_begin_at_the_rate_and_freely_without_one() {
+        let (clock, roster) = (ManualClock::at(1), Roster::new(1));
+        roster.set_going(true);
+        let pace = Pace::new(Some(Rate::Requests(100.0)), clock.now_ns());
+        assert!((0..1001).all(|_| pace.wait(&clock, &roster)));
+        let passed_ns = clock.now_ns();
+        assert!(passed_ns.abs_diff(10_000_000_000) <= 20_000_000, "{passed_ns}");
+        pace.change(None, clock.now_ns());
+        assert!((0..1000).all(|_| pace.wait(&clock, &roster)));
+        assert_eq!(clock.now_ns(), passed_ns);
+        pace.change(Some(Rate::Requests(1e-3)), clock.now_ns());
+        assert!(pace.wait(&clock, &roster));
+        roster.stop();
+        assert!(!pace.wait(&clock, &roster), "nobody waits for a token of next hour");
+    }
+}

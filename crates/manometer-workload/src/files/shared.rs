@@ -1,0 +1,94 @@
+//! What all threads of a workload share, and how each operation is begun, timed and counted.
+
+use std::io;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use manometer_measure::Clock;
+
+use super::FilesError;
+use super::operation::Operation;
+use super::pace::Pace;
+use super::plan::FilesPlan;
+use super::roster::Roster;
+use super::tally::Tally;
+
+/// Why a thread ends.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// It was told to.
+    Over,
+    /// It cannot go on.
+    Failed(FilesError),
+}
+
+impl From<FilesError> for Halt {
+    fn from(error: FilesError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// What all threads share.
+pub(super) struct Shared<'a> {
+    pub(super) plan: &'a FilesPlan,
+    pub(super) seed: u64,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) roster: Roster,
+    pub(super) pace: Pace,
+    pub(super) tally: Tally,
+    /// Why the first thread that failed did.
+    failed: Mutex<Option<FilesError>>,
+}
+
+impl<'a> Shared<'a> {
+    /// For at most `threads` threads, which wait.
+    pub(super) fn new(plan: &'a FilesPlan, seed: u64, clock: &'a dyn Clock, threads: u32) -> Self {
+        Self {
+            plan,
+            seed,
+            clock,
+            roster: Roster::new(plan.threads),
+            pace: Pace::new(plan.rate, clock.now_ns()),
+            tally: Tally::new(threads),
+            failed: Mutex::new(None),
+        }
+    }
+
+    /// Waits until the thread within its turn may begin an operation.
+    pub(super) fn await_operation(&self) -> Result<(), Halt> {
+        if self.roster.goes_on() && self.pace.wait(self.clock, &self.roster) { Ok(()) } else { Err(Halt::Over) }
+    }
+
+    /// Does `act`, which is `operation` on `path` and tells the bytes that it moved, as the thread `index`, and counts it.
+    /// Nothing where the file is not there.
+    pub(super) fn attempt<T>(
+        &self,
+        index: u32,
+        (operation, path): (Operation, &Path),
+        act: impl FnOnce() -> io::Result<(T, u64)>,
+    ) -> Result<Option<T>, Halt> {
+        let start = self.clock.ticks();
+        match act() {
+            Ok((done, bytes)) => {
+                self.tally.count(index, operation, bytes, self.clock.between_ns(start, self.clock.ticks()));
+                Ok(Some(done))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && operation != Operation::Create => {
+                self.tally.miss(index, operation);
+                Ok(None)
+            }
+            Err(error) => Err(FilesError::of(operation.name(), path, error).into()),
+        }
+    }
+
+    /// Sends all threads home because of `error`.
+    pub(super) fn fail(&self, error: FilesError) {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.roster.stop();
+    }
+
+    /// Why the first thread that failed did, once all have ended.
+    pub(super) fn into_failed(self) -> Option<FilesError> {
+        self.failed.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}

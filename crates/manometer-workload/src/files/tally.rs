@@ -1,0 +1,170 @@
+//! What was done since the last sample.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use manometer_measure::LatencyHistogram;
+use manometer_measure::clock::next_multiple;
+
+use super::operation::Operation;
+use crate::protocol::{OperationSample, Sample};
+
+/// The state column that counts turns for which there was no file.
+pub(super) const SKIPPED: &str = "skipped";
+
+/// Threads that count in the same place; more places take more memory, fewer have threads wait.
+const THREADS_PER_PLACE: u32 = 4;
+const MAX_PLACES: u32 = 16;
+
+/// One kind of operation.
+#[derive(Debug, Default)]
+struct Done {
+    requests: u64,
+    bytes: u64,
+    missing: u64,
+    latency: Option<LatencyHistogram>,
+}
+
+impl Done {
+    fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.missing += other.missing;
+        match (&mut self.latency, other.latency) {
+            (Some(own), Some(other)) => own.add(&other),
+            (own @ None, other) => *own = other,
+            (Some(_), None) => {}
+        }
+    }
+}
+
+/// What the threads of one place did.
+#[derive(Debug, Default)]
+struct Place {
+    done: [Done; Operation::ALL.len()],
+    skipped: u64,
+}
+
+/// What all threads did, counted by them and read on the beat.
+#[derive(Debug)]
+pub(super) struct Tally {
+    places: Vec<Mutex<Place>>,
+}
+
+impl Tally {
+    /// A tally of up to `threads` threads.
+    pub(super) fn new(threads: u32) -> Self {
+        let places = threads.div_ceil(THREADS_PER_PLACE).clamp(1, MAX_PLACES);
+        Self { places: (0..places).map(|_| Mutex::default()).collect() }
+    }
+
+    /// Counts an operation of the thread `index`.
+    pub(super) fn count(&self, index: u32, operation: Operation, bytes: u64, latency_ns: u64) {
+        let mut place = self.place(index);
+        let done = &mut place.done[operation as usize];
+        done.requests += 1;
+        done.bytes += bytes;
+        done.latency.get_or_insert_default().record(latency_ns);
+    }
+
+    /// Counts a file that should have been there and was not.
+    pub(super) fn miss(&self, index: u32, operation: Operation) {
+        self.place(index).done[operation as usize].missing += 1;
+    }
+
+    /// Counts a turn for which there was no file.
+    pub(super) fn skip(&self, index: u32) {
+        self.place(index).skipped += 1;
+    }
+
+    fn place(&self, index: u32) -> MutexGuard<'_, Place> {
+        let place = &self.places[index as usize % self.places.len()];
+        place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was done since this was asked last.
+    fn take(&self) -> Place {
+        let mut all = Place::default();
+        for place in &self.places {
+            let taken = std::mem::take(&mut *place.lock().unwrap_or_else(PoisonError::into_inner));
+            all.done.iter_mut().zip(taken.done).for_each(|(own, other)| own.add(other));
+            all.skipped += taken.skipped;
+        }
+        all
+    }
+}
+
+/// Cuts what is done into samples.
+#[derive(Debug)]
+pub(super) struct Beat {
+    operations: &'static [Operation],
+    interval_ns: u64,
+    began_ns: u64,
+}
+
+impl Beat {
+    /// Samples of `operations` that are due on multiples of `interval_ns`; the first one begins now.
+    pub(super) fn new(operations: &'static [Operation], interval_ns: u64, now_ns: u64) -> Self {
+        Self { operations, interval_ns, began_ns: now_ns }
+    }
+
+    /// When the next sample is due.
+    pub(super) fn next_ns(&self) -> u64 {
+        next_multiple(self.began_ns, self.interval_ns)
+    }
+
+    /// The sample that ends at `t_ns`, whatever its length; nothing where no time has passed.
+    pub(super) fn sample(&mut self, tally: &Tally, t_ns: u64) -> Option<Sample> {
+        let length_ns = t_ns.saturating_sub(self.began_ns);
+        if length_ns == 0 {
+            return None;
+        }
+        self.began_ns = t_ns;
+        let mut place = tally.take();
+        let told = |operation: &Operation| {
+            let done = std::mem::take(&mut place.done[*operation as usize]);
+            let sample = OperationSample {
+                requests: done.requests,
+                bytes: done.bytes,
+                retries: 0,
+                missing: done.missing,
+                latency: done.latency.map(|latency| latency.to_base64()).unwrap_or_default(),
+                response: String::new(),
+            };
+            (operation.name().to_owned(), sample)
+        };
+        let operations = self.operations.iter().map(told).collect();
+        let state = BTreeMap::from([(SKIPPED.to_owned(), place.skipped as f64)]);
+        Some(Sample { t_ns, length_ns, operations, dropped: 0, state, state_t_ns: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_threads_count_and_nothing_counts_twice() {
+        let tally = Tally::new(200);
+        let mut beat = Beat::new(&[Operation::Read, Operation::Append], 100, 250);
+        for index in 0..200 {
+            tally.count(index, Operation::Read, 2048, 1000);
+            tally.count(index, Operation::Append, 1, 1_000_000);
+            tally.miss(index, Operation::Read);
+            tally.skip(index);
+        }
+        assert_eq!(beat.next_ns(), 300);
+        let sample = beat.sample(&tally, 301).unwrap();
+        assert_eq!((sample.t_ns, sample.length_ns, sample.state[SKIPPED]), (301, 51, 200.0));
+        assert_eq!(beat.next_ns(), 400, "what is told late makes nothing else late");
+        let read = &sample.operations["read"];
+        assert_eq!((read.requests, read.bytes, read.missing), (200, 200 * 2048, 200));
+        let latency = LatencyHistogram::from_base64(&sample.operations["append"].latency).unwrap();
+        assert_eq!(latency.len(), 200);
+        assert!(latency.quantile_ns(0.5).unwrap().abs_diff(1_000_000) < 1000);
+        let after = beat.sample(&tally, 333).unwrap();
+        assert_eq!((after.length_ns, after.operations["read"].requests), (32, 0));
+        assert!(after.operations["read"].latency.is_empty());
+        assert_eq!(beat.sample(&tally, 333), None);
+    }
+}
