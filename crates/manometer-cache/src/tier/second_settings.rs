@@ -62,10 +62,9 @@ pub struct Sequential {
     pub bytes: Option<ByteSize>,
     /// Those of runs of so many requests.
     pub requests: Option<u64>,
-    /// Whether writing back from memory counts as sequential: it is where a file system lays files out as it writes them
+    /// From how many bytes on what memory writes back counts as sequential: file systems lay files out as they are written
     /// back, one behind the other.
-    #[serde(default)]
-    pub write_back: bool,
+    pub write_back: Option<ByteSize>,
     /// Whether the mean of a task's runs counts as well.
     #[serde(default)]
     pub task_mean: bool,

@@ -29,7 +29,7 @@ impl Tasks {
     /// Notes a request; says whether its task is sequential.
     pub fn is_sequential(&mut self, ask: &Ask, sequential: Option<&Sequential>) -> bool {
         let Some(sequential) = sequential else { return false };
-        if ask.task == FLUSHER && sequential.write_back {
+        if ask.task == FLUSHER && sequential.write_back.is_some_and(|limit| ask.bytes >= limit.0) {
             return true;
         }
         let task = self.tasks.entry(ask.task).or_default();
@@ -59,13 +59,13 @@ mod tests {
 
     #[test]
     fn a_run_is_sequential_from_the_threshold_on() {
-        let by_bytes = Sequential { bytes: Some(ByteSize(100)), requests: None, write_back: false, task_mean: false };
+        let by_bytes = Sequential { bytes: Some(ByteSize(100)), requests: None, write_back: None, task_mean: false };
         let mut tasks = Tasks::default();
         let told: Vec<bool> = [(0, 50), (50, 49), (99, 1), (200, 99)]
             .map(|(at, len)| tasks.is_sequential(&ask(at, len), Some(&by_bytes)))
             .into();
         assert_eq!(told, [false, false, true, false]);
-        let by_requests = Sequential { bytes: None, requests: Some(3), write_back: false, task_mean: false };
+        let by_requests = Sequential { bytes: None, requests: Some(3), write_back: None, task_mean: false };
         let mut tasks = Tasks::default();
         let told: Vec<bool> = (0..4).map(|at| tasks.is_sequential(&ask(at * 5, 5), Some(&by_requests))).collect();
         assert_eq!(told, [false, false, true, true]);
@@ -74,13 +74,14 @@ mod tests {
 
     #[test]
     fn a_task_that_reads_long_runs_is_sequential_from_their_start() {
-        let by_mean = Sequential { bytes: Some(ByteSize(100)), requests: None, write_back: true, task_mean: true };
+        let by_mean =
+            Sequential { bytes: Some(ByteSize(100)), requests: None, write_back: Some(ByteSize(50)), task_mean: true };
         let mut tasks = Tasks::default();
         for run in 1..30 {
             tasks.is_sequential(&ask(run * 10_000, 1000), Some(&by_mean));
         }
         assert!(tasks.is_sequential(&ask(5, 1), Some(&by_mean)));
-        let flusher = Ask { task: FLUSHER, ..ask(0, 1) };
+        let flusher = Ask { task: FLUSHER, ..ask(0, 50) };
         assert!(tasks.is_sequential(&flusher, Some(&by_mean)) && !tasks.is_sequential(&flusher, None));
     }
 }

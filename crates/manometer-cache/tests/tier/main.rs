@@ -4,6 +4,7 @@
 
 mod devices;
 mod levels;
+mod thesis;
 mod traces;
 mod wrong;
 

@@ -30,7 +30,7 @@ fn what_is_wrong_is_told_with_what_would_be_right() {
         ("4h0", "raid = \"raid0\"\n", "", "name a `raid`"),
         ("1h", "size = \"150GB\"", "size = \"3TB\"", "its devices hold 2000000000000"),
         ("1h", "size = \"150GB\"", "size = 0", "`origin.size` is 0"),
-        ("1h", "scale = 16", "scale = 0", "`scale` is 0"),
+        ("1h", "scale = 8", "scale = 0", "`scale` is 0"),
         ("1h", "ram = \"6GB\"", "ram = \"six\"", "number of bytes"),
         ("1h", "ram = \"6GB\"", "ram = \"6GB\"\nrom = 1", "unknown field `rom`"),
         ("1h", "cores = 4", "cores = 0", "`cores`"),

@@ -3,7 +3,7 @@
 //! Files are of the mean size: an append writes the last bytes of a file anew. As Filebench's threads do, new files are
 //! made in turn, and most of what is read was written a short time ago.
 
-use manometer_measure::ByteSize;
+use manometer_measure::{ByteSize, Span};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
@@ -29,6 +29,9 @@ pub struct FilesSettings {
     pub recent: f64,
     /// How many files were made last.
     pub recent_files: u64,
+    /// What an operation takes of a core beside what the host's operations do.
+    #[serde(default)]
+    pub think: Span,
 }
 
 /// Files, and which is taken next.
@@ -42,6 +45,7 @@ struct Files {
     recent_files: u64,
     /// How many were made.
     made: u64,
+    think_ns: u64,
     /// What turns are multiplied with to scatter them over the files.
     spread: u64,
     random: Xoshiro256PlusPlus,
@@ -51,7 +55,7 @@ struct Files {
 
 impl Files {
     fn new(settings: &FilesSettings, host: &Host<'_>, scale: u64, seed: u64) -> Result<Self, CacheError> {
-        let FilesSettings { files, mean_size, append, threads, recent, recent_files } = *settings;
+        let FilesSettings { files, mean_size, append, threads, recent, recent_files, think } = *settings;
         let files = (files / scale).max(1);
         if mean_size.0 == 0 || append.0 == 0 || append > mean_size || threads == 0 {
             return Err(CacheError::Wrong(
@@ -74,6 +78,7 @@ impl Files {
             recent,
             recent_files: (recent_files / scale).clamp(1, files),
             made: 0,
+            think_ns: think.nanoseconds(),
             spread: coprime(files),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             threads: vec![(0, 0); threads as usize],
@@ -171,14 +176,15 @@ impl Program for Fileserver {
             _ => files.pick(),
         };
         let (file, layout) = (files.at(thread, file), files.layout);
-        match step {
+        let step = match step {
             0 => Step { metadata: layout.named(file), ..Step::plain(Action::Change) },
             1 => Step { metadata: layout.grown(file), ..Step::plain(Action::Write(files.whole(file))) },
             2 => Step { metadata: layout.grown(file), ..Step::plain(Action::Write(files.tail(file))) },
             3 => Step::plain(Action::Read(files.whole(file))),
             4 => Step { metadata: layout.named(file), ..Step::plain(Action::Forget(files.whole(file))) },
             _ => Step::plain(Action::Look(layout.inode(file))),
-        }
+        };
+        Step { think_ns: files.think_ns, ..step }
     }
 }
 
@@ -212,14 +218,15 @@ impl Program for Varmail {
             _ => file,
         };
         let (file, layout) = (files.at(thread, file), files.layout);
-        match step {
+        let step = match step {
             0 => Step { metadata: layout.named(file), ..Step::plain(Action::Forget(files.whole(file))) },
             1 => Step { metadata: layout.named(file), ..Step::plain(Action::Change) },
             2 => Step { metadata: layout.grown(file), ..Step::plain(Action::Write(files.tail(file))) },
             3 | 6 => Step::plain(Action::Sync(files.whole(file))),
             5 => Step { metadata: layout.grown(file), ..Step::plain(Action::Write(files.tail(file))) },
             _ => Step::plain(Action::Read(files.whole(file))),
-        }
+        };
+        Step { think_ns: files.think_ns, ..step }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What arrangements did, for people and for machines.
 
-use manometer_cache::tier::{Bytes, Flows, OriginSettings, Outcome, SecondSettings};
+use manometer_cache::tier::{Bytes, Flows, OriginSettings, Outcome, Raid, SecondSettings};
 use serde_json::{Value, json};
 
 use super::Compared;
@@ -16,7 +16,7 @@ pub(super) fn document(done: &[Done]) -> Value {
             "arrangement": arrangement.name,
             "workload": work.workload,
             "scale": arrangement.scale,
-            "origin": { "device": device, "count": count, "raid": raid, "bytes": size.0 },
+            "origin": { "device": device, "count": count, "raid": joined(*raid), "bytes": size.0 },
             "cache": arrangement.cache.as_ref().map(cache),
             "disks_equal": compared.as_ref().map(|compared| json!({
                 "raid": compared.equal.raid, "count_max": compared.equal.count_max, "count": compared.count,
@@ -32,7 +32,12 @@ pub(super) fn document(done: &[Done]) -> Value {
 
 fn cache(cache: &SecondSettings) -> Value {
     let SecondSettings { device, count, raid, size, policy, .. } = cache;
-    json!({ "device": device, "count": count, "raid": raid, "bytes": size.0, "policy": policy.to_string() })
+    json!({ "device": device, "count": count, "raid": joined(*raid), "bytes": size.0, "policy": policy.to_string() })
+}
+
+/// How devices are joined; none where there is one.
+fn joined(raid: Raid) -> Option<Raid> {
+    (raid != Raid::None).then_some(raid)
 }
 
 /// For people.
