@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::Instant;
 
-use manometer_cache::curve::{Sampling, Wanted, curve};
+use manometer_cache::curve::{Sampling, Wanted, curves};
 use manometer_trace::{ReadOptions, open};
 
 #[expect(clippy::print_stdout, clippy::disallowed_methods, clippy::unwrap_used, reason = "it measures by hand")]
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let capacities: Vec<u64> = arguments[1].split(',').map(|text| text.parse().unwrap()).collect();
-    let policy = "lru".parse().unwrap();
+    let policies = ["lru".parse().unwrap()];
     let mut exact = Vec::new();
     for way in std::iter::once("whole").chain(arguments[2..].iter().map(String::as_str)) {
         let sampling = match way.split_once('=') {
@@ -24,10 +24,17 @@ fn main() {
         for seed in 1..=seeds {
             let begin = Instant::now();
             let mut trace = open(Path::new(&arguments[0]), &ReadOptions::default()).unwrap();
-            let wanted = Wanted { by_size: false, capacities: capacities.clone(), sampling, seed };
-            let curve = curve(&mut *trace.reader, &policy, &wanted).unwrap();
+            let wanted = Wanted {
+                by_size: false,
+                capacities: capacities.clone(),
+                sampling: Some(sampling),
+                windows: None,
+                seed,
+            };
+            let drawn = curves(&mut *trace.reader, &policies, &wanted).unwrap();
+            let curve = &drawn.curves[0];
             seconds += begin.elapsed().as_secs_f64() / f64::from(seeds as u32);
-            rate = curve.requests as f64 / 1e6 / seconds;
+            rate = drawn.requests as f64 / 1e6 / seconds;
             if exact.is_empty() {
                 exact = curve.points.clone();
                 println!("{:?}", exact.iter().map(|point| point.miss_ratio).collect::<Vec<_>>());
