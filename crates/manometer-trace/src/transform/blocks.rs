@@ -205,17 +205,23 @@ mod tests {
 
     #[test]
     fn formats_of_requests_to_devices_are_taken_apart() {
-        let samples: [(&str, &str, &[u64]); 2] = [
+        let vscsi = [
+            vec![0x28, 0, 0, 2, 7, 0, 0, 0, 0, 0x10, 0, 0, 1, 0, 0, 0],
+            [42_u64, 9, 250].map(u64::to_le_bytes).concat(),
+        ]
+        .concat();
+        let samples: [(&str, &[u8], &[u64]); 3] = [
+            ("vscsi2", &vscsi, &[5, 6]),
             (
                 "msr",
-                "128166372003061629,hm,0,Read,2096128,8192,413\n128166372016382155,hm,0,Write,4096,4096,5\n",
+                b"128166372003061629,hm,0,Read,2096128,8192,413\n128166372016382155,hm,0,Write,4096,4096,5\n",
                 &[511, 512, 513, 1],
             ),
-            ("spc", "0,20941264,8192,W,0.551706\n0,8,4096,r,0.554041\n", &[2617658, 2617659, 1]),
+            ("spc", b"0,20941264,8192,W,0.551706\n0,8,4096,r,0.554041\n", &[2617658, 2617659, 1]),
         ];
-        for (format, text, blocks) in samples {
+        for (format, bytes, blocks) in samples {
             let options = ReadOptions { format: Some(Format::find(format).unwrap()), ..ReadOptions::default() };
-            let trace = open_stream(Box::new(std::io::Cursor::new(text)), &options).unwrap();
+            let trace = open_stream(Box::new(std::io::Cursor::new(bytes.to_vec())), &options).unwrap();
             let (records, error) = read_all(&mut Blocks::new(trace.reader, 4096).unwrap());
             assert!(error.is_none(), "{error:?}");
             assert_eq!(records.iter().map(|record| record.key).collect::<Vec<_>>(), blocks, "{format}");
