@@ -81,13 +81,49 @@ impl LeftOut {
     }
 }
 
+/// What came of reading a trace.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    /// The requests that count.
+    pub(crate) requests: u64,
+    pub(crate) left_out: LeftOut,
+    /// Why it was not read to its end.
+    pub(crate) damage: Option<TraceError>,
+}
+
+/// Reads a trace to its end, or to where it is damaged, and gives all requests that a cache is asked for, batch by
+/// batch, with what of them counts: times do not where the first one has none.
+pub(crate) fn read(
+    reader: &mut dyn TraceReader,
+    mut details: Details,
+    mut take: impl FnMut(&[Record], Details) -> Result<(), CacheError>,
+) -> Result<Read, CacheError> {
+    let (mut read, mut batch, mut has_begun) = (Read::default(), Vec::new(), false);
+    loop {
+        match reader.read(&mut batch) {
+            Ok(0) => return Ok(read),
+            Ok(_) => {}
+            Err(damage) => return Ok(Read { damage: Some(damage), ..read }),
+        }
+        if !has_begun && batch.first().is_some_and(|record| record.time_ns.is_none()) {
+            details.times = false;
+        }
+        has_begun = true;
+        read.left_out.take_from(&mut batch, details);
+        read.requests += batch.len() as u64;
+        take(&batch, details)?;
+    }
+}
+
 impl Requests {
     /// Reads a trace to its end, or to where it is damaged ([`Self::damage`]).
     ///
     /// # Errors
     /// It holds more requests or keys than can be held.
     pub fn read(reader: &mut dyn TraceReader, details: Details) -> Result<Self, CacheError> {
-        Ok(Sampled::read(reader, details, Sampling::Whole, 0, &mut |_| {})?.requests)
+        let mut all = Sampled::new(Sampling::Whole, 0)?;
+        let read = read(reader, details, |batch, details| all.take(batch, details))?;
+        Ok(Self { left_out: read.left_out, damage: read.damage, ..all.end().0 })
     }
 
     /// Requests for keys, one after the other, without sizes.
@@ -127,11 +163,6 @@ impl Requests {
         if self.ids.len() > REQUESTS_MAX { Err(CacheError::Wrong(text())) } else { Ok(()) }
     }
 
-    /// Takes requests out of a batch that no cache is asked for, or that do not tell what is needed.
-    pub(crate) fn leave_out(&mut self, batch: &mut Vec<Record>, details: Details) {
-        self.left_out.take_from(batch, details);
-    }
-
     /// Takes in the requests of a batch that was left as it is to be.
     pub(crate) fn take_in(
         &mut self,
@@ -163,10 +194,6 @@ impl Requests {
         retain(&mut self.times_ns, &kept);
         let ids = std::mem::take(&mut self.ids);
         self.ids = ids.into_iter().filter_map(|id| renamed[id as usize]).collect();
-    }
-
-    pub(crate) fn damaged(&mut self, damage: TraceError) {
-        self.damage = Some(damage);
     }
 
     pub(crate) fn end(&mut self, numbers: &Numbers) {
@@ -233,10 +260,6 @@ impl Requests {
     /// Why the trace was not read to its end.
     pub fn damage(&self) -> Option<&TraceError> {
         self.damage.as_ref()
-    }
-
-    pub(crate) fn take_damage(&mut self) -> Option<TraceError> {
-        self.damage.take()
     }
 
     /// For each request when its key is requested next, as a position; where it never is, [`Self::len`] and the key's

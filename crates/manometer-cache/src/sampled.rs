@@ -1,13 +1,18 @@
 //! The requests for some of a trace's keys, held to be simulated.
 
+use manometer_trace::Record;
 use manometer_trace::transform::sample::SpatialFilter;
-use manometer_trace::{Record, TraceReader};
 use rapidhash::v3::rapidhash_v3;
 
 use crate::curve::Sampling;
 use crate::error::CacheError;
 use crate::number::{Id, Numbers};
 use crate::requests::{Details, Requests, too_many_keys};
+
+/// The most requests that are held of a sample of so many keys, so that memory has a bound.
+const SAMPLED_MAX: usize = 1 << 25;
+/// The fewest keys that some are still taken out of.
+const KEYS_MIN: usize = 128;
 
 /// Which keys are in a sample.
 #[derive(Debug, Clone, Copy)]
@@ -43,75 +48,117 @@ impl Chosen {
     }
 }
 
-/// A sample, and what it stands for.
+/// The requests for the keys of a sample, as a trace goes by.
 pub(crate) struct Sampled {
-    pub(crate) requests: Requests,
-    /// The share of the keys that is in it.
-    pub(crate) rate: f64,
-    /// How many requests there are of all keys.
-    pub(crate) all: u64,
+    chosen: Chosen,
+    keys_max: usize,
+    requests_max: usize,
+    requests: Requests,
+    numbers: Numbers,
+    /// The keys by their numbers, where some may have to go.
+    keys: Vec<u64>,
+    kept: Vec<Record>,
 }
 
 impl Sampled {
-    /// Reads a trace to its end, or to where it is damaged, and shows each request that counts, in the sample or not.
-    pub(crate) fn read(
-        reader: &mut dyn TraceReader,
-        mut details: Details,
-        sampling: Sampling,
-        seed: u64,
-        each: &mut dyn FnMut(&Record),
-    ) -> Result<Self, CacheError> {
-        let (mut chosen, keys_max) = Chosen::new(sampling, seed)?;
-        let (mut requests, mut numbers, mut keys) = (Requests::default(), Numbers::default(), Vec::new());
-        let (mut batch, mut all) = (Vec::new(), 0);
-        loop {
-            match reader.read(&mut batch) {
-                Ok(0) => break,
-                Ok(_) => {}
-                Err(damage) => {
-                    requests.damaged(damage);
-                    break;
-                }
+    /// None yet.
+    pub(crate) fn new(sampling: Sampling, seed: u64) -> Result<Self, CacheError> {
+        let (chosen, keys_max) = Chosen::new(sampling, seed)?;
+        let requests_max = if keys_max == usize::MAX { usize::MAX } else { SAMPLED_MAX };
+        Ok(Self {
+            chosen,
+            keys_max,
+            requests_max,
+            requests: Requests::default(),
+            numbers: Numbers::default(),
+            keys: Vec::new(),
+            kept: Vec::new(),
+        })
+    }
+
+    /// Takes in what of some requests is in the sample, and leaves fewer keys in it where they become too many.
+    pub(crate) fn take(&mut self, batch: &[Record], details: Details) -> Result<(), CacheError> {
+        let batch = match self.chosen.rate() < 1.0 {
+            true => {
+                self.kept.clear();
+                self.kept.extend(batch.iter().filter(|record| self.chosen.keeps(record.key)));
+                &self.kept
             }
-            if all == 0 && batch.first().is_some_and(|record| record.time_ns.is_none()) {
-                details.times = false;
-            }
-            requests.leave_out(&mut batch, details);
-            all += batch.len() as u64;
-            batch.iter().for_each(&mut *each);
-            batch.retain(|record| chosen.keeps(record.key));
-            requests.take_in(&batch, &mut numbers, details)?;
-            if keys_max == usize::MAX {
-                continue;
-            }
-            let ids = &requests.ids()[requests.len() - batch.len()..];
-            for (id, record) in ids.iter().zip(&batch) {
-                if *id as usize == keys.len() {
-                    keys.push(record.key);
-                }
-            }
-            while numbers.len() > keys_max {
-                chosen.halve();
-                numbers = keep(chosen, &mut keys, &mut requests)?;
+            false => batch,
+        };
+        self.requests.take_in(batch, &mut self.numbers, details)?;
+        if self.keys_max == usize::MAX {
+            return Ok(());
+        }
+        let ids = &self.requests.ids()[self.requests.len() - batch.len()..];
+        for (id, record) in ids.iter().zip(batch) {
+            if *id as usize == self.keys.len() {
+                self.keys.push(record.key);
             }
         }
-        requests.end(&numbers);
-        Ok(Self { requests, rate: chosen.rate(), all })
+        while self.numbers.len() > self.keys_max || self.requests.len() > self.requests_max {
+            self.halve()?;
+        }
+        Ok(())
+    }
+
+    /// Drops about half of the keys, and numbers the others anew.
+    fn halve(&mut self) -> Result<(), CacheError> {
+        if self.numbers.len() < KEYS_MIN {
+            return Err(CacheError::Wrong(format!(
+                "{} keys have more than {} requests: simulate a slice of the trace",
+                self.numbers.len(),
+                self.requests_max,
+            )));
+        }
+        self.chosen.halve();
+        let mut kept = 0;
+        let number = |key: &u64| {
+            let id = self.chosen.keeps(*key).then_some(kept);
+            kept += Id::from(id.is_some());
+            id
+        };
+        let renamed: Vec<Option<Id>> = self.keys.iter().map(number).collect();
+        self.requests.rename(&renamed);
+        self.keys.retain(|key| self.chosen.keeps(*key));
+        self.numbers = Numbers::default();
+        let fits = self.numbers.number(self.keys.iter().copied(), &mut Vec::new());
+        if fits { Ok(()) } else { Err(too_many_keys()) }
+    }
+
+    /// The sample, and the share of the keys that is in it.
+    pub(crate) fn end(mut self) -> (Requests, f64) {
+        self.requests.end(&self.numbers);
+        (self.requests, self.chosen.rate())
     }
 }
 
-/// Drops all keys that are not chosen, and numbers the others anew.
-fn keep(chosen: Chosen, keys: &mut Vec<u64>, requests: &mut Requests) -> Result<Numbers, CacheError> {
-    let mut kept = 0;
-    let number = |key: &u64| {
-        let id = chosen.keeps(*key).then_some(kept);
-        kept += Id::from(id.is_some());
-        id
-    };
-    let renamed: Vec<Option<Id>> = keys.iter().map(number).collect();
-    requests.rename(&renamed);
-    keys.retain(|key| chosen.keeps(*key));
-    let mut numbers = Numbers::default();
-    let fits = numbers.number(keys.iter().copied(), &mut Vec::new());
-    if fits { Ok(numbers) } else { Err(too_many_keys()) }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manometer_trace::Operation;
+
+    fn take(sampled: &mut Sampled, keys: impl Iterator<Item = u64>) -> Result<(), CacheError> {
+        let batch: Vec<Record> = keys.map(|key| Record::new(Operation::Get, key)).collect();
+        sampled.take(&batch, Details::NONE)
+    }
+
+    #[test]
+    fn neither_keys_nor_requests_become_too_many() {
+        let mut sampled = Sampled { requests_max: 20_000, ..Sampled::new(Sampling::Keys(1000), 1).unwrap() };
+        for round in 0..100 {
+            take(&mut sampled, (0..500).map(|key| key + round * 3)).unwrap();
+            assert!(sampled.requests.len() <= 20_000 && sampled.numbers.len() <= 1000);
+        }
+        let (requests, rate) = sampled.end();
+        assert_eq!(rate, 0.25);
+        assert!((150..250).contains(&requests.keys()), "{}", requests.keys());
+    }
+
+    #[test]
+    fn requests_for_a_few_keys_that_are_too_many_are_refused() {
+        let mut sampled = Sampled { requests_max: 5000, ..Sampled::new(Sampling::Keys(1000), 1).unwrap() };
+        let error = take(&mut sampled, std::iter::repeat_n(7, 5001)).unwrap_err();
+        assert_eq!(error.to_string(), "1 keys have more than 5000 requests: simulate a slice of the trace");
+    }
 }

@@ -24,7 +24,10 @@ use manometer_analysis::summary::Summary;
 use manometer_measure::Recording;
 use manometer_measure::plan::Settings;
 
-pub use page::{RatePoint, RateSearch, page, rate_search, real_vs_synthetic};
+pub use page::{
+    CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, WorkingSetStrip, cache_curves, page, rate_search,
+    real_vs_synthetic,
+};
 
 /// One recording and what the analysis says of it.
 #[derive(Debug, Clone)]

@@ -12,7 +12,10 @@ use std::path::Path;
 use browser_tools::{Browser, Scheme, attribute};
 use manometer_analysis::summary::Summary;
 use manometer_measure::Recording;
-use manometer_report::{RatePoint, RateSearch, Recorded, page, rate_search, real_vs_synthetic};
+use manometer_report::{
+    CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, Recorded, WorkingSetStrip, cache_curves, page,
+    rate_search, real_vs_synthetic,
+};
 
 type Example = (&'static str, fn(&Path) -> Recording, fn(&Recording) -> Summary, usize);
 
@@ -109,4 +112,38 @@ fn a_trace_against_synthetic_loads_draws_its_charts() {
     let Some(browser) = Browser::find() else { return };
     let dir = tempfile::tempdir().unwrap();
     check(&browser, dir.path(), "real-vs-synthetic", &real_vs_synthetic(&common::compared()), 6);
+}
+
+#[test]
+fn curves_of_caches_are_drawn() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let point = |at: u32, bend: f64, error: Option<f64>| CachePoint {
+        capacity: 1 << at,
+        miss_ratio: 0.1 + 0.9 / (1.0 + (bend * f64::from(at) / 8.0).powi(3)),
+        error,
+        is_knee: at == 12,
+    };
+    let policy = |name: &str, bend: f64, error| CachePolicy {
+        name: name.to_owned(),
+        points: (if error { 8 } else { 0 }..24).map(|at| point(at, bend, error.then_some(0.02))).collect(),
+    };
+    let names = ["arc", "s3-fifo", "w-tinylfu", "lirs", "mq:lifetime=5000", "sieve", "gdsf", "opt", "fifo"];
+    let others = names.iter().enumerate().map(|(at, name)| policy(name, 1.1 + 0.1 * at as f64, true));
+    let strip = |what, unit, error: Option<f64>| WorkingSetStrip {
+        what,
+        unit,
+        windows: (0..20).map(|at| f64::from(1 << at)).map(|at| (at, at.powf(0.7), error.map(|e| e * at))).collect(),
+    };
+    let all = CacheCurves {
+        trace: "cluster52.csv.zst".to_owned(),
+        facts: vec!["1 000 000 requests for 120 000 keys".to_owned(), "arc: made of 6.250 % of the keys".to_owned()],
+        is_in_bytes: false,
+        policies: std::iter::once(policy("lru", 1.0, false)).chain(others).collect(),
+        working_set: vec![strip("keys", "requests", Some(0.1)), strip("bytes", "seconds", None)],
+    };
+    check(&browser, dir.path(), "cache-curves", &cache_curves(&all), 2);
+    let one =
+        CacheCurves { is_in_bytes: true, policies: vec![policy("lru", 1.0, false)], working_set: Vec::new(), ..all };
+    check(&browser, dir.path(), "cache-curve", &cache_curves(&one), 1);
 }

@@ -1,8 +1,10 @@
 //! `manometer cache`: one file per verb below it.
 
+mod blocks;
 mod capacity;
 mod cost;
 mod curve;
+mod new_file;
 mod simulate;
 mod tier;
 

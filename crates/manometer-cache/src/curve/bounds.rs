@@ -39,10 +39,14 @@ impl Bounds {
         if self.is_given { self.values.len() } else { enough.min(self.values.len()) }
     }
 
-    /// Every so many of those that nobody asked for, all that somebody did.
-    pub(crate) fn some(&self, footprint: f64, stride: usize) -> impl Iterator<Item = u64> + '_ {
-        let stride = if self.is_given { 1 } else { stride };
-        self.values[..self.worth(footprint)].iter().copied().step_by(stride)
+    /// Four to each doubling of those that nobody asked for, and the first that all keys fit in; all that somebody did.
+    pub(crate) fn some(&self, footprint: f64) -> impl Iterator<Item = u64> + '_ {
+        let worth = &self.values[..self.worth(footprint)];
+        let is_some = move |value: &u64| {
+            let step = 1 << bits_of(value.saturating_sub(1)).saturating_sub(3);
+            self.is_given || value.is_multiple_of(step) || worth.last() == Some(value)
+        };
+        worth.iter().copied().filter(is_some)
     }
 
     /// The first capacity that is at least `depth`; as many as there are where none is.
@@ -72,6 +76,13 @@ mod tests {
             let plain = bounds.values().iter().position(|value| *value >= depth).unwrap_or(bounds.values().len());
             prop_assert_eq!(bounds.at_least(depth), plain);
         }
+    }
+
+    #[test]
+    fn some_are_four_to_a_doubling_and_the_last() {
+        let some: Vec<u64> = Bounds::new(&[]).some(41.5).collect();
+        assert_eq!(some, [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 42]);
+        assert_eq!(Bounds::new(&[33, 7]).some(1.0).collect::<Vec<u64>>(), [7, 33]);
     }
 
     #[test]

@@ -1,63 +1,64 @@
 //! LRU's curve from every request.
 
-use manometer_trace::TraceReader;
+use manometer_trace::Record;
 
 use super::bounds::Bounds;
-use super::{Curve, Point, details, size_of};
+use super::{Curve, Point, Walk, size_of};
 use crate::depths::{Counted, Depths, Weighed};
 use crate::error::CacheError;
 use crate::number::Numbers;
-use crate::requests::{LeftOut, too_many_keys};
+use crate::requests::too_many_keys;
 use crate::stack::Stack;
 use crate::weight::{Bytes, One, Weight};
 
-pub(super) fn curve(reader: &mut dyn TraceReader, bounds: &Bounds, by_size: bool) -> Result<Curve, CacheError> {
-    if by_size { walk::<Weighed, Bytes>(reader, bounds, true) } else { walk::<Counted, One>(reader, bounds, false) }
+/// A walk that has just begun.
+pub(super) fn walk(bounds: &Bounds, by_size: bool) -> Box<dyn Walk + '_> {
+    match by_size {
+        true => Box::new(Exact::<Weighed, Bytes>::new(bounds, true)),
+        false => Box::new(Exact::<Counted, One>::new(bounds, false)),
+    }
 }
 
-fn walk<D: Depths, W: Weight>(
-    reader: &mut dyn TraceReader,
-    bounds: &Bounds,
+struct Exact<'a, D, W> {
+    bounds: &'a Bounds,
     by_size: bool,
-) -> Result<Curve, CacheError> {
-    let mut numbers = Numbers::default();
-    let mut stack = Stack::<D, W>::new();
-    let (mut batch, mut ids) = (Vec::new(), Vec::new());
-    let mut hits = vec![0_u64; bounds.values().len() + 1];
-    let (mut requests, mut left_out) = (0, LeftOut::default());
-    let damage = loop {
-        match reader.read(&mut batch) {
-            Ok(0) => break None,
-            Err(damage) => break Some(damage),
-            Ok(_) => {
-                ids.clear();
-                left_out.take_from(&mut batch, details(by_size));
-                if !numbers.number(batch.iter().map(|record| record.key), &mut ids) {
-                    return Err(too_many_keys());
-                }
-                requests += ids.len() as u64;
-                for (id, record) in ids.iter().zip(&batch) {
-                    if let Some(depth) = stack.request(*id, size_of(record, by_size)) {
-                        hits[bounds.at_least(depth)] += 1;
-                    }
-                }
+    numbers: Numbers,
+    ids: Vec<u32>,
+    stack: Stack<D, W>,
+    hits: Vec<u64>,
+    requests: u64,
+}
+
+impl<'a, D: Depths, W: Weight> Exact<'a, D, W> {
+    fn new(bounds: &'a Bounds, by_size: bool) -> Self {
+        let hits = vec![0; bounds.values().len() + 1];
+        Self { bounds, by_size, numbers: Numbers::default(), ids: Vec::new(), stack: Stack::new(), hits, requests: 0 }
+    }
+}
+
+impl<D: Depths, W: Weight> Walk for Exact<'_, D, W> {
+    fn take(&mut self, batch: &[Record]) -> Result<(), CacheError> {
+        self.ids.clear();
+        if !self.numbers.number(batch.iter().map(|record| record.key), &mut self.ids) {
+            return Err(too_many_keys());
+        }
+        self.requests += batch.len() as u64;
+        for (id, record) in self.ids.iter().zip(batch) {
+            if let Some(depth) = self.stack.request(*id, size_of(record, self.by_size)) {
+                self.hits[self.bounds.at_least(depth)] += 1;
             }
         }
-    };
-    let footprint = stack.total() as f64;
-    let mut misses = requests;
-    let shown = if requests == 0 { 0 } else { bounds.worth(footprint) };
-    let points = bounds.values().iter().zip(&hits).take(shown).map(|(capacity, hits)| {
-        misses -= hits;
-        Point { capacity: *capacity, miss_ratio: misses as f64 / requests as f64, error: None }
-    });
-    Ok(Curve {
-        points: points.collect(),
-        requests,
-        left_out: left_out.sum(),
-        footprint,
-        rate: 1.0,
-        smallest: 0.0,
-        damage,
-    })
+        Ok(())
+    }
+
+    fn curve(&self) -> Curve {
+        let footprint = self.stack.total() as f64;
+        let mut misses = self.requests;
+        let shown = if self.requests == 0 { 0 } else { self.bounds.worth(footprint) };
+        let points = self.bounds.values().iter().zip(&self.hits).take(shown).map(|(capacity, hits)| {
+            misses -= hits;
+            Point { capacity: *capacity, miss_ratio: misses as f64 / self.requests as f64, error: None }
+        });
+        Curve { points: points.collect(), footprint, rate: 1.0, smallest: 0.0 }
+    }
 }

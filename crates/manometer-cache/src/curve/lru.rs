@@ -4,16 +4,15 @@
 //! reach deeper and how much lies above all of those. What is left to the sample is how deep they reach: keys that are
 //! requested all the time, whose chance to be in a sample is what makes small ones err, have no part in it.
 
-use manometer_trace::{Record, TraceReader};
+use manometer_trace::Record;
 use rapidhash::v3::rapidhash_v3;
 
 use super::bounds::Bounds;
 use super::groups::{GROUPS, half_interval};
 use super::known::Known;
-use super::{Curve, Point, Wanted, details, size_of};
+use super::{Curve, Point, Sampling, Walk, Wanted, size_of};
 use crate::depths::{Counted, Depths, Weighed};
 use crate::error::CacheError;
-use crate::requests::LeftOut;
 use crate::sampled::Chosen;
 use crate::stack::Stack;
 use crate::weight::{Bytes, One, Weight};
@@ -21,50 +20,15 @@ use crate::weight::{Bytes, One, Weight};
 /// How many objects are known whole.
 const HEAD_OBJECTS: usize = 1 << 14;
 
-/// Finds LRU's curve while requests go by.
-pub(super) trait Walk {
-    /// Takes a request in.
-    fn request(&mut self, record: &Record);
-
-    /// The curve until now, and what all keys take; no points where there were no requests.
-    fn points(&self) -> (Vec<Point>, f64);
-
-    /// The share of the keys that is in the sample.
-    fn rate(&self) -> f64;
-
-    /// How many requests there were.
-    fn requests(&self) -> u64;
-}
-
 /// A walk that has just begun.
-pub(super) fn walk<'a>(bounds: &'a Bounds, wanted: &Wanted) -> Result<Box<dyn Walk + 'a>, CacheError> {
+pub(super) fn walk<'a>(
+    bounds: &'a Bounds,
+    wanted: &Wanted,
+    sampling: Sampling,
+) -> Result<Box<dyn Walk + 'a>, CacheError> {
     Ok(match wanted.by_size {
-        true => Box::new(Both::<Weighed, Bytes>::new(bounds, wanted)?),
-        false => Box::new(Both::<Counted, One>::new(bounds, wanted)?),
-    })
-}
-
-pub(super) fn curve(reader: &mut dyn TraceReader, bounds: &Bounds, wanted: &Wanted) -> Result<Curve, CacheError> {
-    let mut walk = walk(bounds, wanted)?;
-    let (mut batch, mut left_out) = (Vec::new(), LeftOut::default());
-    let damage = loop {
-        match reader.read(&mut batch) {
-            Ok(0) => break None,
-            Err(damage) => break Some(damage),
-            Ok(_) => {}
-        }
-        left_out.take_from(&mut batch, details(wanted.by_size));
-        batch.iter().for_each(|record| walk.request(record));
-    };
-    let (points, footprint) = walk.points();
-    Ok(Curve {
-        points,
-        requests: walk.requests(),
-        left_out: left_out.sum(),
-        footprint,
-        rate: walk.rate(),
-        smallest: 0.0,
-        damage,
+        true => Box::new(Both::<Weighed, Bytes>::new(bounds, wanted, sampling)?),
+        false => Box::new(Both::<Counted, One>::new(bounds, wanted, sampling)?),
     })
 }
 
@@ -78,8 +42,8 @@ struct Both<'a, D, W> {
 }
 
 impl<'a, D: Depths, W: Weight> Both<'a, D, W> {
-    fn new(bounds: &'a Bounds, wanted: &Wanted) -> Result<Self, CacheError> {
-        let (head, sample) = (Head::new(bounds), Sample::new(bounds, wanted)?);
+    fn new(bounds: &'a Bounds, wanted: &Wanted, sampling: Sampling) -> Result<Self, CacheError> {
+        let (head, sample) = (Head::new(bounds), Sample::new(bounds, sampling, wanted.seed)?);
         Ok(Self { bounds, by_size: wanted.by_size, head, sample, requests: 0 })
     }
 
@@ -90,19 +54,21 @@ impl<'a, D: Depths, W: Weight> Both<'a, D, W> {
 }
 
 impl<D: Depths, W: Weight> Walk for Both<'_, D, W> {
-    #[inline]
-    fn request(&mut self, record: &Record) {
-        self.requests += 1;
-        let size = size_of(record, self.by_size);
-        let above = self.head.request(record, size, self.bounds, &self.sample.chosen);
-        if self.sample.request(record, size, self.bounds, above) {
-            self.head.count_sampled(&self.sample.chosen);
+    fn take(&mut self, batch: &[Record]) -> Result<(), CacheError> {
+        self.requests += batch.len() as u64;
+        for record in batch {
+            let size = size_of(record, self.by_size);
+            let above = self.head.request(record, size, self.bounds, &self.sample.chosen);
+            if self.sample.request(record, size, self.bounds, above) {
+                self.head.count_sampled(&self.sample.chosen);
+            }
         }
+        Ok(())
     }
 
-    fn points(&self) -> (Vec<Point>, f64) {
-        let (head, sample) = (&self.head, &self.sample);
-        let footprint = head.weight as f64 + (sample.weight - head.sampled) as f64 / self.rate();
+    fn curve(&self) -> Curve {
+        let (head, sample, rate) = (&self.head, &self.sample, self.sample.chosen.rate());
+        let footprint = head.weight as f64 + (sample.weight - head.sampled) as f64 / rate;
         let shown = if self.requests == 0 { 0 } else { self.bounds.worth(footprint) };
         let deep = self.deep();
         let (mut misses, mut deep_hits) = (self.requests, [0.0; GROUPS]);
@@ -114,15 +80,7 @@ impl<D: Depths, W: Weight> Walk for Both<'_, D, W> {
             let miss_ratio = misses as f64 / self.requests as f64 - hit_share * deep;
             Some(Point { capacity: *capacity, miss_ratio, error: (!is_exact).then_some(error * deep) })
         });
-        (points.collect(), footprint)
-    }
-
-    fn rate(&self) -> f64 {
-        self.sample.chosen.rate()
-    }
-
-    fn requests(&self) -> u64 {
-        self.requests
+        Curve { points: points.collect(), footprint, rate, smallest: 0.0 }
     }
 }
 
@@ -201,8 +159,8 @@ struct Sample<D, W> {
 }
 
 impl<D: Depths, W: Weight> Sample<D, W> {
-    fn new(bounds: &Bounds, wanted: &Wanted) -> Result<Self, CacheError> {
-        let (chosen, keys_max) = Chosen::new(wanted.sampling, wanted.seed)?;
+    fn new(bounds: &Bounds, sampling: Sampling, seed: u64) -> Result<Self, CacheError> {
+        let (chosen, keys_max) = Chosen::new(sampling, seed)?;
         Ok(Self {
             chosen,
             keys_max,

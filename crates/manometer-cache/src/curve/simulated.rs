@@ -4,72 +4,73 @@
 //! Which keys are in the sample moves the misses of all policies alike. LRU's are known better, from a walk over all
 //! requests, and so is by how much the sample is off for LRU: the miniature of another policy is corrected by as much.
 
-use manometer_trace::{Record, TraceReader};
 use rayon::prelude::*;
 
 use super::bounds::Bounds;
 use super::groups::{GROUPS, half_interval};
-use super::{Curve, Point, Sampling, Wanted, lru};
-use crate::error::CacheError;
+use super::{Curve, Point, Wanted};
 use crate::policy::Choice;
-use crate::requests::{Details, Requests};
-use crate::sampled::Sampled;
+use crate::requests::Requests;
 
-/// Every so many of the capacities that are taken unasked one is simulated.
-const STRIDE: usize = 8;
 /// The fewest objects that a cache in miniature stands for others with: queues of a tenth of it still hold several.
 const OBJECTS_MIN: f64 = 64.0;
 
-pub(super) fn curve(
-    reader: &mut dyn TraceReader,
-    policy: &Choice,
-    bounds: &Bounds,
-    wanted: &Wanted,
-) -> Result<Curve, CacheError> {
-    let details = Details { sizes: wanted.by_size, ..policy.kind().details };
-    let mut walk = lru::walk(bounds, wanted)?;
-    let mut see = |record: &Record| match wanted.sampling {
-        Sampling::Whole => {}
-        _ => walk.request(record),
-    };
-    let Sampled { mut requests, rate, all } = Sampled::read(reader, details, wanted.sampling, wanted.seed, &mut see)?;
-    let footprint = footprint(&requests) / rate;
-    let object = footprint / (requests.keys() as f64 / rate).max(1.0);
-    let smallest = if rate < 1.0 { OBJECTS_MIN * object / rate } else { 0.0 };
-    let is_large_enough = |capacity: &u64| *capacity as f64 >= smallest;
-    let capacities: Vec<u64> = bounds.some(footprint, STRIDE).filter(is_large_enough).collect();
-    let mini = Miniature { requests: &requests, policy, rate, all, wanted };
-    let points = match rate < 1.0 {
-        true => {
-            let known = walk.points().0;
-            let known = |capacity: u64| known.iter().find(|point| point.capacity == capacity).copied();
-            let known: Vec<Point> = capacities.iter().map_while(|capacity| known(*capacity)).collect();
-            known.into_par_iter().map(|lru| mini.corrected(&lru)).collect()
-        }
-        false => capacities.into_par_iter().map(|capacity| mini.whole(capacity)).collect(),
-    };
-    let (left_out, damage) = (requests.left_out().sum(), requests.take_damage());
-    Ok(Curve {
-        points: if all == 0 { Vec::new() } else { points },
-        requests: all,
-        left_out,
-        footprint,
-        rate,
-        smallest,
-        damage,
-    })
-}
-
-/// Simulations in the size of a sample.
-struct Miniature<'a> {
-    requests: &'a Requests,
-    policy: &'a Choice,
-    rate: f64,
-    all: u64,
-    wanted: &'a Wanted,
+/// Requests for a sample of the keys, and what they stand for.
+pub(super) struct Miniature<'a> {
+    pub(super) requests: &'a Requests,
+    pub(super) wanted: &'a Wanted,
+    /// The share of the keys that is in it.
+    pub(super) rate: f64,
+    /// How many requests there are of all keys.
+    pub(super) all: u64,
 }
 
 impl Miniature<'_> {
+    /// The curve of each policy; where it is of a sample, corrected by LRU's.
+    pub(super) fn curves(&self, policies: &[&Choice], bounds: &Bounds, lru: Option<&Curve>) -> Vec<Curve> {
+        let footprint = footprint(self.requests) / self.rate;
+        let object = footprint / (self.requests.keys() as f64 / self.rate).max(1.0);
+        let smallest = if self.rate < 1.0 { OBJECTS_MIN * object / self.rate } else { 0.0 };
+        let is_large_enough = |capacity: &u64| *capacity as f64 >= smallest;
+        let capacities: Vec<u64> = match self.all {
+            0 => Vec::new(),
+            _ => bounds.some(footprint).filter(is_large_enough).collect(),
+        };
+        let points = match lru {
+            Some(lru) => self.corrected(policies, &capacities, lru),
+            None => self.whole(policies, &capacities),
+        };
+        points.into_iter().map(|points| Curve { points, footprint, rate: self.rate, smallest }).collect()
+    }
+
+    /// Of all keys, policy by policy.
+    fn whole(&self, policies: &[&Choice], capacities: &[u64]) -> Vec<Vec<Point>> {
+        let point = |policy: &Choice, capacity: &u64| {
+            let mut cache = policy.make(*capacity, self.requests, self.wanted.by_size, self.wanted.seed);
+            let miss_ratio = cache.run(self.requests).miss_ratio().unwrap_or(0.0);
+            Point { capacity: *capacity, miss_ratio, error: None }
+        };
+        each(policies, capacities, point)
+    }
+
+    /// Of a sample, beside what LRU misses in all of it and in the sample.
+    fn corrected(&self, policies: &[&Choice], capacities: &[u64], lru: &Curve) -> Vec<Vec<Point>> {
+        let known = |capacity: &u64| lru.points.iter().find(|point| point.capacity == *capacity).copied();
+        let known: Vec<Point> = capacities.iter().map_while(known).collect();
+        let plain_lru = Choice::lru();
+        let lru = |point: Point| (point, self.misses(&plain_lru, point.capacity));
+        let known: Vec<(Point, [f64; GROUPS])> = known.into_par_iter().map(lru).collect();
+        let point = |policy: &Choice, (lru, plain): &(Point, [f64; GROUPS])| {
+            let own = self.misses(policy, lru.capacity);
+            let apart: [f64; GROUPS] = std::array::from_fn(|group| own[group] - plain[group]);
+            let sum: f64 = apart.iter().sum();
+            let off = apart.map(|apart| apart - sum / GROUPS as f64);
+            let error = half_interval(&off, self.rate).hypot(lru.error.unwrap_or(0.0));
+            Point { miss_ratio: (lru.miss_ratio + sum).clamp(0.0, 1.0), error: Some(error), ..*lru }
+        };
+        each(policies, &known, point)
+    }
+
     /// Misses of each group of keys as shares of all requests.
     fn misses(&self, policy: &Choice, capacity: u64) -> [f64; GROUPS] {
         let small = ((capacity as f64 * self.rate).round() as u64).max(1);
@@ -81,23 +82,12 @@ impl Miniature<'_> {
         });
         groups
     }
+}
 
-    /// Of all keys.
-    fn whole(&self, capacity: u64) -> Point {
-        let misses =
-            self.policy.make(capacity, self.requests, self.wanted.by_size, self.wanted.seed).run(self.requests);
-        Point { capacity, miss_ratio: misses.miss_ratio().unwrap_or(0.0), error: None }
-    }
-
-    /// Of a sample, beside what LRU misses in all of it and in the sample.
-    fn corrected(&self, lru: &Point) -> Point {
-        let (own, plain) = (self.misses(self.policy, lru.capacity), self.misses(&Choice::lru(), lru.capacity));
-        let apart: [f64; GROUPS] = std::array::from_fn(|group| own[group] - plain[group]);
-        let sum: f64 = apart.iter().sum();
-        let off = apart.map(|apart| apart - sum / GROUPS as f64);
-        let error = half_interval(&off, self.rate).hypot(lru.error.unwrap_or(0.0));
-        Point { miss_ratio: (lru.miss_ratio + sum).clamp(0.0, 1.0), error: Some(error), ..*lru }
-    }
+/// The points of every policy, over all cores.
+fn each<T: Sync>(policies: &[&Choice], items: &[T], point: impl Fn(&Choice, &T) -> Point + Sync) -> Vec<Vec<Point>> {
+    let of = |policy: &&Choice| items.par_iter().map(|item| point(policy, item)).collect();
+    policies.par_iter().map(of).collect()
 }
 
 /// What all keys take that are there, each with the size it had last.

@@ -1,6 +1,7 @@
 //! One transform of traces in each file: readers over readers, so that they stream and stand on one another.
 
 pub mod anonymise;
+pub mod blocks;
 pub mod complete;
 pub mod copies;
 pub mod intensify;

@@ -36,8 +36,7 @@ impl Unit {
     pub fn text(&self, capacity: u64) -> String {
         match self.size_aware {
             true => crate::table::bytes(capacity),
-            false if capacity < 100 => capacity.to_string(),
-            false => number(capacity as f64),
+            false => count(capacity),
         }
     }
 
@@ -45,4 +44,9 @@ impl Unit {
     pub fn name(&self) -> &'static str {
         if self.size_aware { "bytes" } else { "objects" }
     }
+}
+
+/// How many, to the last one below a hundred.
+pub fn count(count: u64) -> String {
+    if count < 100 { count.to_string() } else { number(count as f64) }
 }

@@ -9,6 +9,7 @@ use manometer_cache::simulate::{Outcome, simulate};
 use manometer_cache::{CacheError, Requests};
 use serde_json::{Value, json};
 
+use super::blocks::BlockSize;
 use super::capacity::Unit;
 use crate::format::{self, Format};
 use crate::table::table;
@@ -33,6 +34,8 @@ pub struct SimulateArgs {
     capacity: Vec<String>,
     #[command(flatten)]
     unit: Unit,
+    #[command(flatten)]
+    blocks: BlockSize,
     /// Where policies that throw dice start from.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -49,7 +52,7 @@ pub fn run(args: &SimulateArgs) -> anyhow::Result<ExitCode> {
     };
     let outcomes = simulate(&requests, &policies, &capacities, args.unit.size_aware, args.seed);
     match args.format {
-        Format::Json => format::json(&document(&policies, &outcomes, &requests))?,
+        Format::Json => format::json(&document(args, &policies, &outcomes, &requests))?,
         Format::Text => format::text(&text(args, &policies, &capacities, &outcomes, &requests))?,
     }
     Ok(ExitCode::from(match requests.damage() {
@@ -64,14 +67,14 @@ pub fn run(args: &SimulateArgs) -> anyhow::Result<ExitCode> {
 fn prepared(args: &SimulateArgs) -> Result<(Vec<Choice>, Vec<u64>, Requests), CacheError> {
     let policies = args.policy.iter().map(|text| text.parse()).collect::<Result<Vec<Choice>, _>>()?;
     let capacities = args.unit.capacities(&args.capacity)?;
-    let mut trace = args.input.open_keeping(false)?;
+    let mut reader = args.blocks.open(&args.input)?;
     let sizes = Details { sizes: args.unit.size_aware, ..Details::NONE };
     let details = policies.iter().fold(sizes, |all, policy| all.and(policy.kind().details));
-    let requests = Requests::read(&mut *trace.reader, details)?;
+    let requests = Requests::read(&mut *reader, details)?;
     Ok((policies, capacities, requests))
 }
 
-fn document(policies: &[Choice], outcomes: &[Outcome], requests: &Requests) -> Value {
+fn document(args: &SimulateArgs, policies: &[Choice], outcomes: &[Outcome], requests: &Requests) -> Value {
     let results = outcomes.iter().map(|outcome| {
         let (tally, policy) = (&outcome.tally, &policies[outcome.policy]);
         let requests_per_second = match policy.seconds(requests) {
@@ -92,6 +95,7 @@ fn document(policies: &[Choice], outcomes: &[Outcome], requests: &Requests) -> V
     let LeftOut { deletes, without_size, without_time } = requests.left_out();
     json!({
         "results": results.collect::<Vec<Value>>(),
+        "block_size": args.blocks.bytes(),
         "keys": requests.keys(),
         "left_out": { "deletes": deletes, "without_size": without_size, "without_time": without_time },
         "damage": input::damage(requests.damage()),

@@ -1,0 +1,31 @@
+//! Million requests per second of each policy given, on a trace: `policy_speed TRACE POLICY,… CAPACITY,…`.
+
+use std::path::Path;
+use std::time::Instant;
+
+use manometer_cache::Requests;
+use manometer_cache::policy::Choice;
+use manometer_cache::requests::Details;
+use manometer_trace::{ReadOptions, open};
+
+#[expect(clippy::print_stdout, clippy::disallowed_methods, clippy::unwrap_used, reason = "it measures by hand")]
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let (trace, policies, capacities) =
+        (arguments.next().unwrap(), arguments.next().unwrap(), arguments.next().unwrap());
+    let begin = Instant::now();
+    let mut trace = open(Path::new(&trace), &ReadOptions::default()).unwrap();
+    let requests = Requests::read(&mut *trace.reader, Details::NONE).unwrap();
+    let millions = requests.len() as f64 / 1e6;
+    let seconds = begin.elapsed().as_secs_f64();
+    println!("read: {:.1} M/s, {} requests, {} keys", millions / seconds, requests.len(), requests.keys());
+    for policy in policies.split(',') {
+        let choice: Choice = policy.parse().unwrap();
+        for capacity in capacities.split(',') {
+            let begin = Instant::now();
+            let tally = choice.make(capacity.parse().unwrap(), &requests, false, 1).run(&requests);
+            let seconds = begin.elapsed().as_secs_f64();
+            println!("{policy} {capacity}: {:.1} M/s, {} misses", millions / seconds, tally.misses);
+        }
+    }
+}

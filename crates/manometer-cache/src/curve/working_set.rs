@@ -1,0 +1,474 @@
+//! The working set: how much the windows of a length ask for (Denning, CACM 1968), on average over all of them (the
+//! footprint of Xiang and others, ASPLOS 2013).
+//!
+//! A window asks for a key by the last request for it that it holds. A request at `i`, the next one for whose key is at
+//! `j`, is the last in `min(w, i, j − i, j − w)` of the windows of length `w`, in none where that is below zero. This
+//! bends at `i`, `j − i` and `j` alone, so that a walk over the trace tells it for every length.
+//!
+//! Of a sample, the requests that came last are known whole, as for LRU's curve. So short windows are exact, and so is
+//! how many requests are followed by one for their key that late or by none: only how late is estimated.
+
+use std::collections::{HashMap, VecDeque};
+
+use manometer_trace::Record;
+use manometer_trace::key::IdHasher;
+use rapidhash::v3::rapidhash_v3;
+
+use super::Sampling;
+use super::groups::{GROUPS, half_interval};
+use crate::error::CacheError;
+use crate::sampled::Chosen;
+
+/// How many requests are known whole.
+const HEAD_REQUESTS: usize = 1 << 16;
+/// Windows in each doubling of those that are taken unasked.
+const STEPS: u64 = 4;
+const SECOND_NS: u64 = 1_000_000_000;
+/// The windows in time that are taken unasked: seconds, minutes, hours, days.
+const SECONDS: [u64; 10] = [1, 10, 60, 600, 3600, 21_600, 86_400, 604_800, 2_592_000, 31_536_000];
+
+/// Which windows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Windows {
+    /// Lengths in requests.
+    pub requests: Vec<u64>,
+    /// Lengths in nanoseconds.
+    pub times_ns: Vec<u64>,
+}
+
+impl Default for Windows {
+    /// Four to each doubling, and usual stretches of time.
+    fn default() -> Self {
+        let octaves = (0..60).flat_map(|octave| (STEPS + 1..=2 * STEPS).map(move |step| step << octave));
+        Self {
+            requests: (1..=STEPS).chain(octaves).collect(),
+            times_ns: SECONDS.map(|seconds| seconds * SECOND_NS).into(),
+        }
+    }
+}
+
+/// What windows ask for, on average.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkingSet {
+    /// Windows of so many requests, up to the whole trace.
+    pub over_requests: Vec<Window>,
+    /// Windows of so many nanoseconds, shorter than the trace; none where a request has no time.
+    pub over_time: Option<Vec<Window>>,
+}
+
+/// The windows of one length.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Window {
+    /// Requests, or nanoseconds.
+    pub length: u64,
+    /// How many different keys.
+    pub keys: Amount,
+    /// Their bytes, each key with those of its last request in the window.
+    pub bytes: Amount,
+}
+
+/// How much, on average over the windows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Amount {
+    /// The mean.
+    pub mean: f64,
+    /// Half of the 95 % interval around it; none where nothing is estimated.
+    pub error: Option<f64>,
+}
+
+/// Of a key and of its bytes.
+type Weight = [f64; 2];
+
+/// Counts while requests go by.
+pub(super) struct Counter {
+    chosen: Chosen,
+    keys_max: usize,
+    /// The share of the keys that the sample began with, of which halves went so often.
+    halvings: i32,
+    known: HashMap<u64, Last, IdHasher>,
+    head: Head,
+    requests: Axis,
+    times: Option<Axis>,
+    first_ns: Option<u64>,
+    now: Moment,
+}
+
+/// When a request comes: how many came until it, and how long after the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Moment {
+    position: u64,
+    time_ns: u64,
+}
+
+/// A key's last request.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    at: Moment,
+    weight: Weight,
+}
+
+impl Counter {
+    pub(super) fn new(windows: &Windows, sampling: Sampling, seed: u64) -> Result<Self, CacheError> {
+        let room = if sampling == Sampling::Whole { usize::MAX } else { HEAD_REQUESTS };
+        let (chosen, keys_max) = Chosen::new(sampling, seed)?;
+        Ok(Self {
+            chosen,
+            keys_max,
+            halvings: 0,
+            known: HashMap::default(),
+            head: Head { room, last: HashMap::default(), order: VecDeque::new() },
+            requests: Axis::new(&windows.requests),
+            times: Some(Axis::new(&windows.times_ns)),
+            first_ns: None,
+            now: Moment::default(),
+        })
+    }
+
+    pub(super) fn take(&mut self, batch: &[Record]) {
+        batch.iter().for_each(|record| self.request(record));
+    }
+
+    fn request(&mut self, record: &Record) {
+        self.now.position += 1;
+        match record.time_ns {
+            // Time that goes back stands still.
+            Some(time_ns) => {
+                let first_ns = *self.first_ns.get_or_insert(time_ns);
+                self.now.time_ns = self.now.time_ns.max(time_ns.saturating_sub(first_ns));
+            }
+            None => self.times = None,
+        }
+        let last = Last { at: self.now, weight: [1.0, record.value_size.unwrap_or(0) as f64] };
+        let before = self.head.put(record.key, last);
+        if let Some(before) = before {
+            self.each_axis(|axis, of| axis.within.pair(&axis.lengths, of(before.at), of(last.at), before.weight));
+        }
+        if self.head.room < usize::MAX {
+            self.sample(record.key, last, before.is_none());
+            if let Some(gone) = self.head.drop_oldest(self.now) {
+                let now = self.now;
+                self.each_axis(|axis, of| axis.drop(of(gone.at), of(now), gone.weight));
+            }
+        }
+    }
+
+    /// Takes a request in where its key is in the sample; `is_late` where the one before it is none that is known whole.
+    fn sample(&mut self, key: u64, last: Last, is_late: bool) {
+        if !self.chosen.keeps(key) {
+            return;
+        }
+        if let Some(before) = self.known.insert(key, last).filter(|_| is_late) {
+            self.count_late(key, before, last.at);
+        }
+        while self.known.len() > self.keys_max {
+            self.chosen.halve();
+            self.halvings += 1;
+            let chosen = self.chosen;
+            self.known.retain(|key, _| chosen.keeps(*key));
+        }
+    }
+
+    fn count_late(&mut self, key: u64, before: Last, at: Moment) {
+        let group = rapidhash_v3(&key.to_le_bytes()) as usize % GROUPS;
+        let weight = before.weight.map(|weight| weight * 2_f64.powi(self.halvings));
+        self.each_axis(|axis, of| axis.late[group].pair(&axis.lengths, of(before.at), of(at), weight));
+    }
+
+    fn each_axis(&mut self, mut count: impl FnMut(&mut Axis, fn(Moment) -> u64)) {
+        count(&mut self.requests, |moment| moment.position);
+        if let Some(times) = &mut self.times {
+            count(times, |moment| moment.time_ns);
+        }
+    }
+
+    pub(super) fn finish(mut self) -> WorkingSet {
+        let end = Moment { position: self.now.position + 1, time_ns: self.now.time_ns };
+        let head = std::mem::take(&mut self.head.last);
+        for last in head.values() {
+            self.each_axis(|axis, of| axis.within.pair(&axis.lengths, of(last.at), of(end), last.weight));
+        }
+        let late = std::mem::take(&mut self.known).into_iter().filter(|(key, _)| !head.contains_key(key));
+        late.for_each(|(key, last)| self.count_late(key, last, end));
+        let rate = self.chosen.rate();
+        WorkingSet {
+            over_requests: self.requests.windows(end.position, rate),
+            over_time: self.times.filter(|_| self.first_ns.is_some()).map(|axis| axis.windows(end.time_ns, rate)),
+        }
+    }
+}
+
+/// The requests that came last.
+struct Head {
+    room: usize,
+    /// The last of them for each key.
+    last: HashMap<u64, Last, IdHasher>,
+    /// Their keys; not where there is room for all.
+    order: VecDeque<u64>,
+}
+
+impl Head {
+    /// Puts a request in: the one before it for the same key.
+    fn put(&mut self, key: u64, last: Last) -> Option<Last> {
+        if self.room < usize::MAX {
+            self.order.push_back(key);
+        }
+        self.last.insert(key, last)
+    }
+
+    /// Drops the oldest request where there is no room for it: that, where no other for its key came after it.
+    fn drop_oldest(&mut self, now: Moment) -> Option<Last> {
+        if self.order.len() <= self.room {
+            return None;
+        }
+        let position = now.position - self.room as u64;
+        let key = self.order.pop_front()?;
+        let is_last = self.last.get(&key).is_some_and(|last| last.at.position == position);
+        if is_last { self.last.remove(&key) } else { None }
+    }
+}
+
+/// What is counted of windows along one axis.
+struct Axis {
+    lengths: Vec<u64>,
+    /// Of requests followed by one for their key while they were known whole.
+    within: Bent,
+    /// Of all others, as if none followed.
+    dropped: Bent,
+    /// Of those of them whose key is in the sample, with what followed, by group.
+    late: [Bent; GROUPS],
+    /// How much time there was at least until a request was dropped.
+    exact_until: u64,
+}
+
+impl Axis {
+    fn new(lengths: &[u64]) -> Self {
+        let mut lengths = lengths.to_vec();
+        lengths.sort_unstable();
+        lengths.dedup();
+        let bent = Bent::new(lengths.len());
+        Self {
+            within: bent.clone(),
+            dropped: bent.clone(),
+            late: std::array::from_fn(|_| bent.clone()),
+            lengths,
+            exact_until: u64::MAX,
+        }
+    }
+
+    fn drop(&mut self, at: u64, now: u64, weight: Weight) {
+        self.exact_until = self.exact_until.min(now - at);
+        self.dropped.rise(weight);
+        self.dropped.bend(&self.lengths, at, weight.map(|weight| -weight));
+    }
+
+    /// The windows of all lengths that are shorter than `end`.
+    fn windows(&self, end: u64, rate: f64) -> Vec<Window> {
+        let (within, dropped) = (self.within.values(&self.lengths), self.dropped.values(&self.lengths));
+        let late: Vec<Vec<Weight>> = self.late.iter().map(|late| late.values(&self.lengths)).collect();
+        let shown = self.lengths.partition_point(|length| *length < end);
+        let window = |at: usize| {
+            let length = self.lengths[at];
+            let amount = |what: usize| {
+                let sum = match length <= self.exact_until {
+                    true => Some((dropped[at][what], 0.0)),
+                    false => self.estimate(what, &late, at, rate),
+                };
+                let (sum, error) = sum?;
+                let windows = (end - length) as f64;
+                let error = (length > self.exact_until && rate < 1.0).then_some(error / windows);
+                Some(Amount { mean: (within[at][what] + sum) / windows, error })
+            };
+            Some(Window { length, keys: amount(0)?, bytes: amount(1)? })
+        };
+        (0..shown).map_while(window).collect()
+    }
+
+    /// What all requests that were dropped count, by those in the sample, and half of its interval; none where there
+    /// are none in it.
+    fn estimate(&self, what: usize, late: &[Vec<Weight>], at: usize, rate: f64) -> Option<(f64, f64)> {
+        let all = self.dropped.slope[what];
+        let seen: f64 = self.late.iter().map(|late| late.slope[what]).sum();
+        if seen == 0.0 {
+            return (all == 0.0).then_some((0.0, 0.0));
+        }
+        let share = late.iter().map(|late| late[at][what]).sum::<f64>() / seen;
+        let off = std::array::from_fn(|group| late[group][at][what] - share * self.late[group].slope[what]);
+        Some((share * all, half_interval(&off, rate) / seen * all))
+    }
+}
+
+/// A sum over requests that is straight but for bends, known at the lengths of windows.
+#[derive(Debug, Clone)]
+struct Bent {
+    slope: Weight,
+    /// Between each length and the one before it, by how much it bends, and that times where.
+    bends: Vec<(Weight, Weight)>,
+}
+
+impl Bent {
+    fn new(lengths: usize) -> Self {
+        Self { slope: [0.0; 2], bends: vec![([0.0; 2], [0.0; 2]); lengths + 1] }
+    }
+
+    /// A request at `from` for whose key the next one is at `to`.
+    fn pair(&mut self, lengths: &[u64], from: u64, to: u64, weight: Weight) {
+        let less = weight.map(|weight| -weight);
+        self.rise(weight);
+        self.bend(lengths, from, less);
+        self.bend(lengths, to - from, less);
+        self.bend(lengths, to, weight);
+    }
+
+    fn rise(&mut self, weight: Weight) {
+        add(&mut self.slope, weight);
+    }
+
+    fn bend(&mut self, lengths: &[u64], at: u64, weight: Weight) {
+        let (bend, moment) = &mut self.bends[lengths.partition_point(|length| *length <= at)];
+        add(bend, weight);
+        add(moment, weight.map(|weight| weight * at as f64));
+    }
+
+    fn values(&self, lengths: &[u64]) -> Vec<Weight> {
+        let (mut slope, mut moment) = (self.slope, [0.0; 2]);
+        let value = |(length, (bend, at)): (&u64, &(Weight, Weight))| {
+            add(&mut slope, *bend);
+            add(&mut moment, *at);
+            std::array::from_fn(|what| *length as f64 * slope[what] - moment[what])
+        };
+        lengths.iter().zip(&self.bends).map(value).collect()
+    }
+}
+
+fn add(sum: &mut Weight, weight: Weight) {
+    sum.iter_mut().zip(weight).for_each(|(sum, weight)| *sum += weight);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manometer_trace::Operation;
+    use proptest::prelude::*;
+
+    fn record(key: u64, size: u64, time_ns: Option<u64>) -> Record {
+        Record { time_ns, value_size: Some(size), ..Record::new(Operation::Get, key) }
+    }
+
+    fn counted(records: &[Record], windows: &Windows, sampling: Sampling, head: usize) -> WorkingSet {
+        let mut counter = Counter::new(windows, sampling, 1).unwrap();
+        if sampling != Sampling::Whole {
+            counter.head.room = head;
+        }
+        counter.take(records);
+        counter.finish()
+    }
+
+    /// Keys and bytes of a window, by looking at all of it.
+    fn plain(window: impl Iterator<Item = Record>) -> [f64; 2] {
+        let last: HashMap<u64, u64> = window.map(|record| (record.key, record.value_size.unwrap())).collect();
+        [last.len() as f64, last.values().sum::<u64>() as f64]
+    }
+
+    fn mean(windows: impl Iterator<Item = [f64; 2]>) -> [f64; 2] {
+        let all: Vec<[f64; 2]> = windows.collect();
+        [0, 1].map(|what| all.iter().map(|one| one[what]).sum::<f64>() / all.len() as f64)
+    }
+
+    fn is_near(window: &Window, plain: [f64; 2]) -> bool {
+        let near = |amount: Amount, plain: f64| (amount.mean - plain).abs() < 1e-6 && amount.error.is_none();
+        near(window.keys, plain[0]) && near(window.bytes, plain[1])
+    }
+
+    proptest! {
+        #[test]
+        fn windows_hold_what_all_of_them_hold_on_average(
+            requests in prop::collection::vec((0_u64..12, 0_u64..9, 0_u64..4), 1..60), head in 1_usize..20,
+        ) {
+            let mut now = 5;
+            let records: Vec<Record> = requests.iter().map(|(key, size, step)| {
+                now += step;
+                record(*key, *size, Some(now))
+            }).collect();
+            let span = now - records[0].time_ns.unwrap();
+            let lengths: Vec<u64> = (1..300).collect();
+            let windows = Windows { requests: lengths.clone(), times_ns: lengths };
+            // With every key in the sample, what is estimated is exact as well.
+            for sampling in [Sampling::Whole, Sampling::Rate(1.0), Sampling::Keys(100)] {
+                let counted = counted(&records, &windows, sampling, head);
+                prop_assert_eq!(counted.over_requests.len(), records.len());
+                for window in &counted.over_requests {
+                    let plain = mean(records.windows(window.length as usize).map(|of| plain(of.iter().copied())));
+                    prop_assert!(is_near(window, plain), "{:?} {:?} {:?}", sampling, window, plain);
+                }
+                let over_time = counted.over_time.unwrap();
+                prop_assert_eq!(over_time.len() as u64, span.saturating_sub(1));
+                for window in &over_time {
+                    // Between whole moments nothing comes or goes.
+                    let held = (window.length..span).map(|end| {
+                        let is_in = |record: &&Record| {
+                            let at = record.time_ns.unwrap() - records[0].time_ns.unwrap();
+                            at <= end && at + window.length > end
+                        };
+                        plain(records.iter().filter(is_in).copied())
+                    });
+                    let plain = mean(held);
+                    prop_assert!(is_near(window, plain), "{:?} {:?} {:?}", sampling, window, plain);
+                }
+            }
+        }
+    }
+
+    /// A trace with keys that are asked for often and keys that are asked for seldom.
+    fn skewed(requests: u64) -> Vec<Record> {
+        let key = |at: u64| {
+            let hash = rapidhash_v3(&at.to_le_bytes());
+            let share = (hash >> 11) as f64 / (1_u64 << 53) as f64;
+            (share.powi(4) * 50_000.0) as u64
+        };
+        (0..requests).map(|at| record(key(at), 1 + key(at) % 100, Some(at * 1000))).collect()
+    }
+
+    #[test]
+    fn samples_say_how_far_they_are_off() {
+        let records = skewed(200_000);
+        let windows = Windows { times_ns: (1..20).map(|at| at * 10_000_000).collect(), ..Windows::default() };
+        let exact = counted(&records, &windows, Sampling::Whole, 0);
+        for sampling in [Sampling::Rate(0.1), Sampling::Keys(2000)] {
+            let sampled = counted(&records, &windows, sampling, 1000);
+            let pairs = |sampled: &[Window], exact: &[Window]| -> Vec<(Amount, Amount)> {
+                assert_eq!(sampled.len(), exact.len());
+                std::iter::zip(sampled, exact)
+                    .flat_map(|(sampled, exact)| [(sampled.keys, exact.keys), (sampled.bytes, exact.bytes)])
+                    .collect()
+            };
+            let mut all = pairs(&sampled.over_requests, &exact.over_requests);
+            all.extend(pairs(&sampled.over_time.unwrap(), &exact.over_time.clone().unwrap()));
+            let off = |(sampled, exact): &(Amount, Amount)| (sampled.mean - exact.mean).abs();
+            let told = all.iter().filter(|pair| off(pair) <= pair.0.error.unwrap_or(1e-6 * pair.1.mean)).count();
+            assert!(told * 100 >= all.len() * 80, "{sampling:?}: {told} of {}", all.len());
+            let worst = all.iter().map(|pair| off(pair) / pair.1.mean).fold(0.0, f64::max);
+            assert!(worst < 0.05, "{sampling:?}: {worst}");
+            assert!(all.iter().any(|pair| pair.0.error.is_some()));
+        }
+    }
+
+    #[test]
+    fn without_times_there_are_no_windows_in_time() {
+        let counted = counted(&[record(1, 1, None)], &Windows::default(), Sampling::Whole, 0);
+        assert_eq!((counted.over_requests.len(), counted.over_time), (1, None));
+    }
+
+    #[test]
+    fn without_requests_there_are_no_windows() {
+        let counted = counted(&[], &Windows::default(), Sampling::Keys(64), 10);
+        assert_eq!(counted, WorkingSet { over_requests: Vec::new(), over_time: None });
+    }
+
+    #[test]
+    fn times_and_sizes_at_their_limits_are_counted() {
+        let far = [record(1, u64::MAX, Some(0)), record(1, u64::MAX, Some(u64::MAX)), record(2, 0, Some(3))];
+        let counted = counted(&far, &Windows::default(), Sampling::Whole, 0);
+        assert_eq!(counted.over_requests[2].keys.mean, 2.0);
+        assert!(counted.over_time.unwrap().iter().all(|window| window.keys.mean.is_finite()));
+    }
+}

@@ -1,0 +1,296 @@
+//! The page of miss-ratio curves: the misses of caches over all their sizes, and what a trace asks for in windows.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::html::escape;
+use super::run::figure;
+use super::whole;
+use crate::charts::Drawing;
+use crate::table::Table;
+use crate::text;
+
+const TITLE: &str = "Miss-ratio curves";
+const CURVES: &str = "cache-curves";
+const CURVES_SPEC: &str = include_str!("../../../../charts/cache-curves.vl.json");
+const WORKING_SET: [&str; 3] = [
+    "working-set",
+    "Working set",
+    "How much is asked for in a window of so many requests, or of so much time (across), on average over all such \
+     windows of the trace; both scales are logarithmic.",
+];
+const WORKING_SET_SPEC: &str = include_str!("../../../../charts/working-set.vl.json");
+
+/// Miss-ratio curves of a trace.
+#[derive(Debug, Clone)]
+pub struct CacheCurves {
+    /// Which trace.
+    pub trace: String,
+    /// What they are made of, and what was left out.
+    pub facts: Vec<String>,
+    /// Whether capacities are in bytes; else they are in objects.
+    pub is_in_bytes: bool,
+    /// A curve for each policy.
+    pub policies: Vec<CachePolicy>,
+    /// The working set, by what is counted over what windows; empty where it was not asked for.
+    pub working_set: Vec<WorkingSetStrip>,
+}
+
+/// The curve of one policy.
+#[derive(Debug, Clone)]
+pub struct CachePolicy {
+    /// Its name.
+    pub name: String,
+    /// By capacity.
+    pub points: Vec<CachePoint>,
+}
+
+/// A capacity and its misses.
+#[derive(Debug, Clone, Copy)]
+pub struct CachePoint {
+    /// Objects, or bytes.
+    pub capacity: u64,
+    /// Misses for each request.
+    pub miss_ratio: f64,
+    /// Half of the 95 % interval; nothing where it is exact.
+    pub error: Option<f64>,
+    /// Whether more cache stops paying here.
+    pub is_knee: bool,
+}
+
+/// The working set of one kind.
+#[derive(Debug, Clone)]
+pub struct WorkingSetStrip {
+    /// What is counted: `keys`, `bytes`.
+    pub what: &'static str,
+    /// What windows are measured in: `requests`, `seconds`.
+    pub unit: &'static str,
+    /// The length of a window, what is asked for in it, and half of the 95 % interval around that.
+    pub windows: Vec<(f64, f64, Option<f64>)>,
+}
+
+#[derive(Serialize)]
+struct CurveRow<'a> {
+    policy: &'a str,
+    capacity: u64,
+    unit: &'static str,
+    miss_ratio: f64,
+    error: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    is_knee: bool,
+}
+
+#[derive(Serialize)]
+struct WindowRow {
+    order: usize,
+    strip: String,
+    what: &'static str,
+    unit: &'static str,
+    window: f64,
+    amount: f64,
+    error: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+/// The page of `curves`, as one HTML text that needs no other file.
+pub fn cache_curves(curves: &CacheCurves) -> String {
+    let facts: Vec<String> = curves.facts.iter().map(|fact| escape(fact)).collect();
+    let mut main = format!(
+        "<article>\n<header class=\"run\"><h1>{TITLE} of {}</h1>\n<p class=\"facts\"><span>{}</span></p></header>\n",
+        escape(&curves.trace),
+        facts.join("</span> <span>"),
+    );
+    main.push_str(&figure([CURVES, TITLE, &reading(curves)], &drawing(curves), 1, 2));
+    main.push_str(&knees(curves));
+    let mut specs = vec![(CURVES, CURVES_SPEC)];
+    if !curves.working_set.is_empty() {
+        main.push_str(&figure(WORKING_SET, &working_set(curves), 1, 2));
+        specs.push((WORKING_SET[0], WORKING_SET_SPEC));
+    }
+    main.push_str("</article>\n");
+    let parsed = |(name, spec): (&str, &str)| (name.to_owned(), serde_json::from_str(spec).unwrap_or(Value::Null));
+    let specs: Map<String, Value> = specs.into_iter().map(parsed).collect();
+    let elsewhere = ["which `--format json` prints", "`--format json` and `--parquet` have them all"];
+    whole(TITLE, &main, &specs, elsewhere)
+}
+
+fn reading(curves: &CacheCurves) -> String {
+    let is_estimated = |policy: &CachePolicy| policy.points.iter().any(|point| point.error.is_some());
+    let has_knees = |policy: &CachePolicy| policy.points.iter().any(|point| point.is_knee);
+    let mut reading = format!(
+        "The share of the requests that a cache misses (upwards), by its capacity in {} (across, each doubling as wide).",
+        unit(curves)
+    );
+    if curves.policies.iter().any(is_estimated) {
+        reading += " Pale bands are the 95 % intervals of what is estimated from a sample.";
+    }
+    if curves.policies.iter().any(has_knees) {
+        reading += " Circles are knees, where more cache stops paying.";
+    }
+    reading
+}
+
+fn drawing(curves: &CacheCurves) -> Drawing {
+    let mut rows = Vec::new();
+    let mut notes = Vec::new();
+    let mut words = Vec::new();
+    for CachePolicy { name, points } in &curves.policies {
+        rows.extend(points.iter().map(|point| row(name, unit(curves), point)));
+        match (points.first(), points.last()) {
+            (Some(first), Some(last)) => words.push(format!(
+                "{name}: miss ratio {} at {}, {} at {}",
+                text::number(first.miss_ratio),
+                capacity(curves, first.capacity),
+                text::number(last.miss_ratio),
+                capacity(curves, last.capacity),
+            )),
+            _ => notes.push(format!("There is no capacity that tells anything of {name}.")),
+        }
+    }
+    Drawing { table: Table::of(&rows), in_words: words.join(". "), notes }
+}
+
+fn row<'a>(policy: &'a str, unit: &'static str, point: &CachePoint) -> CurveRow<'a> {
+    CurveRow {
+        policy,
+        capacity: point.capacity,
+        unit,
+        miss_ratio: point.miss_ratio,
+        error: point.error,
+        low: point.error.map(|error| (point.miss_ratio - error).max(0.0)),
+        high: point.error.map(|error| (point.miss_ratio + error).min(1.0)),
+        is_knee: point.is_knee,
+    }
+}
+
+fn unit(curves: &CacheCurves) -> &'static str {
+    if curves.is_in_bytes { "bytes" } else { "objects" }
+}
+
+fn capacity(curves: &CacheCurves, capacity: u64) -> String {
+    if curves.is_in_bytes { text::bytes(capacity as f64) } else { text::counted(capacity, "object") }
+}
+
+fn working_set(curves: &CacheCurves) -> Drawing {
+    let mut rows = Vec::new();
+    let mut words = Vec::new();
+    for (order, WorkingSetStrip { what, unit, windows }) in curves.working_set.iter().enumerate() {
+        rows.extend(windows.iter().map(|(window, amount, error)| WindowRow {
+            order,
+            strip: format!("{what} in a window of so many {unit}"),
+            what,
+            unit,
+            window: *window,
+            amount: *amount,
+            error: *error,
+            // The axis is logarithmic: a band that reaches down to nothing has no lower edge on it.
+            low: error.map(|error| (amount - error).max(amount / 10.0)),
+            high: error.map(|error| amount + error),
+        }));
+        if let Some((window, amount, _)) = windows.last() {
+            words.push(format!("{} {what} in {} {unit}", text::number(*amount), text::number(*window)));
+        }
+    }
+    Drawing { table: Table::of(&rows), in_words: words.join(". "), notes: Vec::new() }
+}
+
+/// The knees as a table, for a mark in a chart cannot be read to the digit.
+fn knees(curves: &CacheCurves) -> String {
+    let knees: Vec<(&CachePolicy, &CachePoint)> = curves
+        .policies
+        .iter()
+        .flat_map(|policy| policy.points.iter().filter(|point| point.is_knee).map(move |point| (policy, point)))
+        .collect();
+    if knees.is_empty() {
+        return String::new();
+    }
+    let mut html =
+        "<section><h2>Where more cache stops paying</h2>\n<div class=\"box\"><table role=\"table\">\n<thead \
+                    role=\"rowgroup\"><tr role=\"row\">"
+            .to_owned();
+    for column in ["Policy", "Capacity", "Miss ratio"] {
+        _ = write!(html, "<th role=\"columnheader\" scope=\"col\">{column}</th>");
+    }
+    html.push_str("</tr></thead>\n<tbody role=\"rowgroup\">\n");
+    for (policy, point) in knees {
+        let error = point.error.map(|error| format!(" ± {}", text::number(error))).unwrap_or_default();
+        _ = writeln!(
+            html,
+            "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">{}</th><td role=\"cell\" data-column=\"Capacity\">\
+             <div>{}</div></td><td role=\"cell\" data-column=\"Miss ratio\"><div>{}{error}</div></td></tr>",
+            escape(&policy.name),
+            escape(&capacity(curves, point.capacity)),
+            text::number(point.miss_ratio),
+        );
+    }
+    html + "</tbody></table></div></section>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curves() -> CacheCurves {
+        let point = |capacity, error| CachePoint { capacity, miss_ratio: 0.25, error, is_knee: capacity == 4096 };
+        let policy = |name: &str, points| CachePolicy { name: name.to_owned(), points };
+        CacheCurves {
+            trace: "<b>trace</b>".to_owned(),
+            facts: vec!["1 & more".to_owned()],
+            is_in_bytes: true,
+            policies: vec![
+                policy("lru", vec![point(1024, None), point(4096, Some(0.5))]),
+                policy("arc+size:max=5", Vec::new()),
+            ],
+            working_set: vec![WorkingSetStrip {
+                what: "keys",
+                unit: "requests",
+                windows: vec![(1.0, 1.0, None), (16.0, 5.0, Some(7.0))],
+            }],
+        }
+    }
+
+    #[test]
+    fn the_page_is_whole_in_itself() {
+        let page = cache_curves(&curves());
+        for told in [
+            "Miss-ratio curves of &lt;b&gt;trace&lt;/b&gt;",
+            "1 &amp; more",
+            "There is no capacity that tells anything of arc+size:max=5.",
+            "4 KiB",
+            "0.25 ± 0.5",
+            "\"cache-curves\":{",
+            "\"working-set\":{",
+        ] {
+            assert!(page.contains(told), "{told}");
+        }
+        let body = page.split_once("<main>").unwrap().1.split_once("</footer>").unwrap().0;
+        assert!(!body.contains("{{") && !body.contains(" src="), "{body}");
+        let without = CacheCurves { working_set: Vec::new(), ..curves() };
+        assert!(!cache_curves(&without).contains("\"working-set\":{"));
+    }
+
+    #[test]
+    fn bands_stay_where_ratios_can_be() {
+        let row = row("lru", "bytes", &curves().policies[0].points[1]);
+        assert_eq!((row.low, row.high), (Some(0.0), Some(0.75)));
+    }
+
+    #[test]
+    fn the_chart_files_have_the_datasets_of_their_names() {
+        for (name, spec, drawing) in
+            [(CURVES, CURVES_SPEC, drawing(&curves())), (WORKING_SET[0], WORKING_SET_SPEC, working_set(&curves()))]
+        {
+            let parsed: Value = serde_json::from_str(spec).unwrap();
+            assert_eq!(parsed["data"]["name"], name);
+            assert_eq!(parsed["$schema"], "https://vega.github.io/schema/vega-lite/v6.json");
+            let table = serde_json::to_value(&drawing.table).unwrap();
+            for column in table["columns"].as_object().unwrap().keys() {
+                assert!(spec.contains(column.as_str()), "{name}: {column}");
+            }
+        }
+    }
+}

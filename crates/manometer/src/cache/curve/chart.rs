@@ -1,0 +1,55 @@
+//! The curves, as a page.
+
+use manometer_cache::curve::{Amount, Curve, Curves, Point, Window, WorkingSet, knees};
+use manometer_cache::policy::Choice;
+use manometer_report::{CacheCurves, CachePoint, CachePolicy, WorkingSetStrip, cache_curves};
+
+use super::text::{facts, left_out};
+use super::windows::SECOND_NS;
+use super::{CurveArgs, named};
+
+pub(super) fn page(args: &CurveArgs, drawn: &Curves) -> String {
+    let mut facts = facts(args, drawn);
+    facts.extend(left_out(drawn));
+    facts.extend(drawn.damage.as_ref().map(|damage| format!("not read to its end: {damage}")));
+    cache_curves(&CacheCurves {
+        trace: args.input.path().file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        facts,
+        is_in_bytes: args.unit.size_aware,
+        policies: named(args, drawn).map(|(policy, curve)| shown(args, policy, curve)).collect(),
+        working_set: drawn.working_set.as_ref().map_or_else(Vec::new, |set| strips(args, set)),
+    })
+}
+
+fn shown(args: &CurveArgs, policy: &Choice, curve: &Curve) -> CachePolicy {
+    let knees = if args.knee { knees(&curve.points) } else { Vec::new() };
+    let point = |point: &Point| CachePoint {
+        capacity: point.capacity,
+        miss_ratio: point.miss_ratio,
+        error: point.error,
+        is_knee: knees.iter().any(|knee| knee.capacity == point.capacity),
+    };
+    CachePolicy { name: policy.to_string(), points: curve.points.iter().map(point).collect() }
+}
+
+/// Keys, and bytes where sizes count, in windows of requests and of time.
+fn strips(args: &CurveArgs, set: &WorkingSet) -> Vec<WorkingSetStrip> {
+    let over_time = set.over_time.as_deref().unwrap_or_default();
+    let mut strips = Vec::new();
+    for (unit, length, windows) in [("requests", 1.0, &set.over_requests[..]), ("seconds", SECOND_NS, over_time)] {
+        // A single window is no line; the table has it.
+        if windows.len() < 2 {
+            continue;
+        }
+        let strip = |what, amount: fn(&Window) -> Amount| {
+            let window = |window: &Window| {
+                let Amount { mean, error } = amount(window);
+                (window.length as f64 / length, mean, error)
+            };
+            WorkingSetStrip { what, unit, windows: windows.iter().map(window).collect() }
+        };
+        strips.push(strip("keys", |window| window.keys));
+        strips.extend(args.unit.size_aware.then(|| strip("bytes", |window| window.bytes)));
+    }
+    strips
+}

@@ -1,0 +1,49 @@
+//! The curves, for machines.
+
+use manometer_cache::curve::{Curve, Curves, Point, knees};
+use manometer_cache::policy::Choice;
+use serde_json::{Map, Value, json};
+
+use super::{CurveArgs, named, windows};
+use crate::trace::input;
+
+/// One document: of one policy its curve and what is said of the trace side by side, of several a list of curves.
+pub(super) fn document(args: &CurveArgs, drawn: &Curves) -> Value {
+    let mut curves: Vec<Map<String, Value>> =
+        named(args, drawn).map(|(policy, one)| curve(args, policy, one)).collect();
+    let mut document = match curves.as_mut_slice() {
+        [one] => std::mem::take(one),
+        _ => Map::from_iter([("curves".to_owned(), json!(curves))]),
+    };
+    let trace = [
+        ("unit", json!(args.unit.name())),
+        ("requests", json!(drawn.requests)),
+        ("left_out", json!(drawn.left_out.sum())),
+        ("block_size", json!(args.blocks.bytes())),
+        ("working_set", drawn.working_set.as_ref().map(|set| windows::document(args, set)).into()),
+        ("damage", input::damage(drawn.damage.as_ref())),
+    ];
+    document.extend(trace.map(|(name, value)| (name.to_owned(), value)));
+    Value::Object(document)
+}
+
+fn curve(args: &CurveArgs, policy: &Choice, curve: &Curve) -> Map<String, Value> {
+    let Curve { points, footprint, rate, smallest } = curve;
+    let knees = args.knee.then(|| knees(points).iter().map(point).collect::<Vec<Value>>());
+    let fields = [
+        ("policy", json!(policy.to_string())),
+        ("points", points.iter().map(point).collect()),
+        ("footprint", json!(footprint)),
+        ("rate", json!(rate)),
+        ("smallest_capacity", json!(smallest)),
+        ("knees", json!(knees)),
+    ];
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn point(point: &Point) -> Value {
+    match point.error {
+        None => json!({ "capacity": point.capacity, "miss_ratio": point.miss_ratio }),
+        Some(error) => json!({ "capacity": point.capacity, "miss_ratio": point.miss_ratio, "error": error }),
+    }
+}

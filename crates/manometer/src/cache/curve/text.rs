@@ -1,0 +1,110 @@
+//! The curves, for people.
+
+use std::collections::BTreeMap;
+
+use manometer_cache::curve::{Curve, Curves, Point, knees};
+use manometer_cache::requests::LeftOut;
+
+use super::{CurveArgs, named, windows};
+use crate::cache::capacity::count;
+use crate::table::table;
+
+/// About how many sizes are shown.
+const ROWS: usize = 24;
+
+pub(super) fn text(args: &CurveArgs, drawn: &Curves) -> String {
+    let mut lines = vec![format!("{}: {}", args.input.name(), facts(args, drawn).join(", "))];
+    if let Some(smallest) = drawn.curves.iter().map(|curve| curve.smallest).find(|smallest| *smallest > 0.0) {
+        let smallest = args.unit.text(smallest.ceil() as u64);
+        lines.push(format!("smaller caches than {smallest} take a larger sample to be simulated: --samples"));
+    }
+    lines.push(points(args, drawn));
+    if args.knee {
+        lines.extend(named(args, drawn).map(|(policy, curve)| match drawn.curves.len() {
+            1 => told_knees(args, curve),
+            _ => format!("{policy}: {}", told_knees(args, curve)),
+        }));
+    }
+    lines.extend(drawn.working_set.as_ref().map(|set| windows::text(args, set)));
+    lines.extend(left_out(drawn));
+    lines.extend(args.chart.iter().map(|path| format!("chart: {}", path.display())));
+    lines.join("\n")
+}
+
+/// What the curves are made of.
+pub(super) fn facts(args: &CurveArgs, drawn: &Curves) -> Vec<String> {
+    let requests = format!("{} requests", count(drawn.requests));
+    // The curve that is made of most keys knows best what all of them take.
+    let best = drawn.curves.iter().max_by(|one, other| one.rate.total_cmp(&other.rate));
+    let footprint = best.map(|curve| {
+        let keys = if args.unit.size_aware { "" } else { " keys" };
+        format!("for {}{keys}", args.unit.text(curve.footprint.round() as u64))
+    });
+    let mut sampled: Vec<String> = Vec::new();
+    for (policy, curve) in named(args, drawn).filter(|(_, curve)| curve.rate < 1.0) {
+        let whose =
+            if drawn.curves.iter().all(|curve| curve.rate < 1.0) { String::new() } else { format!("{policy}: ") };
+        let text = format!("{whose}made of {:.3} % of the keys", 100.0 * curve.rate);
+        if !sampled.contains(&text) {
+            sampled.push(text);
+        }
+    }
+    let requests = std::iter::once(requests).chain(footprint).collect::<Vec<String>>().join(" ");
+    std::iter::once(requests).chain(sampled).collect()
+}
+
+/// Why there are requests that no curve counts.
+pub(super) fn left_out(drawn: &Curves) -> Vec<String> {
+    let LeftOut { deletes, without_size, without_time } = drawn.left_out;
+    let left_out = [(deletes, "deletes"), (without_size, "requests without a size"), (without_time, "without a time")];
+    let told = left_out.iter().filter(|(count, _)| *count > 0);
+    told.map(|(count, what)| format!("left out: {count} {what}")).collect()
+}
+
+/// A row for each size; where sizes are many, for some of those that most policies have a point at.
+fn points(args: &CurveArgs, drawn: &Curves) -> String {
+    let mut rows: BTreeMap<u64, Vec<Option<&Point>>> = BTreeMap::new();
+    for (at, curve) in drawn.curves.iter().enumerate() {
+        for point in &curve.points {
+            rows.entry(point.capacity).or_insert_with(|| vec![None; drawn.curves.len()])[at] = Some(point);
+        }
+    }
+    let known = |row: &Vec<Option<&Point>>| row.iter().flatten().count();
+    let most = rows.values().map(known).max().unwrap_or(0);
+    if args.capacity.is_empty() {
+        rows.retain(|_, row| known(row) == most);
+    }
+    let stride = if args.capacity.is_empty() { rows.len().div_ceil(ROWS).max(1) } else { 1 };
+    let errors: Vec<bool> =
+        drawn.curves.iter().map(|curve| curve.points.iter().any(|point| point.error.is_some())).collect();
+    let names: Vec<String> = match drawn.curves.len() {
+        1 => vec!["miss ratio".to_owned()],
+        _ => args.policy.iter().map(ToString::to_string).collect(),
+    };
+    let mut head = vec!["capacity"];
+    for (name, has_error) in names.iter().zip(&errors) {
+        head.push(name);
+        head.extend(has_error.then_some("±"));
+    }
+    let mut table = table(&head, 0);
+    for (capacity, row) in rows.iter().rev().step_by(stride).collect::<Vec<_>>().into_iter().rev() {
+        let mut cells = vec![args.unit.text(*capacity)];
+        for (point, has_error) in row.iter().zip(&errors) {
+            cells.push(point.map_or_else(|| "–".to_owned(), |point| format!("{:.4}", point.miss_ratio)));
+            let error = point.and_then(|point| point.error).map(|error| format!("{error:.4}"));
+            cells.extend(has_error.then(|| error.unwrap_or_default()));
+        }
+        table.add_row(cells);
+    }
+    table.to_string()
+}
+
+fn told_knees(args: &CurveArgs, curve: &Curve) -> String {
+    let knees = knees(&curve.points);
+    let told = knees.iter().map(|point| format!("{} ({:.4})", args.unit.text(point.capacity), point.miss_ratio));
+    let told: Vec<String> = told.collect();
+    match told.is_empty() {
+        true => "knees: none, the curve bends nowhere".to_owned(),
+        false => format!("knees, where more cache stops paying: {}", told.join(", ")),
+    }
+}
