@@ -8,6 +8,7 @@ from pathlib import Path
 
 GO_YCSB = "v1.0.1"
 YCSB_JAVA = "0.17.0"
+LIBCACHESIM = "0.3.5"
 
 CACHE = Path(os.environ.get("MANOMETER_CACHE", Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "manometer"))
 KEPT = CACHE / "rivals"
@@ -55,3 +56,15 @@ def ycsb_java() -> list:
         os.rename(folder / "lib.new", folder / "lib")
     return ["java", "-cp", f"{folder / 'lib'}/*", "site.ycsb.Client", "-t", "-db", "site.ycsb.BasicDB",
             "-p", "basicdb.verbose=false", "-p", "workload=site.ycsb.workloads.CoreWorkload"]
+
+
+def libcachesim() -> Path:
+    """A Python that has libCacheSim's own package."""
+    folder = KEPT / f"libcachesim-{LIBCACHESIM}"
+    python = folder / "bin" / "python"
+    if not (folder / "done").exists():
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", f"libcachesim=={LIBCACHESIM}"], check=True,
+                       stdout=sys.stderr)
+        (folder / "done").touch()
+    return python

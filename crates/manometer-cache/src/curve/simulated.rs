@@ -95,7 +95,8 @@ fn footprint(requests: &Requests) -> f64 {
     if requests.sizes().is_empty() {
         return requests.keys() as f64;
     }
-    let mut sizes = vec![0; requests.keys()];
-    requests.ids().iter().zip(requests.sizes()).for_each(|(id, size)| sizes[*id as usize] = *size);
-    sizes.iter().sum::<u64>() as f64
+    let mut sizes = vec![0.0; requests.keys()];
+    // An empty object weighs a byte, as it does in a cache.
+    requests.ids().iter().zip(requests.sizes()).for_each(|(id, size)| sizes[*id as usize] = (*size).max(1) as f64);
+    sizes.iter().sum()
 }
