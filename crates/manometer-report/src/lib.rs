@@ -24,7 +24,7 @@ use manometer_analysis::summary::Summary;
 use manometer_measure::Recording;
 use manometer_measure::plan::Settings;
 
-pub use page::{RatePoint, RateSearch, page, rate_search, real_vs_synthetic};
+pub use page::{RatePoint, RateSearch, cache_advice, page, rate_search, real_vs_synthetic};
 
 /// One recording and what the analysis says of it.
 #[derive(Debug, Clone)]

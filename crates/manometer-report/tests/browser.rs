@@ -12,7 +12,7 @@ use std::path::Path;
 use browser_tools::{Browser, Scheme, attribute};
 use manometer_analysis::summary::Summary;
 use manometer_measure::Recording;
-use manometer_report::{RatePoint, RateSearch, Recorded, page, rate_search, real_vs_synthetic};
+use manometer_report::{RatePoint, RateSearch, Recorded, cache_advice, page, rate_search, real_vs_synthetic};
 
 type Example = (&'static str, fn(&Path) -> Recording, fn(&Recording) -> Summary, usize);
 
@@ -109,4 +109,12 @@ fn a_trace_against_synthetic_loads_draws_its_charts() {
     let Some(browser) = Browser::find() else { return };
     let dir = tempfile::tempdir().unwrap();
     check(&browser, dir.path(), "real-vs-synthetic", &real_vs_synthetic(&common::compared()), 6);
+}
+
+#[test]
+fn what_a_trace_tells_to_do_draws_its_charts() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    check(&browser, dir.path(), "cache-advice", &cache_advice(&common::advice("cluster52.csv.zst")), 2);
+    check(&browser, dir.path(), "cache-advice-hostile", &cache_advice(&common::advice(common::HOSTILE)), 2);
 }

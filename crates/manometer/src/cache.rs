@@ -1,5 +1,6 @@
 //! `manometer cache`: one file per verb below it.
 
+mod advise;
 mod capacity;
 mod cost;
 mod curve;
@@ -24,6 +25,7 @@ pub struct CacheArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Advise(advise::AdviseArgs),
     Cost(cost::CostArgs),
     Curve(curve::CurveArgs),
     Simulate(simulate::SimulateArgs),
@@ -33,6 +35,7 @@ enum Verb {
 /// Does what the verb says.
 pub fn run(args: &CacheArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
+        Verb::Advise(args) => advise::run(args),
         Verb::Cost(args) => cost::run(args),
         Verb::Curve(args) => curve::run(args),
         Verb::Simulate(args) => simulate::run(args),

@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::recommend::best_cached;
 use super::tiers::{CHANGES, Ran, Replayed, changed, with_origins};
 use super::{
-    Basis, Change, Evidence, Memory, Opens, PolicyCurve, PolicyVerdict, PricedTier, Ranking, Recommendation, Sizes,
-    Traits, Varied, WORKLOAD, curves, lru_curve, memory, price, rank, recommend, shipped, steps,
+    Basis, Change, Evidence, Memory, Opens, PolicyCurve, PolicyVerdict, PricedTier, Ranking, Recommendation, Sample,
+    Sizes, Traits, Varied, WORKLOAD, curves, lru_curve, memory, price, recommend, shipped, steps,
 };
 use crate::CacheError;
 use crate::cost::{self, Goal, Prices};
@@ -116,8 +116,9 @@ pub fn advise(opens: Opens<'_>, asked: &Asked) -> Result<Advice, CacheError> {
     let (report, damage) = character(opens)?;
     let basis = Basis::new(&report, asked.object_size.0)?;
     let lru = lru_curve(opens, &basis)?;
-    let ranking = rank(&mut *opens()?, &basis, lru.footprint)?;
-    let curves = curves(opens, &basis, &shown(&ranking), &steps(&lru.points), lru.footprint)?;
+    let sample = Sample::read(&mut *opens()?, &basis)?;
+    let ranking = sample.rank(lru.footprint)?;
+    let curves = curves(&sample, &basis, &shown(&ranking), &steps(&lru.points), lru.footprint)?;
     let policy = PolicyVerdict::of(&ranking);
     let own = curves.iter().find(|curve| curve.policy == policy.policy);
     let memory =
@@ -139,6 +140,8 @@ pub fn advise(opens: Opens<'_>, asked: &Asked) -> Result<Advice, CacheError> {
         has_reads: character.reads_share > 0.0,
         policy: &policy,
         memory: &memory,
+        footprint_bytes: character.footprint_bytes,
+        storage_bytes: replayed.bytes(),
         tiers: &priced.tiers,
         varied: &varied,
         currency: &asked.prices.currency,

@@ -9,14 +9,14 @@ use crate::curve::Sampling;
 /// About how many keys are simulated.
 const KEYS: f64 = 65_536.0;
 /// About how many requests are simulated at most, by each policy at each size.
-const REQUESTS: f64 = 2_000_000.0;
+const REQUESTS: f64 = 1_000_000.0;
 /// Fewer keys are no sample: one more or less of them would decide.
 const KEYS_MIN: f64 = 4096.0;
 
 /// What of a trace is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Basis {
-    /// Whether objects have their sizes, which are known of most requests.
+    /// Whether objects have their sizes, which are known of most requests and differ.
     pub by_size: bool,
     /// The bytes of a unit of capacity: 1, or those that an object is taken to have.
     pub unit_bytes: u64,
@@ -41,12 +41,13 @@ impl Basis {
             return Err(CacheError::Wrong("an object takes 0 bytes: it has to take 1 at least".to_owned()));
         }
         let requests = report.requests as f64;
-        let sized = report.value_size_bytes.as_ref().map_or(0.0, |sizes| sizes.samples);
-        let by_size = sized >= requests / 2.0;
+        let sizes = report.value_size_bytes.as_ref().filter(|sizes| sizes.samples >= requests / 2.0);
+        let equal = sizes.filter(|sizes| sizes.min == sizes.max && sizes.min >= 1.0).map(|sizes| sizes.min as u64);
+        let by_size = sizes.is_some() && equal.is_none();
         let enough = (KEYS / report.keys).min((REQUESTS / requests).max(KEYS_MIN / report.keys));
         Ok(Self {
             by_size,
-            unit_bytes: if by_size { 1 } else { object_bytes },
+            unit_bytes: if by_size { 1 } else { equal.unwrap_or(object_bytes) },
             rate: enough.min(1.0),
             is_lru_sampled: report.key_sample.rate < 1.0,
             seed: 1,
@@ -97,6 +98,8 @@ mod tests {
         let sized = report("time,key,size,op\n0,a,10,get\n1,b,20,get\n");
         let basis = Basis::new(&sized, 4096).unwrap();
         assert_eq!((basis.by_size, basis.unit_bytes, basis.rate), (true, 1, 1.0));
+        let equal = Basis::new(&report("time,key,size,op\n0,a,512,get\n1,b,512,get\n"), 4096).unwrap();
+        assert_eq!((equal.by_size, equal.unit_bytes), (false, 512));
         let bare = Basis::new(&report("7\n0\n1\n"), 4096).unwrap();
         assert_eq!((bare.by_size, bare.bytes(3)), (false, 3 * 4096));
     }
@@ -105,7 +108,7 @@ mod tests {
     fn large_traces_are_looked_at_by_a_sample_of_their_keys() {
         let mut report = report("7\n0\n1\n");
         (report.requests, report.keys) = (100_000_000, 1e6);
-        assert_eq!(Basis::new(&report, 4096).unwrap().rate, 0.02);
+        assert_eq!(Basis::new(&report, 4096).unwrap().rate, 0.01);
         (report.requests, report.keys) = (1_000_000, 655_360.0);
         assert_eq!(Basis::new(&report, 4096).unwrap().rate, 0.1);
     }

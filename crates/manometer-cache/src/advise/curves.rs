@@ -1,9 +1,8 @@
 //! The curves of the policies that did best.
 
-use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{Basis, Opens};
+use super::{Basis, Opens, Sample};
 use crate::CacheError;
 use crate::curve::{Curve, Point, Wanted, curve};
 use crate::policy::Choice;
@@ -75,30 +74,20 @@ pub fn steps(points: &[Point]) -> Vec<Point> {
     steps
 }
 
-/// The curves of policies at the sizes of `lru`, that of LRU itself among them where it is asked for.
+/// The curves of policies at the sizes of `lru`.
 ///
 /// # Errors
-/// The trace cannot be read.
+/// There is no such policy.
 pub fn curves(
-    opens: Opens<'_>,
+    sample: &Sample,
     basis: &Basis,
     policies: &[String],
     lru: &[Point],
     footprint: f64,
 ) -> Result<Vec<PolicyCurve>, CacheError> {
-    let capacities: Vec<u64> = lru.iter().map(|point| point.capacity).collect();
-    let drawn = policies.par_iter().with_max_len(1).map(|policy| {
-        if policy == "lru" {
-            return Ok(PolicyCurve::new(policy.clone(), lru, basis, footprint));
-        }
-        let wanted = Wanted {
-            by_size: basis.by_size,
-            capacities: capacities.clone(),
-            sampling: basis.sampling(),
-            seed: basis.seed,
-        };
-        let drawn = curve(&mut *opens()?, &policy.parse()?, &wanted)?;
-        Ok(PolicyCurve::new(policy.clone(), &drawn.points, basis, footprint))
+    let drawn = policies.iter().map(|policy| {
+        let points = if policy == "lru" { lru.to_vec() } else { sample.curve(policy, lru)? };
+        Ok(PolicyCurve::new(policy.clone(), &points, basis, footprint))
     });
     drawn.collect()
 }
@@ -123,7 +112,8 @@ mod tests {
         let basis = Basis { by_size: false, unit_bytes: 10, rate: 1.0, is_lru_sampled: false, seed: 1 };
         let lru = lru_curve(&opens, &basis).unwrap();
         let sizes = steps(&lru.points);
-        let drawn = curves(&opens, &basis, &["lru".to_owned(), "arc".to_owned()], &sizes, lru.footprint).unwrap();
+        let sample = Sample::read(&mut *opens().unwrap(), &basis).unwrap();
+        let drawn = curves(&sample, &basis, &["lru".to_owned(), "arc".to_owned()], &sizes, lru.footprint).unwrap();
         let capacities = |curve: &PolicyCurve| curve.points.iter().map(|point| point.capacity).collect::<Vec<_>>();
         assert_eq!(capacities(&drawn[0]), capacities(&drawn[1]));
         let last = drawn[1].points.last().unwrap();

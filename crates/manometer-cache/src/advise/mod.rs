@@ -1,6 +1,6 @@
 //! From a trace to a decision: how much memory, which policy, and whether an SSD tier pays.
 //!
-//! [`Basis`] says what of a trace is looked at; [`rank()`] sets all policies against LRU on it, [`curves()`] draws those
+//! [`Basis`] says what of a trace is looked at; [`Sample`] sets all policies against LRU on it, [`curves()`] draws those
 //! that did best, [`memory()`] finds where more memory stops paying, [`tiers`](mod@tiers) replays the trace on
 //! arrangements and prices them. [`recommend()`] decides by all of that, and by nothing else. [`advise()`] does it all.
 
@@ -24,7 +24,7 @@ pub use basis::Basis;
 pub use curves::{MissPoint, PolicyCurve, curves, lru_curve, steps};
 pub use memory::{Memory, memory};
 pub use pricing::{Priced, PricedTier, Tier, WORKLOAD, price};
-pub use rank::{Ranked, Ranking, rank};
+pub use rank::{Ranked, Ranking, Sample};
 pub use recommend::{Evidence, Pays, PolicyVerdict, Recommendation, Sentence, SsdVerdict, best_cached, recommend};
 pub use shipped::{SHIPPED_PRICES, Sizes, shipped};
 pub use tiers::{Change, Varied};

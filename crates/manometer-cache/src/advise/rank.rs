@@ -5,17 +5,20 @@ use serde::Serialize;
 
 use super::basis::Basis;
 use crate::CacheError;
+use crate::curve::Point;
 use crate::policy::{Choice, POLICIES};
 use crate::requests::{Details, Requests};
 use crate::sampled::Sampled;
 use manometer_trace::TraceReader;
 
 /// The sizes at which policies are compared, as shares of what all objects take.
-pub const SHARES: [f64; 4] = [0.01, 0.03, 0.1, 0.3];
+const SHARES: [f64; 5] = [0.01, 0.03, 0.1, 0.3, 0.6];
 /// Into how many groups the keys are parted, to tell how sure a difference is.
 const GROUPS: usize = 16;
 /// Student's t at 97.5 % for one degree of freedom less than there are groups.
 const STUDENT: f64 = 2.131;
+/// The fewest objects that a cache in miniature stands for others with.
+const OBJECTS_MIN: f64 = 64.0;
 
 /// A policy against LRU.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,37 +46,104 @@ pub struct Ranking {
     pub bound: Option<Ranked>,
 }
 
-/// Simulates every policy at shares of `footprint`, in miniature where the basis is a sample.
-///
-/// # Errors
-/// The sample does not fit in memory.
-pub fn rank(reader: &mut dyn TraceReader, basis: &Basis, footprint: f64) -> Result<Ranking, CacheError> {
-    let details = POLICIES.iter().fold(Details { sizes: basis.by_size, ..Details::NONE }, |all, kind| {
-        all.and(Details { sizes: false, ..kind.details })
-    });
-    let Sampled { requests, .. } = Sampled::read(reader, details, basis.sampling(), basis.seed, &mut |_| {})?;
-    let capacities = capacities(footprint);
-    let choices: Vec<Choice> = POLICIES.iter().map(|kind| kind.name.parse()).collect::<Result<_, _>>()?;
-    let cells: Vec<(usize, u64)> =
-        (0..choices.len()).flat_map(|policy| capacities.iter().map(move |capacity| (policy, *capacity))).collect();
-    let misses: Vec<Misses> = cells
-        .into_par_iter()
-        .with_max_len(1)
-        .map(|(policy, capacity)| misses(&choices[policy], capacity, &requests, basis))
-        .collect();
-    let of = |policy: usize| &misses[policy * capacities.len()..(policy + 1) * capacities.len()];
-    let lru = choices.iter().position(|choice| choice.kind().name == "lru").map_or(&[][..], of);
-    let mut policies: Vec<Ranked> = (0..choices.len())
-        .map(|policy| Ranked {
-            policy: choices[policy].to_string(),
-            miss_ratios: of(policy).iter().map(|misses| misses.sum() / (requests.len() as f64).max(1.0)).collect(),
-            ..against(of(policy), lru, basis.rate)
-        })
-        .collect();
-    let opt = policies.iter().position(|ranked| ranked.policy == "opt");
-    let bound = opt.map(|opt| policies.remove(opt));
-    policies.sort_by(|one, other| one.relative.total_cmp(&other.relative));
-    Ok(Ranking { capacities, requests: requests.len() as u64, policies, bound })
+/// The requests that policies are simulated with.
+#[derive(Debug)]
+pub struct Sample {
+    requests: Requests,
+    basis: Basis,
+    /// The requests of all keys.
+    all: u64,
+}
+
+impl Sample {
+    /// Reads those of the basis.
+    ///
+    /// # Errors
+    /// They do not fit in memory.
+    pub fn read(reader: &mut dyn TraceReader, basis: &Basis) -> Result<Self, CacheError> {
+        let details = POLICIES.iter().fold(Details { sizes: basis.by_size, ..Details::NONE }, |all, kind| {
+            all.and(Details { sizes: false, ..kind.details })
+        });
+        let Sampled { requests, all, .. } = Sampled::read(reader, details, basis.sampling(), basis.seed, &mut |_| {})?;
+        Ok(Self { requests, basis: *basis, all })
+    }
+
+    /// Simulates every policy at shares of `footprint`, in miniature where the basis is a sample.
+    ///
+    /// # Errors
+    /// None: every policy that there is has a name.
+    pub fn rank(&self, footprint: f64) -> Result<Ranking, CacheError> {
+        let capacities = capacities(footprint);
+        let choices: Vec<Choice> = POLICIES.iter().map(|kind| kind.name.parse()).collect::<Result<_, _>>()?;
+        let misses = self.simulate(&choices, &capacities);
+        let of = |policy: usize| &misses[policy * capacities.len()..(policy + 1) * capacities.len()];
+        let lru = choices.iter().position(|choice| choice.kind().name == "lru").map_or(&[][..], of);
+        let requests = self.requests.len() as u64;
+        let mut policies: Vec<Ranked> = (0..choices.len())
+            .map(|policy| Ranked {
+                policy: choices[policy].to_string(),
+                miss_ratios: of(policy).iter().map(|misses| misses.sum() / (requests as f64).max(1.0)).collect(),
+                ..against(of(policy), lru, self.basis.rate)
+            })
+            .collect();
+        let opt = policies.iter().position(|ranked| ranked.policy == "opt");
+        let bound = opt.map(|opt| policies.remove(opt));
+        policies.sort_by(|one, other| one.relative.total_cmp(&other.relative));
+        Ok(Ranking { capacities, requests, policies, bound })
+    }
+
+    /// The curve of a policy at the sizes of LRU's, which is known of all keys: where the basis is a sample, LRU's plus
+    /// by how much they differ in miniature, from where caches in miniature hold enough.
+    ///
+    /// # Errors
+    /// There is no such policy.
+    pub fn curve(&self, policy: &str, lru: &[Point]) -> Result<Vec<Point>, CacheError> {
+        let is_sample = self.basis.rate < 1.0;
+        let smallest = if is_sample { OBJECTS_MIN * self.weight() / self.basis.rate } else { 0.0 };
+        let known: Vec<&Point> = lru.iter().filter(|point| point.capacity as f64 >= smallest).collect();
+        let capacities: Vec<u64> = known.iter().map(|point| point.capacity).collect();
+        let own = self.simulate(&[policy.parse()?], &capacities);
+        if !is_sample {
+            let ratio = |misses: &Misses| misses.sum() / (self.requests.len() as f64).max(1.0);
+            let point = |(lru, own): (&&Point, &Misses)| Point { miss_ratio: ratio(own), error: None, ..**lru };
+            return Ok(known.iter().zip(&own).map(point).collect());
+        }
+        let plain = self.simulate(&[Choice::lru()], &capacities);
+        let expected = self.all as f64 * self.basis.rate;
+        let corrected = known.iter().zip(own.iter().zip(&plain)).map(|(lru, (own, plain))| {
+            let apart: [f64; GROUPS] =
+                std::array::from_fn(|group| (own.0[group] as f64 - plain.0[group] as f64) / expected);
+            let sum: f64 = apart.iter().sum();
+            let off = apart.map(|apart| apart - sum / GROUPS as f64);
+            let error = half_interval(&off, self.basis.rate).hypot(lru.error.unwrap_or(0.0));
+            Point { miss_ratio: (lru.miss_ratio + sum).clamp(0.0, 1.0), error: Some(error), ..**lru }
+        });
+        Ok(corrected.collect())
+    }
+
+    /// What an object weighs in the mean.
+    fn weight(&self) -> f64 {
+        let sizes = self.requests.sizes();
+        if sizes.is_empty() { 1.0 } else { sizes.iter().sum::<u64>() as f64 / sizes.len() as f64 }
+    }
+
+    /// Every policy at every capacity, policy by policy.
+    fn simulate(&self, choices: &[Choice], capacities: &[u64]) -> Vec<Misses> {
+        let cells: Vec<(&Choice, u64)> =
+            choices.iter().flat_map(|choice| capacities.iter().map(move |capacity| (choice, *capacity))).collect();
+        cells.into_par_iter().with_max_len(1).map(|(choice, capacity)| self.misses(choice, capacity)).collect()
+    }
+
+    fn misses(&self, choice: &Choice, capacity: u64) -> Misses {
+        let Basis { rate, by_size, seed, .. } = self.basis;
+        let small = ((capacity as f64 * rate).round() as u64).max(1);
+        let mut groups = [0; GROUPS];
+        let mut cache = choice.make(small, &self.requests, by_size, seed);
+        cache.run_with(&self.requests, &mut |request, is_hit| {
+            groups[request.id as usize % GROUPS] += u64::from(!is_hit);
+        });
+        Misses(groups)
+    }
 }
 
 fn capacities(footprint: f64) -> Vec<u64> {
@@ -91,14 +161,6 @@ impl Misses {
     }
 }
 
-fn misses(choice: &Choice, capacity: u64, requests: &Requests, basis: &Basis) -> Misses {
-    let small = ((capacity as f64 * basis.rate).round() as u64).max(1);
-    let mut groups = [0; GROUPS];
-    let mut cache = choice.make(small, requests, basis.by_size, basis.seed);
-    cache.run_with(requests, &mut |request, is_hit| groups[request.id as usize % GROUPS] += u64::from(!is_hit));
-    Misses(groups)
-}
-
 /// The mean over the sizes of own misses by LRU's, less 1, and how sure it is by how far groups of keys are off it.
 fn against(own: &[Misses], lru: &[Misses], rate: f64) -> Ranked {
     let mut off = [0.0; GROUPS];
@@ -112,10 +174,15 @@ fn against(own: &[Misses], lru: &[Misses], rate: f64) -> Ranked {
     }
     let sizes = (ratios.len() as f64).max(1.0);
     let relative = if ratios.is_empty() { 0.0 } else { ratios.iter().sum::<f64>() / sizes - 1.0 };
-    let groups = GROUPS as f64;
-    let squares: f64 = off.iter().map(|off| (off / sizes).powi(2)).sum();
-    let error = STUDENT * (groups / (groups - 1.0) * squares * (1.0 - rate)).sqrt();
+    let error = half_interval(&off.map(|off| off / sizes), rate);
     Ranked { policy: String::new(), relative, error, miss_ratios: Vec::new() }
+}
+
+/// Half of the 95 % interval of a sum over groups that are off so far from their shares, of a sample of the keys.
+fn half_interval(off: &[f64; GROUPS], rate: f64) -> f64 {
+    let groups = GROUPS as f64;
+    let squares: f64 = off.iter().map(|off| off * off).sum();
+    STUDENT * (groups / (groups - 1.0) * squares * (1.0 - rate)).sqrt()
 }
 
 #[cfg(test)]
@@ -142,13 +209,32 @@ mod tests {
         let text: String = (0..5000).map(|request| format!("{}\n", request % 100)).collect();
         let mut trace = crate::advise::basis::tests_trace(&text);
         let basis = Basis { by_size: false, unit_bytes: 4096, rate: 1.0, is_lru_sampled: false, seed: 1 };
-        let ranking = rank(&mut *trace, &basis, 100.0).unwrap();
-        assert_eq!(ranking.capacities, [1, 3, 10, 30]);
+        let ranking = Sample::read(&mut *trace, &basis).unwrap().rank(100.0).unwrap();
+        assert_eq!(ranking.capacities, [1, 3, 10, 30, 60]);
         assert_eq!((ranking.requests, ranking.policies.len()), (5000, POLICIES.len() - 1));
         let bound = ranking.bound.unwrap();
         assert!(ranking.policies.iter().all(|ranked| ranked.relative >= bound.relative - 1e-12));
         assert!(ranking.policies[0].relative < -0.05, "{:?}", ranking.policies[0]);
         let lru = ranking.policies.iter().find(|ranked| ranked.policy == "lru").unwrap();
         assert_eq!((lru.relative, lru.miss_ratios[3]), (0.0, 1.0));
+    }
+
+    #[test]
+    fn a_sample_tells_a_curve_that_is_near_that_of_all_keys() {
+        let key = |request: u64| (request * request * 7919 + request / 3) % 50_021;
+        let text: String = (0..200_000).map(|request| format!("{}\n", key(request))).collect();
+        let opens = || Ok(crate::advise::basis::tests_trace(&text));
+        let whole = Basis { by_size: false, unit_bytes: 1, rate: 1.0, is_lru_sampled: false, seed: 1 };
+        let lru = crate::advise::lru_curve(&opens, &whole).unwrap();
+        let sizes: Vec<Point> = lru.points.iter().step_by(16).copied().collect();
+        let read = |rate| Sample::read(&mut *opens().unwrap(), &Basis { rate, ..whole }).unwrap();
+        let (exact, near) = (read(1.0).curve("arc", &sizes).unwrap(), read(0.2).curve("arc", &sizes).unwrap());
+        assert_eq!(exact.len(), sizes.len());
+        assert!(near.iter().all(|point| point.capacity as f64 >= 64.0 / 0.2) && near.len() > 10);
+        for point in near {
+            let exact = exact.iter().find(|exact| exact.capacity == point.capacity).unwrap();
+            assert!((point.miss_ratio - exact.miss_ratio).abs() < 0.02, "{point:?} {exact:?}");
+            assert!(point.error.is_some() && exact.error.is_none());
+        }
     }
 }

@@ -10,6 +10,8 @@ use super::words::{bytes, percent, three};
 
 /// Another policy than LRU is not worth it for less than this share of LRU's misses.
 pub const GAIN_MIN: f64 = 0.01;
+/// From how many times what objects take their pages on storage are worth a word.
+const PAGES_MIN: f64 = 1.5;
 
 /// What was found.
 #[derive(Debug, Clone)]
@@ -20,6 +22,10 @@ pub struct Evidence<'a> {
     pub policy: &'a PolicyVerdict,
     /// Where more memory stops paying with it.
     pub memory: &'a Memory,
+    /// What all objects take.
+    pub footprint_bytes: u64,
+    /// What those take that were replayed, in the pages of storage.
+    pub storage_bytes: u64,
     /// What arrangements do and cost.
     pub tiers: &'a [PricedTier],
     /// What the cheapest with a cache does after changes.
@@ -145,6 +151,9 @@ pub fn recommend(evidence: &Evidence<'_>) -> Recommendation {
                     told.";
         say("caution", text.to_owned());
     }
+    if evidence.storage_bytes as f64 > PAGES_MIN * evidence.footprint_bytes as f64 {
+        say("caution", pages_sentence(evidence));
+    }
     Recommendation {
         memory_bytes: evidence.memory.recommended.bytes,
         policy: evidence.policy.clone(),
@@ -263,6 +272,14 @@ fn memory_sensitivity(memory: &Memory) -> String {
         ),
         None => format!("What half the memory would do is below what the curve tells; of twice as much: {twice}."),
     }
+}
+
+fn pages_sentence(evidence: &Evidence<'_>) -> String {
+    let [storage, objects] = [evidence.storage_bytes, evidence.footprint_bytes].map(bytes);
+    format!(
+        "The objects take {objects}, and {storage} on storage, in whole pages: memory that caches pages, as it does before \
+         the tiers, holds fewer of them than a cache of objects."
+    )
 }
 
 /// Which changes would change the answer.

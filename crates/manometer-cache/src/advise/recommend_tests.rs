@@ -43,7 +43,17 @@ fn tiers(cached_mb_per_s: f64, break_even: f64) -> Vec<PricedTier> {
 
 fn decide(policy: &PolicyVerdict, memory: &Memory, tiers: &[PricedTier], varied: &[Varied]) -> Recommendation {
     let (currency, dates) = ("EUR", "2026");
-    recommend(&Evidence { has_reads: true, policy, memory, tiers, varied, currency, dates })
+    recommend(&Evidence {
+        has_reads: true,
+        policy,
+        memory,
+        footprint_bytes: 1000,
+        storage_bytes: 1500,
+        tiers,
+        varied,
+        currency,
+        dates,
+    })
 }
 
 fn lru() -> PolicyVerdict {
@@ -149,11 +159,14 @@ fn what_cannot_be_told_is_said() {
         has_reads: false,
         policy: &policy,
         memory: &memory,
+        footprint_bytes: 1 << 20,
+        storage_bytes: 20 << 20,
         tiers: &[],
         varied: &[],
         currency: "EUR",
         dates: "2026",
     });
-    assert!(told(&made, "caution").starts_with("The trace has no reads"));
+    let text = told(&made, "caution");
+    assert!(text.starts_with("The trace has no reads") && text.contains("1.00 MiB, and 20.0 MiB on storage"), "{text}");
     assert_eq!(made.cheapest, None);
 }

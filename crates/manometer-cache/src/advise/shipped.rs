@@ -28,8 +28,8 @@ const ROOM: f64 = 1.25;
 const CACHE_SHARE: f64 = 0.2;
 /// The least memory: that of a few requests.
 const RAM_MIN: u64 = 1 << 20;
-/// The smallest cache: a few blocks and buckets of any of the arrangements.
-const CACHE_MIN: u64 = 8 << 20;
+/// The least that data lie on: a share of it is a few blocks and buckets of any of the arrangements.
+const ORIGIN_MIN: u64 = 10 << 20;
 const MIB: u64 = 1 << 20;
 
 /// How large the levels are.
@@ -47,8 +47,8 @@ impl Sizes {
     /// For a trace that touches so many bytes of storage, with so much memory.
     pub fn of(touched: u64, ram: u64) -> Self {
         let mib = |bytes: f64| (bytes as u64).div_ceil(MIB).saturating_mul(MIB);
-        let origin = mib(touched as f64 * ROOM).max(CACHE_MIN);
-        let cache = mib(origin as f64 * CACHE_SHARE).max(CACHE_MIN);
+        let origin = mib(touched as f64 * ROOM).max(ORIGIN_MIN);
+        let cache = mib(origin as f64 * CACHE_SHARE);
         Self { origin, cache, ram: ram.max(RAM_MIN) }
     }
 }
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_smallest_trace_has_room() {
-        assert_eq!(Sizes::of(1, 1), Sizes { origin: CACHE_MIN, cache: CACHE_MIN, ram: RAM_MIN });
+        assert_eq!(Sizes::of(1, 1), Sizes { origin: ORIGIN_MIN, cache: 2 * MIB, ram: RAM_MIN });
     }
 
     #[test]

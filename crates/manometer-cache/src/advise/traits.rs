@@ -41,9 +41,10 @@ impl Traits {
     pub(super) fn of(report: &Report, footprint_bytes: u64) -> Self {
         let share = |wanted: fn(Operation) -> bool| -> f64 {
             let is_wanted = |name: &str| name.parse::<Operation>().is_ok_and(wanted);
-            report.operations.iter().filter(|(name, _)| is_wanted(name)).map(|(_, operation)| operation.share).sum()
+            let wanted = report.operations.iter().filter(|(name, _)| is_wanted(name));
+            // A sum of nothing would be -0.
+            wanted.fold(0.0, |sum, (_, operation)| sum + operation.share)
         };
-        let drops = |operation| matches!(operation, Operation::Delete | Operation::Discard);
         let zipf = report.popularity.as_ref().and_then(|popularity| popularity.zipf.as_ref());
         let wonders = report.popularity.as_ref().map(|popularity| popularity.one_hit_wonders);
         let (writes_share, drops_share) = (share(Operation::stores), share(drops));
@@ -51,9 +52,7 @@ impl Traits {
             requests: report.requests,
             keys: report.keys,
             footprint_bytes,
-            reads_share: share(|operation| {
-                !operation.stores() && !matches!(operation, Operation::Delete | Operation::Discard)
-            }),
+            reads_share: share(reads),
             writes_share,
             drops_share,
             zipf_exponent: zipf.map(|zipf| zipf.exponent),
@@ -66,4 +65,12 @@ impl Traits {
             requests_per_s: report.span_s.filter(|span| *span > 0.0).map(|span| report.requests as f64 / span),
         }
     }
+}
+
+fn drops(operation: Operation) -> bool {
+    matches!(operation, Operation::Delete | Operation::Discard)
+}
+
+fn reads(operation: Operation) -> bool {
+    !operation.stores() && !drops(operation)
 }

@@ -1,5 +1,6 @@
 //! The page: one HTML file of all its parts.
 
+mod cache_advice;
 mod environment;
 mod files;
 mod findings;
@@ -20,6 +21,7 @@ use crate::{Recorded, ReportError, vendor};
 
 use html::{escape, fill, json};
 
+pub use cache_advice::cache_advice;
 pub use rates::{RatePoint, RateSearch, rate_search};
 pub use real_vs_synthetic::real_vs_synthetic;
 
