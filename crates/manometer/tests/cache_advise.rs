@@ -13,9 +13,9 @@ const DISK_ALONE: &str = "[[price]]\ndevice = \"hdd\"\nproduct = \"a disk\"\nkin
 /// Keys of a loop among others that come once in a while.
 fn scene() -> Scene {
     let scene = Scene::new();
-    let key = |request: u64| if request % 3 == 0 { request % 300 } else { 1000 + request * request % 4003 };
+    let key = |request: u64| if request.is_multiple_of(3) { request % 300 } else { 1000 + request * request % 4003 };
     scene.write("keys.txt", &(0..6000).map(|request| format!("{}\n", key(request))).collect::<String>());
-    let operation = |request: u64| if request % 5 == 0 { "put" } else { "get" };
+    let operation = |request: u64| if request.is_multiple_of(5) { "put" } else { "get" };
     let sized = (0..6000).map(|at| format!("{at},{},{},{}\n", key(at), 4096 + key(at) % 7 * 4096, operation(at)));
     scene.write("sized.csv", &format!("time,key,size,op\n{}", sized.collect::<String>()));
     scene

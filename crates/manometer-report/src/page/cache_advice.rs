@@ -224,7 +224,10 @@ fn replayed(advice: &Advice) -> String {
         || "Sizes are those of the arrangements.".to_owned(),
         |sizes| {
             let [origin, cache, ram] = [sizes.origin, sizes.cache, sizes.ram].map(|size| text::bytes(size as f64));
-            format!("The data lie on {origin}, the cache has {cache}, memory {ram}.")
+            format!(
+                "The data lie on {origin}, the cache has {cache}, memory {ram}. 1h is one disk, 4h0 four disks as RAID 0, \
+                 1s one SSD; bcache and dmcache are caches on an SSD before the disks behind their names."
+            )
         },
     );
     format!(

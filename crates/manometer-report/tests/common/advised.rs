@@ -7,7 +7,7 @@ use manometer_trace::{ReadOptions, open_stream};
 
 /// What a trace of a loop among scattered keys tells to do.
 pub fn advice(name: &str) -> Advice {
-    let key = |request: u64| if request % 3 == 0 { request % 300 } else { 1000 + request * request % 4003 };
+    let key = |request: u64| if request.is_multiple_of(3) { request % 300 } else { 1000 + request * request % 4003 };
     let text: String = (0..6000).map(|request| format!("{}\n", key(request))).collect();
     let asked = Asked {
         name: name.to_owned(),

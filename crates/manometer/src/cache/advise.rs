@@ -89,8 +89,10 @@ fn advice(args: &AdviseArgs) -> Result<Advice, CacheError> {
         }
     };
     let load = |path: &PathBuf| Ok(Arrangement { scale: 1, ..Arrangement::load(path)? });
+    let path = args.input.path();
+    let name = path.file_name().unwrap_or(path.as_os_str());
     let asked = Asked {
-        name: args.input.name(),
+        name: name.to_string_lossy().into_owned(),
         object_size: args.object_size,
         threads: args.threads,
         arrangements: args.arrangements.iter().map(load).collect::<Result<_, CacheError>>()?,
