@@ -85,11 +85,14 @@ pub fn curves(
     lru: &[Point],
     footprint: f64,
 ) -> Result<Vec<PolicyCurve>, CacheError> {
-    let drawn = policies.iter().map(|policy| {
-        let points = if policy == "lru" { lru.to_vec() } else { sample.curve(policy, lru)? };
-        Ok(PolicyCurve::new(policy.clone(), &points, basis, footprint))
+    let others: Vec<Choice> =
+        policies.iter().filter(|policy| *policy != "lru").map(|policy| policy.parse()).collect::<Result<_, _>>()?;
+    let mut drawn = sample.curves(&others, lru).into_iter();
+    let points = policies.iter().map(|policy| {
+        let points = if policy == "lru" { lru.to_vec() } else { drawn.next().unwrap_or_default() };
+        PolicyCurve::new(policy.clone(), &points, basis, footprint)
     });
-    drawn.collect()
+    Ok(points.collect())
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ impl Sample {
     /// Simulates every policy at shares of `footprint`, in miniature where the basis is a sample.
     ///
     /// # Errors
-    /// None: every policy that there is has a name.
+    /// A policy is not known by its own name.
     pub fn rank(&self, footprint: f64) -> Result<Ranking, CacheError> {
         let capacities = capacities(footprint);
         let choices: Vec<Choice> = POLICIES.iter().map(|kind| kind.name.parse()).collect::<Result<_, _>>()?;
@@ -92,33 +92,43 @@ impl Sample {
         Ok(Ranking { capacities, requests, policies, bound })
     }
 
-    /// The curve of a policy at the sizes of LRU's, which is known of all keys: where the basis is a sample, LRU's plus
+    /// The curves of policies at the sizes of LRU's, which is known of all keys: where the basis is a sample, LRU's plus
     /// by how much they differ in miniature, from where caches in miniature hold enough.
-    ///
-    /// # Errors
-    /// There is no such policy.
-    pub fn curve(&self, policy: &str, lru: &[Point]) -> Result<Vec<Point>, CacheError> {
+    pub fn curves(&self, policies: &[Choice], lru: &[Point]) -> Vec<Vec<Point>> {
         let is_sample = self.basis.rate < 1.0;
         let smallest = if is_sample { OBJECTS_MIN * self.weight() / self.basis.rate } else { 0.0 };
-        let known: Vec<&Point> = lru.iter().filter(|point| point.capacity as f64 >= smallest).collect();
+        let known = &lru[lru.partition_point(|point| (point.capacity as f64) < smallest)..];
         let capacities: Vec<u64> = known.iter().map(|point| point.capacity).collect();
-        let own = self.simulate(&[policy.parse()?], &capacities);
-        if !is_sample {
-            let ratio = |misses: &Misses| misses.sum() / (self.requests.len() as f64).max(1.0);
-            let point = |(lru, own): (&&Point, &Misses)| Point { miss_ratio: ratio(own), error: None, ..**lru };
-            return Ok(known.iter().zip(&own).map(point).collect());
-        }
-        let plain = self.simulate(&[Choice::lru()], &capacities);
+        let own = self.simulate(policies, &capacities);
+        let plain = if is_sample { self.simulate(&[Choice::lru()], &capacities) } else { Vec::new() };
+        let points = |policy: usize| {
+            let own = &own[policy * known.len()..(policy + 1) * known.len()];
+            match is_sample {
+                true => known
+                    .iter()
+                    .zip(own)
+                    .zip(&plain)
+                    .map(|((lru, own), plain)| self.corrected(lru, own, plain))
+                    .collect(),
+                false => known.iter().zip(own).map(|(lru, own)| self.whole(lru, own)).collect(),
+            }
+        };
+        (0..policies.len()).map(points).collect()
+    }
+
+    fn whole(&self, at: &Point, own: &Misses) -> Point {
+        Point { miss_ratio: own.sum() / (self.requests.len() as f64).max(1.0), error: None, ..*at }
+    }
+
+    /// Of a sample, beside what LRU misses in all of it and in the sample.
+    fn corrected(&self, lru: &Point, own: &Misses, plain: &Misses) -> Point {
         let expected = self.all as f64 * self.basis.rate;
-        let corrected = known.iter().zip(own.iter().zip(&plain)).map(|(lru, (own, plain))| {
-            let apart: [f64; GROUPS] =
-                std::array::from_fn(|group| (own.0[group] as f64 - plain.0[group] as f64) / expected);
-            let sum: f64 = apart.iter().sum();
-            let off = apart.map(|apart| apart - sum / GROUPS as f64);
-            let error = half_interval(&off, self.basis.rate).hypot(lru.error.unwrap_or(0.0));
-            Point { miss_ratio: (lru.miss_ratio + sum).clamp(0.0, 1.0), error: Some(error), ..**lru }
-        });
-        Ok(corrected.collect())
+        let apart: [f64; GROUPS] =
+            std::array::from_fn(|group| (own.0[group] as f64 - plain.0[group] as f64) / expected);
+        let sum: f64 = apart.iter().sum();
+        let off = apart.map(|apart| apart - sum / GROUPS as f64);
+        let error = half_interval(&off, self.basis.rate).hypot(lru.error.unwrap_or(0.0));
+        Point { miss_ratio: (lru.miss_ratio + sum).clamp(0.0, 1.0), error: Some(error), ..*lru }
     }
 
     /// What an object weighs in the mean.
@@ -228,7 +238,8 @@ mod tests {
         let lru = crate::advise::lru_curve(&opens, &whole).unwrap();
         let sizes: Vec<Point> = lru.points.iter().step_by(16).copied().collect();
         let read = |rate| Sample::read(&mut *opens().unwrap(), &Basis { rate, ..whole }).unwrap();
-        let (exact, near) = (read(1.0).curve("arc", &sizes).unwrap(), read(0.2).curve("arc", &sizes).unwrap());
+        let arc = ["arc".parse().unwrap()];
+        let (exact, near) = (read(1.0).curves(&arc, &sizes).remove(0), read(0.2).curves(&arc, &sizes).remove(0));
         assert_eq!(exact.len(), sizes.len());
         assert!(near.iter().all(|point| point.capacity as f64 >= 64.0 / 0.2) && near.len() > 10);
         for point in near {

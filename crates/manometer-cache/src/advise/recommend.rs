@@ -194,7 +194,7 @@ fn memory_sentence(memory: &Memory) -> String {
     match knees.as_slice() {
         _ if recommended.capacity == all.capacity => format!("{found}, and nothing but what was never there before."),
         [] => format!(
-            "{found}. The curve has no knee: more memory pays evenly up to {}, where {floor} are missed, so that the \
+            "{found}. The curve has no knee: more memory keeps paying up to {}, where {floor} are missed, so that the \
              budget decides.",
             bytes(all.bytes)
         ),

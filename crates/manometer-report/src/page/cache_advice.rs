@@ -94,7 +94,11 @@ fn facts(advice: &Advice) -> Vec<String> {
 fn decision(advice: &Advice) -> String {
     let mut html = "<section><h2>What to do</h2>\n<ul class=\"findings\">\n".to_owned();
     let mut item = |class: &str, word: &str, text: &str| {
-        _ = writeln!(html, "<li class=\"{class}\"><span class=\"severity\">{word}</span> {}</li>", escape(text));
+        _ = writeln!(
+            html,
+            "<li class=\"{class}\"><span class=\"severity\">{word}</span> {}</li>",
+            escape(text).replace(" %", "\u{a0}%")
+        );
     };
     for sentence in &advice.recommendation.sentences {
         let (class, word) = match sentence.about {
@@ -326,11 +330,11 @@ fn table(title: &str, reading: &str, columns: &[&str], rows: &[Vec<String>]) -> 
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
+    format!("{:.1}\u{a0}%", 100.0 * share)
 }
 
 fn signed(share: f64) -> String {
-    format!("{:+.1} %", 100.0 * share).replace('-', "−")
+    format!("{:+.1}\u{a0}%", 100.0 * share).replace('-', "−")
 }
 
 #[cfg(test)]
