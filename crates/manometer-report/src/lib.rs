@@ -25,8 +25,8 @@ use manometer_measure::Recording;
 use manometer_measure::plan::Settings;
 
 pub use page::{
-    CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, WorkingSetStrip, cache_curves, page, rate_search,
-    real_vs_synthetic,
+    CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, WorkingSetStrip, cache_advice, cache_curves, page,
+    rate_search, real_vs_synthetic,
 };
 
 /// One recording and what the analysis says of it.

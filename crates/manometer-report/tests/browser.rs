@@ -13,8 +13,8 @@ use browser_tools::{Browser, Scheme, attribute};
 use manometer_analysis::summary::Summary;
 use manometer_measure::Recording;
 use manometer_report::{
-    CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, Recorded, WorkingSetStrip, cache_curves, page,
-    rate_search, real_vs_synthetic,
+    CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, Recorded, WorkingSetStrip, cache_advice, cache_curves,
+    page, rate_search, real_vs_synthetic,
 };
 
 type Example = (&'static str, fn(&Path) -> Recording, fn(&Recording) -> Summary, usize);
@@ -146,4 +146,12 @@ fn curves_of_caches_are_drawn() {
     let one =
         CacheCurves { is_in_bytes: true, policies: vec![policy("lru", 1.0, false)], working_set: Vec::new(), ..all };
     check(&browser, dir.path(), "cache-curve", &cache_curves(&one), 1);
+}
+
+#[test]
+fn what_a_trace_tells_to_do_draws_its_charts() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    check(&browser, dir.path(), "cache-advice", &cache_advice(&common::advice("cluster52.csv.zst")), 2);
+    check(&browser, dir.path(), "cache-advice-hostile", &cache_advice(&common::advice(common::HOSTILE)), 2);
 }

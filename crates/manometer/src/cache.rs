@@ -1,5 +1,6 @@
 //! `manometer cache`: one file per verb below it.
 
+mod advise;
 mod blocks;
 mod capacity;
 mod cost;
@@ -26,6 +27,7 @@ pub struct CacheArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Advise(advise::AdviseArgs),
     Cost(cost::CostArgs),
     Curve(curve::CurveArgs),
     Simulate(simulate::SimulateArgs),
@@ -35,6 +37,7 @@ enum Verb {
 /// Does what the verb says.
 pub fn run(args: &CacheArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
+        Verb::Advise(args) => advise::run(args),
         Verb::Cost(args) => cost::run(args),
         Verb::Curve(args) => curve::run(args),
         Verb::Simulate(args) => simulate::run(args),

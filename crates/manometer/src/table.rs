@@ -150,6 +150,17 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// Three significant digits, of whole numbers all.
+pub fn significant(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude >= 100.0 || value == 0.0 {
+        return number(value);
+    }
+    let decimals = (2.0 - magnitude.log10().floor()).clamp(0.0, 9.0) as usize;
+    let text = format!("{magnitude:.decimals$}");
+    format!("{}{text}", if value < 0.0 { "−" } else { "" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,5 +169,11 @@ mod tests {
     fn numbers_are_short_and_readable() {
         let shown = [1_234_567.8, 123.4, 12.34, 1.234, 0.0, -4321.0].map(number);
         assert_eq!(shown, ["1 234 568", "123", "12.3", "1.23", "0.00", "−4 321"]);
+    }
+
+    #[test]
+    fn small_numbers_keep_three_digits() {
+        let shown = [0.0545, 12.34, -0.5, 4321.0, 0.0, 0.000123].map(significant);
+        assert_eq!(shown, ["0.0545", "12.3", "−0.500", "4 321", "0.00", "0.000123"]);
     }
 }

@@ -1,6 +1,6 @@
 //! The host: processors, the page cache with its write-back, and a file system's journal.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use manometer_measure::{ByteSize, Share, Span};
 use serde::Deserialize;
@@ -94,6 +94,9 @@ fn commit() -> Span {
 impl HostSettings {
     /// What is wrong with it.
     pub fn wrong(&self) -> Option<String> {
+        if self.cores > 4096 {
+            return Some("`cores` is above 4096".to_owned());
+        }
         if self.cores == 0 || self.copy_per_s.0 == 0 || self.operation.nanoseconds() == 0 {
             return Some("`cores`, `operation` and `copy_per_s` have to be above 0".to_owned());
         }
@@ -155,7 +158,7 @@ struct Journal {
     bytes: u64,
     at: u64,
     /// Blocks that were changed since the last commit.
-    changed: u64,
+    changed: BTreeSet<u64>,
     is_committing: bool,
     committing: Vec<u32>,
     waiting: VecDeque<u32>,
@@ -282,7 +285,7 @@ impl<'a> Host<'a> {
     pub fn change_metadata(&mut self, job: JobId, task: u32, offset: u64) {
         self.read(job, task, offset, 1, false);
         self.change(offset, 1);
-        self.journal.changed += 1;
+        self.journal.changed.insert(offset / PAGE);
     }
 
     /// Forgets pages that are no longer needed.
@@ -352,7 +355,7 @@ impl<'a> Host<'a> {
 
     fn start_commit(&mut self) {
         let journal = &mut self.journal;
-        let bytes = ((std::mem::take(&mut journal.changed) + COMMIT_BLOCKS) * PAGE).min(journal.bytes);
+        let bytes = ((std::mem::take(&mut journal.changed).len() as u64 + COMMIT_BLOCKS) * PAGE).min(journal.bytes);
         if journal.at + bytes > journal.bytes {
             journal.at = 0;
         }
@@ -401,7 +404,7 @@ impl<'a> Host<'a> {
                 }
             }
             Wake::Commit => {
-                if self.journal.changed > 0 && !self.journal.is_committing {
+                if !self.journal.changed.is_empty() && !self.journal.is_committing {
                     self.start_commit();
                 }
                 self.storage.wake_at(now + self.commit_period(), Wake::Commit);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use manometer_measure::LatencyHistogram;
+use manometer_measure::{LatencyHistogram, Span};
 use serde::Serialize;
 
 use super::device::DeviceTally;
@@ -13,7 +13,7 @@ use super::second::{Ask, Second, SecondTally};
 use super::settings::Arrangement;
 use super::storage::{Level, Storage};
 use super::wake::Wake;
-use super::workload::{Action, Program, Range, Replay, Step, TraceRequests, TraceSettings, WorkloadSettings};
+use super::workload::{Action, Kind, Program, Range, Replay, Step, TraceRequests, TraceSettings, WorkloadSettings};
 use crate::CacheError;
 use crate::requests::Requests;
 
@@ -93,10 +93,20 @@ pub fn run(arrangement: &Arrangement, load: &Load) -> Result<Outcome, CacheError
     let (program, warmup, until): (Box<dyn Program>, Ns, Ns) = match load {
         Load::Workload(workload) => {
             let warmup = workload.warmup.nanoseconds() / scale;
-            let until = workload.duration.map_or(Ns::MAX, |duration| warmup + duration.nanoseconds() / scale);
+            let ends = matches!(&workload.kind, Kind::Random(random) if random.loops.is_some());
+            if workload.duration.is_none() && !ends {
+                let text = "the workload never ends: give it a `duration`, or a `random` one `loops`";
+                return Err(CacheError::Wrong(text.to_owned()));
+            }
+            let ends_after = |duration: Span| warmup.saturating_add(duration.nanoseconds() / scale);
+            let until = workload.duration.map_or(Ns::MAX, ends_after);
             (workload.kind.program(&host, scale, arrangement.seed)?, warmup, until)
         }
         Load::Trace(trace, settings) => {
+            if settings.threads.is_none() && !trace.are_timed {
+                let text = "the trace does not tell when its requests came: say how many are under way at any time";
+                return Err(CacheError::Wrong(text.to_owned()));
+            }
             if trace.bytes > host.bytes() {
                 return Err(CacheError::Wrong(format!(
                     "the trace is for {} bytes, and the origin has {}",
@@ -193,10 +203,13 @@ impl<'a> Run<'a> {
     }
 
     fn go(&mut self, warmup: Ns, until: Ns) {
+        if warmup == 0 {
+            self.is_measuring = true;
+            self.program.measured();
+        }
         for thread in 0..self.threads.len() as u32 {
             self.begin(thread);
         }
-        self.is_measuring = warmup == 0;
         while self.running > 0 {
             let Some(wake) = self.host.storage.next() else { break };
             let now = self.host.storage.now();
@@ -206,6 +219,7 @@ impl<'a> Run<'a> {
             if !self.is_measuring && now >= warmup {
                 self.is_measuring = true;
                 self.measured_from = self.marks();
+                self.program.measured();
             }
             self.host.wake(wake, &mut self.ready);
             while let Some(thread) = self.ready.pop() {

@@ -224,6 +224,9 @@ impl<'a> Second<'a> {
             self.forget(part.id);
             return open.add(storage, Level::Origin, part.offset, part.bytes);
         }
+        if !was_held && part.bytes < self.block && !self.may_migrate() {
+            return open.add(storage, Level::Origin, part.offset, part.bytes);
+        }
         let now = storage.now() * self.time_scale;
         let request = Request { id: part.id, position: self.asked, size: 1, is_write: ask.is_write, time_ns: now };
         self.asked = self.asked.wrapping_add(1);
@@ -278,15 +281,15 @@ impl<'a> Second<'a> {
         }
     }
 
+    /// Whether another block may be copied into the cache now.
+    fn may_migrate(&self) -> bool {
+        self.settings.migration.is_none_or(|limit| self.migrating + self.block <= limit.0)
+    }
+
     /// Takes a block in that the policy admitted.
     fn admit(&mut self, storage: &mut Storage<Wake>, open: &mut Joined, part: Part) {
         let is_whole = part.bytes == self.block;
-        let limit = self.settings.migration.map_or(u64::MAX, |limit| limit.0);
-        let slot = match !is_whole && self.migrating + self.block > limit {
-            true => None,
-            false => self.slots.take(part.id),
-        };
-        let Some(slot) = slot else {
+        let Some(slot) = self.slots.take(part.id) else {
             self.policy.remove(part.id);
             return open.add(storage, Level::Origin, part.offset, part.bytes);
         };
@@ -318,9 +321,11 @@ impl<'a> Second<'a> {
             self.soil(part.id);
         }
         if ask.is_write && self.settings.mode == Mode::WriteThrough {
-            storage.submit(job, self.stretch(Level::Origin, part.offset, part.bytes, true, Flow::File));
+            let through = self.stretch(Level::Origin, part.offset, part.bytes, true, Flow::File);
+            storage.submit(job, Stretch { is_through: ask.is_through, ..through });
         }
         let rest = self.stretch(Level::Cache, self.place(slot, part), part.bytes, ask.is_write, Flow::File);
+        let rest = Stretch { is_through: ask.is_through, ..rest };
         self.migrating += self.block;
         storage.hold(job);
         let copied = storage.open(Wake::Read { slot, id: part.id, job, rest });

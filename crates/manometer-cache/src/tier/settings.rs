@@ -9,10 +9,15 @@ use serde::de::DeserializeOwned;
 
 use super::device::DeviceSettings;
 use super::host::HostSettings;
+use super::pages::PAGE;
 use super::raid::{Array, Raid};
 use super::second_settings::{SecondSettings, chunk, one};
 use super::workload::WorkloadSettings;
 use crate::CacheError;
+use crate::number::KEYS_MAX;
+
+/// The most devices of a level.
+const COUNT_MAX: u64 = 1024;
 
 /// An arrangement as a file describes it.
 #[derive(Debug, Clone, Deserialize)]
@@ -135,10 +140,18 @@ impl Arrangement {
         if let Some(cache) = &self.cache {
             cache.wrong().map_or(Ok(()), |text| Err(format!("`cache`: {text}")))?;
             self.check_level("cache", &cache.device, cache.array(), cache.size.0)?;
-            let blocks = self.origin.size.0 / self.scale / cache.block.0;
-            if blocks == 0 || blocks > u64::from(u32::MAX) {
-                return Err("`cache.block` does not fit the origin: it needs 1 to 2^32 of them".to_owned());
+            let blocks = (self.origin.size.0 / self.scale).div_ceil(cache.block.0);
+            if blocks == 0 || blocks > KEYS_MAX as u64 {
+                return Err("`cache.block` does not fit the origin: it needs 1 to 2^31 of them".to_owned());
             }
+        }
+        if size.0 / self.scale / PAGE >= u64::from(u32::MAX) {
+            return Err(
+                "`origin.size` is 16 TiB or more at this `scale`: make it smaller, or `scale` larger".to_owned()
+            );
+        }
+        if self.equal.is_some_and(|equal| equal.count_max > COUNT_MAX) {
+            return Err(format!("`equal.count_max` is above {COUNT_MAX}"));
         }
         let ratios = self.sweep.iter().flat_map(|sweep| &sweep.cache_to_origin);
         if let Some(ratio) = ratios.into_iter().find(|ratio| !(**ratio > 0.0 && **ratio <= 1.0)) {
@@ -169,6 +182,9 @@ impl Arrangement {
             let known: Vec<&str> = self.devices.keys().map(String::as_str).collect();
             return Err(format!("`{level}.device`: there is no device `{device}`: there are `{}`", known.join("`, `")));
         };
+        if array.members > COUNT_MAX {
+            return Err(format!("`{level}.count` is above {COUNT_MAX}"));
+        }
         array.wrong().map_or(Ok(()), |text| Err(format!("`{level}`: {text}")))?;
         let room = settings.capacity().saturating_mul(array.data_members());
         match bytes {

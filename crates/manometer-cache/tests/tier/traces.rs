@@ -48,6 +48,15 @@ fn objects_lie_one_after_the_other() {
 }
 
 #[test]
+fn a_trace_without_times_needs_threads() {
+    let settings = TraceSettings { threads: None, object_size: ByteSize(4096), is_direct: false };
+    let load = Load::Trace(Arc::new(requests("7\n0\n7\n")), settings);
+    let error = run(&shipped("1h"), &load).unwrap_err().to_string();
+    assert!(error.contains("does not tell when"), "{error}");
+    assert_eq!(replayed("1h", requests("7\n0\n7\n"), Some(1)).requests, 3);
+}
+
+#[test]
 fn a_trace_that_needs_more_than_there_is_is_refused() {
     let mut trace = requests("time,key,size,op\n0,a,100,get\n");
     trace.bytes = 1 << 50;

@@ -34,6 +34,8 @@ fn what_is_wrong_is_told_with_what_would_be_right() {
         ("1h", "ram = \"6GB\"", "ram = \"six\"", "number of bytes"),
         ("1h", "ram = \"6GB\"", "ram = \"6GB\"\nrom = 1", "unknown field `rom`"),
         ("1h", "cores = 4", "cores = 0", "`cores`"),
+        ("1h", "cores = 4", "cores = 9999", "`cores` is above 4096"),
+        ("4h0", "count = 4", "count = 2000", "`origin.count` is above 1024"),
         ("1h", "cores = 4", "dirty_limit = \"5%\"", "`dirty_background` is not below"),
         ("dmcache-1s-1h", "dm-cache-mq", "opt", "cannot be `opt`"),
         ("dmcache-1s-1h", "dm-cache-mq", "lrv", "there is no policy `lrv`"),
@@ -86,10 +88,14 @@ fn workloads_that_do_not_fit_are_refused() {
         assert!(error.contains("make the origin larger"), "{workload}: {error}");
     }
     let mut short = shipped("1h");
-    short.workloads.get_mut("read-4KiB").unwrap().warmup = "1000h".parse().unwrap();
     short.scale = 256;
-    let error = run(&short, &Load::Workload(short.workloads["read-4KiB"].clone())).unwrap_err().to_string();
+    let mut workload = short.workloads["oltp"].clone();
+    workload.duration = Some("1us".parse().unwrap());
+    let error = run(&short, &Load::Workload(workload.clone())).unwrap_err().to_string();
     assert!(error.contains("before anything was measured"), "{error}");
+    workload.duration = None;
+    let error = run(&shipped("1h"), &Load::Workload(workload.clone())).unwrap_err().to_string();
+    assert!(error.contains("never ends"), "{error}");
     let mut tiny = shipped("dmcache-1s-1h");
     tiny.scale = 1_000_000;
     let error = run(&tiny, &Load::Workload(tiny.workloads["read-4KiB"].clone())).unwrap_err().to_string();

@@ -1,5 +1,6 @@
 //! The page: one HTML file of all its parts.
 
+mod cache_advice;
 mod cache_curves;
 mod environment;
 mod files;
@@ -21,6 +22,7 @@ use crate::{Recorded, ReportError, vendor};
 
 use html::{escape, fill, json};
 
+pub use cache_advice::cache_advice;
 pub use cache_curves::{CacheCurves, CachePoint, CachePolicy, WorkingSetStrip, cache_curves};
 pub use rates::{RatePoint, RateSearch, rate_search};
 pub use real_vs_synthetic::real_vs_synthetic;

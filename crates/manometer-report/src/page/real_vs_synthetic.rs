@@ -379,7 +379,7 @@ fn loads(comparison: &Comparison) -> String {
     table("Loads", reading, &columns, &rows)
 }
 
-fn table(title: &str, reading: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
+pub(super) fn table(title: &str, reading: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
     if rows.is_empty() {
         return String::new();
     }

@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports, reason = "each test uses a part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests may unwrap as tests do")]
 
+mod advised;
 mod compared;
 mod summaries;
 
@@ -15,6 +16,7 @@ use manometer_measure::plan::{Better, Criterion, Phase, PhaseKind, Plan, Role, W
 use manometer_measure::{Column, Dispatch, Event, LatencyHistogram, Recording, RecordingWriter, Replayed, Severity};
 use serde_json::json;
 
+pub use advised::advice;
 pub use compared::compared;
 pub use summaries::{complete_summary, cut_summary, hostile_summary, long_summary};
 

@@ -52,7 +52,7 @@ impl Input {
     /// That it can be read twice.
     pub fn need_file(&self, what: &str) -> Result<(), TraceError> {
         match self.is_stream() {
-            true => Err(TraceError::Wrong(format!("{what} reads the trace twice: name a file, not a stream"))),
+            true => Err(TraceError::Wrong(format!("{what} reads the trace more than once: name a file, not a stream"))),
             false => Ok(()),
         }
     }

@@ -192,8 +192,8 @@ impl Disk {
     /// Takes a request in. `controller` is the room in the cache of its controller. Where the request is done without
     /// the medium, tells when.
     pub fn submit(&mut self, now: Ns, io: Io, controller: &mut u64) -> Option<Ns> {
-        let is_cached = self.cached.has(io.offset, io.offset + io.bytes);
-        if io.is_write && !io.is_through {
+        let has_cache = self.write_cache > 0 || *controller + self.in_controller > 0;
+        if io.is_write && !io.is_through && has_cache {
             if self.blocked.is_empty() && self.has_room(&io, *controller) {
                 self.cache(&io, controller);
                 return Some(now + self.interface(io.bytes));
@@ -201,7 +201,7 @@ impl Disk {
             self.blocked.push_back(io);
             return None;
         }
-        if !io.is_write && is_cached {
+        if !io.is_write && self.cached.has(io.offset, io.offset + io.bytes) {
             return Some(now + self.interface(io.bytes));
         }
         self.enqueue(now, io);

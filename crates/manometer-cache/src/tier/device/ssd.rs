@@ -59,13 +59,18 @@ impl SsdSettings {
         if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
             return Some(format!("`{name}` is 0: an SSD needs more"));
         }
+        if self.channels > 4096 || self.capacity.0 > CAPACITY_MAX {
+            return Some("`channels` is above 4096, or `capacity` above 8 TiB".to_owned());
+        }
         if self.span_small >= self.capacity {
             return Some("`span_small` is not below `capacity`".to_owned());
         }
-        (!(0.01..=10.0).contains(&self.spare)).then(|| "`spare` is not from 0.01 to 10".to_owned())
+        (!(0.01..=0.9).contains(&self.spare)).then(|| "`spare` is not from 0.01 to 0.9".to_owned())
     }
 }
 
+/// The largest SSD, whose pages with those spare still have numbers.
+const CAPACITY_MAX: u64 = 8 << 40;
 /// Into how many parts an SSD is divided to tell the span that is written.
 const REGIONS: u64 = 64;
 

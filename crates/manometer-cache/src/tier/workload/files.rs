@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
 
 use super::layout::Layout;
-use super::{Action, Program, Range, Step, too_large};
+use super::{Action, Program, Range, Step, THREADS_MAX, too_large, too_many_threads};
 use crate::CacheError;
 use crate::tier::host::Host;
 
@@ -62,6 +62,12 @@ impl Files {
                 "`mean_size`, `append` and `threads` have to be above 0, and `append` no more than `mean_size`"
                     .to_owned(),
             ));
+        }
+        if u64::from(threads) > THREADS_MAX {
+            return Err(too_many_threads());
+        }
+        if mean_size.0.saturating_mul(files) > host.bytes() {
+            return Err(too_large("the set of files", mean_size.0.saturating_mul(files), host.bytes()));
         }
         if !(0.0..=1.0).contains(&recent) || recent_files == 0 {
             return Err(CacheError::Wrong("`recent` is not from 0 to 1, or `recent_files` is 0".to_owned()));

@@ -90,6 +90,9 @@ pub trait Program {
     /// What a thread does next.
     fn next(&mut self, thread: u32) -> Step;
 
+    /// It is measured from now on.
+    fn measured(&mut self) {}
+
     /// A thread is done with its step: which of those that wait go on.
     fn done(&mut self, _thread: u32, _ready: &mut Vec<u32>) {}
 }
@@ -134,6 +137,14 @@ impl Kind {
             Self::Oltp(settings) => Box::new(Oltp::new(settings, host, scale, seed)?),
         })
     }
+}
+
+/// The most threads of a workload.
+const THREADS_MAX: u64 = 65_536;
+
+/// Refuses more.
+fn too_many_threads() -> CacheError {
+    CacheError::Wrong(format!("a workload has at most {THREADS_MAX} threads"))
 }
 
 /// Refuses what does not fit.

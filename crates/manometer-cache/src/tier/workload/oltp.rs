@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
 
-use super::{Action, Program, Range, Step, too_large};
+use super::{Action, Program, Range, Step, THREADS_MAX, too_large, too_many_threads};
 use crate::CacheError;
 use crate::tier::host::Host;
 use crate::tier::pages::PAGE;
@@ -67,15 +67,23 @@ impl Oltp {
             *settings;
         let above_0 =
             [files, file_size.0, u64::from(readers), u64::from(writers), block_size.0, batch, log_write.0, log_every];
+        if u64::from(readers) + u64::from(writers) > THREADS_MAX {
+            return Err(too_many_threads());
+        }
         if above_0.contains(&0) {
             return Err(CacheError::Wrong("every number of an oltp workload has to be above 0".to_owned()));
         }
         let log_start = host.journal_end();
-        let log_bytes = 64 * log_write.0;
-        let data_start = log_start + log_bytes;
-        let bytes = files * file_size.0 / scale;
-        if data_start + bytes > host.bytes() {
-            return Err(too_large("the database", data_start + bytes, host.bytes()));
+        let log_bytes = log_write.0.saturating_mul(64);
+        let data_start = log_start.saturating_add(log_bytes);
+        let bytes = files.saturating_mul(file_size.0) / scale;
+        let end = data_start.saturating_add(bytes);
+        if end > host.bytes() {
+            return Err(too_large("the database", end, host.bytes()));
+        }
+        if block_size.0 > bytes || block_size.0.next_multiple_of(PAGE) > bytes {
+            let text = "`block_size` is larger than the database: make it smaller, or `scale`";
+            return Err(CacheError::Wrong(text.to_owned()));
         }
         Ok(Self {
             settings: settings.clone(),
@@ -85,7 +93,7 @@ impl Oltp {
             log_bytes,
             log_at: 0,
             data_start,
-            blocks: (bytes / PAGE).max(1),
+            blocks: bytes / PAGE,
             read: 0,
             written: 0,
             logged: 0,

@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
 
-use super::{Action, Program, Range, Step, too_large};
+use super::{Action, Program, Range, Step, THREADS_MAX, too_large, too_many_threads};
 use crate::CacheError;
 use crate::tier::host::Host;
 
@@ -19,7 +19,7 @@ pub struct RandomSettings {
     pub block_size: ByteSize,
     /// Which share writes.
     pub writes: f64,
-    /// How many times its working set is asked for before it ends.
+    /// How many times its working set is asked for, once it is measured, before it ends.
     #[serde(default)]
     pub loops: Option<u64>,
     /// How many wait for one each at any time.
@@ -38,6 +38,7 @@ pub struct Random {
     block_size: u64,
     writes: f64,
     threads: u32,
+    loops: Option<u64>,
     left: u64,
     random: Xoshiro256PlusPlus,
 }
@@ -54,6 +55,9 @@ impl Random {
                 "`block_size` has to be a multiple of 512 and below `working_set`, `threads` above 0".to_owned(),
             ));
         }
+        if u64::from(settings.threads) > THREADS_MAX {
+            return Err(too_many_threads());
+        }
         if !(0.0..=1.0).contains(&settings.writes) {
             return Err(CacheError::Wrong("`writes` is not from 0 to 1".to_owned()));
         }
@@ -62,14 +66,25 @@ impl Random {
         }
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let blocks = bytes / block_size;
-        let left = settings.loops.map_or(u64::MAX, |loops| blocks.saturating_mul(loops));
-        Ok(Self { blocks, block_size, writes: settings.writes, threads: settings.threads, left, random })
+        Ok(Self {
+            blocks,
+            block_size,
+            writes: settings.writes,
+            threads: settings.threads,
+            loops: settings.loops,
+            left: u64::MAX,
+            random,
+        })
     }
 }
 
 impl Program for Random {
     fn threads(&self) -> u32 {
         self.threads
+    }
+
+    fn measured(&mut self) {
+        self.left = self.loops.map_or(u64::MAX, |loops| self.blocks.saturating_mul(loops));
     }
 
     fn next(&mut self, _thread: u32) -> Step {

@@ -53,6 +53,8 @@ pub struct TraceRequests {
     pub requests: Vec<TraceRequest>,
     /// Where the last of what they are for ends.
     pub bytes: u64,
+    /// Whether each tells when it came.
+    pub are_timed: bool,
     /// Why the trace was not read to its end.
     pub damage: Option<TraceError>,
 }
@@ -68,7 +70,7 @@ const REGION: u64 = 1 << 20;
 pub fn read(reader: &mut dyn TraceReader, object_size: u64) -> Result<TraceRequests, CacheError> {
     let mut objects = Objects::default();
     let mut regions = BTreeMap::new();
-    let mut trace = TraceRequests::default();
+    let mut trace = TraceRequests { are_timed: true, ..TraceRequests::default() };
     let mut devices = Vec::new();
     let mut batch = Vec::new();
     let mut first = None;
@@ -82,6 +84,7 @@ pub fn read(reader: &mut dyn TraceReader, object_size: u64) -> Result<TraceReque
             }
         }
         for record in &batch {
+            trace.are_timed &= record.time_ns.is_some();
             let first = *first.get_or_insert(record.time_ns.unwrap_or(0));
             let time_ns = record.time_ns.unwrap_or(0).saturating_sub(first);
             let bytes = record.value_size.unwrap_or(object_size).clamp(1, BYTES_MAX) as u32;

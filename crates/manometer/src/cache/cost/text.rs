@@ -4,7 +4,7 @@ use manometer_cache::cost::{Bill, BreakEven, Cost, Electricity, Life, Outcome, P
 
 use super::json::is_used;
 use super::{CostArgs, Told};
-use crate::table::{number, table};
+use crate::table::{significant, table};
 
 pub(super) fn text(args: &CostArgs, told: &Told) -> String {
     let mut lines = vec![what_is_counted(args, told)];
@@ -177,26 +177,4 @@ fn price(currency: &str, price: &Price) -> String {
 fn electricity(currency: &str, electricity: &Electricity) -> String {
     let Electricity { per_kwh, date, source } = electricity;
     format!("electricity: {per_kwh} {currency} by the kWh, {date} ({source})")
-}
-
-/// Three significant digits, of whole numbers all.
-fn significant(value: f64) -> String {
-    let magnitude = value.abs();
-    if magnitude >= 100.0 || value == 0.0 {
-        return number(value);
-    }
-    let decimals = (2.0 - magnitude.log10().floor()).clamp(0.0, 9.0) as usize;
-    let text = format!("{magnitude:.decimals$}");
-    format!("{}{text}", if value < 0.0 { "−" } else { "" })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn small_numbers_keep_three_digits() {
-        let shown = [0.0545, 12.34, -0.5, 4321.0, 0.0, 0.000123].map(significant);
-        assert_eq!(shown, ["0.0545", "12.3", "−0.500", "4 321", "0.00", "0.000123"]);
-    }
 }

@@ -1,0 +1,303 @@
+//! All that is found in a trace, and what it tells to do.
+
+use manometer_measure::ByteSize;
+use manometer_trace::TraceError;
+use manometer_trace::character::{Character, Options, Report};
+use serde::Serialize;
+
+use super::recommend::best_cached;
+use super::tiers::{CHANGES, Ran, Replayed, changed, with_origins};
+use super::{
+    Basis, Change, Evidence, Memory, Opens, PolicyCurve, PolicyVerdict, PricedTier, Ranking, Recommendation, Sample,
+    Sizes, Traits, Varied, WORKLOAD, curves, lru_curve, memory, price, recommend, shipped, steps,
+};
+use crate::CacheError;
+use crate::cost::{self, Goal, Prices};
+use crate::tier::Arrangement;
+
+/// How many policies have their curves drawn.
+const BEST: usize = 5;
+/// How many requests are replayed at most.
+const REPLAYED_MAX: u64 = 1_000_000;
+
+/// What is asked for.
+#[derive(Debug)]
+pub struct Asked {
+    /// What the trace is called.
+    pub name: String,
+    /// What an object takes whose size the trace does not tell.
+    pub object_size: ByteSize,
+    /// How many requests are under way at any time where the trace is replayed.
+    pub threads: u32,
+    /// The arrangements; none: the shipped ones, as large as the trace asks for.
+    pub arrangements: Vec<Arrangement>,
+    /// What devices cost.
+    pub prices: Prices,
+    /// What the file of the prices is called.
+    pub prices_name: String,
+    /// What an arrangement has to reach on the [`WORKLOAD`].
+    pub goals: Vec<Goal>,
+}
+
+/// How the trace was replayed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReplayTold {
+    /// The requests that were replayed.
+    pub requests: u64,
+    /// How many were under way at any time.
+    pub threads: u32,
+    /// The bytes of storage that they touch.
+    pub storage_bytes: u64,
+    /// How large the levels were; null where arrangements were named, which have their own sizes.
+    pub sizes: Option<Sizes>,
+}
+
+/// By which prices was counted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PricesTold {
+    /// Their file.
+    pub name: String,
+    /// Their currency.
+    pub currency: String,
+    /// When they were, of the devices that were tried.
+    pub dates: String,
+    /// Whether prices of a GB were counted: then costs are for each GB of the data.
+    pub is_per_gb: bool,
+}
+
+/// Which arrangements reach what was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GoalTold {
+    /// What was asked for.
+    pub goals: Vec<String>,
+    /// Those that reach it with their costs, the cheapest first.
+    pub meeting: Vec<(String, f64)>,
+}
+
+/// All that is found in a trace, and what it tells to do.
+#[derive(Debug, Serialize)]
+pub struct Advice {
+    /// What the trace is called.
+    pub trace: String,
+    /// Its character.
+    pub character: Traits,
+    /// What of it was looked at.
+    pub basis: Basis,
+    /// Requests that no cache is asked for.
+    pub left_out: u64,
+    /// All policies.
+    pub ranking: Ranking,
+    /// The curves of the best, of LRU, and of OPT, the last.
+    pub curves: Vec<PolicyCurve>,
+    /// Where more memory stops paying.
+    pub memory: Memory,
+    /// How it was replayed.
+    pub replay: ReplayTold,
+    /// What arrangements do and cost.
+    pub tiers: Vec<PricedTier>,
+    /// What the cheapest with a cache does after changes.
+    pub varied: Vec<Varied>,
+    /// By which prices.
+    pub prices: PricesTold,
+    /// Which arrangements reach what was asked for.
+    pub goal: Option<GoalTold>,
+    /// What to do.
+    pub recommendation: Recommendation,
+    /// Why the trace was not read to its end.
+    #[serde(skip)]
+    pub damage: Option<TraceError>,
+}
+
+/// Finds out about a trace, and decides.
+///
+/// # Errors
+/// The trace cannot be opened or has no requests, or prices or arrangements do not fit it.
+pub fn advise(opens: Opens<'_>, asked: &Asked) -> Result<Advice, CacheError> {
+    let (report, damage) = character(opens)?;
+    let basis = Basis::new(&report, asked.object_size.0)?;
+    let (lru, left_out) = lru_curve(opens, &basis)?;
+    let sample = Sample::read(&mut *opens()?, &basis)?;
+    let ranking = sample.rank(lru.footprint)?;
+    let curves = curves(&sample, &basis, &shown(&ranking), &steps(&lru.points), lru.footprint)?;
+    let policy = PolicyVerdict::of(&ranking);
+    let own = curves.iter().find(|curve| curve.policy == policy.policy);
+    let memory =
+        own.and_then(memory).ok_or_else(|| CacheError::Wrong("no cache is large enough to tell".to_owned()))?;
+    let footprint_bytes = basis.bytes(lru.footprint.round() as u64);
+    let replayed = Replayed::read(&mut *opens()?, REPLAYED_MAX, asked.threads, asked.object_size)?;
+    let own_sizes = asked.arrangements.is_empty().then(|| Sizes::of(replayed.bytes(), memory.recommended.bytes));
+    let arrangements = match &own_sizes {
+        Some(sizes) => shipped(sizes)?,
+        None => with_origins(asked.arrangements.clone()),
+    };
+    check_prices(&arrangements, &asked.prices)?;
+    let ran = replayed.on(arrangements)?;
+    let priced = price(&ran, &asked.prices)?;
+    let varied = vary(&ran, &priced.tiers, &replayed, &asked.prices)?;
+    let dates = dates(&ran, &asked.prices)?;
+    let character = Traits::of(&report, footprint_bytes);
+    let recommendation = recommend(&Evidence {
+        has_reads: character.reads_share > 0.0,
+        policy: &policy,
+        memory: &memory,
+        footprint_bytes: character.footprint_bytes,
+        storage_bytes: replayed.bytes(),
+        tiers: &priced.tiers,
+        varied: &varied,
+        currency: &asked.prices.currency,
+        dates: &dates,
+    });
+    Ok(Advice {
+        trace: asked.name.clone(),
+        character,
+        basis,
+        left_out: left_out.sum(),
+        ranking,
+        curves,
+        memory,
+        replay: ReplayTold {
+            requests: replayed.requests(),
+            threads: asked.threads,
+            storage_bytes: replayed.bytes(),
+            sizes: own_sizes,
+        },
+        goal: goal(&asked.goals, &priced.outcomes, &priced.costs)?,
+        tiers: priced.tiers,
+        varied,
+        prices: PricesTold {
+            name: asked.prices_name.clone(),
+            currency: asked.prices.currency.clone(),
+            dates,
+            is_per_gb: priced.is_per_gb,
+        },
+        recommendation,
+        damage,
+    })
+}
+
+fn character(opens: Opens<'_>) -> Result<(Report, Option<TraceError>), CacheError> {
+    let mut trace = opens()?;
+    let (mut character, mut batch) = (Character::new(Options::default()), Vec::new());
+    let damage = loop {
+        match trace.read(&mut batch) {
+            Ok(0) => break None,
+            Ok(_) => character.add(&batch),
+            Err(error) => break Some(error),
+        }
+    };
+    Ok((character.report(), damage))
+}
+
+/// The policies whose curves are drawn: the best, LRU, and OPT.
+fn shown(ranking: &Ranking) -> Vec<String> {
+    let mut shown: Vec<String> = ranking.policies.iter().take(BEST).map(|ranked| ranked.policy.clone()).collect();
+    if shown.iter().all(|policy| policy != "lru") {
+        shown.push("lru".to_owned());
+    }
+    shown.extend(ranking.bound.iter().map(|bound| bound.policy.clone()));
+    shown
+}
+
+/// That every device has a price, before anything is replayed.
+fn check_prices(arrangements: &[Arrangement], prices: &Prices) -> Result<(), CacheError> {
+    devices(arrangements.iter()).try_for_each(|device| prices.of(device).map(|_| ()))
+}
+
+fn devices<'a>(arrangements: impl Iterator<Item = &'a Arrangement>) -> impl Iterator<Item = &'a str> {
+    arrangements.flat_map(|arrangement| {
+        let cache = arrangement.cache.iter().map(|cache| cache.device.as_str());
+        std::iter::once(arrangement.origin.device.as_str()).chain(cache)
+    })
+}
+
+fn dates(ran: &[Ran], prices: &Prices) -> Result<String, CacheError> {
+    let dates = devices(ran.iter().map(|ran| &ran.arrangement)).map(|device| Ok(prices.of(device)?.date.clone()));
+    let mut dates = dates.collect::<Result<Vec<String>, CacheError>>()?;
+    dates.sort_unstable();
+    dates.dedup();
+    Ok(dates.join(", "))
+}
+
+/// What the arrangement with a cache that costs least per MB/s does after each change, and its origin alone.
+fn vary(ran: &[Ran], tiers: &[PricedTier], replayed: &Replayed, prices: &Prices) -> Result<Vec<Varied>, CacheError> {
+    let Some(best) = best_cached(tiers) else { return Ok(Vec::new()) };
+    let Some(alone) = tiers[best].alone else { return Ok(Vec::new()) };
+    let pair = |change: Change| {
+        let cached = changed(&ran[best].arrangement, change)?;
+        let memory = Change::Memory(1.0);
+        let alone = &ran[alone].arrangement;
+        let alone = changed(alone, if matches!(change, Change::Cache(_)) { memory } else { change })?;
+        Some((change, [alone, cached]))
+    };
+    let (changes, pairs): (Vec<Change>, Vec<[Arrangement; 2]>) = CHANGES.into_iter().filter_map(pair).unzip();
+    let again = replayed.on(pairs.into_iter().flatten().collect())?;
+    let varied = changes.into_iter().zip(again.chunks(2)).map(|(change, pair)| {
+        let tiers = price(pair, prices)?.tiers;
+        Ok(Varied {
+            change,
+            alone_mb_per_s: tiers[0].mb_per_s,
+            cached_mb_per_s: tiers[1].mb_per_s,
+            break_even_per_gb: tiers[1].break_even_per_gb,
+            pays: tiers[1].break_even_per_gb.zip(tiers[1].per_gb_now).map(|(even, now)| even >= now),
+        })
+    });
+    varied.collect()
+}
+
+fn goal(goals: &[Goal], outcomes: &[cost::Outcome], costs: &[cost::Cost]) -> Result<Option<GoalTold>, CacheError> {
+    if goals.is_empty() {
+        return Ok(None);
+    }
+    let goals: Vec<Goal> = goals.iter().map(|goal| Goal { workload: WORKLOAD.to_owned(), ..goal.clone() }).collect();
+    let meeting = cost::verdict(&goals, outcomes, costs)?.meeting;
+    Ok(Some(GoalTold { goals: goals.iter().map(ToString::to_string).collect(), meeting }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::advise::basis::tests_trace;
+    use crate::advise::{SHIPPED_PRICES, SsdVerdict, Tier};
+
+    fn asked() -> Asked {
+        Asked {
+            name: "a trace".to_owned(),
+            object_size: ByteSize(4096),
+            threads: 4,
+            arrangements: Vec::new(),
+            prices: Prices::read(SHIPPED_PRICES.0, SHIPPED_PRICES.1).unwrap(),
+            prices_name: SHIPPED_PRICES.0.to_owned(),
+            goals: vec!["trace>=0.001MB/s".parse().unwrap()],
+        }
+    }
+
+    fn advised(text: &str) -> Advice {
+        advise(&|| Ok(tests_trace(text)), &asked()).unwrap()
+    }
+
+    #[test]
+    fn a_trace_leads_to_a_decision() {
+        let text: String = (0..4000_u64).map(|request| format!("{}\n", request * request % 1009)).collect();
+        let advice = advised(&text);
+        assert_eq!((advice.character.requests, advice.character.footprint_bytes), (4000, 505 * 4096));
+        assert_eq!(advice.character.reads_share, 1.0);
+        assert!((6..=7).contains(&advice.curves.len()));
+        assert_eq!(advice.curves.last().unwrap().policy, "opt");
+        assert_eq!((advice.tiers.len(), advice.replay.requests, advice.replay.threads), (7, 4000, 4));
+        assert!(advice.varied.len() >= 4);
+        assert_eq!(advice.prices.dates, "2015");
+        assert_eq!(advice.goal.as_ref().unwrap().meeting.len(), 7);
+        assert!(!matches!(advice.recommendation.ssd, SsdVerdict::Unknown { .. }));
+        assert!(advice.tiers.iter().any(|tier| tier.tier == Tier::Ssds));
+    }
+
+    #[test]
+    fn a_trace_of_one_key_and_one_of_writes_are_advised_on() {
+        let one = advised("7\n7\n7\n7\n");
+        assert_eq!((one.memory.recommended.capacity, one.recommendation.policy.policy.as_str()), (1, "lru"));
+        let writes: String = (0..500).map(|at| format!("{at},{},4096,put\n", at % 100)).collect();
+        let writes = advised(&format!("time,key,size,op\n{writes}"));
+        assert_eq!((writes.character.reads_share, writes.character.writes_share), (0.0, 1.0));
+        assert!(writes.recommendation.sentences.iter().any(|sentence| sentence.about == "caution"));
+    }
+}

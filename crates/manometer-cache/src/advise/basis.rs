@@ -1,0 +1,121 @@
+//! What of a trace is looked at.
+
+use manometer_trace::character::Report;
+use serde::Serialize;
+
+use crate::CacheError;
+use crate::curve::Sampling;
+
+/// About how many keys are simulated.
+const KEYS: f64 = 65_536.0;
+/// About how many requests are simulated at most, by each policy at each size.
+const REQUESTS: f64 = 1_000_000.0;
+/// Fewer keys are no sample: one more or less of them would decide.
+const KEYS_MIN: f64 = 4096.0;
+
+/// What of a trace is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Basis {
+    /// Whether objects have their sizes, which are known of most requests and differ.
+    pub by_size: bool,
+    /// The bytes of a unit of capacity: 1, or those that an object is taken to have.
+    pub unit_bytes: u64,
+    /// The share of the keys that policies are simulated with.
+    pub rate: f64,
+    /// Whether the keys are so many that LRU's curve is made of a sample too.
+    pub is_lru_sampled: bool,
+    /// Which keys are in samples, and what chance decides.
+    pub seed: u64,
+}
+
+impl Basis {
+    /// What is looked at of a trace of this character; objects without sizes are taken to have `object_bytes`.
+    ///
+    /// # Errors
+    /// It has no requests.
+    pub fn new(report: &Report, object_bytes: u64) -> Result<Self, CacheError> {
+        if report.requests == 0 {
+            return Err(CacheError::Wrong("the trace has no requests: there is nothing to advise on".to_owned()));
+        }
+        if object_bytes == 0 {
+            return Err(CacheError::Wrong("an object takes 0 bytes: it has to take 1 at least".to_owned()));
+        }
+        let requests = report.requests as f64;
+        let sizes = report.value_size_bytes.as_ref().filter(|sizes| sizes.samples >= requests / 2.0);
+        let equal = sizes.filter(|sizes| sizes.min == sizes.max && sizes.min >= 1.0).map(|sizes| sizes.min as u64);
+        let by_size = sizes.is_some() && equal.is_none();
+        let enough = (KEYS / report.keys).min((REQUESTS / requests).max(KEYS_MIN / report.keys));
+        Ok(Self {
+            by_size,
+            unit_bytes: if by_size { 1 } else { equal.unwrap_or(object_bytes) },
+            rate: enough.min(1.0),
+            is_lru_sampled: report.key_sample.rate < 1.0,
+            seed: 1,
+        })
+    }
+
+    /// How policies are simulated.
+    pub(super) fn sampling(&self) -> Sampling {
+        if self.rate < 1.0 { Sampling::Rate(self.rate) } else { Sampling::Whole }
+    }
+
+    /// How LRU's curve is made.
+    pub(super) fn lru_sampling(&self) -> Sampling {
+        if self.is_lru_sampled { Sampling::Keys(KEYS as usize) } else { Sampling::Whole }
+    }
+
+    /// A capacity in bytes.
+    pub fn bytes(&self, capacity: u64) -> u64 {
+        capacity.saturating_mul(self.unit_bytes)
+    }
+}
+
+/// A trace of keys, a line each, for tests.
+#[cfg(test)]
+pub(super) fn tests_trace(text: &str) -> Box<dyn manometer_trace::TraceReader> {
+    let source = Box::new(std::io::Cursor::new(text.to_owned().into_bytes()));
+    manometer_trace::open_stream(source, &manometer_trace::ReadOptions::default()).unwrap().reader
+}
+
+#[cfg(test)]
+mod tests {
+    use manometer_trace::character::{Character, Options};
+
+    use super::*;
+
+    fn report(text: &str) -> Report {
+        let mut character = Character::new(Options::default());
+        let mut batch = Vec::new();
+        let mut trace = tests_trace(text);
+        while trace.read(&mut batch).unwrap() > 0 {
+            character.add(&batch);
+        }
+        character.report()
+    }
+
+    #[test]
+    fn objects_have_the_sizes_that_most_requests_tell() {
+        let sized = report("time,key,size,op\n0,a,10,get\n1,b,20,get\n");
+        let basis = Basis::new(&sized, 4096).unwrap();
+        assert_eq!((basis.by_size, basis.unit_bytes, basis.rate), (true, 1, 1.0));
+        let equal = Basis::new(&report("time,key,size,op\n0,a,512,get\n1,b,512,get\n"), 4096).unwrap();
+        assert_eq!((equal.by_size, equal.unit_bytes), (false, 512));
+        let bare = Basis::new(&report("7\n0\n1\n"), 4096).unwrap();
+        assert_eq!((bare.by_size, bare.bytes(3)), (false, 3 * 4096));
+    }
+
+    #[test]
+    fn large_traces_are_looked_at_by_a_sample_of_their_keys() {
+        let mut report = report("7\n0\n1\n");
+        (report.requests, report.keys) = (100_000_000, 1e6);
+        assert_eq!(Basis::new(&report, 4096).unwrap().rate, 0.01);
+        (report.requests, report.keys) = (1_000_000, 655_360.0);
+        assert_eq!(Basis::new(&report, 4096).unwrap().rate, 0.1);
+    }
+
+    #[test]
+    fn nothing_is_advised_on_nothing() {
+        assert!(Basis::new(&Character::new(Options::default()).report(), 4096).is_err());
+        assert!(Basis::new(&report("7\n"), 0).is_err());
+    }
+}

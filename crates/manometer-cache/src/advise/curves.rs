@@ -1,0 +1,139 @@
+//! The curves of the policies that did best.
+
+use serde::Serialize;
+
+use super::{Basis, Opens, Sample};
+use crate::CacheError;
+use crate::curve::{self, Curve, Point, Wanted};
+use crate::policy::Choice;
+use crate::requests::LeftOut;
+
+/// Steps of LRU's curve between two sizes that other policies are simulated at: there are 32 in each doubling.
+const STRIDE: usize = 16;
+/// How many sizes there are: ten doublings.
+const SIZES: usize = 21;
+
+/// The misses at a size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct MissPoint {
+    /// Objects, or bytes.
+    pub capacity: u64,
+    /// The same in bytes.
+    pub bytes: u64,
+    /// Of what all objects take.
+    pub share: f64,
+    /// Misses for each request.
+    pub miss_ratio: f64,
+    /// Half of the 95 % interval around that, where it is estimated.
+    pub error: Option<f64>,
+}
+
+/// The misses of a policy over sizes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PolicyCurve {
+    /// The policy.
+    pub policy: String,
+    /// By capacity.
+    pub points: Vec<MissPoint>,
+}
+
+impl PolicyCurve {
+    fn new(policy: String, points: &[Point], basis: &Basis, footprint: f64) -> Self {
+        let point = |point: &Point| MissPoint {
+            capacity: point.capacity,
+            bytes: basis.bytes(point.capacity),
+            share: (point.capacity as f64 / footprint).min(1.0),
+            miss_ratio: point.miss_ratio,
+            error: point.error,
+        };
+        Self { policy, points: points.iter().map(point).collect() }
+    }
+}
+
+/// LRU's curve at all sizes, which tells what all objects take as well, and which requests no cache is asked for.
+///
+/// # Errors
+/// The trace cannot be read, or has nothing that a cache would be asked for.
+pub fn lru_curve(opens: Opens<'_>, basis: &Basis) -> Result<(Curve, LeftOut), CacheError> {
+    let wanted = Wanted {
+        by_size: basis.by_size,
+        capacities: Vec::new(),
+        sampling: Some(basis.lru_sampling()),
+        windows: None,
+        seed: basis.seed,
+    };
+    let drawn = curve::curves(&mut *opens()?, &[Choice::lru()], &wanted)?;
+    match drawn.curves.into_iter().next().filter(|lru| !lru.points.is_empty() && lru.footprint > 0.0) {
+        None => {
+            let text = "the trace asks no cache for anything: all it has are deletes, or objects of no bytes";
+            Err(CacheError::Wrong(text.to_owned()))
+        }
+        Some(lru) => Ok((lru, drawn.left_out)),
+    }
+}
+
+/// The points of LRU's curve at whose sizes other policies are simulated, up to where all objects fit in.
+pub fn steps(points: &[Point]) -> Vec<Point> {
+    let stride = (points.len() / SIZES).clamp(1, STRIDE);
+    let mut steps: Vec<Point> = points.iter().rev().step_by(stride).take(SIZES).copied().collect();
+    steps.reverse();
+    steps
+}
+
+/// The curves of policies at the sizes of `lru`.
+///
+/// # Errors
+/// There is no such policy.
+pub fn curves(
+    sample: &Sample,
+    basis: &Basis,
+    policies: &[String],
+    lru: &[Point],
+    footprint: f64,
+) -> Result<Vec<PolicyCurve>, CacheError> {
+    let others: Vec<Choice> =
+        policies.iter().filter(|policy| *policy != "lru").map(|policy| policy.parse()).collect::<Result<_, _>>()?;
+    let mut drawn = sample.curves(&others, lru).into_iter();
+    let points = policies.iter().map(|policy| {
+        let points = if policy == "lru" { lru.to_vec() } else { drawn.next().unwrap_or_default() };
+        PolicyCurve::new(policy.clone(), &points, basis, footprint)
+    });
+    Ok(points.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_end_where_all_objects_fit_in_and_are_no_more_than_needed() {
+        let points: Vec<Point> = (1..=900).map(|capacity| Point { capacity, miss_ratio: 0.5, error: None }).collect();
+        let steps = steps(&points);
+        assert_eq!((steps.len(), steps[20].capacity, steps[19].capacity), (21, 900, 884));
+        assert_eq!(super::steps(&points[..1]), points[..1]);
+        assert_eq!(super::steps(&points[..30]).len(), 21);
+    }
+
+    #[test]
+    fn curves_are_drawn_at_the_same_sizes() {
+        let text: String = (0..3000_u64).map(|request| format!("{}\n", request * request % 101)).collect();
+        let opens = || Ok(crate::advise::basis::tests_trace(&text));
+        let basis = Basis { by_size: false, unit_bytes: 10, rate: 1.0, is_lru_sampled: false, seed: 1 };
+        let (lru, _) = lru_curve(&opens, &basis).unwrap();
+        let sizes = steps(&lru.points);
+        let sample = Sample::read(&mut *opens().unwrap(), &basis).unwrap();
+        let drawn = curves(&sample, &basis, &["lru".to_owned(), "arc".to_owned()], &sizes, lru.footprint).unwrap();
+        let capacities = |curve: &PolicyCurve| curve.points.iter().map(|point| point.capacity).collect::<Vec<_>>();
+        assert_eq!(capacities(&drawn[0]), capacities(&drawn[1]));
+        let last = drawn[1].points.last().unwrap();
+        assert_eq!((last.capacity, last.bytes, last.share), (51, 510, 1.0));
+        assert!((last.miss_ratio - 51.0 / 3000.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_trace_of_deletes_is_refused() {
+        let opens = || Ok(crate::advise::basis::tests_trace("time,key,size,op\n0,a,10,delete\n"));
+        let basis = Basis { by_size: true, unit_bytes: 1, rate: 1.0, is_lru_sampled: false, seed: 1 };
+        assert!(lru_curve(&opens, &basis).is_err());
+    }
+}

@@ -1,0 +1,84 @@
+//! Where more memory stops paying.
+
+use serde::Serialize;
+
+use super::curves::{MissPoint, PolicyCurve};
+use crate::curve::{Point, knees};
+
+/// Which share of all objects is held where the curve has no knee: the cache thesis's 20 % of 20 %.
+pub const SHARE_WITHOUT_KNEE: f64 = 0.04;
+
+/// How much memory, and what half and twice as much would do.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Memory {
+    /// By the curve of which policy.
+    pub policy: String,
+    /// The sizes where more stops paying.
+    pub knees: Vec<MissPoint>,
+    /// What is recommended: the last knee, or a share of all objects where there is none.
+    pub recommended: MissPoint,
+    /// Half as much, or the next size below that; none where the curve tells nothing of it.
+    pub half: Option<MissPoint>,
+    /// Twice as much, up to where all objects fit in.
+    pub twice: MissPoint,
+    /// With room for all objects: what is missed then was never there before.
+    pub all: MissPoint,
+}
+
+/// How much memory the curve tells to take; nothing of a curve without points.
+pub fn memory(curve: &PolicyCurve) -> Option<Memory> {
+    let points = &curve.points;
+    let (first, all) = (points.first()?, points.last()?);
+    let plain: Vec<Point> = points
+        .iter()
+        .map(|point| Point { capacity: point.capacity, miss_ratio: point.miss_ratio, error: point.error })
+        .collect();
+    let at_most = |capacity: u64| points.iter().rfind(|point| point.capacity <= capacity).copied();
+    let knees: Vec<MissPoint> = knees(&plain).iter().filter_map(|knee| at_most(knee.capacity)).collect();
+    let share = points.iter().rfind(|point| point.share <= SHARE_WITHOUT_KNEE);
+    let recommended = knees.last().or(share).unwrap_or(first);
+    Some(Memory {
+        policy: curve.policy.clone(),
+        recommended: *recommended,
+        half: at_most(recommended.capacity / 2),
+        twice: at_most(recommended.capacity.saturating_mul(2)).unwrap_or(*all),
+        all: *all,
+        knees,
+    })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub fn curve(policy: &str, ratios: &[f64]) -> PolicyCurve {
+        let all = (1 << (ratios.len() - 1)) as f64;
+        let point = |(at, ratio): (usize, &f64)| MissPoint {
+            capacity: 1 << at,
+            bytes: 4096 << at,
+            share: f64::from(1 << at) / all,
+            miss_ratio: *ratio,
+            error: None,
+        };
+        PolicyCurve { policy: policy.to_owned(), points: ratios.iter().enumerate().map(point).collect() }
+    }
+
+    #[test]
+    fn memory_ends_at_the_last_knee() {
+        let found = memory(&curve("arc", &[1.0, 0.6, 0.6, 0.6, 0.1, 0.1, 0.1])).unwrap();
+        let capacities: Vec<u64> = found.knees.iter().map(|knee| knee.capacity).collect();
+        assert_eq!((capacities, found.recommended.capacity), (vec![2, 16], 16));
+        assert_eq!((found.half.map(|half| half.miss_ratio), found.twice.miss_ratio), (Some(0.6), 0.1));
+        assert_eq!((found.all.capacity, found.policy.as_str()), (64, "arc"));
+    }
+
+    #[test]
+    fn without_a_knee_a_share_of_all_is_taken() {
+        let found = memory(&curve("lru", &[1.0, 0.8, 0.6, 0.4, 0.2, 0.0])).unwrap();
+        assert!(found.knees.is_empty());
+        assert_eq!((found.recommended.capacity, found.half, found.twice.capacity), (1, None, 2));
+        let one = memory(&curve("lru", &[0.25])).unwrap();
+        assert_eq!((one.recommended.capacity, one.half, one.twice.capacity), (1, None, 1));
+        assert_eq!(memory(&PolicyCurve { policy: "lru".to_owned(), points: Vec::new() }), None);
+    }
+}

@@ -1,0 +1,185 @@
+//! What arrangements cost for what they did.
+
+use serde::Serialize;
+
+use super::tiers::Ran;
+use crate::CacheError;
+use crate::cost::{self, BreakEven, Level, Prices, Rule, bill, break_even};
+use crate::tier::{Arrangement, Raid};
+
+/// What the results of a trace are called where a goal is asked for.
+pub const WORKLOAD: &str = "trace";
+
+/// What an arrangement is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tier {
+    /// Disks alone.
+    Disks,
+    /// SSDs alone.
+    Ssds,
+    /// SSDs that cache before disks, or before others.
+    Cached,
+}
+
+/// An arrangement with its price.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PricedTier {
+    /// Its name.
+    pub arrangement: String,
+    /// What it is.
+    pub tier: Tier,
+    /// What it does, in 10^6 bytes per second.
+    pub mb_per_s: f64,
+    /// The same in requests.
+    pub requests_per_s: f64,
+    /// The mean of what requests take.
+    pub latency_mean_us: f64,
+    /// Of the pages that reads asked for, those found in memory.
+    pub ram_hit_ratio: Option<f64>,
+    /// Of the blocks that the cache was asked for, those found.
+    pub cache_hit_ratio: Option<f64>,
+    /// All that it costs, by the rule.
+    pub cost: f64,
+    /// That by MB/s.
+    pub cost_per_mb_per_s: f64,
+    /// That by 1,000 requests per second.
+    pub cost_per_1000_requests_per_s: Option<f64>,
+    /// The origin alone, by its place.
+    pub alone: Option<usize>,
+    /// The price of a GB of the cache's devices at which it costs as much per MB/s as the origin alone.
+    pub break_even_per_gb: Option<f64>,
+    /// That price now.
+    pub per_gb_now: Option<f64>,
+    /// Why there is no break-even.
+    pub break_even_reason: Option<String>,
+}
+
+/// Arrangements with their prices.
+#[derive(Debug, Clone)]
+pub struct Priced {
+    /// In the order in which they were given.
+    pub tiers: Vec<PricedTier>,
+    /// As [`cost`] knows them.
+    pub outcomes: Vec<cost::Outcome>,
+    /// What it says of them.
+    pub costs: Vec<cost::Cost>,
+    /// Whether prices of a GB were counted, as some devices have no other.
+    pub is_per_gb: bool,
+}
+
+/// Prices what arrangements did: what has to be paid for whole devices, or, where one of them has a price by the GB
+/// alone, by the GB.
+///
+/// # Errors
+/// A device has no price, or is too small.
+pub fn price(ran: &[Ran], prices: &Prices) -> Result<Priced, CacheError> {
+    let outcomes: Vec<cost::Outcome> = ran.iter().map(outcome).collect();
+    let mut is_per_gb = false;
+    for level in outcomes.iter().flat_map(cost::Outcome::levels) {
+        is_per_gb |= prices.of(&level.device)?.size_gb.is_none();
+    }
+    let rule = if is_per_gb { Rule::PerGb } else { Rule::Money { years: None } };
+    let costs = bill(&outcomes, prices, rule)?.costs;
+    let even = break_even(&outcomes, &costs);
+    let tiers = ran.iter().zip(&costs).enumerate();
+    let tiers = tiers.map(|(place, (ran, cost))| {
+        let even = even.iter().find(|(index, _)| *index == place).map(|(_, even)| even);
+        tier(ran, cost, even, prices)
+    });
+    Ok(Priced { tiers: tiers.collect::<Result<_, _>>()?, outcomes, costs, is_per_gb })
+}
+
+fn tier(ran: &Ran, cost: &cost::Cost, even: Option<&BreakEven>, prices: &Prices) -> Result<PricedTier, CacheError> {
+    let Ran { arrangement, outcome } = ran;
+    let is_flash = prices.of(&arrangement.origin.device)?.kind == cost::Kind::Ssd;
+    let (alone, break_even_per_gb, per_gb_now, break_even_reason) = match even {
+        Some(BreakEven::At { alone, per_gb, per_gb_now }) => (Some(*alone), Some(*per_gb), Some(*per_gb_now), None),
+        Some(BreakEven::Unknown(reason)) => (None, None, None, Some(reason.clone())),
+        None => (None, None, None, None),
+    };
+    Ok(PricedTier {
+        arrangement: arrangement.name.clone(),
+        tier: match (&arrangement.cache, is_flash) {
+            (Some(_), _) => Tier::Cached,
+            (None, true) => Tier::Ssds,
+            (None, false) => Tier::Disks,
+        },
+        mb_per_s: outcome.mb_per_s,
+        requests_per_s: outcome.requests_per_s,
+        latency_mean_us: outcome.latency_mean_us,
+        ram_hit_ratio: outcome.ram_hit_ratio,
+        cache_hit_ratio: outcome.hit_ratio,
+        cost: cost.total,
+        cost_per_mb_per_s: cost.per_mb_per_s,
+        cost_per_1000_requests_per_s: cost.per_1000_requests_per_s,
+        alone,
+        break_even_per_gb,
+        per_gb_now,
+        break_even_reason,
+    })
+}
+
+fn outcome(ran: &Ran) -> cost::Outcome {
+    let Ran { arrangement: Arrangement { name, origin, cache, .. }, outcome } = ran;
+    cost::Outcome {
+        arrangement: name.clone(),
+        workload: WORKLOAD.to_owned(),
+        mb_per_s: outcome.mb_per_s,
+        requests_per_s: Some(outcome.requests_per_s),
+        seconds: Some(outcome.seconds),
+        origin: level(&origin.device, origin.count, origin.size.0, origin.raid),
+        cache: cache.as_ref().map(|cache| level(&cache.device, cache.count, cache.size.0, cache.raid)),
+        ssd_bytes_written: outcome.ssd_bytes_written,
+    }
+}
+
+fn level(device: &str, count: u64, bytes: u64, raid: Raid) -> Level {
+    let raid = match raid {
+        Raid::None => None,
+        Raid::Raid0 => Some(cost::Raid::Raid0),
+        Raid::Raid1 => Some(cost::Raid::Raid1),
+        Raid::Raid10 => Some(cost::Raid::Raid10),
+        Raid::Raid5 => Some(cost::Raid::Raid5),
+    };
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    Level { device: device.to_owned(), count, bytes: bytes as f64, raid }
+}
+
+#[cfg(test)]
+mod tests {
+    use manometer_measure::ByteSize;
+
+    use super::*;
+    use crate::advise::basis::tests_trace;
+    use crate::advise::tiers::Replayed;
+    use crate::advise::{SHIPPED_PRICES, Sizes, shipped};
+
+    fn ran() -> Vec<Ran> {
+        let text: String = (0..3000).map(|request| format!("{}\n", request * 7919 % 2003)).collect();
+        let replayed = Replayed::read(&mut *tests_trace(&text), 3000, 16, ByteSize(4096)).unwrap();
+        replayed.on(shipped(&Sizes::of(replayed.bytes(), 1 << 20)).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn every_cache_is_set_against_its_origin() {
+        let priced = price(&ran(), &Prices::read(SHIPPED_PRICES.0, SHIPPED_PRICES.1).unwrap()).unwrap();
+        assert!(priced.is_per_gb, "the shipped means are by the GB");
+        for tier in &priced.tiers {
+            assert_eq!(tier.break_even_per_gb.is_some(), tier.tier == Tier::Cached, "{}", tier.arrangement);
+            assert_eq!(tier.break_even_reason, None);
+        }
+        let of = |name: &str| priced.tiers.iter().position(|tier| tier.arrangement == name).unwrap();
+        assert_eq!(priced.tiers[of("dmcache-1s-4h0")].alone, Some(of("4h0")));
+        assert_eq!(priced.tiers[of("1s")].tier, Tier::Ssds);
+        assert!((priced.tiers[of("4h0")].cost - 4.0 * 0.0545).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_device_without_a_price_is_named() {
+        let prices = "[[price]]\ndevice = \"hdd\"\nproduct = \"a disk\"\nkind = \"hdd\"\nprice_per_gb = 0.02\n\
+                      currency = \"EUR\"\ndate = 2026\nsource = \"a shop\"\n";
+        let error = price(&ran(), &Prices::read("shop.toml", prices).unwrap()).unwrap_err().to_string();
+        assert_eq!(error, "`ssd` has no price; these have: hdd");
+    }
+}

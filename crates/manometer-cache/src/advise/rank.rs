@@ -1,0 +1,252 @@
+//! All policies against LRU, on the same requests.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::basis::Basis;
+use crate::CacheError;
+use crate::curve::Point;
+use crate::policy::{Choice, POLICIES};
+use crate::requests::{Details, Requests, read};
+use crate::sampled::Sampled;
+use manometer_trace::TraceReader;
+
+/// The sizes at which policies are compared, as shares of what all objects take.
+const SHARES: [f64; 5] = [0.01, 0.03, 0.1, 0.3, 0.6];
+/// Into how many groups the keys are parted, to tell how sure a difference is.
+const GROUPS: usize = 16;
+/// Student's t at 97.5 % for one degree of freedom less than there are groups.
+const STUDENT: f64 = 2.131;
+/// The fewest objects that a cache in miniature stands for others with.
+const OBJECTS_MIN: f64 = 64.0;
+
+/// A policy against LRU.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ranked {
+    /// Its name.
+    pub policy: String,
+    /// Its misses by LRU's, less 1, in the mean over the sizes: below 0 it misses less.
+    pub relative: f64,
+    /// Half of the 95 % interval around that; 0 where all keys were simulated.
+    pub error: f64,
+    /// Its miss ratios in the sample, at each size.
+    pub miss_ratios: Vec<f64>,
+}
+
+/// All policies, the best first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ranking {
+    /// The sizes: objects, or bytes.
+    pub capacities: Vec<u64>,
+    /// The requests that were simulated.
+    pub requests: u64,
+    /// Every policy but OPT.
+    pub policies: Vec<Ranked>,
+    /// OPT, which knows what will be requested: no policy can do better where objects are alike.
+    pub bound: Option<Ranked>,
+}
+
+/// The requests that policies are simulated with.
+#[derive(Debug)]
+pub struct Sample {
+    requests: Requests,
+    basis: Basis,
+    /// The requests of all keys.
+    all: u64,
+}
+
+impl Sample {
+    /// Reads those of the basis.
+    ///
+    /// # Errors
+    /// They do not fit in memory.
+    pub fn read(reader: &mut dyn TraceReader, basis: &Basis) -> Result<Self, CacheError> {
+        let details = POLICIES.iter().fold(Details { sizes: basis.by_size, ..Details::NONE }, |all, kind| {
+            all.and(Details { sizes: false, ..kind.details })
+        });
+        let mut sampled = Sampled::new(basis.sampling(), basis.seed)?;
+        let read = read(reader, details, |batch, details| sampled.take(batch, details))?;
+        Ok(Self { requests: sampled.end().0, basis: *basis, all: read.requests })
+    }
+
+    /// Simulates every policy at shares of `footprint`, in miniature where the basis is a sample.
+    ///
+    /// # Errors
+    /// A policy is not known by its own name.
+    pub fn rank(&self, footprint: f64) -> Result<Ranking, CacheError> {
+        let capacities = capacities(footprint);
+        let choices: Vec<Choice> = POLICIES.iter().map(|kind| kind.name.parse()).collect::<Result<_, _>>()?;
+        let misses = self.simulate(&choices, &capacities);
+        let of = |policy: usize| &misses[policy * capacities.len()..(policy + 1) * capacities.len()];
+        let lru = choices.iter().position(|choice| choice.kind().name == "lru").map_or(&[][..], of);
+        let requests = self.requests.len() as u64;
+        let mut policies: Vec<Ranked> = (0..choices.len())
+            .map(|policy| Ranked {
+                policy: choices[policy].to_string(),
+                miss_ratios: of(policy).iter().map(|misses| misses.sum() / (requests as f64).max(1.0)).collect(),
+                ..against(of(policy), lru, self.basis.rate)
+            })
+            .collect();
+        let opt = policies.iter().position(|ranked| ranked.policy == "opt");
+        let bound = opt.map(|opt| policies.remove(opt));
+        policies.sort_by(|one, other| one.relative.total_cmp(&other.relative));
+        Ok(Ranking { capacities, requests, policies, bound })
+    }
+
+    /// The curves of policies at the sizes of LRU's, which is known of all keys: where the basis is a sample, LRU's plus
+    /// by how much they differ in miniature, from where caches in miniature hold enough.
+    pub fn curves(&self, policies: &[Choice], lru: &[Point]) -> Vec<Vec<Point>> {
+        let is_sample = self.basis.rate < 1.0;
+        let smallest = if is_sample { OBJECTS_MIN * self.weight() / self.basis.rate } else { 0.0 };
+        let known = &lru[lru.partition_point(|point| (point.capacity as f64) < smallest)..];
+        let capacities: Vec<u64> = known.iter().map(|point| point.capacity).collect();
+        let own = self.simulate(policies, &capacities);
+        let plain = if is_sample { self.simulate(&[Choice::lru()], &capacities) } else { Vec::new() };
+        let points = |policy: usize| {
+            let own = &own[policy * known.len()..(policy + 1) * known.len()];
+            match is_sample {
+                true => known
+                    .iter()
+                    .zip(own)
+                    .zip(&plain)
+                    .map(|((lru, own), plain)| self.corrected(lru, own, plain))
+                    .collect(),
+                false => known.iter().zip(own).map(|(lru, own)| self.whole(lru, own)).collect(),
+            }
+        };
+        (0..policies.len()).map(points).collect()
+    }
+
+    fn whole(&self, at: &Point, own: &Misses) -> Point {
+        Point { miss_ratio: own.sum() / (self.requests.len() as f64).max(1.0), error: None, ..*at }
+    }
+
+    /// Of a sample, beside what LRU misses in all of it and in the sample.
+    fn corrected(&self, lru: &Point, own: &Misses, plain: &Misses) -> Point {
+        let expected = self.all as f64 * self.basis.rate;
+        let apart: [f64; GROUPS] =
+            std::array::from_fn(|group| (own.0[group] as f64 - plain.0[group] as f64) / expected);
+        let sum: f64 = apart.iter().sum();
+        let off = apart.map(|apart| apart - sum / GROUPS as f64);
+        let error = half_interval(&off, self.basis.rate).hypot(lru.error.unwrap_or(0.0));
+        Point { miss_ratio: (lru.miss_ratio + sum).clamp(0.0, 1.0), error: Some(error), ..*lru }
+    }
+
+    /// What an object weighs in the mean.
+    fn weight(&self) -> f64 {
+        let sizes = self.requests.sizes();
+        if sizes.is_empty() { 1.0 } else { sizes.iter().sum::<u64>() as f64 / sizes.len() as f64 }
+    }
+
+    /// Every policy at every capacity, policy by policy.
+    fn simulate(&self, choices: &[Choice], capacities: &[u64]) -> Vec<Misses> {
+        let cells: Vec<(&Choice, u64)> =
+            choices.iter().flat_map(|choice| capacities.iter().map(move |capacity| (choice, *capacity))).collect();
+        cells.into_par_iter().with_max_len(1).map(|(choice, capacity)| self.misses(choice, capacity)).collect()
+    }
+
+    fn misses(&self, choice: &Choice, capacity: u64) -> Misses {
+        let Basis { rate, by_size, seed, .. } = self.basis;
+        let small = ((capacity as f64 * rate).round() as u64).max(1);
+        let mut groups = [0; GROUPS];
+        let mut cache = choice.make(small, &self.requests, by_size, seed);
+        cache.run_with(&self.requests, &mut |request, is_hit| {
+            groups[request.id as usize % GROUPS] += u64::from(!is_hit);
+        });
+        Misses(groups)
+    }
+}
+
+fn capacities(footprint: f64) -> Vec<u64> {
+    let mut capacities: Vec<u64> = SHARES.iter().map(|share| ((footprint * share) as u64).max(1)).collect();
+    capacities.dedup();
+    capacities
+}
+
+/// The misses of each group of keys.
+struct Misses([u64; GROUPS]);
+
+impl Misses {
+    fn sum(&self) -> f64 {
+        self.0.iter().sum::<u64>() as f64
+    }
+}
+
+/// The mean over the sizes of own misses by LRU's, less 1, and how sure it is by how far groups of keys are off it.
+fn against(own: &[Misses], lru: &[Misses], rate: f64) -> Ranked {
+    let mut off = [0.0; GROUPS];
+    let mut ratios = Vec::new();
+    for (own, lru) in own.iter().zip(lru).filter(|(_, lru)| lru.sum() > 0.0) {
+        let ratio = own.sum() / lru.sum();
+        ratios.push(ratio);
+        for (group, off) in off.iter_mut().enumerate() {
+            *off += (own.0[group] as f64 - ratio * lru.0[group] as f64) / lru.sum();
+        }
+    }
+    let sizes = (ratios.len() as f64).max(1.0);
+    let relative = if ratios.is_empty() { 0.0 } else { ratios.iter().sum::<f64>() / sizes - 1.0 };
+    let error = half_interval(&off.map(|off| off / sizes), rate);
+    Ranked { policy: String::new(), relative, error, miss_ratios: Vec::new() }
+}
+
+/// Half of the 95 % interval of a sum over groups that are off so far from their shares, of a sample of the keys.
+fn half_interval(off: &[f64; GROUPS], rate: f64) -> f64 {
+    let groups = GROUPS as f64;
+    let squares: f64 = off.iter().map(|off| off * off).sum();
+    STUDENT * (groups / (groups - 1.0) * squares * (1.0 - rate)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_told_by_the_mean_of_its_misses_by_those_of_lru() {
+        let misses = |each: u64| Misses([each; GROUPS]);
+        let half = against(&[misses(5), misses(9)], &[misses(10), misses(10)], 0.5);
+        assert!((half.relative + 0.3).abs() < 1e-12);
+        assert_eq!(half.error, 0.0, "all groups of keys agree");
+        let mut uneven = misses(10);
+        uneven.0[0] = 30;
+        assert!(against(&[uneven], &[misses(10)], 0.5).error > 0.1, "they do not");
+        let mut uneven = misses(10);
+        uneven.0[0] = 30;
+        assert_eq!(against(&[uneven], &[misses(10)], 1.0).error, 0.0, "all keys were simulated");
+        assert_eq!(against(&[misses(3)], &[misses(0)], 1.0).relative, 0.0, "LRU has no misses to compare with");
+    }
+
+    #[test]
+    fn every_policy_but_opt_is_ranked_on_a_loop_that_lru_cannot_keep() {
+        let text: String = (0..5000).map(|request| format!("{}\n", request % 100)).collect();
+        let mut trace = crate::advise::basis::tests_trace(&text);
+        let basis = Basis { by_size: false, unit_bytes: 4096, rate: 1.0, is_lru_sampled: false, seed: 1 };
+        let ranking = Sample::read(&mut *trace, &basis).unwrap().rank(100.0).unwrap();
+        assert_eq!(ranking.capacities, [1, 3, 10, 30, 60]);
+        assert_eq!((ranking.requests, ranking.policies.len()), (5000, POLICIES.len() - 1));
+        let bound = ranking.bound.unwrap();
+        assert!(ranking.policies.iter().all(|ranked| ranked.relative >= bound.relative - 1e-12));
+        assert!(ranking.policies[0].relative < -0.05, "{:?}", ranking.policies[0]);
+        let lru = ranking.policies.iter().find(|ranked| ranked.policy == "lru").unwrap();
+        assert_eq!((lru.relative, lru.miss_ratios[3]), (0.0, 1.0));
+    }
+
+    #[test]
+    fn a_sample_tells_a_curve_that_is_near_that_of_all_keys() {
+        let key = |request: u64| (request * request * 7919 + request / 3) % 50_021;
+        let text: String = (0..200_000).map(|request| format!("{}\n", key(request))).collect();
+        let opens = || Ok(crate::advise::basis::tests_trace(&text));
+        let whole = Basis { by_size: false, unit_bytes: 1, rate: 1.0, is_lru_sampled: false, seed: 1 };
+        let (lru, _) = crate::advise::lru_curve(&opens, &whole).unwrap();
+        let sizes: Vec<Point> = lru.points.iter().step_by(16).copied().collect();
+        let read = |rate| Sample::read(&mut *opens().unwrap(), &Basis { rate, ..whole }).unwrap();
+        let arc = ["arc".parse().unwrap()];
+        let (exact, near) = (read(1.0).curves(&arc, &sizes).remove(0), read(0.2).curves(&arc, &sizes).remove(0));
+        assert_eq!(exact.len(), sizes.len());
+        assert!(near.iter().all(|point| point.capacity as f64 >= 64.0 / 0.2) && near.len() > 10);
+        for point in near {
+            let exact = exact.iter().find(|exact| exact.capacity == point.capacity).unwrap();
+            assert!((point.miss_ratio - exact.miss_ratio).abs() < 0.02, "{point:?} {exact:?}");
+            assert!(point.error.is_some() && exact.error.is_none());
+        }
+    }
+}

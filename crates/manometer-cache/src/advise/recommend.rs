@@ -1,0 +1,316 @@
+//! The decision, by what was found and nothing else.
+
+use serde::Serialize;
+
+use super::memory::Memory;
+use super::pricing::{PricedTier, Tier};
+use super::rank::Ranking;
+use super::tiers::{Change, Varied};
+use super::words::{bytes, percent, three};
+
+/// Another policy than LRU is not worth it for less than this share of LRU's misses.
+pub const GAIN_MIN: f64 = 0.01;
+/// From how many times what objects take their pages on storage are worth a word.
+const PAGES_MIN: f64 = 1.5;
+
+/// What was found.
+#[derive(Debug, Clone)]
+pub struct Evidence<'a> {
+    /// Whether any request reads.
+    pub has_reads: bool,
+    /// Which policy, by [`PolicyVerdict::of`].
+    pub policy: &'a PolicyVerdict,
+    /// Where more memory stops paying with it.
+    pub memory: &'a Memory,
+    /// What all objects take.
+    pub footprint_bytes: u64,
+    /// What those take that were replayed, in the pages of storage.
+    pub storage_bytes: u64,
+    /// What arrangements do and cost.
+    pub tiers: &'a [PricedTier],
+    /// What the cheapest with a cache does after changes.
+    pub varied: &'a [Varied],
+    /// Of the prices.
+    pub currency: &'a str,
+    /// When they were.
+    pub dates: &'a str,
+}
+
+/// Which policy.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PolicyVerdict {
+    /// What to take.
+    pub policy: String,
+    /// What did best, LRU where nothing did better.
+    pub best: String,
+    /// Its misses by LRU's, less 1.
+    pub relative: f64,
+    /// Half of the 95 % interval around that.
+    pub error: f64,
+}
+
+impl PolicyVerdict {
+    /// The policy that did best, if it has fewer misses than LRU by more than the error and by a hundredth of them at
+    /// least; else LRU.
+    pub fn of(ranking: &Ranking) -> Self {
+        let best = ranking.policies.iter().find(|ranked| ranked.relative < 0.0);
+        let (name, relative, error) =
+            best.map_or(("lru", 0.0, 0.0), |best| (best.policy.as_str(), best.relative, best.error));
+        let is_better = -relative > error && -relative >= GAIN_MIN;
+        let policy = if is_better { name } else { "lru" };
+        Self { policy: policy.to_owned(), best: name.to_owned(), relative, error }
+    }
+}
+
+/// Whether an SSD tier pays.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "verdict", rename_all = "kebab-case")]
+pub enum SsdVerdict {
+    /// It does.
+    Pays(Pays),
+    /// It does not.
+    DoesNotPay(Pays),
+    /// It cannot be told.
+    Unknown {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The arrangement with a cache that costs least per MB/s, against its origin alone.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pays {
+    /// The arrangement.
+    pub arrangement: String,
+    /// Its origin alone.
+    pub alone: String,
+    /// How many times as fast it is.
+    pub times_as_fast: f64,
+    /// The price of a GB of SSD up to which it pays.
+    pub break_even_per_gb: f64,
+    /// That price now.
+    pub per_gb_now: f64,
+    /// Whether it pays at half that price.
+    pub pays_at_half: bool,
+    /// Whether it pays at twice.
+    pub pays_at_twice: bool,
+}
+
+/// A sentence, and what it is about.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sentence {
+    /// `memory`, `policy`, `ssd`, `sensitivity` or `caution`.
+    pub about: &'static str,
+    /// What it says.
+    pub text: String,
+}
+
+/// The decision.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Recommendation {
+    /// How much memory, in bytes.
+    pub memory_bytes: u64,
+    /// Which policy.
+    pub policy: PolicyVerdict,
+    /// Whether an SSD tier pays.
+    pub ssd: SsdVerdict,
+    /// What costs least per MB/s of all.
+    pub cheapest: Option<String>,
+    /// All of it in sentences.
+    pub sentences: Vec<Sentence>,
+}
+
+/// The place of the arrangement with a cache that costs least per MB/s of those whose break-even is known.
+pub fn best_cached(tiers: &[PricedTier]) -> Option<usize> {
+    let known = |place: &usize| tiers[*place].tier == Tier::Cached && tiers[*place].break_even_per_gb.is_some();
+    (0..tiers.len()).filter(known).min_by(|one, other| by_cost(&tiers[*one], &tiers[*other]))
+}
+
+fn by_cost(one: &PricedTier, other: &PricedTier) -> std::cmp::Ordering {
+    one.cost_per_mb_per_s.total_cmp(&other.cost_per_mb_per_s)
+}
+
+/// Decides.
+pub fn recommend(evidence: &Evidence<'_>) -> Recommendation {
+    let ssd = ssd(evidence.tiers);
+    let cheapest = evidence.tiers.iter().min_by(|one, other| by_cost(one, other));
+    let mut sentences = Vec::new();
+    let mut say = |about, text| sentences.push(Sentence { about, text });
+    say("memory", memory_sentence(evidence.memory));
+    say("policy", policy_sentence(evidence.policy));
+    say("ssd", ssd_sentence(&ssd, evidence));
+    if let Some(cheapest) = cheapest {
+        say("ssd", cheapest_sentence(cheapest, evidence.currency));
+    }
+    say("sensitivity", memory_sensitivity(evidence.memory));
+    if let SsdVerdict::Pays(pays) | SsdVerdict::DoesNotPay(pays) = &ssd {
+        say("sensitivity", ssd_sensitivity(pays, matches!(ssd, SsdVerdict::Pays(_)), evidence.varied));
+    }
+    if !evidence.has_reads {
+        let text = "The trace has no reads: memory only gathers its writes, and what a cache would do for reads is not \
+                    told.";
+        say("caution", text.to_owned());
+    }
+    if evidence.storage_bytes as f64 > PAGES_MIN * evidence.footprint_bytes as f64 {
+        say("caution", pages_sentence(evidence));
+    }
+    Recommendation {
+        memory_bytes: evidence.memory.recommended.bytes,
+        policy: evidence.policy.clone(),
+        ssd,
+        cheapest: cheapest.map(|tier| tier.arrangement.clone()),
+        sentences,
+    }
+}
+
+fn ssd(tiers: &[PricedTier]) -> SsdVerdict {
+    let unknown = |reason: &str| SsdVerdict::Unknown { reason: reason.to_owned() };
+    let Some(best) = best_cached(tiers).and_then(|place| tiers.get(place)) else {
+        let reason = tiers.iter().find_map(|tier| tier.break_even_reason.as_deref());
+        return unknown(reason.unwrap_or("no arrangement has an SSD before disks"));
+    };
+    let (Some(alone), Some(break_even_per_gb), Some(per_gb_now)) =
+        (best.alone.and_then(|alone| tiers.get(alone)), best.break_even_per_gb, best.per_gb_now)
+    else {
+        return unknown("the origin alone was not tried");
+    };
+    let pays = Pays {
+        arrangement: best.arrangement.clone(),
+        alone: alone.arrangement.clone(),
+        times_as_fast: best.mb_per_s / alone.mb_per_s,
+        break_even_per_gb,
+        per_gb_now,
+        pays_at_half: break_even_per_gb >= per_gb_now / 2.0,
+        pays_at_twice: break_even_per_gb >= per_gb_now * 2.0,
+    };
+    if break_even_per_gb >= per_gb_now { SsdVerdict::Pays(pays) } else { SsdVerdict::DoesNotPay(pays) }
+}
+
+fn memory_sentence(memory: &Memory) -> String {
+    let Memory { recommended, knees, all, policy, .. } = memory;
+    let (size, share, missed) = (bytes(recommended.bytes), percent(recommended.share), percent(recommended.miss_ratio));
+    let found = format!("Take {size} of memory, {share} of what all objects take: {policy} then misses {missed}");
+    let floor = percent(all.miss_ratio);
+    match knees.as_slice() {
+        _ if recommended.capacity == all.capacity => format!("{found}, and nothing but what was never there before."),
+        [] => format!(
+            "{found}. The curve has no knee: more memory keeps paying up to {}, where {floor} are missed, so that the \
+             budget decides.",
+            bytes(all.bytes)
+        ),
+        [.., _] => {
+            let before: Vec<String> = knees[..knees.len() - 1]
+                .iter()
+                .map(|knee| format!("{} ({} missed)", bytes(knee.bytes), percent(knee.miss_ratio)))
+                .collect();
+            let cheaper = match before.is_empty() {
+                true => String::new(),
+                false => format!(" Less memory pays best up to {}.", before.join(", or ")),
+            };
+            format!("{found}. More stops paying there: with room for all, {floor} are still missed.{cheaper}")
+        }
+    }
+}
+
+fn policy_sentence(verdict: &PolicyVerdict) -> String {
+    let PolicyVerdict { policy, best, relative, error } = verdict;
+    let error = if *error > 0.0 { format!(" (± {})", percent(*error)) } else { String::new() };
+    match (policy == "lru", best == "lru") {
+        (false, _) => format!("Evict by {policy}: it misses {}{error} less than LRU.", percent(-relative)),
+        (true, true) => "Evict by LRU: no policy misses less.".to_owned(),
+        (true, false) => format!(
+            "Evict by LRU: the best, {best}, misses {}{error} less, which is {}.",
+            percent(-relative),
+            if -relative < GAIN_MIN { "too little to matter" } else { "within the error" }
+        ),
+    }
+}
+
+fn ssd_sentence(ssd: &SsdVerdict, evidence: &Evidence<'_>) -> String {
+    let Evidence { currency, dates, .. } = evidence;
+    let (pays, is_yes) = match ssd {
+        SsdVerdict::Pays(pays) => (pays, true),
+        SsdVerdict::DoesNotPay(pays) => (pays, false),
+        SsdVerdict::Unknown { reason } => return format!("Whether an SSD tier pays cannot be told: {reason}."),
+    };
+    let Pays { arrangement, alone, times_as_fast, break_even_per_gb, per_gb_now, .. } = pays;
+    let verdict = if is_yes { "An SSD tier pays" } else { "An SSD tier does not pay" };
+    let limit = match *break_even_per_gb {
+        price if price > 0.0 => format!("up to {} {currency} a GB", three(price)),
+        _ => "not even as a gift".to_owned(),
+    };
+    let (times, now) = (three(*times_as_fast), three(*per_gb_now));
+    format!(
+        "{verdict} at these prices ({dates}): {arrangement} is {times} times as fast as {alone}, which pays {limit}; a \
+         GB of SSD costs {now} {currency}."
+    )
+}
+
+fn cheapest_sentence(cheapest: &PricedTier, currency: &str) -> String {
+    let what = match cheapest.tier {
+        Tier::Disks => "disks alone",
+        Tier::Ssds => "SSDs alone",
+        Tier::Cached => "an SSD before disks",
+    };
+    let (name, cost) = (&cheapest.arrangement, three(cheapest.cost_per_mb_per_s));
+    let speed = three(cheapest.mb_per_s);
+    format!("Of all, {name} costs least per MB/s: {what}, {cost} {currency}, at {speed} MB/s.")
+}
+
+fn memory_sensitivity(memory: &Memory) -> String {
+    let twice = match memory.twice.capacity > memory.recommended.capacity {
+        true => format!("{} would miss {}", bytes(memory.twice.bytes), percent(memory.twice.miss_ratio)),
+        false => "more would change nothing".to_owned(),
+    };
+    match memory.half {
+        Some(half) => format!(
+            "Half the memory ({}) would miss {}, against {}; {}{twice}.",
+            bytes(half.bytes),
+            percent(half.miss_ratio),
+            percent(memory.recommended.miss_ratio),
+            if memory.twice.capacity > memory.recommended.capacity { "twice as much, " } else { "" },
+        ),
+        None => format!("What half the memory would do is below what the curve tells; of twice as much: {twice}."),
+    }
+}
+
+fn pages_sentence(evidence: &Evidence<'_>) -> String {
+    let [storage, objects] = [evidence.storage_bytes, evidence.footprint_bytes].map(bytes);
+    format!(
+        "The objects take {objects}, and {storage} on storage, in whole pages: memory that caches pages, as it does before \
+         the tiers, holds fewer of them than a cache of objects."
+    )
+}
+
+/// Which changes would change the answer.
+fn ssd_sensitivity(pays: &Pays, is_yes: bool, varied: &[Varied]) -> String {
+    let mut tried = vec![
+        ("half the price of SSDs".to_owned(), Some(pays.pays_at_half)),
+        ("twice the price of SSDs".to_owned(), Some(pays.pays_at_twice)),
+    ];
+    tried.extend(varied.iter().map(|varied| (change(varied.change), varied.pays)));
+    let named = |wanted: Option<bool>| {
+        let names = tried.iter().filter(|(_, pays)| *pays == wanted).map(|(name, _)| name.as_str());
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let (other, same, unknown) = (named(Some(!is_yes)), named(Some(is_yes)), named(None));
+    let (still, changed) = match is_yes {
+        true => ("The SSD tier still pays", "It would not pay"),
+        false => ("The SSD tier does not pay either", "It would pay"),
+    };
+    let mut told = Vec::new();
+    told.extend((!same.is_empty()).then(|| format!("{still} with {same}.")));
+    told.extend((!other.is_empty()).then(|| format!("{changed} with {other}.")));
+    told.extend((!unknown.is_empty()).then(|| format!("It cannot be told with {unknown}.")));
+    told.join(" ")
+}
+
+fn change(change: Change) -> String {
+    match change {
+        Change::Memory(factor) if factor < 1.0 => "half the memory".to_owned(),
+        Change::Memory(_) => "twice the memory".to_owned(),
+        Change::MemoryShare(share) => format!("memory for {:.0} % of the data", 100.0 * share),
+        Change::Cache(factor) if factor < 1.0 => "half the cache".to_owned(),
+        Change::Cache(_) => "twice the cache".to_owned(),
+    }
+}

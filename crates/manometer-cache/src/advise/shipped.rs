@@ -1,0 +1,126 @@
+//! The arrangements that a trace is tried on unless others are named, as large as the trace asks for.
+
+use std::collections::BTreeMap;
+
+use manometer_measure::ByteSize;
+use serde::{Deserialize, Serialize};
+
+use crate::CacheError;
+use crate::tier::device::DeviceSettings;
+use crate::tier::{Arrangement, HostSettings, OriginSettings, SecondSettings};
+
+macro_rules! shipped {
+    ($($name:literal),*) => {
+        [$(($name, include_str!(concat!("../../../../arrangements/", $name, ".toml")))),*]
+    };
+}
+
+const ARRANGEMENTS: [(&str, &str); 7] =
+    shipped!["1h", "4h0", "1s", "bcache-1s-1h", "dmcache-1s-1h", "bcache-1s-4h0", "dmcache-1s-4h0"];
+const DEVICES: &str = include_str!("../../../../arrangements/devices.toml");
+/// The name and the text of the prices that are taken unless others are named.
+pub const SHIPPED_PRICES: (&str, &str) =
+    ("prices-2015.toml", include_str!("../../../../arrangements/prices-2015.toml"));
+
+/// How much larger storage is than what the trace touches of it.
+const ROOM: f64 = 1.25;
+/// The cache as a share of the origin, as in the cache thesis.
+const CACHE_SHARE: f64 = 0.2;
+/// The least memory: that of a few requests.
+const RAM_MIN: u64 = 1 << 20;
+/// The least that data lie on: a share of it is a few blocks and buckets of any of the arrangements.
+const ORIGIN_MIN: u64 = 10 << 20;
+const MIB: u64 = 1 << 20;
+
+/// How large the levels are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Sizes {
+    /// What data come from.
+    pub origin: u64,
+    /// The SSD before it.
+    pub cache: u64,
+    /// The memory for pages of files.
+    pub ram: u64,
+}
+
+impl Sizes {
+    /// For a trace that touches so many bytes of storage, with so much memory.
+    pub fn of(touched: u64, ram: u64) -> Self {
+        let mib = |bytes: f64| (bytes as u64).div_ceil(MIB).saturating_mul(MIB);
+        let origin = mib(touched as f64 * ROOM).max(ORIGIN_MIN);
+        let cache = mib(origin as f64 * CACHE_SHARE);
+        Self { origin, cache, ram: ram.max(RAM_MIN) }
+    }
+}
+
+/// What is read of the file of an arrangement: its sizes are set, its workloads not asked for.
+#[derive(Deserialize)]
+struct Shape {
+    host: HostSettings,
+    origin: OriginSettings,
+    cache: Option<SecondSettings>,
+}
+
+/// The shipped arrangements that tell whether an SSD tier pays: disks, SSDs, and SSDs before disks.
+///
+/// # Errors
+/// The data do not fit on their devices.
+pub fn shipped(sizes: &Sizes) -> Result<Vec<Arrangement>, CacheError> {
+    let wrong = |name: &str, text: String| CacheError::Wrong(format!("the arrangement `{name}`: {text}"));
+    let devices: BTreeMap<String, DeviceSettings> =
+        toml::from_str(DEVICES).map_err(|error| wrong("devices", error.to_string()))?;
+    let arrangement = |(name, text): &(&str, &str)| {
+        let Shape { mut host, mut origin, mut cache } =
+            toml::from_str(text).map_err(|error| wrong(name, error.to_string()))?;
+        (host.ram, origin.size) = (ByteSize(sizes.ram), ByteSize(sizes.origin));
+        if let Some(cache) = &mut cache {
+            cache.size = ByteSize(sizes.cache);
+        }
+        let arrangement = Arrangement {
+            name: (*name).to_owned(),
+            scale: 1,
+            seed: 1,
+            host,
+            origin,
+            cache,
+            sweep: None,
+            equal: None,
+            devices: devices.clone(),
+            workloads: BTreeMap::new(),
+        };
+        arrangement.check().map_err(|text| wrong(name, format!("it does not hold the trace: {text}")))?;
+        Ok(arrangement)
+    };
+    ARRANGEMENTS.iter().map(arrangement).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::Prices;
+
+    #[test]
+    fn the_shipped_files_are_read_and_have_their_sizes_from_the_trace() {
+        let sizes = Sizes::of(1000 * MIB, 40 * MIB);
+        assert_eq!(sizes, Sizes { origin: 1250 * MIB, cache: 250 * MIB, ram: 40 * MIB });
+        let all = shipped(&sizes).unwrap();
+        assert_eq!(all.len(), ARRANGEMENTS.len());
+        let cached = all.iter().find(|arrangement| arrangement.name == "dmcache-1s-4h0").unwrap();
+        assert_eq!(cached.cache.as_ref().unwrap().size.0, 250 * MIB);
+        assert_eq!((cached.origin.size.0, cached.host.ram.0), (1250 * MIB, 40 * MIB));
+        let (name, text) = SHIPPED_PRICES;
+        let prices = Prices::read(name, text).unwrap();
+        assert!(prices.of("hdd").is_ok() && prices.of("ssd").is_ok());
+    }
+
+    #[test]
+    fn the_smallest_trace_has_room() {
+        assert_eq!(Sizes::of(1, 1), Sizes { origin: ORIGIN_MIN, cache: 2 * MIB, ram: RAM_MIN });
+    }
+
+    #[test]
+    fn a_trace_that_no_device_holds_is_refused() {
+        let error = shipped(&Sizes::of(1 << 42, MIB)).unwrap_err().to_string();
+        assert!(error.contains("`1h`") && error.contains("does not hold the trace"), "{error}");
+    }
+}

@@ -1,0 +1,369 @@
+//! The page of what a trace tells to do: the decision first, then what it rests on.
+
+use std::fmt::Write as _;
+
+use manometer_cache::advise::{Advice, Change, MissPoint, PolicyCurve, PricedTier, Ranked, Tier, Varied};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::html::escape;
+use super::run::figure;
+use super::whole;
+use crate::charts::Drawing;
+use crate::table::Table;
+use crate::text;
+
+const MIB: f64 = (1 << 20) as f64;
+/// How many policies are told of.
+const BEST: usize = 5;
+
+/// A chart of this page.
+struct Chart {
+    name: &'static str,
+    title: &'static str,
+    reading: &'static str,
+    spec: &'static str,
+    draw: fn(&Advice) -> Drawing,
+}
+
+const CURVES: Chart = Chart {
+    name: "policy-curves",
+    title: "How much memory, and which policy",
+    reading: "The share of the requests that find nothing (upwards) with growing memory (across), for the policies that \
+              did best, LRU, and OPT, which knows the future, dotted. The dashed upright line is the memory that is \
+              recommended; pale bands are 95 % intervals where a sample of the keys was simulated.",
+    spec: include_str!("../../../../charts/policy-curves.vl.json"),
+    draw: curves,
+};
+
+const TIERS: Chart = Chart {
+    name: "advised-tiers",
+    title: "Disks, SSDs, and SSDs before disks",
+    reading: "What each arrangement does with the trace, and what each of its MB/s costs: long bars are good above, short \
+              ones below.",
+    spec: include_str!("../../../../charts/advised-tiers.vl.json"),
+    draw: tiers,
+};
+
+/// The page of `advice`, as one HTML text that needs no other file.
+pub fn cache_advice(advice: &Advice) -> String {
+    let facts: Vec<String> = facts(advice).iter().map(|fact| escape(fact)).collect();
+    let mut main = format!(
+        "<article>\n<header class=\"run\"><h1>{}</h1>\n<p class=\"facts\"><span>{}</span></p></header>\n",
+        escape(&format!("Caches for {}", advice.trace)),
+        facts.join("</span> <span>"),
+    );
+    if let Some(damage) = &advice.damage {
+        _ = writeln!(
+            main,
+            "<p class=\"notice error\"><strong>The trace is damaged</strong>: {}. What was read before is advised on.</p>",
+            escape(&damage.to_string())
+        );
+    }
+    main.push_str(&decision(advice));
+    main.push_str(&character(advice));
+    let mut specs = Map::new();
+    main.push_str(&chart(&CURVES, advice, &mut specs));
+    main.push_str(&policies(advice));
+    main.push_str(&chart(&TIERS, advice, &mut specs));
+    main.push_str(&costs(advice));
+    main.push_str(&varied(advice));
+    main.push_str("</article>\n");
+    let elsewhere = ["which are all that the decision rests on", "`--format json` prints them all"];
+    whole(&format!("Caches for {}", advice.trace), &main, &specs, elsewhere)
+}
+
+fn chart(chart: &Chart, advice: &Advice, specs: &mut Map<String, Value>) -> String {
+    specs.insert(chart.name.to_owned(), serde_json::from_str(chart.spec).unwrap_or(Value::Null));
+    figure([chart.name, chart.title, chart.reading], &(chart.draw)(advice), 1, 2)
+}
+
+fn facts(advice: &Advice) -> Vec<String> {
+    let traits = &advice.character;
+    let mut facts = vec![
+        format!("{} requests", text::count(traits.requests)),
+        format!("{} keys", text::count(traits.keys.round() as u64)),
+        text::bytes(traits.footprint_bytes as f64),
+    ];
+    if !advice.basis.by_size {
+        facts.push(format!("each object taken as {}", text::bytes(advice.basis.unit_bytes as f64)));
+    }
+    facts
+}
+
+fn decision(advice: &Advice) -> String {
+    let mut html = "<section><h2>What to do</h2>\n<ul class=\"findings\">\n".to_owned();
+    let mut item = |class: &str, word: &str, text: &str| {
+        _ = writeln!(
+            html,
+            "<li class=\"{class}\"><span class=\"severity\">{word}</span> {}</li>",
+            escape(text).replace(" %", "\u{a0}%")
+        );
+    };
+    for sentence in &advice.recommendation.sentences {
+        let (class, word) = match sentence.about {
+            "memory" => ("info", "Memory"),
+            "policy" => ("info", "Policy"),
+            "ssd" => ("info", "SSD"),
+            "sensitivity" => ("info", "What would change it"),
+            _ => ("warning", "Care"),
+        };
+        item(class, word, &sentence.text);
+    }
+    if let Some(goal) = &advice.goal {
+        let goals = goal.goals.join(" and ");
+        match goal.meeting.first() {
+            Some((name, cost)) => {
+                let cost = format!("{} {}", text::number(*cost), advice.prices.currency);
+                item("info", "Goal", &format!("The cheapest to reach {goals} is {name}, at {cost}."));
+            }
+            None => item("warning", "Goal", &format!("No arrangement reaches {goals}.")),
+        }
+    }
+    html + "</ul></section>\n"
+}
+
+fn character(advice: &Advice) -> String {
+    let traits = &advice.character;
+    let or_gap = |value: Option<String>| value.unwrap_or_else(|| "not told by the trace".to_owned());
+    let zipf = match (traits.zipf_exponent, traits.zipf_error) {
+        (Some(exponent), Some(error)) => format!("Zipf's exponent {exponent:.2} ± {error:.2}"),
+        _ => format!("no Zipf fitted: {}", traits.zipf_reason.as_deref().unwrap_or("no keys")),
+    };
+    let rows = [
+        ("Reads, writes, drops", {
+            let shares = [traits.reads_share, traits.writes_share, traits.drops_share].map(percent);
+            shares.join(", ")
+        }),
+        ("Popularity", zipf),
+        ("Keys requested once", or_gap(traits.one_hit_keys_share.map(percent))),
+        ("Requests that are the first for their key", percent(traits.first_uses_share)),
+        ("Span", or_gap(traits.span_s.map(text::seconds))),
+        ("Rate", or_gap(traits.requests_per_s.map(|rate| format!("{} requests/s", text::number(rate))))),
+        ("Left out of caches: deletes, or without a size", text::count(advice.left_out)),
+    ];
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
+    table("The trace", "", &["What", "How much"], &rows)
+}
+
+/// A point of a curve.
+#[derive(Serialize)]
+struct CurveRow<'a> {
+    policy: &'a str,
+    mib: f64,
+    share: f64,
+    miss_ratio: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    is_recommended: bool,
+}
+
+fn curves(advice: &Advice) -> Drawing {
+    let memory = &advice.memory;
+    let row = |policy, point: &MissPoint| CurveRow {
+        policy,
+        mib: point.bytes.max(1) as f64 / MIB,
+        share: point.share,
+        miss_ratio: point.miss_ratio,
+        low: point.error.map(|error| (point.miss_ratio - error).max(0.0)),
+        high: point.error.map(|error| (point.miss_ratio + error).min(1.0)),
+        is_recommended: policy == memory.policy && point.capacity == memory.recommended.capacity,
+    };
+    let mut rows = Vec::new();
+    for PolicyCurve { policy, points } in &advice.curves {
+        rows.extend(points.iter().map(|point| row(policy, point)));
+    }
+    let ends = advice.curves.iter().filter_map(|curve| {
+        let (first, last) = (curve.points.first()?, curve.points.last()?);
+        let [from, to] = [first, last].map(|point| percent(point.miss_ratio));
+        Some(format!("{}: from {from} to {to}", curve.policy))
+    });
+    let in_words = ends.collect::<Vec<_>>().join(". ");
+    Drawing { table: Table::of(&rows), in_words, notes: Vec::new() }
+}
+
+/// A bar.
+#[derive(Serialize)]
+struct TierRow<'a> {
+    strip: String,
+    order: usize,
+    arrangement: &'a str,
+    tier: &'static str,
+    value: f64,
+}
+
+fn tiers(advice: &Advice) -> Drawing {
+    let strips = ["throughput, MB/s".to_owned(), format!("cost per MB/s, {}{}", advice.prices.currency, by_gb(advice))];
+    let mut rows = Vec::new();
+    for (order, strip) in strips.into_iter().enumerate() {
+        rows.extend(advice.tiers.iter().map(|tier| TierRow {
+            strip: strip.clone(),
+            order,
+            arrangement: &tier.arrangement,
+            tier: name(tier.tier),
+            value: if order == 0 { tier.mb_per_s } else { tier.cost_per_mb_per_s },
+        }));
+    }
+    let word = |row: &TierRow<'_>| format!("{}, {}: {}", row.arrangement, row.strip, text::number(row.value));
+    let in_words = rows.iter().map(word).collect::<Vec<_>>().join(". ");
+    Drawing { table: Table::of(&rows), in_words, notes: vec![replayed(advice)] }
+}
+
+fn by_gb(advice: &Advice) -> &'static str {
+    if advice.prices.is_per_gb { " by the GB" } else { "" }
+}
+
+fn name(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Disks => "disks",
+        Tier::Ssds => "SSDs",
+        Tier::Cached => "SSDs before disks",
+    }
+}
+
+fn replayed(advice: &Advice) -> String {
+    let replay = &advice.replay;
+    let cut = if replay.requests < advice.character.requests { "The first " } else { "" };
+    let sizes = replay.sizes.map_or_else(
+        || "Sizes are those of the arrangements.".to_owned(),
+        |sizes| {
+            let [origin, cache, ram] = [sizes.origin, sizes.cache, sizes.ram].map(|size| text::bytes(size as f64));
+            format!(
+                "The data lie on {origin}, the cache has {cache}, memory {ram}. 1h is one disk, 4h0 four disks as RAID 0, \
+                 1s one SSD; bcache and dmcache are caches on an SSD before the disks behind their names."
+            )
+        },
+    );
+    format!(
+        "{cut}{} requests were replayed, {} at a time, with caches that are cold at first. {sizes}",
+        text::count(replay.requests),
+        replay.threads
+    )
+}
+
+fn policies(advice: &Advice) -> String {
+    let ranking = &advice.ranking;
+    let sizes = ranking.capacities.iter().map(|capacity| text::bytes(advice.basis.bytes(*capacity) as f64));
+    let mut columns = vec!["Policy".to_owned(), "Misses against LRU".to_owned()];
+    columns.extend(sizes.map(|size| format!("Misses at {size}")));
+    let lru = ranking.policies.iter().skip(BEST).find(|ranked| ranked.policy == "lru");
+    let shown = ranking.policies.iter().take(BEST).chain(lru).chain(&ranking.bound);
+    let row = |ranked: &Ranked| {
+        let error = if ranked.error > 0.0 { format!(" ± {}", percent(ranked.error)) } else { String::new() };
+        let mut row = vec![ranked.policy.clone(), format!("{}{error}", signed(ranked.relative))];
+        row.extend(ranked.miss_ratios.iter().map(|ratio| percent(*ratio)));
+        row
+    };
+    let rows: Vec<Vec<String>> = shown.map(row).collect();
+    let basis = match advice.basis.rate < 1.0 {
+        true => format!("{} of the keys, in miniature", percent(advice.basis.rate)),
+        false => "all keys".to_owned(),
+    };
+    let reading = format!(
+        "The best of {} policies, LRU, and OPT as the bound, simulated with {basis}. Misses against LRU are the misses by \
+         those of LRU, in the mean over the sizes.",
+        ranking.policies.len()
+    );
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    table("Policies against LRU", &reading, &columns, &rows)
+}
+
+fn costs(advice: &Advice) -> String {
+    let prices = &advice.prices;
+    let reading = match prices.is_per_gb {
+        true => format!(
+            "Prices of {} in {} ({}). They are by the GB: a cost is for each GB of the data, on all disks and on the \
+             cache's share of SSDs, and no amount to be paid.",
+            prices.dates, prices.currency, prices.name
+        ),
+        false => format!(
+            "Prices of {} in {} ({}): what has to be paid for whole devices.",
+            prices.dates, prices.currency, prices.name
+        ),
+    };
+    let columns =
+        ["Arrangement", "Requests/s", "Mean", "In memory", "On SSD", "Cost", "Per MB/s", "Per 1,000 requests/s"];
+    let columns: Vec<&str> = columns.into_iter().chain(["Break-even"]).collect();
+    let rows: Vec<Vec<String>> = advice.tiers.iter().map(cost_row).collect();
+    table("What they cost", &reading, &columns, &rows)
+}
+
+fn cost_row(tier: &PricedTier) -> Vec<String> {
+    let share = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), percent);
+    let cost = |cost: Option<f64>| cost.map_or_else(|| "–".to_owned(), text::number);
+    vec![
+        tier.arrangement.clone(),
+        text::number(tier.requests_per_s),
+        text::latency(tier.latency_mean_us),
+        share(tier.ram_hit_ratio),
+        share(tier.cache_hit_ratio),
+        text::number(tier.cost),
+        text::number(tier.cost_per_mb_per_s),
+        cost(tier.cost_per_1000_requests_per_s),
+        cost(tier.break_even_per_gb),
+    ]
+}
+
+fn varied(advice: &Advice) -> String {
+    let columns = ["With", "Disks alone, MB/s", "With SSD, MB/s", "Break-even", "Pays"];
+    let row = |varied: &Varied| {
+        let change = match varied.change {
+            Change::Memory(times) => format!("Memory × {times}"),
+            Change::MemoryShare(share) => format!("Memory for {:.0} % of the data", 100.0 * share),
+            Change::Cache(times) => format!("Cache × {times}"),
+        };
+        vec![
+            change,
+            text::number(varied.alone_mb_per_s),
+            text::number(varied.cached_mb_per_s),
+            varied.break_even_per_gb.map_or_else(|| "–".to_owned(), text::number),
+            varied.pays.map_or("not known", |pays| if pays { "yes" } else { "no" }).to_owned(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = advice.varied.iter().map(row).collect();
+    let reading = "The arrangement with an SSD that costs least per MB/s, and its disks alone, with one thing changed.";
+    table("What would change the answer", reading, &columns, &rows)
+}
+
+fn table(title: &str, reading: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
+    super::real_vs_synthetic::table(title, reading, columns, rows)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1}\u{a0}%", 100.0 * share)
+}
+
+fn signed(share: f64) -> String {
+    format!("{:+.1}\u{a0}%", 100.0 * share).replace('-', "−")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::advice;
+
+    #[test]
+    fn the_page_tells_the_decision_and_is_whole_in_itself() {
+        let page = cache_advice(&advice("a <b>trace</b>"));
+        for told in ["Caches for a &lt;b&gt;trace&lt;/b&gt;", "An SSD tier", "Take ", "prices-2015.toml", "4 at a time"]
+        {
+            assert!(page.contains(told), "{told}");
+        }
+        let body = page.split_once("<main>").unwrap().1.split_once("</footer>").unwrap().0;
+        assert!(!body.contains("{{") && !body.contains(" src="), "{body}");
+    }
+
+    #[test]
+    fn every_chart_file_has_the_dataset_of_its_name_and_reads_columns_that_are_there() {
+        let advice = advice("a trace");
+        for chart in [CURVES, TIERS] {
+            let spec: Value = serde_json::from_str(chart.spec).expect(chart.name);
+            assert_eq!(spec["data"]["name"], chart.name);
+            assert_eq!(spec["$schema"], "https://vega.github.io/schema/vega-lite/v6.json");
+            let rows = serde_json::to_value((chart.draw)(&advice).table).unwrap();
+            for column in rows["columns"].as_object().unwrap().keys() {
+                assert!(chart.spec.contains(column.as_str()), "{}: {column} is not drawn", chart.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What a trace tells to do, for people.
+
+use manometer_cache::advise::{Advice, Change, MissPoint, PolicyCurve, PricedTier, Ranked, Tier, Traits, Varied};
+
+use crate::table::{bytes, number, significant, table};
+
+/// How many policies are told of.
+const BEST: usize = 5;
+
+/// One page.
+pub(super) fn text(advice: &Advice) -> String {
+    [recommendation(advice), character(advice), policies(advice), memory(advice), tiers(advice), varied(advice)]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n\n")
+}
+
+fn recommendation(advice: &Advice) -> String {
+    let mut lines = vec![format!("{}: what to do", advice.trace)];
+    lines.extend(advice.recommendation.sentences.iter().map(|sentence| format!("  {}", sentence.text)));
+    if let Some(goal) = &advice.goal {
+        let goals = goal.goals.join(" and ");
+        lines.push(match goal.meeting.first() {
+            Some((name, cost)) => {
+                format!("  The cheapest to reach {goals}: {name} ({} {}).", significant(*cost), advice.prices.currency)
+            }
+            None => format!("  No arrangement reaches {goals}."),
+        });
+    }
+    lines.join("\n")
+}
+
+fn character(advice: &Advice) -> String {
+    let Traits { requests, keys, footprint_bytes, reads_share, writes_share, drops_share, .. } = &advice.character;
+    let traits = &advice.character;
+    let mut lines = vec!["The trace".to_owned()];
+    let size = if advice.basis.by_size {
+        String::new()
+    } else {
+        format!(" (each object taken as {})", bytes(advice.basis.unit_bytes))
+    };
+    lines.push(format!(
+        "  {} requests for {} keys of {}{size}: {} read, {} write, {} drop",
+        count(*requests as f64),
+        count(*keys),
+        bytes(*footprint_bytes),
+        percent(*reads_share),
+        percent(*writes_share),
+        percent(*drops_share)
+    ));
+    lines.push(match (traits.zipf_exponent, traits.zipf_error) {
+        (Some(exponent), Some(error)) => format!("  popularity: Zipf's exponent {exponent:.2} ± {error:.2}"),
+        _ => format!("  popularity: no Zipf fitted: {}", traits.zipf_reason.as_deref().unwrap_or("no keys")),
+    });
+    if let (Some(keys), Some(requests)) = (traits.one_hit_keys_share, traits.one_hit_requests_share) {
+        lines.push(format!(
+            "  requested once: {} of the keys, {} of the requests; first for their key: {} of the requests",
+            percent(keys),
+            percent(requests),
+            percent(traits.first_uses_share)
+        ));
+    }
+    lines.push(match (traits.span_s, traits.requests_per_s) {
+        (Some(span), Some(rate)) => format!("  span: {} s, {} requests/s", number(span), number(rate)),
+        (Some(_), None) => "  span: all at one time".to_owned(),
+        (None, _) => "  span: unknown, the trace has no times".to_owned(),
+    });
+    if advice.left_out > 0 {
+        lines.push(format!("  left out of caches: {} requests, deletes or without a size", advice.left_out));
+    }
+    lines.join("\n")
+}
+
+fn policies(advice: &Advice) -> String {
+    let ranking = &advice.ranking;
+    let sizes: Vec<String> = ranking.capacities.iter().map(|capacity| bytes(advice.basis.bytes(*capacity))).collect();
+    let mut head = vec!["policy", "against LRU", "±"];
+    head.extend(sizes.iter().map(String::as_str));
+    let mut shown = table(&head, 1);
+    let lru = ranking.policies.iter().skip(BEST).find(|ranked| ranked.policy == "lru");
+    for ranked in ranking.policies.iter().take(BEST).chain(lru).chain(&ranking.bound) {
+        shown.add_row(row(ranked));
+    }
+    let basis = match advice.basis.rate < 1.0 {
+        true => format!(
+            "on {} of the keys ({} requests), in miniature",
+            percent(advice.basis.rate),
+            number(ranking.requests as f64)
+        ),
+        false => "on all keys".to_owned(),
+    };
+    format!(
+        "Policies: misses by those of LRU in the mean over these sizes, and miss ratios; {} of {}, {basis}; OPT is the \
+         bound\n{shown}",
+        BEST.min(ranking.policies.len()),
+        ranking.policies.len()
+    )
+}
+
+fn row(ranked: &Ranked) -> Vec<String> {
+    let error = if ranked.error > 0.0 { percent(ranked.error) } else { String::new() };
+    let mut row = vec![ranked.policy.clone(), signed(ranked.relative), error];
+    row.extend(ranked.miss_ratios.iter().map(|ratio| percent(*ratio)));
+    row
+}
+
+fn memory(advice: &Advice) -> String {
+    let curves: Vec<&PolicyCurve> = advice.curves.iter().collect();
+    let mut head = vec!["memory", "share"];
+    head.extend(curves.iter().map(|curve| curve.policy.as_str()));
+    let mut shown = table(&head, 0);
+    let Some(lru) = curves.iter().find(|curve| curve.policy == "lru") else { return String::new() };
+    for point in lru.points.iter().rev().step_by(2).collect::<Vec<_>>().into_iter().rev() {
+        let mut row = vec![bytes(point.bytes), percent(point.share)];
+        let at = |curve: &&PolicyCurve| curve.points.iter().find(|other| other.capacity == point.capacity).copied();
+        row.extend(curves.iter().map(|curve| at(curve).map_or_else(gap, ratio)));
+        shown.add_row(row);
+    }
+    let knees: Vec<String> = advice.memory.knees.iter().map(|knee| bytes(knee.bytes)).collect();
+    let knees = if knees.is_empty() { "none".to_owned() } else { knees.join(", ") };
+    format!("Miss ratios by memory; knees of {}: {knees}\n{shown}", advice.memory.policy)
+}
+
+fn ratio(point: MissPoint) -> String {
+    percent(point.miss_ratio)
+}
+
+fn tiers(advice: &Advice) -> String {
+    let replay = &advice.replay;
+    let mut head = vec!["arrangement", "", "MB/s", "requests/s", "mean", "in RAM", "on SSD"];
+    head.extend(if advice.prices.is_per_gb { ["c_a", "c_d × 1 000"] } else { ["cost", "per MB/s"] });
+    head.extend(["per 1 000 requests/s", "break-even"]);
+    let mut shown = table(&head, 2);
+    for tier in &advice.tiers {
+        shown.add_row(tier_row(tier, advice.prices.is_per_gb));
+    }
+    let cut = if replay.requests < advice.character.requests { "the first " } else { "" };
+    let sizes = replay.sizes.map_or_else(String::new, |sizes| {
+        let [origin, cache, ram] = [sizes.origin, sizes.cache, sizes.ram].map(bytes);
+        format!("; data on {origin}, a cache of {cache}, memory of {ram}")
+    });
+    let rule = match advice.prices.is_per_gb {
+        true => "by the GB: c_a is for each GB of the data, of the disks and of the cache's share",
+        false => "what has to be paid for whole devices",
+    };
+    format!(
+        "Tiers: {cut}{} requests, {} at a time, caches cold at first{sizes}\nprices of {} in {} ({}), {rule}\n{shown}",
+        number(replay.requests as f64),
+        replay.threads,
+        advice.prices.dates,
+        advice.prices.currency,
+        advice.prices.name
+    )
+}
+
+fn tier_row(tier: &PricedTier, is_per_gb: bool) -> Vec<String> {
+    let what = match tier.tier {
+        Tier::Disks => "disks",
+        Tier::Ssds => "SSDs",
+        Tier::Cached => "SSDs before disks",
+    };
+    let per_mb = tier.cost_per_mb_per_s * if is_per_gb { 1000.0 } else { 1.0 };
+    vec![
+        tier.arrangement.clone(),
+        what.to_owned(),
+        significant(tier.mb_per_s),
+        number(tier.requests_per_s),
+        time(tier.latency_mean_us),
+        tier.ram_hit_ratio.map_or_else(gap, percent),
+        tier.cache_hit_ratio.map_or_else(gap, percent),
+        significant(tier.cost),
+        significant(per_mb),
+        tier.cost_per_1000_requests_per_s.map_or_else(gap, significant),
+        tier.break_even_per_gb.map_or_else(gap, significant),
+    ]
+}
+
+fn varied(advice: &Advice) -> String {
+    if advice.varied.is_empty() {
+        return String::new();
+    }
+    let mut shown = table(&["with", "disks alone, MB/s", "with SSD, MB/s", "break-even", "pays"], 1);
+    for Varied { change, alone_mb_per_s, cached_mb_per_s, break_even_per_gb, pays } in &advice.varied {
+        shown.add_row([
+            change_name(*change),
+            significant(*alone_mb_per_s),
+            significant(*cached_mb_per_s),
+            break_even_per_gb.map_or_else(gap, significant),
+            pays.map_or_else(gap, |pays| if pays { "yes" } else { "no" }.to_owned()),
+        ]);
+    }
+    format!("Sensitivity of the arrangement with an SSD that costs least per MB/s\n{shown}")
+}
+
+fn change_name(change: Change) -> String {
+    match change {
+        Change::Memory(times) => format!("memory × {times}"),
+        Change::MemoryShare(share) => format!("memory for {:.0} % of the data", 100.0 * share),
+        Change::Cache(times) => format!("cache × {times}"),
+    }
+}
+
+fn gap() -> String {
+    "–".to_owned()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+fn signed(share: f64) -> String {
+    format!("{:+.1} %", 100.0 * share).replace('-', "−")
+}
+
+fn count(count: f64) -> String {
+    if count < 100.0 { format!("{count:.0}") } else { number(count) }
+}
+
+fn time(us: f64) -> String {
+    match us {
+        us if us >= 1e6 => format!("{:.2} s", us / 1e6),
+        us if us >= 1e3 => format!("{:.2} ms", us / 1e3),
+        us => format!("{us:.0} µs"),
+    }
+}
