@@ -73,7 +73,7 @@ impl Replayed {
         if trace.requests.is_empty() {
             return Err(CacheError::Wrong("the trace has no requests to replay".to_owned()));
         }
-        let settings = TraceSettings { threads: Some(threads), object_size, is_direct: false };
+        let settings = TraceSettings { threads: Some(threads), is_direct: false };
         Ok(Self { trace: Arc::new(trace), settings })
     }
 

@@ -128,8 +128,6 @@ pub struct HostTally {
     pub reads: u64,
     /// Of these, found in memory.
     pub read_hits: u64,
-    /// Commits of the journal.
-    pub commits: u64,
 }
 
 /// A host at work.
@@ -364,7 +362,6 @@ impl<'a> Host<'a> {
         journal.is_committing = true;
         let joined = if self.settings.commits_joined { journal.waiting.len() } else { 1 };
         journal.committing.extend(journal.waiting.drain(..joined.min(journal.waiting.len())));
-        self.tally.commits += 1;
         let job = self.storage.open(Wake::CommitWritten);
         let ask = Ask { offset, bytes, is_write: true, is_through: false, task: FLUSHER - 1 };
         self.ask(job, &ask);

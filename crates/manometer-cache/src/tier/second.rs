@@ -42,7 +42,7 @@ pub struct Ask {
 /// What the second level did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SecondTally {
-    /// Blocks that reads asked for, and those found.
+    /// Blocks that reads asked for.
     pub reads: u64,
     /// Of these, found.
     pub read_hits: u64,
@@ -52,12 +52,6 @@ pub struct SecondTally {
     pub write_hits: u64,
     /// Blocks that went past it, sequential or because it was congested.
     pub bypassed: u64,
-    /// Blocks copied or written into it.
-    pub promoted: u64,
-    /// Blocks written back because their place was needed.
-    pub demoted: u64,
-    /// Blocks written back before.
-    pub cleaned: u64,
 }
 
 impl SecondTally {
@@ -70,9 +64,6 @@ impl SecondTally {
             writes: self.writes - earlier.writes,
             write_hits: self.write_hits - earlier.write_hits,
             bypassed: self.bypassed - earlier.bypassed,
-            promoted: self.promoted - earlier.promoted,
-            demoted: self.demoted - earlier.demoted,
-            cleaned: self.cleaned - earlier.cleaned,
         }
     }
 }
@@ -163,16 +154,6 @@ impl<'a> Second<'a> {
     /// What it did.
     pub fn tally(&self) -> SecondTally {
         self.tally
-    }
-
-    /// How many blocks it can hold.
-    pub fn capacity(&self) -> u64 {
-        self.capacity
-    }
-
-    /// How many blocks it holds that the origin does not hold as they are.
-    pub fn dirty(&self) -> u64 {
-        self.slots.dirty()
     }
 
     /// Has a job wait until what was written is on the media. Metadata that are kept by nodes are committed for it, which
@@ -293,7 +274,6 @@ impl<'a> Second<'a> {
             self.policy.remove(part.id);
             return open.add(storage, Level::Origin, part.offset, part.bytes);
         };
-        self.tally.promoted += 1;
         self.is_changed = true;
         match (is_whole, open.ask.is_write) {
             (true, true) => self.write(storage, open, slot, part),
@@ -382,7 +362,6 @@ impl<'a> Second<'a> {
             let Some((slot, state)) = self.slots.free(id) else { continue };
             self.dirty.remove(&id);
             if state == State::Dirty {
-                self.tally.demoted += 1;
                 let job = storage.open(Wake::Nobody);
                 self.note(storage, job, id);
                 storage.close(job);
@@ -415,7 +394,6 @@ impl<'a> Second<'a> {
     /// A block was cleaned.
     fn cleaned(&mut self, storage: &mut Storage<Wake>, id: Id) {
         self.cleaning -= 1;
-        self.tally.cleaned += 1;
         if self.slots.state(id) == State::Cleaning {
             self.slots.set(id, State::Clean);
         }

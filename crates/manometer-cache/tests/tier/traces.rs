@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use manometer_cache::tier::workload::{TraceRequests, TraceSettings, read_trace};
 use manometer_cache::tier::{Load, Outcome, run};
-use manometer_measure::ByteSize;
 use manometer_trace::{ReadOptions, open_stream};
 
 use super::shipped;
@@ -15,7 +14,7 @@ fn requests(text: &str) -> TraceRequests {
 }
 
 fn replayed(name: &str, trace: TraceRequests, threads: Option<u32>) -> Outcome {
-    let settings = TraceSettings { threads, object_size: ByteSize(4096), is_direct: false };
+    let settings = TraceSettings { threads, is_direct: false };
     let arrangement = manometer_cache::tier::Arrangement { scale: 1, ..shipped(name) };
     run(&arrangement, &Load::Trace(Arc::new(trace), settings)).unwrap()
 }
@@ -49,7 +48,7 @@ fn objects_lie_one_after_the_other() {
 
 #[test]
 fn a_trace_without_times_needs_threads() {
-    let settings = TraceSettings { threads: None, object_size: ByteSize(4096), is_direct: false };
+    let settings = TraceSettings { threads: None, is_direct: false };
     let load = Load::Trace(Arc::new(requests("7\n0\n7\n")), settings);
     let error = run(&shipped("1h"), &load).unwrap_err().to_string();
     assert!(error.contains("does not tell when"), "{error}");
@@ -60,7 +59,7 @@ fn a_trace_without_times_needs_threads() {
 fn a_trace_that_needs_more_than_there_is_is_refused() {
     let mut trace = requests("time,key,size,op\n0,a,100,get\n");
     trace.bytes = 1 << 50;
-    let settings = TraceSettings { threads: Some(1), object_size: ByteSize(4096), is_direct: false };
+    let settings = TraceSettings { threads: Some(1), is_direct: false };
     let error = run(&shipped("1h"), &Load::Trace(Arc::new(trace), settings)).unwrap_err().to_string();
     assert!(error.contains("the origin has"), "{error}");
 }

@@ -236,12 +236,12 @@ impl Disk {
         };
         let reads = matches!(&service, Service::Request(waiting) if !waiting.io.is_write);
         let ns = (self.positioning(now, start, reads) + self.transfer(start, end - start)) as Ns;
-        let bytes = if reads { &mut self.tally.read_bytes } else { &mut self.tally.written_bytes };
-        *bytes += end - start;
+        if !reads {
+            self.tally.written_bytes += end - start;
+        }
         self.destaged_last = !request;
         self.head = end;
         self.service = Some(service);
-        self.tally.services += 1;
         self.tally.busy_ns += ns;
         Some(now + ns)
     }

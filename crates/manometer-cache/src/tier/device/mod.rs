@@ -59,12 +59,8 @@ pub struct Io {
 /// What a device did.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DeviceTally {
-    /// Bytes read from its medium.
-    pub read_bytes: u64,
     /// Bytes written to it.
     pub written_bytes: u64,
-    /// Requests that its medium served, as they were merged.
-    pub services: u64,
     /// How long it was at work.
     pub busy_ns: Ns,
 }

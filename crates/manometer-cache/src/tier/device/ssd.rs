@@ -149,7 +149,6 @@ impl Ssd {
 
     /// Takes a request in: when it is done.
     pub fn submit(&mut self, now: Ns, io: &Io) -> Ns {
-        self.tally.services += 1;
         if io.is_write { self.write(now, io) } else { self.read(now, io) }
     }
 
@@ -175,7 +174,6 @@ impl Ssd {
         let done = sensed.max(self.bus_free) + transfer;
         self.bus_free = done;
         self.channels[channel] = done;
-        self.tally.read_bytes += io.bytes;
         self.tally.busy_ns += transfer;
         done
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use manometer_measure::ByteSize;
 use manometer_trace::{Operation, Record, TraceError, TraceReader};
 
 use super::{Action, Program, Range, Step};
@@ -16,8 +15,6 @@ use crate::tier::pages::PAGE;
 pub struct TraceSettings {
     /// How many requests are under way at any time; without, they come at their own times.
     pub threads: Option<u32>,
-    /// How large an object is whose size the trace does not tell.
-    pub object_size: ByteSize,
     /// Whether requests go past the page cache.
     pub is_direct: bool,
 }

@@ -26,7 +26,7 @@ impl Traced {
         if requests.requests.is_empty() {
             return Err(CacheError::Wrong(format!("{} has no requests", path.display())));
         }
-        let settings = TraceSettings { threads: args.threads, object_size: args.object_size, is_direct: args.direct };
+        let settings = TraceSettings { threads: args.threads, is_direct: args.direct };
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         Ok(Self { trace: Arc::new(requests), settings, name })
     }
