@@ -5,8 +5,8 @@ use crate::key::{KeyTable, Keys};
 use crate::record::Record;
 use crate::source::Source;
 
-/// About how many records a batch holds; few enough to stay in a core's cache.
-pub const BATCH_RECORDS: usize = 1024;
+/// About how many records a batch holds; few enough to stay in a core's nearest cache.
+pub const BATCH_RECORDS: usize = 256;
 
 /// A source of records.
 pub trait TraceReader: Send {

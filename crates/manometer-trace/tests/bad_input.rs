@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use samples::{Sample, samples};
 
 /// The most batches that are read: a line may stand for more requests than anybody can wait for.
-const BATCHES_MAX: usize = 64;
+const BATCHES_MAX: usize = 256;
 /// A batch may be overshot by what one command asks for.
 const BATCH_RECORDS_MAX: usize = BATCH_RECORDS + 131_072;
 
