@@ -1,6 +1,7 @@
 //! Objects that a cache knows, by their numbers, in lists.
 
 use crate::number::Id;
+use crate::pages::filled;
 
 /// Where an object lies in its arena.
 pub type Slot = u32;
@@ -35,7 +36,7 @@ pub struct List {
 impl<T: Copy> Arena<T> {
     /// For objects with numbers below `keys`; others are held too, but cannot be found by their numbers.
     pub fn new(keys: usize) -> Self {
-        Self { nodes: Vec::new(), free: NONE, slots: vec![NONE; keys] }
+        Self { nodes: Vec::new(), free: NONE, slots: filled(NONE, keys) }
     }
 
     /// Where an object lies.

@@ -1,6 +1,7 @@
 //! Objects in a heap: the one that ranks lowest is found at once, and each by its number.
 
 use crate::number::Id;
+use crate::pages::filled;
 
 /// How many branches each place has.
 const BRANCHES: usize = 4;
@@ -23,7 +24,7 @@ pub(crate) struct Heap<K, V> {
 impl<K: Copy + Ord, V: Copy> Heap<K, V> {
     /// For objects with numbers below `keys`.
     pub(crate) fn new(keys: usize) -> Self {
-        Self { entries: Vec::new(), places: vec![NOWHERE; keys] }
+        Self { entries: Vec::new(), places: filled(NOWHERE, keys) }
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -15,6 +15,7 @@ pub mod error;
 mod heap;
 mod moments;
 pub mod number;
+mod pages;
 pub mod policy;
 mod pool;
 pub mod requests;

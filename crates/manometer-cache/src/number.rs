@@ -1,5 +1,7 @@
 //! Keys numbered densely, in the order in which they are first seen.
 
+use crate::pages::filled;
+
 /// The number of a key.
 pub type Id = u32;
 
@@ -33,7 +35,7 @@ impl Default for Numbers {
 
 impl Numbers {
     fn with_cells(cells: usize) -> Self {
-        Self { cells: vec![Cell { key: 0, id: FREE }; cells], shift: 64 - cells.ilog2(), len: 0 }
+        Self { cells: filled(Cell { key: 0, id: FREE }, cells), shift: 64 - cells.ilog2(), len: 0 }
     }
 
     /// How many keys have a number.
@@ -48,32 +50,32 @@ impl Numbers {
 
     /// Appends the numbers of `keys` to `ids`; keys that are new get the next ones. False where there are too many.
     #[must_use]
-    pub fn number(&mut self, keys: impl Iterator<Item = u64>, ids: &mut Vec<Id>) -> bool {
-        let mut keys = keys.peekable();
-        let mut found = [(0, Cell { key: 0, id: FREE }); BATCH];
-        while keys.peek().is_some() {
+    pub fn number(&mut self, mut keys: impl Iterator<Item = u64>, ids: &mut Vec<Id>) -> bool {
+        let mut sought = [(0, 0); BATCH];
+        loop {
             self.make_room();
             let mut len = 0;
-            for (slot, key) in found.iter_mut().zip(&mut keys) {
-                *slot = (key, self.cells[self.home(key)]);
+            for (slot, key) in sought.iter_mut().zip(&mut keys) {
+                let home = self.home(key);
+                prefetch(&self.cells[home]);
+                *slot = (key, home);
                 len += 1;
             }
-            for (key, cell) in &found[..len] {
-                // A cell that was taken while this batch is numbered may hold another key now, never a key no longer.
-                let known = cell.key == *key && cell.id != FREE;
-                ids.push(if known { cell.id } else { self.probe(*key) });
-            }
+            ids.extend(sought[..len].iter().map(|(key, home)| self.probe(*key, *home)));
             if self.len > KEYS_MAX {
                 return false;
             }
+            if len < BATCH {
+                return true;
+            }
         }
-        true
     }
 
-    /// The number of a key, the next one where it is new.
-    fn probe(&mut self, key: u64) -> Id {
+    /// The number of a key that is sought from its home on, the next one where it is new.
+    #[inline]
+    fn probe(&mut self, key: u64, home: usize) -> Id {
         let mask = self.cells.len() - 1;
-        let mut at = self.home(key);
+        let mut at = home;
         loop {
             let cell = self.cells[at];
             if cell.id == FREE {
@@ -89,6 +91,7 @@ impl Numbers {
         }
     }
 
+    #[inline]
     fn home(&self, key: u64) -> usize {
         // Keys may be plain numbers in a row, or multiples of one: both halves of a long product spread them.
         let product = u128::from(key ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
@@ -111,6 +114,19 @@ impl Numbers {
             self.len += 1;
         }
     }
+}
+
+/// Has the memory bring something that is read soon.
+#[inline]
+fn prefetch<T>(soon: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch changes nothing but what is in the processor's caches, and every such processor has it.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(soon).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = soon;
 }
 
 #[cfg(test)]

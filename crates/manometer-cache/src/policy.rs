@@ -23,6 +23,7 @@ mod lru_k;
 mod mq;
 mod mru;
 mod opt;
+mod prioritised;
 mod queue;
 mod random;
 mod ranked;
@@ -30,7 +31,6 @@ mod s3_fifo;
 mod seconds;
 mod sieve;
 mod slru;
-
 mod two_q;
 mod w_tiny_lfu;
 

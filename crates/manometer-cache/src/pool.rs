@@ -4,6 +4,7 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::number::Id;
+use crate::pages::filled;
 
 const NOWHERE: u32 = u32::MAX;
 
@@ -17,7 +18,7 @@ pub(crate) struct Pool<V> {
 impl<V: Copy> Pool<V> {
     /// For objects with numbers below `keys`.
     pub(crate) fn new(keys: usize) -> Self {
-        Self { entries: Vec::new(), places: vec![NOWHERE; keys] }
+        Self { entries: Vec::new(), places: filled(NOWHERE, keys) }
     }
 
     /// The value of an object, to change it.

@@ -7,6 +7,7 @@ use manometer_trace::{Operation, Record, TraceError, TraceReader};
 use crate::curve::Sampling;
 use crate::error::CacheError;
 use crate::number::{Id, KEYS_MAX, Numbers};
+use crate::pages::filled;
 use crate::policy::Request;
 use crate::sampled::Sampled;
 
@@ -268,7 +269,7 @@ impl Requests {
         self.next.get_or_init(|| {
             let never = self.ids.len() as u32;
             let mut next_of: Vec<u32> = (0..self.keys as u32).map(|id| never + id).collect();
-            let mut next = vec![0; self.ids.len()];
+            let mut next = filled(0, self.ids.len());
             for (at, id) in self.ids.iter().enumerate().rev() {
                 next[at] = std::mem::replace(&mut next_of[*id as usize], at as u32);
             }

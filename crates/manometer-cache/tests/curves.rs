@@ -172,32 +172,23 @@ fn samples_of_real_traces_say_how_far_they_are_off() {
 
 #[test]
 fn miniatures_of_real_traces_say_how_far_they_are_off() {
-    // P3 of the ARC paper has four million requests: the others do.
-    for path in traces().into_iter().filter(|path| !path.ends_with("P3.lis.zst")) {
+    let (mut all_told, mut all) = (0, 0);
+    for path in traces() {
         for policy in ["arc", "s3-fifo"] {
             let exact = of_trace(&path, policy, &wanted(&[], false, Sampling::Whole));
             let sampled = of_trace(&path, policy, &wanted(&[], false, Sampling::Keys(8192)));
             let at = |capacity| exact.points.iter().find(|exact| exact.capacity == capacity);
-            // Where a scan just fits in, the curve falls at once, and the miniature a little earlier or later.
-            let beyond = |sampled: &Point| {
-                let below = exact.points.iter().rev().find(|exact| exact.capacity < sampled.capacity);
-                let above = exact.points.iter().find(|exact| exact.capacity > sampled.capacity);
-                let ratio = |point: Option<&Point>, end| point.map_or(end, |point: &Point| point.miss_ratio);
-                (sampled.miss_ratio - ratio(below, 1.0)).max(ratio(above, 0.0) - sampled.miss_ratio).max(0.0)
-            };
             let pairs = || sampled.points.iter().filter_map(|sampled| Some((sampled, at(sampled.capacity)?)));
             let off = |(sampled, exact): (&Point, &Point)| (sampled.miss_ratio - exact.miss_ratio).abs();
             let told = pairs().filter(|pair| off(*pair) <= pair.0.error.unwrap_or(0.0)).count();
             let worst = pairs().map(off).fold(0.0, f64::max);
-            println!(
-                "{} {policy}: rate {:.4}, worst {worst:.4}, {told} of {}",
-                path.display(),
-                sampled.rate,
-                pairs().count()
-            );
-            let outside = sampled.points.iter().map(beyond).fold(0.0, f64::max);
-            assert!(outside < 0.01, "{}: {policy} is {outside} beyond the sizes next to it", path.display());
-            assert!(worst < 0.025 && pairs().count() > 10, "{}: {policy} is {worst} off", path.display());
+            let widest = sampled.points.iter().filter_map(|point| point.error).fold(0.0, f64::max);
+            let of = pairs().count();
+            println!("{} {policy}: worst {worst:.4}, widest {widest:.4}, {told} of {of}", path.display());
+            assert!(told * 10 >= of * 8 && of > 10, "{}: {policy}: {told} of {of}", path.display());
+            assert!(worst < 0.025 && widest < 0.05, "{}: {policy} is {worst} off, {widest} told", path.display());
+            (all_told, all) = (all_told + told, all + of);
         }
     }
+    assert!(all_told * 100 >= all * 95, "{all_told} of {all} lie in their 95 % intervals");
 }

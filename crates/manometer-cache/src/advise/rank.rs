@@ -6,6 +6,8 @@ use serde::Serialize;
 use super::basis::Basis;
 use crate::CacheError;
 use crate::curve::Point;
+use crate::curve::groups::{GROUPS, half_interval};
+use crate::curve::simulated::{Miniature, Misses};
 use crate::policy::{Choice, POLICIES};
 use crate::requests::{Details, Requests, read};
 use crate::sampled::Sampled;
@@ -13,12 +15,6 @@ use manometer_trace::TraceReader;
 
 /// The sizes at which policies are compared, as shares of what all objects take.
 const SHARES: [f64; 5] = [0.01, 0.03, 0.1, 0.3, 0.6];
-/// Into how many groups the keys are parted, to tell how sure a difference is.
-const GROUPS: usize = 16;
-/// Student's t at 97.5 % for one degree of freedom less than there are groups.
-const STUDENT: f64 = 2.131;
-/// The fewest objects that a cache in miniature stands for others with.
-const OBJECTS_MIN: f64 = 64.0;
 
 /// A policy against LRU.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -83,7 +79,7 @@ impl Sample {
         let mut policies: Vec<Ranked> = (0..choices.len())
             .map(|policy| Ranked {
                 policy: choices[policy].to_string(),
-                miss_ratios: of(policy).iter().map(|misses| misses.sum() / (requests as f64).max(1.0)).collect(),
+                miss_ratios: of(policy).iter().map(|misses| sum(misses) / (requests as f64).max(1.0)).collect(),
                 ..against(of(policy), lru, self.basis.rate)
             })
             .collect();
@@ -96,64 +92,25 @@ impl Sample {
     /// The curves of policies at the sizes of LRU's, which is known of all keys: where the basis is a sample, LRU's plus
     /// by how much they differ in miniature, from where caches in miniature hold enough.
     pub fn curves(&self, policies: &[Choice], lru: &[Point]) -> Vec<Vec<Point>> {
-        let is_sample = self.basis.rate < 1.0;
-        let smallest = if is_sample { OBJECTS_MIN * self.weight() / self.basis.rate } else { 0.0 };
-        let known = &lru[lru.partition_point(|point| (point.capacity as f64) < smallest)..];
-        let capacities: Vec<u64> = known.iter().map(|point| point.capacity).collect();
-        let own = self.simulate(policies, &capacities);
-        let plain = if is_sample { self.simulate(&[Choice::lru()], &capacities) } else { Vec::new() };
-        let points = |policy: usize| {
-            let own = &own[policy * known.len()..(policy + 1) * known.len()];
-            match is_sample {
-                true => known
-                    .iter()
-                    .zip(own)
-                    .zip(&plain)
-                    .map(|((lru, own), plain)| self.corrected(lru, own, plain))
-                    .collect(),
-                false => known.iter().zip(own).map(|(lru, own)| self.whole(lru, own)).collect(),
-            }
-        };
-        (0..policies.len()).map(points).collect()
+        let mini = self.miniature();
+        if self.basis.rate < 1.0 {
+            let smallest = mini.smallest();
+            return mini.corrected(policies, &lru[lru.partition_point(|point| (point.capacity as f64) < smallest)..]);
+        }
+        mini.whole(policies, &lru.iter().map(|point| point.capacity).collect::<Vec<u64>>())
     }
 
-    fn whole(&self, at: &Point, own: &Misses) -> Point {
-        Point { miss_ratio: own.sum() / (self.requests.len() as f64).max(1.0), error: None, ..*at }
-    }
-
-    /// Of a sample, beside what LRU misses in all of it and in the sample.
-    fn corrected(&self, lru: &Point, own: &Misses, plain: &Misses) -> Point {
-        let expected = self.all as f64 * self.basis.rate;
-        let apart: [f64; GROUPS] =
-            std::array::from_fn(|group| (own.0[group] as f64 - plain.0[group] as f64) / expected);
-        let sum: f64 = apart.iter().sum();
-        let off = apart.map(|apart| apart - sum / GROUPS as f64);
-        let error = half_interval(&off, self.basis.rate).hypot(lru.error.unwrap_or(0.0));
-        Point { miss_ratio: (lru.miss_ratio + sum).clamp(0.0, 1.0), error: Some(error), ..*lru }
-    }
-
-    /// What an object weighs in the mean.
-    fn weight(&self) -> f64 {
-        let sizes = self.requests.sizes();
-        if sizes.is_empty() { 1.0 } else { sizes.iter().sum::<u64>() as f64 / sizes.len() as f64 }
+    fn miniature(&self) -> Miniature<'_> {
+        let Basis { rate, by_size, seed, .. } = self.basis;
+        Miniature { requests: &self.requests, by_size, seed, rate, all: self.all }
     }
 
     /// Every policy at every capacity, policy by policy.
     fn simulate(&self, choices: &[Choice], capacities: &[u64]) -> Vec<Misses> {
         let cells: Vec<(&Choice, u64)> =
             choices.iter().flat_map(|choice| capacities.iter().map(move |capacity| (choice, *capacity))).collect();
-        cells.into_par_iter().with_max_len(1).map(|(choice, capacity)| self.misses(choice, capacity)).collect()
-    }
-
-    fn misses(&self, choice: &Choice, capacity: u64) -> Misses {
-        let Basis { rate, by_size, seed, .. } = self.basis;
-        let small = ((capacity as f64 * rate).round() as u64).max(1);
-        let mut groups = [0; GROUPS];
-        let mut cache = choice.make(small, &self.requests, by_size, seed);
-        cache.run_with(&self.requests, &mut |request, is_hit| {
-            groups[request.id as usize % GROUPS] += u64::from(!is_hit);
-        });
-        Misses(groups)
+        let mini = self.miniature();
+        cells.into_par_iter().with_max_len(1).map(|(choice, capacity)| mini.misses(choice, capacity)).collect()
     }
 }
 
@@ -163,24 +120,19 @@ fn capacities(footprint: f64) -> Vec<u64> {
     capacities
 }
 
-/// The misses of each group of keys.
-struct Misses([u64; GROUPS]);
-
-impl Misses {
-    fn sum(&self) -> f64 {
-        self.0.iter().sum::<u64>() as f64
-    }
+fn sum(misses: &Misses) -> f64 {
+    misses.iter().sum::<u64>() as f64
 }
 
 /// The mean over the sizes of own misses by LRU's, less 1, and how sure it is by how far groups of keys are off it.
 fn against(own: &[Misses], lru: &[Misses], rate: f64) -> Ranked {
     let mut off = [0.0; GROUPS];
     let mut ratios = Vec::new();
-    for (own, lru) in own.iter().zip(lru).filter(|(_, lru)| lru.sum() > 0.0) {
-        let ratio = own.sum() / lru.sum();
+    for (own, lru) in own.iter().zip(lru).filter(|(_, lru)| sum(lru) > 0.0) {
+        let ratio = sum(own) / sum(lru);
         ratios.push(ratio);
         for (group, off) in off.iter_mut().enumerate() {
-            *off += (own.0[group] as f64 - ratio * lru.0[group] as f64) / lru.sum();
+            *off += (own[group] as f64 - ratio * lru[group] as f64) / sum(lru);
         }
     }
     let sizes = (ratios.len() as f64).max(1.0);
@@ -189,28 +141,21 @@ fn against(own: &[Misses], lru: &[Misses], rate: f64) -> Ranked {
     Ranked { policy: String::new(), relative, error, miss_ratios: Vec::new() }
 }
 
-/// Half of the 95 % interval of a sum over groups that are off so far from their shares, of a sample of the keys.
-fn half_interval(off: &[f64; GROUPS], rate: f64) -> f64 {
-    let groups = GROUPS as f64;
-    let squares: f64 = off.iter().map(|off| off * off).sum();
-    STUDENT * (groups / (groups - 1.0) * squares * (1.0 - rate)).sqrt()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_policy_is_told_by_the_mean_of_its_misses_by_those_of_lru() {
-        let misses = |each: u64| Misses([each; GROUPS]);
+        let misses = |each: u64| [each; GROUPS];
         let half = against(&[misses(5), misses(9)], &[misses(10), misses(10)], 0.5);
         assert!((half.relative + 0.3).abs() < 1e-12);
         assert_eq!(half.error, 0.0, "all groups of keys agree");
         let mut uneven = misses(10);
-        uneven.0[0] = 30;
+        uneven[0] = 30;
         assert!(against(&[uneven], &[misses(10)], 0.5).error > 0.1, "they do not");
         let mut uneven = misses(10);
-        uneven.0[0] = 30;
+        uneven[0] = 30;
         assert_eq!(against(&[uneven], &[misses(10)], 1.0).error, 0.0, "all keys were simulated");
         assert_eq!(against(&[misses(3)], &[misses(0)], 1.0).relative, 0.0, "LRU has no misses to compare with");
     }

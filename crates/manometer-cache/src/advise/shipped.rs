@@ -28,8 +28,9 @@ const ROOM: f64 = 1.25;
 const CACHE_SHARE: f64 = 0.2;
 /// The least memory: that of a few requests.
 const RAM_MIN: u64 = 1 << 20;
-/// The least that data lie on: a share of it is a few blocks and buckets of any of the arrangements.
-const ORIGIN_MIN: u64 = 10 << 20;
+/// The least that data lie on: half the cache that goes with it is a few blocks and buckets of any of the arrangements,
+/// and has room for what is noted about them.
+const ORIGIN_MIN: u64 = 20 << 20;
 const MIB: u64 = 1 << 20;
 
 /// How large the levels are.
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_smallest_trace_has_room() {
-        assert_eq!(Sizes::of(1, 1), Sizes { origin: ORIGIN_MIN, cache: 2 * MIB, ram: RAM_MIN });
+        assert_eq!(Sizes::of(1, 1), Sizes { origin: ORIGIN_MIN, cache: 4 * MIB, ram: RAM_MIN });
     }
 
     #[test]

@@ -7,7 +7,8 @@ const BEND_MIN: f64 = 0.05;
 
 /// The knees of a curve by capacity: where it stands farthest below the straight line between its ends, over a scale on
 /// which each doubling of the cache counts alike, and again between that and either end (Satopää and others, Kneedle,
-/// 2011, applied to the parts as well).
+/// 2011, applied to the parts as well). A shoulder, where it stands farther above the line, parts it likewise without
+/// being one.
 pub fn knees(points: &[Point]) -> Vec<Point> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
     let fall = first.miss_ratio - last.miss_ratio;
@@ -26,9 +27,11 @@ fn part(points: &[Point], fall: f64, found: &mut Vec<Point>) {
         let at = (point.capacity as f64 / first.capacity as f64).log2() / width;
         first.miss_ratio + at * (last.miss_ratio - first.miss_ratio) - point.miss_ratio
     };
-    let farthest = points.iter().enumerate().max_by(|one, other| below(one.1).total_cmp(&below(other.1)));
-    let Some((at, knee)) = farthest.filter(|(_, point)| below(point) > BEND_MIN * fall) else { return };
-    found.push(*knee);
+    let farthest = points.iter().enumerate().max_by(|one, other| below(one.1).abs().total_cmp(&below(other.1).abs()));
+    let Some((at, bend)) = farthest.filter(|(_, point)| below(point).abs() > BEND_MIN * fall) else { return };
+    if below(bend) > 0.0 {
+        found.push(*bend);
+    }
     part(&points[..=at], fall, found);
     part(&points[at..], fall, found);
 }
@@ -48,6 +51,7 @@ mod tests {
         assert_eq!(found(&[1.0, 0.55, 0.1, 0.1, 0.1, 0.1]), [4]);
         assert_eq!(found(&[1.0, 0.6, 0.6, 0.6, 0.1, 0.1, 0.1]), [2, 16]);
         assert_eq!(found(&[1.0, 0.8, 0.6, 0.4, 0.2, 0.0]), [0_u64; 0]);
+        assert_eq!(found(&[1.0, 0.95, 0.9, 0.5, 0.1, 0.1, 0.1]), [16]);
         assert_eq!(found(&[0.5, 0.5, 0.5]), [0_u64; 0]);
         assert_eq!(found(&[]), [0_u64; 0]);
     }

@@ -2,12 +2,12 @@
 
 mod bounds;
 mod exact;
-mod groups;
+pub(crate) mod groups;
 mod knee;
 mod known;
 mod lru;
 mod parquet;
-mod simulated;
+pub(crate) mod simulated;
 mod working_set;
 
 use manometer_trace::{Record, TraceError, TraceReader};
@@ -112,7 +112,7 @@ trait Walk {
 pub fn curves(reader: &mut dyn TraceReader, policies: &[Choice], wanted: &Wanted) -> Result<Curves, CacheError> {
     let bounds = Bounds::new(&wanted.capacities);
     let is_lru = |policy: &Choice| *policy == Choice::lru();
-    let simulated: Vec<&Choice> = policies.iter().filter(|policy| !is_lru(policy)).collect();
+    let simulated: Vec<Choice> = policies.iter().filter(|policy| !is_lru(policy)).cloned().collect();
     let has_lru = simulated.len() < policies.len();
     let of_lru = wanted.sampling.unwrap_or(Sampling::Whole);
     let of_others = wanted.sampling.unwrap_or(Sampling::Keys(KEYS_SIMULATED));
@@ -131,7 +131,8 @@ pub fn curves(reader: &mut dyn TraceReader, policies: &[Choice], wanted: &Wanted
     let sample = sample.map(|walk| walk.curve());
     let mut others = match held.map(Sampled::end) {
         Some((requests, rate)) => {
-            let mini = Miniature { requests: &requests, wanted, rate, all: read.requests };
+            let Wanted { by_size, seed, .. } = *wanted;
+            let mini = Miniature { requests: &requests, by_size, seed, rate, all: read.requests };
             mini.curves(&simulated, &bounds, sample.as_ref().filter(|_| rate < 1.0))
         }
         None => Vec::new(),

@@ -8,45 +8,72 @@ use rayon::prelude::*;
 
 use super::bounds::Bounds;
 use super::groups::{GROUPS, half_interval};
-use super::{Curve, Point, Wanted};
+use super::{Curve, Point};
 use crate::policy::Choice;
 use crate::requests::Requests;
 
 /// The fewest objects that a cache in miniature stands for others with: queues of a tenth of it still hold several.
 const OBJECTS_MIN: f64 = 64.0;
+/// Standard errors to either side of a 95 % interval.
+const NORMAL: f64 = 1.96;
 
 /// Requests for a sample of the keys, and what they stand for.
-pub(super) struct Miniature<'a> {
-    pub(super) requests: &'a Requests,
-    pub(super) wanted: &'a Wanted,
+pub(crate) struct Miniature<'a> {
+    pub(crate) requests: &'a Requests,
+    pub(crate) by_size: bool,
+    /// What chance decides in the policies.
+    pub(crate) seed: u64,
     /// The share of the keys that is in it.
-    pub(super) rate: f64,
+    pub(crate) rate: f64,
     /// How many requests there are of all keys.
-    pub(super) all: u64,
+    pub(crate) all: u64,
 }
+
+/// What LRU misses at a capacity, in all and in the sample.
+struct Known {
+    lru: Point,
+    /// At the capacity itself, and at both ends of what it may stand for.
+    plain: Misses,
+    ends: [(u64, f64); 2],
+}
+
+/// The misses of each group of keys.
+pub(crate) type Misses = [u64; GROUPS];
 
 impl Miniature<'_> {
     /// The curve of each policy; where it is of a sample, corrected by LRU's.
-    pub(super) fn curves(&self, policies: &[&Choice], bounds: &Bounds, lru: Option<&Curve>) -> Vec<Curve> {
+    pub(super) fn curves(&self, policies: &[Choice], bounds: &Bounds, lru: Option<&Curve>) -> Vec<Curve> {
         let footprint = footprint(self.requests) / self.rate;
-        let object = footprint / (self.requests.keys() as f64 / self.rate).max(1.0);
-        let smallest = if self.rate < 1.0 { OBJECTS_MIN * object / self.rate } else { 0.0 };
+        let smallest = self.smallest();
         let is_large_enough = |capacity: &u64| *capacity as f64 >= smallest;
         let capacities: Vec<u64> = match self.all {
             0 => Vec::new(),
             _ => bounds.some(footprint).filter(is_large_enough).collect(),
         };
         let points = match lru {
-            Some(lru) => self.corrected(policies, &capacities, lru),
+            Some(lru) => {
+                let known = |capacity: &u64| lru.points.iter().find(|point| point.capacity == *capacity).copied();
+                self.corrected(policies, &capacities.iter().map_while(known).collect::<Vec<Point>>())
+            }
             None => self.whole(policies, &capacities),
         };
         points.into_iter().map(|points| Curve { points, footprint, rate: self.rate, smallest }).collect()
     }
 
+    /// The smallest capacity that it stands for.
+    pub(crate) fn smallest(&self) -> f64 {
+        if self.rate < 1.0 { OBJECTS_MIN * self.object() / self.rate } else { 0.0 }
+    }
+
+    /// What an object takes in the mean.
+    fn object(&self) -> f64 {
+        footprint(self.requests) / (self.requests.keys() as f64).max(1.0)
+    }
+
     /// Of all keys, policy by policy.
-    fn whole(&self, policies: &[&Choice], capacities: &[u64]) -> Vec<Vec<Point>> {
+    pub(crate) fn whole(&self, policies: &[Choice], capacities: &[u64]) -> Vec<Vec<Point>> {
         let point = |policy: &Choice, capacity: &u64| {
-            let mut cache = policy.make(*capacity, self.requests, self.wanted.by_size, self.wanted.seed);
+            let mut cache = policy.make(*capacity, self.requests, self.by_size, self.seed);
             let miss_ratio = cache.run(self.requests).miss_ratio().unwrap_or(0.0);
             Point { capacity: *capacity, miss_ratio, error: None }
         };
@@ -54,39 +81,61 @@ impl Miniature<'_> {
     }
 
     /// Of a sample, beside what LRU misses in all of it and in the sample.
-    fn corrected(&self, policies: &[&Choice], capacities: &[u64], lru: &Curve) -> Vec<Vec<Point>> {
-        let known = |capacity: &u64| lru.points.iter().find(|point| point.capacity == *capacity).copied();
-        let known: Vec<Point> = capacities.iter().map_while(known).collect();
-        let plain_lru = Choice::lru();
-        let lru = |point: Point| (point, self.misses(&plain_lru, point.capacity));
-        let known: Vec<(Point, [f64; GROUPS])> = known.into_par_iter().map(lru).collect();
-        let point = |policy: &Choice, (lru, plain): &(Point, [f64; GROUPS])| {
-            let own = self.misses(policy, lru.capacity);
-            let apart: [f64; GROUPS] = std::array::from_fn(|group| own[group] - plain[group]);
-            let sum: f64 = apart.iter().sum();
-            let off = apart.map(|apart| apart - sum / GROUPS as f64);
-            let error = half_interval(&off, self.rate).hypot(lru.error.unwrap_or(0.0));
-            Point { miss_ratio: (lru.miss_ratio + sum).clamp(0.0, 1.0), error: Some(error), ..*lru }
-        };
-        each(policies, &known, point)
+    pub(crate) fn corrected(&self, policies: &[Choice], lru: &[Point]) -> Vec<Vec<Point>> {
+        let plain = Choice::lru();
+        let object = self.object();
+        let known: Vec<Known> = lru.par_iter().map(|lru| self.known(&plain, lru, object)).collect();
+        each(policies, &known, |policy, known| self.beside(policy, known))
     }
 
-    /// Misses of each group of keys as shares of all requests.
-    fn misses(&self, policy: &Choice, capacity: u64) -> [f64; GROUPS] {
-        let small = ((capacity as f64 * self.rate).round() as u64).max(1);
+    fn known(&self, plain: &Choice, lru: &Point, object: f64) -> Known {
+        // A sample of the keys holds more or fewer of those that a cache has room for than its rate tells.
+        let objects = lru.capacity as f64 / object * self.rate;
+        let off = NORMAL * ((1.0 - self.rate) / objects).sqrt();
+        let end = |sign: f64| {
+            let capacity = (lru.capacity as f64 * (1.0 + sign * off)) as u64;
+            (capacity, self.share(&self.misses(plain, capacity)))
+        };
+        Known { lru: *lru, plain: self.misses(plain, lru.capacity), ends: [end(-1.0), end(1.0)] }
+    }
+
+    /// LRU's misses, and as many more or fewer as those of the policy are in the sample.
+    fn beside(&self, policy: &Choice, known: &Known) -> Point {
+        let own = self.misses(policy, known.lru.capacity);
         let expected = self.all as f64 * self.rate;
-        let mut groups = [0.0; GROUPS];
-        let mut cache = policy.make(small, self.requests, self.wanted.by_size, self.wanted.seed);
+        let apart: [f64; GROUPS] =
+            std::array::from_fn(|group| (own[group] as f64 - known.plain[group] as f64) / expected);
+        let sum: f64 = apart.iter().sum();
+        let off = apart.map(|apart| apart - sum / GROUPS as f64);
+        let moved = known.ends.iter().map(|(capacity, plain)| {
+            let apart = self.share(&self.misses(policy, *capacity)) - plain;
+            (apart - sum).abs()
+        });
+        let moved = moved.fold(0.0, f64::max);
+        let error = half_interval(&off, self.rate).hypot(known.lru.error.unwrap_or(0.0)).hypot(moved);
+        Point { miss_ratio: (known.lru.miss_ratio + sum).clamp(0.0, 1.0), error: Some(error), ..known.lru }
+    }
+
+    /// Misses in the sample as a share of what requests are expected in it.
+    fn share(&self, misses: &Misses) -> f64 {
+        misses.iter().sum::<u64>() as f64 / (self.all as f64 * self.rate)
+    }
+
+    /// What a policy misses in a cache in miniature that stands for one of this capacity.
+    pub(crate) fn misses(&self, policy: &Choice, capacity: u64) -> Misses {
+        let small = ((capacity as f64 * self.rate).round() as u64).max(1);
+        let mut groups = [0; GROUPS];
+        let mut cache = policy.make(small, self.requests, self.by_size, self.seed);
         cache.run_with(self.requests, &mut |request, is_hit| {
-            groups[request.id as usize % GROUPS] += f64::from(!is_hit) / expected;
+            groups[request.id as usize % GROUPS] += u64::from(!is_hit);
         });
         groups
     }
 }
 
 /// The points of every policy, over all cores.
-fn each<T: Sync>(policies: &[&Choice], items: &[T], point: impl Fn(&Choice, &T) -> Point + Sync) -> Vec<Vec<Point>> {
-    let of = |policy: &&Choice| items.par_iter().map(|item| point(policy, item)).collect();
+fn each<T: Sync>(policies: &[Choice], items: &[T], point: impl Fn(&Choice, &T) -> Point + Sync) -> Vec<Vec<Point>> {
+    let of = |policy: &Choice| items.par_iter().map(|item| point(policy, item)).collect();
     policies.par_iter().map(of).collect()
 }
 

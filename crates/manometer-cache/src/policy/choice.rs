@@ -14,13 +14,15 @@ use crate::requests::Requests;
 pub struct Choice {
     kind: &'static Kind,
     parameters: Vec<f64>,
+    /// The names of the parameters that were written.
+    written: Vec<&'static str>,
     admission: Option<(&'static Admission, Vec<f64>)>,
 }
 
 impl Choice {
     /// LRU, which admits everything.
     pub(crate) fn lru() -> Self {
-        Self { kind: &super::lru::KIND, parameters: Vec::new(), admission: None }
+        Self { kind: &super::lru::KIND, parameters: Vec::new(), written: Vec::new(), admission: None }
     }
 
     /// The policy.
@@ -31,6 +33,11 @@ impl Choice {
     /// The values of its parameters, in their order.
     pub fn parameters(&self) -> &[f64] {
         &self.parameters
+    }
+
+    /// Whether a parameter was written, be it as it is where nothing is.
+    pub(crate) fn says(&self, name: &str) -> bool {
+        self.written.contains(&name)
     }
 
     /// Changes a parameter, where the policy has it, as far as it may be changed.
@@ -76,7 +83,9 @@ impl FromStr for Choice {
         };
         let parameters = read(kind.name, kind.parameters, values)?;
         let admission = admission.map(read_admission).transpose()?;
-        Ok(Self { kind, parameters, admission })
+        let names = values.into_iter().flat_map(|values| values.split(':')).filter_map(|part| part.split_once('='));
+        let known = |(name, _)| kind.parameters.iter().map(|known| known.name).find(|known| *known == name);
+        Ok(Self { kind, parameters, written: names.filter_map(known).collect(), admission })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Greedy dual size frequency: an object is worth its requests by its size. For equal sizes the same as LFU with ageing.
 
-use super::ranked::{Order, Ranked};
+use super::prioritised::{Prioritised, Priority};
 use super::{Kind, by_weight};
 use crate::requests::Details;
 
@@ -13,12 +13,12 @@ pub(super) const KIND: Kind = Kind {
     make: by_weight!(Gdsf),
 };
 
-type Gdsf<W> = Ranked<W, Density>;
+type Gdsf<W> = Prioritised<W, Density>;
 
 struct Density;
 
-impl Order for Density {
-    fn priority(age: f64, requests: u32, weight: u64) -> f64 {
+impl Priority for Density {
+    fn of(age: f64, requests: u32, weight: u64) -> f64 {
         age + f64::from(requests) / weight as f64
     }
 }

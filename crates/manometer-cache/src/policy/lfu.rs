@@ -1,6 +1,6 @@
 //! Least frequently used: what was requested least often since it was admitted goes.
 
-use super::ranked::{Order, Ranked};
+use super::prioritised::{Prioritised, Priority};
 use super::{Kind, by_weight};
 use crate::requests::Details;
 
@@ -13,12 +13,12 @@ pub(super) const KIND: Kind = Kind {
     make: by_weight!(Lfu),
 };
 
-type Lfu<W> = Ranked<W, Frequency>;
+type Lfu<W> = Prioritised<W, Frequency>;
 
 struct Frequency;
 
-impl Order for Frequency {
-    fn priority(_: f64, requests: u32, _: u64) -> f64 {
+impl Priority for Frequency {
+    fn of(_: f64, requests: u32, _: u64) -> f64 {
         f64::from(requests)
     }
 }

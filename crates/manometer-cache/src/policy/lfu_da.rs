@@ -1,6 +1,6 @@
 //! LFU with dynamic ageing: what was popular once and is requested no longer is overtaken in the end.
 
-use super::ranked::{Order, Ranked};
+use super::prioritised::{Prioritised, Priority};
 use super::{Kind, by_weight};
 use crate::requests::Details;
 
@@ -13,12 +13,12 @@ pub(super) const KIND: Kind = Kind {
     make: by_weight!(LfuDa),
 };
 
-type LfuDa<W> = Ranked<W, AgedFrequency>;
+type LfuDa<W> = Prioritised<W, AgedFrequency>;
 
 struct AgedFrequency;
 
-impl Order for AgedFrequency {
-    fn priority(age: f64, requests: u32, _: u64) -> f64 {
+impl Priority for AgedFrequency {
+    fn of(age: f64, requests: u32, _: u64) -> f64 {
         age + f64::from(requests)
     }
 }

@@ -2,8 +2,8 @@
 //! requests are remembered for a while after eviction. Requests close together are not taken as one.
 
 use super::lists::Lists;
-use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, share};
-use crate::heap::Heap;
+use super::ranked::{Order, Ranked};
+use super::{Kind, Parameter, Request, Setting, by_weight, share};
 use crate::number::Id;
 use crate::requests::Details;
 use crate::weight::Weight;
@@ -41,102 +41,44 @@ const NEVER: u32 = 0;
 /// The last requests, the latest first: positions from 1 on.
 type Times = [u32; K_MAX];
 
-#[derive(Debug, Clone, Copy)]
-struct Object<W> {
-    times: Times,
-    weight: W,
-}
+type LruK<W> = Ranked<W, LastRequests<W>>;
 
-struct LruK<W> {
-    capacity: u64,
-    used: u64,
+struct LastRequests<W> {
     k: usize,
     history_max: u64,
-    /// By the K-th last request, then by the last.
-    heap: Heap<(u32, u32), Object<W>>,
     history: Lists<Times, W, 1>,
-    evicted: Evicted,
 }
 
-impl<W: Weight> LruK<W> {
+impl<W: Weight> Order<W> for LastRequests<W> {
+    type Mark = Times;
+    /// By the K-th last request, then by the last.
+    type Rank = (u32, u32);
+
     fn new(setting: &Setting<'_>) -> Self {
         Self {
-            capacity: setting.capacity,
-            used: 0,
             k: setting.parameters[0] as usize,
             history_max: share(setting.capacity, setting.parameters[1]),
-            heap: Heap::new(setting.requests.keys()),
             history: Lists::new(setting.requests.keys()),
-            evicted: Evicted::default(),
         }
     }
 
-    fn evict_above(&mut self, limit: u64) {
-        while self.used > limit {
-            let Some((id, _, Object { times, weight })) = self.heap.lowest() else { break };
-            self.used -= weight.get();
-            self.heap.remove(id);
-            self.evicted.note(id);
-            self.history.insert(0, id, times, weight);
-            self.history.forget_above(0, self.history_max);
-        }
+    fn requested(&mut self, before: Option<Times>, request: &Request) -> Times {
+        let remembered = || {
+            let ghost = self.history.find(request.id)?;
+            let times = self.history.value(ghost);
+            self.history.forget(ghost);
+            Some(times)
+        };
+        let [last, second, third, _] = before.or_else(remembered).unwrap_or([NEVER; K_MAX]);
+        [request.position + 1, last, second, third]
     }
 
-    fn rank(&self, times: &Times) -> (u32, u32) {
+    fn rank(&self, times: Times, _: &Request, _: W) -> (u32, u32) {
         (times[self.k - 1], times[0])
     }
-}
 
-fn requested(before: Times, position: u32) -> Times {
-    let [last, second, third, _] = before;
-    [position + 1, last, second, third]
-}
-
-impl<W: Weight> Policy for LruK<W> {
-    fn capacity(&self) -> u64 {
-        self.capacity
-    }
-
-    fn used(&self) -> u64 {
-        self.used
-    }
-
-    fn holds(&self, id: Id) -> bool {
-        self.heap.get(id).is_some()
-    }
-
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
-    }
-
-    fn remove(&mut self, id: Id) {
-        if let Some((_, object)) = self.heap.get(id) {
-            self.used -= object.weight.get();
-            self.heap.remove(id);
-        }
-    }
-
-    #[inline]
-    fn request(&mut self, request: &Request) -> bool {
-        let weight = W::of(request.size);
-        if let Some((_, before)) = self.heap.get(request.id) {
-            let times = requested(before.times, request.position);
-            self.heap.update(request.id, self.rank(&times), Object { times, weight });
-            self.used = self.used - before.weight.get() + weight.get();
-            if weight.get() > before.weight.get() {
-                self.evict_above(self.capacity);
-            }
-            return true;
-        }
-        let mut times = [NEVER; K_MAX];
-        if let Some(ghost) = self.history.find(request.id) {
-            times = self.history.value(ghost);
-            self.history.forget(ghost);
-        }
-        self.evict_above(self.capacity - weight.get());
-        self.used += weight.get();
-        let times = requested(times, request.position);
-        self.heap.insert(request.id, self.rank(&times), Object { times, weight });
-        false
+    fn evicted(&mut self, id: Id, _: (u32, u32), times: Times, weight: W) {
+        self.history.insert(0, id, times, weight);
+        self.history.forget_above(0, self.history_max);
     }
 }

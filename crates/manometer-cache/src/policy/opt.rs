@@ -5,6 +5,7 @@ use super::{Evicted, Kind, Policy, Request, Setting, by_weight};
 use crate::Requests;
 use crate::moments::Moments;
 use crate::number::Id;
+use crate::pages::filled;
 use crate::requests::Details;
 use crate::weight::Weight;
 
@@ -38,7 +39,7 @@ impl<'a, W: Weight> Opt<'a, W> {
             requests,
             next: requests.next(),
             moments: Moments::new(requests.len() + requests.keys()),
-            held: vec![None; requests.keys()],
+            held: filled(None, requests.keys()),
             evicted: Evicted::default(),
         }
     }

@@ -1,7 +1,5 @@
-//! What LFU, its forms with ageing, and GDSF have in common: the lowest priority goes; of equals, what was requested
-//! least recently. Requests count while an object is in the cache.
-
-use std::marker::PhantomData;
+//! What LRU-K, LFU, its forms with ageing, and GDSF have in common: what ranks lowest goes. An object's rank changes only
+//! when it is requested.
 
 use super::{Evicted, Policy, Request, Setting};
 use crate::heap::Heap;
@@ -9,52 +7,56 @@ use crate::number::Id;
 use crate::weight::Weight;
 
 /// How objects are ranked.
-pub(super) trait Order: Send {
-    /// An object's priority: `age` is the highest of those that were evicted.
-    fn priority(age: f64, requests: u32, weight: u64) -> f64;
+pub(super) trait Order<W>: Send {
+    /// What is kept of an object's requests.
+    type Mark: Copy + Send;
+    /// Where it stands.
+    type Rank: Copy + Ord + Send;
+
+    fn new(setting: &Setting<'_>) -> Self;
+
+    /// What is to be kept once an object is requested; nothing was where it was not held.
+    fn requested(&mut self, before: Option<Self::Mark>, request: &Request) -> Self::Mark;
+
+    /// Where an object stands by its last request.
+    fn rank(&self, mark: Self::Mark, request: &Request, weight: W) -> Self::Rank;
+
+    /// An object has left for want of room.
+    fn evicted(&mut self, id: Id, rank: Self::Rank, mark: Self::Mark, weight: W);
 }
 
-/// Priorities are positive, and so are in the order of their bits; then by the last request.
-type Rank = (u64, u32);
-
 #[derive(Debug, Clone, Copy)]
-struct Object<W> {
-    requests: u32,
+struct Object<M, W> {
+    mark: M,
     weight: W,
 }
 
-pub(super) struct Ranked<W, O> {
+pub(super) struct Ranked<W, O: Order<W>> {
     capacity: u64,
     used: u64,
-    age: f64,
-    heap: Heap<Rank, Object<W>>,
+    heap: Heap<O::Rank, Object<O::Mark, W>>,
+    order: O,
     evicted: Evicted,
-    order: PhantomData<O>,
 }
 
-impl<W: Weight, O: Order> Ranked<W, O> {
+impl<W: Weight, O: Order<W>> Ranked<W, O> {
     pub(super) fn new(setting: &Setting<'_>) -> Self {
         let heap = Heap::new(setting.requests.keys());
-        let evicted = Evicted::default();
-        Self { capacity: setting.capacity, used: 0, age: 0.0, heap, evicted, order: PhantomData }
+        Self { capacity: setting.capacity, used: 0, heap, order: O::new(setting), evicted: Evicted::default() }
     }
 
     fn evict_above(&mut self, limit: u64) {
         while self.used > limit {
-            let Some((id, (priority, _), object)) = self.heap.lowest() else { break };
-            self.age = self.age.max(f64::from_bits(priority));
-            self.used -= object.weight.get();
+            let Some((id, rank, Object { mark, weight })) = self.heap.lowest() else { break };
+            self.used -= weight.get();
             self.heap.remove(id);
             self.evicted.note(id);
+            self.order.evicted(id, rank, mark, weight);
         }
-    }
-
-    fn rank(&self, request: &Request, object: Object<W>) -> Rank {
-        (O::priority(self.age, object.requests, object.weight.get()).to_bits(), request.position)
     }
 }
 
-impl<W: Weight, O: Order> Policy for Ranked<W, O> {
+impl<W: Weight, O: Order<W>> Policy for Ranked<W, O> {
     fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -82,18 +84,20 @@ impl<W: Weight, O: Order> Policy for Ranked<W, O> {
     fn request(&mut self, request: &Request) -> bool {
         let weight = W::of(request.size);
         if let Some((_, before)) = self.heap.get(request.id) {
-            let object = Object { requests: before.requests + 1, weight };
-            self.heap.update(request.id, self.rank(request, object), object);
+            let mark = self.order.requested(Some(before.mark), request);
+            let rank = self.order.rank(mark, request, weight);
+            self.heap.update(request.id, rank, Object { mark, weight });
             self.used = self.used - before.weight.get() + weight.get();
             if weight.get() > before.weight.get() {
                 self.evict_above(self.capacity);
             }
             return true;
         }
+        let mark = self.order.requested(None, request);
         self.evict_above(self.capacity - weight.get());
         self.used += weight.get();
-        let object = Object { requests: 1, weight };
-        self.heap.insert(request.id, self.rank(request, object), object);
+        let rank = self.order.rank(mark, request, weight);
+        self.heap.insert(request.id, rank, Object { mark, weight });
         false
     }
 }
