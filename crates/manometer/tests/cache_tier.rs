@@ -48,7 +48,14 @@ fn caches_are_swept_and_compared_with_disks() {
     let results = said["results"].as_array().unwrap();
     let caches: Vec<&Value> = results.iter().map(|result| &result["cache"]["bytes"]).collect();
     assert_eq!(caches, [30_000_000_000_u64, 15_000_000_000, 60_000_000_000]);
-    assert_eq!(results[0]["disks_equal"], json!({ "raid": "raid0", "count_max": 3, "count": null }));
+    for result in results {
+        let told = json!({ "raid": "raid0", "count_max": 3, "by": "mb_per_s", "count": null });
+        assert_eq!(result["disks_equal"], told, "{}", result["arrangement"]);
+    }
+    let trace: String = (0..40).map(|at| format!("{at},{},4096,get\n", at * 7 % 20)).collect();
+    scene.write("open.csv", &format!("time,key,size,op\n{trace}"));
+    let open = scene.run("cache tier swept.toml --trace open.csv --format json").status(0).json();
+    assert_eq!(open["results"][0]["disks_equal"]["by"], json!("latency_mean_us"));
     let told = scene.run("cache tier swept.toml --workload fileserver --scale 512").status(0);
     told.out_has(&["3 × hdd without a cache are not as fast", "swept at 0.4"]);
 }
@@ -62,6 +69,11 @@ fn a_trace_is_replayed_and_a_damaged_one_told() {
     scene.write("broken.csv", "time,key,size,op\n0,a,4096,get\n1,b,x,put\n2,a,4096,get\n");
     let broken = scene.run("cache tier 1h.toml --trace broken.csv --threads 1").status(1);
     broken.err_has(&["broken.csv", "the 1 requests before it were read"]);
+    scene.write("long.csv", "time,key,size,op\n0,a,2000000000,get\n1,b,10,get\n2,b,10000,get\n");
+    let long = scene.run("cache tier 1h.toml --trace long.csv --threads 1 --format json").status(0);
+    let long = long
+        .err_has(&["1 of 3 requests were for more than 1 GiB each", "1 of 3 requests were for objects that had grown"]);
+    assert_eq!(long.json()["cut"], json!({ "too_long": 1, "outgrown": 1 }));
     scene.write("empty.csv", "time,key,size,op\n");
     scene.run("cache tier 1h.toml --trace empty.csv").status(2).err_has(&["no requests"]);
 }
@@ -70,6 +82,8 @@ fn a_trace_is_replayed_and_a_damaged_one_told() {
 fn what_is_not_there_is_told() {
     let scene = scene();
     scene.run("cache tier 1h.toml --workload mail").status(2).err_has(&["no workload `mail`", "`varmail`"]);
+    let small = scene.run("cache tier dmcache-1s-1h.toml --workload oltp --scale 1000000").status(2);
+    small.err_has(&["dmcache-1s-1h, oltp: a cache of 30000 bytes"]);
     scene.run("cache tier none.toml").status(2).err_has(&["none.toml", "cannot be read"]);
     scene.write("tape.toml", &fs::read_to_string(scene.path("1h.toml")).unwrap().replace("\"hdd\"", "\"tape\""));
     scene.run("cache tier tape.toml").status(2).err_has(&["there is no device `tape`"]);

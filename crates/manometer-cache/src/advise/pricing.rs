@@ -130,7 +130,7 @@ fn outcome(ran: &Ran) -> cost::Outcome {
         seconds: Some(outcome.seconds),
         origin: level(&origin.device, origin.count, origin.size.0, origin.raid),
         cache: cache.as_ref().map(|cache| level(&cache.device, cache.count, cache.size.0, cache.raid)),
-        ssd_bytes_written: outcome.ssd_bytes_written,
+        ssd_bytes_written: outcome.ssd_bytes_written.map(|bytes| bytes as f64),
     }
 }
 

@@ -1,18 +1,18 @@
 //! The host: processors, the page cache with its write-back, and a file system's journal.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use manometer_measure::{ByteSize, Share, Span};
 use serde::Deserialize;
 
 use super::events::Ns;
+use super::flights::{FlightId, Flights};
 use super::flows::Flow;
 use super::jobs::JobId;
-use super::pages::{PAGE, Pages};
+use super::pages::{Found, PAGE, Pages};
 use super::second::{Ask, Second};
 use super::storage::{Level, Storage, Stretch};
 use super::wake::Wake;
-use crate::number::Id;
 
 /// The host as a file describes it.
 #[derive(Debug, Clone, Deserialize)]
@@ -143,6 +143,11 @@ pub struct Host<'a> {
     page_count: u64,
     background: u64,
     limit: u64,
+    /// Pages that are being read, and those that are being written back.
+    reads: Flights,
+    writes: Flights,
+    waited: Vec<JobId>,
+    /// How many stretches are written back because there are too many, and how many pages these are.
     flushing: usize,
     flushed: u64,
     /// Threads that wait until fewer pages are changed.
@@ -156,7 +161,7 @@ struct Journal {
     bytes: u64,
     at: u64,
     /// Blocks that were changed since the last commit.
-    changed: BTreeSet<u64>,
+    changed: HashSet<u64, rapidhash::fast::RandomState>,
     is_committing: bool,
     committing: Vec<u32>,
     waiting: VecDeque<u32>,
@@ -184,6 +189,9 @@ impl<'a> Host<'a> {
             page_count,
             background: (capacity as f64 * settings.dirty_background.0) as u64,
             limit: (capacity as f64 * settings.dirty_limit.0) as u64,
+            reads: Flights::default(),
+            writes: Flights::default(),
+            waited: Vec::new(),
             flushing: 0,
             flushed: 0,
             throttled: VecDeque::new(),
@@ -237,25 +245,27 @@ impl<'a> Host<'a> {
     pub fn read(&mut self, job: JobId, task: u32, offset: u64, bytes: u64, reads_on: bool) {
         let first = offset / PAGE;
         let last = (offset + bytes).div_ceil(PAGE).min(self.page_count);
-        let mut missing = None;
-        for page in first..last {
-            let is_there = self.pages.touch(page as Id);
-            self.tally.reads += 1;
-            self.tally.read_hits += u64::from(is_there);
-            match (is_there, missing) {
-                (false, None) => missing = Some(page),
-                (true, Some(from)) => {
-                    self.read_missing(job, task, from, page);
-                    missing = None;
+        self.tally.reads += last.saturating_sub(first);
+        let (mut at, mut awaited) = (first, None);
+        while at < last {
+            let (found, until) = self.pages.touch(at as u32, last as u32);
+            let until = u64::from(until);
+            match found {
+                Found::There => self.tally.read_hits += until - at,
+                Found::Arriving(flight) if awaited == Some(flight) => {}
+                Found::Arriving(flight) => {
+                    awaited = Some(flight);
+                    self.storage.hold(job);
+                    self.reads.wait(flight, job);
                 }
-                _ => {}
+                Found::Missing if until < last || !reads_on => self.read_missing(job, task, at, until),
+                Found::Missing => {
+                    let end = (last + self.settings.read_ahead.0 / PAGE).min(self.page_count);
+                    let end = u64::from(self.pages.missing_until(last as u32, end as u32));
+                    self.read_missing(job, task, at, end);
+                }
             }
-        }
-        if let Some(from) = missing {
-            let ahead = if reads_on { self.settings.read_ahead.0 / PAGE } else { 0 };
-            let end = (last + ahead).min(self.page_count);
-            let until = (last..end).find(|page| self.pages.has(*page as Id)).unwrap_or(end);
-            self.read_missing(job, task, from, until);
+            at = until;
         }
     }
 
@@ -264,9 +274,14 @@ impl<'a> Host<'a> {
         let mut at = from;
         while at < until {
             let end = (at + most).min(until);
+            let flight = self.reads.begin(at, end);
+            self.storage.hold(job);
+            self.reads.wait(flight, job);
+            let reads = self.storage.open(Wake::PagesRead(flight));
             let ask = Ask { offset: at * PAGE, bytes: (end - at) * PAGE, is_write: false, is_through: false, task };
-            self.ask(job, &ask);
-            (at..end).for_each(|page| self.pages.insert(page as Id));
+            self.ask(reads, &ask);
+            self.storage.close(reads);
+            self.pages.expect(at as u32, end as u32, flight);
             at = end;
         }
     }
@@ -274,9 +289,8 @@ impl<'a> Host<'a> {
     /// Changes pages in memory.
     pub fn change(&mut self, offset: u64, bytes: u64) {
         let now = self.storage.now();
-        for page in offset / PAGE..(offset + bytes).div_ceil(PAGE).min(self.page_count) {
-            self.pages.change(page as Id, now);
-        }
+        let end = (offset + bytes).div_ceil(PAGE).min(self.page_count);
+        self.pages.change((offset / PAGE) as u32, end as u32, now);
     }
 
     /// Changes a page of metadata, which the next commit writes into the journal; it is read first where it is not there.
@@ -286,11 +300,19 @@ impl<'a> Host<'a> {
         self.journal.changed.insert(offset / PAGE);
     }
 
-    /// Forgets pages that are no longer needed.
-    pub fn forget(&mut self, offset: u64, bytes: u64) {
-        for page in offset / PAGE..(offset + bytes).div_ceil(PAGE).min(self.page_count) {
-            self.pages.forget(page as Id);
+    /// Drops what is no longer needed, whole pages of it, from memory, from the second level and from SSDs. Nobody waits
+    /// for that.
+    pub fn discard(&mut self, offset: u64, bytes: u64) {
+        let (first, end) = (offset.div_ceil(PAGE), ((offset + bytes) / PAGE).min(self.page_count));
+        if first >= end {
+            return;
         }
+        self.pages.forget(first as u32, end as u32);
+        let (offset, bytes) = (first * PAGE, (end - first) * PAGE);
+        if let Some(second) = &mut self.second {
+            second.discard(&mut self.storage, offset, bytes);
+        }
+        self.storage.trim(Level::Origin, offset, bytes);
     }
 
     /// Whether a thread that writes has to wait; it is woken when it need not.
@@ -303,22 +325,41 @@ impl<'a> Host<'a> {
         true
     }
 
-    /// Writes the changed pages of a stretch back as part of a job.
+    /// Writes the changed pages of a stretch back as part of a job, and has it wait for those that are being written back.
     pub fn write_back(&mut self, job: JobId, task: u32, offset: u64, bytes: u64) {
         let end = (offset + bytes).div_ceil(PAGE).min(self.page_count);
         let mut at = offset / PAGE;
-        while let Some(from) = (at..end).find(|page| self.pages.is_dirty(*page as Id)) {
-            let until = (from..end.min(from + WRITE_BACK_MAX)).find(|page| !self.pages.is_dirty(*page as Id));
-            let until = until.unwrap_or(end.min(from + WRITE_BACK_MAX));
-            self.write_pages(job, task, from, until);
+        (0..self.writes.wait_for(at, end, job)).for_each(|_| self.storage.hold(job));
+        while let Some(from) = self.pages.dirty_from(at as u32, end as u32).map(u64::from) {
+            let until = u64::from(self.pages.dirty_until(from as u32, end.min(from + WRITE_BACK_MAX) as u32));
+            let flight = self.write_pages(task, from, until, Wake::PagesWritten);
+            self.storage.hold(job);
+            self.writes.wait(flight, job);
             at = until;
         }
     }
 
-    fn write_pages(&mut self, job: JobId, task: u32, from: u64, until: u64) {
-        (from..until).for_each(|page| self.pages.clean(page as Id));
+    fn write_pages(&mut self, task: u32, from: u64, until: u64, wake: fn(FlightId) -> Wake) -> FlightId {
+        self.pages.clean(from as u32, until as u32);
+        let flight = self.writes.begin(from, until);
+        let job = self.storage.open(wake(flight));
         let ask = Ask { offset: from * PAGE, bytes: (until - from) * PAGE, is_write: true, is_through: false, task };
         self.ask(job, &ask);
+        self.storage.close(job);
+        flight
+    }
+
+    /// Ends a flight: how many pages it was of. Who waited for it goes on.
+    fn written(&mut self, flight: FlightId) -> u64 {
+        let pages = self.writes.end(flight, &mut self.waited);
+        self.waited.drain(..).for_each(|job| self.storage.close(job));
+        pages.end - pages.start
+    }
+
+    fn arrived(&mut self, flight: FlightId) {
+        let pages = self.reads.end(flight, &mut self.waited);
+        self.pages.arrive(pages.start as u32, pages.end as u32, flight);
+        self.waited.drain(..).for_each(|job| self.storage.close(job));
     }
 
     /// Writes back what was changed long ago, or what is too much.
@@ -329,17 +370,12 @@ impl<'a> Host<'a> {
             if since > expired && self.pages.dirty() <= self.background {
                 break;
             }
-            let (page, is_dirty) = (u64::from(page), |page: &u64| self.pages.is_dirty(*page as Id));
-            let before = (page.saturating_sub(WRITE_BACK_MAX / 2)..page).rev().take_while(is_dirty).count() as u64;
-            let from = page - before;
-            let until =
-                (page..(from + WRITE_BACK_MAX).min(self.page_count)).take_while(is_dirty).last().unwrap_or(page);
-            let count = until + 1 - from;
+            let lowest = u64::from(page).saturating_sub(WRITE_BACK_MAX / 2);
+            let from = u64::from(self.pages.dirty_before(page, lowest as u32));
+            let until = u64::from(self.pages.dirty_until(page, (from + WRITE_BACK_MAX).min(self.page_count) as u32));
             self.flushing += 1;
-            self.flushed += count;
-            let job = self.storage.open(Wake::Flushed(count));
-            self.write_pages(job, FLUSHER, from, until + 1);
-            self.storage.close(job);
+            self.flushed += until - from;
+            self.write_pages(FLUSHER, from, until, Wake::PagesFlushed);
         }
     }
 
@@ -353,7 +389,8 @@ impl<'a> Host<'a> {
 
     fn start_commit(&mut self) {
         let journal = &mut self.journal;
-        let bytes = ((std::mem::take(&mut journal.changed).len() as u64 + COMMIT_BLOCKS) * PAGE).min(journal.bytes);
+        let bytes = ((journal.changed.len() as u64 + COMMIT_BLOCKS) * PAGE).min(journal.bytes);
+        journal.changed.clear();
         if journal.at + bytes > journal.bytes {
             journal.at = 0;
         }
@@ -406,9 +443,13 @@ impl<'a> Host<'a> {
                 }
                 self.storage.wake_at(now + self.commit_period(), Wake::Commit);
             }
-            Wake::Flushed(count) => {
+            Wake::PagesRead(flight) => self.arrived(flight),
+            Wake::PagesWritten(flight) => {
+                self.written(flight);
+            }
+            Wake::PagesFlushed(flight) => {
                 self.flushing -= 1;
-                self.flushed -= count;
+                self.flushed -= self.written(flight);
                 self.flush();
                 while self.pages.dirty() + self.flushed <= self.limit
                     && let Some(thread) = self.throttled.pop_front()
@@ -420,7 +461,13 @@ impl<'a> Host<'a> {
                 self.flush();
                 self.storage.wake_at(now + self.flush_period(), Wake::Flush);
             }
-            Wake::Read { .. } | Wake::Copied { .. } | Wake::WriteBack { .. } | Wake::Cleaned { .. } => {
+            Wake::Read { .. }
+            | Wake::Copied { .. }
+            | Wake::Keep(_)
+            | Wake::Kept(_)
+            | Wake::Node(_)
+            | Wake::WriteBack { .. }
+            | Wake::Cleaned { .. } => {
                 if let Some(second) = &mut self.second {
                     second.wake(&mut self.storage, wake);
                 }
@@ -428,3 +475,6 @@ impl<'a> Host<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@
 
 pub mod device;
 mod events;
+mod flights;
 mod flows;
 mod host;
 mod jobs;
@@ -17,12 +18,13 @@ mod settings;
 mod slots;
 mod storage;
 mod tasks;
+mod tree;
 mod wake;
 pub mod workload;
 
 pub use flows::{Bytes, Flows};
 pub use host::HostSettings;
 pub use raid::Raid;
-pub use run::{Load, Outcome, run};
+pub use run::{Load, Outcome, run, run_telling};
 pub use second_settings::{Congested, Metadata, MetadataSettings, Mode, SecondSettings, Sequential};
 pub use settings::{Arrangement, Equal, OriginSettings, Sweep};

@@ -1,140 +1,351 @@
 //! The page cache: the pages of files in memory, the least recently used of which go, and those that were changed and
 //! are not written back yet.
+//!
+//! Pages that follow each other and were used together are one run, so that what is asked of a run of pages costs as much
+//! as what is asked of one. The order in which they go is that of single pages, the lower first.
 
 use super::events::Ns;
-use crate::arena::{Arena, List};
-use crate::number::Id;
+use super::flights::FlightId;
 
 /// The bytes of a page.
 pub const PAGE: u64 = 4096;
 
-/// Whether a page was changed, and when first.
-type Dirtied = Option<std::num::NonZeroU64>;
+/// What is known of a page: [`CLEAN`], [`ARRIVING`] with the number of its flight, or when it was changed first.
+type State = u64;
+
+const CLEAN: State = 0;
+/// The flag of pages that are being read. No simulation takes 292 years.
+const ARRIVING: State = 1 << 63;
+
+fn is_dirty(state: State) -> bool {
+    state != CLEAN && state & ARRIVING == 0
+}
+
+/// How pages were found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// In memory.
+    There,
+    /// On their way there.
+    Arriving(FlightId),
+    /// Not at all.
+    Missing,
+}
+
+type RunId = u32;
+
+const NONE: RunId = RunId::MAX;
+
+/// Pages from `from` to before `until` in one state.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    from: u32,
+    until: u32,
+    newer: RunId,
+    older: RunId,
+    state: State,
+}
+
+/// Runs from the newest to the oldest, and how many pages they have.
+#[derive(Debug, Clone, Copy)]
+struct Order {
+    newest: RunId,
+    oldest: RunId,
+    pages: u64,
+}
+
+const EMPTY: Order = Order { newest: NONE, oldest: NONE, pages: 0 };
 
 /// Pages in memory.
 #[derive(Debug)]
 pub struct Pages {
     capacity: u64,
-    arena: Arena<Dirtied>,
-    clean: List,
-    /// In the order in which they were first changed.
-    dirty: List,
+    /// The run that each page is in.
+    of: Vec<RunId>,
+    runs: Vec<Run>,
+    free: Vec<RunId>,
+    /// Unchanged pages by when they were used, and changed ones by when they were changed first.
+    orders: [Order; 2],
+}
+
+const UNCHANGED: usize = 0;
+const CHANGED: usize = 1;
+
+fn order_of(state: State) -> usize {
+    if is_dirty(state) { CHANGED } else { UNCHANGED }
 }
 
 impl Pages {
     /// Memory for `capacity` of the pages with numbers below `pages`.
     pub fn new(pages: usize, capacity: u64) -> Self {
-        Self { capacity, arena: Arena::new(pages), clean: List::default(), dirty: List::default() }
+        Self { capacity, of: vec![NONE; pages], runs: Vec::new(), free: Vec::new(), orders: [EMPTY; 2] }
     }
 
     /// How many changed pages there are.
     pub fn dirty(&self) -> u64 {
-        self.dirty.len()
+        self.orders[CHANGED].pages
     }
 
-    /// Uses a page: whether it was there.
-    pub fn touch(&mut self, page: Id) -> bool {
-        let Some(slot) = self.arena.find(page) else { return false };
-        if self.arena.value(slot).is_none() {
-            self.clean.renew(&mut self.arena, slot);
+    /// Uses the pages from `from` to before `end`, as far as they are found alike: how, and where that ends.
+    pub fn touch(&mut self, from: u32, end: u32) -> (Found, u32) {
+        let Some(run) = self.run(from) else { return (Found::Missing, self.missing_until(from, end)) };
+        let Run { until, state, .. } = self.runs[run as usize];
+        let until = until.min(end);
+        if is_dirty(state) {
+            return (Found::There, until);
         }
-        true
-    }
-
-    /// Whether a page is there.
-    pub fn has(&self, page: Id) -> bool {
-        self.arena.find(page).is_some()
-    }
-
-    /// Takes in a page that was read.
-    pub fn insert(&mut self, page: Id) {
-        if self.touch(page) {
-            return;
-        }
-        self.evict();
-        if self.clean.len() + self.dirty.len() < self.capacity {
-            let slot = self.arena.insert(page, None);
-            self.clean.push(&mut self.arena, slot);
+        let run = self.cut(from, end);
+        self.unlink(run);
+        self.push(run);
+        match state {
+            CLEAN => (Found::There, until),
+            _ => (Found::Arriving((state & !ARRIVING) as FlightId), until),
         }
     }
 
-    /// Changes a page, in memory.
-    pub fn change(&mut self, page: Id, now: Ns) {
-        let dirtied = std::num::NonZeroU64::new(now.max(1));
-        match self.arena.find(page) {
-            Some(slot) if self.arena.value(slot).is_some() => {}
-            Some(slot) => {
-                self.clean.unlink(&mut self.arena, slot);
-                *self.arena.value_mut(slot) = dirtied;
-                self.dirty.push(&mut self.arena, slot);
+    /// Where the pages from `from` on that are not there end, before `end`.
+    pub fn missing_until(&self, from: u32, end: u32) -> u32 {
+        let there = self.of[from as usize..end as usize].iter().position(|run| *run != NONE);
+        there.map_or(end, |at| from + at as u32)
+    }
+
+    /// Makes room for pages that are being read and are not there; they count as there once they
+    /// [arrived](Self::arrive). Where there is no room for all of them, the last ones have it.
+    pub fn expect(&mut self, from: u32, until: u32, flight: FlightId) {
+        self.make_room(u64::from(until - from));
+        let kept = self.capacity.saturating_sub(self.len()).min(u64::from(until - from)) as u32;
+        self.insert(until - kept, until, ARRIVING | State::from(flight));
+    }
+
+    /// Pages were read, and are there unless they went in the meantime.
+    pub fn arrive(&mut self, from: u32, until: u32, flight: FlightId) {
+        let mut at = from;
+        while let Some(run) = self.next_run(&mut at, until) {
+            if self.runs[run as usize].state == ARRIVING | State::from(flight) {
+                let run = self.cut(at, until);
+                self.runs[run as usize].state = CLEAN;
             }
-            None => {
-                self.evict();
-                let slot = self.arena.insert(page, dirtied);
-                self.dirty.push(&mut self.arena, slot);
-            }
+            at = self.runs[self.of[at as usize] as usize].until;
+        }
+    }
+
+    /// Changes pages, in memory.
+    pub fn change(&mut self, from: u32, end: u32, now: Ns) {
+        let mut at = from;
+        while at < end {
+            let until = match self.run(at) {
+                None => {
+                    let until = self.missing_until(at, end);
+                    self.make_room(u64::from(until - at));
+                    self.insert(at, until, now.max(1));
+                    until
+                }
+                Some(run) if is_dirty(self.runs[run as usize].state) => self.runs[run as usize].until,
+                Some(_) => self.turn(at, end, now.max(1)),
+            };
+            at = until;
         }
     }
 
     /// The page that was changed first of those not written back, and when.
-    pub fn oldest_dirty(&self) -> Option<(Id, Ns)> {
-        let slot = self.dirty.oldest()?;
-        Some((self.arena.id(slot), self.arena.value(slot).map_or(0, std::num::NonZeroU64::get)))
+    pub fn oldest_dirty(&self) -> Option<(u32, Ns)> {
+        let oldest = self.orders[CHANGED].oldest;
+        (oldest != NONE).then(|| (self.runs[oldest as usize].from, self.runs[oldest as usize].state))
     }
 
-    /// Whether a page is changed.
-    pub fn is_dirty(&self, page: Id) -> bool {
-        self.arena.find(page).is_some_and(|slot| self.arena.value(slot).is_some())
+    /// The first changed page from `from` to before `end`.
+    pub fn dirty_from(&self, from: u32, end: u32) -> Option<u32> {
+        let mut at = from;
+        while let Some(run) = self.next_run(&mut at, end) {
+            let Run { until, state, .. } = self.runs[run as usize];
+            if is_dirty(state) {
+                return Some(at);
+            }
+            at = until;
+        }
+        None
     }
 
-    /// A changed page is being written back.
-    pub fn clean(&mut self, page: Id) {
-        if let Some(slot) = self.arena.find(page).filter(|slot| self.arena.value(*slot).is_some()) {
-            self.dirty.unlink(&mut self.arena, slot);
-            *self.arena.value_mut(slot) = None;
-            self.clean.push(&mut self.arena, slot);
+    /// Where the changed pages from `from` on end, before `end`.
+    pub fn dirty_until(&self, from: u32, end: u32) -> u32 {
+        let mut at = from;
+        while at < end
+            && let Some(run) = self.run(at).filter(|run| is_dirty(self.runs[*run as usize].state))
+        {
+            at = self.runs[run as usize].until;
+        }
+        at.min(end)
+    }
+
+    /// Where the changed pages before `end` begin, from `from` on.
+    pub fn dirty_before(&self, end: u32, from: u32) -> u32 {
+        let mut at = end;
+        while at > from
+            && let Some(run) = self.run(at - 1).filter(|run| is_dirty(self.runs[*run as usize].state))
+        {
+            at = self.runs[run as usize].from;
+        }
+        at.max(from)
+    }
+
+    /// Changed pages are being written back.
+    pub fn clean(&mut self, from: u32, end: u32) {
+        let mut at = from;
+        while let Some(run) = self.next_run(&mut at, end) {
+            let Run { until, state, .. } = self.runs[run as usize];
+            at = if is_dirty(state) { self.turn(at, end, CLEAN) } else { until };
         }
     }
 
-    /// Forgets a page, changed or not.
-    pub fn forget(&mut self, page: Id) {
-        if let Some(slot) = self.arena.find(page) {
-            let list = if self.arena.value(slot).is_some() { &mut self.dirty } else { &mut self.clean };
-            list.unlink(&mut self.arena, slot);
-            self.arena.remove(slot);
+    /// Forgets pages, changed or not.
+    pub fn forget(&mut self, from: u32, end: u32) {
+        let mut at = from;
+        while self.next_run(&mut at, end).is_some() {
+            let run = self.cut(at, end);
+            let until = self.runs[run as usize].until;
+            self.of[at as usize..until as usize].fill(NONE);
+            self.unlink(run);
+            self.free.push(run);
+            at = until;
         }
     }
 
-    /// Makes room for a page, as far as unchanged pages can go.
-    fn evict(&mut self) {
-        while self.clean.len() + self.dirty.len() >= self.capacity {
-            let Some(slot) = self.clean.pop(&mut self.arena) else { break };
-            self.arena.remove(slot);
+    fn len(&self) -> u64 {
+        self.orders[UNCHANGED].pages + self.orders[CHANGED].pages
+    }
+
+    fn run(&self, page: u32) -> Option<RunId> {
+        let run = self.of[page as usize];
+        (run != NONE).then_some(run)
+    }
+
+    /// The run of the first page from `at` to before `end` that is there; `at` moves to that page.
+    fn next_run(&self, at: &mut u32, end: u32) -> Option<RunId> {
+        if *at >= end {
+            return None;
+        }
+        *at = self.missing_until(*at, end);
+        if *at < end { self.run(*at) } else { None }
+    }
+
+    /// Moves the pages of a run from `from` to before `end` into another state, the newest of it: where they end.
+    fn turn(&mut self, from: u32, end: u32, state: State) -> u32 {
+        let run = self.cut(from, end);
+        self.unlink(run);
+        self.runs[run as usize].state = state;
+        self.push(run);
+        self.runs[run as usize].until
+    }
+
+    /// Makes room for so many pages, as far as unchanged pages can go.
+    fn make_room(&mut self, pages: u64) {
+        let mut excess = (self.len() + pages).saturating_sub(self.capacity);
+        while excess > 0 && self.orders[UNCHANGED].oldest != NONE {
+            let run = self.orders[UNCHANGED].oldest;
+            let Run { from, until, .. } = self.runs[run as usize];
+            let gone = excess.min(u64::from(until - from)) as u32;
+            self.of[from as usize..(from + gone) as usize].fill(NONE);
+            excess -= u64::from(gone);
+            if from + gone < until {
+                self.runs[run as usize].from += gone;
+                self.orders[UNCHANGED].pages -= u64::from(gone);
+            } else {
+                self.unlink(run);
+                self.free.push(run);
+            }
+        }
+    }
+
+    fn insert(&mut self, from: u32, until: u32, state: State) {
+        if from < until {
+            let run = self.add(from, until, state);
+            self.push(run);
+        }
+    }
+
+    /// A run that is in no order.
+    fn add(&mut self, from: u32, until: u32, state: State) -> RunId {
+        let run = Run { from, until, newer: NONE, older: NONE, state };
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.runs[id as usize] = run;
+                id
+            }
+            None => {
+                self.runs.push(run);
+                (self.runs.len() - 1) as RunId
+            }
+        };
+        self.of[from as usize..until as usize].fill(id);
+        id
+    }
+
+    /// Parts the run of a page, so that one begins there and ends before `end`: that one.
+    fn cut(&mut self, from: u32, end: u32) -> RunId {
+        if self.runs[self.of[from as usize] as usize].from < from {
+            self.part(from);
+        }
+        if self.runs[self.of[from as usize] as usize].until > end {
+            self.part(end);
+        }
+        self.of[from as usize]
+    }
+
+    /// Parts the run of a page before that; the lower part is the older one.
+    fn part(&mut self, at: u32) {
+        let run = self.of[at as usize];
+        let Run { from, until, newer, older, state } = self.runs[run as usize];
+        let order = order_of(state);
+        // The shorter part is the one that gets another number.
+        if at - from < until - at {
+            let lower = self.add(from, at, state);
+            self.runs[run as usize].from = at;
+            (self.runs[lower as usize].older, self.runs[lower as usize].newer) = (older, run);
+            self.link(order, lower);
+        } else {
+            let upper = self.add(at, until, state);
+            self.runs[run as usize].until = at;
+            (self.runs[upper as usize].older, self.runs[upper as usize].newer) = (run, newer);
+            self.link(order, upper);
+        }
+    }
+
+    /// Has the neighbours of a run know it.
+    fn link(&mut self, order: usize, run: RunId) {
+        let Run { newer, older, .. } = self.runs[run as usize];
+        match newer {
+            NONE => self.orders[order].newest = run,
+            newer => self.runs[newer as usize].older = run,
+        }
+        match older {
+            NONE => self.orders[order].oldest = run,
+            older => self.runs[older as usize].newer = run,
+        }
+    }
+
+    /// Puts a run at the new end of its order.
+    fn push(&mut self, run: RunId) {
+        let order = order_of(self.runs[run as usize].state);
+        let Run { from, until, .. } = self.runs[run as usize];
+        (self.runs[run as usize].newer, self.runs[run as usize].older) = (NONE, self.orders[order].newest);
+        self.orders[order].pages += u64::from(until - from);
+        self.link(order, run);
+    }
+
+    fn unlink(&mut self, run: RunId) {
+        let Run { from, until, newer, older, state } = self.runs[run as usize];
+        let order = &mut self.orders[order_of(state)];
+        order.pages -= u64::from(until - from);
+        match newer {
+            NONE => order.newest = older,
+            newer => self.runs[newer as usize].older = older,
+        }
+        match older {
+            NONE => order.oldest = newer,
+            older => self.runs[older as usize].newer = newer,
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changed_pages_stay_until_they_are_written_back() {
-        let mut pages = Pages::new(10, 2);
-        pages.change(0, 5);
-        pages.insert(1);
-        pages.insert(2);
-        assert!(pages.touch(0) && !pages.touch(1) && pages.touch(2));
-        pages.change(3, 6);
-        assert!(!pages.touch(2), "the only one that could go");
-        assert_eq!((pages.oldest_dirty(), pages.dirty()), (Some((0, 5)), 2));
-        pages.insert(4);
-        assert!(!pages.touch(4), "no room");
-        pages.change(0, 9);
-        assert_eq!(pages.oldest_dirty(), Some((0, 5)), "from when it was changed first");
-        pages.clean(0);
-        assert!(pages.has(0) && !pages.is_dirty(0) && pages.is_dirty(3));
-        pages.forget(3);
-        assert_eq!((pages.dirty(), pages.oldest_dirty()), (0, None));
-    }
-}
+mod tests;

@@ -92,13 +92,7 @@ impl Array {
         while at < end {
             let piece = self.piece(at, end.min((at / self.chunk + 1) * self.chunk) - at);
             at += piece.bytes;
-            match pieces
-                .iter_mut()
-                .find(|other| other.member == piece.member && other.offset + other.bytes == piece.offset)
-            {
-                Some(other) => other.bytes += piece.bytes,
-                None => pieces.push(piece),
-            }
+            join(pieces, piece);
         }
     }
 
@@ -134,25 +128,47 @@ impl Array {
         rows
     }
 
+    /// A row is cut where a piece of it begins or ends, so that within a cut a member is written whole or not at all.
     fn row(&self, row: u64, at: u64, until: u64) -> Row {
         let mut data = Vec::new();
         self.pieces(at, until - at, &mut data);
-        let from = data.iter().map(|piece| piece.offset).min().unwrap_or(0);
-        let to = data.iter().map(|piece| piece.offset + piece.bytes).max().unwrap_or(0);
-        let parity = Piece { member: self.parity(row) as usize, offset: from, bytes: to - from };
-        let whole = data.len() as u64 == self.data_members() && data.iter().all(|piece| piece.bytes == self.chunk);
-        let others = (0..self.members as usize)
-            .filter(|member| *member != parity.member && data.iter().all(|piece| piece.member != *member))
-            .map(|member| Piece { member, ..parity });
-        let is_even = data.iter().all(|piece| piece.bytes == parity.bytes);
-        let others: Vec<Piece> = others.collect();
-        let reads = match whole {
-            true => Vec::new(),
-            false if is_even && others.len() < data.len() + 1 => others,
-            false => data.iter().copied().chain([parity]).collect(),
+        let mut cuts: Vec<u64> = data.iter().flat_map(|piece| [piece.offset, piece.offset + piece.bytes]).collect();
+        cuts.sort_unstable();
+        cuts.dedup();
+        let mut wanted = Row { reads: Vec::new(), writes: data.clone() };
+        for cut in cuts.windows(2) {
+            self.cut(self.parity(row) as usize, &data, cut[0]..cut[1], &mut wanted);
+        }
+        wanted
+    }
+
+    /// What a cut of a row adds: its parity, and what has to be read to tell that.
+    fn cut(&self, parity: usize, data: &[Piece], cut: std::ops::Range<u64>, row: &mut Row) {
+        let is_written = |member: &usize| {
+            let covers = |piece: &&Piece| piece.offset <= cut.start && cut.end <= piece.offset + piece.bytes;
+            data.iter().filter(covers).any(|piece| piece.member == *member)
         };
-        data.push(parity);
-        Row { reads, writes: data }
+        let members = (0..self.members as usize).filter(|member| *member != parity);
+        let (replaced, mut rest): (Vec<usize>, Vec<usize>) = members.partition(is_written);
+        if replaced.is_empty() {
+            return;
+        }
+        if replaced.len() < rest.len() {
+            rest = replaced;
+            rest.push(parity);
+        }
+        let piece = |member| Piece { member, offset: cut.start, bytes: cut.end - cut.start };
+        rest.into_iter().for_each(|member| join(&mut row.reads, piece(member)));
+        join(&mut row.writes, piece(parity));
+    }
+}
+
+/// Adds a piece, joined with the one that it continues.
+fn join(pieces: &mut Vec<Piece>, piece: Piece) {
+    let mut others = pieces.iter_mut();
+    match others.find(|other| other.member == piece.member && other.offset + other.bytes == piece.offset) {
+        Some(other) => other.bytes += piece.bytes,
+        None => pieces.push(piece),
     }
 }
 
@@ -207,6 +223,27 @@ mod tests {
         assert_eq!(counts(0, 2 * CHUNK), [(1, 3)]);
         assert_eq!(counts(0, 3 * CHUNK), [(0, 4)]);
         assert_eq!(counts(2 * CHUNK, 2 * CHUNK), [(2, 2), (2, 2)]);
+    }
+
+    #[test]
+    fn a_write_over_the_edge_of_a_chunk_takes_no_more_parity_than_it_changes() {
+        let five = array(Raid::Raid5, 4);
+        let told = |offset: u64, bytes: u64| {
+            let row = five.rows(offset, bytes).remove(0);
+            let told = |pieces: &[Piece]| -> Vec<(usize, u64, u64)> {
+                pieces.iter().map(|piece| (piece.member, piece.offset, piece.bytes)).collect()
+            };
+            (told(&row.reads), told(&row.writes))
+        };
+        // Member 3 has the parity of the first row.
+        let (reads, writes) = told(CHUNK - 4096, 8192);
+        let (tail, head) = (CHUNK - 4096, 4096);
+        assert_eq!(writes, [(0, tail, 4096), (1, 0, 4096), (3, 0, head), (3, tail, 4096)]);
+        assert_eq!(reads, [(1, 0, 4096), (3, 0, 4096), (0, tail, 4096), (3, tail, 4096)]);
+        // Where two of three members are written the third tells the parity, elsewhere what is replaced does.
+        let (reads, writes) = told(CHUNK - 4096, CHUNK + 4096);
+        assert_eq!(writes, [(0, tail, 4096), (1, 0, CHUNK), (3, 0, CHUNK)]);
+        assert_eq!(reads, [(1, 0, tail), (3, 0, tail), (2, tail, 4096)]);
     }
 
     #[test]

@@ -35,9 +35,11 @@ pub struct Outcome {
     pub requests_per_s: f64,
     /// Operations.
     pub requests: u64,
+    /// Operations, those of the warm-up included.
+    pub simulated: u64,
     /// How long that took in the simulation.
     pub seconds: f64,
-    /// The mean of how long operations took.
+    /// The mean of how long operations took, from when they were due: a trace's own times, where it is replayed by these.
     pub latency_mean_us: f64,
     /// What one in a hundred exceeded.
     pub latency_p99_us: f64,
@@ -47,17 +49,17 @@ pub struct Outcome {
     pub read_hit_ratio: Option<f64>,
     /// Of the blocks that reads and writes asked it for, those found.
     pub hit_ratio: Option<f64>,
-    /// Blocks that went past it.
-    pub bypassed: u64,
+    /// Blocks that went past it, sequential or because it was congested; none where there is no second level.
+    pub bypassed: Option<u64>,
     /// What went to and fro.
     pub flows: Flows,
     /// How much of the time the devices of the origin were at work, in the mean.
     pub origin_busy: f64,
     /// How much of the time those of the cache were.
     pub cache_busy: Option<f64>,
-    /// Bytes that were written to flash, amplification and all.
-    pub ssd_bytes_written: Option<f64>,
-    /// Bytes written to flash for each byte that SSDs were told to write.
+    /// Bytes that were written to flash, with those that were moved to make room; none where there is no SSD.
+    pub ssd_bytes_written: Option<u64>,
+    /// Bytes written to flash for each byte that SSDs were told to write; none where they were told to write nothing.
     pub write_amplification: Option<f64>,
     /// How much of the erases that the SSDs stand were used up, in all of the run.
     pub wear: Option<f64>,
@@ -68,6 +70,14 @@ pub struct Outcome {
 /// # Errors
 /// The workload does not fit it.
 pub fn run(arrangement: &Arrangement, load: &Load) -> Result<Outcome, CacheError> {
+    run_telling(arrangement, load, &mut |_| {})
+}
+
+/// Runs an arrangement, and tells from time to time which share of that is done.
+///
+/// # Errors
+/// The workload does not fit it.
+pub fn run_telling(arrangement: &Arrangement, load: &Load, tell: &mut dyn FnMut(f64)) -> Result<Outcome, CacheError> {
     let scale = arrangement.scale;
     let bytes = arrangement.origin.size.0 / scale;
     let mut arrangement = arrangement.clone();
@@ -103,7 +113,7 @@ pub fn run(arrangement: &Arrangement, load: &Load) -> Result<Outcome, CacheError
             (workload.kind.program(&host, scale, arrangement.seed)?, warmup, until)
         }
         Load::Trace(trace, settings) => {
-            if settings.threads.is_none() && !trace.are_timed {
+            if settings.is_open() && !trace.are_timed {
                 let text = "the trace does not tell when its requests came: say how many are under way at any time";
                 return Err(CacheError::Wrong(text.to_owned()));
             }
@@ -118,13 +128,16 @@ pub fn run(arrangement: &Arrangement, load: &Load) -> Result<Outcome, CacheError
         }
     };
     let mut run = Run::new(host, program);
-    run.go(warmup, until);
+    run.go(warmup, until, tell);
     if run.requests == 0 {
         let text = "the workload ended before anything was measured: make its `warmup` shorter or the workload longer";
         return Err(CacheError::Wrong(text.to_owned()));
     }
     Ok(run.outcome(until))
 }
+
+/// After how many wakes it is told how far a run is.
+const WAKES_PER_TELLING: u64 = 1 << 14;
 
 /// Where a thread is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,8 +161,6 @@ struct Thread {
     bytes: u64,
     is_buffered_write: bool,
     counts: bool,
-    /// Where its last read ended.
-    read_to: u64,
 }
 
 /// What was counted at a moment.
@@ -167,9 +178,12 @@ struct Run<'a> {
     host: Host<'a>,
     program: Box<dyn Program>,
     threads: Vec<Thread>,
+    /// Where the last read of each stream ended.
+    read_to: Vec<u64>,
     running: usize,
     ready: Vec<u32>,
     requests: u64,
+    simulated: u64,
     bytes: u64,
     latencies: LatencyHistogram,
     measured_from: Marks,
@@ -178,23 +192,18 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(host: Host<'a>, program: Box<dyn Program>) -> Self {
-        let thread = Thread {
-            phase: Phase::Step,
-            since: 0,
-            computed: 0,
-            bytes: 0,
-            is_buffered_write: false,
-            counts: false,
-            read_to: u64::MAX,
-        };
+        let thread =
+            Thread { phase: Phase::Step, since: 0, computed: 0, bytes: 0, is_buffered_write: false, counts: false };
         let threads = vec![thread; program.threads() as usize];
         Self {
             host,
+            read_to: vec![u64::MAX; program.streams() as usize],
             program,
             running: threads.len(),
             threads,
             ready: Vec::new(),
             requests: 0,
+            simulated: 0,
             bytes: 0,
             latencies: LatencyHistogram::new(),
             measured_from: Marks::default(),
@@ -202,7 +211,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn go(&mut self, warmup: Ns, until: Ns) {
+    fn go(&mut self, warmup: Ns, until: Ns, tell: &mut dyn FnMut(f64)) {
         if warmup == 0 {
             self.is_measuring = true;
             self.program.measured();
@@ -210,9 +219,14 @@ impl<'a> Run<'a> {
         for thread in 0..self.threads.len() as u32 {
             self.begin(thread);
         }
+        let mut wakes = 0_u64;
         while self.running > 0 {
             let Some(wake) = self.host.storage.next() else { break };
             let now = self.host.storage.now();
+            wakes += 1;
+            if wakes.is_multiple_of(WAKES_PER_TELLING) {
+                tell(if until == Ns::MAX { self.program.progress() } else { now as f64 / until as f64 });
+            }
             if now >= until {
                 break;
             }
@@ -241,6 +255,7 @@ impl<'a> Run<'a> {
             }
             Phase::Step | Phase::Throttled => {}
         }
+        self.simulated += u64::from(counts);
         if self.is_measuring && counts {
             self.requests += 1;
             self.bytes += bytes;
@@ -260,7 +275,7 @@ impl<'a> Run<'a> {
         let state = &mut self.threads[thread as usize];
         *state = Thread {
             phase: Phase::Step,
-            since: now,
+            since: step.due_ns.unwrap_or(now),
             bytes: asked(&step.action),
             is_buffered_write: matches!(&step.action, Action::Write(range) if !range.is_direct),
             counts: true,
@@ -289,24 +304,24 @@ impl<'a> Run<'a> {
 
     fn act(&mut self, thread: u32, step: Step) {
         let host = &mut self.host;
+        let stream = step.stream.unwrap_or(thread);
         let waiter = if matches!(step.action, Action::Sync(_)) { Wake::Synced(thread) } else { Wake::Thread(thread) };
         let job = host.storage.open(waiter);
         for page in step.metadata.into_iter().flatten() {
-            host.change_metadata(job, thread, page);
+            host.change_metadata(job, stream, page);
         }
         match step.action {
-            Action::Read(range) if range.is_direct => host.ask(job, &ask(thread, &range, false)),
+            Action::Read(range) if range.is_direct => host.ask(job, &ask(stream, &range, false)),
             Action::Read(Range { offset, bytes, .. }) => {
-                let state = &mut self.threads[thread as usize];
-                let reads_on = std::mem::replace(&mut state.read_to, offset + bytes) == offset;
-                host.read(job, thread, offset, bytes, reads_on);
+                let reads_on = std::mem::replace(&mut self.read_to[stream as usize], offset + bytes) == offset;
+                host.read(job, stream, offset, bytes, reads_on);
             }
-            Action::Look(offset) => host.read(job, thread, offset, 1, false),
-            Action::Write(range) if range.is_direct => host.ask(job, &ask(thread, &range, true)),
+            Action::Look(offset) => host.read(job, stream, offset, 1, false),
+            Action::Write(range) if range.is_direct => host.ask(job, &ask(stream, &range, true)),
             Action::Write(Range { offset, bytes, .. }) => host.change(offset, bytes),
-            Action::Batch(ranges) => ranges.iter().for_each(|range| host.ask(job, &ask(thread, range, true))),
-            Action::Sync(Range { offset, bytes, .. }) => host.write_back(job, thread, offset, bytes),
-            Action::Forget(Range { offset, bytes, .. }) => host.forget(offset, bytes),
+            Action::Batch(ranges) => ranges.iter().for_each(|range| host.ask(job, &ask(stream, range, true))),
+            Action::Sync(Range { offset, bytes, .. }) => host.write_back(job, stream, offset, bytes),
+            Action::Discard(Range { offset, bytes, .. }) => host.discard(offset, bytes),
             Action::Change | Action::Wait | Action::WaitUntil(_) | Action::End => {}
         }
         host.storage.close(job);
@@ -329,45 +344,40 @@ impl<'a> Run<'a> {
         let second = to.second.since(&from.second);
         let ratio = |hits: u64, asked: u64| (asked > 0).then(|| hits as f64 / asked as f64);
         let wear: Vec<_> = [Level::Origin, Level::Cache].map(|level| self.host.storage.wear(level)).concat();
-        let written: Vec<f64> = [(Level::Origin, &from.origin, &to.origin), (Level::Cache, &from.cache, &to.cache)]
-            .into_iter()
-            .flat_map(|(level, from, to)| {
-                let wear = self.host.storage.wear(level);
-                let bytes = written_since(from, to);
-                std::iter::zip(wear, bytes).map(|(wear, bytes)| wear.amplification * bytes as f64)
-            })
-            .collect();
+        let levels = [(&from.origin, &to.origin), (&from.cache, &to.cache)];
+        let since =
+            |bytes: fn(&DeviceTally) -> u64| levels.iter().map(|(from, to)| added(from, to, bytes)).sum::<u64>();
+        let (told, flash) = (since(|device| device.told_bytes), since(|device| device.flash_bytes));
         let mean = |values: Vec<f64>| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
         Outcome {
             mb_per_s: self.bytes as f64 / ns * 1e3,
             requests_per_s: self.requests as f64 / ns * 1e9,
             requests: self.requests,
+            simulated: self.simulated,
             seconds: ns / 1e9,
             latency_mean_us: self.latencies.mean_ns().unwrap_or(0.0) / 1e3,
             latency_p99_us: self.latencies.quantile_ns(0.99).unwrap_or(0) as f64 / 1e3,
             ram_hit_ratio: ratio(to.host.read_hits - from.host.read_hits, to.host.reads - from.host.reads),
             read_hit_ratio: ratio(second.read_hits, second.reads),
             hit_ratio: ratio(second.read_hits + second.write_hits, second.reads + second.writes),
-            bypassed: second.bypassed,
+            bypassed: self.host.second.is_some().then_some(second.bypassed),
             flows: to.flows.since(&from.flows),
             origin_busy: busy(&from.origin, &to.origin, ns).unwrap_or(0.0),
             cache_busy: busy(&from.cache, &to.cache, ns),
-            ssd_bytes_written: (!written.is_empty()).then(|| written.iter().sum()),
-            write_amplification: mean(wear.iter().map(|wear| wear.amplification).collect()),
+            ssd_bytes_written: (!wear.is_empty()).then_some(flash),
+            write_amplification: ratio(flash, told),
             wear: mean(wear.iter().filter_map(|wear| wear.used).collect()),
         }
     }
 }
 
-/// What each device wrote since a mark, which may have been taken before there were any.
-fn written_since(from: &[DeviceTally], to: &[DeviceTally]) -> Vec<u64> {
-    let before = |at: usize| from.get(at).map_or(0, |tally| tally.written_bytes);
-    to.iter().enumerate().map(|(at, tally)| tally.written_bytes - before(at)).collect()
+/// How much the devices of a level added since a mark, which may have been taken before there were any.
+fn added(from: &[DeviceTally], to: &[DeviceTally], count: fn(&DeviceTally) -> u64) -> u64 {
+    to.iter().map(count).sum::<u64>() - from.iter().map(count).sum::<u64>()
 }
 
 fn busy(from: &[DeviceTally], to: &[DeviceTally], ns: f64) -> Option<f64> {
-    let before = |at: usize| from.get(at).map_or(0, |tally| tally.busy_ns);
-    let sum: u64 = to.iter().enumerate().map(|(at, tally)| tally.busy_ns - before(at)).sum();
+    let sum = added(from, to, |device| device.busy_ns);
     (!to.is_empty()).then(|| (sum as f64 / to.len() as f64 / ns).min(1.0))
 }
 

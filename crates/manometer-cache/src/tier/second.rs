@@ -3,7 +3,7 @@
 //! What it keeps is up to a policy of [`crate::policy`]; where that lies, what has to be copied for it, what goes past
 //! it and what is written back is told here. Cache thesis, chapters 4 and 6.2.2.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::flows::Flow;
 use super::jobs::JobId;
@@ -11,6 +11,7 @@ use super::second_settings::{Metadata, Mode, SecondSettings};
 use super::slots::{Slots, State};
 use super::storage::{Level, Storage, Stretch};
 use super::tasks::Tasks;
+use super::tree::{Append, Changed, Tree};
 use super::wake::Wake;
 use crate::CacheError;
 use crate::number::Id;
@@ -19,6 +20,8 @@ use crate::requests::Requests;
 
 /// The bytes of a node of metadata.
 const NODE: u64 = 4096;
+/// After how long what is gathered for a node of a B-tree is written.
+const GATHERED_NS: u64 = 30_000_000_000;
 /// Which share of the cache is for metadata.
 const METADATA_SHARE: u64 = 128;
 /// How many blocks are cleaned at once.
@@ -82,12 +85,18 @@ pub struct Second<'a> {
     dirty: BTreeSet<Id>,
     cleaning: usize,
     cleaned_to: Id,
-    /// Where metadata go: a log from the start of the cache, or nodes there.
-    log: u64,
-    log_bytes: u64,
+    last_cleaned: Option<Id>,
+    /// Where metadata lie, before the blocks: nodes, or a journal and then a tree. Where in the journal it goes on.
+    metadata_bytes: u64,
+    journal_bytes: u64,
+    journal: u64,
+    tree: Tree,
     data_start: u64,
-    /// Bytes that are being copied into the cache.
-    migrating: u64,
+    /// Blocks that are being copied into the cache whole, and what goes on with them then.
+    migrations: HashMap<Id, Vec<(JobId, Stretch)>, rapidhash::fast::RandomState>,
+    /// Requests that read what is to be kept.
+    keeping: Vec<Keeping>,
+    kept: Vec<usize>,
     tasks: Tasks,
     /// Whether its metadata are to be committed when what was written is to be on the media.
     is_changed: bool,
@@ -117,13 +126,23 @@ impl<'a> Second<'a> {
         seed: u64,
     ) -> Result<Self, CacheError> {
         let block = settings.block.0;
-        let log_bytes = (bytes / METADATA_SHARE).next_multiple_of(NODE);
-        let places = bytes.saturating_sub(log_bytes) / block;
+        let metadata_bytes = (bytes / METADATA_SHARE).next_multiple_of(NODE);
+        let is_tree = settings.metadata.kind == Metadata::BTree;
+        let journal_bytes = if is_tree { (metadata_bytes / 2).next_multiple_of(NODE) } else { metadata_bytes };
+        let places = bytes.saturating_sub(metadata_bytes) / block;
         // What is written anew before its old place is free needs room.
         let spare = (places / 64).max(1);
         if places < 2 * spare + 1 || places > u64::from(u32::MAX) {
             return Err(CacheError::Wrong(format!(
                 "a cache of {bytes} bytes does not hold blocks of {block} bytes: make it larger, or `scale` smaller"
+            )));
+        }
+        let metadata = settings.metadata;
+        if metadata.kind != Metadata::None && metadata.bytes.0 > journal_bytes {
+            return Err(CacheError::Wrong(format!(
+                "`metadata.bytes` is {}, and of a cache of {bytes} bytes {journal_bytes} are for that: write less for each \
+                change, or make the cache larger, or `scale` smaller",
+                metadata.bytes.0
             )));
         }
         let capacity = places - spare;
@@ -140,10 +159,15 @@ impl<'a> Second<'a> {
             dirty: BTreeSet::new(),
             cleaning: 0,
             cleaned_to: 0,
-            log: 0,
-            log_bytes,
-            data_start: log_bytes,
-            migrating: 0,
+            last_cleaned: None,
+            metadata_bytes,
+            journal_bytes,
+            journal: 0,
+            tree: Tree::new(journal_bytes, metadata_bytes - journal_bytes, blocks.keys() as u64),
+            data_start: metadata_bytes,
+            migrations: HashMap::default(),
+            keeping: Vec::new(),
+            kept: Vec::new(),
             tasks: Tasks::default(),
             is_changed: false,
             evicted: Vec::new(),
@@ -169,7 +193,7 @@ impl<'a> Second<'a> {
     /// Serves a request as part of a job.
     pub fn request(&mut self, storage: &mut Storage<Wake>, job: JobId, ask: &Ask) {
         let is_bypassed = self.goes_past(storage, ask);
-        let mut open = Joined { job, ask: *ask, stretch: None, copied: None, is_logged: false };
+        let mut open = Joined { job, ask: *ask, stretch: None, keeps: None, is_logged: false };
         let (mut at, end) = (ask.offset, ask.offset + ask.bytes);
         while at < end {
             let until = end.min((at / self.block + 1) * self.block);
@@ -178,7 +202,9 @@ impl<'a> Second<'a> {
             at = until;
         }
         open.flush(storage);
-        self.copy_joined(storage, &mut open);
+        if let Some((reads, _)) = open.keeps {
+            storage.close(reads);
+        }
         self.clean(storage);
     }
 
@@ -196,7 +222,8 @@ impl<'a> Second<'a> {
     fn part(&mut self, storage: &mut Storage<Wake>, open: &mut Joined, part: Part, is_bypassed: bool) {
         let ask = open.ask;
         let was_held = self.policy.holds(part.id);
-        self.count(&ask, was_held, is_bypassed);
+        let is_there = was_held && self.is_there(part.id);
+        self.count(&ask, is_there, is_bypassed);
         if ask.is_write && self.settings.mode == Mode::WriteAround {
             self.forget(part.id);
             return open.add(storage, Level::Origin, part.offset, part.bytes);
@@ -205,7 +232,7 @@ impl<'a> Second<'a> {
             self.forget(part.id);
             return open.add(storage, Level::Origin, part.offset, part.bytes);
         }
-        if !was_held && part.bytes < self.block && !self.may_migrate() {
+        if !was_held && part.bytes < self.block && !self.may_migrate(part.id) {
             return open.add(storage, Level::Origin, part.offset, part.bytes);
         }
         let now = storage.now() * self.time_scale;
@@ -223,6 +250,11 @@ impl<'a> Second<'a> {
         }
     }
 
+    /// Whether all of a block that the cache keeps has arrived there.
+    fn is_there(&self, id: Id) -> bool {
+        self.slots.state(id) != State::Arriving && !self.migrations.contains_key(&id)
+    }
+
     fn count(&mut self, ask: &Ask, is_hit: bool, is_bypassed: bool) {
         let (asked, hits) = match ask.is_write {
             true => (&mut self.tally.writes, &mut self.tally.write_hits),
@@ -237,8 +269,22 @@ impl<'a> Second<'a> {
         let Some(slot) = self.slots.of(part.id) else {
             return open.add(storage, Level::Origin, part.offset, part.bytes);
         };
+        if self.migrations.contains_key(&part.id) {
+            return self.wait(storage, open, slot, part);
+        }
+        let is_arriving = self.slots.state(part.id) == State::Arriving;
+        if is_arriving && open.ask.is_write && part.bytes < self.block {
+            self.forget(part.id);
+            return open.add(storage, Level::Origin, part.offset, part.bytes);
+        }
         if !open.ask.is_write {
-            return open.add(storage, Level::Cache, self.place(slot, part), part.bytes);
+            return match is_arriving {
+                true => open.add(storage, Level::Origin, part.offset, part.bytes),
+                false => open.add(storage, Level::Cache, self.place(slot, part), part.bytes),
+            };
+        }
+        if is_arriving {
+            self.slots.set(part.id, State::Clean);
         }
         // A log-structured cache writes whole blocks anew elsewhere.
         let slot = match self.settings.bucket.is_some() && part.bytes == self.block {
@@ -256,15 +302,42 @@ impl<'a> Second<'a> {
             open.add(storage, Level::Origin, part.offset, part.bytes);
         }
         open.add(storage, Level::Cache, self.place(slot, part), part.bytes);
-        if self.settings.metadata.kind == Metadata::Log && !open.is_logged {
+        // What follows each other is one entry of a tree.
+        if self.settings.metadata.kind == Metadata::BTree && !open.is_logged {
             open.is_logged = true;
-            self.note(storage, open.job, part.id);
+            self.log(storage, open.job);
+            self.change_node(storage, part.id);
         }
     }
 
-    /// Whether another block may be copied into the cache now.
-    fn may_migrate(&self) -> bool {
-        self.settings.migration.is_none_or(|limit| self.migrating + self.block <= limit.0)
+    /// Whether a block may be copied into the cache now.
+    fn may_migrate(&self, id: Id) -> bool {
+        let bytes = (self.migrations.len() as u64 + 1) * self.block;
+        self.settings.migration.is_none_or(|limit| bytes <= limit.0) && !self.migrations.contains_key(&id)
+    }
+
+    /// Goes on with a block that is being copied into the cache once it is there.
+    fn wait(&mut self, storage: &mut Storage<Wake>, open: &mut Joined, slot: u32, part: Part) {
+        let Ask { is_write, is_through, .. } = open.ask;
+        match self.settings.mode {
+            Mode::WriteBack if is_write => self.soil(part.id),
+            Mode::WriteThrough if is_write => open.add(storage, Level::Origin, part.offset, part.bytes),
+            _ => {}
+        }
+        let rest = self.stretch(Level::Cache, self.place(slot, part), part.bytes, is_write, Flow::File);
+        storage.hold(open.job);
+        self.after_copy(storage, part.id, open.job, Stretch { is_through, ..rest });
+    }
+
+    /// Submits a stretch of a block as part of a job that is held for it, at once or when the block is in the cache.
+    fn after_copy(&mut self, storage: &mut Storage<Wake>, id: Id, job: JobId, stretch: Stretch) {
+        match self.migrations.get_mut(&id) {
+            Some(waiting) => waiting.push((job, stretch)),
+            None => {
+                storage.submit(job, stretch);
+                storage.close(job);
+            }
+        }
     }
 
     /// Takes a block in that the policy admitted.
@@ -276,16 +349,15 @@ impl<'a> Second<'a> {
         };
         self.is_changed = true;
         match (is_whole, open.ask.is_write) {
-            (true, true) => self.write(storage, open, slot, part),
-            (true, false) => {
-                open.add(storage, Level::Origin, part.offset, part.bytes);
-                match &mut open.copied {
-                    Some((first, blocks, _)) if *first + *blocks == slot => *blocks += 1,
-                    _ => {
-                        self.copy_joined(storage, open);
-                        open.copied = Some((slot, 1, part.id));
-                    }
+            (true, true) => {
+                if self.settings.metadata.kind == Metadata::Mapping {
+                    self.note_behind(storage, part.id);
                 }
+                self.write(storage, open, slot, part);
+            }
+            (true, false) => {
+                self.keep(storage, open, slot, part.id);
+                open.add(storage, Level::Origin, part.offset, part.bytes);
             }
             (false, _) => {
                 open.flush(storage);
@@ -295,20 +367,10 @@ impl<'a> Second<'a> {
     }
 
     /// Copies a whole block into the cache; the request goes on with what it wants of it.
-    fn migrate(&mut self, storage: &mut Storage<Wake>, open: &Joined, slot: u32, part: Part) {
-        let Joined { job, ask, .. } = *open;
-        if ask.is_write && self.settings.mode == Mode::WriteBack {
-            self.soil(part.id);
-        }
-        if ask.is_write && self.settings.mode == Mode::WriteThrough {
-            let through = self.stretch(Level::Origin, part.offset, part.bytes, true, Flow::File);
-            storage.submit(job, Stretch { is_through: ask.is_through, ..through });
-        }
-        let rest = self.stretch(Level::Cache, self.place(slot, part), part.bytes, ask.is_write, Flow::File);
-        let rest = Stretch { is_through: ask.is_through, ..rest };
-        self.migrating += self.block;
-        storage.hold(job);
-        let copied = storage.open(Wake::Read { slot, id: part.id, job, rest });
+    fn migrate(&mut self, storage: &mut Storage<Wake>, open: &mut Joined, slot: u32, part: Part) {
+        self.migrations.entry(part.id).or_default();
+        self.wait(storage, open, slot, part);
+        let copied = storage.open(Wake::Read { slot, id: part.id });
         let from = u64::from(part.id) * self.block;
         storage.submit(copied, self.stretch(Level::Origin, from, self.block, false, Flow::Promotion));
         storage.close(copied);
@@ -317,34 +379,71 @@ impl<'a> Second<'a> {
     /// Goes on with what is its own.
     pub fn wake(&mut self, storage: &mut Storage<Wake>, wake: Wake) {
         match wake {
-            Wake::Read { slot, id, job, rest } => self.read(storage, slot, id, job, rest),
-            Wake::Copied { job, rest } => self.copied(storage, job, rest),
+            Wake::Read { slot, id } => {
+                let copied = storage.open(Wake::Copied { id });
+                self.copy_in(storage, copied, (slot, 1, id));
+                storage.close(copied);
+            }
+            Wake::Copied { id } => self.copied(storage, id),
+            Wake::Keep(keeping) => self.copy_kept(storage, keeping),
+            Wake::Kept(copied) => self.kept(copied),
+            Wake::Node(node) => {
+                let append = self.tree.pass(node);
+                append.into_iter().for_each(|append| self.append(storage, append));
+            }
             Wake::WriteBack { id, flow } => self.write_to_origin(storage, id, flow),
             Wake::Cleaned { id } => self.cleaned(storage, id),
             _ => {}
         }
     }
 
-    /// The block of a migration was read: it is written into the cache.
-    fn read(&mut self, storage: &mut Storage<Wake>, slot: u32, id: Id, job: JobId, rest: Stretch) {
-        let copied = storage.open(Wake::Copied { job, rest });
-        self.copy_in(storage, copied, (slot, 1, id));
-        storage.close(copied);
-    }
-
-    /// The block of a migration is in the cache: the request goes on.
-    fn copied(&mut self, storage: &mut Storage<Wake>, job: JobId, rest: Stretch) {
-        self.migrating -= self.block;
-        storage.submit(job, rest);
-        storage.close(job);
-    }
-
-    /// Writes what a request read, and what is kept of it, into the cache; nobody waits.
-    fn copy_joined(&mut self, storage: &mut Storage<Wake>, open: &mut Joined) {
-        if let Some(copied) = open.copied.take() {
-            let job = storage.open(Wake::Nobody);
-            self.copy_in(storage, job, copied);
+    /// The block of a migration is in the cache: what waited for it goes on.
+    fn copied(&mut self, storage: &mut Storage<Wake>, id: Id) {
+        for (job, stretch) in self.migrations.remove(&id).into_iter().flatten() {
+            storage.submit(job, stretch);
             storage.close(job);
+        }
+    }
+
+    /// Notes that a block is to be kept once its request read it; what that reads from the origin is a job of its own from
+    /// now on.
+    fn keep(&mut self, storage: &mut Storage<Wake>, open: &mut Joined, slot: u32, id: Id) {
+        self.slots.set(id, State::Arriving);
+        let (_, keeping) = *open.keeps.get_or_insert_with(|| {
+            let at = self.kept.pop().unwrap_or_else(|| {
+                self.keeping.push(Keeping::default());
+                self.keeping.len() - 1
+            });
+            storage.hold(open.job);
+            self.keeping[at].job = open.job;
+            (storage.open(Wake::Keep(at)), at)
+        });
+        let copies = &mut self.keeping[keeping].copies;
+        match copies.last_mut() {
+            Some((first, blocks, of)) if *first + *blocks == slot && *of + *blocks == id => *blocks += 1,
+            _ => copies.push((slot, 1, id)),
+        }
+    }
+
+    /// A request read what is kept of it: it is done with that, which is written into the cache behind its back.
+    fn copy_kept(&mut self, storage: &mut Storage<Wake>, keeping: usize) {
+        let Keeping { job, mut copies } = std::mem::take(&mut self.keeping[keeping]);
+        self.kept.push(keeping);
+        storage.close(job);
+        for copied in copies.drain(..) {
+            let written = storage.open(Wake::Kept(copied));
+            self.copy_in(storage, written, copied);
+            storage.close(written);
+        }
+        self.keeping[keeping].copies = copies;
+    }
+
+    /// What was kept is in the cache, unless it went from there in the meantime.
+    fn kept(&mut self, (slot, blocks, id): Copied) {
+        for at in 0..blocks {
+            if self.slots.of(id + at) == Some(slot + at) && self.slots.state(id + at) == State::Arriving {
+                self.slots.set(id + at, State::Clean);
+            }
         }
     }
 
@@ -362,24 +461,42 @@ impl<'a> Second<'a> {
             let Some((slot, state)) = self.slots.free(id) else { continue };
             self.dirty.remove(&id);
             if state == State::Dirty {
-                let job = storage.open(Wake::Nobody);
-                self.note(storage, job, id);
-                storage.close(job);
+                self.note_behind(storage, id);
                 self.write_back(storage, slot, id, Flow::Demotion);
             }
-            if self.settings.trim {
-                storage.trim(Level::Cache, self.data_start + u64::from(slot) * self.block, self.block);
-            }
+            self.trim(storage, slot);
         }
         self.evicted = evicted;
+    }
+
+    /// Tells the SSDs that a place is no longer needed, where they are told.
+    fn trim(&self, storage: &mut Storage<Wake>, slot: u32) {
+        if self.settings.trim {
+            storage.trim(Level::Cache, self.data_start + u64::from(slot) * self.block, self.block);
+        }
+    }
+
+    /// Drops the blocks that a stretch covers whole: what they hold is no longer needed, dirty or not.
+    pub fn discard(&mut self, storage: &mut Storage<Wake>, offset: u64, bytes: u64) {
+        let mut dropped = None;
+        for id in offset.div_ceil(self.block) as Id..((offset + bytes) / self.block) as Id {
+            if let Some(slot) = self.slots.of(id) {
+                self.forget(id);
+                self.trim(storage, slot);
+                dropped = Some(id);
+            }
+        }
+        if let Some(id) = dropped {
+            self.is_changed = true;
+            self.note_behind(storage, id);
+        }
     }
 
     /// Reads a block from the cache; [`Self::write_to_origin`] goes on.
     fn write_back(&mut self, storage: &mut Storage<Wake>, slot: u32, id: Id, flow: Flow) {
         let from = self.data_start + u64::from(slot) * self.block;
         let job = storage.open(Wake::WriteBack { id, flow });
-        storage.submit(job, self.stretch(Level::Cache, from, self.block, false, flow));
-        storage.close(job);
+        self.after_copy(storage, id, job, self.stretch(Level::Cache, from, self.block, false, flow));
     }
 
     /// A block that is to be written back was read from the cache.
@@ -396,6 +513,10 @@ impl<'a> Second<'a> {
         self.cleaning -= 1;
         if self.slots.state(id) == State::Cleaning {
             self.slots.set(id, State::Clean);
+        }
+        let follows = self.last_cleaned.replace(id).is_some_and(|last| last + 1 == id);
+        if self.settings.metadata.kind == Metadata::BTree && !follows {
+            self.change_node(storage, id);
         }
         self.clean(storage);
     }
@@ -433,23 +554,48 @@ impl<'a> Second<'a> {
         self.dirty.remove(&id);
     }
 
-    /// Writes down where a block lies.
+    /// Writes down where a block lies: a node as part of a job, or an entry of a tree, which is written later.
     fn note(&mut self, storage: &mut Storage<Wake>, job: JobId, id: Id) {
-        let bytes = self.settings.metadata.bytes.0;
-        let offset = match self.settings.metadata.kind {
-            Metadata::None => return,
-            Metadata::Log => {
-                let at = if self.log + bytes > self.log_bytes { 0 } else { self.log };
-                self.log = at + bytes;
-                at
-            }
+        match self.settings.metadata.kind {
+            Metadata::None => {}
+            Metadata::BTree => self.change_node(storage, id),
             Metadata::Mapping => {
-                let nodes = (self.log_bytes / NODE).max(1);
+                let bytes = self.settings.metadata.bytes.0;
+                let nodes = (self.metadata_bytes / NODE).max(1);
                 let node = u64::from(id).wrapping_mul(0x9e37_79b9_7f4a_7c15) % nodes;
-                (node * NODE).min(self.log_bytes.saturating_sub(bytes))
+                let offset = (node * NODE).min(self.metadata_bytes - bytes);
+                storage.submit(job, self.stretch(Level::Cache, offset, bytes, true, Flow::Metadata));
             }
-        };
+        }
+    }
+
+    /// The same, and nobody waits.
+    fn note_behind(&mut self, storage: &mut Storage<Wake>, id: Id) {
+        let job = storage.open(Wake::Nobody);
+        self.note(storage, job, id);
+        storage.close(job);
+    }
+
+    /// Writes into the journal.
+    fn log(&mut self, storage: &mut Storage<Wake>, job: JobId) {
+        let bytes = self.settings.metadata.bytes.0;
+        let offset = if self.journal + bytes > self.journal_bytes { 0 } else { self.journal };
+        self.journal = offset + bytes;
         storage.submit(job, self.stretch(Level::Cache, offset, bytes, true, Flow::Metadata));
+    }
+
+    fn change_node(&mut self, storage: &mut Storage<Wake>, id: Id) {
+        match self.tree.change(id) {
+            Changed::Gathered => {}
+            Changed::First(node) => storage.wake_at(storage.now() + GATHERED_NS / self.time_scale, Wake::Node(node)),
+            Changed::Full(append) => self.append(storage, append),
+        }
+    }
+
+    fn append(&self, storage: &mut Storage<Wake>, Append { offset, bytes }: Append) {
+        let job = storage.open(Wake::Nobody);
+        storage.submit(job, self.stretch(Level::Cache, offset, bytes, true, Flow::Metadata));
+        storage.close(job);
     }
 
     fn place(&self, slot: u32, part: Part) -> u64 {
@@ -466,14 +612,21 @@ struct Joined {
     job: JobId,
     ask: Ask,
     stretch: Option<Stretch>,
-    /// What was read from the origin and is to be kept.
-    copied: Option<Copied>,
+    /// Where some of what it reads is to be kept: the job of what it reads from the origin, and what is kept of it.
+    keeps: Option<(JobId, usize)>,
     /// Whether it was written down that it changed the cache.
     is_logged: bool,
 }
 
 /// Blocks that follow each other in the cache: the place of the first, how many, and which the first is.
-type Copied = (u32, u32, Id);
+pub type Copied = (u32, u32, Id);
+
+/// What a request reads to keep it.
+#[derive(Debug, Default)]
+struct Keeping {
+    job: JobId,
+    copies: Vec<Copied>,
+}
 
 impl Joined {
     fn add(&mut self, storage: &mut Storage<Wake>, level: Level, offset: u64, bytes: u64) {
@@ -491,7 +644,8 @@ impl Joined {
 
     fn flush(&mut self, storage: &mut Storage<Wake>) {
         if let Some(stretch) = self.stretch.take() {
-            storage.submit(self.job, stretch);
+            let job = self.keeps.filter(|_| stretch.level == Level::Origin).map_or(self.job, |(reads, _)| reads);
+            storage.submit(job, stretch);
         }
     }
 }

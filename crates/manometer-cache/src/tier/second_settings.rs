@@ -29,8 +29,8 @@ pub enum Metadata {
     None,
     /// A node for each block whose place changes.
     Mapping,
-    /// A log of every change, which writes wait for.
-    Log,
+    /// A B-tree whose nodes are logs, and a journal of what writes change, which they wait for.
+    BTree,
 }
 
 /// What metadata cost.
@@ -39,7 +39,7 @@ pub enum Metadata {
 pub struct MetadataSettings {
     /// What is written down.
     pub kind: Metadata,
-    /// How much is written for each change.
+    /// How much is written for each change, to a node or to the journal.
     #[serde(default = "node")]
     pub bytes: ByteSize,
 }
@@ -152,6 +152,17 @@ impl SecondSettings {
         }
         if self.bucket.is_some_and(|bucket| bucket.0 < block) {
             return Some("`bucket` is smaller than `block`".to_owned());
+        }
+        if self.bucket.is_some() && self.policy.says("buckets") {
+            let text =
+                "`policy` says how many `buckets` there are, and `bucket` how large they are: take one of the two";
+            return Some(text.to_owned());
+        }
+        if let Some(migration) = self.migration.filter(|migration| migration.0 < block) {
+            let migration = migration.0;
+            return Some(format!(
+                "`migration` is {migration} bytes, below `block`: nothing would be promoted; take at least {block}"
+            ));
         }
         if self.metadata.bytes.0 == 0 {
             return Some("`metadata.bytes` is 0: take `kind = \"none\"`".to_owned());

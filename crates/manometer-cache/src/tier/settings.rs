@@ -208,7 +208,7 @@ impl Arrangement {
     #[must_use]
     pub fn with_cache_of(&self, share: f64) -> Self {
         let mut other = self.clone();
-        (other.sweep, other.equal) = (None, None);
+        other.sweep = None;
         other.name = format!("{} at {}", self.name, share);
         if let Some(cache) = &mut other.cache {
             cache.size = ByteSize((self.origin.size.0 as f64 * share) as u64);

@@ -20,6 +20,8 @@ pub enum State {
     /// It does.
     #[default]
     Clean,
+    /// It does, and the block is still on its way into the cache.
+    Arriving,
     /// It holds something older.
     Dirty,
     /// It is being written there.

@@ -1,8 +1,8 @@
 //! What goes on when a job is done or a moment has come.
 
+use super::flights::FlightId;
 use super::flows::Flow;
-use super::jobs::JobId;
-use super::storage::Stretch;
+use super::second::Copied;
 use crate::number::Id;
 
 /// Who goes on.
@@ -20,8 +20,12 @@ pub enum Wake {
     Committed,
     /// The journal, whose period has passed.
     Commit,
-    /// Writing back from memory, of which so many pages are done.
-    Flushed(u64),
+    /// Memory, into which pages were read.
+    PagesRead(FlightId),
+    /// Memory, of which pages were written back for who syncs them.
+    PagesWritten(FlightId),
+    /// Memory, of which pages were written back of its own accord.
+    PagesFlushed(FlightId),
     /// Writing back from memory, whose period has passed.
     Flush,
     /// The second level, which read a block to keep it.
@@ -30,18 +34,18 @@ pub enum Wake {
         slot: u32,
         /// Which block.
         id: Id,
-        /// Whose request this is.
-        job: JobId,
-        /// What that wants of the block.
-        rest: Stretch,
     },
     /// The second level, which has written that block.
     Copied {
-        /// Whose request this is.
-        job: JobId,
-        /// What that wants of the block.
-        rest: Stretch,
+        /// Which.
+        id: Id,
     },
+    /// The second level, for which a request read what it keeps of it.
+    Keep(usize),
+    /// The second level, which has written that.
+    Kept(Copied),
+    /// The second level, of whose metadata a node is to be written.
+    Node(usize),
     /// The second level, which read a block to write it back.
     WriteBack {
         /// Which block.

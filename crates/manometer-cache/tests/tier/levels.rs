@@ -1,6 +1,6 @@
 //! The levels: memory, and the SSD before the origin.
 
-use manometer_cache::tier::{Arrangement, Mode};
+use manometer_cache::tier::{Arrangement, Load, Mode, run_telling};
 
 use super::{small, under};
 
@@ -52,10 +52,37 @@ fn a_part_of_a_block_is_promoted_with_the_whole_block() {
 }
 
 #[test]
+fn metadata_of_what_is_written_whole_are_written_too() {
+    let with = |metadata: serde_json::Value| {
+        let mut arrangement = small("dmcache-1s-1h");
+        let cache = arrangement.cache.as_mut().unwrap();
+        (cache.policy, cache.metadata) = ("lru".parse().unwrap(), serde_json::from_value(metadata).unwrap());
+        let outcome = under(&arrangement, "write-512KiB");
+        (outcome.flows.metadata.cache_written as f64 / outcome.flows.file.cache_written as f64, outcome)
+    };
+    let (mapping, outcome) = with(serde_json::json!({ "kind": "mapping", "bytes": "4KiB" }));
+    // Two blocks each, a node for both where they come and where they go dirty; half of them are there already.
+    assert!((0.5 / 64.0..2.1 / 64.0).contains(&mapping), "{mapping}");
+    assert!(outcome.flows.demotion.origin_written > 0);
+    let (tree, _) = with(serde_json::json!({ "kind": "b-tree", "bytes": "4KiB" }));
+    // An entry of the journal each, and as many of nodes at most.
+    assert!((1.0 / 128.0..2.0 / 128.0).contains(&tree), "{tree}");
+    assert_eq!(with(serde_json::json!({ "kind": "none" })).0, 0.0);
+}
+
+#[test]
+fn what_is_kept_of_reads_is_an_entry_of_a_node_and_not_of_the_journal() {
+    let flows = under(&small("bcache-1s-1h"), "read-64KiB").flows;
+    let entries = flows.promotion.cache_written / 65536;
+    assert!(flows.metadata.cache_written > 0, "time passes");
+    assert!(flows.metadata.cache_written < entries * 4096 / 4, "{} of {entries}", flows.metadata.cache_written);
+}
+
+#[test]
 fn what_is_sequential_goes_past_the_cache() {
     let outcome = under(&small("bcache-1s-1h"), "read-4MiB");
     assert_eq!((outcome.flows.file.cache_read, outcome.flows.promotion.cache_written), (0, 0));
-    assert!(outcome.bypassed > 0);
+    assert!(outcome.bypassed.unwrap() > 0);
     let mut without = small("bcache-1s-1h");
     without.cache.as_mut().unwrap().sequential = None;
     assert!(under(&without, "read-4MiB").flows.file.cache_read > 0);
@@ -82,6 +109,21 @@ fn a_cache_that_takes_memory_leaves_less_for_pages() {
         under(&arrangement, "fileserver").ram_hit_ratio.unwrap()
     };
     assert!(hits(0.15) < hits(0.0) - 0.05);
+}
+
+#[test]
+fn it_is_told_how_far_a_run_is() {
+    for workload in ["varmail", "read-4KiB"] {
+        let arrangement = Arrangement { scale: 32, ..small("1h") };
+        let mut told = Vec::new();
+        let load = Load::Workload(arrangement.workloads[workload].clone());
+        run_telling(&arrangement, &load, &mut |share| told.push(share)).unwrap();
+        assert!(
+            told.len() >= 3 && told.is_sorted() && told.iter().all(|share| (0.0..=1.0).contains(share)),
+            "{told:?}"
+        );
+        assert!(*told.last().unwrap() > 0.5, "{told:?}");
+    }
 }
 
 #[test]

@@ -41,6 +41,8 @@ fn what_is_wrong_is_told_with_what_would_be_right() {
         ("dmcache-1s-1h", "dm-cache-mq", "lrv", "there is no policy `lrv`"),
         ("dmcache-1s-1h", "256KiB", "1000", "`block` has to be a multiple"),
         ("bcache-1s-1h", "512KiB", "1KiB", "`bucket` is smaller"),
+        ("dmcache-1s-1h", "migration = \"1MiB\"", "migration = \"100KiB\"", "take at least 262144"),
+        ("bcache-1s-1h", "policy = \"bcache\"", "policy = \"bcache:buckets=1024\"", "take one of the two"),
         ("bcache-1s-1h", "write-back", "write-off", "unknown variant `write-off`"),
         ("1h", "devices.toml", "nothing.toml", "cannot be read"),
     ];
@@ -96,6 +98,11 @@ fn workloads_that_do_not_fit_are_refused() {
     workload.duration = None;
     let error = run(&shipped("1h"), &Load::Workload(workload.clone())).unwrap_err().to_string();
     assert!(error.contains("never ends"), "{error}");
+    let mut wordy = shipped("dmcache-1s-1h");
+    wordy.scale = 256;
+    wordy.cache.as_mut().unwrap().metadata.bytes = "1MiB".parse().unwrap();
+    let error = run(&wordy, &Load::Workload(wordy.workloads["read-4KiB"].clone())).unwrap_err().to_string();
+    assert!(error.contains("`metadata.bytes` is 1048576"), "{error}");
     let mut tiny = shipped("dmcache-1s-1h");
     tiny.scale = 1_000_000;
     let error = run(&tiny, &Load::Workload(tiny.workloads["read-4KiB"].clone())).unwrap_err().to_string();

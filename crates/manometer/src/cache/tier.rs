@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use manometer_cache::CacheError;
-use manometer_cache::tier::Equal;
+use manometer_cache::tier::{Equal, Outcome};
 use manometer_measure::ByteSize;
 use manometer_trace::TraceForm;
 
@@ -63,9 +63,10 @@ pub fn run(args: &TierArgs) -> anyhow::Result<ExitCode> {
         Err(error) => return super::refuse(&error),
     };
     match args.format {
-        Format::Json => format::json(&told::document(&done))?,
+        Format::Json => format::json(&told::document(&done, traced.as_ref().map(|traced| &*traced.trace)))?,
         Format::Text => format::text(&told::text(&done))?,
     }
+    traced.iter().flat_map(|traced| told::cut(&traced.trace)).for_each(|text| format::note(&text));
     let damage = traced.as_ref().and_then(|traced| traced.trace.damage.as_ref());
     Ok(ExitCode::from(match (damage, &args.trace) {
         (Some(error), Some(trace)) => {
@@ -80,8 +81,8 @@ pub fn run(args: &TierArgs) -> anyhow::Result<ExitCode> {
 fn simulated(args: &TierArgs) -> Result<(Vec<Done>, Option<Traced>), CacheError> {
     let traced = args.trace.as_ref().map(|trace| Traced::read(trace, args)).transpose()?;
     let mut works = Vec::new();
-    for path in &args.arrangements {
-        works.extend(works::of(path, args, traced.as_ref())?);
+    for (file, path) in args.arrangements.iter().enumerate() {
+        works.extend(works::of(file, path, args, traced.as_ref())?);
     }
     Ok((works::simulate(works)?, traced))
 }
@@ -90,6 +91,33 @@ fn simulated(args: &TierArgs) -> Result<(Vec<Done>, Option<Traced>), CacheError>
 #[derive(Debug, Clone)]
 struct Compared {
     equal: Equal,
+    by: By,
     /// How many devices do as much, where that many are enough.
     count: Option<u64>,
+}
+
+/// By what arrangements are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// How much is done in a second.
+    Throughput,
+    /// How long operations take in the mean.
+    Latency,
+}
+
+impl By {
+    fn is_as_good(self, one: &Outcome, as_other: &Outcome) -> bool {
+        match self {
+            Self::Throughput => one.mb_per_s >= as_other.mb_per_s,
+            Self::Latency => one.latency_mean_us <= as_other.latency_mean_us,
+        }
+    }
+
+    /// The field of results that it is about.
+    fn field(self) -> &'static str {
+        match self {
+            Self::Throughput => "mb_per_s",
+            Self::Latency => "latency_mean_us",
+        }
+    }
 }

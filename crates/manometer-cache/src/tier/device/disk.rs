@@ -236,9 +236,6 @@ impl Disk {
         };
         let reads = matches!(&service, Service::Request(waiting) if !waiting.io.is_write);
         let ns = (self.positioning(now, start, reads) + self.transfer(start, end - start)) as Ns;
-        if !reads {
-            self.tally.written_bytes += end - start;
-        }
         self.destaged_last = !request;
         self.head = end;
         self.service = Some(service);

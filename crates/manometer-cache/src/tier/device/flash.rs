@@ -59,10 +59,11 @@ impl Flash {
     /// Writes the pages that a request touches: how many pages of flash that took, with those moved.
     pub fn write(&mut self, offset: u64, bytes: u64) -> u64 {
         let moved = self.moved;
-        let pages = offset / PAGE..(offset + bytes).div_ceil(PAGE).min(self.places.len() as u64);
-        let count = pages.end.saturating_sub(pages.start);
-        for page in pages {
-            self.put(page as u32, HOST);
+        let end = (offset + bytes).div_ceil(PAGE).min(self.places.len() as u64) as u32;
+        let mut page = (offset / PAGE).min(u64::from(end)) as u32;
+        let count = u64::from(end - page);
+        while page < end {
+            page += self.put_run(page, end);
         }
         self.written += count;
         count + self.moved - moved
@@ -91,6 +92,29 @@ impl Flash {
             self.pages[place as usize] = NONE;
             self.valid[(place / BLOCK_PAGES) as usize] -= 1;
         }
+    }
+
+    /// Writes pages from `page` to before `end` into the host's open block, as many as it takes: how many these are.
+    fn put_run(&mut self, page: u32, end: u32) -> u32 {
+        self.invalidate(page);
+        if self.open[HOST].filled == BLOCK_PAGES {
+            self.reopen(HOST);
+        }
+        let Open { block, filled } = &mut self.open[HOST];
+        let count = (end - page).min(BLOCK_PAGES - *filled);
+        let to = *block * BLOCK_PAGES + *filled;
+        *filled += count;
+        self.valid[*block as usize] += count as u16;
+        for (place, new) in self.places[page as usize..(page + count) as usize].iter_mut().zip(to..) {
+            let old = std::mem::replace(place, new);
+            if old != NONE {
+                self.pages[old as usize] = NONE;
+                self.valid[(old / BLOCK_PAGES) as usize] -= 1;
+            }
+        }
+        let pages = &mut self.pages[to as usize..(to + count) as usize];
+        pages.iter_mut().zip(page..).for_each(|(at, page)| *at = page);
+        count
     }
 
     fn put(&mut self, page: u32, by: usize) {

@@ -59,8 +59,10 @@ pub struct Io {
 /// What a device did.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DeviceTally {
-    /// Bytes written to it.
-    pub written_bytes: u64,
+    /// Bytes that it was told to write to flash, in whole pages; a disk's are not counted.
+    pub told_bytes: u64,
+    /// Bytes written to flash, with those that were moved to make room.
+    pub flash_bytes: u64,
     /// How long it was at work.
     pub busy_ns: Ns,
 }

@@ -77,10 +77,6 @@ const REGIONS: u64 = 64;
 /// How worn the flash is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wear {
-    /// Bytes that were written to flash for each that the host wrote.
-    pub amplification: f64,
-    /// How often a block was erased in the mean.
-    pub erases: f64,
     /// Which share of all erases that it stands was used up.
     pub used: Option<f64>,
 }
@@ -89,10 +85,10 @@ pub struct Wear {
 #[derive(Debug)]
 pub struct Ssd {
     settings: SsdSettings,
-    /// When each channel is free.
+    /// When each channel is free to read, and when to write.
     channels: Vec<Ns>,
+    writers: Vec<Ns>,
     bus_free: Ns,
-    writer_free: Ns,
     flash: Flash,
     region_bytes: u64,
     is_written: Vec<bool>,
@@ -108,8 +104,8 @@ impl Ssd {
         let capacity = (settings.capacity.0 / scale).max(PAGE);
         Self {
             channels: vec![0; settings.channels],
+            writers: vec![0; settings.channels],
             bus_free: 0,
-            writer_free: 0,
             flash: Flash::new(capacity, settings.spare),
             region_bytes: capacity.div_ceil(REGIONS),
             is_written: vec![false; REGIONS as usize],
@@ -120,25 +116,22 @@ impl Ssd {
         }
     }
 
-    /// What it did. What was written is what the host wrote.
+    /// What it did.
     pub fn tally(&self) -> DeviceTally {
-        self.tally
+        let (told, all, _) = self.flash.counts();
+        DeviceTally { told_bytes: told * PAGE, flash_bytes: all * PAGE, ..self.tally }
     }
 
     /// How worn it is.
     pub fn wear(&self) -> Wear {
-        let (written, all, erased) = self.flash.counts();
+        let (_, _, erased) = self.flash.counts();
         let erases = erased as f64 / self.flash.blocks() as f64;
-        Wear {
-            amplification: if written == 0 { 1.0 } else { all as f64 / written as f64 },
-            erases,
-            used: self.settings.erase_cycles.map(|cycles| erases / cycles as f64),
-        }
+        Wear { used: self.settings.erase_cycles.map(|cycles| erases / cycles as f64) }
     }
 
-    /// How long a write that came now would wait.
+    /// How much there is to write, in the mean of the channels.
     pub fn backlog(&self, now: Ns) -> Ns {
-        self.writer_free.saturating_sub(now)
+        self.writers.iter().map(|free| free.saturating_sub(now)).sum::<Ns>() / self.writers.len() as Ns
     }
 
     /// How long a read that came now would wait.
@@ -154,9 +147,11 @@ impl Ssd {
 
     /// Makes sure that what was written is on flash: when that is so.
     pub fn flush(&mut self, now: Ns) -> Ns {
-        self.writer_free = self.writer_free.max(now) + self.settings.flush.nanoseconds();
+        let written = self.writers.iter().copied().max().unwrap_or(0).max(now);
+        let flushed = written + self.settings.flush.nanoseconds();
+        self.writers.fill(flushed);
         self.tally.busy_ns += self.settings.flush.nanoseconds();
-        self.writer_free
+        flushed
     }
 
     /// Forgets what it holds.
@@ -167,7 +162,7 @@ impl Ssd {
     fn read(&mut self, now: Ns, io: &Io) -> Ns {
         let settings = &self.settings;
         let channel = (0..self.channels.len()).min_by_key(|at| self.channels[*at]).unwrap_or(0);
-        let write = self.writer_free.saturating_sub(now).min(settings.read_behind_write.nanoseconds());
+        let write = self.backlog(now).min(settings.read_behind_write.nanoseconds());
         let begins = self.channels[channel].max(now + write);
         let sensed = begins + settings.read_latency.nanoseconds();
         let transfer = per(io.bytes, settings.read_per_s);
@@ -180,14 +175,34 @@ impl Ssd {
 
     fn write(&mut self, now: Ns, io: &Io) -> Ns {
         self.note_span(io);
-        let pages = self.flash.write(io.offset, io.bytes);
+        let pages = (io.offset + io.bytes).div_ceil(PAGE) - io.offset / PAGE;
+        let moved = self.flash.write(io.offset, io.bytes).saturating_sub(pages);
+        let cleaning = per(moved * PAGE, self.settings.write_per_s);
         let cost = self.overhead + per(pages * PAGE, self.settings.write_per_s);
-        self.writer_free = self.writer_free.max(now) + cost;
-        self.tally.written_bytes += io.bytes;
-        self.tally.busy_ns += cost;
-        let lag = if io.is_through { 0 } else { self.settings.write_buffer.nanoseconds() };
+        self.tally.busy_ns += cleaning + cost;
+        // What is moved lies all over the channels.
+        self.program(now, u64::MAX, cleaning);
+        let written = self.program(now, pages, cost);
         let accepted = now + self.settings.write_latency.nanoseconds();
-        accepted.max(self.writer_free.saturating_sub(lag))
+        if io.is_through {
+            return accepted.max(written);
+        }
+        accepted.max(now + self.backlog(now).saturating_sub(self.settings.write_buffer.nanoseconds()))
+    }
+
+    /// Writes to the channels that are free soonest, no more than there are pages: when that is done. `cost` is what it
+    /// takes where all channels are at it.
+    fn program(&mut self, now: Ns, pages: u64, cost: Ns) -> Ns {
+        let all = self.writers.len() as u64;
+        let count = pages.clamp(1, all);
+        let each = cost * all / count;
+        self.writers.sort_unstable();
+        let mut written = now;
+        for free in &mut self.writers[..count as usize] {
+            *free = (*free).max(now) + each;
+            written = written.max(*free);
+        }
+        written
     }
 
     fn note_span(&mut self, io: &Io) {
@@ -215,4 +230,44 @@ impl Ssd {
 /// How long `bytes` take at a rate, in nanoseconds.
 fn per(bytes: u64, per_s: ByteSize) -> Ns {
     (u128::from(bytes) * 1_000_000_000 / u128::from(per_s.0)) as Ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ssd(channels: usize) -> Ssd {
+        let text = format!(
+            "capacity = \"16MB\"\nchannels = {channels}\nread_latency = \"90us\"\nread_per_s = \"270MB\"\n\
+            write_latency = \"60us\"\nwrite_per_s = \"165MB\"\nwrites_small_span = 1000\nwrites_whole = 1000\n\
+            span_small = \"8MB\"\nwrite_buffer = \"2ms\"\nflush = \"2ms\"\nread_behind_write = \"500us\"\nspare = 0.1"
+        );
+        Ssd::new(&toml::from_str(&text).unwrap(), 1)
+    }
+
+    fn write(ssd: &mut Ssd, pages: u64, is_through: bool) -> Ns {
+        ssd.submit(0, &Io { offset: 0, bytes: pages * PAGE, is_write: true, is_through, job: 0 })
+    }
+
+    #[test]
+    fn small_writes_are_done_side_by_side_and_no_sooner_all_together() {
+        let (mut one, mut four) = (ssd(1), ssd(4));
+        let [alone, beside] = [&mut one, &mut four].map(|ssd| [0, 1, 2, 3].map(|_| write(ssd, 1, true)));
+        let ms = |written: [Ns; 4]| written.map(|ns| (ns as f64 / 1e6).round());
+        assert_eq!((ms(alone), ms(beside)), ([1.0, 2.0, 3.0, 4.0], [4.0; 4]));
+        assert_eq!((one.backlog(0), four.backlog(0)), (alone[3], alone[3]));
+    }
+
+    #[test]
+    fn large_writes_and_buffered_ones_take_as_long_over_any_channels() {
+        let [one, four] = [1, 4].map(|channels| {
+            let mut ssd = ssd(channels);
+            let written = [write(&mut ssd, 16, true), write(&mut ssd, 1, false), write(&mut ssd, 1, false)];
+            (written, ssd.flush(0) > 0)
+        });
+        assert_eq!(one, four);
+        let mut ssd = ssd(4);
+        write(&mut ssd, 1, false);
+        assert_eq!(ssd.flush(0) / 1_000_000, 6, "the channel that is at it, and the flush");
+    }
 }

@@ -12,6 +12,7 @@ use super::layout::Layout;
 use super::{Action, Program, Range, Step, THREADS_MAX, too_large, too_many_threads};
 use crate::CacheError;
 use crate::tier::host::Host;
+use crate::tier::pages::PAGE;
 
 /// Files as a file describes them.
 #[derive(Debug, Clone, Deserialize)]
@@ -120,6 +121,11 @@ impl Files {
         Range::new(self.layout.data(file), self.size)
     }
 
+    /// All the pages that are a file's.
+    fn room(&self, file: u64) -> Range {
+        Range::new(self.layout.data(file), self.size.next_multiple_of(PAGE))
+    }
+
     fn tail(&self, file: u64) -> Range {
         Range::new(self.layout.data(file) + (self.size - self.append) / 4096 * 4096, self.append)
     }
@@ -187,7 +193,7 @@ impl Program for Fileserver {
             1 => Step { metadata: layout.grown(file), ..Step::plain(Action::Write(files.whole(file))) },
             2 => Step { metadata: layout.grown(file), ..Step::plain(Action::Write(files.tail(file))) },
             3 => Step::plain(Action::Read(files.whole(file))),
-            4 => Step { metadata: layout.named(file), ..Step::plain(Action::Forget(files.whole(file))) },
+            4 => Step { metadata: layout.named(file), ..Step::plain(Action::Discard(files.room(file))) },
             _ => Step::plain(Action::Look(layout.inode(file))),
         };
         Step { think_ns: files.think_ns, ..step }
@@ -225,7 +231,7 @@ impl Program for Varmail {
         };
         let (file, layout) = (files.at(thread, file), files.layout);
         let step = match step {
-            0 => Step { metadata: layout.named(file), ..Step::plain(Action::Forget(files.whole(file))) },
+            0 => Step { metadata: layout.named(file), ..Step::plain(Action::Discard(files.room(file))) },
             1 => Step { metadata: layout.named(file), ..Step::plain(Action::Change) },
             2 => Step { metadata: layout.grown(file), ..Step::plain(Action::Write(files.tail(file))) },
             3 | 6 => Step::plain(Action::Sync(files.whole(file))),

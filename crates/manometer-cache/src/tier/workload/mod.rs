@@ -4,6 +4,7 @@ mod files;
 mod layout;
 mod oltp;
 mod random;
+mod streams;
 mod trace;
 
 use manometer_measure::Span;
@@ -12,7 +13,7 @@ use serde::Deserialize;
 pub use files::{FilesSettings, Fileserver, Varmail};
 pub use oltp::{Oltp, OltpSettings};
 pub use random::{Random, RandomSettings};
-pub use trace::{Replay, TraceRequest, TraceRequests, TraceSettings, read as read_trace};
+pub use trace::{Replay, TraceKind, TraceRequest, TraceRequests, TraceSettings, read as read_trace};
 
 use super::host::Host;
 use crate::CacheError;
@@ -24,6 +25,10 @@ pub struct Step {
     pub metadata: [Option<u64>; 4],
     /// What it takes of a core beside what every operation does.
     pub think_ns: u64,
+    /// Which stream of requests it belongs to, where that is not its thread's own.
+    pub stream: Option<u32>,
+    /// When it was to come, where that is not when its thread is there.
+    pub due_ns: Option<u64>,
     /// What it does then.
     pub action: Action,
 }
@@ -43,8 +48,8 @@ pub enum Action {
     Batch(Vec<Range>),
     /// Waits until a stretch and the metadata are written back.
     Sync(Range),
-    /// Drops a stretch that is no longer needed.
-    Forget(Range),
+    /// Drops the whole pages of a stretch that is no longer needed.
+    Discard(Range),
     /// Waits until [`Program::done`] says so.
     Wait,
     /// Waits until a moment, in nanoseconds.
@@ -78,7 +83,7 @@ impl Range {
 impl Step {
     /// A step that changes no metadata.
     pub fn plain(action: Action) -> Self {
-        Self { metadata: [None; 4], think_ns: 0, action }
+        Self { metadata: [None; 4], think_ns: 0, stream: None, due_ns: None, action }
     }
 }
 
@@ -87,8 +92,18 @@ pub trait Program {
     /// How many threads there are.
     fn threads(&self) -> u32;
 
+    /// How many streams of requests there are: each thread's own, unless steps tell others.
+    fn streams(&self) -> u32 {
+        self.threads()
+    }
+
     /// What a thread does next.
     fn next(&mut self, thread: u32) -> Step;
+
+    /// Which share of it is done, where it ends by itself.
+    fn progress(&self) -> f64 {
+        0.0
+    }
 
     /// It is measured from now on.
     fn measured(&mut self) {}

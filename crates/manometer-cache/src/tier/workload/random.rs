@@ -78,13 +78,25 @@ impl Random {
     }
 }
 
+impl Random {
+    /// How much is asked for once it is measured.
+    fn all(&self) -> u64 {
+        self.loops.map_or(u64::MAX, |loops| self.blocks.saturating_mul(loops))
+    }
+}
+
 impl Program for Random {
     fn threads(&self) -> u32 {
         self.threads
     }
 
+    fn progress(&self) -> f64 {
+        let all = self.all();
+        all.saturating_sub(self.left) as f64 / all.max(1) as f64
+    }
+
     fn measured(&mut self) {
-        self.left = self.loops.map_or(u64::MAX, |loops| self.blocks.saturating_mul(loops));
+        self.left = self.all();
     }
 
     fn next(&mut self, _thread: u32) -> Step {

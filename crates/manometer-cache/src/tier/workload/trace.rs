@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use manometer_trace::{Operation, Record, TraceError, TraceReader};
 
+use super::streams::Streams;
 use super::{Action, Program, Range, Step};
 use crate::CacheError;
 use crate::number::Numbers;
@@ -19,6 +20,13 @@ pub struct TraceSettings {
     pub is_direct: bool,
 }
 
+impl TraceSettings {
+    /// Whether requests come at their own times, however long others take.
+    pub fn is_open(&self) -> bool {
+        self.threads.is_none()
+    }
+}
+
 /// A request of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceRequest {
@@ -28,6 +36,8 @@ pub struct TraceRequest {
     pub offset: u64,
     /// How long it is.
     pub bytes: u32,
+    /// Which stream it belongs to: those that follow each other, whoever sends them.
+    pub stream: u32,
     /// What it does.
     pub kind: TraceKind,
 }
@@ -39,7 +49,7 @@ pub enum TraceKind {
     Read,
     /// It writes.
     Write,
-    /// It drops.
+    /// It drops: an object with all of its room.
     Discard,
 }
 
@@ -50,8 +60,14 @@ pub struct TraceRequests {
     pub requests: Vec<TraceRequest>,
     /// Where the last of what they are for ends.
     pub bytes: u64,
+    /// How many streams they belong to.
+    pub streams: u32,
     /// Whether each tells when it came.
     pub are_timed: bool,
+    /// Requests that were longer than 1 GiB, and were cut to that.
+    pub too_long: u64,
+    /// Requests for objects that had grown beyond the room that they took first, and were cut to that.
+    pub outgrown: u64,
     /// Why the trace was not read to its end.
     pub damage: Option<TraceError>,
 }
@@ -66,6 +82,7 @@ const REGION: u64 = 1 << 20;
 /// The trace has more keys than can be numbered, or both kinds of requests.
 pub fn read(reader: &mut dyn TraceReader, object_size: u64) -> Result<TraceRequests, CacheError> {
     let mut objects = Objects::default();
+    let mut streams = Streams::default();
     let mut regions = BTreeMap::new();
     let mut trace = TraceRequests { are_timed: true, ..TraceRequests::default() };
     let mut devices = Vec::new();
@@ -84,19 +101,26 @@ pub fn read(reader: &mut dyn TraceReader, object_size: u64) -> Result<TraceReque
             trace.are_timed &= record.time_ns.is_some();
             let first = *first.get_or_insert(record.time_ns.unwrap_or(0));
             let time_ns = record.time_ns.unwrap_or(0).saturating_sub(first);
-            let bytes = record.value_size.unwrap_or(object_size).clamp(1, BYTES_MAX) as u32;
+            let asked = record.value_size.unwrap_or(object_size);
+            let bytes = asked.clamp(1, BYTES_MAX) as u32;
+            trace.too_long += u64::from(asked > BYTES_MAX);
             let device = record.offset.map(|_| record.device);
-            let (offset, bytes) = match record.offset {
+            let (offset, bytes, stream) = match record.offset {
                 Some(offset) => {
                     let offset = offset.min(u64::MAX - BYTES_MAX);
                     let touched = offset / REGION..=(offset + u64::from(bytes) - 1) / REGION;
                     regions.extend(touched.map(|region| ((record.device, region), 0)));
-                    (offset, bytes)
+                    (offset, bytes, streams.of(record.client, record.device, offset, u64::from(bytes)))
                 }
-                None => objects.place(record, bytes)?,
+                None => {
+                    let (id, offset, room) = objects.place(record, bytes)?;
+                    let is_dropped = kind(record.operation) == TraceKind::Discard;
+                    trace.outgrown += u64::from(bytes > room && !is_dropped);
+                    (offset, if is_dropped { room } else { bytes.min(room) }, streams.of_object(id))
+                }
             };
             devices.push(device);
-            trace.requests.push(TraceRequest { time_ns, offset, bytes, kind: kind(record.operation) });
+            trace.requests.push(TraceRequest { time_ns, offset, bytes, stream, kind: kind(record.operation) });
         }
     }
     let mut end = 0;
@@ -115,10 +139,11 @@ pub fn read(reader: &mut dyn TraceReader, object_size: u64) -> Result<TraceReque
         request.offset = place + request.offset % REGION;
     }
     trace.bytes = end + objects.end;
+    trace.streams = streams.count();
     Ok(trace)
 }
 
-/// The longest request.
+/// The longest request; longer ones are cut.
 const BYTES_MAX: u64 = 1 << 30;
 
 fn kind(operation: Operation) -> TraceKind {
@@ -140,18 +165,19 @@ struct Objects {
 }
 
 impl Objects {
-    fn place(&mut self, record: &Record, bytes: u32) -> Result<(u64, u32), CacheError> {
+    /// Which object it is, where it lies, and how much room it has: as much as it needs the first time.
+    fn place(&mut self, record: &Record, bytes: u32) -> Result<(u32, u64, u32), CacheError> {
         if !self.numbers.number(std::iter::once(record.key), &mut self.ids) {
             return Err(crate::requests::too_many_keys());
         }
-        let id = self.ids.pop().unwrap_or(0) as usize;
-        if id == self.places.len() {
+        let id = self.ids.pop().unwrap_or(0);
+        if id as usize == self.places.len() {
             let room = bytes.next_multiple_of(PAGE as u32);
             self.places.push((self.end, room));
             self.end += u64::from(room);
         }
-        let (offset, room) = self.places[id];
-        Ok((offset, bytes.min(room)))
+        let (offset, room) = self.places[id as usize];
+        Ok((id, offset, room))
     }
 }
 
@@ -181,14 +207,22 @@ impl Program for Replay {
         self.waiting.len() as u32
     }
 
+    fn progress(&self) -> f64 {
+        self.next as f64 / self.trace.requests.len().max(1) as f64
+    }
+
+    fn streams(&self) -> u32 {
+        self.trace.streams
+    }
+
     fn next(&mut self, thread: u32) -> Step {
         if let Some(request) = self.waiting[thread as usize].take() {
-            return Step::plain(self.action(&request));
+            return self.step(&request);
         }
         let Some(request) = self.trace.requests.get(self.next).copied() else { return Step::plain(Action::End) };
         self.next += 1;
-        if self.settings.threads.is_some() {
-            return Step::plain(self.action(&request));
+        if !self.settings.is_open() {
+            return self.step(&request);
         }
         self.waiting[thread as usize] = Some(request);
         Step::plain(Action::WaitUntil(request.time_ns))
@@ -196,13 +230,15 @@ impl Program for Replay {
 }
 
 impl Replay {
-    fn action(&self, request: &TraceRequest) -> Action {
+    fn step(&self, request: &TraceRequest) -> Step {
         let range =
             Range { is_direct: self.settings.is_direct, ..Range::new(request.offset, u64::from(request.bytes)) };
-        match request.kind {
+        let action = match request.kind {
             TraceKind::Read => Action::Read(range),
             TraceKind::Write => Action::Write(range),
-            TraceKind::Discard => Action::Forget(range),
-        }
+            TraceKind::Discard => Action::Discard(range),
+        };
+        let due_ns = self.settings.is_open().then_some(request.time_ns);
+        Step { stream: Some(request.stream), due_ns, ..Step::plain(action) }
     }
 }

@@ -1,14 +1,15 @@
 //! What arrangements did, for people and for machines.
 
+use manometer_cache::tier::workload::TraceRequests;
 use manometer_cache::tier::{Bytes, Flows, OriginSettings, Outcome, Raid, SecondSettings};
 use serde_json::{Value, json};
 
-use super::Compared;
 use super::works::Done;
+use super::{By, Compared};
 use crate::table::{bytes, number, table};
 
 /// For machines: what `manometer cache cost` reads.
-pub(super) fn document(done: &[Done]) -> Value {
+pub(super) fn document(done: &[Done], trace: Option<&TraceRequests>) -> Value {
     let result = |Done { work, outcome, compared }: &Done| {
         let arrangement = &work.arrangement;
         let OriginSettings { device, count, raid, size, .. } = &arrangement.origin;
@@ -19,7 +20,8 @@ pub(super) fn document(done: &[Done]) -> Value {
             "origin": { "device": device, "count": count, "raid": joined(*raid), "bytes": size.0 },
             "cache": arrangement.cache.as_ref().map(cache),
             "disks_equal": compared.as_ref().map(|compared| json!({
-                "raid": compared.equal.raid, "count_max": compared.equal.count_max, "count": compared.count,
+                "raid": compared.equal.raid, "count_max": compared.equal.count_max, "by": compared.by.field(),
+                "count": compared.count,
             })),
         });
         if let (Some(result), Ok(Value::Object(measured))) = (result.as_object_mut(), serde_json::to_value(outcome)) {
@@ -27,7 +29,19 @@ pub(super) fn document(done: &[Done]) -> Value {
         }
         result
     };
-    json!({ "results": done.iter().map(result).collect::<Vec<Value>>() })
+    json!({
+        "results": done.iter().map(result).collect::<Vec<Value>>(),
+        "cut": trace.map(|trace| json!({ "too_long": trace.too_long, "outgrown": trace.outgrown })),
+    })
+}
+
+/// Which requests of a trace were not replayed as long as they were.
+pub(super) fn cut(trace: &TraceRequests) -> Vec<String> {
+    let too_long = "were for more than 1 GiB each, and were replayed as 1 GiB";
+    let outgrown = "were for objects that had grown since they were first asked for, and were cut to their first size";
+    let told = [(trace.too_long, too_long), (trace.outgrown, outgrown)];
+    let cut = told.into_iter().filter(|(requests, _)| *requests > 0);
+    cut.map(|(requests, text)| format!("{} of {} requests {text}", requests, trace.requests.len())).collect()
 }
 
 fn cache(cache: &SecondSettings) -> Value {
@@ -47,11 +61,15 @@ pub(super) fn text(done: &[Done]) -> String {
         lines.push(flows(done));
     }
     for Done { work, compared, .. } in done {
-        let Some(Compared { equal, count }) = compared else { continue };
+        let Some(Compared { equal, by, count }) = compared else { continue };
         let (name, workload, device) = (&work.arrangement.name, &work.workload, &work.arrangement.origin.device);
+        let fast = match by {
+            By::Throughput => "as fast",
+            By::Latency => "as fast to answer",
+        };
         lines.push(match count {
-            Some(count) => format!("{name}, {workload}: as fast are {count} × {device} without a cache"),
-            None => format!("{name}, {workload}: {} × {device} without a cache are not as fast", equal.count_max),
+            Some(count) => format!("{name}, {workload}: {fast} are {count} × {device} without a cache"),
+            None => format!("{name}, {workload}: {} × {device} without a cache are not {fast}", equal.count_max),
         });
     }
     lines.join("\n")
@@ -80,7 +98,8 @@ fn speeds(done: &[Done]) -> String {
 
 /// The five flows, and what they wear off.
 fn flows(done: &[Done]) -> String {
-    let head = ["", "", "file, origin", "file, SSD", "promoted", "demoted", "cleaned", "metadata", "amplified"];
+    let head =
+        ["", "", "file, origin", "file, SSD", "promoted", "demoted", "cleaned", "metadata", "amplified", "bypassed"];
     let mut table = table(&head, 2);
     for Done { work, outcome, .. } in done.iter().filter(|done| done.work.arrangement.cache.is_some()) {
         let Outcome { flows: Flows { file, promotion, demotion, cleaning, metadata }, .. } = outcome;
@@ -95,9 +114,12 @@ fn flows(done: &[Done]) -> String {
             bytes(written_back(cleaning)),
             bytes(metadata.cache_written),
             outcome.write_amplification.map_or("–".to_owned(), |times| format!("{times:.2} ×")),
+            outcome.bypassed.map_or("–".to_owned(), |blocks| number(blocks as f64)),
         ]);
     }
-    format!("\nBytes of the five flows, and how much more was written to flash:\n{table}")
+    format!(
+        "\nBytes of the five flows, how many times as much was written to flash, and blocks that went past the SSD:\n{table}"
+    )
 }
 
 fn written_back(flow: &Bytes) -> u64 {

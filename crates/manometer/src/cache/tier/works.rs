@@ -1,16 +1,17 @@
 //! What is to be simulated, and its simulation over all cores.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use manometer_cache::CacheError;
 use manometer_cache::tier::workload::{TraceRequests, TraceSettings, read_trace};
-use manometer_cache::tier::{Arrangement, Load, Outcome, run};
+use manometer_cache::tier::{Arrangement, Load, Outcome, run_telling};
 use manometer_trace::open;
 use rayon::prelude::*;
 
-use super::{Compared, TierArgs};
+use super::{By, Compared, TierArgs};
 
 /// A trace that is asked of every arrangement.
 pub(super) struct Traced {
@@ -37,6 +38,8 @@ pub(super) struct Work {
     pub(super) arrangement: Arrangement,
     pub(super) workload: String,
     load: Load,
+    /// The file that it is from: what differs within one is the size of the cache.
+    file: usize,
 }
 
 /// What an arrangement did.
@@ -48,7 +51,7 @@ pub(super) struct Done {
 
 /// What is to be simulated of an arrangement: under each workload that is asked for, itself, and with each cache that is
 /// to be tried instead.
-pub(super) fn of(path: &Path, args: &TierArgs, traced: Option<&Traced>) -> Result<Vec<Work>, CacheError> {
+pub(super) fn of(file: usize, path: &Path, args: &TierArgs, traced: Option<&Traced>) -> Result<Vec<Work>, CacheError> {
     let mut arrangement = Arrangement::load(path)?;
     arrangement.scale = if traced.is_some() { 1 } else { args.scale.unwrap_or(arrangement.scale) };
     arrangement.check().map_err(|text| CacheError::Wrong(format!("{}: {text}", path.display())))?;
@@ -63,6 +66,7 @@ pub(super) fn of(path: &Path, args: &TierArgs, traced: Option<&Traced>) -> Resul
                 arrangement: arrangement.clone(),
                 workload: workload.clone(),
                 load: load.clone(),
+                file,
             })
         })
         .collect())
@@ -82,33 +86,88 @@ fn workloads(path: &Path, arrangement: &Arrangement, wanted: &[String]) -> Resul
     wanted.into_iter().map(load).collect()
 }
 
+/// What the bar moves by for each simulation.
+const STEPS: u64 = 1000;
+
 /// Simulates everything, and finds how many devices do as much where that is asked.
 pub(super) fn simulate(works: Vec<Work>) -> Result<Vec<Done>, CacheError> {
-    let bar = ProgressBar::new(works.len() as u64).with_style(
-        ProgressStyle::with_template("simulating {bar:40} {pos}/{len}, {eta} left")
+    let bar = ProgressBar::new(works.len() as u64 * STEPS).with_style(
+        ProgressStyle::with_template("simulating {bar:40} {percent} %, {eta} left")
             .unwrap_or_else(|_| ProgressStyle::default_bar()),
     );
     bar.tick();
     let simulated = works.into_par_iter().with_max_len(1).map(|work| {
-        let outcome = run(&work.arrangement, &work.load)?;
-        let compared = compare(&work, &outcome)?;
-        bar.inc(1);
-        Ok(Done { work, outcome, compared })
+        let outcome = ran(&work.arrangement, &work, &bar)?;
+        Ok(Done { work, outcome, compared: None })
     });
-    let simulated = simulated.collect();
+    let simulated = simulated.collect::<Result<Vec<Done>, CacheError>>();
+    let compared = simulated.and_then(|mut done| {
+        compare(&mut done, &bar)?;
+        Ok(done)
+    });
     bar.finish_and_clear();
-    simulated
+    compared
 }
 
-/// The smallest number of devices without a cache that do as much.
-fn compare(work: &Work, outcome: &Outcome) -> Result<Option<Compared>, CacheError> {
-    let Some(equal) = work.arrangement.equal else { return Ok(None) };
+/// What an arrangement does under what is asked of another one.
+fn ran(arrangement: &Arrangement, work: &Work, bar: &ProgressBar) -> Result<Outcome, CacheError> {
+    let mut told = 0;
+    let mut tell = |share: f64| {
+        let steps = (share * STEPS as f64) as u64;
+        bar.inc(steps.saturating_sub(told));
+        told = told.max(steps);
+    };
+    let outcome = run_telling(arrangement, &work.load, &mut tell)
+        .map_err(|error| CacheError::Wrong(format!("{}, {}: {error}", arrangement.name, work.workload)));
+    tell(1.0);
+    outcome
+}
+
+/// Compares what is to be compared. Without a cache all sizes of it are the same, and are simulated once.
+fn compare(done: &mut [Done], bar: &ProgressBar) -> Result<(), CacheError> {
+    let mut groups: BTreeMap<(usize, String), Vec<&mut Done>> = BTreeMap::new();
+    for done in done.iter_mut().filter(|done| done.work.arrangement.equal.is_some()) {
+        groups.entry((done.work.file, done.work.workload.clone())).or_default().push(done);
+    }
+    groups.into_values().collect::<Vec<_>>().into_par_iter().with_max_len(1).try_for_each(|mut group| {
+        for done in &mut group {
+            let by = by(&done.work);
+            done.compared = done.work.arrangement.equal.map(|equal| Compared { equal, by, count: None });
+        }
+        find_equal(&mut group, bar)
+    })
+}
+
+fn by(work: &Work) -> By {
+    match &work.load {
+        Load::Trace(_, settings) if settings.is_open() => By::Latency,
+        _ => By::Throughput,
+    }
+}
+
+/// The smallest number of devices without a cache that do as much as each of these, or where the trace tells how much is
+/// done, do it as soon.
+fn find_equal(group: &mut [&mut Done], bar: &ProgressBar) -> Result<(), CacheError> {
+    let Some(equal) = group.first().and_then(|done| done.work.arrangement.equal) else { return Ok(()) };
     for (count, raid) in equal.counts() {
-        let other = work.arrangement.without_cache(count, raid);
+        let Some(first) = group.iter().find(|done| done.compared.as_ref().is_some_and(|one| one.count.is_none()))
+        else {
+            break;
+        };
+        let other = first.work.arrangement.without_cache(count, raid);
         // So few devices may be too small for what the arrangement holds.
-        if other.check().is_ok() && run(&other, &work.load)?.mb_per_s >= outcome.mb_per_s {
-            return Ok(Some(Compared { equal, count: Some(count) }));
+        if other.check().is_err() {
+            continue;
+        }
+        bar.inc_length(STEPS);
+        let alone = ran(&other, &first.work, bar)?;
+        for Done { outcome, compared, .. } in group.iter_mut().map(|done| &mut **done) {
+            if let Some(Compared { by, count: found @ None, .. }) = compared
+                && by.is_as_good(&alone, outcome)
+            {
+                *found = Some(count);
+            }
         }
     }
-    Ok(Some(Compared { equal, count: None }))
+    Ok(())
 }
