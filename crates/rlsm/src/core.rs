@@ -1,0 +1,200 @@
+//! What all parts of an open database share.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+
+use crate::levels::{Change, Grave, Levels, Version};
+use crate::memory::{Memtable, Snapshots};
+use crate::options::Options;
+use crate::pace::Pace;
+use crate::publication::Publication;
+use crate::run::{BlockCache, WriteOptions};
+use crate::stats::Counters;
+use crate::storage::{File, Storage};
+use crate::{Error, Result, Sequence};
+
+/// What readers see: everything that was written up to some moment, and perhaps some of what came after.
+pub(crate) struct View {
+    pub memtable: Arc<Memtable>,
+    /// Full memory buffers that are not flushed yet, from the oldest.
+    pub frozen: Vec<Arc<Frozen>>,
+    pub version: Arc<Version>,
+}
+
+/// A memory buffer that takes no more writes.
+pub(crate) struct Frozen {
+    pub memtable: Arc<Memtable>,
+    /// The write-ahead log that holds the writes after it.
+    pub next_log: u64,
+    /// The log with just its writes; `None` if they are in several, or in none.
+    pub log: Option<FullLog>,
+    /// Its first write.
+    pub first: Sequence,
+    /// Its last write.
+    pub last: Sequence,
+}
+
+/// A write-ahead log that takes no more writes.
+pub(crate) struct FullLog {
+    pub file: Arc<dyn File>,
+    pub number: u64,
+    /// Where its records end.
+    pub len: u64,
+}
+
+/// An open database, but for its threads.
+pub(crate) struct Core {
+    pub options: Options,
+    pub storage: Arc<dyn Storage>,
+    publication: Publication<View>,
+    pub pace: Pace,
+    pub snapshots: Arc<Snapshots>,
+    pub cache: Arc<BlockCache>,
+    pub counters: Counters,
+    levels: Mutex<Levels>,
+    next_number: AtomicU64,
+    failure: OnceLock<String>,
+}
+
+impl Core {
+    pub fn new(
+        options: Options,
+        storage: Arc<dyn Storage>,
+        levels: Levels,
+        memtable: Arc<Memtable>,
+        visible: Sequence,
+    ) -> Self {
+        let version = Arc::clone(levels.version());
+        let next_number = AtomicU64::new(levels.number() + 1);
+        Self {
+            options,
+            storage,
+            publication: Publication::new(View { memtable, frozen: Vec::new(), version }, visible),
+            pace: Pace::default(),
+            snapshots: Arc::default(),
+            cache: Arc::new(BlockCache::new(options.cache_bytes - options.cache_bytes / 4, options.cache_bytes / 4)),
+            counters: Counters::default(),
+            levels: Mutex::new(levels),
+            next_number,
+            failure: OnceLock::new(),
+        }
+    }
+
+    /// What readers see now.
+    pub fn view(&self) -> arc_swap::Guard<Arc<View>> {
+        self.publication.view()
+    }
+
+    /// As [`Core::view`], to be held for long.
+    pub fn view_to_keep(&self) -> Arc<View> {
+        self.publication.view_to_keep()
+    }
+
+    /// The last write that readers may see. To be asked after [`Core::view`]: what it sees is in that view then, but
+    /// for writes that came in between.
+    pub fn visible(&self) -> Sequence {
+        self.publication.visible()
+    }
+
+    /// Lets readers see all writes up to `last`, which are in the memory buffer.
+    pub fn show(&self, last: Sequence) {
+        self.publication.show(last);
+    }
+
+    /// A number that no file has.
+    pub fn new_number(&self) -> u64 {
+        self.next_number.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The oldest state that someone looks at or will look at.
+    pub fn oldest_snapshot(&self) -> Sequence {
+        self.snapshots.oldest(|| self.visible())
+    }
+
+    /// Freezes the memory buffer, which holds the writes from `first` to `last`, in favour of an empty one with the log `next_log`.
+    pub fn freeze(&self, log: Option<FullLog>, first: Sequence, last: Sequence, next_log: u64) -> Arc<Memtable> {
+        let memtable = Arc::new(Memtable::new(self.options.plan.memtable_bytes));
+        let full = Arc::new(Frozen { memtable: Arc::clone(&self.view().memtable), next_log, log, first, last });
+        self.publication.change(|view| {
+            let frozen = view.frozen.iter().cloned().chain([Arc::clone(&full)]).collect();
+            View { memtable: Arc::clone(&memtable), frozen, version: Arc::clone(&view.version) }
+        });
+        memtable
+    }
+
+    /// Makes `change` durable and lets readers see it; `flushed` is the frozen buffer that it made superfluous.
+    pub fn publish(&self, change: &Change, flushed: Option<&Arc<Frozen>>) -> Result<()> {
+        {
+            let mut levels = self.levels.lock();
+            // Under the lock: nothing follows a record of the manifest that failed.
+            self.check()?;
+            let growth = self.level0_growth(levels.version());
+            let version = self.guard(levels.apply(change, growth, self.new_number()))?;
+            self.pace.set_debt(version.level0.bytes(), self.options.plan.batch_bytes(version.level1_bytes()));
+            self.publication.change(|view| {
+                let stays = |frozen: &&Arc<Frozen>| flushed.is_none_or(|flushed| !Arc::ptr_eq(flushed, frozen));
+                let frozen = view.frozen.iter().filter(stays).cloned().collect();
+                View { memtable: Arc::clone(&view.memtable), frozen, version: Arc::clone(&version) }
+            });
+        }
+        self.reclaim()
+    }
+
+    /// Gives back the space of runs that nobody reads any more.
+    pub fn reclaim(&self) -> Result<()> {
+        self.guard(self.grave().clear(&*self.storage))
+    }
+
+    /// Where runs go that nobody reads any more.
+    pub fn grave(&self) -> Arc<Grave> {
+        Arc::clone(&self.levels.lock().grave)
+    }
+
+    /// How many runs Level 0 gathers before it is compacted, about.
+    pub fn level0_growth(&self, version: &Version) -> u64 {
+        self.options.plan.batch_bytes(version.level1_bytes()) / self.options.plan.memtable_bytes + 1
+    }
+
+    /// The oldest write-ahead log that is needed.
+    pub fn log(&self) -> u64 {
+        self.levels.lock().log()
+    }
+
+    /// The number of the manifest in use.
+    pub fn manifest_number(&self) -> u64 {
+        self.levels.lock().number()
+    }
+
+    /// How much was written to manifests since the database was opened, in bytes.
+    pub fn manifest_bytes(&self) -> u64 {
+        self.levels.lock().written_bytes()
+    }
+
+    /// What is on the device, and the last write that is in it.
+    pub fn flushed(&self) -> (Arc<Version>, Sequence) {
+        let levels = self.levels.lock();
+        (Arc::clone(levels.version()), levels.flushed())
+    }
+
+    pub fn write_options(&self, level: u8) -> WriteOptions {
+        self.options.write_options(level)
+    }
+
+    /// Fails if an earlier failure has ended all writing.
+    pub fn check(&self) -> Result<()> {
+        match self.failure.get() {
+            None => Ok(()),
+            Some(reason) => Err(Error::Poisoned { reason: reason.clone() }),
+        }
+    }
+
+    /// Ends all writing if `result` is a failure of files: what is on the device is not known from then on.
+    pub fn guard<T>(&self, result: Result<T>) -> Result<T> {
+        if let Err(error @ (Error::Io { .. } | Error::Corrupt { .. })) = &result {
+            self.failure.get_or_init(|| error.to_string());
+        }
+        result
+    }
+}

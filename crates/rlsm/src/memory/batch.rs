@@ -1,0 +1,278 @@
+//! Writes that are made together or not at all, and their form in the write-ahead log.
+//!
+//! The form, in varints (LEB128) and plain bytes:
+//!
+//! | what | form |
+//! | --- | --- |
+//! | first sequence, twice, plus one if there is not exactly one operation | varint |
+//! | number of operations, unless there is exactly one | varint |
+//! | per operation: length of the key, four times, plus 0 for put, 1 for delete, 2 for delete of a range | varint |
+//! | for put the length of the value, for delete of a range that of the upper bound, for delete nothing | varint |
+//! | the key or lower bound, then the value or upper bound | bytes |
+//!
+//! The first operation has the first sequence, each other one the next.
+
+use crate::entry::Sequence;
+use crate::error::{Error, Result};
+
+/// The longest key, in bytes.
+const MAX_KEY_BYTES: usize = 65_535;
+/// The longest value, in bytes.
+const MAX_VALUE_BYTES: usize = 1 << 30;
+/// The most that one batch holds, in bytes.
+const MAX_BATCH_BYTES: usize = 2 << 30;
+/// Sequences below this can be written.
+const SEQUENCE_LIMIT: Sequence = 1 << 63;
+
+const PUT: u64 = 0;
+const DELETE: u64 = 1;
+const DELETE_RANGE: u64 = 2;
+
+/// Writes that are made together or not at all, in the order in which they were put in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Batch {
+    operations: Vec<u8>,
+    len: u32,
+    user_bytes: u64,
+}
+
+impl Batch {
+    /// A batch of nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Gives `key` a value.
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        check_key("the key", key)?;
+        if value.len() > MAX_VALUE_BYTES {
+            return Err(invalid(format!("the value has {} bytes; at most 1 GiB can be stored", value.len())));
+        }
+        self.push(PUT, key, Some(value))
+    }
+
+    /// Takes `key` away.
+    pub fn delete(&mut self, key: &[u8]) -> Result<()> {
+        check_key("the key", key)?;
+        self.push(DELETE, key, None)
+    }
+
+    /// Takes all keys away from `low` up to, but without, `high`.
+    pub fn delete_range(&mut self, low: &[u8], high: &[u8]) -> Result<()> {
+        check_key("the lower bound", low)?;
+        check_key("the upper bound", high)?;
+        if low >= high {
+            return Err(invalid("the range to delete is empty: its lower bound must be below its upper bound".into()));
+        }
+        self.push(DELETE_RANGE, low, Some(high))
+    }
+
+    /// Forgets everything put in, and keeps the memory for what comes.
+    pub fn clear(&mut self) {
+        self.operations.clear();
+        self.len = 0;
+        self.user_bytes = 0;
+    }
+
+    /// How many operations are in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether no operation is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The bytes of all keys, values and bounds in it.
+    #[must_use]
+    pub fn user_bytes(&self) -> u64 {
+        self.user_bytes
+    }
+
+    /// The operations, in order.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = Operation<'_>> {
+        Operations(Reader { bytes: &self.operations, at: 0 })
+    }
+
+    /// At most as long as what [`Batch::encode`] appends.
+    pub(crate) fn max_encoded_len(&self) -> usize {
+        self.operations.len() + 15
+    }
+
+    /// Appends the form for the log, in which the first operation has the sequence `first`.
+    pub(crate) fn encode(&self, first: Sequence, payload: &mut Vec<u8>) {
+        assert!(first < SEQUENCE_LIMIT, "sequence {first} does not fit into 63 bits");
+        payload.reserve(self.max_encoded_len());
+        put_varint(payload, first << 1 | u64::from(self.len != 1));
+        if self.len != 1 {
+            put_varint(payload, u64::from(self.len));
+        }
+        payload.extend_from_slice(&self.operations);
+    }
+
+    fn push(&mut self, kind: u64, key: &[u8], more: Option<&[u8]>) -> Result<()> {
+        let user_bytes = key.len() + more.map_or(0, <[u8]>::len);
+        if self.operations.len() + user_bytes > MAX_BATCH_BYTES {
+            return Err(invalid("the batch holds more than 2 GiB: write what is in it first".into()));
+        }
+        let Some(len) = self.len.checked_add(1) else {
+            return Err(invalid("the batch holds 4 billion operations: write what is in it first".into()));
+        };
+        put_varint(&mut self.operations, (key.len() as u64) << 2 | kind);
+        if let Some(more) = more {
+            put_varint(&mut self.operations, more.len() as u64);
+        }
+        self.operations.extend_from_slice(key);
+        self.operations.extend_from_slice(more.unwrap_or_default());
+        self.len = len;
+        self.user_bytes += user_bytes as u64;
+        Ok(())
+    }
+}
+
+fn check_key(name: &str, key: &[u8]) -> Result<()> {
+    if key.len() > MAX_KEY_BYTES {
+        return Err(invalid(format!("{name} has {} bytes; at most {MAX_KEY_BYTES} can be stored", key.len())));
+    }
+    Ok(())
+}
+
+fn invalid(what: String) -> Error {
+    Error::Invalid { what }
+}
+
+/// One write of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation<'a> {
+    Put { key: &'a [u8], value: &'a [u8] },
+    Delete { key: &'a [u8] },
+    DeleteRange { low: &'a [u8], high: &'a [u8] },
+}
+
+/// A batch read from the log, all of which was checked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Decoded<'a> {
+    pub first: Sequence,
+    pub len: u32,
+    operations: &'a [u8],
+}
+
+impl<'a> Decoded<'a> {
+    /// The sequence after the last one of the batch.
+    pub fn next_sequence(&self) -> Sequence {
+        self.first + Sequence::from(self.len)
+    }
+
+    /// The operations, in order.
+    pub fn operations(&self) -> impl Iterator<Item = Operation<'a>> + use<'a> {
+        Operations(Reader { bytes: self.operations, at: 0 })
+    }
+}
+
+/// Reads and checks a payload that lies in `file` from `offset` on.
+pub(crate) fn decode<'a>(payload: &'a [u8], file: &str, offset: u64) -> Result<Decoded<'a>> {
+    let mut reader = Reader { bytes: payload, at: 0 };
+    decode_checked(&mut reader).map_err(|what| Error::corrupt(file, offset + reader.at as u64, what))
+}
+
+fn decode_checked<'a>(reader: &mut Reader<'a>) -> std::result::Result<Decoded<'a>, &'static str> {
+    let head = reader.varint()?;
+    let first = head >> 1;
+    let len = if head & 1 == 0 { 1 } else { reader.varint()? };
+    let len = u32::try_from(len).map_err(|_| "a batch of more than 4 billion operations")?;
+    if first.checked_add(Sequence::from(len)).is_none_or(|next| next > SEQUENCE_LIMIT) {
+        return Err("sequences beyond 63 bits");
+    }
+    let operations = &reader.bytes[reader.at..];
+    for _ in 0..len {
+        if reader.at == reader.bytes.len() {
+            return Err("a batch with fewer operations than it says");
+        }
+        reader.operation()?;
+    }
+    if reader.at < reader.bytes.len() {
+        return Err("bytes after the last operation of a batch");
+    }
+    Ok(Decoded { first, len, operations })
+}
+
+/// The operations of bytes that were checked.
+struct Operations<'a>(Reader<'a>);
+
+impl<'a> Iterator for Operations<'a> {
+    type Item = Operation<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.at == self.0.bytes.len() { None } else { self.0.operation().ok() }
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn operation(&mut self) -> std::result::Result<Operation<'a>, &'static str> {
+        let head = self.varint()?;
+        let kind = head & 3;
+        let key_len = limited(head >> 2, MAX_KEY_BYTES, "a key of more than 65535 bytes")?;
+        match kind {
+            PUT => {
+                let value_len = limited(self.varint()?, MAX_VALUE_BYTES, "a value of more than 1 GiB")?;
+                Ok(Operation::Put { key: self.take(key_len)?, value: self.take(value_len)? })
+            }
+            DELETE => Ok(Operation::Delete { key: self.take(key_len)? }),
+            DELETE_RANGE => {
+                let high_len = limited(self.varint()?, MAX_KEY_BYTES, "a bound of more than 65535 bytes")?;
+                let (low, high) = (self.take(key_len)?, self.take(high_len)?);
+                if low >= high {
+                    return Err("a delete of an empty range");
+                }
+                Ok(Operation::DeleteRange { low, high })
+            }
+            _ => Err("an operation that is no put, delete or delete of a range"),
+        }
+    }
+
+    fn take(&mut self, len: usize) -> std::result::Result<&'a [u8], &'static str> {
+        let taken = self.bytes[self.at..].get(..len).ok_or("a length beyond the end of the batch")?;
+        self.at += len;
+        Ok(taken)
+    }
+
+    fn varint(&mut self) -> std::result::Result<u64, &'static str> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = *self.bytes.get(self.at).ok_or("a number cut off by the end of the batch")?;
+            self.at += 1;
+            if shift == 63 && byte > 1 {
+                return Err("a number of more than 64 bits");
+            }
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err("a number of more than 64 bits")
+    }
+}
+
+fn limited(len: u64, limit: usize, what: &'static str) -> std::result::Result<usize, &'static str> {
+    usize::try_from(len).ok().filter(|&len| len <= limit).ok_or(what)
+}
+
+fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+use proptest::prelude::*;
+
+use super::super::model::{ListCursor, Version, key, live, versions};
+use super::*;
+use crate::entry::RangeDelete;
+
+#[derive(Debug, Clone)]
+enum Move {
+    Seek(Vec<u8>),
+    SeekForPrevious(Vec<u8>),
+    First,
+    Last,
+    Next,
+    Previous,
+}
+
+fn moves() -> impl Strategy<Value = Vec<Move>> {
+    let one = prop_oneof![
+        1 => key().prop_map(Move::Seek),
+        1 => key().prop_map(Move::SeekForPrevious),
+        1 => Just(Move::First),
+        1 => Just(Move::Last),
+        6 => Just(Move::Next),
+        6 => Just(Move::Previous),
+    ];
+    prop::collection::vec(one, 0..60)
+}
+
+fn bounds() -> impl Strategy<Value = Bounds> {
+    prop_oneof![
+        Just(Bounds::default()),
+        key().prop_map(|prefix| Bounds::prefix(&prefix)),
+        (key(), key()).prop_map(|(low, high)| Bounds::new(&low[..]..&high[..])),
+        (key(), key()).prop_map(|(low, high)| Bounds::new(&low[..]..=&high[..])),
+        key().prop_map(|low| Bounds::new(&low[..]..)),
+        key().prop_map(|high| Bounds::new(..&high[..])),
+    ]
+}
+
+/// Where a move leads in a sorted list.
+fn move_in(list: &[Version], at: Option<usize>, to: &Move) -> Option<usize> {
+    let to = match to {
+        Move::Seek(key) => Some(list.partition_point(|version| version.key < *key)),
+        Move::SeekForPrevious(key) => list.partition_point(|version| version.key <= *key).checked_sub(1),
+        Move::First => Some(0),
+        Move::Last => list.len().checked_sub(1),
+        Move::Next => at.map(|at| at + 1),
+        Move::Previous => at.and_then(|at| at.checked_sub(1)),
+    };
+    to.filter(|&to| to < list.len())
+}
+
+fn make(merged: &mut Merged<ListCursor>, to: &Move) -> Result<()> {
+    match to {
+        Move::Seek(key) => merged.seek(key),
+        Move::SeekForPrevious(key) => merged.seek_for_previous(key),
+        Move::First => merged.first(),
+        Move::Last => merged.last(),
+        Move::Next => merged.next(),
+        Move::Previous => merged.previous(),
+    }
+}
+
+/// Deals versions out to sources.
+fn deal(versions: &[Version], to: &[usize], sources: usize) -> Vec<ListCursor> {
+    let mut dealt = vec![Vec::new(); sources];
+    for (version, to) in versions.iter().zip(to.iter().cycle()) {
+        dealt[to % sources].push(version.clone());
+    }
+    dealt.into_iter().map(ListCursor::new).collect()
+}
+
+fn range_deletes(ranges: Vec<(Vec<u8>, Vec<u8>, Sequence)>) -> Vec<RangeDelete> {
+    // Sequences between those of versions would be the same as one of them: every other one is taken here.
+    ranges
+        .into_iter()
+        .map(|(low, high, sequence)| RangeDelete { low: low.into(), high: high.into(), sequence: 2 * sequence + 1 })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn merged_is_as_the_flat_list(
+        mut versions in versions(80),
+        to in prop::collection::vec(any::<usize>(), 1..80),
+        sources in prop_oneof![Just(1_usize), 1..6_usize, Just(100)],
+        ranges in prop::collection::vec((key(), key(), 0_u64..80), 0..4),
+        snapshot in 0_u64..200,
+        bounds in bounds(),
+        moves in moves(),
+    ) {
+        versions.iter_mut().for_each(|version| version.sequence *= 2);
+        let ranges = range_deletes(ranges);
+        let mut list = live(&versions, &ranges, snapshot);
+        list.retain(|version| !bounds.are_above(&version.key) && !bounds.are_below(&version.key));
+        let mut deletes = RangeDeletes::default();
+        deletes.extend(&ranges);
+        let mut merged = Merged::new(deal(&versions, &to, sources), Arc::new(deletes), bounds, snapshot);
+        let mut at = None;
+        prop_assert_eq!(merged.entry(), None);
+        for to in &moves {
+            make(&mut merged, to)?;
+            at = move_in(&list, at, to);
+            prop_assert_eq!(merged.entry(), at.map(|at| list[at].entry()), "after {:?}", to);
+        }
+    }
+
+    #[test]
+    fn a_failure_is_told_and_leaves_it_nowhere(
+        versions in versions(40),
+        to in prop::collection::vec(any::<usize>(), 1..40),
+        moves in moves(),
+        fails in (0_usize..3, 0_usize..30),
+    ) {
+        let mut sources = deal(&versions, &to, 3);
+        sources[fails.0].moves_before_failure = Some(fails.1);
+        let mut merged = Merged::new(sources, Arc::default(), Bounds::default(), 100);
+        let list = live(&versions, &[], 100);
+        let mut at = None;
+        for to in &moves {
+            let moved = make(&mut merged, to);
+            at = if moved.is_ok() { move_in(&list, at, to) } else { None };
+            prop_assert_eq!(merged.entry(), at.map(|at| list[at].entry()));
+        }
+    }
+}

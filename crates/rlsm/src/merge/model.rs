@@ -1,0 +1,128 @@
+//! For tests: a flat list of versions, and what a reader must find in it.
+
+use proptest::prelude::*;
+
+use super::cursor::Cursor;
+use crate::entry::{Entry, Kind, RangeDelete, Sequence};
+use crate::error::{Error, Result};
+
+/// A version that owns what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Version {
+    pub key: Vec<u8>,
+    pub sequence: Sequence,
+    pub kind: Kind,
+    pub value: Vec<u8>,
+}
+
+impl Version {
+    pub fn entry(&self) -> Entry<'_> {
+        Entry { key: &self.key, sequence: self.sequence, kind: self.kind, value: &self.value }
+    }
+}
+
+impl From<Entry<'_>> for Version {
+    fn from(entry: Entry<'_>) -> Self {
+        Self { key: entry.key.into(), sequence: entry.sequence, kind: entry.kind, value: entry.value.into() }
+    }
+}
+
+/// Sorts versions as cursors give them.
+pub(crate) fn sort(versions: &mut [Version]) {
+    versions.sort_by(|a, b| a.key.cmp(&b.key).then(b.sequence.cmp(&a.sequence)));
+}
+
+/// Keys so short that many are equal.
+pub(crate) fn key() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(0_u8..3, 0..4)
+}
+
+/// Versions with ascending sequences, beginning with 1.
+pub(crate) fn versions(most: usize) -> impl Strategy<Value = Vec<Version>> {
+    prop::collection::vec((key(), prop::option::weighted(0.8, prop::collection::vec(any::<u8>(), 0..4))), 0..most)
+        .prop_map(|written| {
+            let numbered = (1..).zip(written);
+            let version = |(sequence, (key, value)): (Sequence, (Vec<u8>, Option<Vec<u8>>))| Version {
+                key,
+                sequence,
+                kind: if value.is_some() { Kind::Put } else { Kind::Delete },
+                value: value.unwrap_or_default(),
+            };
+            numbered.map(version).collect()
+        })
+}
+
+/// The newest version of each key that `snapshot` sees, by key.
+pub(crate) fn newest(versions: &[Version], snapshot: Sequence) -> Vec<Version> {
+    let mut sorted: Vec<Version> = versions.iter().filter(|version| version.sequence <= snapshot).cloned().collect();
+    sort(&mut sorted);
+    sorted.dedup_by(|later, earlier| later.key == earlier.key);
+    sorted
+}
+
+/// What `snapshot` sees alive, by key.
+pub(crate) fn live(versions: &[Version], deletes: &[RangeDelete], snapshot: Sequence) -> Vec<Version> {
+    let mut sorted = newest(versions, snapshot);
+    let is_deleted = |version: &Version| {
+        let over = |delete: &&RangeDelete| *delete.low <= *version.key && *version.key < *delete.high;
+        let seen = |delete: &RangeDelete| delete.sequence <= snapshot && delete.sequence > version.sequence;
+        version.kind == Kind::Delete || deletes.iter().filter(over).any(seen)
+    };
+    sorted.retain(|version| !is_deleted(version));
+    sorted
+}
+
+/// A cursor over a sorted list, which can fail at a chosen movement.
+pub(crate) struct ListCursor {
+    pub versions: Vec<Version>,
+    pub at: Option<usize>,
+    pub moves_before_failure: Option<usize>,
+}
+
+impl ListCursor {
+    pub fn new(mut versions: Vec<Version>) -> Self {
+        sort(&mut versions);
+        Self { versions, at: None, moves_before_failure: None }
+    }
+
+    fn go(&mut self, to: Option<usize>) -> Result<()> {
+        if let Some(moves) = &mut self.moves_before_failure {
+            if *moves == 0 {
+                return Err(Error::corrupt("data-000001", 0, "a test"));
+            }
+            *moves -= 1;
+        }
+        self.at = to.filter(|&to| to < self.versions.len());
+        Ok(())
+    }
+}
+
+impl Cursor for ListCursor {
+    fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.go(Some(self.versions.partition_point(|version| *version.key < *key)))
+    }
+
+    fn seek_for_previous(&mut self, key: &[u8]) -> Result<()> {
+        self.go(self.versions.partition_point(|version| *version.key <= *key).checked_sub(1))
+    }
+
+    fn first(&mut self) -> Result<()> {
+        self.go(Some(0))
+    }
+
+    fn last(&mut self) -> Result<()> {
+        self.go(self.versions.len().checked_sub(1))
+    }
+
+    fn next(&mut self) -> Result<()> {
+        self.go(self.at.map(|at| at + 1))
+    }
+
+    fn previous(&mut self) -> Result<()> {
+        self.go(self.at.and_then(|at| at.checked_sub(1)))
+    }
+
+    fn entry(&self) -> Option<Entry<'_>> {
+        self.at.map(|at| self.versions[at].entry())
+    }
+}

@@ -1,0 +1,244 @@
+//! A run's footer: everything that is needed to open it.
+
+use super::fences::Fences;
+use super::file::{self, DataFile, Extent};
+use super::hashes::Hashes;
+use super::key_index::KeyIndex;
+use super::permutation::Permutation;
+use super::varint::{self, Input};
+use super::{Order, block};
+use crate::entry::{RangeDelete, Sequence};
+use crate::error::Result;
+
+const MAGIC: &[u8; 8] = b"rlsmfoot";
+/// Length in units, checksum, magic.
+const TRAILER_BYTES: u64 = 16;
+const HAS_PERMUTATION: u8 = 1;
+/// A scan for footers reads so much at once.
+const SCAN_BYTES: u64 = 1 << 20;
+
+/// What a footer says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Footer {
+    pub order: Order,
+    pub entries: u64,
+    pub deletes: u64,
+    pub user_bytes: u64,
+    /// What the entries' sequences are counted from.
+    pub base: Sequence,
+    /// The lowest and the highest of entries and range deletes.
+    pub sequences: (Sequence, Sequence),
+    pub low: Box<[u8]>,
+    pub high: Box<[u8]>,
+    pub range_deletes: Box<[RangeDelete]>,
+    /// Where the blocks lie, in order.
+    pub pieces: Box<[Extent]>,
+    pub permutation: Option<Permutation>,
+    /// The pages of a log's index.
+    pub index: Option<Extent>,
+    /// Of a hash-ordered run's blocks, or of the pages of a log's index.
+    pub fences: Fences,
+    /// Of a key-ordered run.
+    pub key_index: KeyIndex,
+}
+
+impl Footer {
+    /// The pages between the run's blocks and its footer.
+    pub fn pages(&self) -> Option<Extent> {
+        match (&self.permutation, self.key_index.blocks()) {
+            _ if self.index.is_some() => self.index,
+            (Some(permutation), _) => Some(permutation.pages),
+            (None, 0) => None,
+            (None, _) => Some(self.key_index.extent()),
+        }
+    }
+
+    /// The bytes of the footer that will lie at `offset`.
+    pub fn encode(&self, offset: u64, hashes: &Hashes) -> Vec<u8> {
+        let mut out = vec![self.order.tag(), if self.permutation.is_some() { HAS_PERMUTATION } else { 0 }];
+        varint::put(&mut out, offset);
+        for number in [self.entries, self.deletes, self.user_bytes, self.base, self.sequences.0, self.sequences.1] {
+            varint::put(&mut out, number);
+        }
+        varint::put_bytes(&mut out, &self.low);
+        varint::put_bytes(&mut out, &self.high);
+        varint::put(&mut out, self.range_deletes.len() as u64);
+        for range_delete in &self.range_deletes {
+            varint::put_bytes(&mut out, &range_delete.low);
+            varint::put_bytes(&mut out, &range_delete.high);
+            varint::put(&mut out, range_delete.sequence);
+        }
+        varint::put(&mut out, self.pieces.len() as u64);
+        for piece in &self.pieces {
+            varint::put(&mut out, piece.offset);
+            varint::put(&mut out, piece.len);
+        }
+        if let Some(permutation) = &self.permutation {
+            permutation.encode(&mut out);
+        }
+        match self.order {
+            Order::Hash => self.fences.encode(&mut out),
+            Order::Log => {
+                let index = self.index.unwrap_or(Extent { offset, len: 0 });
+                varint::put(&mut out, index.offset);
+                varint::put(&mut out, index.len);
+                self.fences.encode(&mut out);
+            }
+            Order::Key => self.key_index.encode(&mut out),
+        }
+        let mut column = Vec::new();
+        hashes.encode(&mut column);
+        varint::put_bytes(&mut out, &column);
+        seal(out)
+    }
+
+    /// Reads the footer in `extent` of `file`.
+    pub fn read(file: &DataFile, extent: Extent) -> Result<(Self, Hashes)> {
+        file.check_bounds(extent)?;
+        let mut bytes = vec![0; extent.len as usize];
+        file.read(&mut bytes, extent.offset)?;
+        let content = unseal(&bytes).map_err(|what| file.corrupt(extent.offset, what))?;
+        let malformed =
+            || file.corrupt(extent.offset, "the footer's checksum is right, but its content makes no sense");
+        Self::decode(content, extent.offset).ok_or_else(malformed)
+    }
+
+    fn decode(content: &[u8], offset: u64) -> Option<(Self, Hashes)> {
+        let mut input = Input::new(content);
+        let (order, flags) = (Order::of_tag(input.u8()?)?, input.u8()?);
+        let own_offset = input.varint()?;
+        let [entries, deletes, user_bytes, base, lowest, highest] = numbers(&mut input)?;
+        let (low, high) = (input.bytes()?.into(), input.bytes()?.into());
+        let range_deletes = decode_range_deletes(&mut input)?;
+        let blocks = Extent { offset: file::HEADER_BYTES, len: offset.checked_sub(file::HEADER_BYTES)? };
+        let pieces = decode_pieces(&mut input, blocks)?;
+        let permutation = match flags {
+            0 => None,
+            HAS_PERMUTATION => Some(Permutation::decode(&mut input, entries)?),
+            _ => return None,
+        };
+        let (mut fences, mut key_index, mut index) = (Fences::default(), KeyIndex::default(), None);
+        match order {
+            Order::Hash => fences = Fences::decode(&mut input, blocks)?,
+            Order::Log => {
+                index = Some(Extent { offset: input.varint()?, len: input.varint()? });
+                fences = Fences::decode(&mut input, blocks)?;
+            }
+            Order::Key => key_index = KeyIndex::decode(&mut input)?,
+        }
+        // The index of a log has the hashes already.
+        let in_column = if order == Order::Log { 0 } else { usize::try_from(entries).ok()? };
+        let hashes = Hashes::decode(input.bytes()?, in_column)?;
+        let sequences = (lowest, highest);
+        let footer = Self {
+            order,
+            entries,
+            deletes,
+            user_bytes,
+            base,
+            sequences,
+            low,
+            high,
+            range_deletes,
+            pieces,
+            permutation,
+            index,
+            fences,
+            key_index,
+        };
+        (own_offset == offset && footer.pages().is_none_or(|pages| pages.end() == Some(offset)))
+            .then_some((footer, hashes))
+    }
+}
+
+fn numbers<const N: usize>(input: &mut Input<'_>) -> Option<[u64; N]> {
+    let mut numbers = [0; N];
+    for number in &mut numbers {
+        *number = input.varint()?;
+    }
+    Some(numbers)
+}
+
+fn decode_range_deletes(input: &mut Input<'_>) -> Option<Box<[RangeDelete]>> {
+    let decode_one = |input: &mut Input<'_>| {
+        Some(RangeDelete { low: input.bytes()?.into(), high: input.bytes()?.into(), sequence: input.varint()? })
+    };
+    (0..input.count()?).map(|_| decode_one(input)).collect()
+}
+
+fn decode_pieces(input: &mut Input<'_>, blocks: Extent) -> Option<Box<[Extent]>> {
+    let mut free = blocks.offset;
+    let decode_one = |input: &mut Input<'_>| {
+        let piece = Extent { offset: input.varint()?, len: input.varint()? };
+        let lies_right = piece.offset >= free && piece.len > 0 && piece.end()? <= blocks.end()?;
+        free = piece.end()?;
+        lies_right.then_some(piece)
+    };
+    let mut decode_one = decode_one;
+    (0..input.count()?).map(|_| decode_one(input)).collect()
+}
+
+/// Pads and puts length, checksum and magic behind.
+pub(super) fn seal(mut out: Vec<u8>) -> Vec<u8> {
+    let len = block::padded(out.len() as u64 + TRAILER_BYTES);
+    out.resize((len - TRAILER_BYTES) as usize, 0);
+    out.extend_from_slice(&((len / block::UNIT_BYTES) as u32).to_le_bytes());
+    let checksum = crc32c::crc32c(&out);
+    out.extend_from_slice(&checksum.to_le_bytes());
+    out.extend_from_slice(MAGIC);
+    out
+}
+
+/// The length of the footer whose trailer this is.
+fn len_in_trailer(trailer: &[u8]) -> Option<u64> {
+    let units = trailer.first_chunk().copied().map(u32::from_le_bytes)?;
+    (trailer.get(8..) == Some(&MAGIC[..])).then_some(u64::from(units) * block::UNIT_BYTES)
+}
+
+fn unseal(bytes: &[u8]) -> std::result::Result<&[u8], String> {
+    let end = bytes.len().checked_sub(TRAILER_BYTES as usize).ok_or("the footer is cut")?;
+    match len_in_trailer(&bytes[end..]) {
+        None => return Err("there is no footer: it does not end with `rlsmfoot`".to_owned()),
+        Some(len) if len != bytes.len() as u64 => {
+            return Err(format!("the footer says it has {len} bytes instead of {}", bytes.len()));
+        }
+        Some(_) => {}
+    }
+    if crc32c::crc32c(&bytes[..end + 4]).to_le_bytes() != bytes[end + 4..end + 8] {
+        return Err("the footer's checksum is wrong".to_owned());
+    }
+    Ok(&bytes[..end])
+}
+
+/// All footers of a file that are whole, in the file's order: found by their ends, from the file's end backwards, for
+/// when no manifest tells where they are.
+pub(crate) fn find(file: &DataFile) -> Result<Vec<Extent>> {
+    let mut found = Vec::new();
+    let mut window = Vec::new();
+    let (mut window_start, mut end) = (u64::MAX, file.len / block::UNIT_BYTES * block::UNIT_BYTES);
+    while end >= file::HEADER_BYTES + TRAILER_BYTES {
+        let trailer = end - TRAILER_BYTES;
+        if trailer < window_start {
+            window_start = end.saturating_sub(SCAN_BYTES);
+            window.resize((end - window_start) as usize, 0);
+            file.read(&mut window, window_start)?;
+        }
+        let at = (trailer - window_start) as usize;
+        end = match footer_before(file, end, &window[at..at + TRAILER_BYTES as usize]) {
+            Some(extent) => {
+                found.push(extent);
+                window_start = u64::MAX;
+                extent.offset
+            }
+            None => trailer,
+        };
+    }
+    found.reverse();
+    Ok(found)
+}
+
+fn footer_before(file: &DataFile, end: u64, trailer: &[u8]) -> Option<Extent> {
+    let len = len_in_trailer(trailer)?;
+    let extent = Extent { offset: end.checked_sub(len).filter(|offset| *offset >= file::HEADER_BYTES)?, len };
+    Footer::read(file, extent).is_ok().then_some(extent)
+}

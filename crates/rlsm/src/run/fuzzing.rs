@@ -1,0 +1,53 @@
+//! Data files of arbitrary content, with the checksums that let a reader look at it.
+
+use super::block::padded;
+use super::{file, footer};
+
+/// Blocks that say that they hold more than this when decompressed are too large for a fuzzer's memory.
+const BODY_BYTES_MAX: u32 = 1 << 20;
+
+/// A data file of one run; `None` if a block is too large. The content is the length of the blocks as two bytes, the
+/// blocks, and the footer without its end.
+pub(crate) fn data_file(content: &[u8]) -> Option<Vec<u8>> {
+    let (len, content) = content.split_at_checked(2)?;
+    let (blocks, footer) = content.split_at_checked(usize::from(u16::from_le_bytes([len[0], len[1]])))?;
+    let mut file = file::header().to_vec();
+    let mut blocks = blocks.to_vec();
+    blocks.resize(padded(blocks.len() as u64) as usize, 0);
+    let mut rest = &mut *blocks;
+    while let Some((block, behind)) = rest.split_at_mut_checked(block_bytes(rest)?) {
+        if block.is_empty() {
+            break;
+        }
+        seal_block(block);
+        rest = behind;
+    }
+    file.extend_from_slice(&blocks);
+    file.extend_from_slice(&footer::seal(footer.to_vec()));
+    Some(file)
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).map_or(0, |word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+}
+
+fn end_of_body(block: &[u8]) -> usize {
+    let start = if block.get(4) == Some(&0) { 5 } else { 9 };
+    start + word(block, 0) as usize
+}
+
+/// How long the block is with which `bytes` begin, 0 if it is not whole.
+fn block_bytes(bytes: &[u8]) -> Option<usize> {
+    let is_compressed = bytes.get(4).is_some_and(|compression| *compression != 0);
+    if is_compressed && word(bytes, 5) > BODY_BYTES_MAX {
+        return None;
+    }
+    let len = padded(end_of_body(bytes) as u64 + 4) as usize;
+    Some(if len <= bytes.len() { len } else { 0 })
+}
+
+fn seal_block(block: &mut [u8]) {
+    let end = end_of_body(block);
+    let checksum = crc32c::crc32c(&block[..end]);
+    block[end..end + 4].copy_from_slice(&checksum.to_le_bytes());
+}

@@ -1,0 +1,55 @@
+//! The hash column: the top 32 bits of the hashes of a run's entries, from which its maplet is rebuilt at open.
+
+use super::varint;
+
+/// The top 32 bits of the hashes of all entries of a run, in ascending order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Hashes(pub Vec<u32>);
+
+impl Hashes {
+    /// The column's part of a hash.
+    pub fn top(hash: u64) -> u32 {
+        (hash >> 32) as u32
+    }
+
+    /// Each hash's distance from the one before, as varints.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let mut before = 0;
+        for hash in &self.0 {
+            varint::put(out, u64::from(hash - before));
+            before = *hash;
+        }
+    }
+
+    /// `None` if the bytes are not the column of `count` entries.
+    pub fn decode(bytes: &[u8], count: usize) -> Option<Self> {
+        if count > bytes.len() {
+            return None;
+        }
+        let (mut at, mut before) = (0, 0u32);
+        let mut hashes = Vec::with_capacity(count);
+        for _ in 0..count {
+            let distance = u32::try_from(varint::get(bytes, &mut at)?).ok()?;
+            before = before.checked_add(distance)?;
+            hashes.push(before);
+        }
+        (at == bytes.len()).then_some(Self(hashes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_column_comes_back(mut hashes in proptest::collection::vec(any::<u32>(), 0..200)) {
+            hashes.sort_unstable();
+            let mut bytes = Vec::new();
+            Hashes(hashes.clone()).encode(&mut bytes);
+            prop_assert_eq!(Hashes::decode(&bytes, hashes.len()), Some(Hashes(hashes.clone())));
+            prop_assert_eq!(Hashes::decode(&bytes, hashes.len() + 1), None);
+        }
+    }
+}

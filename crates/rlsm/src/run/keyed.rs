@@ -1,0 +1,200 @@
+//! Key-ordered runs: finding a key's blocks through the index, and going through them.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::block::{Block, Location};
+use super::cache::BlockCache;
+use super::entries::{Scan, Slot};
+use super::key_index::{IndexPage, Item};
+use super::open::{Found, Run};
+use crate::entry::{Entry, Sequence};
+use crate::error::Result;
+
+/// A block as the index tells of it.
+struct Indexed {
+    location: Location,
+    /// How its separator compares to the key in question.
+    separator: Ordering,
+    continued: bool,
+}
+
+impl Indexed {
+    fn new(item: Item<'_>, key: &[u8]) -> Self {
+        Self { location: item.location, separator: item.separator.cmp(key), continued: item.continued }
+    }
+}
+
+impl Run {
+    pub(super) fn get_by_key(&self, cache: &BlockCache, key: &[u8], snapshot: Sequence) -> Result<Option<Found>> {
+        let Some((first, mut location)) = self.first_block_of(cache, key)? else { return Ok(None) };
+        for next in first + 1.. {
+            let block = cache.entries(&self.file, location, self.base)?;
+            let found = self.search(block, location.offset, key, snapshot)?;
+            if found.is_some() || next == self.blocks() {
+                return Ok(found);
+            }
+            let indexed = self.indexed(cache, next, key)?;
+            if indexed.separator == Ordering::Greater {
+                return Ok(None);
+            }
+            location = indexed.location;
+        }
+        Ok(None)
+    }
+
+    /// The last block whose separator is not above `key`.
+    fn last_block_up_to(&self, cache: &BlockCache, key: &[u8]) -> Result<Option<(u32, Indexed)>> {
+        if self.blocks() == 0 {
+            return Ok(None);
+        }
+        let page = self.key_index.page_of_key(key);
+        let (number, indexed) = self.with_page(cache, page, |items| {
+            let number = items.up_to(key)?.saturating_sub(1);
+            Some((number, Indexed::new(items.item(number)?, key)))
+        })?;
+        Ok(Some((self.key_index.first_block(page) + number as u32, indexed)))
+    }
+
+    /// The first block that may hold `key`: the versions of a key may span blocks.
+    fn first_block_of(&self, cache: &BlockCache, key: &[u8]) -> Result<Option<(u32, Location)>> {
+        let Some((mut block, mut indexed)) = self.last_block_up_to(cache, key)? else { return Ok(None) };
+        while block > 0 && indexed.continued && indexed.separator == Ordering::Equal {
+            block -= 1;
+            indexed = self.indexed(cache, block, key)?;
+        }
+        Ok(Some((block, indexed.location)))
+    }
+
+    fn indexed(&self, cache: &BlockCache, block: u32, key: &[u8]) -> Result<Indexed> {
+        self.with_item(cache, block, |item| Indexed::new(item, key))
+    }
+
+    /// Hands over what the index has of a block.
+    pub(super) fn with_item<T>(&self, cache: &BlockCache, block: u32, then: impl FnOnce(Item<'_>) -> T) -> Result<T> {
+        let page = self.key_index.page_of_block(block);
+        let number = block - self.key_index.first_block(page);
+        self.with_page(cache, page, |items| items.item(number as usize).map(then))
+    }
+
+    /// Hands over a page of the index; what cannot be made of it makes it damaged.
+    fn with_page<T>(
+        &self,
+        cache: &BlockCache,
+        page: usize,
+        then: impl FnOnce(IndexPage<'_>) -> Option<T>,
+    ) -> Result<T> {
+        let Some(location) = self.key_index.location(page) else { return Err(self.bad_page(self.footer.offset)) };
+        let block = cache.page(&self.file, location)?;
+        IndexPage::parse(block.body()).and_then(then).ok_or_else(|| self.bad_page(location.offset))
+    }
+}
+
+/// A cursor over a key-ordered run.
+pub(crate) struct KeyedCursor {
+    run: Arc<Run>,
+    cache: Arc<BlockCache>,
+    /// The block that is loaded, with all its entries; none before the first move.
+    block: Option<Block>,
+    number: u32,
+    slots: Vec<Slot>,
+    /// The current entry; `slots.len()` if there is none.
+    at: usize,
+}
+
+impl KeyedCursor {
+    pub fn new(run: Arc<Run>, cache: Arc<BlockCache>) -> Self {
+        Self { run, cache, block: None, number: 0, slots: Vec::new(), at: 0 }
+    }
+
+    pub fn entry(&self) -> Option<Entry<'_>> {
+        Some(self.slots.get(self.at)?.entry(self.block.as_ref()?.body()))
+    }
+
+    pub fn first(&mut self) -> Result<()> {
+        match self.run.blocks() {
+            0 => Ok(()),
+            _ => self.enter(0, |_| 0),
+        }
+    }
+
+    pub fn last(&mut self) -> Result<()> {
+        match self.run.blocks() {
+            0 => Ok(()),
+            blocks => self.enter(blocks - 1, |entries| entries - 1),
+        }
+    }
+
+    pub fn seek(&mut self, key: &[u8]) -> Result<()> {
+        let Some((block, location)) = self.run.first_block_of(&self.cache, key)? else { return Ok(()) };
+        self.enter_at(block, location)?;
+        self.at = self.count_before(|entry| entry < key);
+        // No more than one block can lie wholly below the key: the next one's separator is above it or equal.
+        if self.at == self.slots.len() && block + 1 < self.run.blocks() { self.enter(block + 1, |_| 0) } else { Ok(()) }
+    }
+
+    pub fn seek_for_previous(&mut self, key: &[u8]) -> Result<()> {
+        let Some((block, indexed)) = self.run.last_block_up_to(&self.cache, key)? else { return Ok(()) };
+        self.enter_at(block, indexed.location)?;
+        match (self.count_before(|entry| entry <= key), block) {
+            (0, 0) => self.leave(),
+            (0, _) => return self.enter(block - 1, |entries| entries - 1),
+            (count, _) => self.at = count - 1,
+        }
+        Ok(())
+    }
+
+    pub fn next(&mut self) -> Result<()> {
+        if self.at < self.slots.len() {
+            self.at += 1;
+            if self.at == self.slots.len() && self.number + 1 < self.run.blocks() {
+                return self.enter(self.number + 1, |_| 0);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn previous(&mut self) -> Result<()> {
+        match (self.at, self.number) {
+            (at, _) if at == self.slots.len() => {}
+            (0, 0) => self.leave(),
+            (0, number) => return self.enter(number - 1, |entries| entries - 1),
+            (at, _) => self.at = at - 1,
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        self.at = self.slots.len();
+    }
+
+    fn count_before(&self, is_before: impl Fn(&[u8]) -> bool) -> usize {
+        let body = self.block.as_ref().map_or(&[][..], Block::body);
+        self.slots.partition_point(|slot| is_before(slot.key(body)))
+    }
+
+    /// Loads a block and takes the entry that `choose` takes of so many.
+    fn enter(&mut self, number: u32, choose: impl FnOnce(usize) -> usize) -> Result<()> {
+        self.slots.clear();
+        let location = self.run.with_item(&self.cache, number, |item| item.location)?;
+        self.enter_at(number, location)?;
+        self.at = choose(self.slots.len());
+        Ok(())
+    }
+
+    /// Loads a block and takes its first entry; after an error there is none.
+    fn enter_at(&mut self, number: u32, location: Location) -> Result<()> {
+        self.slots.clear();
+        self.at = 0;
+        let block = self.cache.entries(&self.run.file, location, self.run.base)?;
+        let (mut scan, mut slots) = (Scan::new(self.run.base), std::mem::take(&mut self.slots));
+        while let Some(slot) = scan.next(block.body()).map_err(|bad| self.run.malformed(bad, location.offset))? {
+            slots.push(slot);
+        }
+        if slots.is_empty() {
+            return Err(self.run.bad_page(location.offset));
+        }
+        (self.block, self.number, self.slots) = (Some(block), number, slots);
+        Ok(())
+    }
+}

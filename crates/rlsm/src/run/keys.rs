@@ -1,0 +1,100 @@
+//! Many keys in one piece of memory.
+
+use super::varint::{self, Input};
+
+/// Keys by number, in the order they were pushed in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Keys {
+    bytes: Vec<u8>,
+    ends: Vec<u64>,
+}
+
+impl Keys {
+    pub fn push(&mut self, key: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        self.ends.push(self.bytes.len() as u64);
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn get(&self, number: usize) -> &[u8] {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start as usize..self.ends[number] as usize]
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).map(|number| self.get(number))
+    }
+
+    /// How many keys at the front `is_before` holds for, if it holds for none after them.
+    pub fn partition_point(&self, is_before: impl Fn(&[u8]) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_before(self.get(middle)) { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    /// The numbers of the keys in the keys' order; of equal keys the earlier first.
+    pub fn sorted(&self) -> Vec<u32> {
+        let prefix = |key: &[u8]| {
+            let mut first = [0; 8];
+            let len = key.len().min(8);
+            first[..len].copy_from_slice(&key[..len]);
+            u64::from_be_bytes(first)
+        };
+        let mut sorted: Vec<(u64, u32)> =
+            (0u32..).zip(self.iter()).map(|(number, key)| (prefix(key), number)).collect();
+        sorted.sort_unstable_by(|a, b| {
+            a.0.cmp(&b.0).then_with(|| self.get(a.1 as usize).cmp(self.get(b.1 as usize))).then(a.1.cmp(&b.1))
+        });
+        sorted.into_iter().map(|(_, number)| number).collect()
+    }
+
+    pub fn shrink(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+
+    pub fn memory_bytes(&self) -> u64 {
+        (self.bytes.capacity() + self.ends.capacity() * size_of::<u64>()) as u64
+    }
+
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        varint::put(out, self.len() as u64);
+        self.iter().for_each(|key| varint::put_bytes(out, key));
+    }
+
+    pub fn decode(input: &mut Input<'_>) -> Option<Self> {
+        let count = input.count()?;
+        let mut keys = Self { bytes: Vec::new(), ends: Vec::with_capacity(count) };
+        for _ in 0..count {
+            keys.push(input.bytes()?);
+        }
+        keys.shrink();
+        Some(keys)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn keys_are_sorted_and_come_back(all in proptest::collection::vec(proptest::collection::vec(0u8..3, 0..12), 0..60)) {
+            let mut keys = Keys::default();
+            all.iter().for_each(|key| keys.push(key));
+            let mut expected: Vec<u32> = (0..all.len() as u32).collect();
+            expected.sort_by_key(|number| &all[*number as usize]);
+            prop_assert_eq!(keys.sorted(), expected);
+            let mut bytes = Vec::new();
+            keys.encode(&mut bytes);
+            prop_assert_eq!(Keys::decode(&mut Input::new(&bytes)), Some(keys));
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Damage anywhere in a file: what is read is right, or an error says where.
+
+use crate::merge::Cursor;
+use crate::names::FileName;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::model::*;
+use crate::error::{Error, Result};
+use crate::hash::hash;
+use crate::run::{BlockCache, DataFile, Extent, Order, Run, find_footers};
+use crate::storage::Storage;
+
+#[derive(Debug, Clone)]
+enum Damage {
+    Flip {
+        byte: prop::sample::Index,
+        bit: u8,
+    },
+    Cut(prop::sample::Index),
+    Zero(prop::sample::Index, u16),
+    /// As by another file's bytes: lengths that make no sense, say.
+    Overwrite(prop::sample::Index, Vec<u8>),
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let place = || any::<prop::sample::Index>();
+    prop_oneof![
+        6 => (place(), 0u8..8).prop_map(|(byte, bit)| Damage::Flip { byte, bit }),
+        1 => place().prop_map(Damage::Cut),
+        1 => (place(), any::<u16>()).prop_map(|(from, len)| Damage::Zero(from, len)),
+        2 => (place(), proptest::collection::vec(any::<u8>(), 1..40)).prop_map(|(from, bytes)| Damage::Overwrite(from, bytes)),
+    ]
+}
+
+fn apply(damage: &Damage, bytes: &mut Vec<u8>) {
+    let len = bytes.len();
+    match damage {
+        Damage::Flip { byte, bit } => bytes[byte.index(len)] ^= 1 << bit,
+        Damage::Cut(at) => bytes.truncate(at.index(len)),
+        Damage::Zero(from, count) => {
+            let from = from.index(len);
+            bytes[from..(from + usize::from(*count)).min(len)].fill(0);
+        }
+        Damage::Overwrite(from, with) => {
+            let from = from.index(len);
+            let end = (from + with.len()).min(len);
+            bytes[from..end].copy_from_slice(&with[..end - from]);
+        }
+    }
+}
+
+/// Right, or an error that names the file.
+fn right_or_named<T: PartialEq + std::fmt::Debug>(got: Result<T>, right: &T) {
+    match got {
+        Ok(got) => assert_eq!(got, *right),
+        Err(Error::Corrupt { file, what, .. }) => assert!(file == "data-000007" && !what.is_empty()),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn check(storage: &dyn Storage, footer: Extent, entries: &[Owned]) {
+    let opened = DataFile::open(storage, FileName::Data(7)).and_then(|file| {
+        right_or_named(find_footers(&file).map(|_| ()), &());
+        Run::open(Arc::new(file), footer)
+    });
+    let run = match opened {
+        Ok((run, hashes)) => {
+            let mut expected: Vec<u32> = entries.iter().map(|entry| (entry.hash >> 32) as u32).collect();
+            expected.sort_unstable();
+            assert_eq!(hashes.0, expected);
+            Arc::new(run)
+        }
+        Err(error) => return right_or_named(Err::<(), _>(error), &()),
+    };
+    right_or_named(read_all(&run, 3000), &plain(entries));
+    right_or_named(run.verify(), &());
+    let cache = Arc::new(BlockCache::new(1 << 20, 1 << 20));
+    for entry in entries {
+        let right = newest(entries, &entry.key, 1200).map(|newest| (newest.sequence, newest.entry().value.to_vec()));
+        let got = run
+            .get(&cache, entry.hash, &entry.key, 1200)
+            .map(|found| found.map(|found| (found.sequence, found.value.to_vec())));
+        right_or_named(got, &right);
+    }
+    let (sorted, mut walked) = (in_key_order(entries), Vec::new());
+    let walk = run.cursor(&cache).and_then(|mut cursor| {
+        cursor.first()?;
+        while let Some(entry) = cursor.entry() {
+            walked.push((entry.key.to_vec(), entry.sequence));
+            cursor.next()?;
+        }
+        Ok(std::mem::take(&mut walked))
+    });
+    right_or_named(walk, &sorted.iter().map(|entry| (entry.key.clone(), entry.sequence)).collect());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn no_damage_passes_unseen(
+        (order, entries) in order().prop_flat_map(|order| (Just(order), entries(order, false, 60))),
+        permutation in any::<bool>(),
+        options in options(),
+        damages in proptest::collection::vec(damage(), 1..3),
+    ) {
+        let written = write(&options, &[(order, permutation, &entries), (order, false, &entries)]);
+        {
+            let file = written.files.file("data-000007");
+            let mut bytes = file.bytes.lock();
+            for damage in damages {
+                if !bytes.is_empty() {
+                    apply(&damage, &mut bytes);
+                }
+            }
+        }
+        written.runs.iter().for_each(|run| check(&written.files, run.footer, &entries));
+    }
+
+    #[test]
+    fn a_footer_that_lies_elsewhere_is_refused(offset in any::<u64>(), len in any::<u64>(), near in 0u64..2000) {
+        let entries = [Owned::new(*b"key", 1000, Some(vec![1; 1000]))];
+        let written = write(&small(), &[(Order::Hash, true, &entries)]);
+        for footer in [Extent { offset, len }, Extent { offset: near, len }, Extent { offset: near, len: near }, Extent { offset, len: near }] {
+            if footer != written.runs[0].footer {
+                let opened = Run::open(written.data.clone(), footer);
+                prop_assert!(matches!(opened, Err(Error::Corrupt { .. })), "opened at {:?}", footer);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_single_bit_of_a_small_file_counts_or_is_padding() {
+    let entries: Vec<Owned> = {
+        let mut entries: Vec<Owned> = (0..30u8).map(|i| Owned::new([i; 5], 1000, Some(vec![i; 30]))).collect();
+        arrange(Order::Hash, &mut entries);
+        entries
+    };
+    let written = write(&small(), &[(Order::Hash, true, &entries)]);
+    let (file, footer) = (written.files.file("data-000007"), written.runs[0].footer);
+    let bits = file.bytes.lock().len() * 8;
+    for bit in 0..bits {
+        file.bytes.lock()[bit / 8] ^= 1 << (bit % 8);
+        check(&written.files, footer, &entries);
+        file.bytes.lock()[bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
+/// Reads everything in every way; only panics count.
+fn read_everything(storage: &dyn Storage, footer: Extent, entries: &[Owned]) -> Result<()> {
+    let (run, _) = Run::open(Arc::new(DataFile::open(storage, FileName::Data(7))?), footer)?;
+    let (run, cache) = (Arc::new(run), Arc::new(BlockCache::new(1 << 20, 1 << 20)));
+    let _ = run.verify();
+    let _ = read_all(&run, 1000);
+    let mut cursor = run.cursor(&cache)?;
+    for entry in entries {
+        let _ = run.get(&cache, entry.hash, &entry.key, 1100);
+        let _ = cursor.seek(&entry.key).and_then(|()| cursor.next());
+        let _ = cursor.seek_for_previous(&entry.key).and_then(|()| cursor.previous());
+    }
+    cursor.first().and_then(|()| cursor.last())
+}
+
+/// Puts the right checksum behind the `len` bytes at `offset`.
+fn checksum_anew(bytes: &mut [u8], offset: usize, len: usize) {
+    let checksum = crc32c::crc32c(&bytes[offset..offset + len]);
+    bytes[offset + len..offset + len + 4].copy_from_slice(&checksum.to_le_bytes());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn nonsense_under_right_checksums_is_read_without_panic(
+        (order, entries) in order().prop_flat_map(|order| (Just(order), entries(order, false, 60))),
+        permutation in any::<bool>(),
+        (place, with, in_footer) in (any::<prop::sample::Index>(), proptest::collection::vec(any::<u8>(), 1..9), any::<bool>()),
+    ) {
+        let written = write(&small(), &[(order, permutation, &entries)]);
+        let footer = written.runs[0].footer;
+        {
+            let file = written.files.file("data-000007");
+            let mut bytes = file.bytes.lock();
+            let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+            // The footer up to its checksum, or the first block, or the first page of a run without blocks.
+            let (offset, len) = if in_footer || entries.is_empty() {
+                (footer.offset as usize, footer.len as usize - 12)
+            } else {
+                (16, 5 + word(&bytes, 16))
+            };
+            let start = place.index(len - 4).max(if in_footer || entries.is_empty() { 0 } else { 5 });
+            let end = (start + with.len()).min(len);
+            bytes[offset + start..offset + end].copy_from_slice(&with[..end - start]);
+            checksum_anew(&mut bytes, offset, len);
+        }
+        let _ = read_everything(&written.files, footer, &entries);
+    }
+}
+
+#[test]
+fn verify_finds_what_checksums_do_not() {
+    let corrupt_with = |run: &Run, expected: &str| match run.verify() {
+        Err(Error::Corrupt { file, what, .. }) => assert!(file == "data-000007" && what.contains(expected), "{what}"),
+        other => panic!("{expected}: {other:?}"),
+    };
+    // Filed under hashes that are not those of the keys, all but their lower bits.
+    let mut entries: Vec<Owned> =
+        (0..30u8).map(|i| Owned { hash: u64::from(i) << 56, ..Owned::new([i], 1000, None) }).collect();
+    corrupt_with(&write(&small(), &[(Order::Hash, false, &entries)]).runs[0], "fence");
+    entries.truncate(1);
+    entries[0].hash = (hash(&[0]) >> 32) << 32;
+    let sound = write(&small(), &[(Order::Hash, false, &entries)]);
+    sound.runs[0].verify().unwrap();
+    entries[0].hash = u64::MAX;
+    corrupt_with(&write(&small(), &[(Order::Hash, false, &entries)]).runs[0], "fence");
+    entries = (0..30u8).map(|i| Owned::new([i], 1000, None)).collect();
+    arrange(Order::Hash, &mut entries);
+    // Two ranks of the permutation, changed for each other.
+    let written = write(&small(), &[(Order::Hash, true, &entries)]);
+    {
+        let file = written.files.file("data-000007");
+        let (mut bytes, page) =
+            (file.bytes.lock(), written.runs[0].extents().last().unwrap().end().unwrap() - written.runs[0].footer.len);
+        let page = page as usize - (5 + 30 * 4 + 4usize).next_multiple_of(16);
+        let ranks = page + 5;
+        (0..4).for_each(|byte| bytes.swap(ranks + byte, ranks + 4 + byte));
+        checksum_anew(&mut bytes, page, 5 + 30 * 4);
+    }
+    corrupt_with(&written.runs[0], "the permutation's rank 0 is not in key order");
+}

@@ -1,0 +1,9 @@
+//! Runs against an obvious model: a sorted list of entries.
+
+mod cursors;
+mod damage;
+mod files;
+mod memory_files;
+mod model;
+mod salvage;
+mod sizes;

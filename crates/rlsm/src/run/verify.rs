@@ -1,0 +1,140 @@
+//! Verifying a run: everything it holds is read, and everything its footer says is checked against it.
+
+use std::cmp::Ordering;
+
+use super::Order;
+use super::cache::BlockCache;
+use super::footer::Footer;
+use super::hashes::Hashes;
+use super::open::Run;
+use super::permutation::{PermutationBuilder, Spot, spot_on_page};
+use super::reader::BlockReader;
+use crate::entry::{Entry, Kind, Sequence};
+use crate::error::Result;
+use crate::hash::hash;
+
+const READ_AHEAD_BYTES: usize = 1 << 20;
+
+/// What the entries seen so far come to.
+#[derive(Default)]
+struct Seen {
+    last: Option<(u64, Vec<u8>, Sequence)>,
+    hashes: Vec<u32>,
+    deletes: u64,
+    user_bytes: u64,
+    bounds: Option<(Vec<u8>, Vec<u8>)>,
+    /// Only where a permutation is to be checked.
+    keys: Option<PermutationBuilder>,
+}
+
+impl Run {
+    /// Reads everything, past any cache, and checks checksums, order, counts, hashes, fences or index, and the
+    /// permutation.
+    pub fn verify(&self) -> Result<()> {
+        if self.order == Order::Log {
+            return self.verify_logged();
+        }
+        let (_, column) = Footer::read(&self.file, self.footer)?;
+        let mut seen =
+            Seen { keys: self.permutation.as_ref().map(|_| PermutationBuilder::default()), ..Seen::default() };
+        let index_cache = BlockCache::new(1 << 20, 0);
+        let mut reader = BlockReader::new(self, READ_AHEAD_BYTES);
+        while let Some((spot, entry)) = reader.next_with_spot()? {
+            let hash = hash(entry.key);
+            let wrong = seen.take(self, spot, hash, &entry);
+            let offset = reader.block_offset();
+            wrong.map_err(|what| self.file.corrupt(offset, what))?;
+            if spot.slot() == 0 {
+                self.verify_block_is_indexed(&index_cache, spot.block(), offset, hash)?;
+            }
+        }
+        self.verify_footer(&mut seen, column)?;
+        self.verify_permutation(&index_cache, seen.keys)
+    }
+
+    fn verify_block_is_indexed(&self, cache: &BlockCache, block: u32, offset: u64, hash: u64) -> Result<()> {
+        let indexed = match self.order {
+            Order::Hash | Order::Log => self.fences.locate(block).map_or(0, |location| location.offset),
+            Order::Key => self.with_item(cache, block, |item| item.location.offset)?,
+        };
+        if indexed != offset {
+            return Err(self.file.corrupt(offset, format!("the run's index has block {block} at byte {indexed}")));
+        }
+        let top = hash >> 32;
+        let fits = |(least, above): (u64, u64)| (least..above).contains(&top);
+        if self.order == Order::Hash && !self.fences.first_hash_bounds(block).is_some_and(fits) {
+            return Err(self
+                .file
+                .corrupt(offset, format!("the fence of block {block} is not of its first entry's hash")));
+        }
+        Ok(())
+    }
+
+    fn verify_footer(&self, seen: &mut Seen, column: Hashes) -> Result<()> {
+        let wrong = |what: &str| {
+            Err(self.file.corrupt(self.footer.offset, format!("the footer's {what} are not those of the entries")))
+        };
+        seen.hashes.sort_unstable();
+        if seen.hashes != column.0 {
+            return wrong("hashes");
+        }
+        if (seen.deletes, seen.user_bytes) != (self.deletes, self.user_bytes) {
+            return wrong("counts");
+        }
+        if seen.bounds.as_ref().is_some_and(|(low, high)| **low != *self.low || **high != *self.high) {
+            return wrong("lowest and highest key");
+        }
+        Ok(())
+    }
+
+    fn verify_permutation(&self, cache: &BlockCache, keys: Option<PermutationBuilder>) -> Result<()> {
+        let (Some(permutation), Some(keys)) = (&self.permutation, keys) else { return Ok(()) };
+        let (spots, _) = keys.sort(u64::MAX);
+        for (rank, spot) in (0..).zip(spots) {
+            let (location, index) = permutation.page(rank);
+            let page = cache.page(&self.file, location)?;
+            if spot_on_page(page.body(), index) != Some(spot) {
+                return Err(self
+                    .file
+                    .corrupt(location.offset, format!("the permutation's rank {rank} is not in key order")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Seen {
+    fn take(&mut self, run: &Run, spot: Spot, hash: u64, entry: &Entry<'_>) -> std::result::Result<(), String> {
+        if let Some((last_hash, key, sequence)) = &self.last {
+            let by_key = key.as_slice().cmp(entry.key).then(entry.sequence.cmp(sequence));
+            let order = match run.order {
+                Order::Hash => last_hash.cmp(&hash).then(by_key),
+                Order::Key | Order::Log => by_key,
+            };
+            if order != Ordering::Less {
+                return Err(format!("the key `{}` is out of order", entry.key.escape_ascii()));
+            }
+        }
+        if !(run.sequences.0..=run.sequences.1).contains(&entry.sequence) {
+            return Err(format!(
+                "sequence {} is not between {} and {}",
+                entry.sequence, run.sequences.0, run.sequences.1
+            ));
+        }
+        self.last = Some((hash, entry.key.to_owned(), entry.sequence));
+        self.hashes.push(Hashes::top(hash));
+        self.deletes += u64::from(entry.kind == Kind::Delete);
+        self.user_bytes += entry.user_bytes();
+        let (low, high) = self.bounds.get_or_insert_with(|| (entry.key.to_owned(), entry.key.to_owned()));
+        if entry.key < low.as_slice() {
+            *low = entry.key.to_owned();
+        }
+        if entry.key > high.as_slice() {
+            *high = entry.key.to_owned();
+        }
+        if let Some(keys) = &mut self.keys {
+            keys.push(entry.key, spot);
+        }
+        Ok(())
+    }
+}

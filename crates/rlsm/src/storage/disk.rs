@@ -1,0 +1,345 @@
+//! A folder on a file system.
+
+use std::any::Any;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{FallocateFlags, FlockOperation, SeekFrom, fallocate, flock, ioctl_ficlone, seek};
+use rustix::io::Errno;
+
+use super::{COPY_BYTES, File, Storage, copy_through};
+use crate::names::LOCK;
+
+/// A file system gives space back in blocks of this many bytes.
+const BLOCK_BYTES: u64 = 4096;
+
+/// A folder on a file system.
+#[derive(Debug)]
+pub struct Disk {
+    path: PathBuf,
+    folder: fs::File,
+}
+
+impl Disk {
+    /// Opens the folder `path`, which exists.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref().to_owned();
+        let folder = fs::File::open(&path)?;
+        if !folder.metadata()?.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { path, folder })
+    }
+
+    /// Opens the folder `path`; makes it, durably, and those above it where they are missing.
+    pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = std::path::absolute(path)?;
+        let missing: Vec<&Path> = path.ancestors().take_while(|ancestor| !ancestor.exists()).collect();
+        fs::create_dir_all(&path)?;
+        for parent in missing.iter().filter_map(|made| made.parent()) {
+            fs::File::open(parent)?.sync_all()?;
+        }
+        Self::open(path)
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn at(&self, name: &str) -> io::Result<PathBuf> {
+        if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
+            let problem = format!("`{name}` is not the plain name of a file");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+        }
+        Ok(self.path.join(name))
+    }
+}
+
+impl Storage for Disk {
+    fn place(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn create(&self, name: &str) -> io::Result<Arc<dyn File>> {
+        let file = fs::File::options().read(true).append(true).create_new(true).open(self.at(name)?)?;
+        Ok(Arc::new(DiskFile(file)))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn File>> {
+        let file = fs::File::options().read(true).append(true).open(self.at(name)?)?;
+        Ok(Arc::new(DiskFile(file)))
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                names.extend(entry.file_name().into_string().ok());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.at(from)?, self.at(to)?)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.at(name)?)
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        self.folder.sync_all()
+    }
+
+    fn lock(&self) -> io::Result<Option<Box<dyn Send + Sync>>> {
+        let file = fs::File::options().write(true).create(true).truncate(false).open(self.at(LOCK)?)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Box::new(file))),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// No hard link: the two files would see each other's holes and appends.
+    fn copy(&self, name: &str, to: &dyn Storage) -> io::Result<()> {
+        let Some(other) = (to as &dyn Any).downcast_ref::<Self>() else {
+            return copy_through(&*Storage::open(self, name)?, name, to);
+        };
+        let from = fs::File::open(self.at(name)?)?;
+        let to = fs::File::options().write(true).create_new(true).open(other.at(name)?)?;
+        if ioctl_ficlone(&to, &from).is_err() {
+            copy_data(&from, &to)?;
+        }
+        to.sync_all()
+    }
+}
+
+/// Copies what is not a hole.
+fn copy_data(from: &fs::File, to: &fs::File) -> io::Result<()> {
+    let len = from.metadata()?.len();
+    to.set_len(len)?;
+    let mut buffer = vec![0; COPY_BYTES];
+    let mut end = 0;
+    while let Some(start) = next_data(from, end, len)? {
+        end = next_hole(from, start, len)?;
+        let mut at = start;
+        while at < end {
+            let piece = &mut buffer[..COPY_BYTES.min((end - at) as usize)];
+            from.read_exact_at(piece, at)?;
+            to.write_all_at(piece, at)?;
+            at += piece.len() as u64;
+        }
+    }
+    Ok(())
+}
+
+fn next_data(file: &fs::File, from: u64, len: u64) -> io::Result<Option<u64>> {
+    if from >= len {
+        return Ok(None);
+    }
+    match seek(file, SeekFrom::Data(from)) {
+        Ok(start) => Ok((start < len).then_some(start)),
+        Err(Errno::NXIO) => Ok(None),
+        Err(Errno::INVAL) => Ok(Some(from)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn next_hole(file: &fs::File, from: u64, len: u64) -> io::Result<u64> {
+    match seek(file, SeekFrom::Hole(from)) {
+        Ok(end) => Ok(end.min(len)),
+        Err(Errno::INVAL) => Ok(len),
+        Err(error) => Err(error.into()),
+    }
+}
+
+struct DiskFile(fs::File);
+
+impl File for DiskFile {
+    fn append(&self, bytes: &[u8]) -> io::Result<()> {
+        io::Write::write_all(&mut &self.0, bytes)
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.0.read_exact_at(buffer, offset)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn allocated(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.blocks() * 512)
+    }
+
+    fn truncate(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
+        let start = offset.next_multiple_of(BLOCK_BYTES);
+        let end = (offset + len) / BLOCK_BYTES * BLOCK_BYTES;
+        if start >= end {
+            return Ok(());
+        }
+        match fallocate(&self.0, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, start, end - start) {
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::simulated::Simulated;
+
+    fn disk() -> (tempfile::TempDir, Disk) {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::open(folder.path()).unwrap();
+        (folder, disk)
+    }
+
+    fn content(storage: &dyn Storage, name: &str) -> Vec<u8> {
+        let file = storage.open(name).unwrap();
+        let mut bytes = vec![0; file.len().unwrap() as usize];
+        file.read_at(&mut bytes, 0).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn what_is_appended_is_read() {
+        let (_folder, disk) = disk();
+        let file = disk.create("a").unwrap();
+        assert!(file.is_empty().unwrap());
+        file.append(b"one ").unwrap();
+        file.append(b"two").unwrap();
+        file.sync().unwrap();
+        disk.sync_names().unwrap();
+        assert_eq!(file.len().unwrap(), 7);
+        assert_eq!(content(&disk, "a"), b"one two");
+        let mut middle = [0; 3];
+        disk.open("a").unwrap().read_at(&mut middle, 2).unwrap();
+        assert_eq!(&middle, b"e t");
+        let past_the_end = file.read_at(&mut [0; 3], 5).unwrap_err();
+        assert_eq!(past_the_end.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn a_file_is_appended_to_after_it_is_opened_and_cut() {
+        let (_folder, disk) = disk();
+        disk.create("a").unwrap().append(b"0123456789").unwrap();
+        let file = disk.open("a").unwrap();
+        file.truncate(4).unwrap();
+        file.append(b"x").unwrap();
+        assert_eq!(content(&disk, "a"), b"0123x");
+    }
+
+    #[test]
+    fn create_refuses_what_exists_and_open_what_does_not() {
+        let (_folder, disk) = disk();
+        disk.create("a").unwrap();
+        assert_eq!(disk.create("a").err().unwrap().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(Storage::open(&disk, "b").err().unwrap().kind(), io::ErrorKind::NotFound);
+        assert_eq!(disk.remove("b").unwrap_err().kind(), io::ErrorKind::NotFound);
+        for name in ["", ".", "..", "a/b", "/a"] {
+            assert_eq!(disk.create(name).err().unwrap().kind(), io::ErrorKind::InvalidInput, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_listed_changed_and_removed() {
+        let (folder, disk) = disk();
+        fs::create_dir(folder.path().join("another")).unwrap();
+        let file = disk.create("b").unwrap();
+        file.append(b"kept").unwrap();
+        disk.create("a").unwrap();
+        assert_eq!(disk.list().unwrap(), ["a", "b"]);
+        disk.rename("b", "a").unwrap();
+        assert_eq!(disk.list().unwrap(), ["a"]);
+        assert_eq!(content(&disk, "a"), b"kept");
+        disk.remove("a").unwrap();
+        assert!(disk.list().unwrap().is_empty());
+        let mut bytes = [0; 4];
+        file.read_at(&mut bytes, 0).unwrap();
+        assert_eq!(&bytes, b"kept");
+    }
+
+    #[test]
+    fn a_lock_keeps_others_of_the_same_process_out_too() {
+        let (folder, disk) = disk();
+        let other = Disk::open(folder.path()).unwrap();
+        let held = disk.lock().unwrap();
+        assert!(held.is_some());
+        assert!(other.lock().unwrap().is_none());
+        assert!(disk.lock().unwrap().is_none());
+        drop(held);
+        assert!(other.lock().unwrap().is_some());
+    }
+
+    #[test]
+    fn punched_blocks_are_given_back_and_their_neighbours_stay() {
+        let (folder, disk) = disk();
+        let file = disk.create("a").unwrap();
+        file.append(&vec![7; 1 << 20]).unwrap();
+        file.sync().unwrap();
+        let blocks = || fs::metadata(folder.path().join("a")).unwrap().blocks();
+        let before = blocks();
+        file.punch(100, (1 << 20) - 200).unwrap();
+        file.punch(5, 0).unwrap();
+        file.sync().unwrap();
+        assert_eq!(file.len().unwrap(), 1 << 20);
+        let bytes = content(&disk, "a");
+        assert!(bytes[..100].iter().chain(&bytes[(1 << 20) - 100..]).all(|byte| *byte == 7));
+        if blocks() == before {
+            println!("skipped: this file system cannot punch holes");
+            return;
+        }
+        assert!(blocks() <= 2 * BLOCK_BYTES / 512 + 8, "{} blocks of 512 bytes are left", blocks());
+        assert!(bytes[4096..(1 << 20) - 4096].iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn a_copy_is_a_file_of_its_own_and_keeps_holes() {
+        let (_folder, disk) = disk();
+        let (target, other) = self::disk();
+        let file = disk.create("a").unwrap();
+        file.append(&vec![7; 3 << 20]).unwrap();
+        file.punch(4096, 2 << 20).unwrap();
+        file.append(b"end").unwrap();
+        let before = content(&disk, "a");
+        disk.copy("a", &other).unwrap();
+        file.append(b"more").unwrap();
+        file.punch(0, 1 << 20).unwrap();
+        assert_eq!(content(&other, "a"), before);
+        let kept = fs::metadata(target.path().join("a")).unwrap().blocks() * 512;
+        let source_has_holes = fs::metadata(disk.path().join("a")).unwrap().blocks() * 512 < 2 << 20;
+        assert!(!source_has_holes || kept < 2 << 20, "{kept} bytes are used");
+        assert_eq!(disk.copy("a", &other).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(disk.copy("b", &other).unwrap_err().kind(), io::ErrorKind::NotFound);
+        let simulated = Simulated::new(0);
+        disk.copy("a", &simulated).unwrap();
+        assert_eq!(content(&simulated, "a"), content(&disk, "a"));
+    }
+
+    #[test]
+    fn a_folder_is_made_with_those_above_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("one/two");
+        assert_eq!(Disk::open(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        Disk::create(&path).unwrap().create("a").unwrap();
+        assert_eq!(Disk::create(&path).unwrap().list().unwrap(), ["a"]);
+        assert!(Disk::open(path.join("a")).is_err());
+    }
+}
