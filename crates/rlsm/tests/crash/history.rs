@@ -1,0 +1,166 @@
+//! What was written, in order, and which states a crash may leave of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use rlsm::{Batch, Database};
+
+pub type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+#[derive(Debug, Clone)]
+pub enum Write {
+    Put(Vec<u8>, Vec<u8>),
+    Delete(Vec<u8>),
+    DeleteRange(Vec<u8>, Vec<u8>),
+}
+
+impl Write {
+    pub fn apply(&self, model: &mut Model) {
+        match self {
+            Self::Put(key, value) => drop(model.insert(key.clone(), value.clone())),
+            Self::Delete(key) => drop(model.remove(key)),
+            Self::DeleteRange(low, high) => model.retain(|key, _| key < low || key >= high),
+        }
+    }
+
+    /// The keys that it changes, as far as one of the two has them or it is about them.
+    fn keys_in<'a>(&'a self, one: &'a Model, other: &'a Model) -> impl Iterator<Item = &'a [u8]> {
+        let (low, high) = match self {
+            Self::Put(key, _) | Self::Delete(key) => (Bound::Included(key), Bound::Included(key)),
+            Self::DeleteRange(low, high) => (Bound::Included(low), Bound::Excluded(high)),
+        };
+        let keys = |model: &'a Model| model.range::<Vec<u8>, _>((low, high)).map(|(key, _)| &**key);
+        let own = match self {
+            Self::Put(key, _) | Self::Delete(key) => Some(&**key),
+            Self::DeleteRange(..) => None,
+        };
+        keys(one).chain(keys(other)).chain(own)
+    }
+}
+
+pub fn batch(writes: &[Write]) -> Batch {
+    let mut batch = Batch::new();
+    for write in writes {
+        match write {
+            Write::Put(key, value) => batch.put(key, value),
+            Write::Delete(key) => batch.delete(key),
+            Write::DeleteRange(low, high) => batch.delete_range(low, high),
+        }
+        .unwrap();
+    }
+    batch
+}
+
+/// All of a database, read in order.
+pub fn all(database: &Database) -> rlsm::Result<Model> {
+    database.range(..)?.map(|pair| pair.map(|(key, value)| (key.into_vec(), value.into_vec()))).collect()
+}
+
+/// The writes, each a batch, of which the first ones are sure to be kept.
+#[derive(Default)]
+pub struct History {
+    /// What the writes that are sure to be kept come to.
+    kept: Model,
+    /// Those that a crash may lose, the last ones first.
+    open: Vec<Vec<Write>>,
+    /// How many of those were acknowledged, so that they stay while the machine runs.
+    acknowledged: usize,
+}
+
+impl History {
+    /// Before a batch is given to the database.
+    pub fn attempt(&mut self, writes: Vec<Write>) {
+        self.open.push(writes);
+    }
+
+    /// After the database has taken all batches.
+    pub fn acknowledge_all(&mut self) {
+        self.acknowledged = self.open.len();
+    }
+
+    /// After the database has promised that all writes are on the device.
+    pub fn keep_all(&mut self) {
+        self.keep(self.open.len());
+    }
+
+    /// When the machine has not crashed: nothing acknowledged may be missing.
+    pub fn keep_acknowledged(&mut self) {
+        self.keep(self.acknowledged);
+    }
+
+    fn keep(&mut self, batches: usize) {
+        self.open.drain(..batches).flatten().for_each(|write| write.apply(&mut self.kept));
+        self.acknowledged = self.acknowledged.saturating_sub(batches);
+    }
+
+    /// What all writes come to.
+    pub fn newest(&self) -> Model {
+        let mut model = self.kept.clone();
+        self.open.iter().flatten().for_each(|write| write.apply(&mut model));
+        model
+    }
+
+    /// Checks that `found` is what the sure writes and the first of the others come to, and goes on from there.
+    pub fn settle(&mut self, found: &Model) -> Result<(), String> {
+        let mut model = self.kept.clone();
+        let mut differing = differing(&model, found);
+        let mut nearest = (differing.len(), 0);
+        for (index, writes) in self.open.iter().enumerate() {
+            if differing.is_empty() {
+                break;
+            }
+            for write in writes {
+                let keys: Vec<_> = write.keys_in(&model, found).map(<[u8]>::to_vec).collect();
+                write.apply(&mut model);
+                for key in keys {
+                    if model.get(&key) == found.get(&key) {
+                        differing.remove(&key);
+                    } else {
+                        differing.insert(key);
+                    }
+                }
+            }
+            nearest = nearest.min((differing.len(), index + 1));
+        }
+        if !differing.is_empty() {
+            return Err(self.complaint(found, nearest.1));
+        }
+        self.open.clear();
+        self.acknowledged = 0;
+        self.kept.clone_from(found);
+        Ok(())
+    }
+
+    /// Checks that a running database may hold `found`: everything acknowledged, and perhaps what was refused.
+    pub fn could_be(&self, found: &Model) -> Result<(), String> {
+        let mut copy = Self { kept: self.kept.clone(), open: self.open.clone(), acknowledged: self.acknowledged };
+        copy.keep_acknowledged();
+        copy.settle(found)
+    }
+
+    /// What is wrong, told by the state that comes nearest.
+    fn complaint(&self, found: &Model, nearest: usize) -> String {
+        let mut model = self.kept.clone();
+        self.open[..nearest].iter().flatten().for_each(|write| write.apply(&mut model));
+        let name = |value: Option<&Vec<u8>>| {
+            value.map(|value| String::from_utf8_lossy(&value[..value.len().min(16)]).into_owned())
+        };
+        let differences: Vec<_> = differing(&model, found)
+            .iter()
+            .take(10)
+            .map(|key| (String::from_utf8_lossy(key).into_owned(), name(model.get(key)), name(found.get(key))))
+            .collect();
+        format!(
+            "{} keys were found, which is no state that there was; nearest is that after {nearest} of {} open batches, \
+             with {} keys; (key, expected, found): {differences:?}",
+            found.len(),
+            self.open.len(),
+            model.len(),
+        )
+    }
+}
+
+fn differing(one: &Model, other: &Model) -> BTreeSet<Vec<u8>> {
+    let differs = |key: &&Vec<u8>| one.get(*key) != other.get(*key);
+    one.keys().chain(other.keys()).filter(differs).cloned().collect()
+}

@@ -1,0 +1,144 @@
+//! What opening a database makes of what a crash has left.
+
+#![expect(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use rlsm::storage::Storage as _;
+use rlsm::storage::simulated::Simulated;
+use rlsm::{Database, Maintenance, Options, Sync};
+
+fn options() -> Options {
+    Options::new().memtable_bytes(65_536).maintenance(Maintenance::Inline)
+}
+
+fn open(machine: &Simulated) -> rlsm::Result<Database> {
+    options().open_on(Arc::new(machine.clone()))
+}
+
+/// The names of the files whose names begin so.
+fn names(machine: &Simulated, kind: &str) -> Vec<String> {
+    machine.list().unwrap().into_iter().filter(|name| name.starts_with(kind)).collect()
+}
+
+fn append(machine: &Simulated, name: &str, bytes: &[u8]) {
+    let file = machine.open(name).unwrap();
+    file.append(bytes).unwrap();
+    file.sync().unwrap();
+}
+
+#[test]
+fn what_follows_a_log_of_nothing_whole_is_kept() {
+    let machine = Simulated::new(1);
+    drop(open(&machine).unwrap());
+    let log = names(&machine, "wal").pop().unwrap();
+    append(&machine, &log, b"a record that a crash cut off");
+
+    let database = open(&machine).unwrap();
+    assert!(database.recovery().torn_bytes > 0);
+    database.put(b"a", b"1").unwrap();
+    machine.crash();
+    drop(database);
+
+    let machine = machine.reboot();
+    let database = open(&machine).unwrap();
+    assert_eq!(database.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(names(&machine, "wal").len(), 1);
+}
+
+#[test]
+fn a_manifest_that_was_not_finished_is_no_obstacle() {
+    let machine = Simulated::new(1);
+    append_new(&machine, "manifest-000001.new");
+    let database = open(&machine).unwrap();
+    assert!(database.recovery().is_new);
+    assert_eq!(database.recovery().removed, ["manifest-000001.new"]);
+    database.put(b"a", b"1").unwrap();
+    drop(database);
+
+    let next =
+        machine.list().unwrap().iter().map(|name| name[name.len() - 6..].parse::<u64>().unwrap()).max().unwrap() + 1;
+    let unfinished = format!("manifest-{next:06}.new");
+    append_new(&machine, &unfinished);
+    let database = open(&machine).unwrap();
+    assert_eq!(database.recovery().removed, [unfinished]);
+    assert_eq!(database.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+}
+
+fn append_new(machine: &Simulated, name: &str) {
+    machine.create(name).unwrap();
+    append(machine, name, b"rlsm");
+    machine.sync_names().unwrap();
+}
+
+#[test]
+fn level_0_takes_no_more_runs_than_it_tells_apart() {
+    let machine = Simulated::new(1);
+    let database = open(&machine).unwrap();
+    for number in 0..200_u32 {
+        database.put(&number.to_be_bytes(), b"1").unwrap();
+        // A run that reaches over all others keeps them in Level 0.
+        database.put(&[0xff], &number.to_be_bytes()).unwrap();
+        database.put(&[], &number.to_be_bytes()).unwrap();
+        database.flush().unwrap();
+    }
+    for number in 0..200_u32 {
+        assert!(database.get(&number.to_be_bytes()).unwrap().is_some(), "{number} is gone");
+    }
+    assert_eq!(database.get(&[]).unwrap().as_deref(), Some(&199_u32.to_be_bytes()[..]));
+    drop(database);
+    let database = open(&machine).unwrap();
+    assert_eq!(database.range(..).unwrap().count(), 202);
+}
+
+#[test]
+fn writes_reach_the_device_at_an_interval_whoever_maintains() {
+    for maintenance in [Maintenance::Inline, Maintenance::Background] {
+        let machine = Simulated::new(1);
+        let options = options().sync(Sync::Interval(Duration::from_millis(1))).maintenance(maintenance);
+        let database = options.open_on(Arc::new(machine.clone())).unwrap();
+        let syncs = || machine.points().get("sync: after the log is synced").copied().unwrap_or(0);
+        let before = syncs();
+        database.put(b"a", b"1").unwrap();
+        while syncs() == before {
+            thread::yield_now();
+        }
+        machine.crash();
+        drop(database);
+        let database = options.open_on(Arc::new(machine.reboot())).unwrap();
+        assert_eq!(database.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+    }
+}
+
+#[test]
+fn logs_larger_than_the_memory_buffer_are_replayed() {
+    let machine = Simulated::new(1);
+    let database = options().memtable_bytes(1 << 22).open_on(Arc::new(machine.clone())).unwrap();
+    for number in 0..1000_u32 {
+        database.put(&number.to_be_bytes(), &[7; 1000]).unwrap();
+    }
+    machine.crash();
+    drop(database);
+    let database = open(&machine.reboot()).unwrap();
+    assert_eq!(database.recovery().batches, 1000);
+    assert_eq!(database.range(..).unwrap().count(), 1000);
+}
+
+#[test]
+fn a_missing_log_is_told() {
+    let machine = Simulated::new(1);
+    let database = open(&machine).unwrap();
+    database.put(b"a", b"1").unwrap();
+    machine.crash_at_point("open: before what was replayed is flushed", 2);
+    drop(database);
+    // A crash in the midst of an opening leaves two logs, of which the first is needed.
+    assert!(open(&machine).is_err());
+    let machine = machine.reboot();
+    let logs = names(&machine, "wal");
+    assert_eq!(logs.len(), 2);
+    machine.remove(&logs[0]).unwrap();
+    let error = open(&machine).err().unwrap().to_string();
+    assert!(error.contains(&logs[0]) && error.contains("missing"), "{error}");
+}

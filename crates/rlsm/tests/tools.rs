@@ -1,0 +1,347 @@
+//! Statistics, verification, backup and repair, on sound and on damaged databases.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use rlsm::{Database, Error, Maintenance, Options, Repair, Sync};
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+fn options() -> Options {
+    Options::new().memtable_bytes(64 << 10).sync(Sync::Never).maintenance(Maintenance::Inline).stale_ratio(0.1)
+}
+
+fn key(number: u32) -> Vec<u8> {
+    format!("key{:05}", number * 7919 % 100_003).into_bytes()
+}
+
+fn value(number: u32, round: u32) -> Vec<u8> {
+    format!("{number}-{round}-").into_bytes().repeat(12)
+}
+
+/// Writes so much that there are several ranges, runs in both levels, dead runs, and writes in the log only.
+fn fill(database: &Database) -> Model {
+    let mut model = Model::new();
+    for round in 0..3 {
+        for number in 0..3000 {
+            database.put(&key(number), &value(number, round)).unwrap();
+            model.insert(key(number), value(number, round));
+        }
+    }
+    for number in (0..3000).step_by(5) {
+        database.delete(&key(number)).unwrap();
+        model.remove(&key(number));
+    }
+    database.delete_range(b"key00100", b"key02000").unwrap();
+    model.retain(|key, _| key.as_slice() < b"key00100" || key.as_slice() >= b"key02000");
+    for number in 5000..5020 {
+        database.put(&key(number), b"in the log").unwrap();
+        model.insert(key(number), b"in the log".to_vec());
+    }
+    model
+}
+
+fn content(database: &Database) -> Model {
+    database.range(..).unwrap().map(|pair| pair.map(|(key, value)| (key.into(), value.into())).unwrap()).collect()
+}
+
+fn made() -> (tempfile::TempDir, Model) {
+    let folder = tempfile::tempdir().unwrap();
+    let database = options().open(folder.path()).unwrap();
+    let model = fill(&database);
+    let stats = database.stats().unwrap();
+    assert!(stats.ranges > 1 && stats.level0_runs > 0 && stats.memtable_entries > 0, "{stats:?}");
+    (folder, model)
+}
+
+/// The engine's files of a kind, in order.
+fn files(folder: &Path, kind: &str) -> Vec<PathBuf> {
+    let engines = |name: &str| name.strip_prefix(kind).is_some_and(|rest| rest[1..].parse::<u64>().is_ok());
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| engines(name)).collect();
+    names.sort_unstable();
+    names.iter().map(|name| folder.join(name)).collect()
+}
+
+fn everything(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
+}
+
+fn flip(file: &Path, offset: u64) {
+    let file = fs::File::options().read(true).write(true).open(file).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, offset).unwrap();
+    file.write_all_at(&[byte[0] ^ 0x10], offset).unwrap();
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+/// All old files are there under other names, with the content that they had.
+fn assert_nothing_is_gone(before: &BTreeMap<String, Vec<u8>>, folder: &Path, repair: &Repair) {
+    let after = everything(folder);
+    for (name, bytes) in before.iter().filter(|(name, _)| *name != "LOCK") {
+        let aside = repair.moved_aside.iter().find(|aside| aside.starts_with(name.as_str()));
+        assert_eq!(&after[aside.unwrap()], bytes, "{name}");
+    }
+}
+
+#[test]
+fn statistics_add_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = options().open(folder.path()).unwrap();
+    let new = database.stats().unwrap();
+    assert_eq!((new.user_bytes, new.ranges, new.level0_runs, new.snapshots), (0, 0, 0, 0));
+    assert_eq!((new.write_amplification(), new.range_runs_mean(), new.index_bytes_per_entry()), (None, None, None));
+    for number in 0..2000 {
+        database.put(&key(number), &value(number, 0)).unwrap();
+    }
+    let snapshot = database.snapshot();
+    let stats = database.stats().unwrap();
+    let user_bytes: usize = (0..2000).map(|number| key(number).len() + value(number, 0).len()).sum();
+    assert_eq!(stats.user_bytes, user_bytes as u64);
+    assert!(stats.log_bytes > stats.user_bytes);
+    assert!(stats.flushes > 0 && stats.flush_bytes > 0 && stats.manifest_bytes > 0);
+    assert_eq!(stats.level0_entries + stats.level1_entries + stats.memtable_entries, 2000);
+    assert_eq!(stats.snapshots, 1);
+    let sum =
+        stats.log_bytes + stats.flush_bytes + stats.compaction_bytes + stats.rebalance_bytes + stats.manifest_bytes;
+    assert_eq!(stats.write_amplification(), Some(sum as f64 / user_bytes as f64));
+    drop(snapshot);
+    database.compact().unwrap();
+    let stats = database.stats().unwrap();
+    assert_eq!((stats.level0_runs, stats.memtable_entries, stats.snapshots), (0, 0, 0));
+    assert_eq!((stats.level1_runs, stats.range_runs_max), (stats.ranges, 1));
+    assert_eq!((stats.level1_entries, stats.entry_bytes), (2000, user_bytes as u64));
+    assert!(stats.compactions > 0 && stats.rebalance_bytes > 0);
+    assert!(stats.space_bytes >= stats.level1_bytes / 2 && stats.data_files > 0 && stats.logs >= 1);
+    assert_eq!(database.get(&key(7)).unwrap().as_deref(), Some(value(7, 0).as_slice()));
+    let read = database.stats().unwrap();
+    assert!(read.cache_hits + read.cache_misses > stats.cache_hits + stats.cache_misses);
+}
+
+#[test]
+fn a_sound_database_is_verified_and_left_as_it_is() {
+    let (folder, model) = made();
+    let before = everything(folder.path());
+    let verification = rlsm::verify(folder.path()).unwrap();
+    assert_eq!(verification.problems, []);
+    assert!(verification.runs > 2 && verification.entries >= model.len() as u64 && verification.logs == 1);
+    let repair = rlsm::repair(folder.path()).unwrap();
+    assert!(!repair.was_needed && repair.moved_aside.is_empty());
+    assert_eq!(everything(folder.path()), before);
+    let database = options().open(folder.path()).unwrap();
+    assert!(matches!(rlsm::verify(folder.path()), Err(Error::Locked { .. })));
+    assert!(database.verify().is_sound());
+    assert_eq!(content(&database), model);
+}
+
+#[test]
+fn a_database_that_is_only_read_stays_as_it_is() {
+    let (folder, model) = made();
+    let before = everything(folder.path());
+    let database = options().open_read_only(folder.path()).unwrap();
+    assert_eq!(content(&database), model);
+    assert!(database.verify().is_sound());
+    let layout = database.layout();
+    assert!(!layout.level0.is_empty() && layout.ranges.len() > 1);
+    assert!(layout.ranges.windows(2).all(|pair| pair[0].high < pair[1].low));
+    for refused in [database.put(b"a", b"b"), database.flush(), database.compact(), database.settle()] {
+        assert!(matches!(refused, Err(Error::Invalid { .. })));
+    }
+    drop(database);
+    assert_eq!(everything(folder.path()), before);
+}
+
+#[test]
+fn no_database_is_told_and_none_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("notes.txt"), "mine").unwrap();
+    let errors = [
+        rlsm::verify(folder.path()).err(),
+        rlsm::repair(folder.path()).err(),
+        options().open_read_only(folder.path()).err(),
+    ];
+    for error in errors {
+        assert!(matches!(error, Some(Error::Invalid { .. })), "{error:?}");
+    }
+    assert!(matches!(rlsm::verify(folder.path().join("nowhere")), Err(Error::Io { .. })));
+    assert_eq!(everything(folder.path()).len(), 1);
+}
+
+#[test]
+fn every_flipped_bit_of_a_data_file_is_found_with_its_file() {
+    let (folder, _) = made();
+    let file = files(folder.path(), "data").pop().unwrap();
+    let len = fs::metadata(&file).unwrap().len();
+    let whole = fs::read(&file).unwrap();
+    for offset in (0..len).step_by(len as usize / 40) {
+        // What was given back, and what is between blocks, belongs to nobody.
+        flip(&file, offset);
+        let verification = rlsm::verify(folder.path()).unwrap();
+        let is_of_the_file = |problem: &rlsm::Problem| problem.file == name(&file) && problem.offset.is_some();
+        assert!(verification.problems.iter().all(is_of_the_file), "{:?}", verification.problems);
+        let spare = whole[offset as usize / 16 * 16..].iter().take(16).filter(|byte| **byte == 0).count() > 4;
+        assert!(!verification.is_sound() || spare, "byte {offset} of {len}");
+        flip(&file, offset);
+    }
+    assert!(rlsm::verify(folder.path()).unwrap().is_sound());
+}
+
+#[test]
+fn a_backup_is_a_database_of_its_own() {
+    let (folder, model) = made();
+    let database = options().open(folder.path()).unwrap();
+    let backups = tempfile::tempdir().unwrap();
+    let backup = backups.path().join("new/one");
+    database.backup(&backup).unwrap();
+    for number in 0..3000 {
+        database.put(&key(number), b"later").unwrap();
+    }
+    database.compact().unwrap();
+    assert!(rlsm::verify(&backup).unwrap().is_sound());
+    let copied = options().open(&backup).unwrap();
+    assert_eq!(content(&copied), model);
+    copied.put(b"only here", b"").unwrap();
+    copied.compact().unwrap();
+    assert!(database.get(b"only here").unwrap().is_none());
+    let again = database.backup(&backup).unwrap_err();
+    assert!(again.to_string().contains("not empty"), "{again}");
+}
+
+#[test]
+fn a_backup_of_a_new_database_is_one() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    options().open(folders[0].path()).unwrap().backup(folders[1].path()).unwrap();
+    assert!(rlsm::verify(folders[1].path()).unwrap().is_sound());
+    assert!(content(&options().open(folders[1].path()).unwrap()).is_empty());
+}
+
+#[test]
+fn without_a_manifest_all_puts_are_there_again() {
+    let (folder, model) = made();
+    fs::remove_file(&files(folder.path(), "manifest")[0]).unwrap();
+    let before = everything(folder.path());
+    assert!(matches!(options().open(folder.path()), Err(Error::Corrupt { .. })));
+    let verification = rlsm::verify(folder.path()).unwrap();
+    assert!(verification.problems[0].what.contains("no manifest"), "{:?}", verification.problems);
+    let repair = rlsm::repair(folder.path()).unwrap();
+    assert!(repair.was_needed && !repair.had_manifest && repair.runs > 0 && repair.batches > 0);
+    assert_nothing_is_gone(&before, folder.path(), &repair);
+    assert!(rlsm::verify(folder.path()).unwrap().is_sound());
+    let database = options().open(folder.path()).unwrap();
+    let after = content(&database);
+    for (key, value) in &model {
+        assert_eq!(after.get(key), Some(value), "{}", key.escape_ascii());
+    }
+    // Nothing comes from elsewhere, and what is too much was there once.
+    let was_there = |key: &Vec<u8>| (0..3000).any(|number| self::key(number) == *key);
+    assert!(after.keys().all(|key| model.contains_key(key) || was_there(key)));
+    database.put(b"and on it goes", b"").unwrap();
+    drop(database);
+    assert!(!rlsm::repair(folder.path()).unwrap().was_needed);
+    assert!(options().open(folder.path()).unwrap().get(b"and on it goes").unwrap().is_some());
+}
+
+#[test]
+fn a_damaged_manifest_is_made_anew() {
+    let (folder, model) = made();
+    let manifest = files(folder.path(), "manifest").pop().unwrap();
+    for offset in [2, 40, fs::metadata(&manifest).unwrap().len() / 2] {
+        flip(&manifest, offset);
+    }
+    let repair = rlsm::repair(folder.path()).unwrap();
+    assert!(repair.was_needed && !repair.had_manifest);
+    assert_eq!(repair.lost[0].file, name(&manifest));
+    let after = content(&options().open(folder.path()).unwrap());
+    assert!(model.iter().all(|(key, value)| after.get(key) == Some(value)));
+}
+
+#[test]
+fn a_damaged_block_costs_what_is_in_it() {
+    let (folder, model) = made();
+    let data = files(folder.path(), "data");
+    let layout = options().open_read_only(folder.path()).unwrap().layout();
+    let run = layout.ranges.iter().flat_map(|range| &range.runs).max_by_key(|run| run.stored_bytes).unwrap();
+    let file = data.iter().find(|file| name(file) == run.file).unwrap();
+    let sound = rlsm::verify(folder.path()).unwrap();
+    // The middle of the run's blocks, which end before its footer or another run's blocks.
+    let mut offset = run.footer_offset - run.stored_bytes / 2;
+    while rlsm::verify(folder.path()).unwrap() == sound {
+        offset -= 700;
+        flip(file, offset);
+    }
+    let before = everything(folder.path());
+    let repair = rlsm::repair(folder.path()).unwrap();
+    assert!(repair.was_needed && repair.had_manifest);
+    assert!(
+        repair.lost.iter().all(|problem| problem.file == run.file && problem.offset.is_some()),
+        "{:?}",
+        repair.lost
+    );
+    assert_nothing_is_gone(&before, folder.path(), &repair);
+    let after = content(&options().open(folder.path()).unwrap());
+    let missing = model.iter().filter(|(key, value)| after.get(*key) != Some(value)).count();
+    assert!((1..1000).contains(&missing), "{missing} of {}", model.len());
+}
+
+#[test]
+fn a_missing_data_file_is_told_with_its_keys() {
+    let (folder, _) = made();
+    let layout = options().open_read_only(folder.path()).unwrap().layout();
+    let range = &layout.ranges[0];
+    fs::remove_file(folder.path().join(&range.runs[0].file)).unwrap();
+    assert!(options().open(folder.path()).is_err());
+    let repair = rlsm::repair(folder.path()).unwrap();
+    let told = repair.lost.iter().any(|problem| problem.what.contains(&range.low.escape_ascii().to_string()));
+    assert!(told, "{:?}", repair.lost);
+    let database = options().open(folder.path()).unwrap();
+    for number in 5000..5020 {
+        assert_eq!(database.get(&key(number)).unwrap().as_deref(), Some(&b"in the log"[..]));
+    }
+}
+
+#[test]
+fn a_data_file_without_its_header_gives_its_runs() {
+    let (folder, model) = made();
+    for file in files(folder.path(), "data") {
+        flip(&file, 3);
+    }
+    let verification = rlsm::verify(folder.path()).unwrap();
+    let data = files(folder.path(), "data");
+    assert_eq!(verification.problems.len(), data.len());
+    assert!(verification.entries > model.len() as u64);
+    let repair = rlsm::repair(folder.path()).unwrap();
+    assert_eq!(repair.lost.len(), data.len());
+    assert_eq!(content(&options().open(folder.path()).unwrap()), model);
+}
+
+#[test]
+fn the_log_up_to_its_damage_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let synced = options().sync(Sync::Always);
+    let database = synced.open(folder.path()).unwrap();
+    for number in 0..100 {
+        database.put(&key(number), &value(number, 0)).unwrap();
+    }
+    drop(database);
+    let log = files(folder.path(), "wal").pop().unwrap();
+    let len = fs::metadata(&log).unwrap().len();
+    flip(&log, len / 2);
+    assert!(matches!(synced.open(folder.path()), Err(Error::Corrupt { .. })));
+    let verification = rlsm::verify(folder.path()).unwrap();
+    assert_eq!(verification.problems.len(), 1);
+    assert_eq!(verification.problems[0].file, name(&log));
+    let repair = rlsm::repair(folder.path()).unwrap();
+    assert!(repair.had_manifest && repair.lost.len() == 1 && repair.lost[0].what.contains("lost"), "{repair:?}");
+    assert!((40..60).contains(&repair.batches), "{}", repair.batches);
+    let after = content(&synced.open(folder.path()).unwrap());
+    assert_eq!(after.len() as u64, repair.entries);
+    assert!((0..repair.batches as u32).all(|number| after[&key(number)] == value(number, 0)));
+}

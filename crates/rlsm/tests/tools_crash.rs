@@ -1,0 +1,90 @@
+//! Backup and repair on a machine that stops at any operation.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rlsm::storage::Storage;
+use rlsm::storage::simulated::Simulated;
+use rlsm::{Database, Error, Maintenance, Options, Sync};
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// Every so many operations a crash is tried.
+const STEP: usize = 3;
+
+fn options() -> Options {
+    Options::new().memtable_bytes(64 << 10).sync(Sync::Never).maintenance(Maintenance::Inline)
+}
+
+/// A machine with a database, all of it synced, and what is in it.
+fn filled(seed: u64) -> (Simulated, Model) {
+    let machine = Simulated::new(seed);
+    let database = options().open_on(Arc::new(machine.clone())).unwrap();
+    let mut model = Model::new();
+    for number in 0_u32..1500 {
+        let (key, value) = (format!("key{:04}", number * 37 % 700), format!("{number}").repeat(40));
+        database.put(key.as_bytes(), value.as_bytes()).unwrap();
+        model.insert(key.into_bytes(), value.into_bytes());
+    }
+    database.sync().unwrap();
+    drop(database);
+    (machine, model)
+}
+
+fn content(database: &Database) -> Model {
+    database.range(..).unwrap().map(|pair| pair.map(|(key, value)| (key.into(), value.into())).unwrap()).collect()
+}
+
+fn storage(machine: &Simulated) -> Arc<dyn Storage> {
+    Arc::new(machine.clone())
+}
+
+#[test]
+fn a_repair_that_crashes_can_be_done_again() {
+    let mut crashes = 0;
+    for step in (1..).step_by(STEP) {
+        let (machine, model) = filled(step as u64);
+        let manifest = machine.list().unwrap().into_iter().find(|name| name.starts_with("manifest")).unwrap();
+        machine.remove(&manifest).unwrap();
+        machine.sync_names().unwrap();
+        machine.crash_at_operation(machine.operations() + step as u64);
+        let finished = rlsm::repair_on(&storage(&machine)).is_ok();
+        crashes += 1;
+        let machine = machine.reboot();
+        rlsm::repair_on(&storage(&machine)).unwrap_or_else(|error| panic!("crash at {step}: {error}"));
+        assert!(rlsm::verify_on(&machine).unwrap().is_sound(), "crash at {step}");
+        assert_eq!(content(&options().open_on(storage(&machine)).unwrap()), model, "crash at {step}");
+        if finished {
+            break;
+        }
+    }
+    assert!(crashes > 10, "{crashes}");
+}
+
+#[test]
+fn a_backup_that_crashes_is_no_database_or_a_whole_one() {
+    let mut was_there = [0, 0];
+    for step in (1..).step_by(STEP) {
+        let (machine, model) = filled(step as u64);
+        let database = options().open_on(storage(&machine)).unwrap();
+        let target = Simulated::new(step as u64);
+        target.crash_at_operation(step as u64);
+        let finished = database.backup_on(&storage(&target)).is_ok();
+        let target = target.reboot();
+        match options().open_on(storage(&target)) {
+            Ok(copy) if !copy.recovery().is_new => {
+                assert_eq!(content(&copy), model, "crash at {step}");
+                was_there[1] += 1;
+            }
+            Ok(_) | Err(Error::Corrupt { .. }) => was_there[0] += 1,
+            Err(error) => panic!("crash at {step}: {error}"),
+        }
+        assert_eq!(content(&database), model);
+        if finished {
+            break;
+        }
+    }
+    assert!(was_there[0] > 3 && was_there[1] > 0, "{was_there:?}");
+}
