@@ -32,6 +32,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     durability: "none: in memory, gone with the process",
     keeps: Keeps::Memory,
     key_bytes_max: None,
+    memtable_option: None,
     open: |request| {
         check(request.options)?;
         Ok(Box::new(ShardedMap::new()))

@@ -6,6 +6,7 @@ pub type StateColumns = &'static [(&'static str, &'static str, &'static str)];
 /// The engines that tell a state, and their columns; `<N>` stands for a number.
 pub const STATES: &[(&str, StateColumns)] = &[
     ("rocksdb", ROCKSDB),
+    ("rlsm", RLSM),
     ("fjall", FJALL),
     ("lmdb", LMDB),
     ("redb", REDB),
@@ -39,6 +40,39 @@ const ROCKSDB: StateColumns = &[
     ("compaction_read_bytes", "B/s", "Bytes read by compactions."),
     ("compaction_written_bytes", "B/s", "Bytes written by compactions."),
     ("write_amplification", "ratio", "Log, flushes and compactions over what was put, since the database was opened."),
+];
+
+const RLSM: StateColumns = &[
+    ("level0_runs", "runs", "Flushed runs in level 0."),
+    ("level0_bytes", "B", "Size of the runs in level 0."),
+    ("level0_entries", "entries", "Versions of keys in level 0."),
+    ("ranges", "ranges", "Key ranges of level 1."),
+    ("level1_runs", "runs", "Runs of all ranges."),
+    ("range_runs_mean", "runs", "Runs of a range, on average."),
+    ("range_runs_max", "runs", "The most runs that a range has."),
+    ("level1_bytes", "B", "Size of the runs in level 1."),
+    ("level1_entries", "entries", "Versions of keys in level 1."),
+    ("superseded_entries", "entries", "Versions that newer ones supersede, as fingerprints tell: an estimate."),
+    ("space_bytes", "B", "What all its files take on the device."),
+    ("data_files", "files", "Files of runs."),
+    ("logs", "files", "Write-ahead logs."),
+    ("index_bytes", "B", "Tables of fingerprints, fences and samples, in memory."),
+    ("memtable_bytes", "B", "Memtables, those that wait to be flushed included."),
+    ("frozen_memtables", "memtables", "Memtables that wait to be flushed."),
+    ("block_cache_bytes", "B", "Blocks and sorted views in the caches."),
+    ("snapshots", "snapshots", "Snapshots alive, those of scans included."),
+    ("write_amplification", "ratio", "All that was written over what was put, since the database was opened."),
+    ("flushes", "flushes/s", "Memtables that were flushed."),
+    ("compactions", "compactions/s", "Files that compactions wrote."),
+    ("stalls", "stalls/s", "Times that a writer had to wait for a flush."),
+    ("stalled", "s/s", "Time that writers waited so, summed."),
+    ("block_cache_hits", "blocks/s", "Blocks found in the block cache."),
+    ("block_cache_misses", "blocks/s", "Blocks that had to be read."),
+    ("user_written_bytes", "B/s", "Keys and values that were put."),
+    ("wal_written_bytes", "B/s", "Bytes written to the write-ahead log."),
+    ("flush_written_bytes", "B/s", "Bytes written by flushes."),
+    ("compaction_written_bytes", "B/s", "Bytes that compactions appended to ranges."),
+    ("rebalance_written_bytes", "B/s", "Bytes written to write ranges anew."),
 ];
 
 const FJALL: StateColumns = &[

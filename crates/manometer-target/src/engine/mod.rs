@@ -17,18 +17,29 @@ pub mod meaning;
 #[cfg(feature = "memcached")]
 mod memcached;
 mod null;
-#[cfg(any(feature = "fjall", feature = "lmdb", feature = "map", feature = "redb", feature = "sqlite"))]
+#[cfg(any(
+    feature = "fjall",
+    feature = "lmdb",
+    feature = "map",
+    feature = "redb",
+    feature = "rlsm",
+    feature = "sqlite"
+))]
 mod options;
+#[cfg(any(feature = "memcached", feature = "redis", feature = "rlsm"))]
+mod rates;
 #[cfg(feature = "redb")]
 mod redb;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(feature = "rlsm")]
+mod rlsm;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
 #[cfg(any(feature = "memcached", feature = "redis"))]
 mod server;
 pub mod slot;
-#[cfg(any(feature = "fjall", feature = "lmdb", feature = "sqlite"))]
+#[cfg(any(feature = "fjall", feature = "lmdb", feature = "rlsm", feature = "sqlite"))]
 mod space;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -62,6 +73,8 @@ pub struct EngineInfo {
     pub keeps: Keeps,
     /// The longest key that it takes, in bytes; nothing where memory alone sets a limit.
     pub key_bytes_max: Option<u64>,
+    /// The option that sets the size of its memtable; nothing where it has none.
+    pub memtable_option: Option<&'static str>,
     /// Opens it.
     pub open: fn(&OpenRequest) -> Result<Box<dyn Engine>, EngineError>,
     /// Checks its options without opening anything.
@@ -104,6 +117,8 @@ pub enum Keeps {
 pub const ENGINES: &[EngineInfo] = &[
     #[cfg(feature = "rocksdb")]
     rocksdb::INFO,
+    #[cfg(feature = "rlsm")]
+    rlsm::INFO,
     #[cfg(feature = "fjall")]
     fjall::INFO,
     #[cfg(feature = "lmdb")]

@@ -18,6 +18,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     durability: "none: nothing is kept",
     keeps: Keeps::Nothing,
     key_bytes_max: None,
+    memtable_option: None,
     open: |request| Ok(Box::new(Null { value_bytes: request.value_bytes })),
     check: |options| match options {
         Options::Table(table) if table.is_empty() => Ok(()),

@@ -1,7 +1,7 @@
 //! Options of an engine that takes them as a table: every name and every value checked.
 
 #![cfg_attr(
-    not(all(feature = "fjall", feature = "lmdb", feature = "redb", feature = "sqlite")),
+    not(all(feature = "fjall", feature = "lmdb", feature = "redb", feature = "rlsm", feature = "sqlite")),
     allow(dead_code, reason = "each engine uses what it has options for")
 )]
 
@@ -62,6 +62,17 @@ impl<'a> Given<'a> {
         let read = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
         let read = read.ok_or_else(|| self.refuse(name, "expected a whole number"))?;
         self.within(name, read, limits, |number| number.to_string()).map(Some)
+    }
+
+    /// A number within `limits`.
+    pub(super) fn ratio(&self, name: &str, (least, most): (f64, f64)) -> Result<Option<f64>, EngineError> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        let read = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+        let read = read.ok_or_else(|| self.refuse(name, "expected a number"))?;
+        if (least..=most).contains(&read) {
+            return Ok(Some(read));
+        }
+        Err(self.refuse(name, format!("expected {least} to {most}")))
     }
 
     /// Yes or no.
@@ -156,6 +167,12 @@ mod tests {
         for value in [json!(true), json!("true")] {
             assert_eq!(with(json!({"write_map": value}), |given| given.flag("write_map")), Ok(Some(true)));
         }
+        for value in [json!(7), json!(7.0), json!("7")] {
+            assert_eq!(
+                with(json!({"max_readers": value}), |given| given.ratio("max_readers", (1.0, 9.0))),
+                Ok(Some(7.0))
+            );
+        }
         assert_eq!(with(json!({"sync": "FULL"}), |given| given.choice("sync", &[("full", 2)])), Ok(Some(2)));
         assert_eq!(with(json!({}), |given| given.flag("write_map")), Ok(None));
     }
@@ -168,6 +185,9 @@ mod tests {
         assert!(bytes(json!(1)).unwrap_err().contains("at least 1KiB"));
         assert!(bytes(json!("much")).unwrap_err().contains("cache_size"));
         assert!(bytes(json!([])).unwrap_err().contains("cache_size"));
+        let ratio = |value| with(json!({"max_readers": value}), |given| given.ratio("max_readers", (1.0, 9.5)));
+        assert!(ratio(json!(10)).unwrap_err().contains("1 to 9.5"));
+        assert!(ratio(json!("NaN")).is_err() && ratio(json!(true)).unwrap_err().contains("a number"));
         let sync = with(json!({"sync": "never"}), |given| given.choice("sync", &[("full", 2), ("no-sync", 0)]));
         assert!(sync.unwrap_err().contains("`full`, `no-sync`"));
         assert!(with(json!({"write_map": 3}), |given| given.flag("write_map")).unwrap_err().contains("`true`"));

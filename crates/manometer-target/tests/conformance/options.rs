@@ -48,6 +48,13 @@ fn other_than_the_defaults() -> Vec<(&'static str, serde_json::Value)> {
         ),
         ("sqlite", json!({"journal_mode": "off", "synchronous": "off"})),
         ("sqlite", json!({"journal_mode": "truncate", "synchronous": "normal"})),
+        (
+            "rlsm",
+            json!({"memtable_bytes": "1MiB", "range_bytes": "3MiB", "compaction_bytes": "2MiB", "split_ratio": 2.0,
+                "stale_ratio": 0.75, "cache_bytes": "8MiB", "block_bytes": "8KiB", "maintenance": "inline"}),
+        ),
+        ("rlsm", json!({"sync": "never", "flush": "copy", "level0_compression": "lz4", "level1_compression": "zstd"})),
+        ("rlsm", json!({"sync": "interval", "sync_interval_ms": 20, "level1_compression": "none"})),
         ("fjall", json!({"journal_persist": "none", "max_memtable_size": "1MiB", "cache_size": "8MiB"})),
         ("fjall", json!({"journal_persist": "sync-data", "data_block_size": "8KiB", "worker_threads": 1})),
         ("fjall", json!({"journal_persist": "sync-all", "kv_separation": true, "max_journaling_size": "64MiB"})),
@@ -61,7 +68,7 @@ fn other_than_the_defaults() -> Vec<(&'static str, serde_json::Value)> {
 
 #[test]
 fn options_are_in_force_and_told_with_what_a_put_survives() {
-    engines_named(&["lmdb", "redb", "sqlite", "fjall"], |subject| {
+    engines_named(&["lmdb", "redb", "sqlite", "fjall", "rlsm"], |subject| {
         for (engine, given) in other_than_the_defaults() {
             if engine != subject.info.name {
                 continue;
@@ -109,12 +116,18 @@ fn values_that_an_engine_would_choke_on_are_refused() {
         ("redb", "durability", json!("eventual")),
         ("sqlite", "page_size", json!(5_000)),
         ("sqlite", "journal_mode", json!("wall")),
+        ("rlsm", "memtable_bytes", json!("1KiB")),
+        ("rlsm", "split_ratio", json!(0.5)),
+        ("rlsm", "stale_ratio", json!("NaN")),
+        ("rlsm", "block_bytes", json!("1MiB")),
+        ("rlsm", "level1_compression", json!("gzip")),
+        ("rlsm", "sync_interval_ms", json!(5)),
         ("fjall", "worker_threads", json!(0)),
         ("fjall", "max_cached_files", json!(1)),
         ("fjall", "max_journaling_size", json!("1MiB")),
         ("fjall", "data_block_size", json!("2MiB")),
     ];
-    engines_named(&["lmdb", "redb", "sqlite", "fjall"], |subject| {
+    engines_named(&["lmdb", "redb", "sqlite", "fjall", "rlsm"], |subject| {
         for (_, name, value) in refused.iter().filter(|(engine, ..)| *engine == subject.info.name) {
             let error = (subject.info.check)(&table(name, value.clone())).unwrap_err().to_string();
             assert!(error.contains(&format!("`{name}`")), "{error}");

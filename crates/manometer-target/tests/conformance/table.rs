@@ -17,7 +17,7 @@ const TEXTS: [&str; 7] = [
 ];
 
 /// The engines in the order of the manual.
-const ORDER: [&str; 9] = ["rocksdb", "fjall", "lmdb", "redb", "sqlite", "redis", "memcached", "map", "null"];
+const ORDER: [&str; 10] = ["rocksdb", "rlsm", "fjall", "lmdb", "redb", "sqlite", "redis", "memcached", "map", "null"];
 
 /// One test: its name, and which engines it concerns.
 struct Case<'a> {

@@ -42,6 +42,7 @@ const HASHED: EngineInfo = EngineInfo {
     durability: "",
     keeps: engine::Keeps::Memory,
     key_bytes_max: None,
+    memtable_option: None,
     open: |_| Err(engine::EngineError::Unsupported { engine: "hashed", what: "open" }),
     check: |_| Ok(()),
 };

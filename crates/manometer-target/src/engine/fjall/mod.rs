@@ -35,6 +35,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     durability: options::BUFFER,
     keeps: Keeps::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX as u64),
+    memtable_option: Some("max_memtable_size"),
     open: |request| Ok(Box::new(Fjall::open(request)?)),
     check: |options| Config::read(options).map(drop),
 };

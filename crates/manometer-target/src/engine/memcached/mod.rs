@@ -41,6 +41,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     durability: "none: a put is in memory alone, and may be evicted from there",
     keeps: Keeps::Memory,
     key_bytes_max: Some(meta::KEY_BYTES_MAX as u64),
+    memtable_option: None,
     open: |request| Ok(Box::new(Memcached::open(request)?)),
     check: |options| options::read(options).map(drop),
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use manometer_measure::{Clock, Column};
 
 use super::{Memcached, Stats};
-use crate::engine::server::Rates;
+use crate::engine::rates::Rates;
 use crate::engine::{State, columns};
 
 const COLUMNS: &[(&str, &str)] = &[

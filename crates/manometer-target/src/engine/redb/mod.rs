@@ -44,6 +44,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     durability: options::IMMEDIATE,
     keeps: Keeps::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
+    memtable_option: None,
     open: |request| Ok(Box::new(Redb::open(request)?)),
     check: |options| Config::read(options).map(drop),
 };

@@ -47,6 +47,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     durability: "snapshots (`save 3600 1 300 100 60 10000`): a put since the last one does not survive the server",
     keeps: Keeps::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
+    memtable_option: None,
     open: |request| Ok(Box::new(Redis::open(request)?)),
     check: |options| options::read(options).map(drop),
 };

@@ -6,7 +6,7 @@ use manometer_measure::{Clock, Column};
 
 use super::Redis;
 use super::node::Info;
-use crate::engine::server::Rates;
+use crate::engine::rates::Rates;
 use crate::engine::{State, columns};
 
 const COLUMNS: &[(&str, &str)] = &[

@@ -49,6 +49,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     durability: USUAL_DURABILITY,
     keeps: Keeps::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
+    memtable_option: Some("write_buffer_size"),
     open: |request| Ok(Box::new(RocksDb::open(request)?)),
     check: |options| {
         let given = options::read(options)?;

@@ -1,7 +1,6 @@
 //! What engines that are servers share: a process of our own, a connection, a session over it.
 
 mod process;
-mod rates;
 mod session;
 mod wire;
 
@@ -13,7 +12,6 @@ use serde_json::Value;
 #[cfg(feature = "redis")]
 pub(super) use process::free_port_with_bus;
 pub(super) use process::{Answer, Launch, Process, free_port, installed_version};
-pub(super) use rates::Rates;
 #[cfg(feature = "redis")]
 pub(super) use session::{IN_FLIGHT_BYTES, LOADING, PIPELINING, RECORDS_PER_LOOK, bytes, read, write};
 pub(super) use session::{Protocol, Refusal, ServerSession, load_sorted};

@@ -4,19 +4,14 @@ use std::collections::BTreeMap;
 
 /// The last look at some counters.
 #[derive(Default)]
-pub(in crate::engine) struct Rates {
+pub(super) struct Rates {
     last: Option<(u64, BTreeMap<String, f64>)>,
 }
 
 impl Rates {
     /// Adds to `row` how much each of `counters` grew a second since the last look. At the first look there
-    /// is nothing to add, nor for a counter that shrank: the server was started anew, or told to forget.
-    pub(in crate::engine) fn add(
-        &mut self,
-        t_ns: u64,
-        counters: BTreeMap<String, f64>,
-        row: &mut BTreeMap<String, f64>,
-    ) {
+    /// is nothing to add, nor for a counter that shrank: a server was started anew, or told to forget.
+    pub(super) fn add(&mut self, t_ns: u64, counters: BTreeMap<String, f64>, row: &mut BTreeMap<String, f64>) {
         if let Some((last_ns, last)) = self.last.as_ref().filter(|(last_ns, _)| t_ns > *last_ns) {
             let seconds = (t_ns - last_ns) as f64 / 1e9;
             for (name, now) in &counters {

@@ -1,0 +1,156 @@
+//! rlsm, the engine of this workspace.
+
+mod options;
+mod state;
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use manometer_measure::plan::Settings;
+use rlsm::{Batch, Database, Error, Value};
+
+use self::options::Config;
+use self::state::RlsmState;
+use super::{
+    Ability, Direction, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, Visit,
+    space,
+};
+
+const ENGINE: &str = "rlsm";
+
+/// How many bytes one batch loads, about: each batch is synced on its own.
+const LOAD_BATCH_BYTES: u64 = 1 << 20;
+
+pub(super) const INFO: EngineInfo = EngineInfo {
+    name: ENGINE,
+    about: "ranged log-structured merge: appends by key range instead of rewriting; our own",
+    version: || env!("CARGO_PKG_VERSION").to_owned(),
+    abilities: &[Ability::Scan, Ability::State],
+    durability: options::ALWAYS,
+    keeps: Keeps::Disk,
+    key_bytes_max: Some(u16::MAX as u64),
+    memtable_option: Some(options::MEMTABLE),
+    open: |request| Ok(Box::new(Rlsm::open(request)?)),
+    check: |options| Config::read(options).map(drop),
+};
+
+struct Rlsm {
+    database: Database,
+    config: Config,
+    directory: PathBuf,
+}
+
+impl Rlsm {
+    fn open(request: &OpenRequest) -> Result<Self, EngineError> {
+        let directory = request.directory.to_owned();
+        let config = Config::read(request.options)?;
+        let opened = config.options().open(&directory);
+        let database = opened.map_err(|error| failure(&directory, "opening the database", &error))?;
+        Ok(Self { database, config, directory })
+    }
+
+    fn failure(&self, doing: &'static str) -> impl Fn(Error) -> EngineError {
+        move |error| failure(&self.directory, doing, &error)
+    }
+}
+
+impl Engine for Rlsm {
+    fn session(&self) -> Box<dyn Session + '_> {
+        Box::new(RlsmSession { engine: self, found: None })
+    }
+
+    /// Many records a batch, which share a sync.
+    fn load_sorted(&self, records: &mut dyn SortedRecords) -> Result<(), EngineError> {
+        const DOING: &str = "loading";
+        let mut batch = Batch::new();
+        while let Some((key, value)) = records.next() {
+            batch.put(key, value).map_err(self.failure(DOING))?;
+            if batch.user_bytes() >= LOAD_BATCH_BYTES {
+                self.database.write(std::mem::take(&mut batch)).map_err(self.failure(DOING))?;
+                if records.keep_going().is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        self.database.write(batch).map_err(self.failure(DOING))
+    }
+
+    fn settle(&self) -> Result<(), EngineError> {
+        let settled = self.database.flush().and_then(|()| self.database.settle());
+        settled.map_err(self.failure("waiting for compactions"))
+    }
+
+    /// A write of nothing is told whether an earlier one has failed.
+    fn check(&self) -> Result<(), EngineError> {
+        self.database.write(Batch::new()).map_err(self.failure("working in the background"))
+    }
+
+    fn state(&self) -> Box<dyn State + '_> {
+        Box::new(RlsmState::new(&self.database))
+    }
+
+    fn facts(&self) -> Settings {
+        let mut facts = Settings::new();
+        facts.insert("options".to_owned(), self.config.told());
+        facts.insert("durability".to_owned(), self.config.durability().into());
+        facts
+    }
+}
+
+struct RlsmSession<'a> {
+    engine: &'a Rlsm,
+    found: Option<Value>,
+}
+
+impl Session for RlsmSession<'_> {
+    fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
+        self.found = self.engine.database.get(key).map_err(self.engine.failure("reading"))?;
+        Ok(self.found.as_deref())
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+        self.engine.database.put(key, value).map_err(self.engine.failure("writing"))
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), EngineError> {
+        self.engine.database.delete(key).map_err(self.engine.failure("deleting"))
+    }
+
+    fn scan(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+        walk(&self.engine.database, start, direction, visit).map_err(self.engine.failure("scanning"))
+    }
+}
+
+fn walk(database: &Database, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> rlsm::Result<()> {
+    let mut records = database.range(..)?;
+    match (start, direction) {
+        (Some(start), Direction::Forward) => records.seek(start)?,
+        (Some(start), Direction::Backward) => records.seek_for_previous(start)?,
+        (None, Direction::Forward) => records.seek_to_first()?,
+        (None, Direction::Backward) => records.seek_to_last()?,
+    }
+    while let Some((key, value)) = records.entry() {
+        if visit(key, value).is_break() {
+            break;
+        }
+        match direction {
+            Direction::Forward => records.forward()?,
+            Direction::Backward => records.backward()?,
+        }
+    }
+    Ok(())
+}
+
+fn failure(directory: &Path, doing: &'static str, error: &Error) -> EngineError {
+    let no_space = match error {
+        Error::Io { source, .. } => source.kind() == ErrorKind::StorageFull,
+        // The reason is told as text only.
+        Error::Poisoned { .. } => space::is_full(directory),
+        Error::Locked { .. } => return EngineError::Locked(directory.to_owned()),
+        _ => false,
+    };
+    if no_space {
+        return EngineError::NoSpace { path: directory.to_owned(), doing };
+    }
+    EngineError::Failed { engine: ENGINE, doing, text: error.to_string() }
+}

@@ -1,0 +1,177 @@
+//! rlsm's options, and what a put survives with them.
+
+use std::time::Duration;
+
+use manometer_measure::units::ByteSize;
+use rlsm::{Compression, Flush, Maintenance, Sync};
+use serde_json::{Map, Value, json};
+
+use super::ENGINE;
+use crate::engine::options::{Given, word};
+use crate::engine::{EngineError, Options};
+
+/// The option that sets the size of the memory buffer.
+pub(super) const MEMTABLE: &str = "memtable_bytes";
+
+const OPTIONS: &[&str] = &[
+    "block_bytes",
+    "cache_bytes",
+    "compaction_bytes",
+    "flush",
+    "level0_compression",
+    "level1_compression",
+    "maintenance",
+    MEMTABLE,
+    "range_bytes",
+    "split_ratio",
+    "stale_ratio",
+    "sync",
+    "sync_interval_ms",
+];
+
+const COMPRESSIONS: [(&str, Compression); 3] =
+    [("none", Compression::None), ("lz4", Compression::Lz4), ("zstd", Compression::Zstd)];
+
+const FLUSHES: [(&str, Flush); 2] = [("index", Flush::Index), ("copy", Flush::Copy)];
+
+const MAINTENANCES: [(&str, Maintenance); 2] =
+    [("background", Maintenance::Background), ("inline", Maintenance::Inline)];
+
+/// What a database is made with unless the options say otherwise: rlsm's own defaults, which it does not tell.
+const MEMTABLE_BYTES: u64 = 64 << 20;
+const CACHE_BYTES: u64 = 128 << 20;
+const BLOCK_BYTES: u64 = 4 << 10;
+const SPLIT_RATIO: f64 = 1.2;
+const STALE_RATIO: f64 = 0.4;
+
+/// With rlsm's defaults.
+pub(super) const ALWAYS: &str = "write-ahead log synced with `fdatasync`: a put survives the host";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Always,
+    Interval,
+    Never,
+}
+
+const KEPTS: [(&str, Kept); 3] = [("always", Kept::Always), ("interval", Kept::Interval), ("never", Kept::Never)];
+
+/// How often the log is synced with `sync = "interval"` where nobody says, in milliseconds.
+const INTERVAL_MS: u64 = 100;
+
+/// The options in force.
+#[derive(Debug)]
+pub(super) struct Config {
+    memtable_bytes: u64,
+    range_bytes: u64,
+    split_ratio: f64,
+    stale_ratio: f64,
+    cache_bytes: u64,
+    block_bytes: u32,
+    flush: Flush,
+    level0_compression: Compression,
+    level1_compression: Compression,
+    compaction_bytes: u64,
+    sync: Kept,
+    sync_interval_ms: Option<u64>,
+    maintenance: Maintenance,
+}
+
+impl Config {
+    pub(super) fn read(options: &Options) -> Result<Self, EngineError> {
+        const BUFFER: (u64, u64) = (64 << 10, 1 << 39);
+        let given = Given::read(ENGINE, OPTIONS, options)?;
+        let memtable_bytes = given.bytes(MEMTABLE, BUFFER)?.unwrap_or(MEMTABLE_BYTES);
+        let block_bytes = given.bytes("block_bytes", (512, 256 << 10))?.unwrap_or(BLOCK_BYTES);
+        let (sync, sync_interval_ms) = kept(&given)?;
+        let level0_compression = given.choice("level0_compression", &COMPRESSIONS)?.unwrap_or(Compression::None);
+        let flush = given.choice("flush", &FLUSHES)?.unwrap_or(Flush::Index);
+        if flush == Flush::Index && level0_compression != Compression::None {
+            return Err(given.refuse("level0_compression", "it needs `flush = \"copy\"`: a log is not packed"));
+        }
+        Ok(Self {
+            flush,
+            memtable_bytes,
+            range_bytes: given.bytes("range_bytes", BUFFER)?.unwrap_or(2 * memtable_bytes),
+            split_ratio: given.ratio("split_ratio", (1.0, 100.0))?.unwrap_or(SPLIT_RATIO),
+            stale_ratio: given.ratio("stale_ratio", (0.1, 100.0))?.unwrap_or(STALE_RATIO),
+            cache_bytes: given.bytes("cache_bytes", (0, 1 << 50))?.unwrap_or(CACHE_BYTES),
+            block_bytes: u32::try_from(block_bytes).map_err(|error| given.refuse("block_bytes", error))?,
+            level0_compression,
+            level1_compression: given.choice("level1_compression", &COMPRESSIONS)?.unwrap_or(Compression::Lz4),
+            compaction_bytes: given.bytes("compaction_bytes", BUFFER)?.unwrap_or(4 * memtable_bytes),
+            sync,
+            sync_interval_ms,
+            maintenance: given.choice("maintenance", &MAINTENANCES)?.unwrap_or(Maintenance::Background),
+        })
+    }
+
+    pub(super) fn options(&self) -> rlsm::Options {
+        let sync = match self.sync {
+            Kept::Always => Sync::Always,
+            Kept::Interval => Sync::Interval(Duration::from_millis(self.sync_interval_ms.unwrap_or(INTERVAL_MS))),
+            Kept::Never => Sync::Never,
+        };
+        rlsm::Options::new()
+            .memtable_bytes(self.memtable_bytes)
+            .range_bytes(self.range_bytes)
+            .split_ratio(self.split_ratio)
+            .stale_ratio(self.stale_ratio)
+            .cache_bytes(self.cache_bytes)
+            .block_bytes(self.block_bytes)
+            .flush(self.flush)
+            .level0_compression(self.level0_compression)
+            .level1_compression(self.level1_compression)
+            .compaction_bytes(self.compaction_bytes)
+            .sync(sync)
+            .maintenance(self.maintenance)
+    }
+
+    pub(super) fn durability(&self) -> &'static str {
+        match self.sync {
+            Kept::Always => ALWAYS,
+            Kept::Interval => {
+                "write-ahead log synced at intervals: a put survives the process, and the host once it is synced"
+            }
+            Kept::Never => "write-ahead log without sync: a put survives the process, not the host",
+        }
+    }
+
+    /// The options in force, told with the results.
+    pub(super) fn told(&self) -> Value {
+        let mut told = Map::new();
+        let mut tell = |name: &str, value: Value| told.insert(name.to_owned(), value);
+        tell("block_bytes", json!(ByteSize(u64::from(self.block_bytes))));
+        tell("cache_bytes", json!(ByteSize(self.cache_bytes)));
+        tell("compaction_bytes", json!(ByteSize(self.compaction_bytes)));
+        tell("flush", word(&FLUSHES, self.flush).into());
+        tell("level0_compression", word(&COMPRESSIONS, self.level0_compression).into());
+        tell("level1_compression", word(&COMPRESSIONS, self.level1_compression).into());
+        tell("maintenance", word(&MAINTENANCES, self.maintenance).into());
+        tell(MEMTABLE, json!(ByteSize(self.memtable_bytes)));
+        tell("range_bytes", json!(ByteSize(self.range_bytes)));
+        tell("split_ratio", self.split_ratio.into());
+        tell("stale_ratio", self.stale_ratio.into());
+        tell("sync", word(&KEPTS, self.sync).into());
+        if let Some(milliseconds) = self.sync_interval_ms {
+            tell("sync_interval_ms", milliseconds.into());
+        }
+        told.into()
+    }
+}
+
+/// When a put counts as kept, and the interval where there is one.
+fn kept(given: &Given) -> Result<(Kept, Option<u64>), EngineError> {
+    // As RocksDB spells it, so that one experiment can have both.
+    let sync = match given.flag("sync") {
+        Ok(Some(true)) => Kept::Always,
+        Ok(Some(false)) => Kept::Never,
+        _ => given.choice("sync", &KEPTS)?.unwrap_or(Kept::Always),
+    };
+    let interval_ms = given.number("sync_interval_ms", (1, 3_600_000))?;
+    match (sync, interval_ms) {
+        (Kept::Interval, interval_ms) => Ok((sync, Some(interval_ms.unwrap_or(INTERVAL_MS)))),
+        (_, None) => Ok((sync, None)),
+        (_, Some(_)) => Err(given.refuse("sync_interval_ms", "it is heeded with `sync` = `interval` only")),
+    }
+}
