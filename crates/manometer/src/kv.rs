@@ -1,6 +1,7 @@
 //! `manometer kv`: one key-value workload alone, from flags.
 
 mod describe;
+mod engine_options;
 mod find_max;
 pub(crate) mod outcome;
 
@@ -16,15 +17,16 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use manometer_measure::{Clock as _, MonotonicClock, Span, recording};
+use manometer_measure::{ByteSize, Clock as _, MonotonicClock, Span, recording};
 use manometer_workload::control::Controls;
 use manometer_workload::kv::find_max::Goal;
 use manometer_workload::kv::{
-    self, ArrivalKind, EngineOptions, KeyDistribution, KvError, KvPlan, KvSettings, LoadMethod, PacePlan, RateForm,
+    self, ArrivalKind, KeyDistribution, KvError, KvPlan, KvSettings, LoadMethod, PacePlan, RateForm,
 };
 use manometer_workload::protocol::{Control, Existing, Job, Message};
 use manometer_workload::settings::WorkloadSettings;
 
+use self::engine_options::engine_options;
 use self::find_max::FindMax;
 use self::outcome::Outcome;
 use crate::format::{self, Format};
@@ -49,6 +51,7 @@ Examples:
   manometer kv -P workloada -p recordcount=1000000 --engine null --seconds 10 --format json
   manometer kv --workload ycsb-c --records 1000000 --distribution ycsb-zipfian --describe
   manometer kv --workload fillrandom --records 1000000 --key-size 16 --value-size 100
+  manometer kv --engine rlsm --workload fillrandom --records 1000000 --memtable 1MiB
   manometer kv --workload readwhilewriting --threads 2 -p benchmark_write_rate_limit=2000000
   manometer kv --workload ycsb-a --rate 5000 --arrivals poisson --threads 16 --seconds 30
   manometer kv --workload ycsb-a --threads 16 --find-max --goal 'p99<=20ms' --seconds 10 --out rates.html")]
@@ -73,6 +76,9 @@ pub struct KvArgs {
     /// One option of the engine, as it spells it; may be repeated.
     #[arg(long = "option", value_name = "NAME=VALUE", conflicts_with = "options")]
     option: Vec<String>,
+    /// The size of the engine's memtable, whatever the engine calls that option.
+    #[arg(long, value_name = "SIZE", conflicts_with = "options")]
+    memtable: Option<ByteSize>,
     /// Records in the database.
     #[arg(long)]
     records: Option<u64>,
@@ -250,17 +256,9 @@ fn settings(args: &KvArgs) -> anyhow::Result<KvSettings> {
         "`--achieved` = {}: write a share up to 1",
         args.achieved
     );
-    let options = match (&args.options, args.option.is_empty()) {
-        (Some(file), _) => Some(EngineOptions::File(file.clone())),
-        (None, true) => None,
-        (None, false) => {
-            let pairs = pairs(&args.option, "--option")?;
-            Some(EngineOptions::Table(pairs.into_iter().map(|(name, value)| (name, value.into())).collect()))
-        }
-    };
     Ok(KvSettings {
         engine: args.engine.clone(),
-        options,
+        options: engine_options(args)?,
         workload: args.properties_file.first().unwrap_or(&args.workload).clone(),
         properties_files: args.properties_file.iter().skip(1).cloned().collect(),
         records: args.records,

@@ -12,6 +12,8 @@ mod prepare;
 mod progress;
 mod replay;
 mod report;
+#[cfg(feature = "rlsm")]
+mod rlsm;
 mod run;
 mod schema;
 mod table;
@@ -51,6 +53,8 @@ enum Verb {
     Kv(Box<kv::KvArgs>),
     Replay(Box<replay::ReplayArgs>),
     Engines(engines::EnginesArgs),
+    #[cfg(feature = "rlsm")]
+    Rlsm(rlsm::RlsmArgs),
     Doctor(doctor::DoctorArgs),
     Trace(trace::TraceArgs),
     Watch(watch::WatchArgs),
@@ -75,6 +79,8 @@ fn main() -> ExitCode {
         Verb::Trace(arguments) => trace::run(&arguments),
         Verb::Watch(arguments) => watch::run(&arguments),
         Verb::Engines(arguments) => engines::run(&arguments),
+        #[cfg(feature = "rlsm")]
+        Verb::Rlsm(arguments) => rlsm::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Complete(arguments) => complete::run(&arguments),
         Verb::Worker(arguments) => worker::run(&arguments),

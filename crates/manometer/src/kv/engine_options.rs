@@ -1,0 +1,38 @@
+//! The engine's options, from flags.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use manometer_target::engine;
+use manometer_workload::kv::EngineOptions;
+
+use super::{KvArgs, pairs};
+
+/// The options that the flags give; nothing where they give none.
+pub(super) fn engine_options(args: &KvArgs) -> anyhow::Result<Option<EngineOptions>> {
+    if let Some(file) = &args.options {
+        return Ok(Some(EngineOptions::File(file.clone())));
+    }
+    let mut given = pairs(&args.option, "--option")?;
+    add_memtable(args, &mut given)?;
+    if given.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(EngineOptions::Table(given.into_iter().map(|(name, value)| (name, value.into())).collect())))
+}
+
+/// Adds `--memtable` under the name that the engine has for it.
+fn add_memtable(args: &KvArgs, given: &mut BTreeMap<String, String>) -> anyhow::Result<()> {
+    let Some(size) = args.memtable else { return Ok(()) };
+    let info = engine::find(&args.engine)?;
+    let name = info.memtable_option.with_context(|| {
+        let with = engine::ENGINES.iter().filter(|info| info.memtable_option.is_some()).map(|info| info.name);
+        format!("`--memtable`: {} has no memtable; {} have", info.name, with.collect::<Vec<_>>().join(", "))
+    })?;
+    match given.insert(name.to_owned(), size.0.to_string()) {
+        None => Ok(()),
+        Some(other) => {
+            anyhow::bail!("`--memtable {size}` and `--option {name}={other}` say the same thing: leave one out")
+        }
+    }
+}

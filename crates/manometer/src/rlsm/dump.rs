@@ -1,0 +1,137 @@
+//! `manometer rlsm dump`: what is in a database.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use rlsm::{Database, Iter, Layout, Options, RunInfo};
+use serde_json::{Value, json};
+
+use super::bytes::{Bytes, shown};
+use super::refuse;
+use crate::format::{self, Format};
+use crate::table::table;
+
+/// Print the keys and values of a database in order, or the runs that they lie in.
+///
+/// Bytes that are no printable ASCII are written \xNN, and read so. Nothing in the folder is changed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  manometer rlsm dump manometer-data/kv/db --prefix user1 --limit 10\n  \
+    manometer rlsm dump manometer-data/kv/db --runs")]
+pub struct DumpArgs {
+    /// The folder of the database, which is not open elsewhere.
+    folder: PathBuf,
+    /// From this key on.
+    #[arg(long, value_name = "KEY")]
+    from: Option<Bytes>,
+    /// Up to this key, without it.
+    #[arg(long, value_name = "KEY")]
+    to: Option<Bytes>,
+    /// Keys that begin so.
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["from", "to"])]
+    prefix: Option<Bytes>,
+    /// At most so many.
+    #[arg(long, value_name = "KEYS")]
+    limit: Option<usize>,
+    /// Without the values.
+    #[arg(long)]
+    keys_only: bool,
+    /// Print which runs there are and where they lie instead.
+    #[arg(long, conflicts_with_all = ["from", "to", "prefix", "limit", "keys_only"])]
+    runs: bool,
+    /// For people or for machines.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Reads as much as is asked for.
+pub fn run(args: &DumpArgs) -> anyhow::Result<ExitCode> {
+    let database = match Options::new().open_read_only(&args.folder) {
+        Ok(database) => database,
+        Err(error) => return Ok(refuse(&error)),
+    };
+    if args.runs {
+        print_runs(&database.layout(), args.format)?;
+    } else {
+        print_entries(args, entries(args, &database)?.take(args.limit.unwrap_or(usize::MAX)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn entries(args: &DumpArgs, database: &Database) -> rlsm::Result<Iter> {
+    use std::ops::Bound::{Excluded, Included, Unbounded};
+    if let Some(prefix) = &args.prefix {
+        return database.prefix(&prefix.0);
+    }
+    let low = args.from.as_ref().map_or(Unbounded, |key| Included(key.0.as_slice()));
+    let high = args.to.as_ref().map_or(Unbounded, |key| Excluded(key.0.as_slice()));
+    database.range((low, high))
+}
+
+/// Prints entries as they come, so that a large database needs no more memory.
+fn print_entries(args: &DumpArgs, entries: impl Iterator<Item = rlsm::Result<rlsm::Pair>>) -> anyhow::Result<()> {
+    if args.format == Format::Json {
+        format::text("{\"entries\": [")?;
+    }
+    let mut comma = "";
+    for entry in entries {
+        let (key, value) = entry?;
+        let (key, value) = (shown(&key), shown(&value));
+        match (args.format, args.keys_only) {
+            (Format::Text, true) => format::text(&key)?,
+            (Format::Text, false) => format::text(&format!("{key} => {value}"))?,
+            (Format::Json, true) => format::text(&format!("{comma}{}", json!({"key": key})))?,
+            (Format::Json, false) => format::text(&format!("{comma}{}", json!({"key": key, "value": value})))?,
+        }
+        comma = ",";
+    }
+    if args.format == Format::Json {
+        format::text("]}")?;
+    }
+    Ok(())
+}
+
+fn print_runs(layout: &Layout, format: Format) -> anyhow::Result<()> {
+    match format {
+        Format::Json => format::json(&document(layout)),
+        Format::Text => format::text(&text(layout)),
+    }
+}
+
+fn document(layout: &Layout) -> Value {
+    let runs = |runs: &[RunInfo]| runs.iter().map(run_document).collect::<Vec<_>>();
+    let ranges = layout.ranges.iter().map(
+        |range| json!({"lowest_key": shown(&range.low), "highest_key": shown(&range.high), "runs": runs(&range.runs)}),
+    );
+    json!({"level0": runs(&layout.level0), "ranges": ranges.collect::<Vec<_>>()})
+}
+
+fn run_document(run: &RunInfo) -> Value {
+    json!({
+        "file": run.file,
+        "footer_offset": run.footer_offset,
+        "entries": run.entries,
+        "deletes": run.deletes,
+        "range_deletes": run.range_deletes,
+        "user_bytes": run.user_bytes,
+        "stored_bytes": run.stored_bytes,
+        "lowest_key": shown(&run.low),
+        "highest_key": shown(&run.high),
+        "sequences": run.sequences,
+    })
+}
+
+fn text(layout: &Layout) -> String {
+    let mut rows =
+        table(&["where", "file", "lowest key", "highest key", "footer at", "entries", "deletes", "bytes"], 4);
+    let mut add = |place: String, run: &RunInfo| {
+        let numbers = [run.footer_offset, run.entries, run.deletes + run.range_deletes, run.stored_bytes];
+        let head = [place, run.file.clone(), shown(&run.low), shown(&run.high)];
+        rows.add_row(head.into_iter().chain(numbers.map(|number| number.to_string())));
+    };
+    layout.level0.iter().for_each(|run| add("level 0".to_owned(), run));
+    for (number, range) in (1..).zip(&layout.ranges) {
+        range.runs.iter().for_each(|run| add(format!("range {number}"), run));
+    }
+    rows.to_string()
+}

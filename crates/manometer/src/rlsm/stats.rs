@@ -1,0 +1,80 @@
+//! `manometer rlsm stats`: how a database stands.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use rlsm::{Options, Stats};
+use serde_json::{Value, json};
+
+use super::refuse;
+use crate::format::{self, Format};
+use crate::table::{bytes, number, table};
+
+/// Say how a database stands: levels, ranges, runs, what it takes on the device and in memory.
+///
+/// It is what a program would find that opens the database: the logs count as flushed. What a running program wrote
+/// stands in its own recording. Nothing in the folder is changed.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  manometer rlsm stats manometer-data/kv/db --format json")]
+pub struct StatsArgs {
+    /// The folder of the database, which is not open elsewhere.
+    folder: PathBuf,
+    /// For people or for machines.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Opens the database and closes it again.
+pub fn run(args: &StatsArgs) -> anyhow::Result<ExitCode> {
+    let opened = Options::new().open_read_only(&args.folder);
+    let stats = match opened.and_then(|database| database.stats()) {
+        Ok(stats) => stats,
+        Err(error) => return Ok(refuse(&error)),
+    };
+    match args.format {
+        Format::Json => format::json(&document(&stats))?,
+        Format::Text => format::text(&text(&stats))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn document(stats: &Stats) -> Value {
+    json!({
+        "level0_runs": stats.level0_runs,
+        "level0_bytes": stats.level0_bytes,
+        "level0_entries": stats.level0_entries,
+        "ranges": stats.ranges,
+        "level1_runs": stats.level1_runs,
+        "range_runs_mean": stats.range_runs_mean(),
+        "range_runs_max": stats.range_runs_max,
+        "level1_bytes": stats.level1_bytes,
+        "level1_entries": stats.level1_entries,
+        "superseded_entries": stats.superseded_entries,
+        "entry_bytes": stats.entry_bytes,
+        "space_bytes": stats.space_bytes,
+        "data_files": stats.data_files,
+        "index_bytes": stats.index_bytes,
+        "index_bytes_per_entry": stats.index_bytes_per_entry(),
+    })
+}
+
+fn text(stats: &Stats) -> String {
+    let count = |value: u64| if value < 100 { value.to_string() } else { number(value as f64) };
+    let mean = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), number);
+    let mut rows = table(&["", "level 0", "level 1"], 1);
+    rows.add_row(["runs".to_owned(), count(stats.level0_runs), count(stats.level1_runs)]);
+    rows.add_row(["entries".to_owned(), count(stats.level0_entries), count(stats.level1_entries)]);
+    rows.add_row(["on the device".to_owned(), bytes(stats.level0_bytes), bytes(stats.level1_bytes)]);
+    let (ranges, runs, most) = (count(stats.ranges), mean(stats.range_runs_mean()), count(stats.range_runs_max));
+    let (space, files) = (bytes(stats.space_bytes), count(stats.data_files));
+    let (index, each) = (bytes(stats.index_bytes), mean(stats.index_bytes_per_entry()));
+    format!(
+        "{rows}\n\n{ranges} ranges with {runs} runs on average, {most} at most\n\
+        {space} in all on the device, {files} data files, for {} of keys and values\n\
+        about {} entries are superseded by newer ones\n\
+        {index} of tables and fences in memory, {each} B an entry",
+        bytes(stats.entry_bytes),
+        count(stats.superseded_entries),
+    )
+}

@@ -1,0 +1,67 @@
+//! `manometer rlsm verify`: whether a database is whole.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use rlsm::Verification;
+use serde_json::json;
+
+use super::{problems, refuse};
+use crate::format::{self, Format};
+use crate::table::bytes;
+use crate::{DONE, NO};
+
+/// Read all of a database and tell what is damaged: checksums, order, ranges, tables, logs.
+///
+/// Nothing in the folder is changed. Exit status 3 if anything is damaged.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  manometer rlsm verify manometer-data/kv/db")]
+pub struct VerifyArgs {
+    /// The folder of the database, which is not open elsewhere.
+    folder: PathBuf,
+    /// For people or for machines.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Reads everything once.
+pub fn run(args: &VerifyArgs) -> anyhow::Result<ExitCode> {
+    let found = match rlsm::verify(&args.folder) {
+        Ok(found) => found,
+        Err(error) => return Ok(refuse(&error)),
+    };
+    match args.format {
+        Format::Json => format::json(&json!({
+            "sound": found.is_sound(),
+            "runs": found.runs,
+            "entries": found.entries,
+            "bytes": found.bytes,
+            "logs": found.logs,
+            "torn_bytes": found.torn_bytes,
+            "problems": problems(&found.problems),
+        }))?,
+        Format::Text => format::text(&text(&found))?,
+    }
+    Ok(ExitCode::from(if found.is_sound() { DONE } else { NO }))
+}
+
+fn text(found: &Verification) -> String {
+    let mut lines = vec![format!(
+        "{} runs with {} entries in {}, and {} logs",
+        found.runs,
+        found.entries,
+        bytes(found.bytes),
+        found.logs
+    )];
+    if found.torn_bytes > 0 {
+        lines.push(format!("{} bytes at the end of logs were never acknowledged as kept", found.torn_bytes));
+    }
+    lines.extend(found.problems.iter().map(ToString::to_string));
+    lines.push(match found.problems.len() {
+        0 => "all is whole".to_owned(),
+        1 => "1 problem; `manometer rlsm repair` keeps what can be read".to_owned(),
+        count => format!("{count} problems; `manometer rlsm repair` keeps what can be read"),
+    });
+    lines.join("\n")
+}
