@@ -290,6 +290,7 @@ fn the_files_that_ship_are_right() {
         ("random-vs-sequential.toml", 1, 21),
         ("file-server.toml", 1, 6),
         ("macro-workloads.toml", 3, 4),
+        ("rlsm-pressure.toml", 2, 9),
     ] {
         let experiment = file::load(&folder.join(name), &[]).unwrap();
         let all = experiment.combinations();
