@@ -3,15 +3,22 @@
 //! What it keeps is up to a policy of [`crate::policy`]; where that lies, what has to be copied for it, what goes past
 //! it and what is written back is told here. Cache thesis, chapters 4 and 6.2.2.
 
+mod copies;
+mod joined;
+mod metadata;
+mod write_back;
+
 use std::collections::{BTreeSet, HashMap};
 
+pub use self::joined::Copied;
+use self::joined::{Joined, Keeping};
 use super::flows::Flow;
 use super::jobs::JobId;
 use super::second_settings::{Metadata, Mode, SecondSettings};
 use super::slots::{Slots, State};
 use super::storage::{Level, Storage, Stretch};
 use super::tasks::Tasks;
-use super::tree::{Append, Changed, Tree};
+use super::tree::Tree;
 use super::wake::Wake;
 use crate::CacheError;
 use crate::number::Id;
@@ -20,12 +27,8 @@ use crate::requests::Requests;
 
 /// The bytes of a node of metadata.
 const NODE: u64 = 4096;
-/// After how long what is gathered for a node of a B-tree is written.
-const GATHERED_NS: u64 = 30_000_000_000;
 /// Which share of the cache is for metadata.
 const METADATA_SHARE: u64 = 128;
-/// How many blocks are cleaned at once.
-const CLEANED_AT_ONCE: usize = 32;
 
 /// A request to the second level.
 #[derive(Debug, Clone, Copy)]
@@ -310,36 +313,6 @@ impl<'a> Second<'a> {
         }
     }
 
-    /// Whether a block may be copied into the cache now.
-    fn may_migrate(&self, id: Id) -> bool {
-        let bytes = (self.migrations.len() as u64 + 1) * self.block;
-        self.settings.migration.is_none_or(|limit| bytes <= limit.0) && !self.migrations.contains_key(&id)
-    }
-
-    /// Goes on with a block that is being copied into the cache once it is there.
-    fn wait(&mut self, storage: &mut Storage<Wake>, open: &mut Joined, slot: u32, part: Part) {
-        let Ask { is_write, is_through, .. } = open.ask;
-        match self.settings.mode {
-            Mode::WriteBack if is_write => self.soil(part.id),
-            Mode::WriteThrough if is_write => open.add(storage, Level::Origin, part.offset, part.bytes),
-            _ => {}
-        }
-        let rest = self.stretch(Level::Cache, self.place(slot, part), part.bytes, is_write, Flow::File);
-        storage.hold(open.job);
-        self.after_copy(storage, part.id, open.job, Stretch { is_through, ..rest });
-    }
-
-    /// Submits a stretch of a block as part of a job that is held for it, at once or when the block is in the cache.
-    fn after_copy(&mut self, storage: &mut Storage<Wake>, id: Id, job: JobId, stretch: Stretch) {
-        match self.migrations.get_mut(&id) {
-            Some(waiting) => waiting.push((job, stretch)),
-            None => {
-                storage.submit(job, stretch);
-                storage.close(job);
-            }
-        }
-    }
-
     /// Takes a block in that the policy admitted.
     fn admit(&mut self, storage: &mut Storage<Wake>, open: &mut Joined, part: Part) {
         let is_whole = part.bytes == self.block;
@@ -366,16 +339,6 @@ impl<'a> Second<'a> {
         }
     }
 
-    /// Copies a whole block into the cache; the request goes on with what it wants of it.
-    fn migrate(&mut self, storage: &mut Storage<Wake>, open: &mut Joined, slot: u32, part: Part) {
-        self.migrations.entry(part.id).or_default();
-        self.wait(storage, open, slot, part);
-        let copied = storage.open(Wake::Read { slot, id: part.id });
-        let from = u64::from(part.id) * self.block;
-        storage.submit(copied, self.stretch(Level::Origin, from, self.block, false, Flow::Promotion));
-        storage.close(copied);
-    }
-
     /// Goes on with what is its own.
     pub fn wake(&mut self, storage: &mut Storage<Wake>, wake: Wake) {
         match wake {
@@ -395,62 +358,6 @@ impl<'a> Second<'a> {
             Wake::Cleaned { id } => self.cleaned(storage, id),
             _ => {}
         }
-    }
-
-    /// The block of a migration is in the cache: what waited for it goes on.
-    fn copied(&mut self, storage: &mut Storage<Wake>, id: Id) {
-        for (job, stretch) in self.migrations.remove(&id).into_iter().flatten() {
-            storage.submit(job, stretch);
-            storage.close(job);
-        }
-    }
-
-    /// Notes that a block is to be kept once its request read it; what that reads from the origin is a job of its own from
-    /// now on.
-    fn keep(&mut self, storage: &mut Storage<Wake>, open: &mut Joined, slot: u32, id: Id) {
-        self.slots.set(id, State::Arriving);
-        let (_, keeping) = *open.keeps.get_or_insert_with(|| {
-            let at = self.kept.pop().unwrap_or_else(|| {
-                self.keeping.push(Keeping::default());
-                self.keeping.len() - 1
-            });
-            storage.hold(open.job);
-            self.keeping[at].job = open.job;
-            (storage.open(Wake::Keep(at)), at)
-        });
-        let copies = &mut self.keeping[keeping].copies;
-        match copies.last_mut() {
-            Some((first, blocks, of)) if *first + *blocks == slot && *of + *blocks == id => *blocks += 1,
-            _ => copies.push((slot, 1, id)),
-        }
-    }
-
-    /// A request read what is kept of it: it is done with that, which is written into the cache behind its back.
-    fn copy_kept(&mut self, storage: &mut Storage<Wake>, keeping: usize) {
-        let Keeping { job, mut copies } = std::mem::take(&mut self.keeping[keeping]);
-        self.kept.push(keeping);
-        storage.close(job);
-        for copied in copies.drain(..) {
-            let written = storage.open(Wake::Kept(copied));
-            self.copy_in(storage, written, copied);
-            storage.close(written);
-        }
-        self.keeping[keeping].copies = copies;
-    }
-
-    /// What was kept is in the cache, unless it went from there in the meantime.
-    fn kept(&mut self, (slot, blocks, id): Copied) {
-        for at in 0..blocks {
-            if self.slots.of(id + at) == Some(slot + at) && self.slots.state(id + at) == State::Arriving {
-                self.slots.set(id + at, State::Clean);
-            }
-        }
-    }
-
-    fn copy_in(&mut self, storage: &mut Storage<Wake>, job: JobId, (slot, blocks, id): Copied) {
-        let to = self.data_start + u64::from(slot) * self.block;
-        storage.submit(job, self.stretch(Level::Cache, to, u64::from(blocks) * self.block, true, Flow::Promotion));
-        self.note(storage, job, id);
     }
 
     /// Frees the places of what was evicted; what is dirty is written back first.
@@ -492,53 +399,6 @@ impl<'a> Second<'a> {
         }
     }
 
-    /// Reads a block from the cache; [`Self::write_to_origin`] goes on.
-    fn write_back(&mut self, storage: &mut Storage<Wake>, slot: u32, id: Id, flow: Flow) {
-        let from = self.data_start + u64::from(slot) * self.block;
-        let job = storage.open(Wake::WriteBack { id, flow });
-        self.after_copy(storage, id, job, self.stretch(Level::Cache, from, self.block, false, flow));
-    }
-
-    /// A block that is to be written back was read from the cache.
-    fn write_to_origin(&mut self, storage: &mut Storage<Wake>, id: Id, flow: Flow) {
-        let wake = if flow == Flow::Cleaning { Wake::Cleaned { id } } else { Wake::Nobody };
-        let job = storage.open(wake);
-        let to = u64::from(id) * self.block;
-        storage.submit(job, self.stretch(Level::Origin, to, self.block, true, flow));
-        storage.close(job);
-    }
-
-    /// A block was cleaned.
-    fn cleaned(&mut self, storage: &mut Storage<Wake>, id: Id) {
-        self.cleaning -= 1;
-        if self.slots.state(id) == State::Cleaning {
-            self.slots.set(id, State::Clean);
-        }
-        let follows = self.last_cleaned.replace(id).is_some_and(|last| last + 1 == id);
-        if self.settings.metadata.kind == Metadata::BTree && !follows {
-            self.change_node(storage, id);
-        }
-        self.clean(storage);
-    }
-
-    /// Writes dirty blocks back in the order of their addresses, where there are more than there should be.
-    fn clean(&mut self, storage: &mut Storage<Wake>) {
-        let Some(above) = self.settings.clean_above else { return };
-        let limit = (self.capacity as f64 * above.0) as u64;
-        while self.slots.dirty() > limit && self.cleaning < CLEANED_AT_ONCE {
-            let next = self.dirty.range(self.cleaned_to..).next().or_else(|| self.dirty.first()).copied();
-            let Some(id) = next else { break };
-            self.dirty.remove(&id);
-            self.cleaned_to = id + 1;
-            self.slots.set(id, State::Cleaning);
-            self.cleaning += 1;
-            match self.slots.of(id) {
-                Some(slot) => self.write_back(storage, slot, id, Flow::Cleaning),
-                None => self.cleaning -= 1,
-            }
-        }
-    }
-
     fn soil(&mut self, id: Id) {
         self.is_changed = true;
         self.slots.set(id, State::Dirty);
@@ -554,98 +414,11 @@ impl<'a> Second<'a> {
         self.dirty.remove(&id);
     }
 
-    /// Writes down where a block lies: a node as part of a job, or an entry of a tree, which is written later.
-    fn note(&mut self, storage: &mut Storage<Wake>, job: JobId, id: Id) {
-        match self.settings.metadata.kind {
-            Metadata::None => {}
-            Metadata::BTree => self.change_node(storage, id),
-            Metadata::Mapping => {
-                let bytes = self.settings.metadata.bytes.0;
-                let nodes = (self.metadata_bytes / NODE).max(1);
-                let node = u64::from(id).wrapping_mul(0x9e37_79b9_7f4a_7c15) % nodes;
-                let offset = (node * NODE).min(self.metadata_bytes - bytes);
-                storage.submit(job, self.stretch(Level::Cache, offset, bytes, true, Flow::Metadata));
-            }
-        }
-    }
-
-    /// The same, and nobody waits.
-    fn note_behind(&mut self, storage: &mut Storage<Wake>, id: Id) {
-        let job = storage.open(Wake::Nobody);
-        self.note(storage, job, id);
-        storage.close(job);
-    }
-
-    /// Writes into the journal.
-    fn log(&mut self, storage: &mut Storage<Wake>, job: JobId) {
-        let bytes = self.settings.metadata.bytes.0;
-        let offset = if self.journal + bytes > self.journal_bytes { 0 } else { self.journal };
-        self.journal = offset + bytes;
-        storage.submit(job, self.stretch(Level::Cache, offset, bytes, true, Flow::Metadata));
-    }
-
-    fn change_node(&mut self, storage: &mut Storage<Wake>, id: Id) {
-        match self.tree.change(id) {
-            Changed::Gathered => {}
-            Changed::First(node) => storage.wake_at(storage.now() + GATHERED_NS / self.time_scale, Wake::Node(node)),
-            Changed::Full(append) => self.append(storage, append),
-        }
-    }
-
-    fn append(&self, storage: &mut Storage<Wake>, Append { offset, bytes }: Append) {
-        let job = storage.open(Wake::Nobody);
-        storage.submit(job, self.stretch(Level::Cache, offset, bytes, true, Flow::Metadata));
-        storage.close(job);
-    }
-
     fn place(&self, slot: u32, part: Part) -> u64 {
         self.data_start + u64::from(slot) * self.block + part.offset % self.block
     }
 
     fn stretch(&self, level: Level, offset: u64, bytes: u64, is_write: bool, flow: Flow) -> Stretch {
         Stretch { level, offset, bytes, is_write, is_through: false, flow }
-    }
-}
-
-/// The stretches of a request, those that follow each other joined.
-struct Joined {
-    job: JobId,
-    ask: Ask,
-    stretch: Option<Stretch>,
-    /// Where some of what it reads is to be kept: the job of what it reads from the origin, and what is kept of it.
-    keeps: Option<(JobId, usize)>,
-    /// Whether it was written down that it changed the cache.
-    is_logged: bool,
-}
-
-/// Blocks that follow each other in the cache: the place of the first, how many, and which the first is.
-pub type Copied = (u32, u32, Id);
-
-/// What a request reads to keep it.
-#[derive(Debug, Default)]
-struct Keeping {
-    job: JobId,
-    copies: Vec<Copied>,
-}
-
-impl Joined {
-    fn add(&mut self, storage: &mut Storage<Wake>, level: Level, offset: u64, bytes: u64) {
-        if let Some(stretch) = &mut self.stretch
-            && stretch.level == level
-            && stretch.offset + stretch.bytes == offset
-        {
-            stretch.bytes += bytes;
-            return;
-        }
-        self.flush(storage);
-        let Ask { is_write, is_through, .. } = self.ask;
-        self.stretch = Some(Stretch { level, offset, bytes, is_write, is_through, flow: Flow::File });
-    }
-
-    fn flush(&mut self, storage: &mut Storage<Wake>) {
-        if let Some(stretch) = self.stretch.take() {
-            let job = self.keeps.filter(|_| stretch.level == Level::Origin).map_or(self.job, |(reads, _)| reads);
-            storage.submit(job, stretch);
-        }
     }
 }
