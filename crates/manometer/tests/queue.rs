@@ -366,15 +366,41 @@ fn a_phase_that_does_not_become_narrow_ends_at_its_limit_and_says_so() {
     assert_eq!(scene.read("rec/events.jsonl").matches("phase_prolonged").count(), 6);
 }
 
+/// The widest 95 % interval over the `runs` of the pressure in a phase.
+fn widest(scene: &Scene, runs: std::ops::Range<usize>) -> f64 {
+    // Student's t at 97.5 % for 2, 3 and 4 degrees of freedom.
+    let t = [4.302_653, 3.182_446, 2.776_445][runs.len() - 3];
+    let summaries: Vec<Value> = runs.map(|run| scene.json(&format!("all/runs/{run:03}/summary.json"))).collect();
+    let width = |id: &str| {
+        let mean = |summary: &Value, id: &str| phase(summary, id)["performance"]["mean"].as_f64().unwrap();
+        let pressure: Vec<f64> = summaries.iter().map(|run| 1.0 - mean(run, id) / mean(run, "w0")).collect();
+        let count = pressure.len() as f64;
+        let centre = pressure.iter().sum::<f64>() / count;
+        let squares: f64 = pressure.iter().map(|pressure| (pressure - centre).powi(2)).sum();
+        2.0 * t * (squares / (count - 1.0) / count).sqrt()
+    };
+    width("w1").max(width("w2"))
+}
+
 #[test]
 fn a_combination_runs_until_its_repeats_agree() {
     let scene = Scene::new();
     let sweep = "[sweep]\n\"writer.dsync\" = [false, true]\nstop = { interval = \"90%\", at_most = 5 }\n";
     scene.write("set.toml", &format!("{}{sweep}", steady()));
     let document = scene.run("run set.toml --out all --format json").status(0).json();
-    assert_eq!(document["runs"].as_array().unwrap().len(), 6, "three of each");
-    assert_eq!(states(&scene, "004"), ["not_needed"]);
-    assert!(!findings(&document).contains(&"repeats-too-wide"));
+    let runs = document["runs"].as_array().unwrap();
+    for (is_synced, first) in [(false, 1), (true, 6)] {
+        let repeats = runs.iter().filter(|run| run["settings"]["writer.dsync"] == is_synced).count();
+        assert!((3..=5).contains(&repeats), "{repeats}");
+        // How many it takes is up to the machine: what they are is checked against what they measured.
+        let widths: Vec<f64> = (3..=repeats).map(|count| widest(&scene, first..first + count)).collect();
+        let (last, before) = widths.split_last().unwrap();
+        assert!(before.iter().all(|width| *width > 0.9) && (*last <= 0.9 || repeats == 5), "{widths:?}");
+        for run in first..first + 5 {
+            let expected = if run < first + repeats { done() } else { vec!["not_needed".to_owned()] };
+            assert_eq!(states(&scene, &format!("{run:03}")), expected, "{run}");
+        }
+    }
     let queue = scene.read("all/queue.jsonl");
     scene.run("run set.toml --out all --resume").status(0);
     assert_eq!(scene.read("all/queue.jsonl"), queue);
@@ -387,9 +413,19 @@ fn references_between_runs_that_were_not_needed_are_not_either() {
                  stop = { interval = \"90%\", at_most = 5 }\n";
     scene.write("set.toml", &format!("{}{sweep}", steady()));
     let document = scene.run("run set.toml --out all --format json").status(0).json();
-    let expected = ["reference", "4KiB", "4KiB", "reference", "4KiB", "8KiB", "reference", "8KiB", "8KiB", "reference"];
-    assert_eq!(settings(&document), expected);
-    assert_eq!((states(&scene, "007"), states(&scene, "010")), (vec!["not_needed".to_owned()], done()));
+    // How many repeats it takes is up to the machine; what follows from that is not: references first and last, none
+    // after another, and no three runs without one.
+    let ran = settings(&document);
+    let mut runs = ran.split(|setting| setting == "reference");
+    assert_eq!((runs.next().map(<[_]>::len), runs.next_back().map(<[_]>::len)), (Some(0), Some(0)), "{ran:?}");
+    assert!(runs.all(|between| (1..=2).contains(&between.len())), "{ran:?}");
+    for size in ["4KiB", "8KiB"] {
+        assert!((3..=5).contains(&ran.iter().filter(|setting| *setting == size).count()), "{ran:?}");
+    }
+    // Six references and twice five runs were planned.
+    let all: Vec<Vec<String>> = (1..=16).map(|run| states(&scene, &format!("{run:03}"))).collect();
+    assert_eq!(all.iter().filter(|states| **states == done()).count(), ran.len(), "{all:?}");
+    assert_eq!(all.iter().filter(|states| **states == ["not_needed"]).count(), 16 - ran.len(), "{all:?}");
     let queue = scene.read("all/queue.jsonl");
     scene.run("run set.toml --out all --resume").status(0);
     assert_eq!(scene.read("all/queue.jsonl"), queue);
