@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""What rlsm, RocksDB (levelled, universal, BlobDB) and fjall write for each byte put: loading in random order, then as
+many uniform updates; the write-ahead log included, and the compactions that loading leaves.
+
+The bytes are those that the kernel counts for the process (`write_bytes` of /proc/PID/io). Keys are YCSB's, 23 bytes at
+the most; memtables are small, so that data / memtable is what it is for a large database: RocksDB's levels keep their default
+proportions to the memtable. Nothing is compressed, nothing synced. Space is what the files take after the updates,
+over what all keys and values are.
+"""
+
+import os
+import sys
+
+import bench
+import peers
+
+MEMTABLE = peers.MIB
+CACHE = 32 * peers.MIB
+PEERS = ["rlsm", "rocksdb", "universal", "blobdb", "fjall"]
+# Data over memtable, and which peers are asked.
+RATIOS = {50: PEERS[:2], 120: PEERS[:2], 350: PEERS, 500: ["rlsm"]}
+GOALS = {100: 5.5, 1024: 4.5}
+KEY_BYTES = 23
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
+
+
+def one(peer: str, value_bytes: int, ratio: int, home) -> dict:
+    records = ratio * MEMTABLE // (KEY_BYTES + value_bytes)
+    user = records * (KEY_BYTES + value_bytes)
+    flags = [*peers.options(peer, MEMTABLE, CACHE), "--workload", "ycsb-a", "-p", "readproportion=0", "-p",
+             "updateproportion=1", "--distribution", "uniform", "--records", str(records), "--value-size",
+             str(value_bytes), "--load", "puts", "--dir", str(peers.fresh(home)), "--reuse"]
+    load = peers.kv([*flags, "--operations", "1"])
+    update = peers.kv([*flags, "--operations", str(records)])
+    state = update.get("state", {})
+    return {"load": load["written"] / user, "update": update["written"] / user,
+            "space": peers.disk_bytes(home) / user,
+            "index_bytes_per_key": state["index_bytes"] / records if "index_bytes" in state else None,
+            "range_runs_mean": state.get("range_runs_mean")}
+
+
+def main() -> None:
+    home = bench.ROOT / "manometer-data" / "amplification"
+    kept = []
+    try:
+        for value_bytes, goal in GOALS.items():
+            for ratio, asked in RATIOS.items():
+                rounds = [{peer: one(peer, value_bytes, ratio, home) for peer in asked} for _ in range(ROUNDS)]
+                for peer in asked:
+                    names = [name for name, figure in rounds[0][peer].items() if figure is not None]
+                    spreads = {name: bench.spread([figures[peer][name] for figures in rounds]) for name in names}
+                    told = ", ".join(f"{name} {figure['median']:.2f} ({figure['min']:.2f} to {figure['max']:.2f})"
+                                     for name, figure in spreads.items())
+                    print(f"{value_bytes} B, data/memtable {ratio}, {peer}: {told}", flush=True)
+                    kept.append({"value_bytes": value_bytes, "data_per_memtable": ratio, "peer": peer, **spreads,
+                                 **({"goal": goal} if peer == "rlsm" else {})})
+    finally:
+        peers.shutil.rmtree(home, ignore_errors=True)
+    bench.write("rlsm_amplification", {"about": __doc__.strip(), "machine": bench.machine(bench.ROOT), "results": kept})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
