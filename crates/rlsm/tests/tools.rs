@@ -140,6 +140,9 @@ fn a_sound_database_is_verified_and_left_as_it_is() {
     assert!(matches!(rlsm::verify(folder.path()), Err(Error::Locked { .. })));
     assert!(database.verify().is_sound());
     assert_eq!(content(&database), model);
+    let (layout, there) = (database.layout(), everything(folder.path()));
+    let runs = layout.ranges.iter().flat_map(|range| &range.runs).chain(&layout.level0);
+    runs.for_each(|run| assert!(there.contains_key(&run.file), "there is no `{}`", run.file));
 }
 
 #[test]
