@@ -1,9 +1,9 @@
 //! One record of the manifest: what changed, all at once.
 
-use crate::codec::{Reader, put_bytes, put_varint};
+use crate::codec::{Input, put_bytes, put_varint};
 use crate::plan::Span;
 use crate::run::Extent;
-use crate::{Result, Sequence};
+use crate::{Error, Result, Sequence};
 
 /// Where a run lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -64,25 +64,54 @@ impl Edit {
 
     /// Reads a record that begins at `offset` of `file`, which errors name.
     pub fn decode(payload: &[u8], file: &str, offset: u64) -> Result<Self> {
-        let mut reader = Reader::new(payload, file, offset);
-        let edit = Self {
-            log: reader.varint()?.checked_sub(1),
-            next_number: reader.varint()?,
-            flushed: reader.varint()?.checked_sub(1),
-            level0_dropped: runs(&mut reader)?,
-            level0_added: runs(&mut reader)?,
-            ranges_dropped: reader.list(|reader| Ok(reader.bytes()?.into()))?,
-            ranges_set: reader.list(|reader| {
-                let span = Span { low: reader.bytes()?.into(), high: reader.bytes()?.into() };
-                if span.low > span.high {
-                    return Err(reader.corrupt("a range whose lowest key is above its highest"));
-                }
-                Ok(RangeRecord { span, runs: runs(reader)? })
-            })?,
-        };
-        reader.finish()?;
-        Ok(edit)
+        let mut input = Input::new(payload);
+        parse(&mut input).map_err(|what| Error::corrupt(file, offset + input.position() as u64, what))
     }
+}
+
+/// What is wrong with a record.
+type Parsed<T> = std::result::Result<T, &'static str>;
+
+fn parse(input: &mut Input<'_>) -> Parsed<Edit> {
+    let edit = Edit {
+        log: number(input)?.checked_sub(1),
+        next_number: number(input)?,
+        flushed: number(input)?.checked_sub(1),
+        level0_dropped: runs(input)?,
+        level0_added: runs(input)?,
+        ranges_dropped: list(input, bytes)?,
+        ranges_set: list(input, range)?,
+    };
+    if input.left() > 0 { Err("more bytes than the record has items") } else { Ok(edit) }
+}
+
+fn number(input: &mut Input<'_>) -> Parsed<u64> {
+    input.varint().ok_or("a number that does not end")
+}
+
+fn bytes(input: &mut Input<'_>) -> Parsed<Box<[u8]>> {
+    input.bytes().map(Box::from).ok_or("more bytes announced than there are")
+}
+
+/// A count, then so many items.
+fn list<'a, T>(input: &mut Input<'a>, item: impl Fn(&mut Input<'a>) -> Parsed<T>) -> Parsed<Vec<T>> {
+    let count = input.count().ok_or("more items announced than there are bytes")?;
+    (0..count).map(|_| item(input)).collect()
+}
+
+fn range(input: &mut Input<'_>) -> Parsed<RangeRecord> {
+    let span = Span { low: bytes(input)?, high: bytes(input)? };
+    if span.low > span.high {
+        return Err("a range whose lowest key is above its highest");
+    }
+    Ok(RangeRecord { span, runs: runs(input)? })
+}
+
+fn runs(input: &mut Input<'_>) -> Parsed<Vec<RunRef>> {
+    list(input, |input| {
+        let file = number(input)?;
+        Ok(RunRef { file, footer: Extent { offset: number(input)?, len: number(input)? } })
+    })
 }
 
 fn put_runs(out: &mut Vec<u8>, runs: &[RunRef]) {
@@ -92,11 +121,4 @@ fn put_runs(out: &mut Vec<u8>, runs: &[RunRef]) {
         put_varint(out, run.footer.offset);
         put_varint(out, run.footer.len);
     }
-}
-
-fn runs(reader: &mut Reader<'_>) -> Result<Vec<RunRef>> {
-    reader.list(|reader| {
-        let file = reader.varint()?;
-        Ok(RunRef { file, footer: Extent { offset: reader.varint()?, len: reader.varint()? } })
-    })
 }

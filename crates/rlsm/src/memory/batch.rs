@@ -12,6 +12,7 @@
 //!
 //! The first operation has the first sequence, each other one the next.
 
+use crate::codec::{BadVarint, Input, put_varint};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 
@@ -95,7 +96,7 @@ impl Batch {
 
     /// The operations, in order.
     pub(crate) fn operations(&self) -> impl Iterator<Item = Operation<'_>> {
-        Operations(Reader { bytes: &self.operations, at: 0 })
+        Operations(Input::new(&self.operations))
     }
 
     /// At most as long as what [`Batch::encode`] appends.
@@ -169,109 +170,84 @@ impl<'a> Decoded<'a> {
 
     /// The operations, in order.
     pub fn operations(&self) -> impl Iterator<Item = Operation<'a>> + use<'a> {
-        Operations(Reader { bytes: self.operations, at: 0 })
+        Operations(Input::new(self.operations))
     }
 }
 
 /// Reads and checks a payload that lies in `file` from `offset` on.
 pub(crate) fn decode<'a>(payload: &'a [u8], file: &str, offset: u64) -> Result<Decoded<'a>> {
-    let mut reader = Reader { bytes: payload, at: 0 };
-    decode_checked(&mut reader).map_err(|what| Error::corrupt(file, offset + reader.at as u64, what))
+    let mut input = Input::new(payload);
+    decode_checked(&mut input).map_err(|what| Error::corrupt(file, offset + input.position() as u64, what))
 }
 
-fn decode_checked<'a>(reader: &mut Reader<'a>) -> std::result::Result<Decoded<'a>, &'static str> {
-    let head = reader.varint()?;
+fn decode_checked<'a>(input: &mut Input<'a>) -> std::result::Result<Decoded<'a>, &'static str> {
+    let head = varint(input)?;
     let first = head >> 1;
-    let len = if head & 1 == 0 { 1 } else { reader.varint()? };
+    let len = if head & 1 == 0 { 1 } else { varint(input)? };
     let len = u32::try_from(len).map_err(|_| "a batch of more than 4 billion operations")?;
     if first.checked_add(Sequence::from(len)).is_none_or(|next| next > SEQUENCE_LIMIT) {
         return Err("sequences beyond 63 bits");
     }
-    let operations = &reader.bytes[reader.at..];
+    let operations = input.rest();
     for _ in 0..len {
-        if reader.at == reader.bytes.len() {
+        if input.left() == 0 {
             return Err("a batch with fewer operations than it says");
         }
-        reader.operation()?;
+        operation(input)?;
     }
-    if reader.at < reader.bytes.len() {
+    if input.left() > 0 {
         return Err("bytes after the last operation of a batch");
     }
     Ok(Decoded { first, len, operations })
 }
 
 /// The operations of bytes that were checked.
-struct Operations<'a>(Reader<'a>);
+struct Operations<'a>(Input<'a>);
 
 impl<'a> Iterator for Operations<'a> {
     type Item = Operation<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.0.at == self.0.bytes.len() { None } else { self.0.operation().ok() }
+        if self.0.left() == 0 { None } else { operation(&mut self.0).ok() }
     }
 }
 
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
+fn operation<'a>(input: &mut Input<'a>) -> std::result::Result<Operation<'a>, &'static str> {
+    let head = varint(input)?;
+    let kind = head & 3;
+    let key_len = limited(head >> 2, MAX_KEY_BYTES, "a key of more than 65535 bytes")?;
+    match kind {
+        PUT => {
+            let value_len = limited(varint(input)?, MAX_VALUE_BYTES, "a value of more than 1 GiB")?;
+            Ok(Operation::Put { key: take(input, key_len)?, value: take(input, value_len)? })
+        }
+        DELETE => Ok(Operation::Delete { key: take(input, key_len)? }),
+        DELETE_RANGE => {
+            let high_len = limited(varint(input)?, MAX_KEY_BYTES, "a bound of more than 65535 bytes")?;
+            let (low, high) = (take(input, key_len)?, take(input, high_len)?);
+            if low >= high {
+                return Err("a delete of an empty range");
+            }
+            Ok(Operation::DeleteRange { low, high })
+        }
+        _ => Err("an operation that is no put, delete or delete of a range"),
+    }
 }
 
-impl<'a> Reader<'a> {
-    fn operation(&mut self) -> std::result::Result<Operation<'a>, &'static str> {
-        let head = self.varint()?;
-        let kind = head & 3;
-        let key_len = limited(head >> 2, MAX_KEY_BYTES, "a key of more than 65535 bytes")?;
-        match kind {
-            PUT => {
-                let value_len = limited(self.varint()?, MAX_VALUE_BYTES, "a value of more than 1 GiB")?;
-                Ok(Operation::Put { key: self.take(key_len)?, value: self.take(value_len)? })
-            }
-            DELETE => Ok(Operation::Delete { key: self.take(key_len)? }),
-            DELETE_RANGE => {
-                let high_len = limited(self.varint()?, MAX_KEY_BYTES, "a bound of more than 65535 bytes")?;
-                let (low, high) = (self.take(key_len)?, self.take(high_len)?);
-                if low >= high {
-                    return Err("a delete of an empty range");
-                }
-                Ok(Operation::DeleteRange { low, high })
-            }
-            _ => Err("an operation that is no put, delete or delete of a range"),
-        }
-    }
+fn take<'a>(input: &mut Input<'a>, len: usize) -> std::result::Result<&'a [u8], &'static str> {
+    input.take(len).ok_or("a length beyond the end of the batch")
+}
 
-    fn take(&mut self, len: usize) -> std::result::Result<&'a [u8], &'static str> {
-        let taken = self.bytes[self.at..].get(..len).ok_or("a length beyond the end of the batch")?;
-        self.at += len;
-        Ok(taken)
-    }
-
-    fn varint(&mut self) -> std::result::Result<u64, &'static str> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = *self.bytes.get(self.at).ok_or("a number cut off by the end of the batch")?;
-            self.at += 1;
-            if shift == 63 && byte > 1 {
-                return Err("a number of more than 64 bits");
-            }
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(number);
-            }
-        }
-        Err("a number of more than 64 bits")
-    }
+#[inline(always)]
+fn varint(input: &mut Input<'_>) -> std::result::Result<u64, &'static str> {
+    input.try_varint().map_err(|bad| match bad {
+        BadVarint::Cut => "a number cut off by the end of the batch",
+        BadVarint::TooLong => "a number of more than 64 bits",
+    })
 }
 
 fn limited(len: u64, limit: usize, what: &'static str) -> std::result::Result<usize, &'static str> {
     usize::try_from(len).ok().filter(|&len| len <= limit).ok_or(what)
-}
-
-fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
 }
 
 #[cfg(test)]

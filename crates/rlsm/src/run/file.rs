@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use crate::codec::u32_at;
 use crate::error::{Error, Result};
 use crate::log::{LOG_HEADER_BYTES, LogKind, check_log_header};
 use crate::names::FileName;
@@ -121,7 +122,7 @@ fn check_header(header: &[u8; HEADER_BYTES as usize]) -> std::result::Result<(),
         return Err("the header's checksum is wrong".to_owned());
     }
     if header[8..12] != expected[8..12] {
-        let version = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+        let version = u32_at(header, 8);
         return Err(format!("the format's version is {version}; this program reads version {FORMAT_VERSION}"));
     }
     Ok(())

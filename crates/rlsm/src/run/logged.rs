@@ -18,6 +18,7 @@ use super::key_index::KeyIndex;
 use super::open::{Found, Run};
 use super::permutation::{PermutationBuilder, Spot};
 use super::{Order, block};
+use crate::codec::{u16_at, u32_at};
 use crate::entry::{Entry, Kind, RangeDelete, Sequence};
 use crate::error::{Error, Result};
 use crate::hash::hash;
@@ -50,13 +51,7 @@ impl Item {
     }
 
     fn of(bytes: &[u8; ITEM_BYTES]) -> Self {
-        let [a, b, c, d, e, f, g, h, i, j, k, l] = *bytes;
-        Self {
-            top: u32::from_le_bytes([a, b, c, d]),
-            offset: u32::from_le_bytes([e, f, g, h]),
-            len: u16::from_le_bytes([i, j]),
-            operation: u16::from_le_bytes([k, l]),
-        }
+        Self { top: u32_at(bytes, 0), offset: u32_at(bytes, 4), len: u16_at(bytes, 8), operation: u16_at(bytes, 10) }
     }
 }
 

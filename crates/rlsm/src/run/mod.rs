@@ -27,7 +27,6 @@ mod reader;
 mod salvage;
 mod slots;
 mod value;
-mod varint;
 mod verify;
 mod view;
 mod writer;
