@@ -174,6 +174,29 @@ impl<'a> Decoded<'a> {
     }
 }
 
+/// The operation of this number, from 0 on, with its sequence, of a payload that lies in `file` from `offset` on;
+/// nothing behind it is looked at. `None` if there are fewer.
+pub(crate) fn decode_one<'a>(
+    payload: &'a [u8],
+    number: u16,
+    file: &str,
+    offset: u64,
+) -> Result<Option<(Sequence, Operation<'a>)>> {
+    let mut input = Input::new(payload);
+    one(&mut input, number).map_err(|what| Error::corrupt(file, offset + input.position() as u64, what))
+}
+
+fn one<'a>(input: &mut Input<'a>, number: u16) -> std::result::Result<Option<(Sequence, Operation<'a>)>, &'static str> {
+    let (first, len) = head(input)?;
+    if u32::from(number) >= len {
+        return Ok(None);
+    }
+    for _ in 0..number {
+        operation(input)?;
+    }
+    Ok(Some((first + Sequence::from(number), operation(input)?)))
+}
+
 /// Reads and checks a payload that lies in `file` from `offset` on.
 pub(crate) fn decode<'a>(payload: &'a [u8], file: &str, offset: u64) -> Result<Decoded<'a>> {
     let mut input = Input::new(payload);
@@ -181,13 +204,7 @@ pub(crate) fn decode<'a>(payload: &'a [u8], file: &str, offset: u64) -> Result<D
 }
 
 fn decode_checked<'a>(input: &mut Input<'a>) -> std::result::Result<Decoded<'a>, &'static str> {
-    let head = varint(input)?;
-    let first = head >> 1;
-    let len = if head & 1 == 0 { 1 } else { varint(input)? };
-    let len = u32::try_from(len).map_err(|_| "a batch of more than 4 billion operations")?;
-    if first.checked_add(Sequence::from(len)).is_none_or(|next| next > SEQUENCE_LIMIT) {
-        return Err("sequences beyond 63 bits");
-    }
+    let (first, len) = head(input)?;
     let operations = input.rest();
     for _ in 0..len {
         if input.left() == 0 {
@@ -199,6 +216,18 @@ fn decode_checked<'a>(input: &mut Input<'a>) -> std::result::Result<Decoded<'a>,
         return Err("bytes after the last operation of a batch");
     }
     Ok(Decoded { first, len, operations })
+}
+
+/// The sequence of the first operation, and how many there are.
+fn head(input: &mut Input<'_>) -> std::result::Result<(Sequence, u32), &'static str> {
+    let head = varint(input)?;
+    let first = head >> 1;
+    let len = if head & 1 == 0 { 1 } else { varint(input)? };
+    let len = u32::try_from(len).map_err(|_| "a batch of more than 4 billion operations")?;
+    if first.checked_add(Sequence::from(len)).is_none_or(|next| next > SEQUENCE_LIMIT) {
+        return Err("sequences beyond 63 bits");
+    }
+    Ok((first, len))
 }
 
 /// The operations of bytes that were checked.
@@ -240,7 +269,7 @@ fn take<'a>(input: &mut Input<'a>, len: usize) -> std::result::Result<&'a [u8], 
 
 #[inline(always)]
 fn varint(input: &mut Input<'_>) -> std::result::Result<u64, &'static str> {
-    input.try_varint().map_err(|bad| match bad {
+    input.short_varint().map_err(|bad| match bad {
         BadVarint::Cut => "a number cut off by the end of the batch",
         BadVarint::TooLong => "a number of more than 64 bits",
     })

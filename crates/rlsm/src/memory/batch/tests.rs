@@ -57,7 +57,12 @@ proptest! {
         prop_assert_eq!(decoded.next_sequence(), first + writes.len() as u64);
         let expected: Vec<_> = writes.iter().map(operation).collect();
         prop_assert_eq!(decoded.operations().collect::<Vec<_>>(), expected.clone());
-        prop_assert_eq!(batch.operations().collect::<Vec<_>>(), expected);
+        prop_assert_eq!(batch.operations().collect::<Vec<_>>(), expected.clone());
+        for (number, operation) in (0..).zip(expected) {
+            let one = decode_one(&payload, number, "wal-000001", 0).unwrap();
+            prop_assert_eq!(one, Some((first + u64::from(number), operation)));
+        }
+        prop_assert_eq!(decode_one(&payload, writes.len() as u16, "wal-000001", 0).unwrap(), None);
         prop_assert_eq!((batch.len(), batch.is_empty()), (writes.len(), writes.is_empty()));
     }
 
@@ -78,8 +83,10 @@ proptest! {
     fn random_bytes_are_read_or_refused(
         payload in prop::collection::vec(prop_oneof![any::<u8>(), 0_u8..12, Just(255)], 0..60),
     ) {
+        let one = decode_one(&payload, 1, "wal-000001", 0);
         if let Ok(decoded) = decode(&payload, "wal-000001", 0) {
             prop_assert_eq!(decoded.operations().count(), decoded.len as usize);
+            prop_assert_eq!(one.unwrap().map(|(_, operation)| operation), decoded.operations().nth(1));
         }
     }
 }
