@@ -3,6 +3,9 @@
 /// The number of a write: later writes have higher numbers, and no two share one.
 pub type Sequence = u64;
 
+/// Sequences, and the numbers of files, are below this.
+pub(crate) const NUMBER_LIMIT: u64 = 1 << 63;
+
 /// What a version says of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {

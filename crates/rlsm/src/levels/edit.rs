@@ -1,7 +1,8 @@
 //! One record of the manifest: what changed, all at once.
 
 use crate::codec::{Input, put_bytes, put_varint};
-use crate::plan::Span;
+use crate::entry::NUMBER_LIMIT;
+use crate::plan::{LEVEL0_RUNS_MAX, Span};
 use crate::run::Extent;
 use crate::{Error, Result, Sequence};
 
@@ -74,9 +75,9 @@ type Parsed<T> = std::result::Result<T, &'static str>;
 
 fn parse(input: &mut Input<'_>) -> Parsed<Edit> {
     let edit = Edit {
-        log: number(input)?.checked_sub(1),
-        next_number: number(input)?,
-        flushed: number(input)?.checked_sub(1),
+        log: limited(input)?.checked_sub(1),
+        next_number: limited(input)?,
+        flushed: limited(input)?.checked_sub(1),
         level0_dropped: runs(input)?,
         level0_added: runs(input)?,
         ranges_dropped: list(input, bytes)?,
@@ -87,6 +88,11 @@ fn parse(input: &mut Input<'_>) -> Parsed<Edit> {
 
 fn number(input: &mut Input<'_>) -> Parsed<u64> {
     input.varint().ok_or("a number that does not end")
+}
+
+/// The number of a file or of a write.
+fn limited(input: &mut Input<'_>) -> Parsed<u64> {
+    number(input).and_then(|number| if number < NUMBER_LIMIT { Ok(number) } else { Err("a number beyond 63 bits") })
 }
 
 fn bytes(input: &mut Input<'_>) -> Parsed<Box<[u8]>> {
@@ -104,12 +110,16 @@ fn range(input: &mut Input<'_>) -> Parsed<RangeRecord> {
     if span.low > span.high {
         return Err("a range whose lowest key is above its highest");
     }
-    Ok(RangeRecord { span, runs: runs(input)? })
+    let runs = runs(input)?;
+    if runs.len() > LEVEL0_RUNS_MAX {
+        return Err("a range of more runs than its table of fingerprints tells apart");
+    }
+    Ok(RangeRecord { span, runs })
 }
 
 fn runs(input: &mut Input<'_>) -> Parsed<Vec<RunRef>> {
     list(input, |input| {
-        let file = number(input)?;
+        let file = limited(input)?;
         Ok(RunRef { file, footer: Extent { offset: number(input)?, len: number(input)? } })
     })
 }
@@ -120,5 +130,33 @@ fn put_runs(out: &mut Vec<u8>, runs: &[RunRef]) {
         put_varint(out, run.file);
         put_varint(out, run.footer.offset);
         put_varint(out, run.footer.len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(edit: &Edit) -> String {
+        Edit::decode(&edit.encode(), "manifest-000001", 0).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_would_not_fit_later_is_refused() {
+        let run = |file| RunRef { file, footer: Extent { offset: 16, len: 16 } };
+        let span = Span { low: [1].into(), high: [2].into() };
+        let range = |runs: usize| Edit {
+            ranges_set: vec![RangeRecord { span: span.clone(), runs: vec![run(1); runs] }],
+            ..Edit::default()
+        };
+        assert!(Edit::decode(&range(LEVEL0_RUNS_MAX).encode(), "manifest-000001", 0).is_ok());
+        assert!(refusal(&range(LEVEL0_RUNS_MAX + 1)).contains("more runs"));
+        let beyond = [
+            Edit { log: Some(NUMBER_LIMIT), ..Edit::default() },
+            Edit { next_number: NUMBER_LIMIT, ..Edit::default() },
+            Edit { flushed: Some(u64::MAX - 1), ..Edit::default() },
+            Edit { level0_added: vec![run(u64::MAX)], ..Edit::default() },
+        ];
+        beyond.iter().for_each(|edit| assert!(refusal(edit).contains("63 bits"), "{edit:?}"));
     }
 }

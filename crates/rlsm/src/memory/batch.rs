@@ -13,7 +13,7 @@
 //! The first operation has the first sequence, each other one the next.
 
 use crate::codec::{BadVarint, Input, put_varint};
-use crate::entry::Sequence;
+use crate::entry::{NUMBER_LIMIT, Sequence};
 use crate::error::{Error, Result};
 
 /// The longest key, in bytes.
@@ -22,8 +22,6 @@ const MAX_KEY_BYTES: usize = 65_535;
 const MAX_VALUE_BYTES: usize = 1 << 30;
 /// The most that one batch holds, in bytes.
 const MAX_BATCH_BYTES: usize = 2 << 30;
-/// Sequences below this can be written.
-const SEQUENCE_LIMIT: Sequence = 1 << 63;
 
 const PUT: u64 = 0;
 const DELETE: u64 = 1;
@@ -106,7 +104,7 @@ impl Batch {
 
     /// Appends the form for the log, in which the first operation has the sequence `first`.
     pub(crate) fn encode(&self, first: Sequence, payload: &mut Vec<u8>) {
-        assert!(first < SEQUENCE_LIMIT, "sequence {first} does not fit into 63 bits");
+        assert!(first < NUMBER_LIMIT, "sequence {first} does not fit into 63 bits");
         payload.reserve(self.max_encoded_len());
         put_varint(payload, first << 1 | u64::from(self.len != 1));
         if self.len != 1 {
@@ -224,7 +222,7 @@ fn head(input: &mut Input<'_>) -> std::result::Result<(Sequence, u32), &'static 
     let first = head >> 1;
     let len = if head & 1 == 0 { 1 } else { varint(input)? };
     let len = u32::try_from(len).map_err(|_| "a batch of more than 4 billion operations")?;
-    if first.checked_add(Sequence::from(len)).is_none_or(|next| next > SEQUENCE_LIMIT) {
+    if first.checked_add(Sequence::from(len)).is_none_or(|next| next > NUMBER_LIMIT) {
         return Err("sequences beyond 63 bits");
     }
     Ok((first, len))

@@ -4,10 +4,11 @@ use super::fences::Fences;
 use super::file::{self, DataFile, Extent};
 use super::hashes::Hashes;
 use super::key_index::KeyIndex;
+use super::logged::ITEM_BYTES;
 use super::permutation::Permutation;
 use super::{Order, block};
 use crate::codec::{Input, put_bytes, put_varint};
-use crate::entry::{RangeDelete, Sequence};
+use crate::entry::{NUMBER_LIMIT, RangeDelete, Sequence};
 use crate::error::Result;
 
 const MAGIC: &[u8; 8] = b"rlsmfoot";
@@ -108,9 +109,14 @@ impl Footer {
         let (order, flags) = (Order::of_tag(input.u8()?)?, input.u8()?);
         let own_offset = input.varint()?;
         let [entries, deletes, user_bytes, base, lowest, highest] = numbers(&mut input)?;
+        let blocks = Extent { offset: file::HEADER_BYTES, len: offset.checked_sub(file::HEADER_BYTES)? };
+        // Each entry has an item in the index of a log, or a byte at least in the hash column.
+        let entries_max = if order == Order::Log { blocks.len / ITEM_BYTES as u64 } else { content.len() as u64 };
+        if entries > entries_max || highest >= NUMBER_LIMIT {
+            return None;
+        }
         let (low, high) = (input.bytes()?.into(), input.bytes()?.into());
         let range_deletes = decode_range_deletes(&mut input)?;
-        let blocks = Extent { offset: file::HEADER_BYTES, len: offset.checked_sub(file::HEADER_BYTES)? };
         let pieces = decode_pieces(&mut input, blocks)?;
         let permutation = match flags {
             0 => None,

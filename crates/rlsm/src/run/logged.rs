@@ -27,7 +27,7 @@ use crate::memory::{Decoded, Operation, decode, decode_one};
 use crate::storage::File;
 
 /// The top of the hash, where the record begins, how long it is, which of its operations.
-const ITEM_BYTES: usize = 12;
+pub(super) const ITEM_BYTES: usize = 12;
 /// Items on a page: as many as leave room for a block's own bytes within 4 KiB.
 const PAGE_ITEMS: usize = 340;
 /// Longer records, and records of more operations, are not indexed: their log is to be copied into a run.
