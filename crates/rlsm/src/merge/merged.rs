@@ -45,7 +45,8 @@ enum Place {
 }
 
 impl<C: Cursor> Merged<C> {
-    /// Merges `sources`, whose deleted ranges are all in `deletes`. Two sources never hold the same version.
+    /// Merges `sources`, whose deleted ranges are all in `deletes`. Two sources may hold the same version: while a
+    /// compaction in several passes is under way, Level 0 holds what ranges have already.
     pub fn new(sources: Vec<C>, deletes: Arc<RangeDeletes>, bounds: Bounds, snapshot: Sequence) -> Self {
         Self {
             heap: Vec::with_capacity(sources.len()),

@@ -61,11 +61,16 @@ fn make(merged: &mut Merged<ListCursor>, to: &Move) -> Result<()> {
     }
 }
 
-/// Deals versions out to sources.
-fn deal(versions: &[Version], to: &[usize], sources: usize) -> Vec<ListCursor> {
+/// Deals versions out to sources, and some of them to a second one.
+fn deal(versions: &[Version], to: &[usize], sources: usize, twice: &[usize]) -> Vec<ListCursor> {
     let mut dealt = vec![Vec::new(); sources];
     for (version, to) in versions.iter().zip(to.iter().cycle()) {
         dealt[to % sources].push(version.clone());
+    }
+    for (version, to) in twice.iter().filter_map(|which| Some((versions.get(which % 100)?, which / 100 % sources))) {
+        if !dealt[to].contains(version) {
+            dealt[to].push(version.clone());
+        }
     }
     dealt.into_iter().map(ListCursor::new).collect()
 }
@@ -86,6 +91,7 @@ proptest! {
         mut versions in versions(80),
         to in prop::collection::vec(any::<usize>(), 1..80),
         sources in prop_oneof![Just(1_usize), 1..6_usize, Just(100)],
+        twice in prop::collection::vec(any::<usize>(), 0..20),
         ranges in prop::collection::vec((key(), key(), 0_u64..80), 0..4),
         snapshot in 0_u64..200,
         bounds in bounds(),
@@ -97,7 +103,7 @@ proptest! {
         list.retain(|version| !bounds.are_above(&version.key) && !bounds.are_below(&version.key));
         let mut deletes = RangeDeletes::default();
         deletes.extend(&ranges);
-        let mut merged = Merged::new(deal(&versions, &to, sources), Arc::new(deletes), bounds, snapshot);
+        let mut merged = Merged::new(deal(&versions, &to, sources, &twice), Arc::new(deletes), bounds, snapshot);
         let mut at = None;
         prop_assert_eq!(merged.entry(), None);
         for to in &moves {
@@ -114,7 +120,7 @@ proptest! {
         moves in moves(),
         fails in (0_usize..3, 0_usize..30),
     ) {
-        let mut sources = deal(&versions, &to, 3);
+        let mut sources = deal(&versions, &to, 3, &[]);
         sources[fails.0].moves_before_failure = Some(fails.1);
         let mut merged = Merged::new(sources, Arc::default(), Bounds::default(), 100);
         let list = live(&versions, &[], 100);
