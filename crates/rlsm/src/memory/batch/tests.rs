@@ -2,47 +2,47 @@ use proptest::prelude::*;
 
 use super::*;
 
-#[derive(Debug, Clone)]
-enum Write {
-    Put(Vec<u8>, Vec<u8>),
-    Delete(Vec<u8>),
-    DeleteRange(Vec<u8>, Vec<u8>),
-}
+/// Operations, each with its kind, its key or lower bound, and its value or upper bound.
+type Writes = Vec<(u64, Vec<u8>, Vec<u8>)>;
 
 fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..most)
 }
 
-fn writes() -> impl Strategy<Value = Vec<Write>> {
+fn writes() -> impl Strategy<Value = Writes> {
     let write = prop_oneof![
-        (bytes(300), bytes(300)).prop_map(|(key, value)| Write::Put(key, value)),
-        bytes(40).prop_map(Write::Delete),
-        (bytes(40), bytes(40))
-            .prop_filter("the range is empty", |(low, high)| low != high)
-            .prop_map(|(one, other)| Write::DeleteRange(one.clone().min(other.clone()), one.max(other))),
+        (Just(PUT), bytes(300), bytes(300)),
+        (Just(DELETE), bytes(40), Just(Vec::new())),
+        (Just(DELETE_RANGE), bytes(40), bytes(40))
+            .prop_filter("the range is empty", |(_, low, high)| low != high)
+            .prop_map(|(kind, one, other)| (kind, one.clone().min(other.clone()), one.max(other))),
     ];
     prop::collection::vec(write, 0..20)
 }
 
-fn batch_of(writes: &[Write]) -> Batch {
-    let mut batch = Batch::new();
-    for write in writes {
-        match write {
-            Write::Put(key, value) => batch.put(key, value),
-            Write::Delete(key) => batch.delete(key),
-            Write::DeleteRange(low, high) => batch.delete_range(low, high),
-        }
-        .unwrap();
+fn operations(writes: &Writes) -> Vec<Operation<'_>> {
+    let mut operations = Vec::new();
+    for (kind, key, more) in writes {
+        operations.push(match *kind {
+            PUT => Operation::Put { key, value: more },
+            DELETE => Operation::Delete { key },
+            _ => Operation::DeleteRange { low: key, high: more },
+        });
     }
-    batch
+    operations
 }
 
-fn operation(write: &Write) -> Operation<'_> {
-    match write {
-        Write::Put(key, value) => Operation::Put { key, value },
-        Write::Delete(key) => Operation::Delete { key },
-        Write::DeleteRange(low, high) => Operation::DeleteRange { low, high },
+fn batch_of(writes: &Writes) -> Batch {
+    let mut batch = Batch::new();
+    for operation in operations(writes) {
+        let added = match operation {
+            Operation::Put { key, value } => batch.put(key, value),
+            Operation::Delete { key } => batch.delete(key),
+            Operation::DeleteRange { low, high } => batch.delete_range(low, high),
+        };
+        added.unwrap();
     }
+    batch
 }
 
 proptest! {
@@ -55,7 +55,7 @@ proptest! {
         let decoded = decode(&payload, "wal-000001", 0).unwrap();
         prop_assert_eq!((decoded.first, decoded.len as usize), (first, writes.len()));
         prop_assert_eq!(decoded.next_sequence(), first + writes.len() as u64);
-        let expected: Vec<_> = writes.iter().map(operation).collect();
+        let expected = operations(&writes);
         prop_assert_eq!(decoded.operations().collect::<Vec<_>>(), expected.clone());
         prop_assert_eq!(batch.operations().collect::<Vec<_>>(), expected.clone());
         for (number, operation) in (0..).zip(expected) {
