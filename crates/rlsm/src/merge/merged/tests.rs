@@ -1,29 +1,11 @@
 use proptest::prelude::*;
 
-use super::super::model::{ListCursor, Version, key, live, versions};
+use super::super::model::{ListCursor, Move, Version, key, live, movement, versions};
 use super::*;
 use crate::entry::RangeDelete;
 
-#[derive(Debug, Clone)]
-enum Move {
-    Seek(Vec<u8>),
-    SeekForPrevious(Vec<u8>),
-    First,
-    Last,
-    Next,
-    Previous,
-}
-
 fn moves() -> impl Strategy<Value = Vec<Move>> {
-    let one = prop_oneof![
-        1 => key().prop_map(Move::Seek),
-        1 => key().prop_map(Move::SeekForPrevious),
-        1 => Just(Move::First),
-        1 => Just(Move::Last),
-        6 => Just(Move::Next),
-        6 => Just(Move::Previous),
-    ];
-    prop::collection::vec(one, 0..60)
+    prop::collection::vec(movement(key), 0..60)
 }
 
 fn bounds() -> impl Strategy<Value = Bounds> {
@@ -37,28 +19,8 @@ fn bounds() -> impl Strategy<Value = Bounds> {
     ]
 }
 
-/// Where a move leads in a sorted list.
-fn move_in(list: &[Version], at: Option<usize>, to: &Move) -> Option<usize> {
-    let to = match to {
-        Move::Seek(key) => Some(list.partition_point(|version| version.key < *key)),
-        Move::SeekForPrevious(key) => list.partition_point(|version| version.key <= *key).checked_sub(1),
-        Move::First => Some(0),
-        Move::Last => list.len().checked_sub(1),
-        Move::Next => at.map(|at| at + 1),
-        Move::Previous => at.and_then(|at| at.checked_sub(1)),
-    };
-    to.filter(|&to| to < list.len())
-}
-
-fn make(merged: &mut Merged<ListCursor>, to: &Move) -> Result<()> {
-    match to {
-        Move::Seek(key) => merged.seek(key),
-        Move::SeekForPrevious(key) => merged.seek_for_previous(key),
-        Move::First => merged.first(),
-        Move::Last => merged.last(),
-        Move::Next => merged.next(),
-        Move::Previous => merged.previous(),
-    }
+fn key_of(version: &Version) -> &[u8] {
+    &version.key
 }
 
 /// Deals versions out to sources, and some of them to a second one.
@@ -107,8 +69,8 @@ proptest! {
         let mut at = None;
         prop_assert_eq!(merged.entry(), None);
         for to in &moves {
-            make(&mut merged, to)?;
-            at = move_in(&list, at, to);
+            to.make(&mut merged)?;
+            at = to.lead(&list, key_of, at);
             prop_assert_eq!(merged.entry(), at.map(|at| list[at].entry()), "after {:?}", to);
         }
     }
@@ -126,8 +88,8 @@ proptest! {
         let list = live(&versions, &[], 100);
         let mut at = None;
         for to in &moves {
-            let moved = make(&mut merged, to);
-            at = if moved.is_ok() { move_in(&list, at, to) } else { None };
+            let moved = to.make(&mut merged);
+            at = if moved.is_ok() { to.lead(&list, key_of, at) } else { None };
             prop_assert_eq!(merged.entry(), at.map(|at| list[at].entry()));
         }
     }
