@@ -13,15 +13,11 @@
 //! The first operation has the first sequence, each other one the next.
 
 use crate::codec::{BadVarint, Input, put_varint};
-use crate::entry::{NUMBER_LIMIT, Sequence};
+use crate::entry::{KEY_BYTES_MAX, NUMBER_LIMIT, Sequence, VALUE_BYTES_MAX};
 use crate::error::{Error, Result};
 
-/// The longest key, in bytes.
-const MAX_KEY_BYTES: usize = 65_535;
-/// The longest value, in bytes.
-const MAX_VALUE_BYTES: usize = 1 << 30;
 /// The most that one batch holds, in bytes.
-const MAX_BATCH_BYTES: usize = 2 << 30;
+const BATCH_BYTES_MAX: usize = 2 << 30;
 
 const PUT: u64 = 0;
 const DELETE: u64 = 1;
@@ -45,7 +41,7 @@ impl Batch {
     /// Gives `key` a value.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         check_key("the key", key)?;
-        if value.len() > MAX_VALUE_BYTES {
+        if value.len() > VALUE_BYTES_MAX {
             return Err(invalid(format!("the value has {} bytes; at most 1 GiB can be stored", value.len())));
         }
         self.push(PUT, key, Some(value))
@@ -115,7 +111,7 @@ impl Batch {
 
     fn push(&mut self, kind: u64, key: &[u8], more: Option<&[u8]>) -> Result<()> {
         let user_bytes = key.len() + more.map_or(0, <[u8]>::len);
-        if self.operations.len() + user_bytes > MAX_BATCH_BYTES {
+        if self.operations.len() + user_bytes > BATCH_BYTES_MAX {
             return Err(invalid("the batch holds more than 2 GiB: write what is in it first".into()));
         }
         let Some(len) = self.len.checked_add(1) else {
@@ -134,8 +130,8 @@ impl Batch {
 }
 
 fn check_key(name: &str, key: &[u8]) -> Result<()> {
-    if key.len() > MAX_KEY_BYTES {
-        return Err(invalid(format!("{name} has {} bytes; at most {MAX_KEY_BYTES} can be stored", key.len())));
+    if key.len() > KEY_BYTES_MAX {
+        return Err(invalid(format!("{name} has {} bytes; at most {KEY_BYTES_MAX} can be stored", key.len())));
     }
     Ok(())
 }
@@ -242,15 +238,15 @@ impl<'a> Iterator for Operations<'a> {
 fn operation<'a>(input: &mut Input<'a>) -> std::result::Result<Operation<'a>, &'static str> {
     let head = varint(input)?;
     let kind = head & 3;
-    let key_len = limited(head >> 2, MAX_KEY_BYTES, "a key of more than 65535 bytes")?;
+    let key_len = limited(head >> 2, KEY_BYTES_MAX, "a key of more than 65535 bytes")?;
     match kind {
         PUT => {
-            let value_len = limited(varint(input)?, MAX_VALUE_BYTES, "a value of more than 1 GiB")?;
+            let value_len = limited(varint(input)?, VALUE_BYTES_MAX, "a value of more than 1 GiB")?;
             Ok(Operation::Put { key: take(input, key_len)?, value: take(input, value_len)? })
         }
         DELETE => Ok(Operation::Delete { key: take(input, key_len)? }),
         DELETE_RANGE => {
-            let high_len = limited(varint(input)?, MAX_KEY_BYTES, "a bound of more than 65535 bytes")?;
+            let high_len = limited(varint(input)?, KEY_BYTES_MAX, "a bound of more than 65535 bytes")?;
             let (low, high) = (take(input, key_len)?, take(input, high_len)?);
             if low >= high {
                 return Err("a delete of an empty range");

@@ -29,11 +29,6 @@ impl Extent {
     }
 }
 
-/// The name of the data file of a number.
-pub(crate) fn name(number: u64) -> String {
-    format!("data-{number:06}")
-}
-
 /// A data file that is complete: it is only read from now on, but for dead extents, which are punched.
 pub(crate) struct DataFile {
     pub number: u64,
@@ -75,8 +70,8 @@ impl DataFile {
 
     fn open_unchecked(storage: &dyn Storage, name: FileName) -> Result<Self> {
         let (number, name) = (name.number(), name.to_string());
-        let file = storage.open(&name).map_err(Error::io("open", &name))?;
-        let len = file.len().map_err(Error::io("tell the length of", &name))?;
+        let file = storage.open(&name).map_err(Error::io("opening", &name))?;
+        let len = file.len().map_err(Error::io("reading the length of", &name))?;
         Ok(Self { number, name, file, len })
     }
 
@@ -85,7 +80,7 @@ impl DataFile {
         self.check_bounds(Extent { offset, len: buffer.len() as u64 })?;
         self.file.read_at(buffer, offset).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => self.corrupt(offset, format!("{} bytes end too early", buffer.len())),
-            _ => Error::io("read", &self.name)(error),
+            _ => Error::io("reading", &self.name)(error),
         })
     }
 

@@ -12,9 +12,7 @@ use crate::Sequence;
 use crate::levels::{LiveRun, Range, Version};
 use crate::merge::RangeDeletes;
 use crate::plan::{Place, place};
-
-/// How much of a file is read at once, in bytes.
-const READ_AHEAD_BYTES: usize = 1 << 20;
+use crate::run::READ_AHEAD_BYTES;
 
 /// Hands every run that is asked too late to `tell`, with what is wrong.
 pub(super) fn check(version: &Version, tell: &mut dyn FnMut(&LiveRun, String)) {

@@ -94,9 +94,9 @@ proptest! {
 #[test]
 fn what_cannot_be_stored_is_refused_and_leaves_the_batch_as_it_was() {
     let mut batch = Batch::new();
-    batch.put(&[7; MAX_KEY_BYTES], b"").unwrap();
+    batch.put(&[7; KEY_BYTES_MAX], b"").unwrap();
     let before = batch.clone();
-    let long = [7; MAX_KEY_BYTES + 1];
+    let long = [7; KEY_BYTES_MAX + 1];
     let refused = [
         (batch.put(&long, b""), "the key has 65536 bytes; at most 65535 can be stored"),
         (batch.delete(&long), "the key has 65536 bytes; at most 65535 can be stored"),
@@ -104,7 +104,7 @@ fn what_cannot_be_stored_is_refused_and_leaves_the_batch_as_it_was() {
         (batch.delete_range(b"", &long), "the upper bound has 65536 bytes; at most 65535 can be stored"),
         (batch.delete_range(b"b", b"b"), "the range to delete is empty: its lower bound must be below its upper bound"),
         (batch.delete_range(b"b", b"a"), "the range to delete is empty: its lower bound must be below its upper bound"),
-        (batch.put(b"k", &vec![0; MAX_VALUE_BYTES + 1]), "the value has 1073741825 bytes; at most 1 GiB can be stored"),
+        (batch.put(b"k", &vec![0; VALUE_BYTES_MAX + 1]), "the value has 1073741825 bytes; at most 1 GiB can be stored"),
     ];
     for (refused, text) in refused {
         let error = refused.unwrap_err();
