@@ -12,7 +12,7 @@ use crate::compact;
 use crate::core::Core;
 use crate::flush::flush_all;
 use crate::group::Group;
-use crate::iterate::Iter;
+use crate::iterate::{Iter, Lock};
 use crate::layout::Layout;
 use crate::memory::{Batch, Snapshot};
 use crate::merge::Bounds;
@@ -29,7 +29,8 @@ use crate::{Error, Result, Sequence};
 /// A group of writes is closed when it holds so many bytes.
 const GROUP_BYTES: u64 = 1 << 20;
 
-/// An open database. It can be shared between threads by reference; dropping it closes it.
+/// An open database. It can be shared between threads by reference; dropping it closes it, but for iterators that are
+/// still there: they go on, and the folder stays locked until the last of them is dropped.
 ///
 /// ```
 /// # fn main() -> rlsm::Result<()> {
@@ -49,8 +50,7 @@ pub struct Database {
     work: Work,
     recovery: Recovery,
     is_read_only: bool,
-    /// Keeps other processes out.
-    _lock: Box<dyn Send + Sync>,
+    lock: Lock,
 }
 
 impl Database {
@@ -71,7 +71,15 @@ impl Database {
             Maintenance::Inline => Work::Inline(Inline::start(&core, &writer)?),
         };
         let group = Group::new(GROUP_BYTES);
-        Ok(Self { core, group, writer, work, recovery: opened.recovery, is_read_only: false, _lock: opened.lock })
+        Ok(Self {
+            core,
+            group,
+            writer,
+            work,
+            recovery: opened.recovery,
+            is_read_only: false,
+            lock: Arc::from(opened.lock),
+        })
     }
 
     pub(crate) fn open_read_only(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
@@ -153,8 +161,9 @@ impl Database {
     /// The value that `key` had when `snapshot` was taken.
     ///
     /// # Errors
-    /// As [`Database::get`].
+    /// As [`Database::get`]; or the snapshot is of another database, or of before this one was opened.
     pub fn get_at(&self, key: &[u8], snapshot: &Snapshot) -> Result<Option<Value>> {
+        self.core.snapshots.check(snapshot)?;
         read::get(&self.core, &self.core.view(), key, snapshot.sequence())
     }
 
@@ -181,15 +190,16 @@ impl Database {
     /// # Errors
     /// As [`Database::get`].
     pub fn range<'a>(&self, range: impl RangeBounds<&'a [u8]>) -> Result<Iter> {
-        Iter::new(&self.core, self.snapshot(), Bounds::new(range))
+        self.iter(self.snapshot(), Bounds::new(range))
     }
 
     /// The keys in `range` as they were when `snapshot` was taken.
     ///
     /// # Errors
-    /// As [`Database::get`].
+    /// As [`Database::get_at`].
     pub fn range_at<'a>(&self, range: impl RangeBounds<&'a [u8]>, snapshot: &Snapshot) -> Result<Iter> {
-        Iter::new(&self.core, snapshot.clone(), Bounds::new(range))
+        self.core.snapshots.check(snapshot)?;
+        self.iter(snapshot.clone(), Bounds::new(range))
     }
 
     /// The keys that begin with `prefix`, in order, as they are now.
@@ -197,7 +207,11 @@ impl Database {
     /// # Errors
     /// As [`Database::get`].
     pub fn prefix(&self, prefix: &[u8]) -> Result<Iter> {
-        Iter::new(&self.core, self.snapshot(), Bounds::prefix(prefix))
+        self.iter(self.snapshot(), Bounds::prefix(prefix))
+    }
+
+    fn iter(&self, snapshot: Snapshot, bounds: Bounds) -> Result<Iter> {
+        Iter::new(&self.core, snapshot, bounds, Arc::clone(&self.lock))
     }
 
     /// What the database has done since it was opened, and how it stands.

@@ -3,6 +3,15 @@
 /// The number of a write: later writes have higher numbers, and no two share one.
 pub type Sequence = u64;
 
+/// The longest key, in bytes.
+pub(crate) const KEY_BYTES_MAX: usize = u16::MAX as usize;
+
+/// The longest value, in bytes.
+pub(crate) const VALUE_BYTES_MAX: usize = 1 << 30;
+
+/// Sequences, and the numbers of files, are below this.
+pub(crate) const NUMBER_LIMIT: u64 = 1 << 63;
+
 /// What a version says of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {

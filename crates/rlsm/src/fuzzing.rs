@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::codec::u16_at;
 use crate::levels::Edit;
 use crate::log::{LogKind, LogReader, LogWriter};
 use crate::memory::decode;
@@ -102,7 +103,7 @@ fn read_folder(storage: Simulated) -> Result<()> {
 /// Two bytes of length, so many bytes, and the rest.
 fn piece(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (len, rest) = bytes.split_at_checked(2)?;
-    rest.split_at_checked(usize::from(u16::from_le_bytes([len[0], len[1]])))
+    rest.split_at_checked(usize::from(u16_at(len, 0)))
 }
 
 fn put_log(storage: &dyn Storage, kind: LogKind, number: u64, mut content: &[u8]) {

@@ -2,7 +2,6 @@
 
 use crate::Sequence;
 use crate::levels::{LiveRun, Runs, Version};
-use crate::names::FileName;
 
 /// The runs of a database and where they lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +68,7 @@ fn infos(runs: &Runs) -> Vec<RunInfo> {
 
 fn info(run: &LiveRun) -> RunInfo {
     RunInfo {
-        file: FileName::Data(run.file.number).to_string(),
+        file: run.file.name.clone(),
         footer_offset: run.footer.offset,
         entries: run.entries,
         deletes: run.deletes,

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use crate::entry::NUMBER_LIMIT;
+
 /// The file that a process locks to have the database for itself.
 pub(crate) const LOCK: &str = "LOCK";
 
-/// A file of the engine. All numbers come from one counter, so none is used twice.
+/// A file of the engine. All numbers come from one counter, so none is used twice, and are below [`NUMBER_LIMIT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum FileName {
     /// The log of what the database consists of.
@@ -20,7 +22,7 @@ impl FileName {
     /// What `name` names, if it is a name that the engine gives.
     pub fn parse(name: &str) -> Option<Self> {
         let (kind, digits) = name.split_once('-')?;
-        let number = digits.parse().ok()?;
+        let number = digits.parse().ok().filter(|number| *number < NUMBER_LIMIT)?;
         let parsed = match kind {
             "manifest" => Self::Manifest(number),
             "wal" => Self::Wal(number),
@@ -60,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_name_is_read_as_it_is_written() {
-        for number in [0, 1, 999_999, 1_000_000, u64::MAX] {
+        for number in [0, 1, 999_999, 1_000_000, NUMBER_LIMIT - 1] {
             for name in [FileName::Manifest(number), FileName::Wal(number), FileName::Data(number)] {
                 assert_eq!(FileName::parse(&name.to_string()), Some(name));
                 assert_eq!(name.number(), number);
@@ -86,6 +88,7 @@ mod tests {
             "data-000001.tmp",
             " data-000001",
             "manifest-99999999999999999999",
+            "data-9223372036854775808",
             LOCK,
         ];
         for name in others {

@@ -1,5 +1,7 @@
 //! Looking for damage: everything is read, nothing is changed.
 
+mod order;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -90,6 +92,7 @@ impl Verification {
             self.runs_of(&range.runs, Some(&range.span));
         }
         self.ranges_are_disjoint(&version.ranges);
+        order::check(version, &mut |run, what| self.problem(&run.file.name, run.footer.offset, what));
     }
 
     fn runs_of(&mut self, runs: &Runs, span: Option<&Span>) {
@@ -251,49 +254,4 @@ fn verify_logs(storage: &dyn Storage, logs: impl Iterator<Item = u64>, found: &m
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Kind;
-    use crate::entry::Entry;
-    use crate::levels::{Grave, LiveRun};
-    use crate::run::{FileWriter, Hashes, Order, WriteOptions};
-    use crate::storage::simulated::Simulated;
-
-    /// A run of two keys and its hashes.
-    fn run(storage: &Simulated, number: u64, grave: &Arc<Grave>) -> (Arc<LiveRun>, Hashes) {
-        let mut writer = FileWriter::create(storage, number, &WriteOptions::default()).unwrap();
-        let run = writer.run(Order::Key, false, 1);
-        for (key, sequence) in [(b"b", 1), (b"f", 2)] {
-            writer.push(run, Entry { key, sequence, kind: Kind::Put, value: b"v" }).unwrap();
-        }
-        let (_, mut runs, mut hashes) = writer.finish().unwrap();
-        (LiveRun::new(runs.remove(0), grave), hashes.remove(0))
-    }
-
-    fn range(low: &[u8], high: &[u8], runs: Runs) -> Arc<Range> {
-        Range::new(Span { low: low.into(), high: high.into() }, runs, 0)
-    }
-
-    fn problems(version: &Version) -> Vec<String> {
-        let mut found = Verification::default();
-        found.version(version);
-        found.problems.into_iter().map(|problem| problem.what).collect()
-    }
-
-    #[test]
-    fn levels_that_disagree_with_their_runs_are_told() {
-        let (storage, grave) = (Simulated::new(1), Arc::new(Grave::default()));
-        let (run, hashes) = run(&storage, 1, &grave);
-        let runs = || Runs::new(4).with(Arc::clone(&run), &hashes, 2);
-        let mut version = Version { level0: runs(), ..Version::empty() };
-        version.ranges = Arc::new(vec![range(b"a", b"f", runs())]);
-        assert!(problems(&version).is_empty());
-        version.level0 = Runs::new(4).with(Arc::clone(&run), &Hashes(Vec::new()), 2);
-        assert_eq!(problems(&version), ["the table of fingerprints lacks keys of the run"]);
-        version.level0 = runs();
-        version.ranges = Arc::new(vec![range(b"a", b"e", runs())]);
-        assert_eq!(problems(&version), ["the run holds keys beyond its range"]);
-        version.ranges = Arc::new(vec![range(b"a", b"f", runs()), range(b"b", b"g", runs())]);
-        assert_eq!(problems(&version), ["the range from `b` on overlaps the one before it"]);
-    }
-}
+mod tests;

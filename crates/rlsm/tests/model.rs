@@ -2,23 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 
-use std::collections::BTreeMap;
+mod support;
+
 use std::ops::Bound;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use rlsm::storage::Storage;
 use rlsm::storage::simulated::Simulated;
-use rlsm::{Batch, Compression, Database, Flush, Maintenance, Options, Snapshot, Sync};
+use rlsm::{Compression, Database, Flush, Maintenance, Options, Snapshot, Sync};
 
-type Model = BTreeMap<Vec<u8>, Vec<u8>>;
-
-#[derive(Debug, Clone)]
-enum Write {
-    Put(Vec<u8>, Vec<u8>),
-    Delete(Vec<u8>),
-    DeleteRange(Vec<u8>, Vec<u8>),
-}
+use crate::support::{Model, Write, all, batch, collect};
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -101,27 +95,6 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn apply(model: &mut Model, write: &Write) {
-    match write {
-        Write::Put(key, value) => drop(model.insert(key.clone(), value.clone())),
-        Write::Delete(key) => drop(model.remove(key)),
-        Write::DeleteRange(low, high) => model.retain(|key, _| key < low || key >= high),
-    }
-}
-
-fn batch(writes: &[Write]) -> Batch {
-    let mut batch = Batch::new();
-    for write in writes {
-        match write {
-            Write::Put(key, value) => batch.put(key, value),
-            Write::Delete(key) => batch.delete(key),
-            Write::DeleteRange(low, high) => batch.delete_range(low, high),
-        }
-        .unwrap();
-    }
-    batch
-}
-
 struct Pair {
     options: Options,
     storage: Arc<dyn Storage>,
@@ -160,9 +133,8 @@ impl Pair {
             }
             Step::Range(low, high) => self.range(low, high),
             Step::Prefix(prefix) => {
-                let got = collect(self.database().prefix(&prefix).unwrap());
-                let expected = self.model.iter().filter(|(key, _)| key.starts_with(&prefix));
-                assert!(got.iter().map(|(key, value)| (key, value)).eq(expected));
+                let got = collect(self.database().prefix(&prefix).unwrap()).unwrap();
+                assert!(got.iter().eq(self.model.iter().filter(|(key, _)| key.starts_with(&prefix))));
             }
             Step::Walk(moves) => self.walk(moves),
             Step::Snapshot => self.snapshots.push((self.database().snapshot(), self.model.clone())),
@@ -184,24 +156,21 @@ impl Pair {
 
     fn write(&mut self, writes: &[Write]) {
         self.database().write(batch(writes)).unwrap();
-        writes.iter().for_each(|write| apply(&mut self.model, write));
+        writes.iter().for_each(|write| write.apply(&mut self.model));
     }
 
     fn range(&self, low: Bound<Vec<u8>>, high: Bound<Vec<u8>>) {
         let range = (low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice));
         let is_in = |key: &[u8]| std::ops::RangeBounds::<&[u8]>::contains(&range, &key);
-        let check = |got: Vec<(Vec<u8>, Vec<u8>)>, model: &Model| {
+        let check = |got: &Model, model: &Model| {
             let expected: Vec<_> = model.iter().filter(|(key, _)| is_in(key)).collect();
-            let keys = |pairs: &[(&Vec<u8>, &Vec<u8>)]| {
-                pairs.iter().map(|(key, _)| key.escape_ascii().to_string()).collect::<Vec<_>>()
-            };
-            let got: Vec<_> = got.iter().map(|(key, value)| (key, value)).collect();
-            assert_eq!(keys(&got), keys(&expected));
-            assert_eq!(got, expected);
+            let shown = |key: &Vec<u8>| key.escape_ascii().to_string();
+            assert!(got.keys().map(shown).eq(expected.iter().map(|(key, _)| shown(key))));
+            assert!(got.iter().eq(expected));
         };
-        check(collect(self.database().range(range).unwrap()), &self.model);
+        check(&collect(self.database().range(range).unwrap()).unwrap(), &self.model);
         if let Some((snapshot, model)) = self.snapshots.first() {
-            check(collect(self.database().range_at(range, snapshot).unwrap()), model);
+            check(&collect(self.database().range_at(range, snapshot).unwrap()).unwrap(), model);
         }
     }
 
@@ -242,15 +211,11 @@ impl Pair {
     }
 
     fn check_all(&self) {
-        assert!(collect(self.database().range(..).unwrap()).into_iter().eq(self.model.clone()));
+        assert!(all(self.database()).unwrap() == self.model);
         for key in self.model.keys() {
             assert_eq!(self.database().get(key).unwrap().as_deref(), Some(&*self.model[key]));
         }
     }
-}
-
-fn collect(iter: rlsm::Iter) -> Vec<(Vec<u8>, Vec<u8>)> {
-    iter.map(|pair| pair.map(|(key, value)| (key.into_vec(), value.into_vec())).unwrap()).collect()
 }
 
 fn options() -> impl Strategy<Value = Options> {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::FileExt as _;
@@ -9,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rlsm::{Database, Error, Maintenance, Options, Repair, Sync};
 
-type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+use crate::support::{Model, all};
 
 fn options() -> Options {
     Options::new().memtable_bytes(64 << 10).sync(Sync::Never).maintenance(Maintenance::Inline).stale_ratio(0.1)
@@ -43,10 +45,6 @@ fn fill(database: &Database) -> Model {
         model.insert(key(number), b"in the log".to_vec());
     }
     model
-}
-
-fn content(database: &Database) -> Model {
-    database.range(..).unwrap().map(|pair| pair.map(|(key, value)| (key.into(), value.into())).unwrap()).collect()
 }
 
 fn made() -> (tempfile::TempDir, Model) {
@@ -139,7 +137,10 @@ fn a_sound_database_is_verified_and_left_as_it_is() {
     let database = options().open(folder.path()).unwrap();
     assert!(matches!(rlsm::verify(folder.path()), Err(Error::Locked { .. })));
     assert!(database.verify().is_sound());
-    assert_eq!(content(&database), model);
+    assert_eq!(all(&database).unwrap(), model);
+    let (layout, there) = (database.layout(), everything(folder.path()));
+    let runs = layout.ranges.iter().flat_map(|range| &range.runs).chain(&layout.level0);
+    runs.for_each(|run| assert!(there.contains_key(&run.file), "there is no `{}`", run.file));
 }
 
 #[test]
@@ -147,7 +148,7 @@ fn a_database_that_is_only_read_stays_as_it_is() {
     let (folder, model) = made();
     let before = everything(folder.path());
     let database = options().open_read_only(folder.path()).unwrap();
-    assert_eq!(content(&database), model);
+    assert_eq!(all(&database).unwrap(), model);
     assert!(database.verify().is_sound());
     let layout = database.layout();
     assert!(!layout.level0.is_empty() && layout.ranges.len() > 1);
@@ -207,7 +208,7 @@ fn a_backup_is_a_database_of_its_own() {
     database.compact().unwrap();
     assert!(rlsm::verify(&backup).unwrap().is_sound());
     let copied = options().open(&backup).unwrap();
-    assert_eq!(content(&copied), model);
+    assert_eq!(all(&copied).unwrap(), model);
     copied.put(b"only here", b"").unwrap();
     copied.compact().unwrap();
     assert!(database.get(b"only here").unwrap().is_none());
@@ -220,7 +221,7 @@ fn a_backup_of_a_new_database_is_one() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     options().open(folders[0].path()).unwrap().backup(folders[1].path()).unwrap();
     assert!(rlsm::verify(folders[1].path()).unwrap().is_sound());
-    assert!(content(&options().open(folders[1].path()).unwrap()).is_empty());
+    assert!(all(&options().open(folders[1].path()).unwrap()).unwrap().is_empty());
 }
 
 #[test]
@@ -236,7 +237,7 @@ fn without_a_manifest_all_puts_are_there_again() {
     assert_nothing_is_gone(&before, folder.path(), &repair);
     assert!(rlsm::verify(folder.path()).unwrap().is_sound());
     let database = options().open(folder.path()).unwrap();
-    let after = content(&database);
+    let after = all(&database).unwrap();
     for (key, value) in &model {
         assert_eq!(after.get(key), Some(value), "{}", key.escape_ascii());
     }
@@ -259,7 +260,7 @@ fn a_damaged_manifest_is_made_anew() {
     let repair = rlsm::repair(folder.path()).unwrap();
     assert!(repair.was_needed && !repair.had_manifest);
     assert_eq!(repair.lost[0].file, name(&manifest));
-    let after = content(&options().open(folder.path()).unwrap());
+    let after = all(&options().open(folder.path()).unwrap()).unwrap();
     assert!(model.iter().all(|(key, value)| after.get(key) == Some(value)));
 }
 
@@ -286,7 +287,7 @@ fn a_damaged_block_costs_what_is_in_it() {
         repair.lost
     );
     assert_nothing_is_gone(&before, folder.path(), &repair);
-    let after = content(&options().open(folder.path()).unwrap());
+    let after = all(&options().open(folder.path()).unwrap()).unwrap();
     let missing = model.iter().filter(|(key, value)| after.get(*key) != Some(value)).count();
     assert!((1..1000).contains(&missing), "{missing} of {}", model.len());
 }
@@ -319,7 +320,7 @@ fn a_data_file_without_its_header_gives_its_runs() {
     assert!(verification.entries > model.len() as u64);
     let repair = rlsm::repair(folder.path()).unwrap();
     assert_eq!(repair.lost.len(), data.len());
-    assert_eq!(content(&options().open(folder.path()).unwrap()), model);
+    assert_eq!(all(&options().open(folder.path()).unwrap()).unwrap(), model);
 }
 
 #[test]
@@ -341,7 +342,7 @@ fn the_log_up_to_its_damage_is_kept() {
     let repair = rlsm::repair(folder.path()).unwrap();
     assert!(repair.had_manifest && repair.lost.len() == 1 && repair.lost[0].what.contains("lost"), "{repair:?}");
     assert!((40..60).contains(&repair.batches), "{}", repair.batches);
-    let after = content(&synced.open(folder.path()).unwrap());
+    let after = all(&synced.open(folder.path()).unwrap()).unwrap();
     assert_eq!(after.len() as u64, repair.entries);
     assert!((0..repair.batches as u32).all(|number| after[&key(number)] == value(number, 0)));
 }

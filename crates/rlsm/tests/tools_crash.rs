@@ -2,14 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
+mod support;
+
 use std::sync::Arc;
 
 use rlsm::storage::Storage;
 use rlsm::storage::simulated::Simulated;
-use rlsm::{Database, Error, Maintenance, Options, Sync};
+use rlsm::{Error, Maintenance, Options, Sync};
 
-type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+use crate::support::{Model, all};
 
 /// Every so many operations a crash is tried.
 const STEP: usize = 3;
@@ -33,10 +34,6 @@ fn filled(seed: u64) -> (Simulated, Model) {
     (machine, model)
 }
 
-fn content(database: &Database) -> Model {
-    database.range(..).unwrap().map(|pair| pair.map(|(key, value)| (key.into(), value.into())).unwrap()).collect()
-}
-
 fn storage(machine: &Simulated) -> Arc<dyn Storage> {
     Arc::new(machine.clone())
 }
@@ -55,7 +52,7 @@ fn a_repair_that_crashes_can_be_done_again() {
         let machine = machine.reboot();
         rlsm::repair_on(&storage(&machine)).unwrap_or_else(|error| panic!("crash at {step}: {error}"));
         assert!(rlsm::verify_on(&machine).unwrap().is_sound(), "crash at {step}");
-        assert_eq!(content(&options().open_on(storage(&machine)).unwrap()), model, "crash at {step}");
+        assert_eq!(all(&options().open_on(storage(&machine)).unwrap()).unwrap(), model, "crash at {step}");
         if finished {
             break;
         }
@@ -75,13 +72,13 @@ fn a_backup_that_crashes_is_no_database_or_a_whole_one() {
         let target = target.reboot();
         match options().open_on(storage(&target)) {
             Ok(copy) if !copy.recovery().is_new => {
-                assert_eq!(content(&copy), model, "crash at {step}");
+                assert_eq!(all(&copy).unwrap(), model, "crash at {step}");
                 was_there[1] += 1;
             }
             Ok(_) | Err(Error::Corrupt { .. }) => was_there[0] += 1,
             Err(error) => panic!("crash at {step}: {error}"),
         }
-        assert_eq!(content(&database), model);
+        assert_eq!(all(&database).unwrap(), model);
         if finished {
             break;
         }

@@ -13,6 +13,24 @@ use crate::{Result, Sequence};
 /// The keys and values of a database as they were when this was made, in order of their keys.
 ///
 /// As an iterator it goes up. The moves below go either way, and may be mixed with it.
+///
+/// It may outlive its [`Database`](crate::Database). The folder stays locked meanwhile, since whoever opens it next gives
+/// space back that the iterator still reads.
+///
+/// ```
+/// # fn main() -> rlsm::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// let database = rlsm::Database::open(folder.path())?;
+/// database.put(b"apple", b"green")?;
+/// let mut fruit = database.range(..)?;
+/// drop(database);
+/// assert!(matches!(rlsm::Database::open(folder.path()), Err(rlsm::Error::Locked { .. })));
+/// assert!(fruit.next().is_some());
+/// drop(fruit);
+/// rlsm::Database::open(folder.path())?;
+/// # Ok(())
+/// # }
+/// ```
 pub struct Iter {
     merged: Merged<Box<dyn Cursor + Send>>,
     /// Whether the iterator has begun: what is here was returned already.
@@ -21,14 +39,18 @@ pub struct Iter {
     /// Keeps what the iterator sees from being dropped.
     _snapshot: Snapshot,
     _view: Arc<View>,
+    _lock: Lock,
 }
 
+/// Keeps other processes, and other openings in this one, out of the folder.
+pub(crate) type Lock = Arc<dyn Send + Sync>;
+
 impl Iter {
-    pub(crate) fn new(core: &Core, snapshot: Snapshot, bounds: Bounds) -> Result<Self> {
+    pub(crate) fn new(core: &Core, snapshot: Snapshot, bounds: Bounds, lock: Lock) -> Result<Self> {
         let view = core.view_to_keep();
         let sequence = snapshot.sequence();
         let merged = merged(core, &view, sequence, bounds)?;
-        Ok(Self { merged, is_begun: false, has_failed: false, _snapshot: snapshot, _view: view })
+        Ok(Self { merged, is_begun: false, has_failed: false, _snapshot: snapshot, _view: view, _lock: lock })
     }
 
     /// Goes to the first key that is not below `key`.

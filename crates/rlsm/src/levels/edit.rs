@@ -1,9 +1,10 @@
 //! One record of the manifest: what changed, all at once.
 
-use crate::codec::{Reader, put_bytes, put_varint};
-use crate::plan::Span;
+use crate::codec::{Input, put_bytes, put_varint};
+use crate::entry::NUMBER_LIMIT;
+use crate::plan::{LEVEL0_RUNS_MAX, Span};
 use crate::run::Extent;
-use crate::{Result, Sequence};
+use crate::{Error, Result, Sequence};
 
 /// Where a run lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -64,25 +65,63 @@ impl Edit {
 
     /// Reads a record that begins at `offset` of `file`, which errors name.
     pub fn decode(payload: &[u8], file: &str, offset: u64) -> Result<Self> {
-        let mut reader = Reader::new(payload, file, offset);
-        let edit = Self {
-            log: reader.varint()?.checked_sub(1),
-            next_number: reader.varint()?,
-            flushed: reader.varint()?.checked_sub(1),
-            level0_dropped: runs(&mut reader)?,
-            level0_added: runs(&mut reader)?,
-            ranges_dropped: reader.list(|reader| Ok(reader.bytes()?.into()))?,
-            ranges_set: reader.list(|reader| {
-                let span = Span { low: reader.bytes()?.into(), high: reader.bytes()?.into() };
-                if span.low > span.high {
-                    return Err(reader.corrupt("a range whose lowest key is above its highest"));
-                }
-                Ok(RangeRecord { span, runs: runs(reader)? })
-            })?,
-        };
-        reader.finish()?;
-        Ok(edit)
+        let mut input = Input::new(payload);
+        parse(&mut input).map_err(|what| Error::corrupt(file, offset + input.position() as u64, what))
     }
+}
+
+/// What is wrong with a record.
+type Parsed<T> = std::result::Result<T, &'static str>;
+
+fn parse(input: &mut Input<'_>) -> Parsed<Edit> {
+    let edit = Edit {
+        log: limited(input)?.checked_sub(1),
+        next_number: limited(input)?,
+        flushed: limited(input)?.checked_sub(1),
+        level0_dropped: runs(input)?,
+        level0_added: runs(input)?,
+        ranges_dropped: list(input, bytes)?,
+        ranges_set: list(input, range)?,
+    };
+    if input.left() > 0 { Err("more bytes than the record has items") } else { Ok(edit) }
+}
+
+fn number(input: &mut Input<'_>) -> Parsed<u64> {
+    input.varint().ok_or("a number that does not end")
+}
+
+/// The number of a file or of a write.
+fn limited(input: &mut Input<'_>) -> Parsed<u64> {
+    number(input).and_then(|number| if number < NUMBER_LIMIT { Ok(number) } else { Err("a number beyond 63 bits") })
+}
+
+fn bytes(input: &mut Input<'_>) -> Parsed<Box<[u8]>> {
+    input.bytes().map(Box::from).ok_or("more bytes announced than there are")
+}
+
+/// A count, then so many items.
+fn list<'a, T>(input: &mut Input<'a>, item: impl Fn(&mut Input<'a>) -> Parsed<T>) -> Parsed<Vec<T>> {
+    let count = input.count().ok_or("more items announced than there are bytes")?;
+    (0..count).map(|_| item(input)).collect()
+}
+
+fn range(input: &mut Input<'_>) -> Parsed<RangeRecord> {
+    let span = Span { low: bytes(input)?, high: bytes(input)? };
+    if span.low > span.high {
+        return Err("a range whose lowest key is above its highest");
+    }
+    let runs = runs(input)?;
+    if runs.len() > LEVEL0_RUNS_MAX {
+        return Err("a range of more runs than its table of fingerprints tells apart");
+    }
+    Ok(RangeRecord { span, runs })
+}
+
+fn runs(input: &mut Input<'_>) -> Parsed<Vec<RunRef>> {
+    list(input, |input| {
+        let file = limited(input)?;
+        Ok(RunRef { file, footer: Extent { offset: number(input)?, len: number(input)? } })
+    })
 }
 
 fn put_runs(out: &mut Vec<u8>, runs: &[RunRef]) {
@@ -94,9 +133,30 @@ fn put_runs(out: &mut Vec<u8>, runs: &[RunRef]) {
     }
 }
 
-fn runs(reader: &mut Reader<'_>) -> Result<Vec<RunRef>> {
-    reader.list(|reader| {
-        let file = reader.varint()?;
-        Ok(RunRef { file, footer: Extent { offset: reader.varint()?, len: reader.varint()? } })
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(edit: &Edit) -> String {
+        Edit::decode(&edit.encode(), "manifest-000001", 0).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_would_not_fit_later_is_refused() {
+        let run = |file| RunRef { file, footer: Extent { offset: 16, len: 16 } };
+        let span = Span { low: [1].into(), high: [2].into() };
+        let range = |runs: usize| Edit {
+            ranges_set: vec![RangeRecord { span: span.clone(), runs: vec![run(1); runs] }],
+            ..Edit::default()
+        };
+        assert!(Edit::decode(&range(LEVEL0_RUNS_MAX).encode(), "manifest-000001", 0).is_ok());
+        assert!(refusal(&range(LEVEL0_RUNS_MAX + 1)).contains("more runs"));
+        let beyond = [
+            Edit { log: Some(NUMBER_LIMIT), ..Edit::default() },
+            Edit { next_number: NUMBER_LIMIT, ..Edit::default() },
+            Edit { flushed: Some(u64::MAX - 1), ..Edit::default() },
+            Edit { level0_added: vec![run(u64::MAX)], ..Edit::default() },
+        ];
+        beyond.iter().for_each(|edit| assert!(refusal(edit).contains("63 bits"), "{edit:?}"));
+    }
 }

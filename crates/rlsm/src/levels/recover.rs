@@ -8,7 +8,7 @@ use super::manifest::PASSING;
 use super::{Edit, Grave, LiveRun, Range, RunRef, Runs, Version};
 use crate::log::{End, LogKind, LogReader};
 use crate::names::FileName;
-use crate::plan::RANGE_RUNS_MAX;
+use crate::plan::{LEVEL0_RUNS_MAX, RANGE_RUNS_MAX};
 use crate::run::{DataFile, Extent, Run};
 use crate::storage::Storage;
 use crate::{Error, Result, Sequence};
@@ -58,6 +58,7 @@ pub(crate) fn recover(storage: &dyn Storage, level0_growth: u64) -> Result<Recov
         return Ok(Recovered::new_database(unused, passing.collect()));
     };
     let (told, torn) = read_manifest(storage, newest)?;
+    refuse_overlaps(&told, newest)?;
     let opened = open_levels(storage, &told, level0_growth, &mut Err).map_err(|error| blame(newest, torn, error))?;
     let grave = opened.grave;
     for (number, live) in opened.live {
@@ -94,6 +95,19 @@ fn refuse_orphans(files: &[FileName]) -> Result<()> {
             0,
             "there is no manifest that tells what it is part of; `manometer rlsm repair` can make one",
         )),
+    }
+}
+
+/// Where two ranges may have a key, look-ups would ask one and compactions fill the other.
+fn refuse_overlaps(told: &Told, manifest: u64) -> Result<()> {
+    let ranges = told.ranges.values().map(|range| &range.span);
+    match ranges.clone().zip(ranges.skip(1)).find(|(one, next)| one.high >= next.low) {
+        None => Ok(()),
+        Some((one, next)) => {
+            let (one, next) = (one.low.escape_ascii(), next.low.escape_ascii());
+            let what = format!("the ranges from `{one}` on and from `{next}` on overlap");
+            Err(Error::corrupt(&FileName::Manifest(manifest).to_string(), 0, what))
+        }
     }
 }
 
@@ -161,6 +175,10 @@ pub(crate) fn read_manifest(storage: &dyn Storage, number: u64) -> Result<(Told,
     while let Some(record) = reader.next() {
         told.add(Edit::decode(record.payload, &name, record.offset)?);
         records += 1;
+        if told.level0.len() > LEVEL0_RUNS_MAX {
+            let what = format!("Level 0 has {} runs; {LEVEL0_RUNS_MAX} is the most", told.level0.len());
+            return Err(Error::corrupt(&name, record.offset, what));
+        }
     }
     let torn = match reader.end() {
         End::Clean => None,

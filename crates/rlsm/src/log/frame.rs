@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crc32c::{crc32c, crc32c_append};
 
+use crate::codec::{put_varint, u32_at, varint};
 use crate::names::FileName;
 
 pub(crate) const HEADER_BYTES: usize = 24;
@@ -124,12 +125,11 @@ pub(super) struct Frame {
 pub(super) fn frame(bytes: &[u8], at: usize) -> Result<Frame, &'static str> {
     const CUT_OFF: &str = "a record is cut off";
     let start = at + CHECKSUM_BYTES;
-    let rest = bytes.get(start..).ok_or(CUT_OFF)?;
-    let (len, len_bytes) = varint(rest).ok_or(CUT_OFF)?;
+    let mut payload = start;
+    let len = varint(bytes, &mut payload).map_err(|_| CUT_OFF)?;
     if len == 0 {
         return Err("a record is empty");
     }
-    let payload = start + len_bytes;
     if len > (bytes.len() - payload) as u64 {
         return Err("a record is longer than the rest of the file");
     }
@@ -160,29 +160,4 @@ pub(super) fn is_synced(difference: u32) -> Option<bool> {
         SYNCED => Some(true),
         _ => None,
     }
-}
-
-fn put_varint(buffer: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        buffer.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    buffer.push(number as u8);
-}
-
-/// A number and how many bytes it takes.
-fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
-    let mut number = 0;
-    for (at, byte) in bytes.iter().take(10).enumerate() {
-        let bits = u64::from(byte & 0x7f);
-        number |= bits.checked_shl(7 * at as u32).filter(|shifted| shifted >> (7 * at) == bits)?;
-        if byte & 0x80 == 0 {
-            return Some((number, at + 1));
-        }
-    }
-    None
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }

@@ -12,17 +12,12 @@
 //!
 //! The first operation has the first sequence, each other one the next.
 
-use crate::entry::Sequence;
+use crate::codec::{BadVarint, Input, put_varint};
+use crate::entry::{KEY_BYTES_MAX, NUMBER_LIMIT, Sequence, VALUE_BYTES_MAX};
 use crate::error::{Error, Result};
 
-/// The longest key, in bytes.
-const MAX_KEY_BYTES: usize = 65_535;
-/// The longest value, in bytes.
-const MAX_VALUE_BYTES: usize = 1 << 30;
 /// The most that one batch holds, in bytes.
-const MAX_BATCH_BYTES: usize = 2 << 30;
-/// Sequences below this can be written.
-const SEQUENCE_LIMIT: Sequence = 1 << 63;
+const BATCH_BYTES_MAX: usize = 2 << 30;
 
 const PUT: u64 = 0;
 const DELETE: u64 = 1;
@@ -46,7 +41,7 @@ impl Batch {
     /// Gives `key` a value.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         check_key("the key", key)?;
-        if value.len() > MAX_VALUE_BYTES {
+        if value.len() > VALUE_BYTES_MAX {
             return Err(invalid(format!("the value has {} bytes; at most 1 GiB can be stored", value.len())));
         }
         self.push(PUT, key, Some(value))
@@ -95,7 +90,7 @@ impl Batch {
 
     /// The operations, in order.
     pub(crate) fn operations(&self) -> impl Iterator<Item = Operation<'_>> {
-        Operations(Reader { bytes: &self.operations, at: 0 })
+        Operations(Input::new(&self.operations))
     }
 
     /// At most as long as what [`Batch::encode`] appends.
@@ -105,7 +100,7 @@ impl Batch {
 
     /// Appends the form for the log, in which the first operation has the sequence `first`.
     pub(crate) fn encode(&self, first: Sequence, payload: &mut Vec<u8>) {
-        assert!(first < SEQUENCE_LIMIT, "sequence {first} does not fit into 63 bits");
+        assert!(first < NUMBER_LIMIT, "sequence {first} does not fit into 63 bits");
         payload.reserve(self.max_encoded_len());
         put_varint(payload, first << 1 | u64::from(self.len != 1));
         if self.len != 1 {
@@ -116,7 +111,7 @@ impl Batch {
 
     fn push(&mut self, kind: u64, key: &[u8], more: Option<&[u8]>) -> Result<()> {
         let user_bytes = key.len() + more.map_or(0, <[u8]>::len);
-        if self.operations.len() + user_bytes > MAX_BATCH_BYTES {
+        if self.operations.len() + user_bytes > BATCH_BYTES_MAX {
             return Err(invalid("the batch holds more than 2 GiB: write what is in it first".into()));
         }
         let Some(len) = self.len.checked_add(1) else {
@@ -135,8 +130,8 @@ impl Batch {
 }
 
 fn check_key(name: &str, key: &[u8]) -> Result<()> {
-    if key.len() > MAX_KEY_BYTES {
-        return Err(invalid(format!("{name} has {} bytes; at most {MAX_KEY_BYTES} can be stored", key.len())));
+    if key.len() > KEY_BYTES_MAX {
+        return Err(invalid(format!("{name} has {} bytes; at most {KEY_BYTES_MAX} can be stored", key.len())));
     }
     Ok(())
 }
@@ -169,109 +164,113 @@ impl<'a> Decoded<'a> {
 
     /// The operations, in order.
     pub fn operations(&self) -> impl Iterator<Item = Operation<'a>> + use<'a> {
-        Operations(Reader { bytes: self.operations, at: 0 })
+        Operations(Input::new(self.operations))
     }
+}
+
+/// The operation of this number, from 0 on, with its sequence, of a payload that lies in `file` from `offset` on;
+/// nothing behind it is looked at. `None` if there are fewer.
+pub(crate) fn decode_one<'a>(
+    payload: &'a [u8],
+    number: u16,
+    file: &str,
+    offset: u64,
+) -> Result<Option<(Sequence, Operation<'a>)>> {
+    let mut input = Input::new(payload);
+    one(&mut input, number).map_err(|what| Error::corrupt(file, offset + input.position() as u64, what))
+}
+
+fn one<'a>(input: &mut Input<'a>, number: u16) -> std::result::Result<Option<(Sequence, Operation<'a>)>, &'static str> {
+    let (first, len) = head(input)?;
+    if u32::from(number) >= len {
+        return Ok(None);
+    }
+    for _ in 0..number {
+        operation(input)?;
+    }
+    Ok(Some((first + Sequence::from(number), operation(input)?)))
 }
 
 /// Reads and checks a payload that lies in `file` from `offset` on.
 pub(crate) fn decode<'a>(payload: &'a [u8], file: &str, offset: u64) -> Result<Decoded<'a>> {
-    let mut reader = Reader { bytes: payload, at: 0 };
-    decode_checked(&mut reader).map_err(|what| Error::corrupt(file, offset + reader.at as u64, what))
+    let mut input = Input::new(payload);
+    decode_checked(&mut input).map_err(|what| Error::corrupt(file, offset + input.position() as u64, what))
 }
 
-fn decode_checked<'a>(reader: &mut Reader<'a>) -> std::result::Result<Decoded<'a>, &'static str> {
-    let head = reader.varint()?;
-    let first = head >> 1;
-    let len = if head & 1 == 0 { 1 } else { reader.varint()? };
-    let len = u32::try_from(len).map_err(|_| "a batch of more than 4 billion operations")?;
-    if first.checked_add(Sequence::from(len)).is_none_or(|next| next > SEQUENCE_LIMIT) {
-        return Err("sequences beyond 63 bits");
-    }
-    let operations = &reader.bytes[reader.at..];
+fn decode_checked<'a>(input: &mut Input<'a>) -> std::result::Result<Decoded<'a>, &'static str> {
+    let (first, len) = head(input)?;
+    let operations = input.rest();
     for _ in 0..len {
-        if reader.at == reader.bytes.len() {
+        if input.left() == 0 {
             return Err("a batch with fewer operations than it says");
         }
-        reader.operation()?;
+        operation(input)?;
     }
-    if reader.at < reader.bytes.len() {
+    if input.left() > 0 {
         return Err("bytes after the last operation of a batch");
     }
     Ok(Decoded { first, len, operations })
 }
 
+/// The sequence of the first operation, and how many there are.
+fn head(input: &mut Input<'_>) -> std::result::Result<(Sequence, u32), &'static str> {
+    let head = varint(input)?;
+    let first = head >> 1;
+    let len = if head & 1 == 0 { 1 } else { varint(input)? };
+    let len = u32::try_from(len).map_err(|_| "a batch of more than 4 billion operations")?;
+    if first.checked_add(Sequence::from(len)).is_none_or(|next| next > NUMBER_LIMIT) {
+        return Err("sequences beyond 63 bits");
+    }
+    Ok((first, len))
+}
+
 /// The operations of bytes that were checked.
-struct Operations<'a>(Reader<'a>);
+struct Operations<'a>(Input<'a>);
 
 impl<'a> Iterator for Operations<'a> {
     type Item = Operation<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.0.at == self.0.bytes.len() { None } else { self.0.operation().ok() }
+        if self.0.left() == 0 { None } else { operation(&mut self.0).ok() }
     }
 }
 
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
+fn operation<'a>(input: &mut Input<'a>) -> std::result::Result<Operation<'a>, &'static str> {
+    let head = varint(input)?;
+    let kind = head & 3;
+    let key_len = limited(head >> 2, KEY_BYTES_MAX, "a key of more than 65535 bytes")?;
+    match kind {
+        PUT => {
+            let value_len = limited(varint(input)?, VALUE_BYTES_MAX, "a value of more than 1 GiB")?;
+            Ok(Operation::Put { key: take(input, key_len)?, value: take(input, value_len)? })
+        }
+        DELETE => Ok(Operation::Delete { key: take(input, key_len)? }),
+        DELETE_RANGE => {
+            let high_len = limited(varint(input)?, KEY_BYTES_MAX, "a bound of more than 65535 bytes")?;
+            let (low, high) = (take(input, key_len)?, take(input, high_len)?);
+            if low >= high {
+                return Err("a delete of an empty range");
+            }
+            Ok(Operation::DeleteRange { low, high })
+        }
+        _ => Err("an operation that is no put, delete or delete of a range"),
+    }
 }
 
-impl<'a> Reader<'a> {
-    fn operation(&mut self) -> std::result::Result<Operation<'a>, &'static str> {
-        let head = self.varint()?;
-        let kind = head & 3;
-        let key_len = limited(head >> 2, MAX_KEY_BYTES, "a key of more than 65535 bytes")?;
-        match kind {
-            PUT => {
-                let value_len = limited(self.varint()?, MAX_VALUE_BYTES, "a value of more than 1 GiB")?;
-                Ok(Operation::Put { key: self.take(key_len)?, value: self.take(value_len)? })
-            }
-            DELETE => Ok(Operation::Delete { key: self.take(key_len)? }),
-            DELETE_RANGE => {
-                let high_len = limited(self.varint()?, MAX_KEY_BYTES, "a bound of more than 65535 bytes")?;
-                let (low, high) = (self.take(key_len)?, self.take(high_len)?);
-                if low >= high {
-                    return Err("a delete of an empty range");
-                }
-                Ok(Operation::DeleteRange { low, high })
-            }
-            _ => Err("an operation that is no put, delete or delete of a range"),
-        }
-    }
+fn take<'a>(input: &mut Input<'a>, len: usize) -> std::result::Result<&'a [u8], &'static str> {
+    input.take(len).ok_or("a length beyond the end of the batch")
+}
 
-    fn take(&mut self, len: usize) -> std::result::Result<&'a [u8], &'static str> {
-        let taken = self.bytes[self.at..].get(..len).ok_or("a length beyond the end of the batch")?;
-        self.at += len;
-        Ok(taken)
-    }
-
-    fn varint(&mut self) -> std::result::Result<u64, &'static str> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = *self.bytes.get(self.at).ok_or("a number cut off by the end of the batch")?;
-            self.at += 1;
-            if shift == 63 && byte > 1 {
-                return Err("a number of more than 64 bits");
-            }
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(number);
-            }
-        }
-        Err("a number of more than 64 bits")
-    }
+#[inline(always)]
+fn varint(input: &mut Input<'_>) -> std::result::Result<u64, &'static str> {
+    input.short_varint().map_err(|bad| match bad {
+        BadVarint::Cut => "a number cut off by the end of the batch",
+        BadVarint::TooLong => "a number of more than 64 bits",
+    })
 }
 
 fn limited(len: u64, limit: usize, what: &'static str) -> std::result::Result<usize, &'static str> {
     usize::try_from(len).ok().filter(|&len| len <= limit).ok_or(what)
-}
-
-fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
 }
 
 #[cfg(test)]

@@ -370,6 +370,4 @@ impl Cursor for MemCursor {
 }
 
 #[cfg(test)]
-mod speed;
-#[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ mod ordered;
 mod snapshots;
 
 pub use batch::Batch;
-pub(crate) use batch::{Decoded, Operation, decode};
+pub(crate) use batch::{Decoded, Operation, decode, decode_one};
 pub(crate) use memtable::Memtable;
 pub use snapshots::Snapshot;
 pub(crate) use snapshots::Snapshots;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::entry::Sequence;
+use crate::error::{Error, Result};
 
 /// The sequences of all live snapshots, each with how many share it.
 #[derive(Debug, Default)]
@@ -31,6 +32,15 @@ impl Snapshots {
         live.first_key_value().map_or(current, |(&oldest, _)| oldest.min(current))
     }
 
+    /// Fails unless `snapshot` was taken here: what it sees may not have been kept.
+    pub fn check(self: &Arc<Self>, snapshot: &Snapshot) -> Result<()> {
+        if Arc::ptr_eq(self, &snapshot.snapshots) {
+            return Ok(());
+        }
+        let what = "the snapshot is of another database, or of before this one was opened; take one of this one";
+        Err(Error::Invalid { what: what.to_owned() })
+    }
+
     /// How many snapshots there are.
     pub fn len(&self) -> usize {
         self.live.lock().values().sum()
@@ -49,6 +59,9 @@ impl Snapshots {
 
 /// The database as it was when this was taken: what is written later is not seen through it. While it lives, what it
 /// sees is kept.
+///
+/// It may outlive its database, but only that one, open since, can be read through it: another one, or the same one
+/// opened again, knows nothing of it and refuses it.
 #[derive(Debug)]
 pub struct Snapshot {
     sequence: Sequence,

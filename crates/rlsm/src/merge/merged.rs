@@ -45,7 +45,8 @@ enum Place {
 }
 
 impl<C: Cursor> Merged<C> {
-    /// Merges `sources`, whose deleted ranges are all in `deletes`. Two sources never hold the same version.
+    /// Merges `sources`, whose deleted ranges are all in `deletes`. Two sources may hold the same version: while a
+    /// compaction in several passes is under way, Level 0 holds what ranges have already.
     pub fn new(sources: Vec<C>, deletes: Arc<RangeDeletes>, bounds: Bounds, snapshot: Sequence) -> Self {
         Self {
             heap: Vec::with_capacity(sources.len()),
@@ -58,85 +59,6 @@ impl<C: Cursor> Merged<C> {
             key: Vec::new(),
             value: Vec::new(),
             sequence: 0,
-        }
-    }
-
-    /// Goes to the first live key within the bounds that is not below `key`.
-    pub fn seek(&mut self, key: &[u8]) -> Result<()> {
-        self.place = Place::Nowhere;
-        let from = if self.bounds.are_above(key) { self.bounds.lower() } else { key };
-        for source in &mut self.sources {
-            if from.is_empty() { source.first()? } else { source.seek(from)? }
-        }
-        self.order(Direction::Up);
-        self.find_up(false)
-    }
-
-    /// Goes to the last live key within the bounds that is not above `key`.
-    pub fn seek_for_previous(&mut self, key: &[u8]) -> Result<()> {
-        if self.bounds.are_below(key) {
-            return self.last();
-        }
-        self.place = Place::Nowhere;
-        for source in &mut self.sources {
-            source.seek_for_previous(key)?;
-        }
-        self.order(Direction::Down);
-        self.find_down()
-    }
-
-    /// Goes to the first live key within the bounds.
-    pub fn first(&mut self) -> Result<()> {
-        self.seek(&[])
-    }
-
-    /// Goes to the last live key within the bounds.
-    pub fn last(&mut self) -> Result<()> {
-        self.place = Place::Nowhere;
-        for source in &mut self.sources {
-            match self.bounds.upper() {
-                Some(upper) => {
-                    source.seek_for_previous(upper)?;
-                    while source.entry().is_some_and(|entry| entry.key >= upper) {
-                        source.previous()?;
-                    }
-                }
-                None => source.last()?,
-            }
-        }
-        self.order(Direction::Down);
-        self.find_down()
-    }
-
-    /// Goes to the next live key.
-    pub fn next(&mut self) -> Result<()> {
-        match mem::replace(&mut self.place, Place::Nowhere) {
-            Place::Nowhere => return Ok(()),
-            Place::AtSource => self.hold_key(),
-            Place::Held => self.turn_up()?,
-        }
-        self.find_up(true)
-    }
-
-    /// Goes to the live key before this one.
-    pub fn previous(&mut self) -> Result<()> {
-        match mem::replace(&mut self.place, Place::Nowhere) {
-            Place::Nowhere => return Ok(()),
-            Place::AtSource => {
-                self.hold_key();
-                self.turn_down()?;
-            }
-            Place::Held => {}
-        }
-        self.find_down()
-    }
-
-    /// The key, the value and the sequence of what is here; `None` if it is nowhere.
-    pub fn entry(&self) -> Option<Entry<'_>> {
-        match self.place {
-            Place::Nowhere => None,
-            Place::AtSource => self.heap.first().and_then(|&source| self.sources[source].entry()),
-            Place::Held => Some(Entry { key: &self.key, sequence: self.sequence, kind: Kind::Put, value: &self.value }),
         }
     }
 
@@ -288,6 +210,88 @@ impl<C: Cursor> Merged<C> {
         let (Some(one), Some(other)) = (self.sources[one].entry(), self.sources[other].entry()) else { return false };
         let order = one.key.cmp(other.key).then(other.sequence.cmp(&one.sequence));
         order == if self.direction == Direction::Up { Ordering::Less } else { Ordering::Greater }
+    }
+}
+
+/// Within the bounds, among the live keys.
+impl<C: Cursor> Cursor for Merged<C> {
+    /// Goes to the first live key within the bounds that is not below `key`.
+    fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.place = Place::Nowhere;
+        let from = if self.bounds.are_above(key) { self.bounds.lower() } else { key };
+        for source in &mut self.sources {
+            if from.is_empty() { source.first()? } else { source.seek(from)? }
+        }
+        self.order(Direction::Up);
+        self.find_up(false)
+    }
+
+    /// Goes to the last live key within the bounds that is not above `key`.
+    fn seek_for_previous(&mut self, key: &[u8]) -> Result<()> {
+        if self.bounds.are_below(key) {
+            return self.last();
+        }
+        self.place = Place::Nowhere;
+        for source in &mut self.sources {
+            source.seek_for_previous(key)?;
+        }
+        self.order(Direction::Down);
+        self.find_down()
+    }
+
+    /// Goes to the first live key within the bounds.
+    fn first(&mut self) -> Result<()> {
+        self.seek(&[])
+    }
+
+    /// Goes to the last live key within the bounds.
+    fn last(&mut self) -> Result<()> {
+        self.place = Place::Nowhere;
+        for source in &mut self.sources {
+            match self.bounds.upper() {
+                Some(upper) => {
+                    source.seek_for_previous(upper)?;
+                    while source.entry().is_some_and(|entry| entry.key >= upper) {
+                        source.previous()?;
+                    }
+                }
+                None => source.last()?,
+            }
+        }
+        self.order(Direction::Down);
+        self.find_down()
+    }
+
+    /// Goes to the next live key.
+    fn next(&mut self) -> Result<()> {
+        match mem::replace(&mut self.place, Place::Nowhere) {
+            Place::Nowhere => return Ok(()),
+            Place::AtSource => self.hold_key(),
+            Place::Held => self.turn_up()?,
+        }
+        self.find_up(true)
+    }
+
+    /// Goes to the live key before this one.
+    fn previous(&mut self) -> Result<()> {
+        match mem::replace(&mut self.place, Place::Nowhere) {
+            Place::Nowhere => return Ok(()),
+            Place::AtSource => {
+                self.hold_key();
+                self.turn_down()?;
+            }
+            Place::Held => {}
+        }
+        self.find_down()
+    }
+
+    /// The key, the value and the sequence of what is here; `None` if it is nowhere.
+    fn entry(&self) -> Option<Entry<'_>> {
+        match self.place {
+            Place::Nowhere => None,
+            Place::AtSource => self.heap.first().and_then(|&source| self.sources[source].entry()),
+            Place::Held => Some(Entry { key: &self.key, sequence: self.sequence, kind: Kind::Put, value: &self.value }),
+        }
     }
 }
 

@@ -72,6 +72,55 @@ pub(crate) fn live(versions: &[Version], deletes: &[RangeDelete], snapshot: Sequ
     sorted
 }
 
+/// A movement of a cursor.
+#[derive(Debug, Clone)]
+pub(crate) enum Move {
+    Seek(Vec<u8>),
+    SeekForPrevious(Vec<u8>),
+    First,
+    Last,
+    Next,
+    Previous,
+}
+
+impl Move {
+    pub fn make(&self, cursor: &mut dyn Cursor) -> Result<()> {
+        match self {
+            Self::Seek(key) => cursor.seek(key),
+            Self::SeekForPrevious(key) => cursor.seek_for_previous(key),
+            Self::First => cursor.first(),
+            Self::Last => cursor.last(),
+            Self::Next => cursor.next(),
+            Self::Previous => cursor.previous(),
+        }
+    }
+
+    /// Where it leads from `at` in a list that is sorted by key.
+    pub fn lead<T>(&self, list: &[T], key_of: impl Fn(&T) -> &[u8], at: Option<usize>) -> Option<usize> {
+        let to = match self {
+            Self::Seek(key) => Some(list.partition_point(|item| key_of(item) < &**key)),
+            Self::SeekForPrevious(key) => list.partition_point(|item| key_of(item) <= &**key).checked_sub(1),
+            Self::First => Some(0),
+            Self::Last => list.len().checked_sub(1),
+            Self::Next => at.map(|at| at + 1),
+            Self::Previous => at.and_then(|at| at.checked_sub(1)),
+        };
+        to.filter(|&to| to < list.len())
+    }
+}
+
+/// Movements, some of them to keys of `target`.
+pub(crate) fn movement<Keys: Strategy<Value = Vec<u8>>>(target: fn() -> Keys) -> impl Strategy<Value = Move> {
+    prop_oneof![
+        1 => target().prop_map(Move::Seek),
+        1 => target().prop_map(Move::SeekForPrevious),
+        1 => Just(Move::First),
+        1 => Just(Move::Last),
+        5 => Just(Move::Next),
+        5 => Just(Move::Previous),
+    ]
+}
+
 /// A cursor over a sorted list, which can fail at a chosen movement.
 pub(crate) struct ListCursor {
     pub versions: Vec<Version>,

@@ -23,6 +23,8 @@ struct Level {
     /// The sequences noted, ascending: at node 1 for all pieces, at `2 i` and `2 i + 1` for the two parts of node `i`,
     /// at the last half of the nodes for the pieces.
     nodes: Vec<Vec<Sequence>>,
+    /// The memory it takes.
+    bytes: u64,
 }
 
 impl RangeDeletes {
@@ -55,7 +57,7 @@ impl RangeDeletes {
 
     /// The memory they take.
     pub fn bytes(&self) -> u64 {
-        self.levels.iter().map(|level| level.bytes()).sum()
+        self.levels.iter().map(|level| level.bytes).sum()
     }
 }
 
@@ -80,8 +82,9 @@ impl Level {
             let piece = |key: &[u8]| cuts.partition_point(|cut| *cut < key);
             note(&mut nodes, piece(&delete.low), piece(&delete.high), delete.sequence);
         }
-        let cuts = cuts.into_iter().map(Box::from).collect();
-        Self { deletes, cuts, nodes }
+        let cuts: Vec<Box<[u8]>> = cuts.into_iter().map(Box::from).collect();
+        let bytes = memory_bytes(&deletes, &cuts, &nodes);
+        Self { deletes, cuts, nodes, bytes }
     }
 
     fn newest_over(&self, key: &[u8], snapshot: Sequence) -> Option<Sequence> {
@@ -94,20 +97,19 @@ impl Level {
         })
         .max()
     }
+}
 
-    fn bytes(&self) -> u64 {
-        let deletes = self.deletes.iter().map(|delete| {
-            size_of::<Arc<RangeDelete>>()
-                + 2 * size_of::<usize>()
-                + size_of::<RangeDelete>()
-                + delete.low.len()
-                + delete.high.len()
-        });
-        let cuts = self.cuts.iter().map(|cut| size_of::<Box<[u8]>>() + cut.len());
-        let nodes =
-            self.nodes.iter().map(|noted| size_of::<Vec<Sequence>>() + noted.capacity() * size_of::<Sequence>());
-        (deletes.sum::<usize>() + cuts.sum::<usize>() + nodes.sum::<usize>()) as u64
-    }
+fn memory_bytes(deletes: &[Arc<RangeDelete>], cuts: &[Box<[u8]>], nodes: &[Vec<Sequence>]) -> u64 {
+    let deletes = deletes.iter().map(|delete| {
+        size_of::<Arc<RangeDelete>>()
+            + 2 * size_of::<usize>()
+            + size_of::<RangeDelete>()
+            + delete.low.len()
+            + delete.high.len()
+    });
+    let cuts = cuts.iter().map(|cut| size_of::<Box<[u8]>>() + cut.len());
+    let nodes = nodes.iter().map(|noted| size_of::<Vec<Sequence>>() + noted.capacity() * size_of::<Sequence>());
+    (deletes.sum::<usize>() + cuts.sum::<usize>() + nodes.sum::<usize>()) as u64
 }
 
 /// Notes a sequence at the nodes that are the pieces from `low` up to `high`.

@@ -1,8 +1,9 @@
 //! Making a database again out of what is left of one.
 //!
 //! Everything that can be read is written anew, the newest version of each key, and a new manifest tells of that. The
-//! old files are not removed: each gets a name that the engine passes over. A crash on the way leaves the old files as
-//! they were, or the new ones whole.
+//! old files are not removed: each gets a name that the engine passes over. A crash on the way loses nothing: the new
+//! files are whole before the first old one is moved aside, and a repair can be done again. Only, once the old manifest
+//! is moved, that one knows as little of superseded runs as where a manifest is lost.
 
 mod gather;
 mod rebuild;

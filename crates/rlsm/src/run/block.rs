@@ -10,13 +10,14 @@ use super::entries::{Malformed, Slot};
 use super::file::{DataFile, Extent};
 use super::slots;
 use super::value::Value;
+use crate::codec::Input;
 use crate::entry::Sequence;
 use crate::error::Result;
 
 /// Blocks begin and end at multiples of this, in bytes.
 pub(crate) const UNIT_BYTES: u64 = 16;
 /// The longest header, in bytes.
-const HEADER_BYTES_MAX: usize = 9;
+pub(crate) const HEADER_BYTES_MAX: usize = 9;
 const CHECKSUM_BYTES: usize = 4;
 /// The largest body: the largest entry and what may have been in the block before it.
 const BODY_BYTES_MAX: u64 = (1 << 30) + (1 << 24);
@@ -160,10 +161,10 @@ pub(crate) struct Frame {
 impl Frame {
     /// Reads the header alone, which no checksum covers yet; `bytes` hold at least its first 9 bytes.
     pub fn parse_header(bytes: &[u8]) -> std::result::Result<Self, String> {
-        let word = |at: usize| bytes.get(at..at + 4).and_then(|word| word.try_into().ok()).map(u32::from_le_bytes);
+        let mut input = Input::new(bytes);
         let cut = || "the block's header is cut".to_owned();
-        let stored = word(0).ok_or_else(cut)?;
-        let compression = match bytes.get(4).ok_or_else(cut)? {
+        let stored = input.u32().ok_or_else(cut)?;
+        let compression = match input.u8().ok_or_else(cut)? {
             0 => Compression::None,
             1 => Compression::Lz4,
             2 => Compression::Zstd,
@@ -171,7 +172,7 @@ impl Frame {
         };
         let (start, body_bytes) = match compression {
             Compression::None => (5, stored),
-            _ => (9, word(5).ok_or_else(cut)?),
+            _ => (HEADER_BYTES_MAX, input.u32().ok_or_else(cut)?),
         };
         if u64::from(body_bytes.max(stored)) > BODY_BYTES_MAX {
             return Err(format!(

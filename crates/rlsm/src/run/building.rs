@@ -13,11 +13,9 @@ use super::hashes::Hashes;
 use super::key_index::{KeyIndex, KeyIndexBuilder, separator};
 use super::permutation::{PermutationBuilder, Spot};
 use super::writer::Output;
-use crate::entry::{Entry, Kind, RangeDelete, Sequence};
+use crate::entry::{Entry, KEY_BYTES_MAX, Kind, RangeDelete, Sequence, VALUE_BYTES_MAX};
 use crate::error::{Error, Result};
 
-const KEY_BYTES_MAX: usize = u16::MAX as usize;
-const VALUE_BYTES_MAX: usize = 1 << 30;
 /// A block of fewer entries goes on up to this many times its usual size, so that its fence costs little per entry.
 const ENTRIES_FEW: u32 = 8;
 const OVERSIZE: usize = 4;
@@ -238,14 +236,14 @@ impl Building {
         footer.pieces = self.pieces.into();
         footer.fences = self.fences.finish();
         let mut pages = Vec::new();
-        let mut encoder = BlockEncoder::new(Compression::None).map_err(Error::io("write pages of", &output.name))?;
+        let mut encoder = BlockEncoder::new(Compression::None).map_err(Error::io("writing pages of", &output.name))?;
         if let Some(permutation) = self.permutation {
             let written = permutation.finish(&mut encoder, output.len, &mut pages);
-            footer.permutation = Some(written.map_err(Error::io("write pages of", &output.name))?);
+            footer.permutation = Some(written.map_err(Error::io("writing pages of", &output.name))?);
         }
         if footer.order == Order::Key {
             let written = self.key_index.finish(&mut encoder, output.len, &mut pages);
-            footer.key_index = written.map_err(Error::io("write pages of", &output.name))?;
+            footer.key_index = written.map_err(Error::io("writing pages of", &output.name))?;
         }
         if !pages.is_empty() {
             output.append(&pages)?;

@@ -3,7 +3,7 @@
 //! Each begins with (sequence - the run's base) << 1 as a varint; its lowest bit says that the key's length and the
 //! value's length << 1 | is-delete follow, because they differ from the entry before. Then key and value.
 
-use super::varint;
+use crate::codec::{put_varint, varint};
 use crate::entry::{Entry, Kind, Sequence};
 
 /// At most this many entries lie in a block, so that a byte names one.
@@ -58,15 +58,14 @@ pub(crate) struct EntryEncoder {
 }
 
 impl EntryEncoder {
-    /// Tells how many bytes it appended.
     pub fn push(&mut self, body: &mut Vec<u8>, entry: &Entry<'_>, base: Sequence) {
         let deleted = u64::from(entry.kind == Kind::Delete);
         let shape = Shape { key_len: entry.key.len() as u32, value: (entry.value.len() as u64) << 1 | deleted };
         let differs = self.shape != Some(shape);
-        varint::put(body, (entry.sequence - base) << 1 | u64::from(differs));
+        put_varint(body, (entry.sequence - base) << 1 | u64::from(differs));
         if differs {
-            varint::put(body, u64::from(shape.key_len));
-            varint::put(body, shape.value);
+            put_varint(body, u64::from(shape.key_len));
+            put_varint(body, shape.value);
             self.shape = Some(shape);
         }
         body.extend_from_slice(entry.key);
@@ -111,7 +110,7 @@ impl Scan {
         if self.at == body.len() {
             return Ok(None);
         }
-        let head = varint::get(body, &mut self.at).ok_or(Malformed)?;
+        let head = varint(body, &mut self.at).map_err(|_| Malformed)?;
         if head & 1 == 1 {
             self.read_shape(body).ok_or(Malformed)?;
         }
@@ -132,8 +131,8 @@ impl Scan {
     }
 
     fn read_shape(&mut self, body: &[u8]) -> Option<()> {
-        let key_len = u32::try_from(varint::get(body, &mut self.at)?).ok()?;
-        let value = varint::get(body, &mut self.at).filter(|value| value >> 1 <= u64::from(u32::MAX))?;
+        let key_len = u32::try_from(varint(body, &mut self.at).ok()?).ok()?;
+        let value = varint(body, &mut self.at).ok().filter(|value| value >> 1 <= u64::from(u32::MAX))?;
         self.shape = Shape { key_len, value };
         Some(())
     }

@@ -6,7 +6,7 @@
 
 use super::block::{Location, UNIT_BYTES};
 use super::file::Extent;
-use super::varint::{self, Input};
+use crate::codec::{Input, put_varint};
 
 const GROUP_BLOCKS: usize = 32;
 /// A group's offset in units takes the low bits of its place, its shift the high ones.
@@ -98,8 +98,8 @@ impl Fences {
     }
 
     pub fn encode(&self, out: &mut Vec<u8>) {
-        varint::put(out, self.groups.len() as u64);
-        varint::put(out, self.units.len() as u64);
+        put_varint(out, self.groups.len() as u64);
+        put_varint(out, self.units.len() as u64);
         for (index, group) in self.groups.iter().enumerate() {
             out.extend_from_slice(&group.first_hash.to_le_bytes());
             out.extend_from_slice(&group.place.to_le_bytes());

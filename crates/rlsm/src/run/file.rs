@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use crate::codec::u32_at;
 use crate::error::{Error, Result};
 use crate::log::{LOG_HEADER_BYTES, LogKind, check_log_header};
 use crate::names::FileName;
@@ -26,11 +27,6 @@ impl Extent {
     pub fn end(&self) -> Option<u64> {
         self.offset.checked_add(self.len)
     }
-}
-
-/// The name of the data file of a number.
-pub(crate) fn name(number: u64) -> String {
-    format!("data-{number:06}")
 }
 
 /// A data file that is complete: it is only read from now on, but for dead extents, which are punched.
@@ -74,8 +70,8 @@ impl DataFile {
 
     fn open_unchecked(storage: &dyn Storage, name: FileName) -> Result<Self> {
         let (number, name) = (name.number(), name.to_string());
-        let file = storage.open(&name).map_err(Error::io("open", &name))?;
-        let len = file.len().map_err(Error::io("tell the length of", &name))?;
+        let file = storage.open(&name).map_err(Error::io("opening", &name))?;
+        let len = file.len().map_err(Error::io("reading the length of", &name))?;
         Ok(Self { number, name, file, len })
     }
 
@@ -84,7 +80,7 @@ impl DataFile {
         self.check_bounds(Extent { offset, len: buffer.len() as u64 })?;
         self.file.read_at(buffer, offset).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => self.corrupt(offset, format!("{} bytes end too early", buffer.len())),
-            _ => Error::io("read", &self.name)(error),
+            _ => Error::io("reading", &self.name)(error),
         })
     }
 
@@ -121,7 +117,7 @@ fn check_header(header: &[u8; HEADER_BYTES as usize]) -> std::result::Result<(),
         return Err("the header's checksum is wrong".to_owned());
     }
     if header[8..12] != expected[8..12] {
-        let version = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+        let version = u32_at(header, 8);
         return Err(format!("the format's version is {version}; this program reads version {FORMAT_VERSION}"));
     }
     Ok(())

@@ -4,10 +4,11 @@ use super::fences::Fences;
 use super::file::{self, DataFile, Extent};
 use super::hashes::Hashes;
 use super::key_index::KeyIndex;
+use super::logged::ITEM_BYTES;
 use super::permutation::Permutation;
-use super::varint::{self, Input};
 use super::{Order, block};
-use crate::entry::{RangeDelete, Sequence};
+use crate::codec::{Input, put_bytes, put_varint};
+use crate::entry::{NUMBER_LIMIT, RangeDelete, Sequence};
 use crate::error::Result;
 
 const MAGIC: &[u8; 8] = b"rlsmfoot";
@@ -56,22 +57,22 @@ impl Footer {
     /// The bytes of the footer that will lie at `offset`.
     pub fn encode(&self, offset: u64, hashes: &Hashes) -> Vec<u8> {
         let mut out = vec![self.order.tag(), if self.permutation.is_some() { HAS_PERMUTATION } else { 0 }];
-        varint::put(&mut out, offset);
+        put_varint(&mut out, offset);
         for number in [self.entries, self.deletes, self.user_bytes, self.base, self.sequences.0, self.sequences.1] {
-            varint::put(&mut out, number);
+            put_varint(&mut out, number);
         }
-        varint::put_bytes(&mut out, &self.low);
-        varint::put_bytes(&mut out, &self.high);
-        varint::put(&mut out, self.range_deletes.len() as u64);
+        put_bytes(&mut out, &self.low);
+        put_bytes(&mut out, &self.high);
+        put_varint(&mut out, self.range_deletes.len() as u64);
         for range_delete in &self.range_deletes {
-            varint::put_bytes(&mut out, &range_delete.low);
-            varint::put_bytes(&mut out, &range_delete.high);
-            varint::put(&mut out, range_delete.sequence);
+            put_bytes(&mut out, &range_delete.low);
+            put_bytes(&mut out, &range_delete.high);
+            put_varint(&mut out, range_delete.sequence);
         }
-        varint::put(&mut out, self.pieces.len() as u64);
+        put_varint(&mut out, self.pieces.len() as u64);
         for piece in &self.pieces {
-            varint::put(&mut out, piece.offset);
-            varint::put(&mut out, piece.len);
+            put_varint(&mut out, piece.offset);
+            put_varint(&mut out, piece.len);
         }
         if let Some(permutation) = &self.permutation {
             permutation.encode(&mut out);
@@ -80,15 +81,15 @@ impl Footer {
             Order::Hash => self.fences.encode(&mut out),
             Order::Log => {
                 let index = self.index.unwrap_or(Extent { offset, len: 0 });
-                varint::put(&mut out, index.offset);
-                varint::put(&mut out, index.len);
+                put_varint(&mut out, index.offset);
+                put_varint(&mut out, index.len);
                 self.fences.encode(&mut out);
             }
             Order::Key => self.key_index.encode(&mut out),
         }
         let mut column = Vec::new();
         hashes.encode(&mut column);
-        varint::put_bytes(&mut out, &column);
+        put_bytes(&mut out, &column);
         seal(out)
     }
 
@@ -108,9 +109,14 @@ impl Footer {
         let (order, flags) = (Order::of_tag(input.u8()?)?, input.u8()?);
         let own_offset = input.varint()?;
         let [entries, deletes, user_bytes, base, lowest, highest] = numbers(&mut input)?;
+        let blocks = Extent { offset: file::HEADER_BYTES, len: offset.checked_sub(file::HEADER_BYTES)? };
+        // Each entry has an item in the index of a log, or a byte at least in the hash column.
+        let entries_max = if order == Order::Log { blocks.len / ITEM_BYTES as u64 } else { content.len() as u64 };
+        if entries > entries_max || highest >= NUMBER_LIMIT {
+            return None;
+        }
         let (low, high) = (input.bytes()?.into(), input.bytes()?.into());
         let range_deletes = decode_range_deletes(&mut input)?;
-        let blocks = Extent { offset: file::HEADER_BYTES, len: offset.checked_sub(file::HEADER_BYTES)? };
         let pieces = decode_pieces(&mut input, blocks)?;
         let permutation = match flags {
             0 => None,
@@ -191,7 +197,7 @@ pub(super) fn seal(mut out: Vec<u8>) -> Vec<u8> {
 
 /// The length of the footer whose trailer this is.
 fn len_in_trailer(trailer: &[u8]) -> Option<u64> {
-    let units = trailer.first_chunk().copied().map(u32::from_le_bytes)?;
+    let units = Input::new(trailer).u32()?;
     (trailer.get(8..) == Some(&MAGIC[..])).then_some(u64::from(units) * block::UNIT_BYTES)
 }
 

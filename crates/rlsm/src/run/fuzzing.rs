@@ -2,6 +2,7 @@
 
 use super::block::padded;
 use super::{file, footer};
+use crate::codec::{Input, u16_at};
 
 /// Blocks that say that they hold more than this when decompressed are too large for a fuzzer's memory.
 const BODY_BYTES_MAX: u32 = 1 << 20;
@@ -10,7 +11,7 @@ const BODY_BYTES_MAX: u32 = 1 << 20;
 /// blocks, and the footer without its end.
 pub(crate) fn data_file(content: &[u8]) -> Option<Vec<u8>> {
     let (len, content) = content.split_at_checked(2)?;
-    let (blocks, footer) = content.split_at_checked(usize::from(u16::from_le_bytes([len[0], len[1]])))?;
+    let (blocks, footer) = content.split_at_checked(usize::from(u16_at(len, 0)))?;
     let mut file = file::header().to_vec();
     let mut blocks = blocks.to_vec();
     blocks.resize(padded(blocks.len() as u64) as usize, 0);
@@ -28,7 +29,7 @@ pub(crate) fn data_file(content: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..at + 4).map_or(0, |word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+    bytes.get(at..).and_then(|rest| Input::new(rest).u32()).unwrap_or(0)
 }
 
 fn end_of_body(block: &[u8]) -> usize {

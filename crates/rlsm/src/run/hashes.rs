@@ -1,6 +1,6 @@
 //! The hash column: the top 32 bits of the hashes of a run's entries, from which its maplet is rebuilt at open.
 
-use super::varint;
+use crate::codec::{put_varint, varint};
 
 /// The top 32 bits of the hashes of all entries of a run, in ascending order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ impl Hashes {
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut before = 0;
         for hash in &self.0 {
-            varint::put(out, u64::from(hash - before));
+            put_varint(out, u64::from(hash - before));
             before = *hash;
         }
     }
@@ -29,7 +29,7 @@ impl Hashes {
         let (mut at, mut before) = (0, 0u32);
         let mut hashes = Vec::with_capacity(count);
         for _ in 0..count {
-            let distance = u32::try_from(varint::get(bytes, &mut at)?).ok()?;
+            let distance = u32::try_from(varint(bytes, &mut at).ok()?).ok()?;
             before = before.checked_add(distance)?;
             hashes.push(before);
         }

@@ -9,7 +9,7 @@ use std::io;
 use super::block::{BlockEncoder, Location, UNIT_BYTES};
 use super::file::Extent;
 use super::keys::Keys;
-use super::varint::{self, Input};
+use crate::codec::{Input, put_varint};
 
 const PAGE_BYTES: usize = 4096;
 
@@ -73,10 +73,10 @@ impl KeyIndex {
 
     pub fn encode(&self, out: &mut Vec<u8>) {
         self.tops.encode(out);
-        varint::put(out, self.extent().offset);
+        put_varint(out, self.extent().offset);
         for (index, page) in self.pages.iter().enumerate() {
-            varint::put(out, page.location.len);
-            varint::put(out, u64::from(self.first_block(index + 1) - page.first_block));
+            put_varint(out, page.location.len);
+            put_varint(out, u64::from(self.first_block(index + 1) - page.first_block));
         }
     }
 
@@ -114,7 +114,7 @@ impl<'a> IndexPage<'a> {
 
     pub fn item(&self, number: usize) -> Option<Item<'a>> {
         let at = self.starts + number.checked_mul(4)?;
-        let start = u32::from_le_bytes(self.body.get(at..at + 4)?.try_into().ok()?) as usize;
+        let start = Input::new(self.body.get(at..)?).u32()? as usize;
         let mut input = Input::new(self.body.get(start..self.starts)?);
         let head = input.varint()?;
         let separator = input.take(usize::try_from(head >> 1).ok()?)?;
@@ -159,10 +159,10 @@ impl KeyIndexBuilder {
                 index.pages.push(Page { location, first_block: block as u32 });
             }
             starts.push(body.len() as u32);
-            varint::put(&mut body, (separator.len() as u64) << 1 | u64::from(*continued));
+            put_varint(&mut body, (separator.len() as u64) << 1 | u64::from(*continued));
             body.extend_from_slice(separator);
-            varint::put(&mut body, location.offset / UNIT_BYTES);
-            varint::put(&mut body, location.len / UNIT_BYTES);
+            put_varint(&mut body, location.offset / UNIT_BYTES);
+            put_varint(&mut body, location.len / UNIT_BYTES);
             if body.len() + starts.len() * 4 >= PAGE_BYTES || block + 1 == self.blocks.len() {
                 starts.iter().for_each(|start| body.extend_from_slice(&start.to_le_bytes()));
                 body.extend_from_slice(&(starts.len() as u32).to_le_bytes());

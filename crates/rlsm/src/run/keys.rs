@@ -1,6 +1,6 @@
 //! Many keys in one piece of memory.
 
-use super::varint::{self, Input};
+use crate::codec::{Input, put_bytes, put_varint};
 
 /// Keys by number, in the order they were pushed in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,8 +64,8 @@ impl Keys {
     }
 
     pub fn encode(&self, out: &mut Vec<u8>) {
-        varint::put(out, self.len() as u64);
-        self.iter().for_each(|key| varint::put_bytes(out, key));
+        put_varint(out, self.len() as u64);
+        self.iter().for_each(|key| put_bytes(out, key));
     }
 
     pub fn decode(input: &mut Input<'_>) -> Option<Self> {

@@ -18,15 +18,16 @@ use super::key_index::KeyIndex;
 use super::open::{Found, Run};
 use super::permutation::{PermutationBuilder, Spot};
 use super::{Order, block};
+use crate::codec::{u16_at, u32_at};
 use crate::entry::{Entry, Kind, RangeDelete, Sequence};
 use crate::error::{Error, Result};
 use crate::hash::hash;
 use crate::log::{LOG_HEADER_BYTES, LogKind, LogReader, payload_of};
-use crate::memory::{Decoded, Operation, decode};
+use crate::memory::{Decoded, Operation, decode, decode_one};
 use crate::storage::File;
 
 /// The top of the hash, where the record begins, how long it is, which of its operations.
-const ITEM_BYTES: usize = 12;
+pub(super) const ITEM_BYTES: usize = 12;
 /// Items on a page: as many as leave room for a block's own bytes within 4 KiB.
 const PAGE_ITEMS: usize = 340;
 /// Longer records, and records of more operations, are not indexed: their log is to be copied into a run.
@@ -50,13 +51,7 @@ impl Item {
     }
 
     fn of(bytes: &[u8; ITEM_BYTES]) -> Self {
-        let [a, b, c, d, e, f, g, h, i, j, k, l] = *bytes;
-        Self {
-            top: u32::from_le_bytes([a, b, c, d]),
-            offset: u32::from_le_bytes([e, f, g, h]),
-            len: u16::from_le_bytes([i, j]),
-            operation: u16::from_le_bytes([k, l]),
-        }
+        Self { top: u32_at(bytes, 0), offset: u32_at(bytes, 4), len: u16_at(bytes, 8), operation: u16_at(bytes, 10) }
     }
 }
 
@@ -106,7 +101,7 @@ struct Gathered {
 
 impl Gathered {
     fn add(&mut self, payload: &[u8], batch: &Decoded<'_>, record: Item) {
-        for (number, written) in (0..).zip(written(payload, batch)) {
+        for (number, written) in (0..).zip(all_written(payload, batch)) {
             let sequence = match written {
                 Written::Entry(slot) => {
                     let entry = slot.entry(payload);
@@ -193,19 +188,24 @@ enum Written {
     RangeDelete(RangeDelete),
 }
 
-/// What the operations of a batch wrote, in order.
-fn written<'a>(payload: &'a [u8], batch: &Decoded<'a>) -> impl Iterator<Item = Written> + use<'a> {
-    let slot = |key: &[u8], value_len: usize, kind, sequence| {
+/// What an operation, which lies in `payload`, wrote.
+fn written(payload: &[u8], sequence: Sequence, operation: Operation<'_>) -> Written {
+    let slot = |key: &[u8], value_len: usize, kind| {
         let key_start = (key.as_ptr().addr() - payload.as_ptr().addr()) as u32;
         Written::Entry(Slot { key_start, key_len: key.len() as u32, value_len: value_len as u32, kind, sequence })
     };
-    (batch.first..).zip(batch.operations()).map(move |(sequence, operation)| match operation {
-        Operation::Put { key, value } => slot(key, value.len(), Kind::Put, sequence),
-        Operation::Delete { key } => slot(key, 0, Kind::Delete, sequence),
+    match operation {
+        Operation::Put { key, value } => slot(key, value.len(), Kind::Put),
+        Operation::Delete { key } => slot(key, 0, Kind::Delete),
         Operation::DeleteRange { low, high } => {
             Written::RangeDelete(RangeDelete { low: low.into(), high: high.into(), sequence })
         }
-    })
+    }
+}
+
+/// What the operations of a batch, which lies in `payload`, wrote, in order.
+fn all_written<'a>(payload: &'a [u8], batch: &Decoded<'a>) -> impl Iterator<Item = Written> + use<'a> {
+    (batch.first..).zip(batch.operations()).map(|(sequence, operation)| written(payload, sequence, operation))
 }
 
 impl Run {
@@ -251,12 +251,10 @@ impl Run {
             let payload = payload.map_err(|what| self.file.corrupt(offset, what))?;
             bytes.truncate(payload.end);
             bytes.drain(..payload.start);
-            decode(&bytes, &self.file.name, offset)?;
             Ok(bytes)
         })?;
-        let batch = decode(block.body(), &self.file.name, offset)?;
-        let named = written(block.body(), &batch).nth(usize::from(item.operation));
-        match named {
+        let named = decode_one(block.body(), item.operation, &self.file.name, offset)?;
+        match named.map(|(sequence, operation)| written(block.body(), sequence, operation)) {
             Some(Written::Entry(slot)) => Ok((block, slot)),
             _ => Err(self.file.corrupt(offset, "the index names an entry that the record does not have")),
         }
@@ -367,7 +365,7 @@ impl<'a> LoggedReader<'a> {
                 Written::Entry(slot) => Some(slot),
                 Written::RangeDelete(_) => None,
             };
-            self.slots = written(record.payload, &batch).filter_map(entry).collect::<Vec<_>>().into_iter();
+            self.slots = all_written(record.payload, &batch).filter_map(entry).collect::<Vec<_>>().into_iter();
             self.payload.clear();
             self.payload.extend_from_slice(record.payload);
         }

@@ -27,7 +27,6 @@ mod reader;
 mod salvage;
 mod slots;
 mod value;
-mod varint;
 mod verify;
 mod view;
 mod writer;
@@ -46,6 +45,9 @@ pub(crate) use maplet::Maplet;
 pub(crate) use open::{Found, Run};
 pub use value::Value;
 pub(crate) use writer::{FileWriter, WriteOptions};
+
+/// Who reads a whole run reads so much of it at once, in bytes.
+pub(crate) const READ_AHEAD_BYTES: usize = 1 << 20;
 
 /// How a run's entries are ordered in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::io;
 use super::block::{BlockEncoder, Location, padded};
 use super::file::Extent;
 use super::keys::Keys;
-use super::varint::{self, Input};
+use crate::codec::{Input, put_varint};
 
 /// Ranks on a page of 4 KiB.
 pub(crate) const PAGE_RANKS: u64 = 1024;
@@ -59,8 +59,8 @@ impl Permutation {
     }
 
     pub fn encode(&self, out: &mut Vec<u8>) {
-        varint::put(out, self.pages.offset);
-        varint::put(out, self.pages.len);
+        put_varint(out, self.pages.offset);
+        put_varint(out, self.pages.len);
         self.samples.encode(out);
     }
 
@@ -81,8 +81,7 @@ fn pages_bytes(entries: u64) -> u64 {
 
 /// The spot in a page's body.
 pub(crate) fn spot_on_page(body: &[u8], index: usize) -> Option<Spot> {
-    let bytes = body.get(index * 4..index * 4 + 4)?;
-    Some(Spot(u32::from_le_bytes(bytes.try_into().ok()?)))
+    Input::new(body.get(index * 4..)?).u32().map(Spot)
 }
 
 /// Gathers the keys of a run's entries, in stored order.

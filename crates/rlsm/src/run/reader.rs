@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::block::Frame;
+use super::block::{Frame, HEADER_BYTES_MAX};
 use super::entries::{Scan, Slot};
 use super::file::Extent;
 use super::logged::LoggedReader;
@@ -10,9 +10,6 @@ use super::open::Run;
 use super::permutation::Spot;
 use crate::entry::Entry;
 use crate::error::Result;
-
-/// A block's header is in so many bytes, if there are as many.
-const HEADER_BYTES_MAX: u64 = 9;
 
 /// Hands out the entries of a run one by one.
 pub(crate) enum RunReader<'a> {
@@ -138,7 +135,7 @@ impl<'a> BlockReader<'a> {
             let Some(piece) = self.run.pieces.get(self.piece) else { return Ok(false) };
             (self.unread, self.piece) = (*piece, self.piece + 1);
         }
-        self.fill(HEADER_BYTES_MAX)?;
+        self.fill(HEADER_BYTES_MAX as u64)?;
         let offset = self.unread.offset - (self.buffer.len() - self.at) as u64;
         let corrupt = |what| self.run.file.corrupt(offset, what);
         let len = Frame::parse_header(&self.buffer[self.at..]).map_err(corrupt)?.block_bytes;

@@ -6,7 +6,7 @@
 //! few entries, do without.
 
 use super::entries::{Malformed, Scan, Slot};
-use super::varint;
+use crate::codec::{Input, varint};
 use crate::entry::Sequence;
 
 /// Bytes of a table per entry.
@@ -88,15 +88,14 @@ pub(crate) fn nth(body: &[u8], table: &[u8], base: Sequence, number: u32) -> Res
 fn slot(body: &[u8], table: &[u8], base: Sequence, number: usize) -> Option<Slot> {
     let count = table.len() / ENTRY_BYTES;
     let (shapes, starts) = (table.get(count..2 * count)?, table.get(2 * count..)?);
-    let start =
-        |number: usize| Some(usize::from(u16::from_le_bytes(starts.get(2 * number..2 * number + 2)?.try_into().ok()?)));
+    let start = |number: usize| Input::new(starts.get(2 * number..)?).u16().map(usize::from);
     let shape = usize::from(*shapes.get(number)?);
     let mut scan = Scan::at(start(shape)?, base);
     if shape == number {
         return scan.next(body).ok()?;
     }
     let mut at = start(shape)?;
-    varint::get(body, &mut at)?;
+    varint(body, &mut at).ok()?;
     scan.take_shape(body, at, start(number)?)?;
     scan.next(body).ok()?
 }

@@ -2,18 +2,16 @@
 
 use std::cmp::Ordering;
 
-use super::Order;
 use super::cache::BlockCache;
 use super::footer::Footer;
 use super::hashes::Hashes;
 use super::open::Run;
 use super::permutation::{PermutationBuilder, Spot, spot_on_page};
 use super::reader::BlockReader;
+use super::{Order, READ_AHEAD_BYTES};
 use crate::entry::{Entry, Kind, Sequence};
 use crate::error::Result;
 use crate::hash::hash;
-
-const READ_AHEAD_BYTES: usize = 1 << 20;
 
 /// What the entries seen so far come to.
 #[derive(Default)]

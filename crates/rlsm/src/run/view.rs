@@ -1,16 +1,15 @@
 //! A sorted view: the key order of a hash-ordered run that has no permutation in the file, made by reading the run once
 //! and kept in the cache.
 
-use super::Order;
 use super::keys::Keys;
 use super::open::Run;
 use super::permutation::{PermutationBuilder, Spot};
 use super::reader::BlockReader;
+use super::{Order, READ_AHEAD_BYTES};
 use crate::error::Result;
 
 /// Every so many entries, a view keeps a key: closer than a permutation does, since it is only there where it is used.
 pub(crate) const VIEW_SAMPLE_RANKS: u64 = 16;
-const READ_AHEAD_BYTES: usize = 1 << 20;
 
 /// The key order of a run.
 pub(crate) struct View {

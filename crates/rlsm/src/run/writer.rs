@@ -11,6 +11,7 @@ use super::{Order, block};
 use crate::entry::{Entry, RangeDelete, Sequence};
 use crate::error::{Error, Result};
 use crate::hash::hash;
+use crate::names::FileName;
 use crate::storage::{File, Storage};
 
 /// More would make a block longer than one can be.
@@ -50,9 +51,9 @@ impl FileWriter {
             let what = format!("blocks of {} bytes; 1 to {BLOCK_BYTES_MAX} would be right", options.block_bytes);
             return Err(Error::Invalid { what });
         }
-        let name = file::name(number);
-        let file = storage.create(&name).map_err(Error::io("create", &name))?;
-        let blocks = BlockEncoder::new(options.compression).map_err(Error::io("prepare to compress", &name))?;
+        let name = FileName::Data(number).to_string();
+        let file = storage.create(&name).map_err(Error::io("creating", &name))?;
+        let blocks = BlockEncoder::new(options.compression).map_err(Error::io("preparing to compress", &name))?;
         let mut output = Output { file, number, name, len: 0 };
         output.append(&file::header())?;
         Ok(Self { output, options: *options, blocks, runs: Vec::new() })
@@ -75,7 +76,7 @@ impl FileWriter {
         let building = &mut self.runs[run];
         building.push(hash, entry)?;
         if building.block_is_full(self.options.block_bytes) {
-            building.close_block(&mut self.blocks).map_err(Error::io("compress a block of", &self.output.name))?;
+            building.close_block(&mut self.blocks).map_err(Error::io("compressing a block of", &self.output.name))?;
             if building.piece_bytes() >= self.options.piece_bytes {
                 building.write_piece(&mut self.output)?;
             }
@@ -91,7 +92,7 @@ impl FileWriter {
     /// Writes what of a run is still buffered: nothing more is pushed into it.
     pub fn close(&mut self, run: usize) -> Result<()> {
         let building = &mut self.runs[run];
-        building.close_block(&mut self.blocks).map_err(Error::io("compress a block of", &self.output.name))?;
+        building.close_block(&mut self.blocks).map_err(Error::io("compressing a block of", &self.output.name))?;
         building.write_piece(&mut self.output)
     }
 
@@ -99,14 +100,14 @@ impl FileWriter {
     /// caller's to sync.
     pub fn finish(mut self) -> Result<Finished> {
         for building in &mut self.runs {
-            building.close_block(&mut self.blocks).map_err(Error::io("compress a block of", &self.output.name))?;
+            building.close_block(&mut self.blocks).map_err(Error::io("compressing a block of", &self.output.name))?;
             building.write_piece(&mut self.output)?;
         }
         let mut footers = Vec::with_capacity(self.runs.len());
         for building in self.runs {
             footers.push(building.write_footer(&mut self.output)?);
         }
-        self.output.file.sync().map_err(Error::io("sync", &self.output.name))?;
+        self.output.file.sync().map_err(Error::io("syncing", &self.output.name))?;
         let Output { file, number, name, len } = self.output;
         let data = Arc::new(DataFile { number, name, file, len });
         let (mut runs, mut columns) = (Vec::new(), Vec::new());
@@ -130,7 +131,7 @@ impl Output {
     /// Tells where the bytes lie.
     pub fn append(&mut self, bytes: &[u8]) -> Result<Location> {
         debug_assert!(bytes.len() as u64 == block::padded(bytes.len() as u64));
-        self.file.append(bytes).map_err(Error::io("append to", &self.name))?;
+        self.file.append(bytes).map_err(Error::io("writing", &self.name))?;
         let location = Location { offset: self.len, len: bytes.len() as u64 };
         self.len += location.len;
         Ok(location)

@@ -7,9 +7,9 @@ use rand::RngExt as _;
 use rlsm::storage::simulated::Fault;
 use rlsm::{Database, Error, Maintenance, Options, Sync};
 
-use crate::history::all;
 use crate::life::{Machine, Problem};
 use crate::small;
+use crate::support::all;
 
 /// How many faults each test below injects.
 const FAULTS: u64 = 300;

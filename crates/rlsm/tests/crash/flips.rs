@@ -9,7 +9,7 @@ use rlsm::storage::simulated::Simulated;
 use rlsm::storage::{File, Storage};
 use rlsm::{Compression, Database, Error, Flush, Maintenance, Options};
 
-use crate::history::{Model, Write, all, batch};
+use crate::support::{Model, Write, all, batch};
 
 /// How many bits of each file are turned over, one at a time.
 const FLIPS_PER_FILE: u64 = 250;

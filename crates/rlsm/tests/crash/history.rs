@@ -1,59 +1,22 @@
 //! What was written, in order, and which states a crash may leave of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use rlsm::{Batch, Database};
+use crate::support::{Model, Write};
 
-pub type Model = BTreeMap<Vec<u8>, Vec<u8>>;
-
-#[derive(Debug, Clone)]
-pub enum Write {
-    Put(Vec<u8>, Vec<u8>),
-    Delete(Vec<u8>),
-    DeleteRange(Vec<u8>, Vec<u8>),
-}
-
-impl Write {
-    pub fn apply(&self, model: &mut Model) {
-        match self {
-            Self::Put(key, value) => drop(model.insert(key.clone(), value.clone())),
-            Self::Delete(key) => drop(model.remove(key)),
-            Self::DeleteRange(low, high) => model.retain(|key, _| key < low || key >= high),
-        }
-    }
-
-    /// The keys that it changes, as far as one of the two has them or it is about them.
-    fn keys_in<'a>(&'a self, one: &'a Model, other: &'a Model) -> impl Iterator<Item = &'a [u8]> {
-        let (low, high) = match self {
-            Self::Put(key, _) | Self::Delete(key) => (Bound::Included(key), Bound::Included(key)),
-            Self::DeleteRange(low, high) => (Bound::Included(low), Bound::Excluded(high)),
-        };
-        let keys = |model: &'a Model| model.range::<Vec<u8>, _>((low, high)).map(|(key, _)| &**key);
-        let own = match self {
-            Self::Put(key, _) | Self::Delete(key) => Some(&**key),
-            Self::DeleteRange(..) => None,
-        };
-        keys(one).chain(keys(other)).chain(own)
-    }
-}
-
-pub fn batch(writes: &[Write]) -> Batch {
-    let mut batch = Batch::new();
-    for write in writes {
-        match write {
-            Write::Put(key, value) => batch.put(key, value),
-            Write::Delete(key) => batch.delete(key),
-            Write::DeleteRange(low, high) => batch.delete_range(low, high),
-        }
-        .unwrap();
-    }
-    batch
-}
-
-/// All of a database, read in order.
-pub fn all(database: &Database) -> rlsm::Result<Model> {
-    database.range(..)?.map(|pair| pair.map(|(key, value)| (key.into_vec(), value.into_vec()))).collect()
+/// The keys that it changes, as far as one of the two has them or it is about them.
+fn keys_in<'a>(write: &'a Write, one: &'a Model, other: &'a Model) -> impl Iterator<Item = &'a [u8]> {
+    let (low, high) = match write {
+        Write::Put(key, _) | Write::Delete(key) => (Bound::Included(key), Bound::Included(key)),
+        Write::DeleteRange(low, high) => (Bound::Included(low), Bound::Excluded(high)),
+    };
+    let keys = |model: &'a Model| model.range::<Vec<u8>, _>((low, high)).map(|(key, _)| &**key);
+    let own = match write {
+        Write::Put(key, _) | Write::Delete(key) => Some(&**key),
+        Write::DeleteRange(..) => None,
+    };
+    keys(one).chain(keys(other)).chain(own)
 }
 
 /// The writes, each a batch, of which the first ones are sure to be kept.
@@ -110,7 +73,7 @@ impl History {
                 break;
             }
             for write in writes {
-                let keys: Vec<_> = write.keys_in(&model, found).map(<[u8]>::to_vec).collect();
+                let keys: Vec<_> = keys_in(write, &model, found).map(<[u8]>::to_vec).collect();
                 write.apply(&mut model);
                 for key in keys {
                     if model.get(&key) == found.get(&key) {

@@ -8,7 +8,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rlsm::{Batch, Database, Maintenance, Options, Sync};
 
-use crate::history::{Model, Write, all, batch};
+use crate::support::{Model, Write, all, batch};
 
 const ROUNDS: u64 = 20;
 

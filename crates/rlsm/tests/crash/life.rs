@@ -8,8 +8,9 @@ use rlsm::storage::Storage as _;
 use rlsm::storage::simulated::Simulated;
 use rlsm::{Database, Error, Maintenance, Options, Snapshot, Sync};
 
-use crate::history::{History, Model, all, batch};
+use crate::history::History;
 use crate::small;
+use crate::support::{Model, all, batch, collect};
 use crate::work::{Step, Work};
 
 /// Ranges that were scanned so often are sorted.
@@ -129,8 +130,7 @@ impl Machine {
             Step::Look => {
                 look(&all(database)?, &self.history.newest())?;
                 for (snapshot, model) in snapshots {
-                    let found = database.range_at(.., snapshot)?.collect::<rlsm::Result<Vec<_>>>()?.into_iter();
-                    look(&found.map(|(key, value)| (key.into_vec(), value.into_vec())).collect(), model)?;
+                    look(&collect(database.range_at(.., snapshot)?)?, model)?;
                 }
             }
         }

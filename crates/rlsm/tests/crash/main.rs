@@ -13,6 +13,8 @@ mod history;
 mod kills;
 mod life;
 mod points;
+#[path = "../support/mod.rs"]
+mod support;
 mod work;
 
 use rlsm::{Compression, Flush, Maintenance, Options, Sync};

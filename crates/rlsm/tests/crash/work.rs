@@ -3,7 +3,7 @@
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::history::Write;
+use crate::support::Write;
 
 #[derive(Debug)]
 pub enum Step {

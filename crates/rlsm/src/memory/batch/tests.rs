@@ -2,47 +2,47 @@ use proptest::prelude::*;
 
 use super::*;
 
-#[derive(Debug, Clone)]
-enum Write {
-    Put(Vec<u8>, Vec<u8>),
-    Delete(Vec<u8>),
-    DeleteRange(Vec<u8>, Vec<u8>),
-}
+/// Operations, each with its kind, its key or lower bound, and its value or upper bound.
+type Writes = Vec<(u64, Vec<u8>, Vec<u8>)>;
 
 fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..most)
 }
 
-fn writes() -> impl Strategy<Value = Vec<Write>> {
+fn writes() -> impl Strategy<Value = Writes> {
     let write = prop_oneof![
-        (bytes(300), bytes(300)).prop_map(|(key, value)| Write::Put(key, value)),
-        bytes(40).prop_map(Write::Delete),
-        (bytes(40), bytes(40))
-            .prop_filter("the range is empty", |(low, high)| low != high)
-            .prop_map(|(one, other)| Write::DeleteRange(one.clone().min(other.clone()), one.max(other))),
+        (Just(PUT), bytes(300), bytes(300)),
+        (Just(DELETE), bytes(40), Just(Vec::new())),
+        (Just(DELETE_RANGE), bytes(40), bytes(40))
+            .prop_filter("the range is empty", |(_, low, high)| low != high)
+            .prop_map(|(kind, one, other)| (kind, one.clone().min(other.clone()), one.max(other))),
     ];
     prop::collection::vec(write, 0..20)
 }
 
-fn batch_of(writes: &[Write]) -> Batch {
-    let mut batch = Batch::new();
-    for write in writes {
-        match write {
-            Write::Put(key, value) => batch.put(key, value),
-            Write::Delete(key) => batch.delete(key),
-            Write::DeleteRange(low, high) => batch.delete_range(low, high),
-        }
-        .unwrap();
+fn operations(writes: &Writes) -> Vec<Operation<'_>> {
+    let mut operations = Vec::new();
+    for (kind, key, more) in writes {
+        operations.push(match *kind {
+            PUT => Operation::Put { key, value: more },
+            DELETE => Operation::Delete { key },
+            _ => Operation::DeleteRange { low: key, high: more },
+        });
     }
-    batch
+    operations
 }
 
-fn operation(write: &Write) -> Operation<'_> {
-    match write {
-        Write::Put(key, value) => Operation::Put { key, value },
-        Write::Delete(key) => Operation::Delete { key },
-        Write::DeleteRange(low, high) => Operation::DeleteRange { low, high },
+fn batch_of(writes: &Writes) -> Batch {
+    let mut batch = Batch::new();
+    for operation in operations(writes) {
+        let added = match operation {
+            Operation::Put { key, value } => batch.put(key, value),
+            Operation::Delete { key } => batch.delete(key),
+            Operation::DeleteRange { low, high } => batch.delete_range(low, high),
+        };
+        added.unwrap();
     }
+    batch
 }
 
 proptest! {
@@ -55,9 +55,14 @@ proptest! {
         let decoded = decode(&payload, "wal-000001", 0).unwrap();
         prop_assert_eq!((decoded.first, decoded.len as usize), (first, writes.len()));
         prop_assert_eq!(decoded.next_sequence(), first + writes.len() as u64);
-        let expected: Vec<_> = writes.iter().map(operation).collect();
+        let expected = operations(&writes);
         prop_assert_eq!(decoded.operations().collect::<Vec<_>>(), expected.clone());
-        prop_assert_eq!(batch.operations().collect::<Vec<_>>(), expected);
+        prop_assert_eq!(batch.operations().collect::<Vec<_>>(), expected.clone());
+        for (number, operation) in (0..).zip(expected) {
+            let one = decode_one(&payload, number, "wal-000001", 0).unwrap();
+            prop_assert_eq!(one, Some((first + u64::from(number), operation)));
+        }
+        prop_assert_eq!(decode_one(&payload, writes.len() as u16, "wal-000001", 0).unwrap(), None);
         prop_assert_eq!((batch.len(), batch.is_empty()), (writes.len(), writes.is_empty()));
     }
 
@@ -78,8 +83,10 @@ proptest! {
     fn random_bytes_are_read_or_refused(
         payload in prop::collection::vec(prop_oneof![any::<u8>(), 0_u8..12, Just(255)], 0..60),
     ) {
+        let one = decode_one(&payload, 1, "wal-000001", 0);
         if let Ok(decoded) = decode(&payload, "wal-000001", 0) {
             prop_assert_eq!(decoded.operations().count(), decoded.len as usize);
+            prop_assert_eq!(one.unwrap().map(|(_, operation)| operation), decoded.operations().nth(1));
         }
     }
 }
@@ -87,9 +94,9 @@ proptest! {
 #[test]
 fn what_cannot_be_stored_is_refused_and_leaves_the_batch_as_it_was() {
     let mut batch = Batch::new();
-    batch.put(&[7; MAX_KEY_BYTES], b"").unwrap();
+    batch.put(&[7; KEY_BYTES_MAX], b"").unwrap();
     let before = batch.clone();
-    let long = [7; MAX_KEY_BYTES + 1];
+    let long = [7; KEY_BYTES_MAX + 1];
     let refused = [
         (batch.put(&long, b""), "the key has 65536 bytes; at most 65535 can be stored"),
         (batch.delete(&long), "the key has 65536 bytes; at most 65535 can be stored"),
@@ -97,7 +104,7 @@ fn what_cannot_be_stored_is_refused_and_leaves_the_batch_as_it_was() {
         (batch.delete_range(b"", &long), "the upper bound has 65536 bytes; at most 65535 can be stored"),
         (batch.delete_range(b"b", b"b"), "the range to delete is empty: its lower bound must be below its upper bound"),
         (batch.delete_range(b"b", b"a"), "the range to delete is empty: its lower bound must be below its upper bound"),
-        (batch.put(b"k", &vec![0; MAX_VALUE_BYTES + 1]), "the value has 1073741825 bytes; at most 1 GiB can be stored"),
+        (batch.put(b"k", &vec![0; VALUE_BYTES_MAX + 1]), "the value has 1073741825 bytes; at most 1 GiB can be stored"),
     ];
     for (refused, text) in refused {
         let error = refused.unwrap_err();

@@ -6,7 +6,7 @@ use std::thread;
 use proptest::prelude::*;
 
 use super::*;
-use crate::merge::model::{ListCursor, Version, key, live, newest, versions};
+use crate::merge::model::{ListCursor, Move, Version, key, live, movement, newest, versions};
 use crate::merge::{Bounds, Merged};
 
 fn table_of(versions: &[Version]) -> Arc<Memtable> {
@@ -16,23 +16,11 @@ fn table_of(versions: &[Version]) -> Arc<Memtable> {
 }
 
 /// Moves both cursors alike, and compares where they are.
-fn walk(
-    cursor: &mut MemCursor,
-    model: &mut ListCursor,
-    moves: &[(u8, Vec<u8>)],
-) -> std::result::Result<(), TestCaseError> {
-    for (number, key) in moves {
-        for cursor in [&mut *cursor as &mut dyn Cursor, model] {
-            match number {
-                0 => cursor.seek(key)?,
-                1 => cursor.seek_for_previous(key)?,
-                2 => cursor.first()?,
-                3 => cursor.last()?,
-                4..8 => cursor.next()?,
-                _ => cursor.previous()?,
-            }
-        }
-        prop_assert_eq!(cursor.entry(), model.entry(), "after {} {:?}", number, key);
+fn walk(cursor: &mut MemCursor, model: &mut ListCursor, moves: &[Move]) -> std::result::Result<(), TestCaseError> {
+    for movement in moves {
+        movement.make(cursor)?;
+        movement.make(model)?;
+        prop_assert_eq!(cursor.entry(), model.entry(), "after {:?}", movement);
     }
     Ok(())
 }
@@ -64,7 +52,7 @@ proptest! {
         versions in versions(60),
         before in 0_usize..60,
         snapshots in (0_u64..70, 0_u64..70),
-        moves in prop::collection::vec((0_u8..12, key()), 0..80),
+        moves in prop::collection::vec(movement(key), 0..80),
     ) {
         let (before, after) = versions.split_at(before.min(versions.len()));
         let table = table_of(before);
@@ -77,7 +65,7 @@ proptest! {
     fn a_cursor_moves_on_as_its_snapshot_sees_while_others_insert(
         versions in versions(100),
         before in 0_usize..100,
-        moves in prop::collection::vec((0_u8..12, key()), 0..80),
+        moves in prop::collection::vec(movement(key), 0..80),
     ) {
         let (before, after) = versions.split_at(before.min(versions.len()));
         let table = table_of(before);

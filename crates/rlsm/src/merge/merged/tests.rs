@@ -1,29 +1,11 @@
 use proptest::prelude::*;
 
-use super::super::model::{ListCursor, Version, key, live, versions};
+use super::super::model::{ListCursor, Move, Version, key, live, movement, versions};
 use super::*;
 use crate::entry::RangeDelete;
 
-#[derive(Debug, Clone)]
-enum Move {
-    Seek(Vec<u8>),
-    SeekForPrevious(Vec<u8>),
-    First,
-    Last,
-    Next,
-    Previous,
-}
-
 fn moves() -> impl Strategy<Value = Vec<Move>> {
-    let one = prop_oneof![
-        1 => key().prop_map(Move::Seek),
-        1 => key().prop_map(Move::SeekForPrevious),
-        1 => Just(Move::First),
-        1 => Just(Move::Last),
-        6 => Just(Move::Next),
-        6 => Just(Move::Previous),
-    ];
-    prop::collection::vec(one, 0..60)
+    prop::collection::vec(movement(key), 0..60)
 }
 
 fn bounds() -> impl Strategy<Value = Bounds> {
@@ -37,35 +19,20 @@ fn bounds() -> impl Strategy<Value = Bounds> {
     ]
 }
 
-/// Where a move leads in a sorted list.
-fn move_in(list: &[Version], at: Option<usize>, to: &Move) -> Option<usize> {
-    let to = match to {
-        Move::Seek(key) => Some(list.partition_point(|version| version.key < *key)),
-        Move::SeekForPrevious(key) => list.partition_point(|version| version.key <= *key).checked_sub(1),
-        Move::First => Some(0),
-        Move::Last => list.len().checked_sub(1),
-        Move::Next => at.map(|at| at + 1),
-        Move::Previous => at.and_then(|at| at.checked_sub(1)),
-    };
-    to.filter(|&to| to < list.len())
+fn key_of(version: &Version) -> &[u8] {
+    &version.key
 }
 
-fn make(merged: &mut Merged<ListCursor>, to: &Move) -> Result<()> {
-    match to {
-        Move::Seek(key) => merged.seek(key),
-        Move::SeekForPrevious(key) => merged.seek_for_previous(key),
-        Move::First => merged.first(),
-        Move::Last => merged.last(),
-        Move::Next => merged.next(),
-        Move::Previous => merged.previous(),
-    }
-}
-
-/// Deals versions out to sources.
-fn deal(versions: &[Version], to: &[usize], sources: usize) -> Vec<ListCursor> {
+/// Deals versions out to sources, and some of them to a second one.
+fn deal(versions: &[Version], to: &[usize], sources: usize, twice: &[usize]) -> Vec<ListCursor> {
     let mut dealt = vec![Vec::new(); sources];
     for (version, to) in versions.iter().zip(to.iter().cycle()) {
         dealt[to % sources].push(version.clone());
+    }
+    for (version, to) in twice.iter().filter_map(|which| Some((versions.get(which % 100)?, which / 100 % sources))) {
+        if !dealt[to].contains(version) {
+            dealt[to].push(version.clone());
+        }
     }
     dealt.into_iter().map(ListCursor::new).collect()
 }
@@ -86,6 +53,7 @@ proptest! {
         mut versions in versions(80),
         to in prop::collection::vec(any::<usize>(), 1..80),
         sources in prop_oneof![Just(1_usize), 1..6_usize, Just(100)],
+        twice in prop::collection::vec(any::<usize>(), 0..20),
         ranges in prop::collection::vec((key(), key(), 0_u64..80), 0..4),
         snapshot in 0_u64..200,
         bounds in bounds(),
@@ -97,12 +65,12 @@ proptest! {
         list.retain(|version| !bounds.are_above(&version.key) && !bounds.are_below(&version.key));
         let mut deletes = RangeDeletes::default();
         deletes.extend(&ranges);
-        let mut merged = Merged::new(deal(&versions, &to, sources), Arc::new(deletes), bounds, snapshot);
+        let mut merged = Merged::new(deal(&versions, &to, sources, &twice), Arc::new(deletes), bounds, snapshot);
         let mut at = None;
         prop_assert_eq!(merged.entry(), None);
         for to in &moves {
-            make(&mut merged, to)?;
-            at = move_in(&list, at, to);
+            to.make(&mut merged)?;
+            at = to.lead(&list, key_of, at);
             prop_assert_eq!(merged.entry(), at.map(|at| list[at].entry()), "after {:?}", to);
         }
     }
@@ -114,14 +82,14 @@ proptest! {
         moves in moves(),
         fails in (0_usize..3, 0_usize..30),
     ) {
-        let mut sources = deal(&versions, &to, 3);
+        let mut sources = deal(&versions, &to, 3, &[]);
         sources[fails.0].moves_before_failure = Some(fails.1);
         let mut merged = Merged::new(sources, Arc::default(), Bounds::default(), 100);
         let list = live(&versions, &[], 100);
         let mut at = None;
         for to in &moves {
-            let moved = make(&mut merged, to);
-            at = if moved.is_ok() { move_in(&list, at, to) } else { None };
+            let moved = to.make(&mut merged);
+            at = if moved.is_ok() { to.lead(&list, key_of, at) } else { None };
             prop_assert_eq!(merged.entry(), at.map(|at| list[at].entry()));
         }
     }

@@ -1,22 +1,13 @@
 //! Cursors against the sorted list, in both directions: by permutation, by sorted view, by key order.
 
 use crate::merge::Cursor;
+use crate::merge::model::{Move, movement};
 use std::sync::Arc;
 
 use proptest::prelude::*;
 
 use super::model::*;
-use crate::run::{BlockCache, Order, Run, RunCursor};
-
-#[derive(Debug, Clone)]
-enum Move {
-    First,
-    Last,
-    Seek(Vec<u8>),
-    SeekForPrevious(Vec<u8>),
-    Next(u8),
-    Previous(u8),
-}
+use crate::run::{BlockCache, Order, Run};
 
 fn target() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
@@ -27,50 +18,19 @@ fn target() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-fn movement() -> impl Strategy<Value = Move> {
-    prop_oneof![
-        1 => Just(Move::First),
-        1 => Just(Move::Last),
-        3 => target().prop_map(Move::Seek),
-        3 => target().prop_map(Move::SeekForPrevious),
-        4 => (1u8..30).prop_map(Move::Next),
-        4 => (1u8..30).prop_map(Move::Previous),
-    ]
+/// Movements, each with how often it is made in turn.
+fn moves() -> impl Strategy<Value = Vec<(Move, u8)>> {
+    proptest::collection::vec((movement(target), 1_u8..30), 1..40)
 }
 
-/// Where the list's reader stands after a move.
-fn moved(sorted: &[Owned], at: Option<usize>, movement: &Move) -> Option<usize> {
-    let within = |at: usize| (at < sorted.len()).then_some(at);
-    match movement {
-        Move::First => within(0),
-        Move::Last => sorted.len().checked_sub(1),
-        Move::Seek(key) => within(sorted.partition_point(|entry| entry.key < *key)),
-        Move::SeekForPrevious(key) => sorted.partition_point(|entry| entry.key <= *key).checked_sub(1),
-        Move::Next(_) => at.and_then(|at| within(at + 1)),
-        Move::Previous(_) => at.and_then(|at| at.checked_sub(1)),
-    }
-}
-
-fn step(cursor: &mut RunCursor, movement: &Move) {
-    match movement {
-        Move::First => cursor.first(),
-        Move::Last => cursor.last(),
-        Move::Seek(key) => cursor.seek(key),
-        Move::SeekForPrevious(key) => cursor.seek_for_previous(key),
-        Move::Next(_) => cursor.next(),
-        Move::Previous(_) => cursor.previous(),
-    }
-    .unwrap();
-}
-
-fn check(run: &Arc<Run>, cache: &Arc<BlockCache>, sorted: &[Owned], moves: &[Move]) {
+fn check(run: &Arc<Run>, cache: &Arc<BlockCache>, sorted: &[Owned], moves: &[(Move, u8)]) {
     let (mut cursor, mut at) = (run.cursor(cache).unwrap(), None);
     assert!(cursor.entry().is_none());
-    for movement in moves {
-        let times = if let Move::Next(times) | Move::Previous(times) = movement { *times } else { 1 };
+    for (movement, times) in moves {
+        let times = if matches!(movement, Move::Next | Move::Previous) { *times } else { 1 };
         for _ in 0..times {
-            step(&mut cursor, movement);
-            at = moved(sorted, at, movement);
+            movement.make(&mut cursor).unwrap();
+            at = movement.lead(sorted, |entry| &entry.key, at);
             let expected: Option<&Owned> = at.map(|at| &sorted[at]);
             assert_eq!(cursor.entry(), expected.map(Owned::entry), "{movement:?}");
         }
@@ -83,7 +43,7 @@ proptest! {
     #[test]
     fn cursors_go_where_the_list_says(
         (order, entries) in order().prop_flat_map(|order| (Just(order), entries(order, false, 400))),
-        moves in proptest::collection::vec(movement(), 1..40),
+        moves in moves(),
         options in options(),
     ) {
         let written = write(&options, &[(order, true, &entries), (order, false, &entries)]);
@@ -103,12 +63,9 @@ fn long_runs_are_walked_from_end_to_end() {
         arrange(order, &mut entries);
         let written = write(&super::model::small(), &[(order, true, &entries), (order, false, &entries)]);
         let (sorted, cache) = (in_key_order(&entries), Arc::new(BlockCache::new(1 << 20, 1 << 20)));
-        let moves: Vec<Move> = [Move::First]
-            .into_iter()
-            .chain(vec![Move::Next(100); 300])
-            .chain([Move::Last])
-            .chain(vec![Move::Previous(100); 300])
-            .collect();
+        let ends = [(Move::First, Move::Next), (Move::Last, Move::Previous)];
+        let moves: Vec<(Move, u8)> =
+            ends.into_iter().flat_map(|(end, step)| [vec![(end, 1)], vec![(step, 100); 300]].concat()).collect();
         written.runs.iter().for_each(|run| check(run, &cache, &sorted, &moves));
     }
 }

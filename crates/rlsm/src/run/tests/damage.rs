@@ -9,6 +9,8 @@ use proptest::prelude::*;
 use super::model::*;
 use crate::error::{Error, Result};
 use crate::hash::hash;
+use crate::run::footer::Footer;
+use crate::run::permutation::Permutation;
 use crate::run::{BlockCache, DataFile, Extent, Order, Run, find_footers};
 use crate::storage::Storage;
 
@@ -230,4 +232,45 @@ fn verify_finds_what_checksums_do_not() {
         checksum_anew(&mut bytes, page, 5 + 30 * 4);
     }
     corrupt_with(&written.runs[0], "the permutation's rank 0 is not in key order");
+}
+
+/// A file of just this footer, under right checksums.
+fn open_alone(footer: &Footer) -> Result<()> {
+    let files = super::memory_files::MemoryFiles::default();
+    let file = files.create("data-000007").unwrap();
+    file.append(&crate::run::file::header()).unwrap();
+    let encoded = footer.encode(16, &Default::default());
+    file.append(&encoded).unwrap();
+    let file = Arc::new(DataFile::open(&files, FileName::Data(7))?);
+    Run::open(file, Extent { offset: 16, len: encoded.len() as u64 }).map(drop)
+}
+
+#[test]
+fn counts_that_no_file_can_have_are_refused() {
+    let nothing = Extent { offset: 16, len: 0 };
+    let footer = |order, entries, highest| Footer {
+        order,
+        entries,
+        deletes: 0,
+        user_bytes: 0,
+        base: 0,
+        sequences: (0, highest),
+        low: Box::default(),
+        high: Box::default(),
+        range_deletes: Box::default(),
+        pieces: Box::default(),
+        permutation: None,
+        index: (order == Order::Log).then_some(nothing),
+        fences: Default::default(),
+        key_index: Default::default(),
+    };
+    for order in [Order::Hash, Order::Key, Order::Log] {
+        open_alone(&footer(order, 0, 7)).unwrap();
+        for (entries, highest) in [(u64::MAX, 7), (1 << 50, 7), (0, 1 << 63)] {
+            let mut footer = footer(order, entries, highest);
+            assert!(matches!(open_alone(&footer), Err(Error::Corrupt { .. })), "{order:?} {entries} {highest}");
+            footer.permutation = Some(Permutation { pages: nothing, entries, samples: Default::default() });
+            assert!(matches!(open_alone(&footer), Err(Error::Corrupt { .. })), "{order:?} {entries} {highest}");
+        }
+    }
 }

@@ -169,8 +169,11 @@ fn what_does_not_fit_is_refused() {
         let options = WriteOptions { block_bytes, ..WriteOptions::default() };
         assert!(matches!(FileWriter::create(&files, 9, &options), Err(Error::Invalid { .. })));
     }
-    assert!(matches!(FileWriter::create(&files, 7, &WriteOptions::default()), Err(Error::Io { doing: "create", .. })));
-    assert!(matches!(DataFile::open(&files, FileName::Data(8)), Err(Error::Io { doing: "open", .. })));
+    assert!(matches!(
+        FileWriter::create(&files, 7, &WriteOptions::default()),
+        Err(Error::Io { doing: "creating", .. })
+    ));
+    assert!(matches!(DataFile::open(&files, FileName::Data(8)), Err(Error::Io { doing: "opening", .. })));
 }
 
 #[test]
