@@ -29,13 +29,14 @@ docs:
 	cargo run --locked --quiet --package manometer -- schema > docs/experiment.schema.json
 	cargo run --locked --quiet --package manometer -- schema columns > docs/columns.md
 
-# Crashes rlsm often and compares it with a map for long, then runs every fuzz target for so many minutes; what a fuzzer
-# finds on the way stays out of the corpora that tests replay.
+# Crashes rlsm often, cuts its power and compares it with a map for long, then runs every fuzz target for so many
+# minutes; what a fuzzer finds on the way stays out of the corpora that tests replay.
 MINUTES ?= 10
 soak:
 	@cargo +nightly fuzz --version > /dev/null 2>&1 || \
 		{ echo "soak needs: rustup toolchain install nightly && cargo install cargo-fuzz"; exit 1; }
-	RLSM_CRASHES=20000 RLSM_SEQUENCES=10000 cargo test --locked --package rlsm --test crash --test model
+	RLSM_CRASHES=20000 RLSM_SEQUENCES=10000 RLSM_POWER_CUTS=2000 \
+		cargo test --locked --package rlsm --test crash --test model --test power
 	@for target in $$(cargo +nightly fuzz list); do \
 		echo "$$target: $(MINUTES) minutes"; mkdir -p fuzz/target/found/$$target; \
 		cargo +nightly fuzz run $$target fuzz/target/found/$$target fuzz/corpus/$$target -- \

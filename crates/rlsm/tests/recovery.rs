@@ -49,6 +49,30 @@ fn what_follows_a_log_of_nothing_whole_is_kept() {
 }
 
 #[test]
+fn a_new_log_in_recycled_blocks_is_no_obstacle() {
+    let machine = Simulated::new(1);
+    let database = open(&machine).unwrap();
+    database.put(b"a", b"1").unwrap();
+    drop(database);
+    let log = names(&machine, "wal").pop().unwrap();
+    let mut held = vec![0; machine.open(&log).unwrap().len().unwrap() as usize];
+    machine.open(&log).unwrap().read_at(&mut held, 0).unwrap();
+
+    let number: u64 = log[4..].parse().unwrap();
+    let next = format!("wal-{:06}", number + 1);
+    machine.create(&next).unwrap();
+    append(&machine, &next, &held);
+    machine.sync_names().unwrap();
+    assert!(rlsm::verify_on(&machine).unwrap().is_sound());
+    let database = open(&machine).unwrap();
+    assert_eq!(database.recovery().torn_bytes, held.len() as u64);
+    assert_eq!(database.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+    database.put(b"b", b"2").unwrap();
+    drop(database);
+    assert_eq!(open(&machine).unwrap().range(..).unwrap().count(), 2);
+}
+
+#[test]
 fn a_manifest_that_was_not_finished_is_no_obstacle() {
     let machine = Simulated::new(1);
     append_new(&machine, "manifest-000001.new");

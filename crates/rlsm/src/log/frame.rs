@@ -62,15 +62,17 @@ pub(super) fn salt(kind: LogKind, number: u64) -> u32 {
 pub(super) enum BadHeader {
     /// It is not whole.
     Broken(&'static str),
-    /// It is whole, and of a file that is not to be read here.
-    Foreign(String),
+    /// It is whole, and of another file.
+    OfAnother(String),
+    /// It is whole, and of a format that is not known here.
+    Unknown(String),
 }
 
 /// [`check_header`] for who reads no records.
 pub(crate) fn check_log_header(bytes: &[u8], kind: LogKind, number: u64) -> Result<(), String> {
     check_header(bytes, kind, number).map_err(|bad| match bad {
         BadHeader::Broken(what) => what.to_owned(),
-        BadHeader::Foreign(what) => what,
+        BadHeader::OfAnother(what) | BadHeader::Unknown(what) => what,
     })
 }
 
@@ -83,14 +85,14 @@ pub(super) fn check_header(bytes: &[u8], kind: LogKind, number: u64) -> Result<(
     }
     if header[..8] != *kind.magic() {
         let (got, expected) = (header[..8].escape_ascii(), kind.magic().escape_ascii());
-        return Err(BadHeader::Foreign(format!("it begins with `{got}`, not with `{expected}`")));
+        return Err(BadHeader::OfAnother(format!("it begins with `{got}`, not with `{expected}`")));
     }
     let version = u32_at(header, 8);
     if version != VERSION {
-        return Err(BadHeader::Foreign(format!("its format's version is {version}; version {VERSION} can be read")));
+        return Err(BadHeader::Unknown(format!("its format's version is {version}; version {VERSION} can be read")));
     }
     if header[12..20] != number.to_le_bytes() {
-        return Err(BadHeader::Foreign("it holds the log of another number".to_owned()));
+        return Err(BadHeader::OfAnother("it holds the log of another number".to_owned()));
     }
     Ok(())
 }

@@ -44,7 +44,7 @@ pub(crate) enum End {
 }
 
 impl LogReader {
-    /// Reads a log. A header that is not whole is no error: the log ends with it.
+    /// Reads a log. A header that is not whole, or of a write-ahead log not its own, is no error: the log ends with it.
     pub fn open(storage: &dyn Storage, kind: LogKind, number: u64) -> Result<Self> {
         let name = kind.name(number);
         let file = storage.open(&name).map_err(Error::io("opening", &name))?;
@@ -60,7 +60,12 @@ impl LogReader {
         let (at, problem) = match frame::check_header(&bytes, kind, number) {
             Ok(()) => (HEADER_BYTES, None),
             Err(BadHeader::Broken(problem)) => (0, Some(problem)),
-            Err(BadHeader::Foreign(what)) => return Err(Error::corrupt(&kind.name(number), 0, what)),
+            // A write-ahead log has its name and its length before its header is durable: where the file system does
+            // not write data before those, a crash leaves what the log's blocks held before.
+            Err(BadHeader::OfAnother(_)) if kind == LogKind::Wal => (0, Some("the header is that of another file")),
+            Err(BadHeader::OfAnother(what) | BadHeader::Unknown(what)) => {
+                return Err(Error::corrupt(&kind.name(number), 0, what));
+            }
         };
         Ok(Self { bytes, salt: frame::salt(kind, number), at, saw_synced: false, problem })
     }

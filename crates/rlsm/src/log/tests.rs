@@ -240,16 +240,33 @@ fn what_is_wrong_is_said() {
 }
 
 #[test]
-fn a_log_of_another_kind_or_number_is_refused() {
-    let refused = |bytes: Vec<u8>| LogReader::of(bytes, KIND, NUMBER).err().unwrap().to_string();
-    let manifest = refused(frame::header(LogKind::Manifest, NUMBER).to_vec());
-    assert_eq!(manifest, "`wal-000007` is damaged at byte 0: it begins with `rlsmmani`, not with `rlsm-wal`");
-    assert!(refused(frame::header(KIND, 8).to_vec()).contains("another number"));
+fn a_manifest_of_another_kind_or_number_and_a_log_of_another_version_are_refused() {
+    let refused = |bytes: Vec<u8>, kind| LogReader::of(bytes, kind, NUMBER).err().unwrap().to_string();
+    let wal = refused(frame::header(LogKind::Wal, NUMBER).to_vec(), LogKind::Manifest);
+    assert_eq!(wal, "`manifest-000007` is damaged at byte 0: it begins with `rlsm-wal`, not with `rlsmmani`");
+    let other = refused(frame::header(LogKind::Manifest, 8).to_vec(), LogKind::Manifest);
+    assert!(other.contains("another number"), "{other}");
     let mut newer = frame::header(KIND, NUMBER);
     newer[8] = 2;
     let checksum = crc32c::crc32c(&newer[..20]);
     newer[20..].copy_from_slice(&checksum.to_le_bytes());
-    assert!(refused(newer.to_vec()).contains("version is 2; version 1 can be read"));
+    assert!(refused(newer.to_vec(), KIND).contains("version is 2; version 1 can be read"));
+}
+
+#[test]
+fn what_a_recycled_block_held_is_no_log() {
+    for (kind, number) in [(LogKind::Manifest, NUMBER), (LogKind::Wal, NUMBER - 1)] {
+        let mut bytes = frame::header(kind, number).to_vec();
+        frame::put(&mut bytes, frame::salt(kind, number), b"payload");
+        assert_eq!(read(&bytes), (vec![], End::Torn { offset: 0, what: "the header is that of another file" }));
+        // Unless there is more behind it than a crash leaves.
+        let salt = frame::salt(KIND, NUMBER);
+        frame::put(&mut bytes, salt, b"payload");
+        let second = bytes.len();
+        frame::put(&mut bytes, salt, b"payload");
+        frame::mark_synced(&mut bytes[second..]);
+        assert!(matches!(read(&bytes).1, End::Damaged { offset: 0, was_synced: true, .. }));
+    }
 }
 
 #[test]
