@@ -1,0 +1,237 @@
+//! The file layer with a watch: what the engine asks of it anyway is measured, and what compaction writes is paced.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Pressure;
+use super::baseline::{Beside, Load};
+use super::gauge::{Kind, Sample};
+use crate::clock;
+use crate::names::FileName;
+use crate::storage::{File, Storage};
+
+/// Syncs of logs are told apart by how many times this they write.
+const SYNC_UNIT_BYTES: u64 = 64 << 10;
+
+/// Syncs of more are the engine's own bulk.
+const SYNC_BYTES_MAX: u64 = 1 << 20;
+
+/// Reads of more are the engine's own bulk.
+const READ_BYTES_MAX: usize = 64 << 10;
+
+/// The engine's own bulk is felt for so long after it.
+const ECHO_NS: u64 = 1_000_000_000;
+
+/// `storage`, measured for `pressure`; the second one of the two is for what compaction writes.
+pub(crate) fn measured(storage: Arc<dyn Storage>, pressure: &Arc<Pressure>) -> (Arc<dyn Storage>, Arc<dyn Storage>) {
+    let own = Arc::new(Own::default());
+    let with = |is_paced| {
+        let (storage, pressure, own) = (Arc::clone(&storage), Arc::clone(pressure), Arc::clone(&own));
+        Arc::new(Measured { storage, watch: Watch { pressure, own, is_paced } })
+    };
+    (with(false), with(true))
+}
+
+struct Measured {
+    storage: Arc<dyn Storage>,
+    watch: Watch,
+}
+
+/// What the engine itself asks of the device.
+#[derive(Default)]
+struct Own {
+    /// Reads of blocks that wait for the device.
+    reads: AtomicU64,
+    bulk: Bulk,
+    burst: Bulk,
+}
+
+/// Something that takes much of the device.
+#[derive(Default)]
+struct Bulk {
+    running: AtomicU64,
+    ended_ns: AtomicU64,
+}
+
+impl Bulk {
+    fn run<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        self.running.fetch_add(1, Ordering::Relaxed);
+        let done = work();
+        self.ended_ns.store(clock::now().as_nanos() as u64, Ordering::Relaxed);
+        self.running.fetch_sub(1, Ordering::Relaxed);
+        done
+    }
+
+    fn is_felt(&self, now_ns: u64) -> bool {
+        let ended_ns = self.ended_ns.load(Ordering::Relaxed);
+        self.running.load(Ordering::Relaxed) > 0 || ended_ns > 0 && now_ns.saturating_sub(ended_ns) < ECHO_NS
+    }
+}
+
+impl Own {
+    fn beside(&self, now_ns: u64) -> Beside {
+        if self.burst.is_felt(now_ns) {
+            Beside::Burst
+        } else if self.bulk.is_felt(now_ns) {
+            Beside::Bulk
+        } else {
+            Beside::Nothing
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Watch {
+    pressure: Arc<Pressure>,
+    own: Arc<Own>,
+    is_paced: bool,
+}
+
+impl Watch {
+    /// Does something that is measured: `amount` of its kind at once.
+    fn measure(&self, kind: Kind, amount: u64, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let began = clock::now();
+        let before = self.own.beside(began.as_nanos() as u64);
+        work()?;
+        let ended = clock::now();
+        let beside = before.max(self.own.beside(ended.as_nanos() as u64));
+        let latency_ns = (ended - began).as_nanos() as u64;
+        self.pressure.add(Sample { kind, load: Load::new(beside, amount), latency_ns });
+        Ok(())
+    }
+}
+
+impl Storage for Measured {
+    fn create(&self, name: &str) -> io::Result<Arc<dyn File>> {
+        Ok(MeasuredFile::of(self.storage.create(name)?, name, &self.watch))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn File>> {
+        Ok(MeasuredFile::of(self.storage.open(name)?, name, &self.watch))
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.storage.list()
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.storage.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.storage.remove(name)
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        self.storage.sync_names()
+    }
+
+    fn lock(&self) -> io::Result<Option<Box<dyn Send + Sync>>> {
+        self.storage.lock()
+    }
+
+    fn copy(&self, name: &str, to: &dyn Storage) -> io::Result<()> {
+        self.storage.copy(name, to)
+    }
+
+    fn place(&self) -> String {
+        self.storage.place()
+    }
+
+    fn reach(&self, point: &'static str) {
+        Storage::reach(&*self.storage, point);
+    }
+}
+
+struct MeasuredFile {
+    file: Arc<dyn File>,
+    watch: Watch,
+    kind: Option<FileName>,
+    /// What was appended since the last sync, in bytes.
+    unsynced: AtomicU64,
+}
+
+impl MeasuredFile {
+    fn of(file: Arc<dyn File>, name: &str, watch: &Watch) -> Arc<dyn File> {
+        let (watch, kind) = (watch.clone(), FileName::parse(name));
+        Arc::new(Self { file, watch, kind, unsynced: AtomicU64::new(0) })
+    }
+
+    /// Takes a slice to the device before the next one is begun.
+    fn pace(&self, slice_bytes: u64) -> io::Result<()> {
+        if self.unsynced.load(Ordering::Relaxed) < slice_bytes {
+            return Ok(());
+        }
+        let began = clock::now();
+        self.unsynced.store(0, Ordering::Relaxed);
+        self.watch.own.bulk.run(|| self.file.sync())?;
+        self.watch.pressure.pause(clock::now() - began);
+        Ok(())
+    }
+}
+
+impl File for MeasuredFile {
+    fn append(&self, bytes: &[u8]) -> io::Result<()> {
+        let Some(FileName::Data(_)) = self.kind else {
+            if let Some(FileName::Wal(_)) = self.kind {
+                self.watch.pressure.turn();
+            }
+            self.unsynced.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            return self.file.append(bytes);
+        };
+        self.watch.own.bulk.run(|| self.file.append(bytes))?;
+        self.unsynced.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        match self.watch.pressure.slice_bytes().filter(|_| self.watch.is_paced) {
+            Some(slice_bytes) => self.pace(slice_bytes),
+            None => Ok(()),
+        }
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        if buffer.len() > READ_BYTES_MAX {
+            return self.watch.own.bulk.run(|| self.file.read_at(buffer, offset));
+        }
+        match self.file.read_cached(buffer, offset)? {
+            Some(true) => Ok(()),
+            None => self.file.read_at(buffer, offset),
+            Some(false) => {
+                let others = self.watch.own.reads.fetch_add(1, Ordering::Relaxed);
+                let done = self.watch.measure(Kind::Read, others + 1, || self.file.read_at(buffer, offset));
+                self.watch.own.reads.fetch_sub(1, Ordering::Relaxed);
+                done
+            }
+        }
+    }
+
+    fn read_cached(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<bool>> {
+        self.file.read_cached(buffer, offset)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn allocated(&self) -> io::Result<u64> {
+        self.file.allocated()
+    }
+
+    fn truncate(&self, len: u64) -> io::Result<()> {
+        self.file.truncate(len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let bytes = self.unsynced.swap(0, Ordering::Relaxed);
+        match self.kind {
+            Some(FileName::Wal(_)) if (1..=SYNC_BYTES_MAX).contains(&bytes) => {
+                self.watch.measure(Kind::Sync, bytes / SYNC_UNIT_BYTES, || self.file.sync())
+            }
+            Some(FileName::Manifest(_)) => self.file.sync(),
+            _ => self.watch.own.burst.run(|| self.file.sync()),
+        }
+    }
+
+    fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
+        self.file.punch(offset, len)
+    }
+}
