@@ -1,5 +1,7 @@
 //! What a database does while its device is squeezed, and afterwards.
 
+#![expect(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+
 use std::ops::Range;
 use std::sync::Arc;
 

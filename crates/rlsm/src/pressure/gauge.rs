@@ -1,19 +1,14 @@
 //! Whether a neighbour squeezes the device, told from what the engine's own operations take. Nothing here looks at a
 //! clock.
 
-use super::baseline::{Baselines, Load, percentile};
+use super::baseline::{Baselines, Load};
+use super::window::{Latency, Window};
 
 /// Latencies are judged together over at least so long.
 const WINDOW_NS: u64 = 1_000_000_000;
 
 /// A window that has too few latencies to be judged ends after so long.
 const WINDOW_NS_MAX: u64 = 5_000_000_000;
-
-/// Fewer latencies of a kind are not judged.
-const SAMPLES_MIN: usize = 8;
-
-/// More of a kind are not kept: the newest take the oldest ones' places.
-const SAMPLES_MAX: usize = 256;
 
 /// The device is squeezed when what it does takes at least so many times as long as usual …
 const ENTER: f64 = 3.0;
@@ -39,7 +34,7 @@ pub(crate) enum Kind {
     Read,
 }
 
-const KINDS: usize = 2;
+pub(super) const KINDS: usize = 2;
 
 /// One operation.
 #[derive(Debug, Clone, Copy)]
@@ -47,15 +42,6 @@ pub(super) struct Sample {
     pub kind: Kind,
     pub load: Load,
     pub latency_ns: u64,
-}
-
-/// What one kind of operation took in the last window that told something.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Latency {
-    /// The median, in nanoseconds.
-    pub now_ns: u64,
-    /// The median of what the same operations usually take, in nanoseconds.
-    pub usual_ns: u64,
 }
 
 /// Judges latencies.
@@ -70,20 +56,6 @@ pub(super) struct Gauge {
     latencies: [Option<Latency>; KINDS],
     /// How long writers and readers waited for the device in the last window, by kind.
     waited_ns: [u64; KINDS],
-}
-
-#[derive(Default)]
-struct Window {
-    began_ns: Option<u64>,
-    judged: [Vec<Judged>; KINDS],
-    counts: [usize; KINDS],
-    waited_ns: [u64; KINDS],
-}
-
-#[derive(Clone, Copy)]
-struct Judged {
-    latency_ns: u64,
-    usual_ns: u64,
 }
 
 impl Gauge {
@@ -106,18 +78,12 @@ impl Gauge {
             return;
         };
         let lasted_ns = now_ns.saturating_sub(began_ns);
-        let is_full = self.window.judged.iter().any(|judged| judged.len() >= SAMPLES_MIN);
-        if lasted_ns < WINDOW_NS || !is_full && lasted_ns < WINDOW_NS_MAX {
+        if lasted_ns < WINDOW_NS || !self.window.tells() && lasted_ns < WINDOW_NS_MAX {
             return;
         }
         let mut window = std::mem::take(&mut self.window);
-        self.waited_ns = window.waited_ns;
-        let mut slowness: Option<f64> = None;
-        for (kind, judged) in window.judged.iter_mut().enumerate() {
-            self.latencies[kind] = latency(judged);
-            slowness = slowness.into_iter().chain(median_slowness(judged)).reduce(f64::max);
-        }
-        self.turn(now_ns, slowness);
+        (self.latencies, self.waited_ns) = (window.latencies(), window.waited_ns);
+        self.turn(now_ns, window.slowness());
     }
 
     /// Changes between the two states, for a window in which operations took `slowness` times as long as usual.
@@ -157,37 +123,6 @@ impl Gauge {
     pub fn waited_ns(&self, kind: Kind) -> u64 {
         self.waited_ns[kind as usize]
     }
-}
-
-impl Window {
-    fn add(&mut self, now_ns: u64, kind: usize, latency_ns: u64, usual_ns: Option<u64>) {
-        self.began_ns.get_or_insert(now_ns);
-        self.waited_ns[kind] += latency_ns;
-        let Some(usual_ns) = usual_ns else { return };
-        let judged = Judged { latency_ns, usual_ns };
-        match self.judged[kind].len() {
-            SAMPLES_MAX => self.judged[kind][self.counts[kind] % SAMPLES_MAX] = judged,
-            _ => self.judged[kind].push(judged),
-        }
-        self.counts[kind] += 1;
-    }
-}
-
-fn latency(judged: &[Judged]) -> Option<Latency> {
-    let median = |of: fn(&Judged) -> u64| percentile(&mut judged.iter().map(of).collect::<Vec<_>>(), 50);
-    let latency = Latency { now_ns: median(|one| one.latency_ns)?, usual_ns: median(|one| one.usual_ns)? };
-    (judged.len() >= SAMPLES_MIN).then_some(latency)
-}
-
-/// The median of how many times as long as usual each operation took.
-fn median_slowness(judged: &mut [Judged]) -> Option<f64> {
-    if judged.len() < SAMPLES_MIN {
-        return None;
-    }
-    let slowness = |one: &Judged| one.latency_ns as f64 / one.usual_ns.max(1) as f64;
-    let middle = (judged.len() - 1) / 2;
-    let (_, median, _) = judged.select_nth_unstable_by(middle, |a, b| slowness(a).total_cmp(&slowness(b)));
-    Some(slowness(median))
 }
 
 #[cfg(test)]

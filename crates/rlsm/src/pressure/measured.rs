@@ -120,7 +120,7 @@ impl Storage for Measured {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.storage.remove(name)
+        self.watch.own.bulk.run(|| self.storage.remove(name))
     }
 
     fn sync_names(&self) -> io::Result<()> {
@@ -132,7 +132,7 @@ impl Storage for Measured {
     }
 
     fn copy(&self, name: &str, to: &dyn Storage) -> io::Result<()> {
-        self.storage.copy(name, to)
+        self.watch.own.burst.run(|| self.storage.copy(name, to))
     }
 
     fn place(&self) -> String {
@@ -232,6 +232,67 @@ impl File for MeasuredFile {
     }
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
-        self.file.punch(offset, len)
+        self.watch.own.bulk.run(|| self.file.punch(offset, len))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Feeling, TURN, TURN_SLICE_BYTES};
+    use super::*;
+    use crate::storage::simulated::Simulated;
+
+    /// A machine, and the two ways to it while it is squeezed.
+    fn squeezed() -> (Simulated, Arc<dyn Storage>, Arc<dyn Storage>) {
+        let machine = Simulated::new(1);
+        let pressure = Arc::new(Pressure::new(Feeling::InTurns, false));
+        let (plain, paced) = measured(Arc::new(machine.clone()), &pressure);
+        let log = plain.create("wal-000001").unwrap();
+        (0..=TURN).for_each(|_| log.append(b"x").unwrap());
+        assert!(pressure.is_squeezed());
+        (machine, plain, paced)
+    }
+
+    #[test]
+    fn what_compaction_writes_while_squeezed_reaches_the_device_in_slices() {
+        let (machine, plain, paced) = squeezed();
+        let operations = |storage: &Arc<dyn Storage>, name| {
+            let file = storage.create(name).unwrap();
+            let before = machine.operations();
+            (0..8).for_each(|_| file.append(&vec![7; TURN_SLICE_BYTES as usize / 2]).unwrap());
+            machine.operations() - before
+        };
+        assert_eq!(operations(&plain, "data-000002"), 8);
+        assert_eq!(operations(&paced, "data-000003"), 8 + 4);
+        assert_eq!(operations(&paced, "manifest-000004"), 8);
+    }
+
+    #[test]
+    fn a_slice_that_fails_to_sync_fails_to_be_written() {
+        let (machine, _, paced) = squeezed();
+        let file = paced.create("data-000002").unwrap();
+        machine.fail_at(0, crate::storage::simulated::Fault::Sync);
+        assert!(file.append(&vec![7; TURN_SLICE_BYTES as usize]).is_err());
+    }
+
+    #[test]
+    fn bulk_is_felt_for_a_while() {
+        let own = Own::default();
+        let ended_ns = || own.bulk.ended_ns.load(Ordering::Relaxed);
+        assert_eq!(own.beside(5), Beside::Nothing);
+        assert_eq!(own.bulk.run(|| Ok(own.beside(u64::MAX))).unwrap(), Beside::Bulk);
+        assert_eq!(own.beside(ended_ns() + ECHO_NS - 1), Beside::Bulk);
+        assert_eq!(own.beside(ended_ns() + ECHO_NS), Beside::Nothing);
+        assert_eq!(own.burst.run(|| Ok(own.beside(u64::MAX))).unwrap(), Beside::Burst);
+    }
+
+    #[test]
+    fn what_is_read_is_what_is_there() {
+        let (machine, plain, _) = squeezed();
+        plain.create("data-000002").unwrap().append(b"one two").unwrap();
+        let mut bytes = [0; 3];
+        plain.open("data-000002").unwrap().read_at(&mut bytes, 4).unwrap();
+        assert_eq!(&bytes, b"two");
+        assert_eq!(plain.list().unwrap(), machine.list().unwrap());
     }
 }

@@ -8,12 +8,13 @@ mod baseline;
 mod gauge;
 mod measured;
 mod memory;
+mod window;
 
-pub(crate) use gauge::{Kind, Latency};
 pub(crate) use measured::measured;
 pub(crate) use memory::Memory;
 
 use memory::Lean;
+use window::Latency;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -26,7 +27,7 @@ use crate::pace::Pace;
 use crate::plan::{Load, PlanSettings, can_wait};
 use crate::stats::Counter;
 
-use gauge::{Gauge, Sample};
+use gauge::{Gauge, Kind, Sample};
 
 /// While the device is squeezed, compaction has no more than so many bytes on their way to it.
 const SLICE_BYTES: u64 = 4 << 20;
