@@ -294,7 +294,7 @@ impl Database {
         Ok(())
     }
 
-    /// Waits until no flush and no compaction is due.
+    /// Waits until no flush and no compaction is due. What [`Options::feel_pressure`] puts off is not due.
     ///
     /// # Errors
     /// One of them failed.
