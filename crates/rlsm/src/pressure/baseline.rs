@@ -20,41 +20,30 @@ const BUCKETS_MAX: usize = 240;
 /// Fewer buckets tell nothing.
 const BUCKETS_MIN: usize = 3;
 
-/// What the engine does beside it, the lightest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Beside {
-    Nothing,
-    /// It reads or writes much.
-    Bulk,
-    /// It takes all that it wrote to the device at once.
-    Burst,
-}
-
-const BESIDES: usize = 3;
-
 /// What the engine itself asks of the device at a time: only like is compared with like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Load {
-    pub beside: Beside,
+    /// Whether the engine also reads or writes in bulk.
+    pub is_busy: bool,
     /// How much is asked for at once, as its power of two.
     pub log2: usize,
 }
 
 impl Load {
-    pub fn new(beside: Beside, amount: u64) -> Self {
-        Self { beside, log2: (amount.max(1).ilog2() as usize).min(LOADS - 1) }
+    pub fn new(is_busy: bool, amount: u64) -> Self {
+        Self { is_busy, log2: (amount.max(1).ilog2() as usize).min(LOADS - 1) }
     }
 }
 
 /// The usual latency of one kind of operation, for each load.
 #[derive(Default)]
 pub(super) struct Baselines {
-    learned: [[Learned; LOADS]; BESIDES],
+    learned: [[Learned; LOADS]; 2],
 }
 
 impl Baselines {
     pub fn learn(&mut self, load: Load, now_ns: u64, latency_ns: u64) {
-        self.learned[load.beside as usize][load.log2].add(now_ns, latency_ns);
+        self.learned[usize::from(load.is_busy)][load.log2].add(now_ns, latency_ns);
     }
 
     /// Forgets what was gathered last, which a neighbour had a part in.
@@ -68,7 +57,7 @@ impl Baselines {
     /// twice as long, so that what is known of a lower load, times how much more is asked for, is a bound too. What is
     /// not known is taken to be at its bound: own load is never held for a neighbour.
     pub fn usual_ns(&self, load: Load) -> Option<u64> {
-        let known = self.learned[load.beside as usize..].iter().flat_map(|loads| loads.iter().enumerate());
+        let known = self.learned[usize::from(load.is_busy)..].iter().flat_map(|loads| loads.iter().enumerate());
         known.filter_map(|(log2, learned)| Some(learned.usual_ns? << load.log2.saturating_sub(log2))).min()
     }
 }
@@ -107,7 +96,7 @@ impl Learned {
             self.medians.extend(percentile(&mut self.bucket, 50));
             if self.medians.len() >= BUCKETS_MIN {
                 // Low, so that a neighbour who comes and goes is not learned; not the lowest, which may be luck.
-                self.usual_ns = percentile(self.medians.clone().make_contiguous(), 10);
+                self.usual_ns = percentile(self.medians.clone().make_contiguous(), 25);
             }
         }
         self.bucket.clear();
@@ -125,7 +114,7 @@ mod tests {
     use super::*;
 
     const S: u64 = 1_000_000_000;
-    const QUIET: Load = Load { beside: Beside::Nothing, log2: 0 };
+    const QUIET: Load = Load { is_busy: false, log2: 0 };
 
     /// Ten latencies a second, from second `from` on.
     fn learn(baselines: &mut Baselines, load: Load, from: u64, seconds: u64, latency_ns: u64) {
@@ -158,7 +147,7 @@ mod tests {
         learn(&mut baselines, QUIET, 0, 100, 100);
         learn(&mut baselines, QUIET, 100, 300, 900);
         assert_eq!(baselines.usual_ns(QUIET), Some(100));
-        learn(&mut baselines, QUIET, 400, 60, 50);
+        learn(&mut baselines, QUIET, 400, 200, 50);
         assert_eq!(baselines.usual_ns(QUIET), Some(50));
     }
 
@@ -174,22 +163,21 @@ mod tests {
     fn more_load_may_take_longer_and_less_may_not() {
         let mut baselines = Baselines::default();
         let load = Load::new;
-        let (nothing, bulk) = (Beside::Nothing, Beside::Bulk);
-        learn(&mut baselines, load(bulk, 4), 0, 30, 800);
-        assert_eq!(baselines.usual_ns(load(bulk, 4)), Some(800));
-        assert_eq!(baselines.usual_ns(load(bulk, 2)), Some(800));
-        assert_eq!(baselines.usual_ns(load(bulk, 16)), Some(3200));
-        assert_eq!(baselines.usual_ns(load(nothing, 1)), Some(800));
-        learn(&mut baselines, load(nothing, 1), 30, 30, 100);
-        assert_eq!(baselines.usual_ns(load(nothing, 2)), Some(200));
-        assert_eq!(baselines.usual_ns(load(bulk, 4)), Some(800));
+        learn(&mut baselines, load(true, 4), 0, 30, 800);
+        assert_eq!(baselines.usual_ns(load(true, 4)), Some(800));
+        assert_eq!(baselines.usual_ns(load(true, 2)), Some(800));
+        assert_eq!(baselines.usual_ns(load(true, 16)), Some(3200));
+        assert_eq!(baselines.usual_ns(load(false, 1)), Some(800));
+        learn(&mut baselines, load(false, 1), 30, 30, 100);
+        assert_eq!(baselines.usual_ns(load(false, 2)), Some(200));
+        assert_eq!(baselines.usual_ns(load(true, 4)), Some(800));
     }
 
     #[test]
-    fn what_is_not_known_of_heavier_times_is_not_made_up() {
+    fn what_is_not_known_of_busy_times_is_not_made_up() {
         let mut baselines = Baselines::default();
         learn(&mut baselines, QUIET, 0, 30, 100);
-        assert_eq!(baselines.usual_ns(Load::new(Beside::Bulk, 1)), None);
+        assert_eq!(baselines.usual_ns(Load::new(true, 1)), None);
     }
 
     #[test]

@@ -11,13 +11,13 @@ const WINDOW_NS: u64 = 1_000_000_000;
 const WINDOW_NS_MAX: u64 = 5_000_000_000;
 
 /// The device is squeezed when what it does takes at least so many times as long as usual …
-const ENTER: f64 = 3.0;
+const ENTER: f64 = 2.5;
 
 /// … in so many windows after one another,
 const ENTER_WINDOWS: u32 = 2;
 
 /// and no longer when it takes less than so many times as long …
-const LEAVE: f64 = 1.7;
+const LEAVE: f64 = 1.5;
 
 /// … in so many.
 const LEAVE_WINDOWS: u32 = 3;
@@ -127,12 +127,11 @@ impl Gauge {
 
 #[cfg(test)]
 mod tests {
-    use super::super::baseline::Beside;
     use super::*;
 
     const S: u64 = 1_000_000_000;
-    const QUIET: Load = Load { beside: Beside::Nothing, log2: 0 };
-    const BUSY: Load = Load { beside: Beside::Bulk, log2: 0 };
+    const QUIET: Load = Load { is_busy: false, log2: 0 };
+    const BUSY: Load = Load { is_busy: true, log2: 0 };
 
     /// A gauge and the time.
     struct Bench {
@@ -209,10 +208,10 @@ mod tests {
     #[test]
     fn own_readers_are_no_neighbour() {
         let mut bench = Bench { gauge: Gauge::default(), now_ns: 0 };
-        bench.run(30, Kind::Read, Load::new(Beside::Nothing, 1), 1);
-        bench.run(30, Kind::Read, Load::new(Beside::Nothing, 8), 8);
+        bench.run(30, Kind::Read, Load::new(false, 1), 1);
+        bench.run(30, Kind::Read, Load::new(false, 8), 8);
         assert!(!bench.is_squeezed());
-        bench.run(3, Kind::Read, Load::new(Beside::Nothing, 8), 30);
+        bench.run(3, Kind::Read, Load::new(false, 8), 30);
         assert!(bench.is_squeezed());
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Pressure;
-use super::baseline::{Beside, Load};
+use super::baseline::Load;
 use super::gauge::{Kind, Sample};
 use crate::clock;
 use crate::names::FileName;
@@ -20,8 +20,8 @@ const SYNC_BYTES_MAX: u64 = 1 << 20;
 /// Reads of more are the engine's own bulk.
 const READ_BYTES_MAX: usize = 64 << 10;
 
-/// The engine's own bulk is felt for so long after it.
-const ECHO_NS: u64 = 1_000_000_000;
+/// What takes much of the device is felt for so long after it.
+const ECHO_NS: u64 = 50_000_000;
 
 /// `storage`, measured for `pressure`; the second one of the two is for what compaction writes.
 pub(crate) fn measured(storage: Arc<dyn Storage>, pressure: &Arc<Pressure>) -> (Arc<dyn Storage>, Arc<dyn Storage>) {
@@ -43,41 +43,39 @@ struct Measured {
 struct Own {
     /// Reads of blocks that wait for the device.
     reads: AtomicU64,
-    bulk: Bulk,
-    burst: Bulk,
+    /// What is read in large pieces, and files that compaction and flushes write.
+    bulk: Activity,
+    /// Much of what was written is on its way to the device. What else is asked of it now tells nothing of a neighbour.
+    burst: Activity,
 }
 
 /// Something that takes much of the device.
 #[derive(Default)]
-struct Bulk {
+struct Activity {
     running: AtomicU64,
     ended_ns: AtomicU64,
 }
 
-impl Bulk {
+impl Activity {
     fn run<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        self.running.fetch_add(1, Ordering::Relaxed);
+        self.begin();
         let done = work();
+        self.end();
+        done
+    }
+
+    fn begin(&self) {
+        self.running.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn end(&self) {
         self.ended_ns.store(clock::now().as_nanos() as u64, Ordering::Relaxed);
         self.running.fetch_sub(1, Ordering::Relaxed);
-        done
     }
 
     fn is_felt(&self, now_ns: u64) -> bool {
         let ended_ns = self.ended_ns.load(Ordering::Relaxed);
         self.running.load(Ordering::Relaxed) > 0 || ended_ns > 0 && now_ns.saturating_sub(ended_ns) < ECHO_NS
-    }
-}
-
-impl Own {
-    fn beside(&self, now_ns: u64) -> Beside {
-        if self.burst.is_felt(now_ns) {
-            Beside::Burst
-        } else if self.bulk.is_felt(now_ns) {
-            Beside::Bulk
-        } else {
-            Beside::Nothing
-        }
     }
 }
 
@@ -92,12 +90,15 @@ impl Watch {
     /// Does something that is measured: `amount` of its kind at once.
     fn measure(&self, kind: Kind, amount: u64, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         let began = clock::now();
-        let before = self.own.beside(began.as_nanos() as u64);
+        let was_busy = self.own.bulk.is_felt(began.as_nanos() as u64);
+        let was_burst = self.own.burst.is_felt(began.as_nanos() as u64);
         work()?;
         let ended = clock::now();
-        let beside = before.max(self.own.beside(ended.as_nanos() as u64));
-        let latency_ns = (ended - began).as_nanos() as u64;
-        self.pressure.add(Sample { kind, load: Load::new(beside, amount), latency_ns });
+        let is_busy = was_busy || self.own.bulk.is_felt(ended.as_nanos() as u64);
+        if !was_burst && !self.own.burst.is_felt(ended.as_nanos() as u64) {
+            let latency_ns = (ended - began).as_nanos() as u64;
+            self.pressure.add(Sample { kind, load: Load::new(is_busy, amount), latency_ns });
+        }
         Ok(())
     }
 }
@@ -164,8 +165,7 @@ impl MeasuredFile {
             return Ok(());
         }
         let began = clock::now();
-        self.unsynced.store(0, Ordering::Relaxed);
-        self.watch.own.bulk.run(|| self.file.sync())?;
+        self.sync()?;
         self.watch.pressure.pause(clock::now() - began);
         Ok(())
     }
@@ -180,8 +180,10 @@ impl File for MeasuredFile {
             self.unsynced.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             return self.file.append(bytes);
         };
-        self.watch.own.bulk.run(|| self.file.append(bytes))?;
-        self.unsynced.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        if self.unsynced.fetch_add(bytes.len() as u64, Ordering::Relaxed) == 0 {
+            self.watch.own.bulk.begin();
+        }
+        self.file.append(bytes)?;
         match self.watch.pressure.slice_bytes().filter(|_| self.watch.is_paced) {
             Some(slice_bytes) => self.pace(slice_bytes),
             None => Ok(()),
@@ -226,13 +228,27 @@ impl File for MeasuredFile {
             Some(FileName::Wal(_)) if (1..=SYNC_BYTES_MAX).contains(&bytes) => {
                 self.watch.measure(Kind::Sync, bytes / SYNC_UNIT_BYTES, || self.file.sync())
             }
-            Some(FileName::Manifest(_)) => self.file.sync(),
-            _ => self.watch.own.burst.run(|| self.file.sync()),
+            Some(FileName::Data(_)) => {
+                if bytes > 0 {
+                    self.watch.own.bulk.end();
+                }
+                self.watch.own.burst.run(|| self.file.sync())
+            }
+            Some(FileName::Wal(_)) => self.watch.own.burst.run(|| self.file.sync()),
+            Some(FileName::Manifest(_)) | None => self.file.sync(),
         }
     }
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
         self.watch.own.bulk.run(|| self.file.punch(offset, len))
+    }
+}
+
+impl Drop for MeasuredFile {
+    fn drop(&mut self) {
+        if matches!(self.kind, Some(FileName::Data(_))) && self.unsynced.load(Ordering::Relaxed) > 0 {
+            self.watch.own.bulk.end();
+        }
     }
 }
 
@@ -276,14 +292,31 @@ mod tests {
     }
 
     #[test]
-    fn bulk_is_felt_for_a_while() {
-        let own = Own::default();
-        let ended_ns = || own.bulk.ended_ns.load(Ordering::Relaxed);
-        assert_eq!(own.beside(5), Beside::Nothing);
-        assert_eq!(own.bulk.run(|| Ok(own.beside(u64::MAX))).unwrap(), Beside::Bulk);
-        assert_eq!(own.beside(ended_ns() + ECHO_NS - 1), Beside::Bulk);
-        assert_eq!(own.beside(ended_ns() + ECHO_NS), Beside::Nothing);
-        assert_eq!(own.burst.run(|| Ok(own.beside(u64::MAX))).unwrap(), Beside::Burst);
+    fn what_takes_much_is_felt_for_a_while() {
+        let own = Activity::default();
+        assert!(!own.is_felt(5));
+        assert!(own.run(|| Ok(own.is_felt(u64::MAX))).unwrap());
+        let ended_ns = own.ended_ns.load(Ordering::Relaxed);
+        assert!(own.is_felt(ended_ns + ECHO_NS - 1) && !own.is_felt(ended_ns + ECHO_NS));
+    }
+
+    #[test]
+    fn a_file_of_runs_is_bulk_from_its_first_byte_until_it_is_synced_or_given_up() {
+        let pressure = Arc::new(Pressure::new(Feeling::Off, false));
+        let watch = Watch { pressure, own: Arc::default(), is_paced: false };
+        let storage = Measured { storage: Arc::new(Simulated::new(1)), watch: watch.clone() };
+        let running = || watch.own.bulk.running.load(Ordering::Relaxed);
+        let files = ["data-000001", "data-000002", "wal-000003"].map(|name| storage.create(name).unwrap());
+        for file in &files {
+            file.append(b"one").unwrap();
+            file.append(b"two").unwrap();
+        }
+        assert_eq!(running(), 2);
+        files[0].sync().unwrap();
+        files[0].sync().unwrap();
+        assert_eq!(running(), 1);
+        drop(files);
+        assert_eq!(running(), 0);
     }
 
     #[test]
