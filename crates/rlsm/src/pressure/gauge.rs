@@ -11,13 +11,13 @@ const WINDOW_NS: u64 = 1_000_000_000;
 const WINDOW_NS_MAX: u64 = 5_000_000_000;
 
 /// The device is squeezed when what it does takes at least so many times as long as usual …
-const ENTER: f64 = 2.5;
+const ENTER: f64 = 3.0;
 
 /// … in so many windows after one another,
 const ENTER_WINDOWS: u32 = 2;
 
 /// and no longer when it takes less than so many times as long …
-const LEAVE: f64 = 1.5;
+const LEAVE: f64 = 1.7;
 
 /// … in so many.
 const LEAVE_WINDOWS: u32 = 3;

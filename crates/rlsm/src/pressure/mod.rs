@@ -38,11 +38,8 @@ const PAUSE_MAX: Duration = Duration::from_millis(200);
 /// Writers wait for one another in steps of this part of a sync, while each step brings one more …
 const LINGER_PART: u64 = 16;
 
-/// … but no more of them than this,
+/// … but no more of them than this. No step is longer than a sync usually takes: some are as fast as ever.
 const LINGER_STEPS: u32 = 4;
-
-/// and in no shorter or longer ones.
-const LINGER_STEP_NS: (u64, u64) = (50_000, 2_000_000);
 
 /// Memory moves to what is waited for so many times as long as for the other.
 const LEANING: u64 = 2;
@@ -74,8 +71,8 @@ pub(crate) struct Pressure {
     is_squeezed: AtomicBool,
     /// Appends to the log, for [`Feeling::InTurns`].
     appends: AtomicU64,
-    /// What a sync takes now, in nanoseconds.
-    sync_ns: AtomicU64,
+    /// How long writers wait for one another at a time, in nanoseconds.
+    linger_step_ns: AtomicU64,
     /// How many shared the last write.
     last_group: AtomicUsize,
     /// How many rewritings were put off and not made up for.
@@ -114,7 +111,7 @@ impl Pressure {
             gauge: Mutex::default(),
             is_squeezed: AtomicBool::new(false),
             appends: AtomicU64::new(0),
-            sync_ns: AtomicU64::new(0),
+            linger_step_ns: AtomicU64::new(0),
             last_group: AtomicUsize::new(0),
             owed: AtomicU64::new(0),
             done: Done::default(),
@@ -159,7 +156,8 @@ impl Pressure {
             _ => {}
         }
         self.is_squeezed.store(gauge.squeezed_since_ns().is_some(), Ordering::Relaxed);
-        self.sync_ns.store(gauge.latency(Kind::Sync).map_or(0, |latency| latency.now_ns), Ordering::Relaxed);
+        let step_ns = |sync: Latency| (sync.now_ns / LINGER_PART).min(sync.usual_ns);
+        self.linger_step_ns.store(gauge.latency(Kind::Sync).map_or(0, step_ns), Ordering::Relaxed);
     }
 
     /// Whether rewriting a range that stands so is put off; takes note of it.
@@ -207,12 +205,11 @@ impl Pressure {
         if !self.is_squeezed() {
             return;
         }
-        let sync_ns = self.sync_ns.load(Ordering::Relaxed);
+        let step = Duration::from_nanos(self.linger_step_ns.load(Ordering::Relaxed));
         let mut seen = waiting();
-        if sync_ns == 0 || seen == 0 && self.last_group.load(Ordering::Relaxed) <= 1 {
+        if step.is_zero() || seen == 0 && self.last_group.load(Ordering::Relaxed) <= 1 {
             return;
         }
-        let step = Duration::from_nanos((sync_ns / LINGER_PART).clamp(LINGER_STEP_NS.0, LINGER_STEP_NS.1));
         for _ in 0..LINGER_STEPS {
             self.done.lingered_ns.add(park(step));
             let now = waiting();
