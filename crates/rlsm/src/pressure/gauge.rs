@@ -19,7 +19,7 @@ const ENTER_WINDOWS: u32 = 2;
 /// and no longer when it takes less than so many times as long …
 const LEAVE: f64 = 1.7;
 
-/// … in so many.
+/// … in so many windows more than it does not.
 const LEAVE_WINDOWS: u32 = 3;
 
 /// What has lasted so long is usual from then on.
@@ -51,7 +51,7 @@ pub(super) struct Gauge {
     window: Window,
     /// Since when the device is squeezed, if it is.
     since_ns: Option<u64>,
-    /// How many windows after one another spoke for the other state.
+    /// How many windows spoke for the other state: after one another, or more than spoke against it.
     against: u32,
     latencies: [Option<Latency>; KINDS],
     /// How long writers and readers waited for the device in the last window, by kind.
@@ -103,7 +103,7 @@ impl Gauge {
         }
         // Who measures nothing has no harm from a neighbour.
         let is_fast = slowness.is_none_or(|slowness| slowness < LEAVE);
-        self.against = if is_fast { self.against + 1 } else { 0 };
+        self.against = if is_fast { self.against + 1 } else { self.against.saturating_sub(1) };
         if self.against == LEAVE_WINDOWS {
             (self.since_ns, self.against) = (None, 0);
         }
@@ -184,6 +184,18 @@ mod tests {
             bench.syncs(2, QUIET, 1);
             assert!(!bench.is_squeezed());
         }
+    }
+
+    #[test]
+    fn a_host_that_is_busy_now_and_then_is_no_neighbour_that_stays() {
+        let mut bench = Bench::settled();
+        bench.syncs(3, QUIET, 10);
+        assert!(bench.is_squeezed());
+        for _ in 0..6 {
+            bench.syncs(2, QUIET, 1);
+            bench.syncs(1, QUIET, 10);
+        }
+        assert!(!bench.is_squeezed());
     }
 
     #[test]
