@@ -291,6 +291,7 @@ fn the_files_that_ship_are_right() {
         ("file-server.toml", 1, 6),
         ("macro-workloads.toml", 3, 4),
         ("rlsm-pressure.toml", 2, 9),
+        ("rlsm-pressure-rocksdb.toml", 1, 9),
     ] {
         let experiment = file::load(&folder.join(name), &[]).unwrap();
         let all = experiment.combinations();

@@ -109,11 +109,13 @@ fn a_folder_without_a_database_is_a_wrong_request() {
 #[test]
 fn the_experiment_about_pressure_can_be_planned() {
     let scene = Scene::new();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/rlsm-pressure.toml");
-    let document = scene.run(&format!("run {file} --dry-run --format json")).status(0).json();
-    let engine = |run: &Value| run["settings"]["primary.engine"].as_str().unwrap().to_owned();
-    let engines: Vec<String> = document["runs"].as_array().unwrap().iter().map(engine).collect();
-    assert_eq!(engines, ["rlsm", "rocksdb"]);
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
+    let files = format!("{folder}/rlsm-pressure.toml {folder}/rlsm-pressure-rocksdb.toml");
+    let document = scene.run(&format!("run {files} --dry-run --format json")).status(0).json();
+    let runs = document["runs"].as_array().unwrap().iter();
+    let primaries = runs.map(|run| &run["experiment"]["primary"]);
+    let told: Vec<_> = primaries.map(|it| (it["engine"].as_str(), it["options"]["feel_pressure"].as_bool())).collect();
+    assert_eq!(told, [(Some("rlsm"), Some(false)), (Some("rlsm"), Some(true)), (Some("rocksdb"), None)]);
 }
 
 #[test]

@@ -110,7 +110,7 @@ impl Drop for WakeWhenDropped<'_> {
 /// Keeps writers from running ahead of compaction.
 fn slow_down(core: &Core, bytes: u64) {
     let began = clock::now();
-    let wait_ns = core.pace.wait_ns(bytes, began.as_nanos() as u64);
+    let wait_ns = core.pressure.pace.wait_ns(bytes, began.as_nanos() as u64);
     if wait_ns > 0 {
         std::thread::park_timeout(Duration::from_nanos(wait_ns));
         core.counters.slowdowns.add(1);
@@ -122,7 +122,7 @@ fn catch_up(core: &Core, writer: &SharedWriter) -> Result<()> {
     flush_all(core)?;
     writer.lock().forget_before(core.log());
     while compact::compact(core, false)? {}
-    while compact::merge_small(core)? || compact::sort_scanned(core)? {}
+    while compact::at_leisure(core)? {}
     Ok(())
 }
 
@@ -274,9 +274,8 @@ fn compact_often(core: &Core, _: &SharedWriter, signals: &Signals) {
     loop {
         while !signals.is_stopped.load(Ordering::Acquire) {
             let _alone = signals.compact.lock();
-            let step = compact::compact(core, false)
-                .and_then(|did| if did { Ok(true) } else { compact::merge_small(core) })
-                .and_then(|did| if did { Ok(true) } else { compact::sort_scanned(core) });
+            let step =
+                compact::compact(core, false).and_then(|did| if did { Ok(true) } else { compact::at_leisure(core) });
             if !step.is_ok_and(|did| did) {
                 break;
             }

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use crate::levels::{Change, Grave, Levels, Version};
 use crate::memory::{Memtable, Snapshots};
 use crate::options::Options;
-use crate::pace::Pace;
+use crate::pressure::{Memory, Pressure};
 use crate::publication::Publication;
 use crate::run::{BlockCache, WriteOptions};
 use crate::stats::Counters;
@@ -48,10 +48,13 @@ pub(crate) struct FullLog {
 pub(crate) struct Core {
     pub options: Options,
     pub storage: Arc<dyn Storage>,
+    /// The same, for what compaction writes.
+    pub compaction_storage: Arc<dyn Storage>,
     publication: Publication<View>,
-    pub pace: Pace,
+    pub pressure: Arc<Pressure>,
     pub snapshots: Arc<Snapshots>,
     pub cache: Arc<BlockCache>,
+    pub memory: Memory,
     pub counters: Counters,
     levels: Mutex<Levels>,
     next_number: AtomicU64,
@@ -59,22 +62,27 @@ pub(crate) struct Core {
 }
 
 impl Core {
+    /// With the file layer for most, and that for what compaction writes.
     pub fn new(
         options: Options,
-        storage: Arc<dyn Storage>,
+        storage: (Arc<dyn Storage>, Arc<dyn Storage>),
+        pressure: Arc<Pressure>,
         levels: Levels,
         memtable: Arc<Memtable>,
         visible: Sequence,
     ) -> Self {
         let version = Arc::clone(levels.version());
         let next_number = AtomicU64::new(levels.number() + 1);
+        let memory = Memory::new(options.plan.memtable_bytes, options.cache_bytes - options.cache_bytes / 4);
         Self {
             options,
-            storage,
+            storage: storage.0,
+            compaction_storage: storage.1,
             publication: Publication::new(View { memtable, frozen: Vec::new(), version }, visible),
-            pace: Pace::default(),
+            pressure,
             snapshots: Arc::default(),
-            cache: Arc::new(BlockCache::new(options.cache_bytes - options.cache_bytes / 4, options.cache_bytes / 4)),
+            cache: Arc::new(BlockCache::new(memory.block_bytes(), options.cache_bytes / 4)),
+            memory,
             counters: Counters::default(),
             levels: Mutex::new(levels),
             next_number,
@@ -132,7 +140,7 @@ impl Core {
             self.check()?;
             let growth = self.level0_growth(levels.version());
             let version = self.guard(levels.apply(change, growth, self.new_number()))?;
-            self.pace.set_debt(version.level0.bytes(), self.options.plan.batch_bytes(version.level1_bytes()));
+            self.pressure.pace.set_debt(version.level0.bytes(), self.options.plan.batch_bytes(version.level1_bytes()));
             self.publication.change(|view| {
                 let stays = |frozen: &&Arc<Frozen>| flushed.is_none_or(|flushed| !Arc::ptr_eq(flushed, frozen));
                 let frozen = view.frozen.iter().filter(stays).cloned().collect();

@@ -140,7 +140,14 @@ impl Database {
             return Ok(());
         }
         let bytes = batch.user_bytes();
-        self.group.submit(batch, bytes, |batches| {
+        let pressure = &self.core.pressure;
+        let gather = |waiting: &dyn Fn() -> usize| {
+            if self.core.options.sync == crate::options::Sync::Always {
+                pressure.linger(waiting);
+            }
+        };
+        self.group.submit(batch, bytes, gather, |batches| {
+            pressure.note_group(batches.len());
             let bytes = batches.iter().map(Batch::user_bytes).sum();
             self.work.make_room(&self.core, &self.writer, bytes)?;
             self.writer.lock().write(&self.core, &batches)
@@ -301,7 +308,7 @@ impl Database {
         Ok(())
     }
 
-    /// Waits until no flush and no compaction is due.
+    /// Waits until no flush and no compaction is due. What [`Options::feel_pressure`] puts off is not due.
     ///
     /// # Errors
     /// One of them failed.

@@ -35,6 +35,7 @@ mod open;
 mod options;
 mod pace;
 pub mod plan;
+mod pressure;
 mod publication;
 mod read;
 mod repair;

@@ -8,7 +8,8 @@ use crate::levels::{Levels, Recovered, recover};
 use crate::log::{End, LogKind, LogReader};
 use crate::memory::{Memtable, decode};
 use crate::names::FileName;
-use crate::options::Options;
+use crate::options::{Maintenance, Options};
+use crate::pressure::{Feeling, Pressure, measured};
 use crate::storage::Storage;
 use crate::write::Writer;
 use crate::{Error, Result, Sequence};
@@ -40,6 +41,12 @@ pub(crate) struct Opened {
 pub(crate) fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Opened> {
     let lock = storage.lock().map_err(Error::io("locking", crate::names::LOCK))?;
     let lock = lock.ok_or_else(|| Error::Locked { folder: storage.place() })?;
+    let pressure = Arc::new(Pressure::new(options.feeling, options.maintenance == Maintenance::Background));
+    let storages = match options.feeling {
+        Feeling::Off => (Arc::clone(&storage), Arc::clone(&storage)),
+        Feeling::Measured | Feeling::InTurns => measured(storage, &pressure),
+    };
+    let storage = Arc::clone(&storages.0);
     // What Level 0 gathers depends on the data, which is not known yet.
     let found = recover(&*storage, 4)?;
     let mut recovery = Recovery { is_new: found.is_new, torn_bytes: found.torn_bytes, ..Recovery::default() };
@@ -55,7 +62,7 @@ pub(crate) fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Opened
     let (grave, version, flushed) = (found.grave, found.version, found.flushed);
     let levels = Levels::begin(Arc::clone(&storage), grave, version, log, flushed, number, manifest_bytes)?;
     let first = found.flushed + 1;
-    let core = Core::new(options, Arc::clone(&storage), levels, memtable, replayed);
+    let core = Core::new(options, storages, pressure, levels, memtable, replayed);
     storage.reach("open: before a log is begun");
     let mut writer = Writer::begin(&core, core.new_number(), first, replayed + 1)?;
     // What was replayed is flushed at once, so that the logs can go.

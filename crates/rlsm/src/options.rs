@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::plan::PlanSettings;
+use crate::pressure::Feeling;
 use crate::run::{Compression, WriteOptions};
 use crate::storage::{Disk, Overlay, Storage};
 use crate::{Error, Result};
@@ -62,6 +63,7 @@ pub struct Options {
     pub(crate) compaction_bytes: Option<u64>,
     pub(crate) manifest_bytes: u64,
     pub(crate) maintenance: Maintenance,
+    pub(crate) feeling: Feeling,
 }
 
 impl Default for Options {
@@ -79,6 +81,7 @@ impl Default for Options {
             compaction_bytes: None,
             manifest_bytes: 1 << 20,
             maintenance: Maintenance::Background,
+            feeling: Feeling::Off,
         }
     }
 }
@@ -167,6 +170,22 @@ impl Options {
     /// Who flushes and compacts. Default: threads in the background.
     pub fn maintenance(mut self, maintenance: Maintenance) -> Self {
         self.maintenance = maintenance;
+        self
+    }
+
+    /// Whether the database measures its device, and is content with less of it while a neighbour squeezes it: ranges
+    /// are rewritten later, within bounds on space and on what a read costs; compaction writes in slices and pauses;
+    /// writers wait for one another a little; memory goes to what waits most. Default: no.
+    pub fn feel_pressure(mut self, does: bool) -> Self {
+        self.feeling = if does { Feeling::Measured } else { Feeling::Off };
+        self
+    }
+
+    /// As if a neighbour came and went by turns, whatever the device does. For tests, which are to be the same every
+    /// time.
+    #[doc(hidden)]
+    pub fn squeezed_in_turns(mut self) -> Self {
+        self.feeling = Feeling::InTurns;
         self
     }
 

@@ -35,6 +35,11 @@ impl Pace {
         self.debt.store(debt.to_bits(), Ordering::Relaxed);
     }
 
+    /// Whether writers are being slowed down.
+    pub fn is_late(&self) -> bool {
+        f64::from_bits(self.debt.load(Ordering::Relaxed)) > FREE_DEBT
+    }
+
     /// Takes note of a compaction.
     pub fn drained(&self, bytes: u64, took_ns: u64) {
         let speed = bytes as f64 * 1e9 / took_ns.max(1) as f64;

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::compact::overdue;
 use crate::core::{Core, View};
 use crate::levels::Runs;
 use crate::names::FileName;
@@ -80,6 +81,27 @@ pub struct Stats {
     pub slowdowns: u64,
     /// How long, summed.
     pub slowed: Duration,
+    /// How often a neighbour began to squeeze the device, as far as [`crate::Options::feel_pressure`] tells.
+    pub squeezes: u64,
+    /// How long it did, summed.
+    pub squeezed: Duration,
+    /// The sizes of ranges, in bytes, each time that rewriting one was put off because of that.
+    pub postponed_bytes: u64,
+    /// Ranges whose rewriting is still put off.
+    pub postponed_ranges: u64,
+    /// How long compaction paused because of that.
+    pub paused: Duration,
+    /// How long writers waited for others to share a sync with because of that.
+    pub lingered: Duration,
+    /// What a sync of the log took in the last second that tells; `None` if pressure is not felt, or what is usual is not
+    /// known yet. The median, like the three below.
+    pub sync_latency: Option<Duration>,
+    /// What it takes without a neighbour.
+    pub sync_latency_usual: Option<Duration>,
+    /// What a read of a block from the device took; `None` as above.
+    pub read_latency: Option<Duration>,
+    /// What it takes without a neighbour.
+    pub read_latency_usual: Option<Duration>,
     /// Runs in Level 0.
     pub level0_runs: u64,
     /// What they take on the device, in bytes.
@@ -131,6 +153,8 @@ impl Stats {
         let (done, levels, cache) = (&core.counters, Levels::of(&view), core.cache.counts());
         let memtables = || [&view.memtable].into_iter().chain(view.frozen.iter().map(|frozen| &frozen.memtable));
         let level0 = &view.version.level0;
+        let pressure = core.pressure.told();
+        let (sync, read) = (pressure.sync, pressure.read);
         Ok(Self {
             user_bytes: done.user_bytes.get(),
             log_bytes: done.log_bytes.get(),
@@ -144,6 +168,16 @@ impl Stats {
             stalled: Duration::from_nanos(done.stalled_ns.get()),
             slowdowns: done.slowdowns.get(),
             slowed: Duration::from_nanos(done.slowed_ns.get()),
+            squeezes: pressure.squeezes,
+            squeezed: pressure.squeezed,
+            postponed_bytes: pressure.postponed_bytes,
+            postponed_ranges: if core.pressure.owed() > 0 { overdue(core, &view.version).count() as u64 } else { 0 },
+            paused: pressure.paused,
+            lingered: pressure.lingered,
+            sync_latency: sync.map(|sync| Duration::from_nanos(sync.now_ns)),
+            sync_latency_usual: sync.map(|sync| Duration::from_nanos(sync.usual_ns)),
+            read_latency: read.map(|read| Duration::from_nanos(read.now_ns)),
+            read_latency_usual: read.map(|read| Duration::from_nanos(read.usual_ns)),
             level0_runs: level0.list().len() as u64,
             level0_bytes: level0.bytes(),
             level0_entries: level0.entries(),

@@ -40,7 +40,7 @@ impl Writer {
 
     /// Whether the memory buffer is full.
     pub fn is_full(&self, core: &Core) -> bool {
-        self.memtable.bytes() >= core.options.plan.memtable_bytes
+        self.memtable.bytes() >= core.memory.memtable_bytes()
     }
 
     /// Writes `batches` in order and returns the number of each one's last write.

@@ -220,12 +220,17 @@ impl Pair {
 
 fn options() -> impl Strategy<Value = Options> {
     let maintenance = prop_oneof![3 => Just(Maintenance::Inline), 1 => Just(Maintenance::Background)];
-    let copies = any::<bool>();
-    (65_536_u64..100_000, 65_536_u64..300_000, 512_u32..5000, 0..3_usize, 0.2..1.0_f64, maintenance, copies).prop_map(
-        |(memtable, range, block, compression, stale, maintenance, copies)| {
+    let ways = (any::<bool>(), 0..3_u32);
+    (65_536_u64..100_000, 65_536_u64..300_000, 512_u32..5000, 0..3_usize, 0.2..1.0_f64, maintenance, ways).prop_map(
+        |(memtable, range, block, compression, stale, maintenance, (copies, pressure))| {
             let flush = if copies { Flush::Copy } else { Flush::Index };
             let compression = [Compression::None, Compression::Lz4, Compression::Zstd][compression];
-            Options::new()
+            let options = match pressure {
+                0 => Options::new(),
+                1 => Options::new().feel_pressure(true),
+                _ => Options::new().squeezed_in_turns(),
+            };
+            options
                 .memtable_bytes(memtable)
                 .range_bytes(range)
                 .block_bytes(block)

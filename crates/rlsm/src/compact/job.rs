@@ -42,8 +42,9 @@ pub(super) fn append(core: &Core, version: &Version, victims: &[usize]) -> Resul
 pub(super) fn rewrite_together(core: &Core, version: &Version, numbers: Numbers<usize>) -> Result<()> {
     let ranges = &version.ranges[numbers];
     let mut outcome = Outcome::begin(core)?;
-    let bytes: u64 = ranges.iter().map(|range| range.runs.bytes()).sum();
-    let load = Load { bytes, stale_bytes: 0, runs: usize::MAX, dice: dice(&ranges[0]) };
+    let loads = ranges.iter().map(|range| load_of(range));
+    let (bytes, stale_bytes) = loads.fold((0, 0), |sum, load| (sum.0 + load.bytes, sum.1 + load.stale_bytes));
+    let load = Load { bytes, stale_bytes, runs: usize::MAX, dice: dice(&ranges[0]) };
     let Balance::Rewrite { parts } = balance(&core.options.plan, load) else { return Ok(()) };
     rewrite(core, ranges, Pile::default(), &[], parts, &mut outcome)?;
     outcome.publish(core, Vec::new())
@@ -70,7 +71,7 @@ struct Target {
 impl Outcome {
     fn begin(core: &Core) -> Result<Self> {
         core.storage.reach("compaction: before the file is begun");
-        let writer = FileWriter::create(&*core.storage, core.new_number(), &core.write_options(1))?;
+        let writer = FileWriter::create(&*core.compaction_storage, core.new_number(), &core.write_options(1))?;
         Ok(Self { writer, ranges_dropped: Vec::new(), targets: Vec::new() })
     }
 
@@ -155,7 +156,7 @@ fn divide(
             continue;
         }
         pile.settle(Keep::new(oldest, &deletes, false));
-        match balance(&core.options.plan, load(range, &pile)) {
+        match decide(core, load(range, &pile)) {
             Balance::Append => {
                 core.storage.reach("compaction: before a run is appended to a range");
                 outcome.ranges_dropped.push(range.span.low.clone());
@@ -254,6 +255,19 @@ fn write_parts(
     Ok(())
 }
 
+/// What becomes of a range now.
+fn decide(core: &Core, load: Load) -> Balance {
+    match balance(&core.options.plan, load) {
+        Balance::Rewrite { .. } if core.pressure.postpones(&core.options.plan, load) => Balance::Append,
+        decided => decided,
+    }
+}
+
+/// How a range stands.
+pub(super) fn load_of(range: &Range) -> Load {
+    load(range, &Pile::default())
+}
+
 /// How a range stands with `pile` added to it.
 fn load(range: &Range, pile: &Pile) -> Load {
     let bytes = range.runs.bytes() + pile.bytes();
@@ -261,7 +275,7 @@ fn load(range: &Range, pile: &Pile) -> Load {
     let superseding = pile.items().iter().filter(|item| range.runs.may_hold(item.hash)).count() as u64;
     let stale_entries = (range.runs.superseded_entries() + superseding).min(entries);
     let stale_bytes = (u128::from(bytes) * u128::from(stale_entries) / u128::from(entries.max(1))) as u64;
-    Load { bytes, stale_bytes, runs: range.runs.list().len() + 1, dice: dice(range) }
+    Load { bytes, stale_bytes, runs: range.runs.list().len() + usize::from(!pile.is_empty()), dice: dice(range) }
 }
 
 /// A number that stays the same until the range is written anew.

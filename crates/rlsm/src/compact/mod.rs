@@ -1,10 +1,12 @@
 //! Compaction: what leaves Level 0 is appended to key ranges, and ranges that need it are written anew.
 
 mod job;
+mod leisure;
 mod partition;
 mod pile;
 mod slice;
 
+pub(crate) use leisure::{at_leisure, overdue};
 pub(crate) use partition::partition;
 pub(crate) use pile::Pile;
 
@@ -50,7 +52,7 @@ pub(crate) fn merge_small(core: &Core) -> Result<bool> {
 
 /// Writes the first range that iterators often come to, and that is not in the order of its keys, in that order, and
 /// says whether there was one.
-pub(crate) fn sort_scanned(core: &Core) -> Result<bool> {
+fn sort_scanned(core: &Core) -> Result<bool> {
     let version = Arc::clone(&core.view().version);
     let Some(number) = version.ranges.iter().position(|range| range.is_to_be_sorted()) else { return Ok(false) };
     core.storage.reach("rebalance: before a scanned range is sorted");
@@ -81,7 +83,7 @@ fn append(core: &Core, version: &Version, level0: &[Flushed], runs: &[usize]) ->
     let bytes = runs.iter().map(|&run| level0[run].bytes).sum();
     let began = clock::now();
     job::append(core, version, runs)?;
-    core.pace.drained(bytes, (clock::now() - began).as_nanos() as u64);
+    core.pressure.pace.drained(bytes, (clock::now() - began).as_nanos() as u64);
     Ok(())
 }
 

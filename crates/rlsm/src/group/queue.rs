@@ -47,49 +47,50 @@ impl<Request, Answer> Group<Request, Answer> {
 
     /// Has `request`, which counts `bytes`, done, by this thread or another, and returns what came of it.
     ///
-    /// `work` does a group in order and returns an answer for each request; one call runs at a time. If it fails, all of
-    /// its group get the error; if it panics, the others of the group get an error.
+    /// `gather` may wait for more to come, which are asked for by how many wait. `work` does a group in order and returns
+    /// an answer for each request. Of both together one call runs at a time. If `work` fails, all of its group get the
+    /// error; if it panics, the others of the group get an error.
     pub fn submit(
         &self,
         request: Request,
         bytes: u64,
+        gather: impl FnOnce(&dyn Fn() -> usize),
         work: impl FnOnce(Vec<Request>) -> Result<Vec<Answer>>,
     ) -> Result<Answer> {
         let mut state = self.state.lock();
         if !state.is_led {
             state.is_led = true;
             drop(state);
-            return self.lead(vec![request], Vec::new(), work);
+            gather(&|| self.waiting());
+            let (more, followers) = self.take(0, self.group_bytes.saturating_sub(bytes));
+            return self.lead(iter::once(request).chain(more).collect(), followers, work);
         }
         let told = Arc::new(Told::new());
         state.waiting.push_back(Waiting { request, bytes, told: Arc::clone(&told) });
         drop(state);
         told.wait().unwrap_or_else(|| {
-            let (requests, followers) = self.take_group();
+            gather(&|| self.waiting() - 1);
+            let (requests, mut followers) = self.take(1, self.group_bytes);
+            followers.remove(0);
             self.lead(requests, followers, work)
         })
     }
 
     /// How many wait for a leader to take them up.
-    #[cfg(test)]
     pub fn waiting(&self) -> usize {
         self.state.lock().waiting.len()
     }
 
-    /// Takes the leader's own request, which is first in the queue, and those that follow it, up to the limit.
-    fn take_group(&self) -> (Vec<Request>, Vec<Arc<Told<Answer>>>) {
+    /// Takes those that are first in the queue, at least so many, up to `left` bytes.
+    fn take(&self, least: usize, mut left: u64) -> (Vec<Request>, Vec<Arc<Told<Answer>>>) {
         let mut state = self.state.lock();
-        let mut left = self.group_bytes;
         let fitting = state.waiting.iter().take_while(|waiting| {
             let is_begun = left > 0;
             left = left.saturating_sub(waiting.bytes);
             is_begun
         });
-        let len = fitting.count().max(1);
-        let (requests, mut told): (Vec<_>, Vec<_>) =
-            state.waiting.drain(..len).map(|waiting| (waiting.request, waiting.told)).unzip();
-        told.remove(0);
-        (requests, told)
+        let len = fitting.count().max(least);
+        state.waiting.drain(..len).map(|waiting| (waiting.request, waiting.told)).unzip()
     }
 
     fn lead(

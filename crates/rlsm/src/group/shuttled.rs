@@ -77,14 +77,22 @@ fn submit_all(group_bytes: u64, work: impl Fn(&[Request]) -> crate::Result<Vec<R
         let (group, log, is_working) = (Arc::clone(&group), Arc::clone(&log), Arc::clone(&is_working));
         thread::spawn(move || {
             for request in (0..REQUESTS).map(|number| (me, number)) {
-                let answer = group.submit(request, 1, |requests| {
-                    assert!(!is_working.swap(true, shuttle::sync::atomic::Ordering::SeqCst), "two groups at a time");
-                    assert!(requests.len() as u64 <= group_bytes);
-                    log.lock().unwrap().extend_from_slice(&requests);
-                    let answers = work(&requests);
-                    is_working.store(false, shuttle::sync::atomic::Ordering::SeqCst);
-                    answers
-                });
+                let answer = group.submit(
+                    request,
+                    1,
+                    |_| {},
+                    |requests| {
+                        assert!(
+                            !is_working.swap(true, shuttle::sync::atomic::Ordering::SeqCst),
+                            "two groups at a time"
+                        );
+                        assert!(requests.len() as u64 <= group_bytes);
+                        log.lock().unwrap().extend_from_slice(&requests);
+                        let answers = work(&requests);
+                        is_working.store(false, shuttle::sync::atomic::Ordering::SeqCst);
+                        answers
+                    },
+                );
                 match answer {
                     Ok(answer) => assert_eq!(answer, request),
                     Err(error) => assert!(matches!(&error, Error::Invalid { what } if what == "full"), "{error}"),
@@ -122,7 +130,7 @@ fn two_threads_get_their_answers_in_every_order_of_their_steps() {
         let group = Arc::new(queue::Group::<usize, usize>::new(1));
         let threads = [0, 1].map(|me| {
             let group = Arc::clone(&group);
-            thread::spawn(move || assert_eq!(group.submit(me, 1, Ok).unwrap(), me))
+            thread::spawn(move || assert_eq!(group.submit(me, 1, |_| {}, Ok).unwrap(), me))
         });
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert_eq!(group.waiting(), 0);

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 fn one_alone_does_its_own_work() {
     let group = Group::new(100);
     for number in 0..3 {
-        let answer = group.submit(number, 1, |requests| Ok(requests.iter().map(|number| number * 2).collect()));
+        let answer = group.submit(number, 1, |_| {}, |requests| Ok(requests.iter().map(|number| number * 2).collect()));
         assert_eq!(answer.unwrap(), number * 2);
     }
 }
@@ -24,17 +24,22 @@ fn behind_a_leader(
     let (go, goes) = mpsc::channel::<()>();
     thread::scope(|scope| {
         let first = scope.spawn(move || {
-            group.submit(0, 1, |_| {
-                leads.send(()).unwrap();
-                goes.recv().unwrap();
-                Ok(vec![1])
-            })
+            group.submit(
+                0,
+                1,
+                |_| {},
+                |_| {
+                    leads.send(()).unwrap();
+                    goes.recv().unwrap();
+                    Ok(vec![1])
+                },
+            )
         });
         is_led.recv().unwrap();
         let mut threads = Vec::new();
         for (place, &bytes) in others.iter().enumerate() {
             threads.push(scope.spawn(move || {
-                catch_unwind(AssertUnwindSafe(|| group.submit(bytes, bytes, work)))
+                catch_unwind(AssertUnwindSafe(|| group.submit(bytes, bytes, |_| {}, work)))
                     .unwrap_or_else(|_| Err(Error::Invalid { what: "panicked".into() }))
             }));
             while group.waiting() <= place {
@@ -76,7 +81,7 @@ fn when_the_work_fails_all_of_its_group_get_the_error() {
         let Err(Error::Io { doing: "append to", file, source }) = answer else { panic!("{answer:?}") };
         assert_eq!((file.as_str(), source.raw_os_error()), ("wal-000001", Some(28)));
     }
-    assert_eq!(group.submit(1, 1, |_| Ok(vec![7])).unwrap(), 7);
+    assert_eq!(group.submit(1, 1, |_| {}, |_| Ok(vec![7])).unwrap(), 7);
 }
 
 #[test]
@@ -90,7 +95,7 @@ fn many_threads_each_get_their_own_answers() {
                 start.wait();
                 for number in 0..2_000 {
                     let request = me << 32 | number;
-                    assert_eq!(group.submit(request, 1, Ok).unwrap(), request);
+                    assert_eq!(group.submit(request, 1, |_| {}, Ok).unwrap(), request);
                 }
             });
         }

@@ -7,6 +7,7 @@ mod balance;
 mod choose;
 mod density;
 mod place;
+mod postpone;
 #[cfg(test)]
 mod seed_tests;
 mod settings;
@@ -15,6 +16,7 @@ pub use balance::{Balance, Load, balance, lighter_neighbour};
 pub use choose::{Choice, choose, compaction_is_due};
 pub use density::density;
 pub use place::{Gap, Place, Span, place, settle_gap};
+pub use postpone::can_wait;
 pub use settings::{LEVEL0_RUNS_MAX, PlanSettings, RANGE_RUNS_MAX};
 
 /// A flushed run of Level 0, as far as decisions need it.

@@ -101,6 +101,11 @@ impl BlockCache {
         self.views.get_or_insert_with(&(file, footer_offset), || make().map(Arc::new))
     }
 
+    /// Bounds blocks anew.
+    pub fn set_block_bytes(&self, bytes: u64) {
+        self.blocks.set_capacity(bytes);
+    }
+
     /// How often a block was here, and how often not.
     pub fn counts(&self) -> CacheCounts {
         let hits = self.hits.iter().map(|counter| counter.0.load(Ordering::Relaxed)).sum();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{FallocateFlags, FlockOperation, SeekFrom, fallocate, flock, ioctl_ficlone, seek};
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 use super::{COPY_BYTES, File, Storage, copy_through};
 use crate::names::LOCK;
@@ -171,6 +171,16 @@ impl File for DiskFile {
         self.0.read_exact_at(buffer, offset)
     }
 
+    fn read_cached(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<bool>> {
+        let len = buffer.len();
+        match preadv2(&self.0, &mut [io::IoSliceMut::new(buffer)], offset, ReadWriteFlags::NOWAIT) {
+            Ok(read) => Ok(Some(read == len)),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(Some(false)),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn len(&self) -> io::Result<u64> {
         Ok(self.0.metadata()?.len())
     }
@@ -234,6 +244,17 @@ mod tests {
         assert_eq!(&middle, b"e t");
         let past_the_end = file.read_at(&mut [0; 3], 5).unwrap_err();
         assert_eq!(past_the_end.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn what_is_cached_is_read_as_otherwise_and_what_is_not_there_is_not() {
+        let (_folder, disk) = disk();
+        let file = disk.create("a").unwrap();
+        file.append(b"one two").unwrap();
+        let mut bytes = [0; 3];
+        let is_cached = file.read_cached(&mut bytes, 4).unwrap();
+        assert!(is_cached != Some(true) || &bytes == b"two");
+        assert_ne!(file.read_cached(&mut bytes, 5).unwrap(), Some(true));
     }
 
     #[test]

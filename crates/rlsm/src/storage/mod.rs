@@ -57,6 +57,12 @@ pub trait File: Send + Sync {
     /// Fills `buffer` from `offset` on; an end of file before that is [`io::ErrorKind::UnexpectedEof`].
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
+    /// As [`File::read_at`], if that takes no waiting for the device, and says whether it was so; if not, what is in
+    /// the buffer is not known. `None`, likewise, where that cannot be told.
+    fn read_cached(&self, _buffer: &mut [u8], _offset: u64) -> io::Result<Option<bool>> {
+        Ok(None)
+    }
+
     /// How long the file is, in bytes.
     fn len(&self) -> io::Result<u64>;
 

@@ -99,9 +99,10 @@ fn look_around(machine: &mut Machine, database: &Database, error: &Error) -> Res
 
 fn reopen(machine: &mut Machine, options: Options) -> Result<(), String> {
     let options = options.maintenance(Maintenance::Inline).sync(Sync::Always);
-    let opened = options.open_on(Arc::new(machine.storage.clone()));
+    let open = || options.open_on(Arc::new(machine.storage.clone()));
+    // One that has still not struck may refuse this, or a reader, once.
+    let opened = open().or_else(|error| must_be_told(&error).map_or(Err(error), |()| open()));
     let database = opened.map_err(|error| format!("it cannot be opened again: {error}"))?;
-    // One that has still not struck may refuse a reader, once.
     let found = all(&database).or_else(|_| all(&database)).map_err(|error| format!("it cannot be read: {error}"))?;
     machine.history.settle(&found)
 }

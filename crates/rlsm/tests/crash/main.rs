@@ -47,6 +47,8 @@ fn small(chance: &mut Xoshiro256PlusPlus, maintenance: Maintenance) -> (Options,
         .cache_bytes(1 << 18)
         .sync(sync)
         .maintenance(maintenance);
+    // What is measured would not be the same every time.
+    let options = if chance.random_ratio(1, 2) { options.squeezed_in_turns() } else { options };
     (options, sync)
 }
 

@@ -17,6 +17,7 @@ const OPTIONS: &[&str] = &[
     "block_bytes",
     "cache_bytes",
     "compaction_bytes",
+    "feel_pressure",
     "flush",
     "level0_compression",
     "level1_compression",
@@ -43,6 +44,7 @@ const CACHE_BYTES: u64 = 128 << 20;
 const BLOCK_BYTES: u64 = 4 << 10;
 const SPLIT_RATIO: f64 = 1.2;
 const STALE_RATIO: f64 = 0.4;
+const FEEL_PRESSURE: bool = false;
 
 /// With rlsm's defaults.
 pub(super) const ALWAYS: &str = "write-ahead log synced with `fdatasync`: a put survives the host";
@@ -75,6 +77,7 @@ pub(super) struct Config {
     sync: Kept,
     sync_interval_ms: Option<u64>,
     maintenance: Maintenance,
+    feel_pressure: bool,
 }
 
 impl Config {
@@ -103,6 +106,7 @@ impl Config {
             sync,
             sync_interval_ms,
             maintenance: given.choice("maintenance", &MAINTENANCES)?.unwrap_or(Maintenance::Background),
+            feel_pressure: given.flag("feel_pressure")?.unwrap_or(FEEL_PRESSURE),
         })
     }
 
@@ -125,6 +129,7 @@ impl Config {
             .compaction_bytes(self.compaction_bytes)
             .sync(sync)
             .maintenance(self.maintenance)
+            .feel_pressure(self.feel_pressure)
     }
 
     pub(super) fn durability(&self) -> &'static str {
@@ -144,6 +149,7 @@ impl Config {
         tell("block_bytes", json!(ByteSize(u64::from(self.block_bytes))));
         tell("cache_bytes", json!(ByteSize(self.cache_bytes)));
         tell("compaction_bytes", json!(ByteSize(self.compaction_bytes)));
+        tell("feel_pressure", self.feel_pressure.into());
         tell("flush", word(&FLUSHES, self.flush).into());
         tell("level0_compression", word(&COMPRESSIONS, self.level0_compression).into());
         tell("level1_compression", word(&COMPRESSIONS, self.level1_compression).into());

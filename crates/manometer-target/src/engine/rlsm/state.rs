@@ -1,6 +1,7 @@
 //! rlsm's own state, once an interval.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use manometer_measure::{Clock, Column};
 use rlsm::{Database, Stats};
@@ -27,11 +28,21 @@ const COLUMNS: &[(&str, &str)] = &[
     ("frozen_memtables", "memtables"),
     ("block_cache_bytes", "B"),
     ("snapshots", "snapshots"),
+    ("postponed_ranges", "ranges"),
+    ("sync_latency", "s"),
+    ("sync_latency_usual", "s"),
+    ("read_latency", "s"),
+    ("read_latency_usual", "s"),
     ("write_amplification", "ratio"),
     ("flushes", "flushes/s"),
     ("compactions", "compactions/s"),
     ("stalls", "stalls/s"),
     ("stalled", "s/s"),
+    ("slowdowns", "slowdowns/s"),
+    ("slowed", "s/s"),
+    ("squeezed", "s/s"),
+    ("paused", "s/s"),
+    ("lingered", "s/s"),
     ("block_cache_hits", "blocks/s"),
     ("block_cache_misses", "blocks/s"),
     ("user_written_bytes", "B/s"),
@@ -39,6 +50,7 @@ const COLUMNS: &[(&str, &str)] = &[
     ("flush_written_bytes", "B/s"),
     ("compaction_written_bytes", "B/s"),
     ("rebalance_written_bytes", "B/s"),
+    ("postponed_bytes", "B/s"),
 ];
 
 pub(super) struct RlsmState<'a> {
@@ -85,10 +97,19 @@ fn levels(stats: &Stats) -> BTreeMap<String, f64> {
         ("frozen_memtables", stats.frozen_memtables),
         ("block_cache_bytes", stats.cache_bytes),
         ("snapshots", stats.snapshots),
+        ("postponed_ranges", stats.postponed_ranges),
     ];
-    let means = [("range_runs_mean", stats.range_runs_mean()), ("write_amplification", stats.write_amplification())];
+    let seconds = |latency: Option<Duration>| latency.map(|latency| latency.as_secs_f64());
+    let sometimes = [
+        ("range_runs_mean", stats.range_runs_mean()),
+        ("write_amplification", stats.write_amplification()),
+        ("sync_latency", seconds(stats.sync_latency)),
+        ("sync_latency_usual", seconds(stats.sync_latency_usual)),
+        ("read_latency", seconds(stats.read_latency)),
+        ("read_latency_usual", seconds(stats.read_latency_usual)),
+    ];
     let always = always.into_iter().map(|(name, value)| (name, Some(value as f64)));
-    always.chain(means).filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    always.chain(sometimes).filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 fn counters(stats: &Stats) -> BTreeMap<String, f64> {
@@ -97,6 +118,11 @@ fn counters(stats: &Stats) -> BTreeMap<String, f64> {
         ("compactions", stats.compactions as f64),
         ("stalls", stats.stalls as f64),
         ("stalled", stats.stalled.as_secs_f64()),
+        ("slowdowns", stats.slowdowns as f64),
+        ("slowed", stats.slowed.as_secs_f64()),
+        ("squeezed", stats.squeezed.as_secs_f64()),
+        ("paused", stats.paused.as_secs_f64()),
+        ("lingered", stats.lingered.as_secs_f64()),
         ("block_cache_hits", stats.cache_hits as f64),
         ("block_cache_misses", stats.cache_misses as f64),
         ("user_written_bytes", stats.user_bytes as f64),
@@ -104,6 +130,7 @@ fn counters(stats: &Stats) -> BTreeMap<String, f64> {
         ("flush_written_bytes", stats.flush_bytes as f64),
         ("compaction_written_bytes", stats.compaction_bytes as f64),
         ("rebalance_written_bytes", stats.rebalance_bytes as f64),
+        ("postponed_bytes", stats.postponed_bytes as f64),
     ];
     counters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
