@@ -8,12 +8,12 @@ use rlsm::{Database, Maintenance, Sync};
 use crate::cut::{Cut, Replay};
 use crate::device;
 use crate::guest::{self, DATABASE};
-use crate::history::{self, Model, batch};
 use crate::lives::{self, Lives};
 use crate::machine::{Machine, TASK};
 use crate::record::LIVES;
 use crate::recording::Recording;
 use crate::settings::options;
+use crate::support::{self, Model, batch};
 use crate::work::Step;
 
 /// How many devices a guest has at most.
@@ -138,7 +138,7 @@ fn open(folder: &Path) -> Result<Database, String> {
 }
 
 fn read(database: &Database) -> Result<Model, String> {
-    history::all(database).map_err(|error| format!("it cannot be read: {error}"))
+    support::all(database).map_err(|error| format!("it cannot be read: {error}"))
 }
 
 fn compare(found: &Model, expected: &Model, last: u64) -> Result<(), String> {

@@ -5,7 +5,7 @@ use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rlsm::Database;
 
-use crate::history::{Model, Write};
+use crate::support::{Model, Write};
 use crate::work::{Step, Work};
 
 /// The key that every batch sets to its own number.

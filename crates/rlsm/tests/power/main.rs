@@ -26,6 +26,8 @@ mod points;
 mod record;
 mod recording;
 mod settings;
+#[path = "../support/mod.rs"]
+mod support;
 mod watched;
 #[path = "../crash/work.rs"]
 mod work;

@@ -10,11 +10,11 @@ use rlsm::storage::Disk;
 
 use crate::device;
 use crate::guest::{self, DATABASE};
-use crate::history::batch;
 use crate::lives::{self, Lives};
 use crate::machine::{Machine, PATH, TASK};
 use crate::recording::Recording;
 use crate::settings::Settings;
+use crate::support::batch;
 use crate::watched::{Teller, Watched};
 use crate::work::Step;
 
