@@ -13,6 +13,8 @@ pub struct Settings {
     /// Whether every batch is told to be acknowledged when it is written, or what there is when a sync, a flush or a
     /// compaction that was asked for has come back.
     pub acknowledges_each: bool,
+    /// Whether it does as if a neighbour came and went by turns.
+    pub is_squeezed: bool,
     /// Whether files of runs are synced when the engine wants it.
     pub syncs_runs: bool,
 }
@@ -23,6 +25,7 @@ const ORDERED: Settings = Settings {
     flush: Flush::Index,
     sync: Sync::Always,
     acknowledges_each: true,
+    is_squeezed: false,
     syncs_runs: true,
 };
 const WRITEBACK: Settings = Settings { mount: "data=writeback", ..ORDERED };
@@ -31,9 +34,9 @@ const AT_ONCE: Settings = Settings { mount: "data=writeback,nodelalloc", ..ORDER
 /// The lives of a device, each of which begins with what a power cut in the one before has left.
 pub const LIVES: [Settings; 6] = [
     ORDERED,
-    Settings { flush: Flush::Copy, ..WRITEBACK },
+    Settings { flush: Flush::Copy, is_squeezed: true, ..WRITEBACK },
     Settings { sync: Sync::Never, acknowledges_each: false, ..AT_ONCE },
-    Settings { maintenance: Maintenance::Background, ..WRITEBACK },
+    Settings { maintenance: Maintenance::Background, is_squeezed: true, ..WRITEBACK },
     Settings { maintenance: Maintenance::Background, flush: Flush::Copy, ..AT_ONCE },
     Settings { maintenance: Maintenance::Background, sync: Sync::Never, acknowledges_each: false, ..ORDERED },
 ];
@@ -60,7 +63,8 @@ impl Settings {
     }
 
     pub fn options(self) -> Options {
-        options().sync(self.sync).flush(self.flush).maintenance(self.maintenance)
+        let options = options().sync(self.sync).flush(self.flush).maintenance(self.maintenance);
+        if self.is_squeezed { options.squeezed_in_turns() } else { options }
     }
 }
 
