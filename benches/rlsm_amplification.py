@@ -31,7 +31,7 @@ def one(peer: str, value_bytes: int, ratio: int, home) -> dict:
              "updateproportion=1", "--distribution", "uniform", "--records", str(records), "--value-size",
              str(value_bytes), "--load", "puts", "--dir", str(peers.fresh(home)), "--reuse"]
     load = peers.kv([*flags, "--operations", "1"])
-    update = peers.kv([*flags, "--operations", str(records)])
+    update = peers.kv([*flags, "--operations", str(records), "--seconds", "100000"])
     state = update.get("state", {})
     return {"load": load["written"] / user, "update": update["written"] / user,
             "space": peers.disk_bytes(home) / user,
