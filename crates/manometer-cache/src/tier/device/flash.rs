@@ -7,14 +7,15 @@ pub const PAGE: u64 = 4096;
 const BLOCK_PAGES: u32 = 256;
 /// Blocks kept free to clean with.
 const FREE_MIN: usize = 3;
-const NONE: u32 = u32::MAX;
+/// No page, or no place: 0, so that tables of what was never written take no memory. Numbers are noted one higher.
+const NONE: u32 = 0;
 
 /// Flash pages and where each logical page lies.
 #[derive(Debug)]
 pub struct Flash {
-    /// Where each logical page lies.
+    /// Where each logical page lies, one higher.
     places: Vec<u32>,
-    /// Which logical page lies at each place.
+    /// Which logical page lies at each place, one higher.
     pages: Vec<u32>,
     valid: Vec<u16>,
     is_full: Vec<bool>,
@@ -87,8 +88,8 @@ impl Flash {
     }
 
     fn invalidate(&mut self, page: u32) {
-        let place = std::mem::replace(&mut self.places[page as usize], NONE);
-        if place != NONE {
+        let noted = std::mem::replace(&mut self.places[page as usize], NONE);
+        if let Some(place) = noted.checked_sub(1) {
             self.pages[place as usize] = NONE;
             self.valid[(place / BLOCK_PAGES) as usize] -= 1;
         }
@@ -105,15 +106,15 @@ impl Flash {
         let to = *block * BLOCK_PAGES + *filled;
         *filled += count;
         self.valid[*block as usize] += count as u16;
-        for (place, new) in self.places[page as usize..(page + count) as usize].iter_mut().zip(to..) {
-            let old = std::mem::replace(place, new);
-            if old != NONE {
+        for (place, new) in self.places[page as usize..(page + count) as usize].iter_mut().zip(to + 1..) {
+            let noted = std::mem::replace(place, new);
+            if let Some(old) = noted.checked_sub(1) {
                 self.pages[old as usize] = NONE;
                 self.valid[(old / BLOCK_PAGES) as usize] -= 1;
             }
         }
         let pages = &mut self.pages[to as usize..(to + count) as usize];
-        pages.iter_mut().zip(page..).for_each(|(at, page)| *at = page);
+        pages.iter_mut().zip(page + 1..).for_each(|(at, page)| *at = page);
         count
     }
 
@@ -125,8 +126,8 @@ impl Flash {
         let Open { block, filled } = &mut self.open[by];
         let place = *block * BLOCK_PAGES + *filled;
         *filled += 1;
-        self.places[page as usize] = place;
-        self.pages[place as usize] = page;
+        self.places[page as usize] = place + 1;
+        self.pages[place as usize] = page + 1;
         self.valid[(place / BLOCK_PAGES) as usize] += 1;
     }
 
@@ -150,8 +151,7 @@ impl Flash {
         self.is_full[block] = false;
         let from = block * BLOCK_PAGES as usize;
         for place in from..from + BLOCK_PAGES as usize {
-            let page = self.pages[place];
-            if page != NONE {
+            if let Some(page) = self.pages[place].checked_sub(1) {
                 self.put(page, CLEANER);
                 self.moved += 1;
             }
@@ -174,7 +174,7 @@ mod tests {
         let mapped = flash.places.iter().filter(|place| **place != NONE).count() as u64;
         assert_eq!(flash.valid.iter().map(|valid| u64::from(*valid)).sum::<u64>(), mapped);
         for (page, place) in flash.places.iter().enumerate().filter(|(_, place)| **place != NONE) {
-            assert_eq!(flash.pages[*place as usize] as usize, page);
+            assert_eq!(flash.pages[*place as usize - 1] as usize, page + 1);
         }
     }
 
