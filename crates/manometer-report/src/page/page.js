@@ -69,9 +69,13 @@
   async function draw(chart) {
     const width = chart.plot.clientWidth;
     try {
-      // A last label may hang over the edge, which is known only once it is drawn.
-      const over = await embed(chart, width, AXIS_WIDTH);
-      if (over > 0 && chart.spec.spec) await embed(chart, width, AXIS_WIDTH + Math.ceil(over));
+      // A last label may hang over the edge, which is known only once it is drawn; drawn narrower, it may be another.
+      let around = AXIS_WIDTH;
+      for (let over = Infinity, turns = 0; over > 0 && turns < 4; turns += 1) {
+        over = await embed(chart, width, around);
+        if (!chart.spec.spec) break;
+        around += Math.max(0, Math.ceil(over));
+      }
       chart.figure.dataset.scheme = dark.matches ? "dark" : "light";
       chart.figure.dataset.drawn = width;
     } catch (error) {
