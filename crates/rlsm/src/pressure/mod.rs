@@ -1,6 +1,6 @@
 //! Feeling pressure: the engine measures its own device and is content with less of it while a neighbour squeezes it.
 //!
-//! After the interference thesis's outlook (seed 001, section 5.1: engines that are resilient to neighbours). What the
+//! After the interference thesis's outlook (seed 000, section 5.1: engines that are resilient to neighbours). What the
 //! engine does about a squeeze: rewriting of ranges waits, within bounds; compaction's writes are taken to the device
 //! slice by slice, with pauses; writers wait a moment for one another, to share a sync; memory goes to what waits most.
 
