@@ -5,9 +5,9 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use manometer_measure::FileLock;
 use manometer_measure::host::{Device, chain, device_of};
-use rustix::fs::{FlockOperation, OFlags, flock};
-use rustix::io::Errno;
+use rustix::fs::OFlags;
 
 /// The file in the directory that a run holds locked; the lock ends with its process, however it ends.
 const LOCK_FILE: &str = ".manometer.lock";
@@ -55,7 +55,7 @@ pub enum LockError {
 
 /// Holds a device directory until dropped.
 #[derive(Debug)]
-pub struct DirectoryLock(#[expect(dead_code, reason = "the lock lives as long as the open file")] File);
+pub struct DirectoryLock(#[expect(dead_code, reason = "held until it is dropped")] FileLock);
 
 impl DirectoryLock {
     /// Makes `directory` where it is missing, and takes it.
@@ -72,7 +72,7 @@ impl DirectoryLock {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io(&path))?;
         match hold(file) {
-            Ok(file) => Ok(Self(file)),
+            Ok(held) => Ok(Self(held)),
             Err(Refused::Held(holder)) => Err(LockError::Held { path: directory.to_owned(), holder }),
             Err(Refused::Io(error)) => Err(io(&path)(error)),
         }
@@ -81,7 +81,7 @@ impl DirectoryLock {
 
 /// Holds the disks under some directories until dropped: against runs in other directories of the same disks.
 #[derive(Debug)]
-pub struct DiskLocks(#[expect(dead_code, reason = "the locks live as long as the open files")] Vec<File>);
+pub struct DiskLocks(#[expect(dead_code, reason = "held until they are dropped")] Vec<FileLock>);
 
 impl DiskLocks {
     /// Takes every disk under `directories`. A directory on no disk that this host shows has none.
@@ -115,7 +115,7 @@ fn disks_under(device: &Device) -> Vec<Device> {
     layers.into_iter().filter(|layer| layer.maps_to.is_empty()).map(|layer| layer.device).collect()
 }
 
-fn take_disk(folder: &Path, disk: &Device, directory: &Path) -> Result<File, LockError> {
+fn take_disk(folder: &Path, disk: &Device, directory: &Path) -> Result<FileLock, LockError> {
     let path = folder.join(format!("manometer-{}-{}.lock", disk.major, disk.minor));
     let io = |source| LockError::Io { path: path.clone(), source };
     let file = open_for_all(&path).map_err(io)?;
@@ -149,19 +149,16 @@ enum Refused {
 }
 
 /// Locks `file` and writes into it who holds it.
-fn hold(mut file: File) -> Result<File, Refused> {
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(Errno::WOULDBLOCK) => {
-            let mut holder = String::new();
-            // What cannot be read is only the name of the other run.
-            let _ = file.read_to_string(&mut holder);
-            return Err(Refused::Held(holder.trim().to_owned()));
-        }
-        Err(error) => return Err(Refused::Io(error.into())),
-    }
-    let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
-    written.map(|()| file).map_err(Refused::Io)
+fn hold(file: File) -> Result<FileLock, Refused> {
+    let mut same = file.try_clone().map_err(Refused::Io)?;
+    let Some(held) = FileLock::take(file).map_err(Refused::Io)? else {
+        let mut holder = String::new();
+        // What cannot be read is only the name of the other run.
+        let _ = same.read_to_string(&mut holder);
+        return Err(Refused::Held(holder.trim().to_owned()));
+    };
+    let written = same.set_len(0).and_then(|()| same.rewind()).and_then(|()| writeln!(same, "{}", std::process::id()));
+    written.map(|()| held).map_err(Refused::Io)
 }
 
 #[cfg(test)]

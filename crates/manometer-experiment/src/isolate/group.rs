@@ -6,8 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::doctor::{Cgroups, Hierarchy};
-use manometer_measure::{Clock as _, MonotonicClock};
-use rustix::fs::{FlockOperation, flock};
+use manometer_measure::{Clock as _, FileLock, MonotonicClock};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::IsolateError;
@@ -42,7 +41,7 @@ struct Root {
     controllers: Vec<String>,
     folder: PathBuf,
     /// Held while the run lives, however it ends: tells others that the folder is in use.
-    _lock: File,
+    _lock: FileLock,
 }
 
 impl Subtree {
@@ -105,11 +104,13 @@ fn enable(folder: &Path, controllers: &[String], borrowed: &mut Borrowed) -> Res
 }
 
 /// Makes `folder` and locks it. Another run that cleans up may take it for left in between: then it is made again.
-fn make_held(folder: &Path) -> io::Result<File> {
+fn make_held(folder: &Path) -> io::Result<FileLock> {
     for _ in 0..MAKE_TRIES {
         fs::create_dir(folder)?;
-        let Ok(lock) = File::open(folder) else { continue };
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() && is_same(&lock, folder) {
+        let Ok(file) = File::open(folder) else { continue };
+        if let Some(lock) = FileLock::take(file)?
+            && is_same(&lock, folder)
+        {
             return Ok(lock);
         }
         wait_until_gone(folder);
@@ -204,11 +205,10 @@ pub(super) fn clean_up(cgroups: &Cgroups) {
 
 /// The lock of `folder` where it is that of a run that is no more: nobody holds it. Its number says nothing, since the
 /// process may be out of our sight in another container, and another may have got its number.
-fn left(folder: &Path) -> Option<File> {
+fn left(folder: &Path) -> Option<FileLock> {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.strip_prefix(PREFIX)?.parse::<u32>().ok()?;
-    let lock = File::open(folder).ok()?;
-    flock(&lock, FlockOperation::NonBlockingLockExclusive).ok().map(|()| lock)
+    FileLock::take(File::open(folder).ok()?).ok().flatten()
 }
 
 /// Ends what runs in `folder` and takes it away with the groups in it.

@@ -1,9 +1,8 @@
 //! Waiting for workers that outlived their run: after a `kill -9` of the conductor alone they need a moment to notice.
 
-use std::fs::File;
 use std::path::Path;
 
-use manometer_measure::{Clock as _, MonotonicClock};
+use manometer_measure::{Clock as _, FileLock, MonotonicClock};
 use manometer_target::engine::EngineError;
 use manometer_target::engine::directory;
 
@@ -14,7 +13,7 @@ use super::PrepareError;
 const PATIENCE_NS: u64 = 10_000_000_000;
 const LOOK_NS: u64 = 50_000_000;
 
-/// Holds the folder `path` of a database against workers until the file is closed; nothing where there is none. `look`
+/// Holds the folder `path` of a database against workers; nothing where there is none. `look`
 /// says whether to go on waiting.
 ///
 /// # Errors
@@ -22,7 +21,7 @@ const LOOK_NS: u64 = 50_000_000;
 pub(super) fn hold(
     path: &Path,
     look: &mut dyn FnMut() -> Result<(), PrepareError>,
-) -> Result<Option<File>, PrepareError> {
+) -> Result<Option<FileLock>, PrepareError> {
     if !path.is_dir() {
         return Ok(None);
     }

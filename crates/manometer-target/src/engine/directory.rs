@@ -14,9 +14,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use manometer_measure::FileLock;
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::host::environment;
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -136,7 +136,7 @@ pub struct DatabaseDirectory {
     path: PathBuf,
     marker: Marker,
     reused: bool,
-    _lock: File,
+    _lock: FileLock,
 }
 
 impl DatabaseDirectory {
@@ -330,19 +330,15 @@ fn marker_of(path: &Path) -> Result<Option<Marker>, EngineError> {
     Ok(serde_json::from_slice(&bytes).ok())
 }
 
-/// Holds the database's folder `path`, as whoever uses it does, until the file is closed.
+/// Holds the database's folder `path`, as whoever uses it does.
 ///
 /// # Errors
 /// It is held, or cannot be written.
-pub fn lock(path: &Path) -> Result<File, EngineError> {
+pub fn lock(path: &Path) -> Result<FileLock, EngineError> {
     let name = path.join(LOCK);
     let file = File::options().create(true).truncate(false).write(true).open(&name);
-    let file = file.map_err(|reason| not_writable(&name, reason, "taking the lock"))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(EngineError::Locked(path.to_owned())),
-        Err(errno) => Err(EngineError::NotWritable { path: name, reason: errno.into() }),
-    }
+    let held = file.and_then(FileLock::take).map_err(|reason| not_writable(&name, reason, "taking the lock"))?;
+    held.ok_or_else(|| EngineError::Locked(path.to_owned()))
 }
 
 fn create_empty(path: &Path) -> Result<(), EngineError> {

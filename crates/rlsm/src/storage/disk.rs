@@ -100,11 +100,7 @@ impl Storage for Disk {
 
     fn lock(&self) -> io::Result<Option<Box<dyn Send + Sync>>> {
         let file = fs::File::options().write(true).create(true).truncate(false).open(self.at(LOCK)?)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Box::new(file))),
-            Err(Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(FolderLock::take(file)?.map(|lock| Box::new(lock) as _))
     }
 
     /// No hard link: the two files would see each other's holes and appends.
@@ -118,6 +114,30 @@ impl Storage for Disk {
             copy_data(&from, &to)?;
         }
         to.sync_all()
+    }
+}
+
+/// A locked file.
+///
+/// It is given back in so many words, since closing the file would not do: a child that another thread of the program
+/// forks at that moment holds the file, and the lock with it, until it executes a program of its own.
+struct FolderLock(fs::File);
+
+impl FolderLock {
+    /// Locks `file`; nothing where another has it.
+    fn take(file: fs::File) -> io::Result<Option<Self>> {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // It ends with the process where it cannot be given back.
+        let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
@@ -307,6 +327,16 @@ mod tests {
         assert!(disk.lock().unwrap().is_none());
         drop(held);
         assert!(other.lock().unwrap().is_some());
+    }
+
+    #[test]
+    fn a_lock_is_free_though_a_forked_child_still_holds_the_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let held = FolderLock::take(file.reopen().unwrap()).unwrap().unwrap();
+        // As a child has it: the same open file.
+        let _child = held.0.try_clone().unwrap();
+        drop(held);
+        assert!(FolderLock::take(file.reopen().unwrap()).unwrap().is_some());
     }
 
     #[test]
