@@ -137,9 +137,9 @@ pub struct KvArgs {
     /// How records come into the database: bulk (sorted) or puts.
     #[arg(long, value_parser = from_name::<LoadMethod>, default_value = "bulk")]
     load: LoadMethod,
-    /// How long to run, once loaded, in seconds; the properties' maxexecutiontime unless this or --operations
-    /// is given, and 10 where neither they nor an operationcount say how long. A db_bench workload that fills or
-    /// deletes in order ends when it is done unless this is given.
+    /// How long to run, once loaded, in seconds. Unless it is given, a run ends after --operations, else after the
+    /// properties' maxexecutiontime or operationcount, else after 10 seconds; a db_bench workload that fills or
+    /// deletes in order ends when it is done.
     #[arg(long)]
     seconds: Option<f64>,
     /// How long to run before that without counting, in seconds: a database that was just loaded is cold.
@@ -296,7 +296,8 @@ fn planned(args: &KvArgs, mut settings: KvSettings) -> anyhow::Result<(KvSetting
     let max_execution_s = said.max_execution_s.filter(|_| heeded("maxexecutiontime")).map(|seconds| seconds as f64);
     // What a fill is for is done after so many requests, however long that takes.
     let round = plan.work.round().filter(|_| args.seconds.is_none()).map(|round| plan.operations.unwrap_or(round));
-    let for_ever = round.is_some() || operation_count.is_some() && !by_flag;
+    let is_counted = if by_flag { args.operations.is_some() } else { operation_count.is_some() };
+    let for_ever = round.is_some() || is_counted;
     settings.operations = settings.operations.or(operation_count).or(round);
     for note in KvPlan::new(&settings)?.notes {
         format::note(&format!("note: {note}"));
@@ -416,9 +417,30 @@ pub(crate) fn wrong(error: &anyhow::Error) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
     use manometer_target::engine::EngineError;
 
     use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        kv: KvArgs,
+    }
+
+    #[test]
+    fn requests_that_are_counted_take_as_long_as_they_take() {
+        let seconds = |flags: &str| {
+            let words = "kv --engine null --workload ycsb-c --records 10".split(' ').chain(flags.split_whitespace());
+            let args = Line::parse_from(words).kv;
+            planned(&args, settings(&args).unwrap()).unwrap().1
+        };
+        assert_eq!(seconds(""), SECONDS);
+        assert_eq!(seconds("--operations 5"), f64::INFINITY);
+        assert_eq!(seconds("--operations 5 --seconds 3"), 3.0);
+        assert_eq!(seconds("-p operationcount=5"), f64::INFINITY);
+        assert_eq!(seconds("-p operationcount=5 --seconds 3"), 3.0);
+    }
 
     #[test]
     fn a_server_that_does_not_hold_what_was_loaded_is_a_wrong_request() {

@@ -123,7 +123,7 @@ fn catch_up(core: &Core, writer: &SharedWriter) -> Result<()> {
     writer.lock().forget_before(core.log());
     while compact::compact(core, false)? {}
     while compact::at_leisure(core)? {}
-    Ok(())
+    core.reclaim()
 }
 
 /// Work done by whoever writes, but for syncs at an interval, which come whether or not anyone writes.
@@ -276,7 +276,8 @@ fn compact_often(core: &Core, _: &SharedWriter, signals: &Signals) {
             let _alone = signals.compact.lock();
             let step =
                 compact::compact(core, false).and_then(|did| if did { Ok(true) } else { compact::at_leisure(core) });
-            if !step.is_ok_and(|did| did) {
+            // What a step replaced is in use until it has returned.
+            if !step.and_then(|did| core.reclaim().map(|()| did)).is_ok_and(|did| did) {
                 break;
             }
             drop(_alone);

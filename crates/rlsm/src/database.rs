@@ -305,7 +305,7 @@ impl Database {
         while compact::compact(&self.core, true)? {}
         compact::rewrite_all(&self.core)?;
         while compact::merge_small(&self.core)? {}
-        Ok(())
+        self.core.reclaim()
     }
 
     /// Waits until no flush and no compaction is due. What [`Options::feel_pressure`] puts off is not due.
@@ -325,7 +325,9 @@ impl Drop for Database {
     fn drop(&mut self) {
         self.work.stop();
         if self.core.options.sync != crate::options::Sync::Never {
-            let _: std::result::Result<(), Error> = self.writer.lock().sync(&self.core);
+            let _: Result<()> = self.writer.lock().sync(&self.core);
         }
+        // What is not given back now is given back by the next opening.
+        let _: Result<()> = self.core.reclaim();
     }
 }

@@ -235,6 +235,10 @@ impl Options {
                 return Err(Error::Invalid { what: format!("option `{name}` is {got}; it takes {least} to {most}") });
             }
         }
+        if self.sync == Sync::Interval(Duration::ZERO) {
+            let what = "option `sync` is an interval of no time; to sync every write is `Always`".to_owned();
+            return Err(Error::Invalid { what });
+        }
         if self.flush == Flush::Index && self.level0_compression != Compression::None {
             let what = "option `level0_compression` needs option `flush` to be `Copy`: a log is not packed".to_owned();
             return Err(Error::Invalid { what });
@@ -250,5 +254,27 @@ impl Options {
 
     pub(crate) fn compaction_bytes_max(&self) -> u64 {
         self.compaction_bytes.unwrap_or(self.plan.memtable_bytes.saturating_mul(4))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_that_cannot_be_is_named() {
+        let wrong = [
+            ("memtable_bytes", Options::new().memtable_bytes(1)),
+            ("range_bytes", Options::new().range_bytes(1)),
+            ("split_ratio", Options::new().split_ratio(f64::NAN)),
+            ("stale_ratio", Options::new().stale_ratio(0.0)),
+            ("block_bytes", Options::new().block_bytes(1 << 20)),
+            ("sync", Options::new().sync(Sync::Interval(Duration::ZERO))),
+            ("level0_compression", Options::new().flush(Flush::Index).level0_compression(Compression::Lz4)),
+        ];
+        for (name, options) in wrong {
+            let error = options.resolved().unwrap_err();
+            assert!(matches!(error, Error::Invalid { .. }) && error.to_string().contains(name), "{error}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -122,6 +122,34 @@ fn statistics_add_up() {
     assert_eq!(database.get(&key(7)).unwrap().as_deref(), Some(value(7, 0).as_slice()));
     let read = database.stats().unwrap();
     assert!(read.cache_hits + read.cache_misses > stats.cache_hits + stats.cache_misses);
+}
+
+/// The data files that no run lies in.
+fn forlorn(database: &Database, folder: &Path) -> Vec<PathBuf> {
+    let layout = database.layout();
+    let named: BTreeSet<String> =
+        layout.ranges.into_iter().flat_map(|range| range.runs).chain(layout.level0).map(|run| run.file).collect();
+    let is_forlorn = |file: &PathBuf| !named.contains(file.file_name().unwrap().to_str().unwrap());
+    files(folder, "data").into_iter().filter(is_forlorn).collect()
+}
+
+#[test]
+fn what_a_compaction_replaced_is_given_back_at_once() {
+    for maintenance in [Maintenance::Inline, Maintenance::Background] {
+        let folder = tempfile::tempdir().unwrap();
+        let database = options().maintenance(maintenance).open(folder.path()).unwrap();
+        let model = fill(&database);
+        database.settle().unwrap();
+        assert_eq!(forlorn(&database, folder.path()), Vec::<PathBuf>::new());
+        let iterator = database.range(..).unwrap();
+        database.compact().unwrap();
+        assert!(!forlorn(&database, folder.path()).is_empty(), "the iterator reads what was replaced");
+        drop(iterator);
+        drop(database);
+        let database = options().open_read_only(folder.path()).unwrap();
+        assert_eq!(forlorn(&database, folder.path()), Vec::<PathBuf>::new());
+        assert_eq!(all(&database).unwrap(), model);
+    }
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::ops::Range as Numbers;
 use std::sync::Arc;
 
-use super::empty_runs;
 use super::partition::partition;
 use super::pile::{Item, Pile};
 use super::slice::{Keys, slices};
@@ -249,7 +248,7 @@ fn write_parts(
         if order == Order::Key {
             pile.sort_by_key(&mut items);
         }
-        let target = Target { span, kept: empty_runs(), scans: 0, is_rewritten: false };
+        let target = Target { span, kept: Range::no_runs(), scans: 0, is_rewritten: false };
         outcome.write(pile, &items, &deletes, order, target)?;
     }
     Ok(())

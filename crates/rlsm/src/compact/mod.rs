@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::Result;
 use crate::clock;
 use crate::core::Core;
-use crate::levels::{Change, LiveRun, Range, Runs, Version};
+use crate::levels::{Change, LiveRun, Range, Version};
 use crate::plan::{Choice, Flushed, RANGE_RUNS_MAX, Span, choose, compaction_is_due, lighter_neighbour};
 use crate::run::Run;
 
@@ -95,7 +95,7 @@ fn move_down(core: &Core, version: &Version, run: usize) -> Result<()> {
         Vec::new()
     } else {
         let span = Span { low: run.low.clone(), high: run.high.clone() };
-        let runs = empty_runs().with(Arc::clone(run), &hashes(run)?, Range::GROWTH);
+        let runs = Range::no_runs().with(Arc::clone(run), &hashes(run)?, Range::GROWTH);
         vec![Range::new(span, runs, 0)]
     };
     let change = Change { level0_dropped: vec![run.at()], ranges_set, ..Change::default() };
@@ -122,9 +122,4 @@ fn link(core: &Core, version: &Version, run: usize, range: usize) -> Result<()> 
 
 fn hashes(run: &Arc<LiveRun>) -> Result<crate::run::Hashes> {
     Ok(Run::open(Arc::clone(&run.file), run.footer)?.1)
-}
-
-/// The runs of a range that has none yet. A link may bring one more than an append.
-fn empty_runs() -> Runs {
-    Runs::new(RANGE_RUNS_MAX as u8 * 2)
 }

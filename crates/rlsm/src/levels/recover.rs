@@ -8,7 +8,7 @@ use super::manifest::PASSING;
 use super::{Edit, Grave, LiveRun, Range, RunRef, Runs, Version};
 use crate::log::{End, LogKind, LogReader};
 use crate::names::FileName;
-use crate::plan::{LEVEL0_RUNS_MAX, RANGE_RUNS_MAX};
+use crate::plan::LEVEL0_RUNS_MAX;
 use crate::run::{DataFile, Extent, Run};
 use crate::storage::Storage;
 use crate::{Error, Result, Sequence};
@@ -231,7 +231,7 @@ pub(crate) fn open_levels(
     version.level0 = opening.runs(version.level0, &told.level0, level0_growth)?;
     let mut ranges = Vec::new();
     for range in told.ranges.values() {
-        let runs = opening.runs(Runs::new(RANGE_RUNS_MAX as u8 * 2), &range.runs, Range::GROWTH)?;
+        let runs = opening.runs(Range::no_runs(), &range.runs, Range::GROWTH)?;
         ranges.push(Range::new(range.span.clone(), runs, 0));
     }
     version.ranges = Arc::new(ranges);

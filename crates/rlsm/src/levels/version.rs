@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::edit::{Edit, RangeRecord};
 use super::{LiveRun, RunRef, Runs};
 use crate::Sequence;
-use crate::plan::{Flushed, LEVEL0_RUNS_MAX, Place, Span, place};
+use crate::plan::{Flushed, LEVEL0_RUNS_MAX, Place, RANGE_RUNS_MAX, Span, place};
 use crate::run::{Hashes, Order};
 
 /// A key range of Level 1.
@@ -117,6 +117,11 @@ impl Version {
 impl Range {
     /// How much a range is expected to grow until it is written anew.
     pub const GROWTH: u64 = 2;
+
+    /// The runs of a range that has none yet. A link may bring one more than an append.
+    pub fn no_runs() -> Runs {
+        Runs::new(RANGE_RUNS_MAX as u8 * 2)
+    }
 
     /// A range that was scanned so often is written in the order of its keys next time.
     pub const SCANS_MANY: u32 = 16;

@@ -8,9 +8,8 @@ use super::gather::Sources;
 use crate::compact::{Pile, partition};
 use crate::entry::Entry;
 use crate::keep::Keep;
-use crate::levels::{Grave, LiveRun, Range, Runs, Version};
+use crate::levels::{Grave, LiveRun, Range, Version};
 use crate::options::Options;
-use crate::plan::RANGE_RUNS_MAX;
 use crate::run::{FileWriter, Order, Run};
 use crate::storage::Storage;
 use crate::verify::Problem;
@@ -105,7 +104,7 @@ fn write(
     let (_, runs, hashes) = writer.finish()?;
     for ((items, run), hashes) in parts.iter().zip(runs).zip(hashes) {
         let Some(span) = pile.span(items) else { continue };
-        let runs = Runs::new(RANGE_RUNS_MAX as u8 * 2).with(LiveRun::new(run, grave), &hashes, Range::GROWTH);
+        let runs = Range::no_runs().with(LiveRun::new(run, grave), &hashes, Range::GROWTH);
         ranges.push(Range::new(span, runs, 0));
     }
     Ok(())
