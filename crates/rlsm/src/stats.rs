@@ -20,6 +20,11 @@ impl Counter {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
+    /// For what is told of the last time, not counted.
+    pub fn set(&self, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -35,6 +40,8 @@ pub(crate) struct Counters {
     pub compactions: Counter,
     pub compaction_bytes: Counter,
     pub rebalance_bytes: Counter,
+    pub compacting_ns: Counter,
+    pub compaction_memory_bytes: Counter,
     pub stalls: Counter,
     pub stalled_ns: Counter,
     pub slowdowns: Counter,
@@ -73,6 +80,10 @@ pub struct Stats {
     pub flushes: u64,
     /// Data files that compactions wrote since then.
     pub compactions: u64,
+    /// How long compactions took, summed.
+    pub compacting: Duration,
+    /// What the versions that the last compaction worked on took in memory at most, in bytes.
+    pub compaction_memory_bytes: u64,
     /// How often a writer had to wait for a flush since then.
     pub stalls: u64,
     /// How long, summed.
@@ -164,6 +175,8 @@ impl Stats {
             manifest_bytes: core.manifest_bytes(),
             flushes: done.flushes.get(),
             compactions: done.compactions.get(),
+            compacting: Duration::from_nanos(done.compacting_ns.get()),
+            compaction_memory_bytes: done.compaction_memory_bytes.get(),
             stalls: done.stalls.get(),
             stalled: Duration::from_nanos(done.stalled_ns.get()),
             slowdowns: done.slowdowns.get(),

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rlsm::{Database, Error, Maintenance, Options, Repair, Sync};
 
@@ -118,6 +119,7 @@ fn statistics_add_up() {
     assert_eq!((stats.level1_runs, stats.range_runs_max), (stats.ranges, 1));
     assert_eq!((stats.level1_entries, stats.entry_bytes), (2000, user_bytes as u64));
     assert!(stats.compactions > 0 && stats.rebalance_bytes > 0);
+    assert!(stats.compacting > Duration::ZERO && stats.compaction_memory_bytes > 0, "{stats:?}");
     assert!(stats.space_bytes >= stats.level1_bytes / 2 && stats.data_files > 0 && stats.logs >= 1);
     assert_eq!(database.get(&key(7)).unwrap().as_deref(), Some(value(7, 0).as_slice()));
     let read = database.stats().unwrap();

@@ -2,10 +2,12 @@
 
 use std::ops::Range as Numbers;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::partition::partition;
 use super::pile::{Item, Pile};
 use super::slice::{Keys, slices};
+use crate::clock;
 use crate::core::Core;
 use crate::hash::hash;
 use crate::keep::Keep;
@@ -51,6 +53,10 @@ pub(super) fn rewrite_together(core: &Core, version: &Version, numbers: Numbers<
 
 /// What a job has written so far.
 struct Outcome {
+    began: Duration,
+    /// What versions that wait their turn take in memory, in bytes, and what all took at most.
+    waiting_bytes: u64,
+    memory_bytes_max: u64,
     writer: FileWriter,
     ranges_dropped: Vec<Box<[u8]>>,
     /// For each run of the writer, in order, the range that it goes to.
@@ -69,9 +75,28 @@ struct Target {
 
 impl Outcome {
     fn begin(core: &Core) -> Result<Self> {
+        let began = clock::now();
         core.storage.reach("compaction: before the file is begun");
         let writer = FileWriter::create(&*core.compaction_storage, core.new_number(), &core.write_options(1))?;
-        Ok(Self { writer, ranges_dropped: Vec::new(), targets: Vec::new() })
+        Ok(Self {
+            began,
+            waiting_bytes: 0,
+            memory_bytes_max: 0,
+            writer,
+            ranges_dropped: Vec::new(),
+            targets: Vec::new(),
+        })
+    }
+
+    /// Takes note of the versions that wait their turn.
+    fn waits(&mut self, in_ranges: &[Pile], in_gaps: &[Pile]) {
+        self.waiting_bytes = in_ranges.iter().chain(in_gaps).map(Pile::memory_bytes).sum();
+        self.holds(&Pile::default());
+    }
+
+    /// Takes note of what the versions at hand take in memory.
+    fn holds(&mut self, pile: &Pile) {
+        self.memory_bytes_max = self.memory_bytes_max.max(self.waiting_bytes + pile.memory_bytes());
     }
 
     /// Writes `items` as a run for a range that reaches over `span`.
@@ -119,6 +144,8 @@ impl Outcome {
             .collect();
         let change = Change { level0_dropped, ranges_dropped: self.ranges_dropped, ranges_set, ..Change::default() };
         core.publish(&change, None)?;
+        core.counters.compacting_ns.add((clock::now() - self.began).as_nanos() as u64);
+        core.counters.compaction_memory_bytes.set(self.memory_bytes_max);
         core.storage.reach("compaction: after the ranges are in the levels");
         Ok(())
     }
@@ -133,6 +160,7 @@ fn divide(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let (mut in_ranges, mut in_gaps) = gather(core, ranges, victims, keys)?;
+    outcome.waits(&in_ranges, &in_gaps);
     let deletes: Vec<RangeDelete> = victims.iter().flat_map(|run| run.range_deletes.iter()).cloned().collect();
     let oldest = core.oldest_snapshot();
     let range_bytes: Vec<u64> = ranges.iter().map(|range| range.runs.bytes()).collect();
@@ -148,7 +176,9 @@ fn divide(
             }
         }
     }
+    outcome.waits(&in_ranges, &in_gaps);
     for (range, mut pile) in ranges.iter().zip(in_ranges) {
+        outcome.waiting_bytes -= pile.memory_bytes();
         let span = extended(&range.span, pile.span(pile.items()));
         let deletes: Vec<RangeDelete> = deletes.iter().filter(|delete| reaches(delete, &span)).cloned().collect();
         if pile.is_empty() && deletes.is_empty() {
@@ -219,6 +249,7 @@ fn rewrite(
             }
         }
     }
+    outcome.holds(&pile);
     let oldest = core.oldest_snapshot();
     pile.settle(Keep::new(oldest, &deletes, true));
     let first = outcome.targets.len();

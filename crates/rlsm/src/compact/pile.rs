@@ -50,6 +50,11 @@ impl Pile {
         self.items.is_empty()
     }
 
+    /// What it takes in memory, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        (self.bytes.capacity() + self.items.capacity() * size_of::<Item>()) as u64
+    }
+
     /// Keys and values, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes.len() as u64
