@@ -19,8 +19,10 @@ def options(peer: str, memtable: int, cache: int, sync: bool = False) -> list:
     default proportions to its memtable, and it reads through filters of 10 bits a key."""
     rocksdb = {"compression": "kNoCompression", "block_cache": cache, "max_bytes_for_level_base": 4 * memtable,
                "target_file_size_base": memtable, "sync": str(sync).lower(), "filter_policy": "bloomfilter:10:false"}
+    rlsm = {"level1_compression": "none", "cache_bytes": cache, "sync": "always" if sync else "never"}
     chosen = {
-        "rlsm": {"level1_compression": "none", "cache_bytes": cache, "sync": "always" if sync else "never"},
+        "rlsm": rlsm,
+        "tight": rlsm | {"stale_ratio": 0.2},
         "rocksdb": rocksdb,
         "universal": rocksdb | {"compaction_style": "kCompactionStyleUniversal"},
         "blobdb": rocksdb | {"enable_blob_files": "true", "enable_blob_garbage_collection": "true",
@@ -28,7 +30,7 @@ def options(peer: str, memtable: int, cache: int, sync: bool = False) -> list:
         "fjall": {"data_block_compression": "none", "cache_size": cache,
                   "journal_persist": "sync-data" if sync else "buffer"},
     }[peer]
-    engine = peer if peer in ("rlsm", "fjall") else "rocksdb"
+    engine = {"rlsm": "rlsm", "tight": "rlsm", "fjall": "fjall"}.get(peer, "rocksdb")
     words = (word for name, value in chosen.items() for word in ("--option", f"{name}={value}"))
     return ["--engine", engine, "--memtable", str(memtable), *words]
 

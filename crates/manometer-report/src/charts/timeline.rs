@@ -65,8 +65,19 @@ fn neighbours(source: &Source) -> Vec<Strip> {
     units.into_iter().filter_map(strip).collect()
 }
 
-/// The engine's columns that tell when it compacts, how much, and whom that holds up.
-const COMPACTIONS: [&str; 4] = ["running_compactions", "compaction_read_bytes", "compaction_written_bytes", "stalled"];
+/// The engine's columns that tell when it compacts, how much, in how much memory, whom that holds up, and what it comes to.
+const COMPACTIONS: [&str; 10] = [
+    "running_compactions",
+    "compaction_read_bytes",
+    "compaction_written_bytes",
+    "rebalance_written_bytes",
+    "compaction_memory_bytes",
+    "compacting",
+    "stalled",
+    "range_runs_mean",
+    "range_runs_max",
+    "write_amplification",
+];
 
 /// One strip per unit of the columns that speak of compactions.
 fn compactions(source: &Source) -> Vec<Strip> {
