@@ -2,7 +2,7 @@
 """rlsm beside RocksDB (levelled) and fjall: a random load of several times the memory, then YCSB A, B, C, E and longer
 scans, in alternation, each peer in a memory cgroup of the same size, page cache included.
 
-Same: keys, values of 100 bytes, no compression, memtables of 16 MiB, block caches, threads, durability (the write-ahead
+Same: keys, values of 100 bytes, no compression, memtables of 8 MiB, block caches, threads, durability (the write-ahead
 log is written and not synced, but for one row). `cached` rows have a database that fits the cgroup. Databases are loaded
 put by put and settled; each peer's is kept between its own runs, but where a run inserts.
 """
@@ -13,10 +13,10 @@ import sys
 import bench
 import peers
 
-MEMORY = 192 * peers.MIB
-MEMTABLE, CACHE = 16 * peers.MIB, 32 * peers.MIB
+MEMORY = 256 * peers.MIB
+MEMTABLE, CACHE = 8 * peers.MIB, 32 * peers.MIB
 VALUE_BYTES = 100
-LARGE, MIDDLE, SMALL = 8_000_000, 2_000_000, 500_000
+LARGE, MIDDLE, SMALL = 10_000_000, 2_000_000, 500_000
 SECONDS = os.environ.get("SECONDS_EACH", "8")
 PAIRS = bench.pairs()
 # Label, records, threads, flags, and the goal against each peer.

@@ -154,7 +154,7 @@ impl Options {
     }
 
     /// How much of Level 0 a compaction holds in memory at once, in bytes: what is more is read in several passes.
-    /// Default: four memory buffers.
+    /// Default: two memory buffers.
     pub fn compaction_bytes(mut self, bytes: u64) -> Self {
         self.compaction_bytes = Some(bytes);
         self
@@ -253,7 +253,7 @@ impl Options {
     }
 
     pub(crate) fn compaction_bytes_max(&self) -> u64 {
-        self.compaction_bytes.unwrap_or(self.plan.memtable_bytes.saturating_mul(4))
+        self.compaction_bytes.unwrap_or(self.plan.memtable_bytes.saturating_mul(2))
     }
 }
 

@@ -1,16 +1,23 @@
 //! Versions gathered in memory.
 
 use std::cmp::Reverse;
+use std::ops::RangeInclusive;
 
 use crate::entry::Entry;
 use crate::hash::hash;
 use crate::keep::Keep;
 use crate::{Kind, Sequence};
 
-/// Versions, with their keys and values in one piece of memory.
+/// Memory is taken in pieces of so many bytes, from the first to the last: pieces of one size are used again when they
+/// are free, where a vector that grows leaves holes that nothing fits.
+const CHUNK_BYTES: RangeInclusive<usize> = 4 << 10..=256 << 10;
+
+/// Versions, with their keys and values in a few pieces of memory.
 #[derive(Default)]
 pub(crate) struct Pile {
-    bytes: Vec<u8>,
+    chunks: Vec<Vec<u8>>,
+    /// Keys and values, in bytes.
+    bytes: u64,
     items: Vec<Item>,
 }
 
@@ -18,32 +25,50 @@ pub(crate) struct Pile {
 pub(crate) struct Item {
     pub hash: u64,
     sequence: Sequence,
-    start: usize,
-    key_len: u32,
+    chunk: u32,
+    start: u32,
     value_len: u32,
+    key_len: u16,
     kind: Kind,
 }
 
 impl Pile {
     pub fn push(&mut self, entry: &Entry<'_>) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(entry.key);
-        self.bytes.extend_from_slice(entry.value);
+        let chunk = self.room_for(entry.key.len() + entry.value.len());
+        let start = chunk.len() as u32;
+        chunk.extend_from_slice(entry.key);
+        chunk.extend_from_slice(entry.value);
+        self.bytes += (entry.key.len() + entry.value.len()) as u64;
         self.items.push(Item {
             hash: hash(entry.key),
             sequence: entry.sequence,
+            chunk: self.chunks.len() as u32 - 1,
             start,
-            key_len: entry.key.len() as u32,
             value_len: entry.value.len() as u32,
+            key_len: entry.key.len() as u16,
             kind: entry.kind,
         });
     }
 
-    /// Takes over what `other` holds.
-    pub fn append(&mut self, other: &Self) {
-        let offset = self.bytes.len();
-        self.bytes.extend_from_slice(&other.bytes);
-        self.items.extend(other.items.iter().map(|item| Item { start: item.start + offset, ..*item }));
+    /// The last chunk, which has room for `len` bytes.
+    fn room_for(&mut self, len: usize) -> &mut Vec<u8> {
+        let last = self.chunks.last();
+        if last.is_none_or(|last| last.capacity() - last.len() < len) {
+            let grown = 2 * last.map_or(0, Vec::capacity);
+            let size = grown.clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end()).max(len);
+            self.chunks.push(Vec::with_capacity(size));
+        }
+        let last = self.chunks.len() - 1;
+        &mut self.chunks[last]
+    }
+
+    /// Takes over what `other` holds, which is empty then.
+    pub fn append(&mut self, other: &mut Self) {
+        let other = std::mem::take(other);
+        let before = self.chunks.len() as u32;
+        self.chunks.extend(other.chunks);
+        self.bytes += other.bytes;
+        self.items.extend(other.items.iter().map(|item| Item { chunk: item.chunk + before, ..*item }));
     }
 
     pub fn is_empty(&self) -> bool {
@@ -52,12 +77,13 @@ impl Pile {
 
     /// What it takes in memory, in bytes.
     pub fn memory_bytes(&self) -> u64 {
-        (self.bytes.capacity() + self.items.capacity() * size_of::<Item>()) as u64
+        let chunks: usize = self.chunks.iter().map(Vec::capacity).sum();
+        (chunks + self.items.capacity() * size_of::<Item>()) as u64
     }
 
     /// Keys and values, in bytes.
     pub fn bytes(&self) -> u64 {
-        self.bytes.len() as u64
+        self.bytes
     }
 
     pub fn items(&self) -> &[Item] {
@@ -65,12 +91,18 @@ impl Pile {
     }
 
     pub fn key(&self, item: &Item) -> &[u8] {
-        &self.bytes[item.start..][..item.key_len as usize]
+        &self.pair(item)[..usize::from(item.key_len)]
     }
 
     pub fn entry(&self, item: &Item) -> Entry<'_> {
-        let value = &self.bytes[item.start + item.key_len as usize..][..item.value_len as usize];
-        Entry { key: self.key(item), sequence: item.sequence, kind: item.kind, value }
+        let (key, value) = self.pair(item).split_at(usize::from(item.key_len));
+        Entry { key, sequence: item.sequence, kind: item.kind, value }
+    }
+
+    /// The key with the value behind it.
+    fn pair(&self, item: &Item) -> &[u8] {
+        let len = usize::from(item.key_len) + item.value_len as usize;
+        &self.chunks[item.chunk as usize][item.start as usize..][..len]
     }
 
     /// Puts all in the order of runs, and out what `keep` does not need. What came in from runs is in pieces that are

@@ -102,7 +102,7 @@ impl Config {
             block_bytes: u32::try_from(block_bytes).map_err(|error| given.refuse("block_bytes", error))?,
             level0_compression,
             level1_compression: given.choice("level1_compression", &COMPRESSIONS)?.unwrap_or(Compression::Lz4),
-            compaction_bytes: given.bytes("compaction_bytes", BUFFER)?.unwrap_or(4 * memtable_bytes),
+            compaction_bytes: given.bytes("compaction_bytes", BUFFER)?.unwrap_or(2 * memtable_bytes),
             sync,
             sync_interval_ms,
             maintenance: given.choice("maintenance", &MAINTENANCES)?.unwrap_or(Maintenance::Background),
