@@ -137,3 +137,35 @@ impl Pile {
         Some(crate::plan::Span { low: keys().min()?.into(), high: keys().max()?.into() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pile(lens: &[usize], key: u8) -> Pile {
+        let mut pile = Pile::default();
+        for (sequence, &len) in (0..).zip(lens) {
+            let value = vec![sequence as u8; len];
+            pile.push(&Entry { key: &[key, sequence as u8], sequence, kind: Kind::Put, value: &value });
+        }
+        pile
+    }
+
+    #[test]
+    fn what_went_in_comes_out_whatever_its_size() {
+        let lens = [0, 100, 5000, 3 << 20, 1, 300 << 10, 7];
+        let (mut all, mut other) = (pile(&lens, b'a'), pile(&lens, b'b'));
+        all.append(&mut other);
+        assert!(other.is_empty() && other.bytes() == 0);
+        all.push(&Entry { key: b"c", sequence: 9, kind: Kind::Delete, value: b"" });
+        let told: Vec<(Vec<u8>, usize)> =
+            all.items().iter().map(|item| (all.entry(item).key.to_vec(), all.entry(item).value.len())).collect();
+        let keys = |key: u8| lens.iter().zip(0..).map(move |(len, number)| (vec![key, number], *len));
+        let expected: Vec<_> = keys(b'a').chain(keys(b'b')).chain([(b"c".to_vec(), 0)]).collect();
+        assert_eq!(told, expected);
+        let uniform = |item: &&Item| all.entry(item).value.iter().all(|byte| u64::from(*byte) == item.sequence);
+        assert!(all.items().iter().all(|item| uniform(&item)));
+        assert_eq!(all.bytes(), expected.iter().map(|(key, value)| (key.len() + value) as u64).sum::<u64>());
+        assert!(all.memory_bytes() < 2 * all.bytes());
+    }
+}
