@@ -290,6 +290,8 @@ fn the_files_that_ship_are_right() {
         ("random-vs-sequential.toml", 1, 21),
         ("file-server.toml", 1, 6),
         ("macro-workloads.toml", 3, 4),
+        ("rlsm-curves.toml", 1, 2),
+        ("rlsm-curves-rocksdb.toml", 1, 2),
         ("rlsm-pressure.toml", 2, 9),
         ("rlsm-pressure-rocksdb.toml", 1, 9),
     ] {
