@@ -3,8 +3,8 @@
 many uniform updates; the write-ahead log included, and the compactions that loading leaves. Over the size of the data:
 also puts a second, runs per range, how long compactions take and what they hold in memory.
 
-The bytes are those that the kernel counts for the process (`write_bytes` of /proc/PID/io). Keys are YCSB's, 23 bytes at
-the most; memtables are small, so that data / memtable is what it is for a large database: RocksDB's levels keep their default
+The bytes are those that the kernel counts for the process (`write_bytes` of /proc/PID/io). Keys are YCSB's, taken as the
+23 bytes that they have at the most; memtables are small, so that data / memtable is what it is for a large database: RocksDB's levels keep their default
 proportions to the memtable. Nothing is compressed, nothing synced. Space is what the files take after the updates,
 over what all keys and values are. `tight` is rlsm that lets less become stale.
 """

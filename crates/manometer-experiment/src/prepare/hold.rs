@@ -13,8 +13,8 @@ use super::PrepareError;
 const PATIENCE_NS: u64 = 10_000_000_000;
 const LOOK_NS: u64 = 50_000_000;
 
-/// Holds the folder `path` of a database against workers; nothing where there is none. `look`
-/// says whether to go on waiting.
+/// Holds the folder `path` of a database against workers; nothing where there is none. `look` says whether to go on
+/// waiting.
 ///
 /// # Errors
 /// Somebody holds it and does not end, it cannot be written, or `look` said to stop.
