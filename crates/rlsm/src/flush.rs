@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::compact::compact;
 use crate::core::{Core, Frozen};
+use crate::entry::Entry;
 use crate::keep::Keep;
 use crate::levels::{Change, LiveRun};
 use crate::names::FileName;
@@ -47,7 +48,9 @@ pub(crate) fn flush(core: &Core) -> Result<bool> {
 }
 
 fn write_run(core: &Core, frozen: &Frozen) -> Result<Option<(Arc<LiveRun>, Hashes)>> {
-    let log = frozen.log.as_ref().filter(|_| core.options.flush == Flush::Index);
+    // A run that iterators will ask for much is worth a copy in the order of keys.
+    let is_scanned = frozen.memtable.is_scanned();
+    let log = frozen.log.as_ref().filter(|_| core.options.flush == Flush::Index && !is_scanned);
     if let Some(log) = log
         && let Some((run, hashes)) = index_log(Arc::clone(&log.file), log.number, log.len)?
     {
@@ -55,16 +58,18 @@ fn write_run(core: &Core, frozen: &Frozen) -> Result<Option<(Arc<LiveRun>, Hashe
         core.counters.flush_bytes.add(run.file.len - log.len);
         return Ok(Some((LiveRun::new(run, &core.grave()), hashes)));
     }
-    copy(core, frozen)
+    copy(core, frozen, if is_scanned { Order::Key } else { Order::Hash })
 }
 
-fn copy(core: &Core, frozen: &Frozen) -> Result<Option<(Arc<LiveRun>, Hashes)>> {
+fn copy(core: &Core, frozen: &Frozen, order: Order) -> Result<Option<(Arc<LiveRun>, Hashes)>> {
     let deletes: Vec<RangeDelete> = frozen.memtable.range_deletes().iter().cloned().collect();
     let mut writer = FileWriter::create(&*core.storage, core.new_number(), &core.write_options(0))?;
-    let run = writer.run(Order::Hash, false, frozen.first);
+    let run = writer.run(order, false, frozen.first);
     let mut keep = Keep::new(core.oldest_snapshot(), &deletes, false);
-    for entry in frozen.memtable.in_hash_order().filter(|entry| keep.needs(entry)) {
-        writer.push(run, entry)?;
+    let mut push = |entry: Entry<'_>| if keep.needs(&entry) { writer.push(run, entry) } else { Ok(()) };
+    match order {
+        Order::Key => frozen.memtable.in_key_order().try_for_each(&mut push)?,
+        Order::Hash | Order::Log => frozen.memtable.in_hash_order().try_for_each(&mut push)?,
     }
     for delete in &deletes {
         writer.range_delete(run, delete.clone());

@@ -7,6 +7,7 @@ use crate::compact::overdue;
 use crate::core::{Core, View};
 use crate::levels::Runs;
 use crate::names::FileName;
+use crate::run::Order;
 use crate::storage::Storage;
 use crate::{Error, Result};
 
@@ -131,6 +132,8 @@ pub struct Stats {
     pub level1_entries: u64,
     /// Entries of both levels that newer ones supersede, as fingerprints tell: an estimate.
     pub superseded_entries: u64,
+    /// Entries of both levels that lie in the order of their keys, as those do that are scanned much.
+    pub sorted_entries: u64,
     /// Keys and values of all entries of both levels, in bytes.
     pub entry_bytes: u64,
     /// What all files of the database take on the device, in bytes.
@@ -200,6 +203,7 @@ impl Stats {
             level1_bytes: levels.bytes,
             level1_entries: levels.entries,
             superseded_entries: levels.superseded_entries + level0.superseded_entries(),
+            sorted_entries: view.version.runs().filter(|run| run.order == Order::Key).map(|run| run.entries).sum(),
             entry_bytes: levels.user_bytes + user_bytes(level0),
             space_bytes: files.bytes,
             data_files: files.data,

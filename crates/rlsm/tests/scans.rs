@@ -1,32 +1,100 @@
-//! Ranges that are scanned often are written in the order of their keys.
+//! What is scanned often is written in the order of its keys.
 
 use std::sync::Arc;
 
 use rlsm::storage::simulated::Simulated;
-use rlsm::{Maintenance, Options, Sync};
+use rlsm::{Database, Maintenance, Options, Sync};
 
-#[test]
-fn a_scanned_range_is_sorted_and_answers_as_before() {
+fn database() -> Database {
     let options = Options::new().memtable_bytes(65_536).sync(Sync::Never).maintenance(Maintenance::Inline);
-    let database = options.open_on(Arc::new(Simulated::new(1))).unwrap();
-    let key = |number: u32| format!("{:05}", number * 7919 % 10_007).into_bytes();
-    for number in 0..5000 {
-        database.put(&key(number), &number.to_le_bytes()).unwrap();
-    }
-    database.compact().unwrap();
-    let before = database.stats().unwrap().rebalance_bytes;
-    let first_keys = || database.range(&b"05"[..]..).unwrap().take(10).collect::<rlsm::Result<Vec<_>>>().unwrap();
-    let expected = first_keys();
-    for _ in 0..100 {
-        assert_eq!(first_keys(), expected);
-    }
-    database.settle().unwrap();
-    let after = database.stats().unwrap().rebalance_bytes;
-    assert!(after > before, "no range was written anew");
-    assert_eq!(first_keys(), expected);
-    for number in (0..5000).step_by(11) {
+    options.open_on(Arc::new(Simulated::new(1))).unwrap()
+}
+
+fn key(number: u32) -> Vec<u8> {
+    format!("{:05}", number * 7919 % 10_007).into_bytes()
+}
+
+fn put(database: &Database, numbers: std::ops::Range<u32>) {
+    numbers.for_each(|number| database.put(&key(number), &number.to_le_bytes()).unwrap());
+}
+
+/// Goes through everything, and sees that it is right.
+fn scan(database: &Database, numbers: u32) {
+    let mut expected: Vec<_> = (0..numbers).map(|number| (key(number), number.to_le_bytes().to_vec())).collect();
+    expected.sort_unstable();
+    let found = database.range(..).unwrap().map(|pair| pair.map(|(key, value)| (key.into_vec(), value.into_vec())));
+    assert_eq!(found.collect::<rlsm::Result<Vec<_>>>().unwrap(), expected);
+}
+
+fn check_gets(database: &Database, numbers: u32) {
+    for number in (0..numbers).step_by(11) {
         assert_eq!(database.get(&key(number)).unwrap().as_deref(), Some(&number.to_le_bytes()[..]));
     }
+}
+
+#[test]
+fn scanned_ranges_are_sorted_once_and_answer_as_before() {
+    let database = database();
+    put(&database, 0..5000);
+    database.compact().unwrap();
+    assert_eq!(database.stats().unwrap().sorted_entries, 0);
     database.settle().unwrap();
-    assert_eq!(database.stats().unwrap().rebalance_bytes, after, "it is sorted once");
+    assert_eq!(database.stats().unwrap().sorted_entries, 0, "nobody scans");
+    (0..2).for_each(|_| scan(&database, 5000));
+    database.settle().unwrap();
+    let after = database.stats().unwrap();
+    assert_eq!(after.sorted_entries, 5000);
+    (0..20).for_each(|_| scan(&database, 5000));
+    check_gets(&database, 5000);
+    database.settle().unwrap();
+    assert_eq!(database.stats().unwrap().rebalance_bytes, after.rebalance_bytes, "it is sorted once");
+}
+
+#[test]
+fn a_scanned_level_0_is_compacted() {
+    let database = database();
+    put(&database, 0..3000);
+    database.flush().unwrap();
+    let before = database.stats().unwrap();
+    assert!(before.level0_runs > 0 && before.level0_entries > 0);
+    (0..4).for_each(|_| {
+        scan(&database, 3000);
+        database.settle().unwrap();
+    });
+    let after = database.stats().unwrap();
+    assert_eq!((after.level0_runs, after.sorted_entries), (0, 3000));
+    check_gets(&database, 3000);
+}
+
+#[test]
+fn a_scanned_memtable_is_flushed_in_the_order_of_keys() {
+    let database = database();
+    put(&database, 0..300);
+    put(&database, 0..100);
+    database.delete(&key(200)).unwrap();
+    database.put(&key(200), &200u32.to_le_bytes()).unwrap();
+    scan(&database, 300);
+    database.flush().unwrap();
+    let stats = database.stats().unwrap();
+    assert_eq!((stats.level0_runs, stats.sorted_entries), (1, 300));
+    scan(&database, 300);
+    check_gets(&database, 300);
+    assert!(database.verify().problems.is_empty());
+}
+
+#[test]
+fn what_comes_to_sorted_ranges_is_sorted() {
+    let database = database();
+    put(&database, 0..4000);
+    database.compact().unwrap();
+    (0..3).for_each(|_| {
+        scan(&database, 4000);
+        database.settle().unwrap();
+    });
+    put(&database, 4000..5000);
+    database.compact().unwrap();
+    let stats = database.stats().unwrap();
+    assert_eq!(stats.sorted_entries, 5000);
+    scan(&database, 5000);
+    check_gets(&database, 5000);
 }

@@ -53,6 +53,7 @@ const RLSM: StateColumns = &[
     ("level1_bytes", "B", "Size of the runs in level 1."),
     ("level1_entries", "entries", "Versions of keys in level 1."),
     ("superseded_entries", "entries", "Versions that newer ones supersede, as fingerprints tell: an estimate."),
+    ("sorted_entries", "entries", "Entries that lie in the order of their keys, since they are scanned much."),
     ("space_bytes", "B", "What all its files take on the device."),
     ("data_files", "files", "Files of runs."),
     ("logs", "files", "Write-ahead logs."),

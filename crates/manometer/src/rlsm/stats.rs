@@ -51,6 +51,7 @@ fn document(stats: &Stats) -> Value {
         "level1_bytes": stats.level1_bytes,
         "level1_entries": stats.level1_entries,
         "superseded_entries": stats.superseded_entries,
+        "sorted_entries": stats.sorted_entries,
         "entry_bytes": stats.entry_bytes,
         "space_bytes": stats.space_bytes,
         "data_files": stats.data_files,
@@ -72,9 +73,10 @@ fn text(stats: &Stats) -> String {
     format!(
         "{rows}\n\n{ranges} ranges with {runs} runs on average, {most} at most\n\
         {space} in all on the device, {files} data files, for {} of keys and values\n\
-        about {} entries are superseded by newer ones\n\
+        about {} entries are superseded by newer ones, {} lie in the order of keys\n\
         {index} of tables and fences in memory, {each} B an entry",
         bytes(stats.entry_bytes),
         count(stats.superseded_entries),
+        count(stats.sorted_entries),
     )
 }

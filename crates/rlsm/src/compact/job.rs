@@ -67,10 +67,10 @@ struct Target {
     span: Span,
     /// The runs that the range keeps.
     kept: Runs,
-    /// How often the range was scanned.
-    scans: u32,
     /// Whether the run was in Level 1 before.
     is_rewritten: bool,
+    /// What its part of the range cost iterators before.
+    scan_cost: u64,
 }
 
 impl Outcome {
@@ -138,8 +138,9 @@ impl Outcome {
         let runs = runs.into_iter().zip(hashes);
         let ranges_set = (self.targets.into_iter().zip(runs))
             .map(|(target, (run, hashes)): (Target, (_, Hashes))| {
+                run.add_scan_cost(Range::remembered(target.scan_cost, run.stored_bytes));
                 let runs = target.kept.with(LiveRun::new(run, &grave), &hashes, Range::GROWTH);
-                Range::new(target.span, runs, target.scans)
+                Range::new(target.span, runs)
             })
             .collect();
         let change = Change { level0_dropped, ranges_dropped: self.ranges_dropped, ranges_set, ..Change::default() };
@@ -189,8 +190,14 @@ fn divide(
             Balance::Append => {
                 core.storage.reach("compaction: before a run is appended to a range");
                 outcome.ranges_dropped.push(range.span.low.clone());
-                let target = Target { span, kept: range.runs.clone(), scans: range.scans(), is_rewritten: false };
-                outcome.write(&pile, pile.items(), &deletes, Order::Hash, target)?;
+                let target = Target { span, kept: range.runs.clone(), is_rewritten: false, scan_cost: 0 };
+                if range.is_sorted() {
+                    let mut items = pile.items().to_vec();
+                    pile.sort_by_key(&mut items);
+                    outcome.write(&pile, &items, &deletes, Order::Key, target)?;
+                } else {
+                    outcome.write(&pile, pile.items(), &deletes, Order::Hash, target)?;
+                }
             }
             Balance::Rewrite { parts } => {
                 match parts {
@@ -253,12 +260,14 @@ fn rewrite(
     let oldest = core.oldest_snapshot();
     pile.settle(Keep::new(oldest, &deletes, true));
     let first = outcome.targets.len();
-    let scans = ranges.iter().map(|range| range.scans()).max().unwrap_or(0);
-    let order = if scans >= Range::SCANS_MANY { Order::Key } else { Order::Hash };
+    let order = if ranges.iter().any(|range| range.is_scanned()) { Order::Key } else { Order::Hash };
     write_parts(&pile, &deletes, oldest, parts, order, outcome)?;
-    for target in &mut outcome.targets[first..] {
+    let scan_cost: u64 = ranges.iter().map(|range| range.scan_cost()).sum();
+    let targets = &mut outcome.targets[first..];
+    let parts = targets.len().max(1) as u64;
+    for target in targets {
         target.is_rewritten = true;
-        target.scans = scans / 2;
+        target.scan_cost = scan_cost / parts;
     }
     Ok(())
 }
@@ -279,7 +288,7 @@ fn write_parts(
         if order == Order::Key {
             pile.sort_by_key(&mut items);
         }
-        let target = Target { span, kept: Range::no_runs(), scans: 0, is_rewritten: false };
+        let target = Target { span, kept: Range::no_runs(), is_rewritten: false, scan_cost: 0 };
         outcome.write(pile, &items, &deletes, order, target)?;
     }
     Ok(())

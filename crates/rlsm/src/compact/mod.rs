@@ -50,10 +50,13 @@ pub(crate) fn merge_small(core: &Core) -> Result<bool> {
     core.guard(done).map(|()| true)
 }
 
-/// Writes the first range that iterators often come to, and that is not in the order of its keys, in that order, and
-/// says whether there was one.
+/// Does the next step of sorting what iterators ask for much, and says whether there was one: Level 0 is divided among
+/// the ranges, and a range is written in the order of its keys.
 fn sort_scanned(core: &Core) -> Result<bool> {
     let version = Arc::clone(&core.view().version);
+    if version.level0_is_to_be_sorted() {
+        return compact(core, true);
+    }
     let Some(number) = version.ranges.iter().position(|range| range.is_to_be_sorted()) else { return Ok(false) };
     core.storage.reach("rebalance: before a scanned range is sorted");
     core.guard(job::rewrite_together(core, &version, number..number + 1))?;
@@ -96,7 +99,7 @@ fn move_down(core: &Core, version: &Version, run: usize) -> Result<()> {
     } else {
         let span = Span { low: run.low.clone(), high: run.high.clone() };
         let runs = Range::no_runs().with(Arc::clone(run), &hashes(run)?, Range::GROWTH);
-        vec![Range::new(span, runs, 0)]
+        vec![Range::new(span, runs)]
     };
     let change = Change { level0_dropped: vec![run.at()], ranges_set, ..Change::default() };
     core.publish(&change, None)?;
@@ -112,7 +115,7 @@ fn link(core: &Core, version: &Version, run: usize, range: usize) -> Result<()> 
     let change = Change {
         level0_dropped: vec![run.at()],
         ranges_dropped: vec![range.span.low.clone()],
-        ranges_set: vec![Range::new(range.span.clone(), runs, range.scans())],
+        ranges_set: vec![Range::new(range.span.clone(), runs)],
         ..Change::default()
     };
     core.publish(&change, None)?;

@@ -31,7 +31,6 @@ impl RangesCursor {
             return Ok(true);
         }
         let Some(range) = self.version.ranges.get(number) else { return Ok(false) };
-        range.count_scan();
         self.number = usize::MAX;
         self.runs = cursors(range, &self.cache)?;
         self.number = number;

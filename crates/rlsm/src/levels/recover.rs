@@ -232,7 +232,7 @@ pub(crate) fn open_levels(
     let mut ranges = Vec::new();
     for range in told.ranges.values() {
         let runs = opening.runs(Range::no_runs(), &range.runs, Range::GROWTH)?;
-        ranges.push(Range::new(range.span.clone(), runs, 0));
+        ranges.push(Range::new(range.span.clone(), runs));
     }
     version.ranges = Arc::new(ranges);
     version.has_range_deletes = version.any_range_deletes();

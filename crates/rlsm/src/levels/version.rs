@@ -1,7 +1,6 @@
 //! The levels at one moment: immutable, shared by all who read them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::edit::{Edit, RangeRecord};
 use super::{LiveRun, RunRef, Runs};
@@ -13,7 +12,6 @@ use crate::run::{Hashes, Order};
 pub(crate) struct Range {
     pub span: Span,
     pub runs: Runs,
-    scans: AtomicU32,
 }
 
 /// Level 0 and the ranges of Level 1, which are disjoint and ordered by key.
@@ -57,6 +55,11 @@ impl Version {
 
     pub fn level1_bytes(&self) -> u64 {
         self.ranges.iter().map(|range| range.runs.bytes()).sum()
+    }
+
+    /// Whether Level 0 cost iterators as much as compacting it would have.
+    pub fn level0_is_to_be_sorted(&self) -> bool {
+        !self.level0.list().is_empty() && scan_cost(self.level0.list()) >= 2 * self.level0.bytes()
     }
 
     /// Level 0 as decisions see it.
@@ -123,34 +126,45 @@ impl Range {
         Runs::new(RANGE_RUNS_MAX as u8 * 2)
     }
 
-    /// A range that was scanned so often is written in the order of its keys next time.
-    pub const SCANS_MANY: u32 = 16;
-
-    pub fn new(span: Span, runs: Runs, scans: u32) -> Arc<Self> {
-        Arc::new(Self { span, runs, scans: AtomicU32::new(scans) })
+    pub fn new(span: Span, runs: Runs) -> Arc<Self> {
+        Arc::new(Self { span, runs })
     }
 
-    /// Takes note that an iterator came here.
-    pub fn count_scan(&self) {
-        if self.scans.load(Ordering::Relaxed) < u32::MAX / 2 {
-            self.scans.fetch_add(1, Ordering::Relaxed);
-        }
+    /// Whether it was last written in the order of its keys: what is appended to it is, too.
+    pub fn is_sorted(&self) -> bool {
+        self.runs.list().first().is_some_and(|run| run.order == Order::Key)
     }
 
-    /// How often iterators came here; what was before the last rewriting counts half.
-    pub fn scans(&self) -> u32 {
-        self.scans.load(Ordering::Relaxed)
+    /// Whether iterators come here, so that it is to be written in the order of its keys next time.
+    pub fn is_scanned(&self) -> bool {
+        self.scan_cost() > self.runs.bytes() / 8
     }
 
-    /// Whether iterators come here so often that it pays to write all of it in the order of keys at once.
+    /// What its runs cost iterators.
+    pub fn scan_cost(&self) -> u64 {
+        scan_cost(self.runs.list())
+    }
+
+    /// What of `cost` is remembered when a run of so many bytes is written in place of those that caused it: enough for
+    /// another rewriting in the order of keys, not for ever.
+    pub fn remembered(cost: u64, bytes: u64) -> u64 {
+        cost.min(2 * bytes) / 4
+    }
+
+    /// Whether it cost iterators as much as writing all of it as one run in the order of keys would have: what they pay
+    /// for such a run does not count.
     pub fn is_to_be_sorted(&self) -> bool {
-        let is_by_key = |run: &Arc<LiveRun>| run.order == Order::Key;
-        self.scans() >= 4 * Self::SCANS_MANY && !self.runs.list().first().is_some_and(is_by_key)
+        let superfluous = scan_cost(&self.runs.list()[usize::from(self.is_sorted())..]);
+        superfluous > 0 && superfluous >= 2 * self.runs.bytes()
     }
 
     pub fn record(&self) -> RangeRecord {
         RangeRecord { span: self.span.clone(), runs: self.runs.list().iter().map(|run| run.at()).collect() }
     }
+}
+
+fn scan_cost(runs: &[Arc<LiveRun>]) -> u64 {
+    runs.iter().map(|run| run.scan_cost()).sum()
 }
 
 impl Change {

@@ -40,6 +40,7 @@ pub(crate) struct Memtable {
     order: OnceLock<Ordered>,
     /// Set when the order holds what was there before it.
     order_filled: OnceLock<()>,
+    lookups: AtomicU64,
     /// Whether a thread is inserting, to notice a second one.
     inserting: AtomicBool,
 }
@@ -59,6 +60,7 @@ impl Memtable {
             keeps_order: AtomicBool::new(false),
             order: OnceLock::new(),
             order_filled: OnceLock::new(),
+            lookups: AtomicU64::new(0),
             inserting: AtomicBool::new(false),
         }
     }
@@ -166,6 +168,17 @@ impl Memtable {
         self.heads.iter().flat_map(|head| self.bucket_in_order(head).into_iter().flat_map(|first| self.versions(first)))
     }
 
+    /// All versions by key, then sequence descending.
+    pub fn in_key_order(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.order().links().flat_map(|first| self.versions(self.nodes.get(first)))
+    }
+
+    /// Whether cursors went to as many keys as there are.
+    pub fn is_scanned(&self) -> bool {
+        let lookups = self.lookups.load(Ordering::Relaxed);
+        lookups > 0 && lookups >= u64::from(self.keys.load(Ordering::Relaxed))
+    }
+
     /// A cursor in key order over the newest version of each key that `snapshot` sees. The first one builds the order,
     /// and those that come meanwhile wait for it; it sees at least what was inserted before it was made.
     pub fn cursor(self: &Arc<Self>, snapshot: Sequence) -> MemCursor {
@@ -178,6 +191,7 @@ impl Memtable {
             fetched: Vec::new(),
             used: 0,
             ascending: true,
+            lookups: 0,
         }
     }
 
@@ -278,6 +292,7 @@ pub(crate) struct MemCursor {
     fetched: Vec<Link>,
     used: usize,
     ascending: bool,
+    lookups: u64,
 }
 
 impl MemCursor {
@@ -300,6 +315,7 @@ impl MemCursor {
 
     /// Goes to the next key, in the direction of those fetched, of which there is something to see.
     fn step(&mut self) {
+        self.lookups += 1;
         loop {
             while let Some(&key) = self.fetched.get(self.used) {
                 self.used += 1;
@@ -330,6 +346,12 @@ impl MemCursor {
         } else {
             self.table.order().descending(from, limit, &mut self.fetched);
         }
+    }
+}
+
+impl Drop for MemCursor {
+    fn drop(&mut self) {
+        self.table.lookups.fetch_add(self.lookups, Ordering::Relaxed);
     }
 }
 

@@ -38,6 +38,11 @@ impl Ordered {
         }
     }
 
+    /// All keys, ascending.
+    pub fn links(&self) -> impl Iterator<Item = Link> {
+        self.keys.iter().map(|first| first.link)
+    }
+
     /// Puts up to `limit` keys from `low` on into `found`, ascending.
     pub fn ascending(&self, low: Bound<&[u8]>, limit: usize, found: &mut Vec<Link>) {
         let low = low.map(Sought::new);

@@ -210,6 +210,10 @@ impl File for MeasuredFile {
         self.file.read_cached(buffer, offset)
     }
 
+    fn will_need(&self, offset: u64, len: u64) {
+        self.file.will_need(offset, len);
+    }
+
     fn len(&self) -> io::Result<u64> {
         self.file.len()
     }

@@ -105,7 +105,7 @@ fn write(
     for ((items, run), hashes) in parts.iter().zip(runs).zip(hashes) {
         let Some(span) = pile.span(items) else { continue };
         let runs = Range::no_runs().with(LiveRun::new(run, grave), &hashes, Range::GROWTH);
-        ranges.push(Range::new(span, runs, 0));
+        ranges.push(Range::new(span, runs));
     }
     Ok(())
 }

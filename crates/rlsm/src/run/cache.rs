@@ -71,29 +71,39 @@ impl BlockCache {
     /// The block of entries at `location`, of a run with this base, read if it is not here.
     #[inline]
     pub fn entries(&self, file: &DataFile, location: Location, base: Sequence) -> Result<Block> {
+        self.told_entries(file, location, base).map(|(block, _)| block)
+    }
+
+    /// The same, and whether it was here.
+    pub fn told_entries(&self, file: &DataFile, location: Location, base: Sequence) -> Result<(Block, bool)> {
         self.block((file.number, location.offset), || Block::read_entries(file, location, base))
     }
 
     /// The page at `location`, read if it is not here.
     #[inline]
     pub fn page(&self, file: &DataFile, location: Location) -> Result<Block> {
-        self.block((file.number, location.offset), || Block::read_page(file, location))
+        self.block((file.number, location.offset), || Block::read_page(file, location)).map(|(block, _)| block)
     }
 
-    /// The payload of the record at `offset` of a log, read by `read` if it is not here.
-    pub fn record(&self, file: &DataFile, offset: u64, read: impl FnOnce() -> Result<Vec<u8>>) -> Result<Block> {
+    /// The payload of the record at `offset` of a log, read by `read` if it is not here, and whether it was.
+    pub fn told_record(
+        &self,
+        file: &DataFile,
+        offset: u64,
+        read: impl FnOnce() -> Result<Vec<u8>>,
+    ) -> Result<(Block, bool)> {
         self.block((file.number, offset), || read().map(Block::of))
     }
 
     #[inline]
-    fn block(&self, place: Place, read: impl FnOnce() -> Result<Block>) -> Result<Block> {
+    fn block(&self, place: Place, read: impl FnOnce() -> Result<Block>) -> Result<(Block, bool)> {
         if let Some(block) = self.blocks.get(&place) {
             let counter = (place.1 >> 12) as usize % COUNTERS;
             self.hits[counter].0.fetch_add(1, Ordering::Relaxed);
-            return Ok(block);
+            return Ok((block, true));
         }
         self.misses.fetch_add(1, Ordering::Relaxed);
-        self.blocks.get_or_insert_with(&place, read)
+        self.blocks.get_or_insert_with(&place, read).map(|block| (block, false))
     }
 
     /// The sorted view of the run whose footer lies at `footer_offset`, made if it is not here.

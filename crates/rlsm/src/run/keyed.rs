@@ -1,13 +1,15 @@
 //! Key-ordered runs: finding a key's blocks through the index, and going through them.
 
 use std::cmp::Ordering;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::block::{Block, Location};
 use super::cache::BlockCache;
 use super::entries::{Scan, Slot};
+use super::file::Extent;
 use super::key_index::{IndexPage, Item};
-use super::open::{Found, Run};
+use super::open::{Found, HIT_COST, Run};
 use crate::entry::{Entry, Sequence};
 use crate::error::Result;
 
@@ -100,11 +102,14 @@ pub(crate) struct KeyedCursor {
     slots: Vec<Slot>,
     /// The current entry; `slots.len()` if there is none.
     at: usize,
+    ahead: Ahead,
+    /// As [`Run::scan_cost`] has it.
+    cost: u64,
 }
 
 impl KeyedCursor {
     pub fn new(run: Arc<Run>, cache: Arc<BlockCache>) -> Self {
-        Self { run, cache, block: None, number: 0, slots: Vec::new(), at: 0 }
+        Self { run, cache, block: None, number: 0, slots: Vec::new(), at: 0, ahead: Ahead::default(), cost: 0 }
     }
 
     pub fn entry(&self) -> Option<Entry<'_>> {
@@ -126,6 +131,7 @@ impl KeyedCursor {
     }
 
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.ahead = Ahead::default();
         let Some((block, location)) = self.run.first_block_of(&self.cache, key)? else { return Ok(()) };
         self.enter_at(block, location)?;
         self.at = self.count_before(|entry| entry < key);
@@ -148,7 +154,7 @@ impl KeyedCursor {
         if self.at < self.slots.len() {
             self.at += 1;
             if self.at == self.slots.len() && self.number + 1 < self.run.blocks() {
-                return self.enter(self.number + 1, |_| 0);
+                return self.enter_next();
             }
         }
         Ok(())
@@ -175,6 +181,7 @@ impl KeyedCursor {
 
     /// Loads a block and takes the entry that `choose` takes of so many.
     fn enter(&mut self, number: u32, choose: impl FnOnce(usize) -> usize) -> Result<()> {
+        self.ahead = Ahead::default();
         self.slots.clear();
         let location = self.run.with_item(&self.cache, number, |item| item.location)?;
         self.enter_at(number, location)?;
@@ -182,10 +189,21 @@ impl KeyedCursor {
         Ok(())
     }
 
+    /// Goes from the last entry of a block to the first of the next.
+    fn enter_next(&mut self) -> Result<()> {
+        self.slots.clear();
+        let location = self.run.with_item(&self.cache, self.number + 1, |item| item.location)?;
+        if let Some(soon) = self.ahead.step(location, &self.run.pieces) {
+            self.run.file.file.will_need(soon.offset, soon.len);
+        }
+        self.enter_at(self.number + 1, location)
+    }
+
     /// Loads a block and takes its first entry; after an error there is none.
     fn enter_at(&mut self, number: u32, location: Location) -> Result<()> {
         self.slots.clear();
         self.at = 0;
+        self.cost += HIT_COST;
         let block = self.cache.entries(&self.run.file, location, self.run.base)?;
         let (mut scan, mut slots) = (Scan::new(self.run.base), std::mem::take(&mut self.slots));
         while let Some(slot) = scan.next(block.body()).map_err(|bad| self.run.malformed(bad, location.offset))? {
@@ -196,5 +214,70 @@ impl KeyedCursor {
         }
         (self.block, self.number, self.slots) = (Some(block), number, slots);
         Ok(())
+    }
+}
+
+/// Of blocks that are read one after another, so many are asked for in advance, in bytes: at first, and at most.
+const AHEAD_BYTES: RangeInclusive<u64> = 32 << 10..=512 << 10;
+/// So many blocks one after another are no chance.
+const STREAK: u32 = 2;
+
+/// Which blocks to ask for in advance.
+#[derive(Default)]
+struct Ahead {
+    /// Blocks so far.
+    streak: u32,
+    len: u64,
+    /// Where it ends.
+    end: u64,
+}
+
+impl Ahead {
+    /// What of the run's `pieces` is to be asked for now that the next block is at `location`.
+    fn step(&mut self, location: Location, pieces: &[Extent]) -> Option<Extent> {
+        self.streak += 1;
+        if self.streak < STREAK || location.offset + self.len / 2 < self.end {
+            return None;
+        }
+        self.len = (2 * self.len).clamp(*AHEAD_BYTES.start(), *AHEAD_BYTES.end());
+        let ends = |piece: &Extent| piece.offset + piece.len;
+        let piece_end = pieces.iter().find(|piece| (piece.offset..ends(piece)).contains(&location.offset)).map(ends)?;
+        let offset = location.offset.max(self.end);
+        self.end = (offset + self.len).min(piece_end);
+        (offset < self.end).then(|| Extent { offset, len: self.end - offset })
+    }
+}
+
+impl Drop for KeyedCursor {
+    fn drop(&mut self) {
+        self.run.add_scan_cost(self.cost);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_next_is_asked_for_once_and_within_the_piece() {
+        let pieces = [Extent { offset: 16, len: 100_000 }, Extent { offset: 1 << 20, len: 10 << 20 }];
+        for piece in pieces {
+            let (mut ahead, mut asked) = (Ahead::default(), Vec::new());
+            let end = piece.offset + piece.len;
+            let mut offset = piece.offset;
+            while offset < end {
+                let len = 4096.min(end - offset);
+                asked.extend(ahead.step(Location { offset, len }, &pieces));
+                offset += len;
+            }
+            assert_eq!(
+                asked[0],
+                Extent { offset: piece.offset + 4096, len: *AHEAD_BYTES.start() },
+                "not for one block"
+            );
+            assert!(asked.windows(2).all(|pair| pair[0].end() == Some(pair[1].offset)), "{asked:?}");
+            assert!(asked.iter().all(|soon| soon.len > 0 && soon.len <= *AHEAD_BYTES.end()));
+            assert_eq!(asked.last().unwrap().end(), Some(end));
+        }
     }
 }

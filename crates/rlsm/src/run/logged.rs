@@ -223,7 +223,7 @@ impl Run {
             let items = items(&page);
             let first = items.partition_point(|bytes| Item::of(bytes).top < top);
             for item in items[first..].iter().map(Item::of).take_while(|item| item.top == top) {
-                let (block, slot) = self.logged(cache, item)?;
+                let (block, slot, _) = self.logged(cache, item)?;
                 if slot.sequence <= snapshot && slot.key(block.body()) == key {
                     let value = block.value(slot.value_start(), slot.value_len);
                     return Ok(Some(Found { sequence: slot.sequence, kind: slot.kind, value }));
@@ -233,8 +233,8 @@ impl Run {
         Ok(None)
     }
 
-    /// The entry of a log that comes at `rank` in the order of its index.
-    pub(super) fn logged_at(&self, cache: &BlockCache, rank: u32) -> Result<(Block, Slot)> {
+    /// The entry of a log that comes at `rank` in the order of its index, and whether its record was in the cache.
+    pub(super) fn logged_at(&self, cache: &BlockCache, rank: u32) -> Result<(Block, Slot, bool)> {
         let (page, number) = (rank / PAGE_ITEMS as u32, rank as usize % PAGE_ITEMS);
         let location = self.fences.locate(page).ok_or_else(|| self.bad_page(self.footer.offset))?;
         let page = cache.page(&self.file, location)?;
@@ -242,9 +242,9 @@ impl Run {
         self.logged(cache, item)
     }
 
-    fn logged(&self, cache: &BlockCache, item: Item) -> Result<(Block, Slot)> {
+    fn logged(&self, cache: &BlockCache, item: Item) -> Result<(Block, Slot, bool)> {
         let offset = u64::from(item.offset);
-        let block = cache.record(&self.file, offset, || {
+        let (block, was_here) = cache.told_record(&self.file, offset, || {
             let mut bytes = vec![0; usize::from(item.len)];
             self.file.read(&mut bytes, offset)?;
             let payload = payload_of(LogKind::Wal, self.file.number, &bytes);
@@ -255,7 +255,7 @@ impl Run {
         })?;
         let named = decode_one(block.body(), item.operation, &self.file.name, offset)?;
         match named.map(|(sequence, operation)| written(block.body(), sequence, operation)) {
-            Some(Written::Entry(slot)) => Ok((block, slot)),
+            Some(Written::Entry(slot)) => Ok((block, slot, was_here)),
             _ => Err(self.file.corrupt(offset, "the index names an entry that the record does not have")),
         }
     }
@@ -284,7 +284,7 @@ impl Run {
         let mut builder = PermutationBuilder::default();
         let mut rank = 0;
         self.each_item(|item| {
-            let (block, slot) = self.logged(&cache, item)?;
+            let (block, slot, _) = self.logged(&cache, item)?;
             builder.push(slot.key(block.body()), Spot(rank));
             rank += 1;
             Ok(())
@@ -322,7 +322,7 @@ impl Run {
         }
         let cache = BlockCache::new(4 << 20, 0);
         self.each_item(|item| {
-            let (block, slot) = self.logged(&cache, item)?;
+            let (block, slot, _) = self.logged(&cache, item)?;
             match Hashes::top(hash(slot.key(block.body()))) {
                 top if top == item.top => Ok(()),
                 top => {

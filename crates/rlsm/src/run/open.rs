@@ -1,6 +1,7 @@
 //! A run in a file: opening it, and finding a key in it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Order;
 use super::block::Block;
@@ -18,6 +19,11 @@ use super::reader::{BlockReader, RunReader};
 use super::value::Value;
 use crate::entry::{Kind, RangeDelete, Sequence};
 use crate::error::{Error, Result};
+
+/// What finding an entry's block in the cache costs a cursor, in bytes as [`Run::scan_cost`] has them.
+pub(super) const HIT_COST: u64 = 256;
+/// What reading the block costs: between what it does from the page cache, a few KiB, and from flash, some 80.
+pub(super) const MISS_COST: u64 = 16 << 10;
 
 /// A set of entries in a data file, which never changes.
 pub(crate) struct Run {
@@ -43,6 +49,7 @@ pub(crate) struct Run {
     pub(super) permutation: Option<Permutation>,
     pub(super) fences: Fences,
     pub(super) key_index: KeyIndex,
+    scan_cost: AtomicU64,
 }
 
 /// The newest version of a key that a snapshot sees.
@@ -76,6 +83,7 @@ impl Run {
             permutation: footer.permutation,
             fences: footer.fences,
             key_index: footer.key_index,
+            scan_cost: AtomicU64::new(0),
         }
     }
 
@@ -131,6 +139,17 @@ impl Run {
     /// A cursor in key order. A hash-ordered run without permutation gets a sorted view, which the cache keeps.
     pub fn cursor(self: &Arc<Self>, cache: &Arc<BlockCache>) -> Result<RunCursor> {
         RunCursor::new(self.clone(), cache.clone())
+    }
+
+    /// Takes note of what a cursor cost.
+    pub fn add_scan_cost(&self, more: u64) {
+        self.scan_cost.fetch_add(more, Ordering::Relaxed);
+    }
+
+    /// What cursors cost, until they were dropped, since the run was written or opened: in bytes that could have been
+    /// read or written one after another meanwhile, about.
+    pub fn scan_cost(&self) -> u64 {
+        self.scan_cost.load(Ordering::Relaxed)
     }
 
     /// Everything that can be punched when the run is dead, in the file's order.

@@ -8,7 +8,7 @@ use super::block::Block;
 use super::cache::BlockCache;
 use super::entries::Slot;
 use super::keys::Keys;
-use super::open::Run;
+use super::open::{HIT_COST, MISS_COST, Run};
 use super::permutation::{PAGE_RANKS, Permutation, SAMPLE_RANKS, Spot, spot_on_page};
 use super::view::{VIEW_SAMPLE_RANKS, View};
 use crate::entry::Entry;
@@ -28,15 +28,20 @@ pub(crate) struct RankedCursor {
     ranks: Ranks,
     rank: u64,
     current: Option<(Block, Slot)>,
+    /// What entries cost that lie apart from one another, as [`Run::scan_cost`] has it.
+    cost: u64,
 }
 
 impl RankedCursor {
     pub fn new(run: Arc<Run>, cache: Arc<BlockCache>) -> Result<Self> {
         let ranks = match run.permutation {
             Some(_) => Ranks::Pages(None),
-            None => Ranks::View(cache.view(run.file.number, run.footer.offset, || View::build(&run))?),
+            None => Ranks::View(cache.view(run.file.number, run.footer.offset, || {
+                run.add_scan_cost(run.stored_bytes);
+                View::build(&run)
+            })?),
         };
-        Ok(Self { run, cache, ranks, rank: 0, current: None })
+        Ok(Self { run, cache, ranks, rank: 0, current: None, cost: 0 })
     }
 
     pub fn entry(&self) -> Option<Entry<'_>> {
@@ -110,15 +115,17 @@ impl RankedCursor {
     fn load(&mut self, rank: u64) -> Result<(Block, Slot)> {
         let spot = self.spot(rank)?;
         let run = &self.run;
-        if run.order == Order::Log {
-            return run.logged_at(&self.cache, spot.0);
-        }
-        let Some(location) = run.fences.locate(spot.block()) else { return Err(run.bad_page(run.footer.offset)) };
-        let block = self.cache.entries(&run.file, location, run.base)?;
-        match block.slot(run.base, spot.slot()) {
-            Ok(slot) => Ok((block, slot)),
-            Err(malformed) => Err(run.malformed(malformed, location.offset)),
-        }
+        let (block, slot, was_here) = match run.order {
+            Order::Log => run.logged_at(&self.cache, spot.0)?,
+            Order::Hash | Order::Key => {
+                let location = run.fences.locate(spot.block()).ok_or_else(|| run.bad_page(run.footer.offset))?;
+                let (block, was_here) = self.cache.told_entries(&run.file, location, run.base)?;
+                let slot = block.slot(run.base, spot.slot()).map_err(|bad| run.malformed(bad, location.offset))?;
+                (block, slot, was_here)
+            }
+        };
+        self.cost += if was_here { HIT_COST } else { MISS_COST };
+        Ok((block, slot))
     }
 
     fn spot(&mut self, rank: u64) -> Result<Spot> {
@@ -127,6 +134,12 @@ impl RankedCursor {
             (Ranks::Pages(page), Some(permutation)) => spot_in_file(&self.run, &self.cache, permutation, page, rank),
             (Ranks::Pages(_), None) => unreachable!("pages are only chosen for a run with a permutation"),
         }
+    }
+}
+
+impl Drop for RankedCursor {
+    fn drop(&mut self) {
+        self.run.add_scan_cost(self.cost);
     }
 }
 

@@ -3,11 +3,12 @@
 use std::any::Any;
 use std::fs;
 use std::io;
+use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{FallocateFlags, FlockOperation, SeekFrom, fallocate, flock, ioctl_ficlone, seek};
+use rustix::fs::{Advice, FallocateFlags, FlockOperation, SeekFrom, fadvise, fallocate, flock, ioctl_ficlone, seek};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 use super::{COPY_BYTES, File, Storage, copy_through};
@@ -66,12 +67,12 @@ impl Storage for Disk {
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn File>> {
         let file = fs::File::options().read(true).append(true).create_new(true).open(self.at(name)?)?;
-        Ok(Arc::new(DiskFile(file)))
+        Ok(Arc::new(DiskFile::new(file)))
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn File>> {
         let file = fs::File::options().read(true).append(true).open(self.at(name)?)?;
-        Ok(Arc::new(DiskFile(file)))
+        Ok(Arc::new(DiskFile::new(file)))
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
@@ -182,6 +183,16 @@ fn next_hole(file: &fs::File, from: u64, len: u64) -> io::Result<u64> {
 
 struct DiskFile(fs::File);
 
+impl DiskFile {
+    /// The kernel takes blocks that happen to lie near one another for the beginning of a stream, and would read on:
+    /// who does read on says so, see [`File::will_need`].
+    fn new(file: fs::File) -> Self {
+        // Advice: without it all is read as well.
+        let _ = fadvise(&file, 0, None, Advice::Random);
+        Self(file)
+    }
+}
+
 impl File for DiskFile {
     fn append(&self, bytes: &[u8]) -> io::Result<()> {
         io::Write::write_all(&mut &self.0, bytes)
@@ -199,6 +210,10 @@ impl File for DiskFile {
             Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn will_need(&self, offset: u64, len: u64) {
+        let _ = fadvise(&self.0, offset, NonZeroU64::new(len), Advice::WillNeed);
     }
 
     fn len(&self) -> io::Result<u64> {

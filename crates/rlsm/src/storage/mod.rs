@@ -63,6 +63,9 @@ pub trait File: Send + Sync {
         Ok(None)
     }
 
+    /// Tells that these bytes will be read soon, for who can fetch them meanwhile.
+    fn will_need(&self, _offset: u64, _len: u64) {}
+
     /// How long the file is, in bytes.
     fn len(&self) -> io::Result<u64>;
 

@@ -139,6 +139,10 @@ impl File for Kept {
         self.0.read_at(buffer, offset)
     }
 
+    fn will_need(&self, offset: u64, len: u64) {
+        self.0.will_need(offset, len);
+    }
+
     fn len(&self) -> io::Result<u64> {
         self.0.len()
     }

@@ -18,7 +18,7 @@ fn run(storage: &Simulated, number: u64, grave: &Arc<Grave>) -> (Arc<LiveRun>, H
 }
 
 fn range(low: &[u8], high: &[u8], runs: Runs) -> Arc<Range> {
-    Range::new(Span { low: low.into(), high: high.into() }, runs, 0)
+    Range::new(Span { low: low.into(), high: high.into() }, runs)
 }
 
 fn problems(version: &Version) -> Vec<String> {

@@ -14,7 +14,7 @@ use crate::support::{Model, all, batch, collect};
 use crate::work::{Step, Work};
 
 /// Ranges that were scanned so often are sorted.
-const SCANS: u32 = 64;
+const SCANS: u32 = 3;
 
 /// How many steps a life has at most.
 const STEPS_MAX: u32 = 300;
@@ -124,7 +124,7 @@ impl Machine {
             Step::Release => drop((!snapshots.is_empty()).then(|| snapshots.swap_remove(0))),
             Step::Scan => {
                 for _ in 0..SCANS {
-                    database.range(..)?.seek_to_first()?;
+                    database.range(..)?.try_for_each(|pair| pair.map(drop))?;
                 }
             }
             Step::Look => {
