@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use crate::allocator;
 use crate::clock;
 use crate::compact;
 use crate::core::Core;
@@ -254,6 +255,7 @@ fn flush_often(core: &Core, writer: &SharedWriter, signals: &Signals) {
                 break;
             }
             drop(_alone);
+            allocator::give_back();
             if let Some(mut writer) = writer.try_lock() {
                 writer.forget_before(core.log());
             }
@@ -281,6 +283,7 @@ fn compact_often(core: &Core, _: &SharedWriter, signals: &Signals) {
                 break;
             }
             drop(_alone);
+            allocator::give_back();
             signals.wake();
         }
         if core.check().is_err() {

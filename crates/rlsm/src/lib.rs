@@ -6,8 +6,9 @@
 //!
 //! After N. Y. Song's doctoral thesis (Seoul National University, 2018), sections 2.3.3 and 3.3.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+mod allocator;
 mod background;
 mod backup;
 mod clock;
@@ -35,6 +36,7 @@ mod open;
 mod options;
 mod pace;
 pub mod plan;
+mod prefix;
 mod pressure;
 mod publication;
 mod read;

@@ -1,5 +1,7 @@
 //! What is scanned often is written in the order of its keys.
 
+#![allow(clippy::unwrap_used, reason = "helpers fail as the tests do")]
+
 use std::sync::Arc;
 
 use rlsm::storage::simulated::Simulated;

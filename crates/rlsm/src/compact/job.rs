@@ -192,8 +192,7 @@ fn divide(
                 outcome.ranges_dropped.push(range.span.low.clone());
                 let target = Target { span, kept: range.runs.clone(), is_rewritten: false, scan_cost: 0 };
                 if range.is_sorted() {
-                    let mut items = pile.items().to_vec();
-                    pile.sort_by_key(&mut items);
+                    let items = pile.sorted_by_key(pile.items());
                     outcome.write(&pile, &items, &deletes, Order::Key, target)?;
                 } else {
                     outcome.write(&pile, pile.items(), &deletes, Order::Hash, target)?;
@@ -286,7 +285,7 @@ fn write_parts(
         let live = |delete: &&RangeDelete| delete.sequence > oldest && reaches(delete, &span);
         let deletes: Vec<RangeDelete> = deletes.iter().filter(live).cloned().collect();
         if order == Order::Key {
-            pile.sort_by_key(&mut items);
+            items = pile.sorted_by_key(&items);
         }
         let target = Target { span, kept: Range::no_runs(), is_rewritten: false, scan_cost: 0 };
         outcome.write(pile, &items, &deletes, order, target)?;

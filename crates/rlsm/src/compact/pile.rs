@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use crate::entry::Entry;
 use crate::hash::hash;
 use crate::keep::Keep;
+use crate::prefix;
 use crate::{Kind, Sequence};
 
 /// Memory is taken in pieces of so many bytes, from the first to the last: pieces of one size are used again when they
@@ -119,11 +120,11 @@ impl Pile {
         self.items = items;
     }
 
-    /// Puts items in the order of their keys, the newest version of each first.
-    pub fn sort_by_key(&self, items: &mut [Item]) {
-        items.sort_unstable_by(|one, other| {
-            self.key(one).cmp(self.key(other)).then_with(|| Reverse(one.sequence).cmp(&Reverse(other.sequence)))
-        });
+    /// Items in the order of their keys, the newest version of each first.
+    pub fn sorted_by_key(&self, items: &[Item]) -> Vec<Item> {
+        let newest_first = |one: u32, other: u32| items[other as usize].sequence.cmp(&items[one as usize].sequence);
+        let sorted = prefix::sorted(items.len() as u32, |number| self.key(&items[number as usize]), newest_first);
+        sorted.into_iter().map(|number| items[number as usize]).collect()
     }
 
     /// The first of the writes.

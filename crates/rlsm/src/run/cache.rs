@@ -111,6 +111,11 @@ impl BlockCache {
         self.views.get_or_insert_with(&(file, footer_offset), || make().map(Arc::new))
     }
 
+    /// What blocks may take in memory, in bytes.
+    pub fn block_bytes_max(&self) -> u64 {
+        self.blocks.capacity()
+    }
+
     /// Bounds blocks anew.
     pub fn set_block_bytes(&self, bytes: u64) {
         self.blocks.set_capacity(bytes);

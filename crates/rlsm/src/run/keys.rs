@@ -1,6 +1,7 @@
 //! Many keys in one piece of memory.
 
 use crate::codec::{Input, put_bytes, put_varint};
+use crate::prefix;
 
 /// Keys by number, in the order they were pushed in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,18 +41,8 @@ impl Keys {
 
     /// The numbers of the keys in the keys' order; of equal keys the earlier first.
     pub fn sorted(&self) -> Vec<u32> {
-        let prefix = |key: &[u8]| {
-            let mut first = [0; 8];
-            let len = key.len().min(8);
-            first[..len].copy_from_slice(&key[..len]);
-            u64::from_be_bytes(first)
-        };
-        let mut sorted: Vec<(u64, u32)> =
-            (0u32..).zip(self.iter()).map(|(number, key)| (prefix(key), number)).collect();
-        sorted.sort_unstable_by(|a, b| {
-            a.0.cmp(&b.0).then_with(|| self.get(a.1 as usize).cmp(self.get(b.1 as usize))).then(a.1.cmp(&b.1))
-        });
-        sorted.into_iter().map(|(_, number)| number).collect()
+        let key = |number: u32| self.get(number as usize);
+        prefix::sorted(self.len() as u32, key, |one, other| one.cmp(&other))
     }
 
     pub fn shrink(&mut self) {

@@ -18,6 +18,7 @@ mod hashes;
 mod key_index;
 mod keyed;
 mod keys;
+mod loaded;
 mod logged;
 mod maplet;
 mod open;

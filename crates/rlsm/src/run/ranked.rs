@@ -8,11 +8,17 @@ use super::block::Block;
 use super::cache::BlockCache;
 use super::entries::Slot;
 use super::keys::Keys;
+use super::loaded::Loaded;
 use super::open::{HIT_COST, MISS_COST, Run};
 use super::permutation::{PAGE_RANKS, Permutation, SAMPLE_RANKS, Spot, spot_on_page};
 use super::view::{VIEW_SAMPLE_RANKS, View};
 use crate::entry::Entry;
 use crate::error::Result;
+
+/// Who has gone through so many entries, and through such a part of all, will go through more: reading a part of this
+/// size block by block takes about as long as reading all at once.
+const STEPS_FEW: u64 = 64;
+const STEPS_PART: u64 = 64;
 
 /// Where the ranks come from.
 enum Ranks {
@@ -28,6 +34,10 @@ pub(crate) struct RankedCursor {
     ranks: Ranks,
     rank: u64,
     current: Option<(Block, Slot)>,
+    /// How often it went to a neighbour.
+    steps: u64,
+    /// The run, once it went on for long.
+    loaded: Option<Loaded>,
     /// What entries cost that lie apart from one another, as [`Run::scan_cost`] has it.
     cost: u64,
 }
@@ -41,7 +51,7 @@ impl RankedCursor {
                 View::build(&run)
             })?),
         };
-        Ok(Self { run, cache, ranks, rank: 0, current: None, cost: 0 })
+        Ok(Self { run, cache, ranks, rank: 0, current: None, steps: 0, loaded: None, cost: 0 })
     }
 
     pub fn entry(&self) -> Option<Entry<'_>> {
@@ -69,16 +79,35 @@ impl RankedCursor {
 
     pub fn next(&mut self) -> Result<()> {
         match self.current {
-            Some(_) => self.enter(Some(self.rank + 1)),
+            Some(_) => {
+                self.step()?;
+                self.enter(Some(self.rank + 1))
+            }
             None => Ok(()),
         }
     }
 
     pub fn previous(&mut self) -> Result<()> {
         match self.current {
-            Some(_) => self.enter(self.rank.checked_sub(1)),
+            Some(_) => {
+                self.step()?;
+                self.enter(self.rank.checked_sub(1))
+            }
             None => Ok(()),
         }
+    }
+
+    /// Counts a step, and loads the run with one that shows that much of it will be asked for.
+    fn step(&mut self) -> Result<()> {
+        self.steps += 1;
+        if self.steps == STEPS_FEW + self.run.entries / STEPS_PART
+            && Loaded::suits(&self.run, self.cache.block_bytes_max())
+        {
+            self.current = None;
+            self.loaded = Some(Loaded::read(&self.run)?);
+            self.cost += self.run.stored_bytes;
+        }
+        Ok(())
     }
 
     /// Takes the entry of a rank, if there is one.
@@ -115,6 +144,9 @@ impl RankedCursor {
     fn load(&mut self, rank: u64) -> Result<(Block, Slot)> {
         let spot = self.spot(rank)?;
         let run = &self.run;
+        if let Some(loaded) = &self.loaded {
+            return loaded.entry(spot).ok_or_else(|| run.bad_page(run.footer.offset));
+        }
         let (block, slot, was_here) = match run.order {
             Order::Log => run.logged_at(&self.cache, spot.0)?,
             Order::Hash | Order::Key => {
