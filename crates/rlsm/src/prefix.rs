@@ -2,10 +2,18 @@
 
 use std::cmp::Ordering;
 
+/// A part of a key that orders as the key does, or is equal, and the key's number.
+pub(crate) type Part = (u64, u32);
+
+/// The parts of `len` keys, as `key` tells them.
+pub(crate) fn parts<'a>(len: u32, key: impl Fn(u32) -> &'a [u8]) -> Vec<Part> {
+    let shared = shared_prefix((0..len).map(&key));
+    (0..len).map(|number| (part(key(number), shared), number)).collect()
+}
+
 /// The numbers of `len` keys, as `key` tells them, in their order; `then` orders those of equal keys.
 pub(crate) fn sorted<'a>(len: u32, key: impl Fn(u32) -> &'a [u8], then: impl Fn(u32, u32) -> Ordering) -> Vec<u32> {
-    let shared = shared_prefix((0..len).map(&key));
-    let mut sorted: Vec<(u64, u32)> = (0..len).map(|number| (part(key(number), shared), number)).collect();
+    let mut sorted = parts(len, &key);
     sorted.sort_unstable_by(|&(part, one), &(other_part, other)| {
         part.cmp(&other_part).then_with(|| key(one).cmp(key(other))).then_with(|| then(one, other))
     });

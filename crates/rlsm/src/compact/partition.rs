@@ -1,36 +1,42 @@
 //! Dividing a range at its median by selection, without sorting (seed 002, section 3.3.1).
 
+use std::cmp::Ordering;
+
 use super::pile::{Item, Pile};
+use crate::prefix::{self, Part};
 
 /// Divides settled items into `parts` of about as many each, by key; each part keeps their order. All versions of a key
 /// stay together, so there may be fewer parts.
 pub(crate) fn partition(pile: &Pile, items: &[Item], parts: usize) -> Vec<Vec<Item>> {
-    let mut by_selection = items.to_vec();
+    let key = |number: u32| pile.key(&items[number as usize]);
+    let compare = |one: &Part, other: &Part| one.0.cmp(&other.0).then_with(|| key(one.1).cmp(key(other.1)));
+    let all = prefix::parts(items.len() as u32, key);
     let mut pivots = Vec::new();
-    select(pile, &mut by_selection, parts, &mut pivots);
-    pivots.sort_unstable_by(|one, other| pile.key(one).cmp(pile.key(other)));
-    let mut divided = vec![Vec::with_capacity(items.len() / parts.max(1) + 1); pivots.len() + 1];
-    for item in items {
+    select(&mut all.clone(), parts, compare, &mut pivots);
+    pivots.sort_unstable_by(compare);
+    let room = items.len() / parts.max(1) + 1;
+    let mut divided: Vec<Vec<Item>> = (0..=pivots.len()).map(|_| Vec::with_capacity(room)).collect();
+    for (own, item) in all.iter().zip(items) {
         // The pivot is the highest key of the lower part.
-        let part = pivots.partition_point(|pivot| pile.key(pivot) < pile.key(item));
-        divided[part].push(*item);
+        let number = pivots.partition_point(|pivot| compare(pivot, own).is_lt());
+        divided[number].push(*item);
     }
     divided.retain(|part| !part.is_empty());
     divided
 }
 
 /// Finds the highest items of all parts but the last, halving again and again.
-fn select(pile: &Pile, items: &mut [Item], parts: usize, pivots: &mut Vec<Item>) {
+fn select(items: &mut [Part], parts: usize, compare: impl Fn(&Part, &Part) -> Ordering + Copy, pivots: &mut Vec<Part>) {
     if parts < 2 || items.len() < 2 {
         return;
     }
     let lower_parts = parts / 2;
     let last_below = (items.len() * lower_parts / parts).saturating_sub(1);
-    let (_, pivot, _) = items.select_nth_unstable_by(last_below, |one, other| pile.key(one).cmp(pile.key(other)));
+    let (_, pivot, _) = items.select_nth_unstable_by(last_below, compare);
     pivots.push(*pivot);
     let (lower, upper) = items.split_at_mut(last_below + 1);
-    select(pile, lower, lower_parts, pivots);
-    select(pile, upper, parts - lower_parts, pivots);
+    select(lower, lower_parts, compare, pivots);
+    select(upper, parts - lower_parts, compare, pivots);
 }
 
 #[cfg(test)]

@@ -117,6 +117,7 @@ impl Batch {
         let Some(len) = self.len.checked_add(1) else {
             return Err(invalid("the batch holds 4 billion operations: write what is in it first".into()));
         };
+        self.operations.reserve(user_bytes + LENGTHS_BYTES_MAX);
         put_varint(&mut self.operations, (key.len() as u64) << 2 | kind);
         if let Some(more) = more {
             put_varint(&mut self.operations, more.len() as u64);
@@ -128,6 +129,9 @@ impl Batch {
         Ok(())
     }
 }
+
+/// What the lengths of a key and a value take at most.
+const LENGTHS_BYTES_MAX: usize = 10;
 
 fn check_key(name: &str, key: &[u8]) -> Result<()> {
     if key.len() > KEY_BYTES_MAX {

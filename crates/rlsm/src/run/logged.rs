@@ -340,18 +340,21 @@ pub(crate) struct LoggedReader<'a> {
     /// Once the first entry was asked for.
     records: Option<LogReader>,
     payload: Vec<u8>,
-    slots: std::vec::IntoIter<Slot>,
+    slots: Vec<Slot>,
+    /// How many of them were handed out.
+    used: usize,
     entries: u64,
 }
 
 impl<'a> LoggedReader<'a> {
     pub fn new(run: &'a Run) -> Self {
-        Self { run, records: None, payload: Vec::new(), slots: Vec::new().into_iter(), entries: 0 }
+        Self { run, records: None, payload: Vec::new(), slots: Vec::new(), used: 0, entries: 0 }
     }
 
     pub fn next(&mut self) -> Result<Option<Entry<'_>>> {
         loop {
-            if let Some(slot) = self.slots.next() {
+            if let Some(slot) = self.slots.get(self.used) {
+                self.used += 1;
                 self.entries += 1;
                 return Ok(Some(slot.entry(&self.payload)));
             }
@@ -365,7 +368,9 @@ impl<'a> LoggedReader<'a> {
                 Written::Entry(slot) => Some(slot),
                 Written::RangeDelete(_) => None,
             };
-            self.slots = all_written(record.payload, &batch).filter_map(entry).collect::<Vec<_>>().into_iter();
+            self.used = 0;
+            self.slots.clear();
+            self.slots.extend(all_written(record.payload, &batch).filter_map(entry));
             self.payload.clear();
             self.payload.extend_from_slice(record.payload);
         }
