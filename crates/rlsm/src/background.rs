@@ -124,7 +124,9 @@ fn catch_up(core: &Core, writer: &SharedWriter) -> Result<()> {
     writer.lock().forget_before(core.log());
     while compact::compact(core, false)? {}
     while compact::at_leisure(core)? {}
-    core.reclaim()
+    core.reclaim()?;
+    allocator::give_back();
+    Ok(())
 }
 
 /// Work done by whoever writes, but for syncs at an interval, which come whether or not anyone writes.
@@ -255,11 +257,11 @@ fn flush_often(core: &Core, writer: &SharedWriter, signals: &Signals) {
                 break;
             }
             drop(_alone);
-            allocator::give_back();
             if let Some(mut writer) = writer.try_lock() {
                 writer.forget_before(core.log());
             }
             signals.wake();
+            allocator::give_back();
         }
         if core.check().is_err() {
             signals.wake();
@@ -283,8 +285,8 @@ fn compact_often(core: &Core, _: &SharedWriter, signals: &Signals) {
                 break;
             }
             drop(_alone);
-            allocator::give_back();
             signals.wake();
+            allocator::give_back();
         }
         if core.check().is_err() {
             signals.wake();

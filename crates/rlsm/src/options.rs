@@ -25,7 +25,7 @@ pub enum Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flush {
     /// The write-ahead log that has the same writes becomes the run: an index by hash is put behind it. Nothing is
-    /// written twice.
+    /// written twice, but for a buffer that iterators went through: that is copied in the order of keys.
     Index,
     /// The buffer is written into a file of its own, in the order of hashes (seed 002, section 3.3.1), and may be
     /// packed; superseded versions are left out.

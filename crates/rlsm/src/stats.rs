@@ -150,7 +150,7 @@ pub struct Stats {
     pub memtable_entries: u64,
     /// Memory buffers that wait to be flushed.
     pub frozen_memtables: u64,
-    /// What the caches of blocks and of sorted views take in memory, in bytes.
+    /// What the caches of blocks and of sorted views take in memory, and what long scans loaded, in bytes.
     pub cache_bytes: u64,
     /// Blocks found in the cache since the database was opened.
     pub cache_hits: u64,

@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use rlsm::storage::simulated::Simulated;
-use rlsm::{Database, Maintenance, Options, Sync};
+use rlsm::{Compression, Database, Maintenance, Options, Sync};
 
 fn database() -> Database {
-    let options = Options::new().memtable_bytes(65_536).sync(Sync::Never).maintenance(Maintenance::Inline);
+    let options = Options::new().memtable_bytes(65_536).level1_compression(Compression::None);
+    let options = options.sync(Sync::Never).maintenance(Maintenance::Inline);
     options.open_on(Arc::new(Simulated::new(1))).unwrap()
 }
 
@@ -99,4 +100,44 @@ fn what_comes_to_sorted_ranges_is_sorted() {
     assert_eq!(stats.sorted_entries, 5000);
     scan(&database, 5000);
     check_gets(&database, 5000);
+}
+
+#[test]
+fn a_small_level_0_is_not_compacted_for_a_few_scans() {
+    let database = database();
+    (0..5000).for_each(|number| database.put(&key(number), &[7; 800]).unwrap());
+    database.compact().unwrap();
+    put(&database, 5000..5010);
+    database.flush().unwrap();
+    for _ in 0..20 {
+        let mut scan = database.range(&key(5005)[..]..).unwrap();
+        assert_eq!(scan.next().unwrap().unwrap().0, key(5005).into());
+    }
+    database.settle().unwrap();
+    assert_eq!(database.stats().unwrap().level0_entries, 10);
+}
+
+#[test]
+fn snapshots_and_deletes_live_through_a_flush_in_the_order_of_keys() {
+    let database = database();
+    put(&database, 0..300);
+    let before = database.snapshot();
+    database.delete(&key(7)).unwrap();
+    database.delete_range(b"00000", b"02000").unwrap();
+    database.put(&key(7), b"again").unwrap();
+    let all = |database: &Database| database.range(..).unwrap().collect::<rlsm::Result<Vec<_>>>().unwrap();
+    let (earlier, now) =
+        (database.range_at(.., &before).unwrap().collect::<rlsm::Result<Vec<_>>>().unwrap(), all(&database));
+    assert!(earlier.len() == 300 && now.len() < 300);
+    database.flush().unwrap();
+    // The version that was put, deleted and put again, and all others.
+    assert_eq!(database.stats().unwrap().sorted_entries, 302);
+    for _ in 0..2 {
+        assert_eq!(database.range_at(.., &before).unwrap().collect::<rlsm::Result<Vec<_>>>().unwrap(), earlier);
+        assert_eq!(all(&database), now);
+        assert_eq!(database.get(&key(7)).unwrap().as_deref(), Some(&b"again"[..]));
+        assert_eq!(database.get_at(&key(7), &before).unwrap().as_deref(), Some(&7u32.to_le_bytes()[..]));
+        assert!(database.verify().problems.is_empty());
+        database.compact().unwrap();
+    }
 }

@@ -166,6 +166,8 @@ fn divide(
     let oldest = core.oldest_snapshot();
     let range_bytes: Vec<u64> = ranges.iter().map(|range| range.runs.bytes()).collect();
     let few_bytes = core.options.plan.range_bytes / 16;
+    let (cost, bytes) = victims.iter().fold((0, 0), |sum, run| (sum.0 + run.scan_cost(), sum.1 + run.stored_bytes));
+    let order_in_gaps = if Range::is_scanned_for(cost, bytes) { Order::Key } else { Order::Hash };
     for (gap, pile) in in_gaps.iter_mut().enumerate().filter(|(_, pile)| !pile.is_empty()) {
         match settle_gap(&range_bytes, gap, pile.bytes(), few_bytes) {
             Gap::Extend(range) => in_ranges[range].append(pile),
@@ -173,7 +175,7 @@ fn divide(
                 pile.settle(Keep::new(oldest, &deletes, true));
                 let parts = parts_for(core, pile.bytes());
                 core.storage.reach("compaction: before a range is made in a gap");
-                write_parts(pile, &deletes, oldest, parts, Order::Hash, outcome)?;
+                write_parts(pile, &deletes, oldest, parts, order_in_gaps, outcome)?;
             }
         }
     }

@@ -86,7 +86,10 @@ fn append(core: &Core, version: &Version, level0: &[Flushed], runs: &[usize]) ->
     let bytes = runs.iter().map(|&run| level0[run].bytes).sum();
     let began = clock::now();
     job::append(core, version, runs)?;
-    core.pressure.pace.drained(bytes, (clock::now() - began).as_nanos() as u64);
+    // A small batch tells little of what many bytes take.
+    if bytes >= core.options.plan.memtable_bytes {
+        core.pressure.pace.drained(bytes, (clock::now() - began).as_nanos() as u64);
+    }
     Ok(())
 }
 

@@ -8,6 +8,9 @@ use crate::prefix::{self, Part};
 /// Divides settled items into `parts` of about as many each, by key; each part keeps their order. All versions of a key
 /// stay together, so there may be fewer parts.
 pub(crate) fn partition(pile: &Pile, items: &[Item], parts: usize) -> Vec<Vec<Item>> {
+    if parts < 2 {
+        return if items.is_empty() { Vec::new() } else { vec![items.to_vec()] };
+    }
     let key = |number: u32| pile.key(&items[number as usize]);
     let compare = |one: &Part, other: &Part| one.0.cmp(&other.0).then_with(|| key(one.1).cmp(key(other.1)));
     let all = prefix::parts(items.len() as u32, key);

@@ -57,9 +57,11 @@ impl Version {
         self.ranges.iter().map(|range| range.runs.bytes()).sum()
     }
 
-    /// Whether Level 0 cost iterators as much as compacting it would have.
+    /// Whether Level 0 cost iterators as much as compacting it now would: it is read and written, and brings all ranges
+    /// one run nearer to being written anew.
     pub fn level0_is_to_be_sorted(&self) -> bool {
-        !self.level0.list().is_empty() && scan_cost(self.level0.list()) >= 2 * self.level0.bytes()
+        let price = 2 * (self.level0.bytes() + self.level1_bytes() / RANGE_RUNS_MAX as u64);
+        !self.level0.list().is_empty() && scan_cost(self.level0.list()) >= price
     }
 
     /// Level 0 as decisions see it.
@@ -137,7 +139,12 @@ impl Range {
 
     /// Whether iterators come here, so that it is to be written in the order of its keys next time.
     pub fn is_scanned(&self) -> bool {
-        self.scan_cost() > self.runs.bytes() / 8
+        Self::is_scanned_for(self.scan_cost(), self.runs.bytes())
+    }
+
+    /// Whether so many bytes are scanned that cost iterators so much: one scan of all of them is enough.
+    pub fn is_scanned_for(cost: u64, bytes: u64) -> bool {
+        cost > bytes / 32
     }
 
     /// What its runs cost iterators.

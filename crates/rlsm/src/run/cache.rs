@@ -48,6 +48,20 @@ pub(crate) struct BlockCache {
     views: Cache<Place, Arc<View>, Bytes>,
     hits: [Counter; COUNTERS],
     misses: AtomicU64,
+    /// What runs take that cursors loaded, in bytes.
+    loaded_bytes: AtomicU64,
+}
+
+/// Memory that a cursor has for a run of its own.
+pub(super) struct Room {
+    cache: Arc<BlockCache>,
+    bytes: u64,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.cache.loaded_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 /// What a cache did since it was made.
@@ -65,6 +79,7 @@ impl BlockCache {
             views: Cache::with_weighter(items(view_bytes, VIEW_BYTES_USUAL), view_bytes, Bytes),
             hits: Default::default(),
             misses: AtomicU64::new(0),
+            loaded_bytes: AtomicU64::new(0),
         }
     }
 
@@ -111,9 +126,11 @@ impl BlockCache {
         self.views.get_or_insert_with(&(file, footer_offset), || make().map(Arc::new))
     }
 
-    /// What blocks may take in memory, in bytes.
-    pub fn block_bytes_max(&self) -> u64 {
-        self.blocks.capacity()
+    /// Room for a cursor's own run of so many bytes; all cursors together get as much as blocks may take.
+    pub(super) fn room(self: &Arc<Self>, bytes: u64) -> Option<Room> {
+        let with = |loaded: u64| loaded.checked_add(bytes).filter(|loaded| *loaded <= self.blocks.capacity());
+        self.loaded_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with).ok()?;
+        Some(Room { cache: Arc::clone(self), bytes })
     }
 
     /// Bounds blocks anew.
@@ -127,8 +144,8 @@ impl BlockCache {
         CacheCounts { hits, misses: self.misses.load(Ordering::Relaxed) }
     }
 
-    /// What blocks and views take in memory, in bytes.
+    /// What blocks, views and runs of cursors take in memory, in bytes.
     pub fn memory_bytes(&self) -> u64 {
-        self.blocks.weight() + self.views.weight()
+        self.blocks.weight() + self.views.weight() + self.loaded_bytes.load(Ordering::Relaxed)
     }
 }

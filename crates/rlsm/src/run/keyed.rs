@@ -9,7 +9,7 @@ use super::cache::BlockCache;
 use super::entries::{Scan, Slot};
 use super::file::Extent;
 use super::key_index::{IndexPage, Item};
-use super::open::{Found, HIT_COST, Run};
+use super::open::{Found, HIT_COST, MISS_COST, Run};
 use crate::entry::{Entry, Sequence};
 use crate::error::Result;
 
@@ -131,9 +131,8 @@ impl KeyedCursor {
     }
 
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
-        self.ahead = Ahead::default();
         let Some((block, location)) = self.run.first_block_of(&self.cache, key)? else { return Ok(()) };
-        self.enter_at(block, location)?;
+        self.jump(block, location)?;
         self.at = self.count_before(|entry| entry < key);
         // No more than one block can lie wholly below the key: the next one's separator is above it or equal.
         if self.at == self.slots.len() && block + 1 < self.run.blocks() { self.enter(block + 1, |_| 0) } else { Ok(()) }
@@ -141,7 +140,7 @@ impl KeyedCursor {
 
     pub fn seek_for_previous(&mut self, key: &[u8]) -> Result<()> {
         let Some((block, indexed)) = self.run.last_block_up_to(&self.cache, key)? else { return Ok(()) };
-        self.enter_at(block, indexed.location)?;
+        self.jump(block, indexed.location)?;
         match (self.count_before(|entry| entry <= key), block) {
             (0, 0) => self.leave(),
             (0, _) => return self.enter(block - 1, |entries| entries - 1),
@@ -181,10 +180,9 @@ impl KeyedCursor {
 
     /// Loads a block and takes the entry that `choose` takes of so many.
     fn enter(&mut self, number: u32, choose: impl FnOnce(usize) -> usize) -> Result<()> {
-        self.ahead = Ahead::default();
         self.slots.clear();
         let location = self.run.with_item(&self.cache, number, |item| item.location)?;
-        self.enter_at(number, location)?;
+        self.jump(number, location)?;
         self.at = choose(self.slots.len());
         Ok(())
     }
@@ -193,18 +191,27 @@ impl KeyedCursor {
     fn enter_next(&mut self) -> Result<()> {
         self.slots.clear();
         let location = self.run.with_item(&self.cache, self.number + 1, |item| item.location)?;
-        if let Some(soon) = self.ahead.step(location, &self.run.pieces) {
+        let was_here = self.enter_at(self.number + 1, location)?;
+        self.cost += HIT_COST;
+        if !was_here && let Some(soon) = self.ahead.step(location, &self.run.pieces) {
             self.run.file.file.will_need(soon.offset, soon.len);
         }
-        self.enter_at(self.number + 1, location)
+        Ok(())
     }
 
-    /// Loads a block and takes its first entry; after an error there is none.
-    fn enter_at(&mut self, number: u32, location: Location) -> Result<()> {
+    /// Loads a block that is not the one after that before, as [`KeyedCursor::enter_at`].
+    fn jump(&mut self, number: u32, location: Location) -> Result<()> {
+        self.ahead = Ahead::default();
+        let was_here = self.enter_at(number, location)?;
+        self.cost += if was_here { HIT_COST } else { MISS_COST };
+        Ok(())
+    }
+
+    /// Loads a block and takes its first entry; after an error there is none. Whether it was in the cache.
+    fn enter_at(&mut self, number: u32, location: Location) -> Result<bool> {
         self.slots.clear();
         self.at = 0;
-        self.cost += HIT_COST;
-        let block = self.cache.entries(&self.run.file, location, self.run.base)?;
+        let (block, was_here) = self.cache.told_entries(&self.run.file, location, self.run.base)?;
         let (mut scan, mut slots) = (Scan::new(self.run.base), std::mem::take(&mut self.slots));
         while let Some(slot) = scan.next(block.body()).map_err(|bad| self.run.malformed(bad, location.offset))? {
             slots.push(slot);
@@ -213,7 +220,7 @@ impl KeyedCursor {
             return Err(self.run.bad_page(location.offset));
         }
         (self.block, self.number, self.slots) = (Some(block), number, slots);
-        Ok(())
+        Ok(was_here)
     }
 }
 
@@ -225,7 +232,7 @@ const STREAK: u32 = 2;
 /// Which blocks to ask for in advance.
 #[derive(Default)]
 struct Ahead {
-    /// Blocks so far.
+    /// Blocks so far that had to be read.
     streak: u32,
     len: u64,
     /// Where it ends.
@@ -233,16 +240,16 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// What of the run's `pieces` is to be asked for now that the next block is at `location`.
+    /// What of the run's `pieces` is to be asked for after the block at `location`, which had to be read.
     fn step(&mut self, location: Location, pieces: &[Extent]) -> Option<Extent> {
         self.streak += 1;
-        if self.streak < STREAK || location.offset + self.len / 2 < self.end {
+        if self.streak < STREAK || location.offset < self.end.saturating_sub(self.len / 2) {
             return None;
         }
         self.len = (2 * self.len).clamp(*AHEAD_BYTES.start(), *AHEAD_BYTES.end());
         let ends = |piece: &Extent| piece.offset + piece.len;
         let piece_end = pieces.iter().find(|piece| (piece.offset..ends(piece)).contains(&location.offset)).map(ends)?;
-        let offset = location.offset.max(self.end);
+        let offset = (location.offset + location.len).max(self.end);
         self.end = (offset + self.len).min(piece_end);
         (offset < self.end).then(|| Extent { offset, len: self.end - offset })
     }
@@ -272,7 +279,7 @@ mod tests {
             }
             assert_eq!(
                 asked[0],
-                Extent { offset: piece.offset + 4096, len: *AHEAD_BYTES.start() },
+                Extent { offset: piece.offset + 2 * 4096, len: *AHEAD_BYTES.start() },
                 "not for one block"
             );
             assert!(asked.windows(2).all(|pair| pair[0].end() == Some(pair[1].offset)), "{asked:?}");

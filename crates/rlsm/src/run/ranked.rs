@@ -15,10 +15,8 @@ use super::view::{VIEW_SAMPLE_RANKS, View};
 use crate::entry::Entry;
 use crate::error::Result;
 
-/// Who has gone through so many entries, and through such a part of all, will go through more: reading a part of this
-/// size block by block takes about as long as reading all at once.
-const STEPS_FEW: u64 = 64;
-const STEPS_PART: u64 = 64;
+/// Who has spent such a part of what reading the whole run costs, block by block, reads it whole.
+const COST_PART: u64 = 2;
 
 /// Where the ranks come from.
 enum Ranks {
@@ -34,9 +32,9 @@ pub(crate) struct RankedCursor {
     ranks: Ranks,
     rank: u64,
     current: Option<(Block, Slot)>,
-    /// How often it went to a neighbour.
-    steps: u64,
-    /// The run, once it went on for long.
+    /// Whether it went on for long.
+    is_long: bool,
+    /// The run, if it did and there is room for it.
     loaded: Option<Loaded>,
     /// What entries cost that lie apart from one another, as [`Run::scan_cost`] has it.
     cost: u64,
@@ -51,7 +49,7 @@ impl RankedCursor {
                 View::build(&run)
             })?),
         };
-        Ok(Self { run, cache, ranks, rank: 0, current: None, steps: 0, loaded: None, cost: 0 })
+        Ok(Self { run, cache, ranks, rank: 0, current: None, is_long: false, loaded: None, cost: 0 })
     }
 
     pub fn entry(&self) -> Option<Entry<'_>> {
@@ -80,7 +78,7 @@ impl RankedCursor {
     pub fn next(&mut self) -> Result<()> {
         match self.current {
             Some(_) => {
-                self.step()?;
+                self.load_if_long()?;
                 self.enter(Some(self.rank + 1))
             }
             None => Ok(()),
@@ -90,22 +88,20 @@ impl RankedCursor {
     pub fn previous(&mut self) -> Result<()> {
         match self.current {
             Some(_) => {
-                self.step()?;
+                self.load_if_long()?;
                 self.enter(self.rank.checked_sub(1))
             }
             None => Ok(()),
         }
     }
 
-    /// Counts a step, and loads the run with one that shows that much of it will be asked for.
-    fn step(&mut self) -> Result<()> {
-        self.steps += 1;
-        if self.steps == STEPS_FEW + self.run.entries / STEPS_PART
-            && Loaded::suits(&self.run, self.cache.block_bytes_max())
-        {
+    /// Loads the run before a step, once it has cost so much.
+    fn load_if_long(&mut self) -> Result<()> {
+        if !self.is_long && self.cost >= self.run.stored_bytes / COST_PART {
+            self.is_long = true;
             self.current = None;
-            self.loaded = Some(Loaded::read(&self.run)?);
-            self.cost += self.run.stored_bytes;
+            self.loaded = Loaded::read(&self.run, &self.cache)?;
+            self.cost += self.loaded.as_ref().map_or(0, |_| self.run.stored_bytes);
         }
         Ok(())
     }

@@ -172,6 +172,10 @@ impl<'a> BlockReader<'a> {
         self.buffer.resize((have + len) as usize, 0);
         self.run.file.read(&mut self.buffer[have as usize..], self.unread.offset)?;
         self.unread = Extent { offset: self.unread.offset + len, len: self.unread.len - len };
+        let soon = self.unread.len.min(self.read_ahead);
+        if soon > 0 {
+            self.run.file.file.will_need(self.unread.offset, soon);
+        }
         Ok(())
     }
 }

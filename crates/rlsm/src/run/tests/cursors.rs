@@ -67,6 +67,9 @@ fn long_runs_are_walked_from_end_to_end() {
         let moves: Vec<(Move, u8)> =
             ends.into_iter().flat_map(|(end, step)| [vec![(end, 1)], vec![(step, 100); 300]].concat()).collect();
         written.runs.iter().for_each(|run| check(run, &cache, &sorted, &moves));
+        // A run that there is no room for is read block by block.
+        let no_room = Arc::new(BlockCache::new(0, 1 << 20));
+        written.runs.iter().for_each(|run| check(run, &no_room, &sorted, &moves));
     }
 }
 
