@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,12 +51,18 @@ def memory_limit(size: int):
         group.rmdir()
 
 
+class OutOfMemory(Exception):
+    """The kernel killed a run that needed more than its cgroup has."""
+
+
 def kv(flags: list, enter=None) -> dict:
     """One run of `manometer kv`: its document, and as `written` the bytes that it had the device write, as the kernel
     counts them for the process."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_oublock
     command = [str(bench.BINARY), "kv", *flags, "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=enter)
+    if done.returncode == -signal.SIGKILL and enter:
+        raise OutOfMemory
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
     written = 512 * (resource.getrusage(resource.RUSAGE_CHILDREN).ru_oublock - before)
