@@ -21,6 +21,11 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
+/// How many bytes [`put_varint`] appends.
+pub(crate) fn varint_len(value: u64) -> usize {
+    (u64::BITS - (value | 1).leading_zeros()).div_ceil(7) as usize
+}
+
 /// Appends a length and the bytes.
 pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_varint(out, bytes.len() as u64);
@@ -156,7 +161,11 @@ mod tests {
         #[test]
         fn numbers_come_back(values in proptest::collection::vec(any::<u64>().prop_map(|v| v >> (v % 64)), 0..50)) {
             let mut bytes = Vec::new();
-            values.iter().for_each(|value| put_varint(&mut bytes, *value));
+            for value in &values {
+                let before = bytes.len();
+                put_varint(&mut bytes, *value);
+                prop_assert_eq!(bytes.len() - before, varint_len(*value));
+            }
             let (mut input, mut short) = (Input::new(&bytes), Input::new(&bytes));
             for value in &values {
                 prop_assert_eq!(input.varint(), Some(*value));

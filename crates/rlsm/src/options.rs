@@ -129,7 +129,8 @@ impl Options {
         self
     }
 
-    /// The size from which a block is closed, in bytes, from 512 to 262,144. Default: 4 KiB.
+    /// What a block takes before compression at most, in bytes, from 512 to 262,144; one of fewer than eight entries may
+    /// take four times as much, and more for one large entry. Default: 4 KiB.
     pub fn block_bytes(mut self, bytes: u32) -> Self {
         self.block_bytes = bytes;
         self

@@ -8,7 +8,11 @@ use rlsm::storage::simulated::Simulated;
 use rlsm::{Compression, Database, Maintenance, Options, Sync};
 
 fn database() -> Database {
-    let options = Options::new().memtable_bytes(65_536).level1_compression(Compression::None);
+    database_with_ranges(131_072)
+}
+
+fn database_with_ranges(range_bytes: u64) -> Database {
+    let options = Options::new().range_bytes(range_bytes).memtable_bytes(65_536).level1_compression(Compression::None);
     let options = options.sync(Sync::Never).maintenance(Maintenance::Inline);
     options.open_on(Arc::new(Simulated::new(1))).unwrap()
 }
@@ -140,4 +144,49 @@ fn snapshots_and_deletes_live_through_a_flush_in_the_order_of_keys() {
         assert!(database.verify().problems.is_empty());
         database.compact().unwrap();
     }
+}
+
+/// Flushes of keys that each have a prefix of their own, scanned before, until Level 0 holds less than before.
+fn flush_apart_until_level_0_gives(database: &Database, prefix: &str, expected: &mut Vec<(Vec<u8>, Vec<u8>)>) {
+    let mut runs_before = 0;
+    for place in 0.. {
+        let pairs: Vec<_> =
+            (0..50u32).map(|number| (format!("{prefix}{place:03}-{number:03}").into_bytes(), vec![7; 1000])).collect();
+        pairs.iter().for_each(|(key, value)| database.put(key, value).unwrap());
+        let found = database.prefix(format!("{prefix}{place:03}").as_bytes()).unwrap();
+        assert_eq!(found.count(), 50);
+        expected.extend(pairs);
+        database.flush().unwrap();
+        database.settle().unwrap();
+        let runs = database.stats().unwrap().level0_runs;
+        if runs <= runs_before {
+            return;
+        }
+        runs_before = runs;
+    }
+}
+
+#[test]
+fn sorted_flushes_are_moved_down_and_linked_as_they_are() {
+    let database = database_with_ranges(8 << 20);
+    let mut expected = Vec::new();
+    flush_apart_until_level_0_gives(&database, "b", &mut expected);
+    let moved = database.stats().unwrap();
+    assert_eq!((moved.compaction_bytes, moved.rebalance_bytes), (0, 0), "nothing is copied");
+    assert!(moved.level1_entries > 0);
+    let pairs: Vec<_> = ["a", "c"].map(|key| (key.as_bytes().to_vec(), vec![1; 10])).into();
+    pairs.iter().for_each(|(key, value)| database.put(key, value).unwrap());
+    expected.extend(pairs);
+    database.compact().unwrap();
+    let before = database.stats().unwrap();
+    assert_eq!(before.ranges, 1, "one range encloses all that follows");
+    flush_apart_until_level_0_gives(&database, "bb", &mut expected);
+    let linked = database.stats().unwrap();
+    assert!(linked.level1_runs > before.level1_runs);
+    assert_eq!((linked.compaction_bytes, linked.rebalance_bytes), (before.compaction_bytes, before.rebalance_bytes));
+    expected.sort_unstable();
+    let found = database.range(..).unwrap().map(|pair| pair.map(|(key, value)| (key.into_vec(), value.into_vec())));
+    assert_eq!(found.collect::<rlsm::Result<Vec<_>>>().unwrap(), expected);
+    expected.iter().for_each(|(key, value)| assert_eq!(database.get(key).unwrap().as_deref(), Some(&value[..])));
+    assert!(database.verify().problems.is_empty());
 }

@@ -1,6 +1,7 @@
 //! A block: the unit that is read, checked and cached.
 //!
 //! On disk: length of the stored body, compression, (length before compression,) body, checksum, zeros up to 16 bytes.
+//! Where few more zeros let the next block begin a page, they are there too, and the index counts them to the block.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -16,9 +17,15 @@ use crate::error::Result;
 
 /// Blocks begin and end at multiples of this, in bytes.
 pub(crate) const UNIT_BYTES: u64 = 16;
+/// What a device is read in and what the system caches, in bytes: a block that lies in one page costs one of them.
+const PAGE_BYTES: u64 = 4096;
+/// What is left empty so that something begins a page is at most such a part of what is beside it.
+const GAP_PART: u64 = 16;
 /// The longest header, in bytes.
 pub(crate) const HEADER_BYTES_MAX: usize = 9;
 const CHECKSUM_BYTES: usize = 4;
+/// What a block that is not compressed takes beside its body and the zeros behind it, in bytes.
+pub(crate) const FRAME_BYTES: usize = 5 + CHECKSUM_BYTES;
 /// The largest body: the largest entry and what may have been in the block before it.
 const BODY_BYTES_MAX: u64 = (1 << 30) + (1 << 24);
 /// Level 1 of zstd: most of what higher levels gain, at a third of their time.
@@ -123,7 +130,7 @@ fn read_body(file: &DataFile, location: Location) -> Result<Vec<u8>> {
     file.read(&mut bytes, location.offset)?;
     let corrupt = |what| file.corrupt(location.offset, what);
     let frame = Frame::parse(&bytes).map_err(corrupt)?;
-    if frame.block_bytes != len {
+    if len.checked_sub(frame.block_bytes).is_none_or(|gap| gap > frame.block_bytes / GAP_PART) {
         return Err(corrupt(format!("the block says it has {} bytes, its index {len}", frame.block_bytes)));
     }
     match frame.plain_body() {
@@ -206,6 +213,13 @@ impl Frame {
         body.resize(self.body_bytes as usize, 0);
         expand(self, bytes, body)
     }
+}
+
+/// How many zeros there are between `offset` and the next page, beside something of `len` bytes; none if that would be
+/// too many for it.
+pub(crate) fn gap_to_page(offset: u64, len: u64) -> u64 {
+    let gap = offset.next_multiple_of(PAGE_BYTES) - offset;
+    if gap <= len / GAP_PART { gap } else { 0 }
 }
 
 /// Rounds up to whole units.

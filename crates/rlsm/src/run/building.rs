@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::io;
 
 use super::Order;
-use super::block::{BlockEncoder, Compression, Location};
+use super::block::{BlockEncoder, Compression, FRAME_BYTES, Location, gap_to_page};
 use super::entries::{ENTRIES_MAX, EntryEncoder};
 use super::fences::{Fences, FencesBuilder};
 use super::file::Extent;
@@ -178,17 +178,24 @@ impl Building {
         self.range_deletes.push(range_delete);
     }
 
-    pub fn block_is_full(&self, block_bytes: usize) -> bool {
-        let len = self.block.len();
-        len >= block_bytes && (self.block_entries >= ENTRIES_FEW || len >= OVERSIZE * block_bytes)
-            || self.block_entries >= ENTRIES_MAX
+    /// Whether the entry may come into the open block, which is to take `block_bytes` on disk at most.
+    pub fn has_room(&self, entry: &Entry<'_>, block_bytes: usize) -> bool {
+        match self.block_entries {
+            0 => true,
+            ENTRIES_MAX.. => false,
+            few if few < ENTRIES_FEW => self.block.len() < OVERSIZE * block_bytes,
+            _ => FRAME_BYTES + self.block.len() + self.encoder.len_of(entry, self.base) <= block_bytes,
+        }
     }
 
     pub fn close_block(&mut self, encoder: &mut BlockEncoder) -> io::Result<()> {
         if self.block_entries == 0 {
             return Ok(());
         }
-        self.opened.len = encoder.encode(&self.block, &mut self.piece)?;
+        let len = encoder.encode(&self.block, &mut self.piece)?;
+        let gap = gap_to_page(self.piece.len() as u64, len);
+        self.piece.resize(self.piece.len() + gap as usize, 0);
+        self.opened.len = len + gap;
         self.pending.push(std::mem::replace(&mut self.opened, PendingBlock::empty()));
         self.block.clear();
         self.block_entries = 0;
@@ -205,9 +212,11 @@ impl Building {
         if self.piece.is_empty() {
             return Ok(());
         }
-        let written = output.append(&self.piece)?;
+        let begin = output.len;
+        let gap = output.append_gap(self.piece.len())?;
+        let mut offset = output.append(&self.piece)?.offset;
+        let written = Extent { offset: begin, len: gap + self.piece.len() as u64 };
         self.piece.clear();
-        let mut offset = written.offset;
         for block in self.pending.drain(..) {
             let location = Location { offset, len: block.len };
             match self.footer.order {
@@ -218,7 +227,7 @@ impl Building {
         }
         match self.pieces.last_mut() {
             Some(last) if last.end() == Some(written.offset) => last.len += written.len,
-            _ => self.pieces.push(Extent { offset: written.offset, len: written.len }),
+            _ => self.pieces.push(written),
         }
         Ok(())
     }

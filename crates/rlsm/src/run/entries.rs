@@ -3,7 +3,7 @@
 //! Each begins with (sequence - the run's base) << 1 as a varint; its lowest bit says that the key's length and the
 //! value's length << 1 | is-delete follow, because they differ from the entry before. Then key and value.
 
-use crate::codec::{put_varint, varint};
+use crate::codec::{put_varint, varint, varint_len};
 use crate::entry::{Entry, Kind, Sequence};
 
 /// At most this many entries lie in a block, so that a byte names one.
@@ -51,6 +51,13 @@ struct Shape {
     value: u64,
 }
 
+impl Shape {
+    fn of(entry: &Entry<'_>) -> Self {
+        let deleted = u64::from(entry.kind == Kind::Delete);
+        Self { key_len: entry.key.len() as u32, value: (entry.value.len() as u64) << 1 | deleted }
+    }
+}
+
 /// Appends entries to a body.
 #[derive(Default)]
 pub(crate) struct EntryEncoder {
@@ -58,9 +65,18 @@ pub(crate) struct EntryEncoder {
 }
 
 impl EntryEncoder {
+    /// How many bytes the entry would take.
+    pub fn len_of(&self, entry: &Entry<'_>, base: Sequence) -> usize {
+        let shape = Shape::of(entry);
+        let shape_len = match self.shape {
+            Some(last) if last == shape => 0,
+            _ => varint_len(u64::from(shape.key_len)) + varint_len(shape.value),
+        };
+        varint_len(entry.sequence.saturating_sub(base) << 1) + shape_len + entry.key.len() + entry.value.len()
+    }
+
     pub fn push(&mut self, body: &mut Vec<u8>, entry: &Entry<'_>, base: Sequence) {
-        let deleted = u64::from(entry.kind == Kind::Delete);
-        let shape = Shape { key_len: entry.key.len() as u32, value: (entry.value.len() as u64) << 1 | deleted };
+        let shape = Shape::of(entry);
         let differs = self.shape != Some(shape);
         put_varint(body, (entry.sequence - base) << 1 | u64::from(differs));
         if differs {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::block::{Frame, HEADER_BYTES_MAX};
+use super::block::{Frame, UNIT_BYTES};
 use super::entries::{Scan, Slot};
 use super::file::Extent;
 use super::logged::LoggedReader;
@@ -131,11 +131,18 @@ impl<'a> BlockReader<'a> {
 
     /// Makes the next block the current one; false if there is none.
     fn next_block(&mut self) -> Result<bool> {
-        while self.at == self.buffer.len() && self.unread.len == 0 {
-            let Some(piece) = self.run.pieces.get(self.piece) else { return Ok(false) };
-            (self.unread, self.piece) = (*piece, self.piece + 1);
+        loop {
+            while self.at == self.buffer.len() && self.unread.len == 0 {
+                let Some(piece) = self.run.pieces.get(self.piece) else { return Ok(false) };
+                (self.unread, self.piece) = (*piece, self.piece + 1);
+            }
+            self.fill(UNIT_BYTES)?;
+            // No block has an empty body: these are zeros before a page.
+            if !self.buffer[self.at..].starts_with(&[0; 4]) {
+                break;
+            }
+            self.at = (self.at + UNIT_BYTES as usize).min(self.buffer.len());
         }
-        self.fill(HEADER_BYTES_MAX as u64)?;
         let offset = self.unread.offset - (self.buffer.len() - self.at) as u64;
         let corrupt = |what| self.run.file.corrupt(offset, what);
         let len = Frame::parse_header(&self.buffer[self.at..]).map_err(corrupt)?.block_bytes;

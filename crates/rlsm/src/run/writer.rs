@@ -20,7 +20,7 @@ const BLOCK_BYTES_MAX: usize = 1 << 20;
 /// How a data file is written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WriteOptions {
-    /// A block closes at so many bytes of entries, if it has some entries.
+    /// A block takes so many bytes before compression at most, if it has some entries.
     pub block_bytes: usize,
     pub compression: Compression,
     /// Each open run gathers so many bytes before they go to the file.
@@ -74,14 +74,13 @@ impl FileWriter {
     /// The same for who has the key's hash already.
     pub fn push_hashed(&mut self, run: usize, hash: u64, entry: Entry<'_>) -> Result<()> {
         let building = &mut self.runs[run];
-        building.push(hash, entry)?;
-        if building.block_is_full(self.options.block_bytes) {
+        if !building.has_room(&entry, self.options.block_bytes) {
             building.close_block(&mut self.blocks).map_err(Error::io("compressing a block of", &self.output.name))?;
             if building.piece_bytes() >= self.options.piece_bytes {
                 building.write_piece(&mut self.output)?;
             }
         }
-        Ok(())
+        building.push(hash, entry)
     }
 
     /// Adds a range delete to a run; entries and range deletes may come in any order among one another.
@@ -119,6 +118,9 @@ impl FileWriter {
     }
 }
 
+/// As many zeros as ever lie before a piece.
+const ZEROS: [u8; 4096] = [0; 4096];
+
 /// The file's end.
 pub(crate) struct Output {
     file: Arc<dyn File>,
@@ -128,6 +130,15 @@ pub(crate) struct Output {
 }
 
 impl Output {
+    /// Appends zeros where a few of them let a piece of `len` bytes begin a page, and tells how many.
+    pub fn append_gap(&mut self, len: usize) -> Result<u64> {
+        let gap = block::gap_to_page(self.len, len as u64);
+        if gap > 0 {
+            self.append(&ZEROS[..gap as usize])?;
+        }
+        Ok(gap)
+    }
+
     /// Tells where the bytes lie.
     pub fn append(&mut self, bytes: &[u8]) -> Result<Location> {
         debug_assert!(bytes.len() as u64 == block::padded(bytes.len() as u64));

@@ -235,3 +235,17 @@ fn many_readers_share_a_cache_that_is_too_small() {
     });
     assert!(cache.memory_bytes() <= 64 << 10);
 }
+
+#[test]
+fn blocks_of_small_entries_lie_in_one_page_each() {
+    let mut entries: Vec<Owned> =
+        (0..20_000u32).map(|i| Owned::new(format!("{i:016}"), 1000 + u64::from(i), Some(vec![b'v'; 100]))).collect();
+    arrange(Order::Hash, &mut entries);
+    let written = write(&WriteOptions::default(), &[(Order::Hash, false, &entries), (Order::Hash, false, &entries)]);
+    for run in &written.runs {
+        let blocks: Vec<_> = (0..run.blocks()).map(|block| run.fences.locate(block).unwrap()).collect();
+        assert!(blocks.iter().all(|block| block.offset / 4096 == (block.offset + block.len - 1) / 4096));
+        let entries_per_block = entries.len() / blocks.len();
+        assert!(entries_per_block >= 33, "{entries_per_block} entries of 120 bytes in a block");
+    }
+}

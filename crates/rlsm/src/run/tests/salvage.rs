@@ -8,9 +8,9 @@ use crate::entry::Entry;
 use crate::run::{FileWriter, Order, Run, WriteOptions};
 use crate::storage::Disk;
 
-const ENTRIES: u32 = 400;
+const ENTRIES: u32 = 2000;
 
-/// A run of some dozen blocks.
+/// A run of some hundred blocks, with a footer of more than a page.
 fn run(folder: &std::path::Path, order: Order) -> Arc<Run> {
     let disk = Disk::open(folder).unwrap();
     let mut writer = FileWriter::create(&disk, 1, &WriteOptions::default()).unwrap();
