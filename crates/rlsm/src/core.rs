@@ -11,7 +11,7 @@ use crate::options::Options;
 use crate::pressure::{Memory, Pressure};
 use crate::publication::Publication;
 use crate::run::{BlockCache, WriteOptions};
-use crate::stats::Counters;
+use crate::stats::{Counter, Counters};
 use crate::storage::{File, Storage};
 use crate::{Error, Result, Sequence};
 
@@ -56,6 +56,8 @@ pub(crate) struct Core {
     pub cache: Arc<BlockCache>,
     pub memory: Memory,
     pub counters: Counters,
+    /// Gets since the last flush for which something of Level 0 had to be read.
+    pub level0_misses: Counter,
     levels: Mutex<Levels>,
     next_number: AtomicU64,
     failure: OnceLock<String>,
@@ -84,6 +86,7 @@ impl Core {
             cache: Arc::new(BlockCache::new(memory.block_bytes(), options.cache_bytes / 4)),
             memory,
             counters: Counters::default(),
+            level0_misses: Counter::default(),
             levels: Mutex::new(levels),
             next_number,
             failure: OnceLock::new(),

@@ -10,7 +10,7 @@ use crate::levels::{Change, LiveRun};
 use crate::names::FileName;
 use crate::options::Flush;
 use crate::plan::LEVEL0_RUNS_MAX;
-use crate::run::{FileWriter, Hashes, Order, index_log};
+use crate::run::{FileWriter, Hashes, MISS_COST, Order, index_log};
 use crate::{Error, RangeDelete, Result};
 
 /// Flushes all frozen buffers, and compacts where Level 0 has no room for them. For who keeps all others from it.
@@ -48,9 +48,11 @@ pub(crate) fn flush(core: &Core) -> Result<bool> {
 }
 
 fn write_run(core: &Core, frozen: &Frozen) -> Result<Option<(Arc<LiveRun>, Hashes)>> {
-    // A run that iterators will ask for much is worth a copy in the order of keys.
+    // A run that iterators will ask for much is worth a copy in the order of keys; one that gets will, a copy in that of
+    // hashes: of a log they would read a page of the index, and a page for the entry alone.
     let is_scanned = frozen.memtable.is_scanned();
-    let log = frozen.log.as_ref().filter(|_| core.options.flush == Flush::Index && !is_scanned);
+    let is_read = core.level0_misses.take() * MISS_COST > frozen.memtable.user_bytes();
+    let log = frozen.log.as_ref().filter(|_| core.options.flush == Flush::Index && !is_scanned && !is_read);
     if let Some(log) = log
         && let Some((run, hashes)) = index_log(Arc::clone(&log.file), log.number, log.len)?
     {

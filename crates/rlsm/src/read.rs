@@ -21,6 +21,9 @@ fn newest(core: &Core, view: &View, key: &[u8], snapshot: Sequence) -> Result<Op
         return Ok(Some((sequence, kind, Value::from(value))));
     }
     let mut found = view.version.level0.get(&core.cache, hash, key, snapshot)?;
+    if found.as_ref().is_some_and(|found| !found.was_here) {
+        core.level0_misses.add(1);
+    }
     if found.is_none()
         && let Some(range) = view.version.range_of(key)
     {

@@ -1,4 +1,4 @@
-//! What is scanned often is written in the order of its keys.
+//! What is scanned often is written in the order of its keys, and what is got often in that of their hashes.
 
 #![allow(clippy::unwrap_used, reason = "helpers fail as the tests do")]
 
@@ -188,5 +188,24 @@ fn sorted_flushes_are_moved_down_and_linked_as_they_are() {
     let found = database.range(..).unwrap().map(|pair| pair.map(|(key, value)| (key.into_vec(), value.into_vec())));
     assert_eq!(found.collect::<rlsm::Result<Vec<_>>>().unwrap(), expected);
     expected.iter().for_each(|(key, value)| assert_eq!(database.get(key).unwrap().as_deref(), Some(&value[..])));
+    assert!(database.verify().problems.is_empty());
+}
+
+#[test]
+fn a_memtable_is_copied_into_blocks_once_gets_read_level_0() {
+    let database = database();
+    // How many runs Level 0 has, and how many of them are logs.
+    let flushed = |numbers: std::ops::Range<u32>| {
+        put(&database, numbers);
+        database.flush().unwrap();
+        let stats = database.stats().unwrap();
+        (stats.level0_runs, stats.level0_runs - stats.data_files)
+    };
+    assert_eq!(flushed(0..500), (1, 1));
+    assert_eq!(flushed(500..600), (2, 2));
+    check_gets(&database, 600);
+    assert_eq!(flushed(600..700), (3, 2));
+    assert_eq!(flushed(700..800), (4, 3), "nobody asked since");
+    check_gets(&database, 800);
     assert!(database.verify().problems.is_empty());
 }

@@ -83,14 +83,9 @@ impl BlockCache {
         }
     }
 
-    /// The block of entries at `location`, of a run with this base, read if it is not here.
+    /// The block of entries at `location`, of a run with this base, read if it is not here, and whether it was.
     #[inline]
-    pub fn entries(&self, file: &DataFile, location: Location, base: Sequence) -> Result<Block> {
-        self.told_entries(file, location, base).map(|(block, _)| block)
-    }
-
-    /// The same, and whether it was here.
-    pub fn told_entries(&self, file: &DataFile, location: Location, base: Sequence) -> Result<(Block, bool)> {
+    pub fn entries(&self, file: &DataFile, location: Location, base: Sequence) -> Result<(Block, bool)> {
         self.block((file.number, location.offset), || Block::read_entries(file, location, base))
     }
 
@@ -101,7 +96,7 @@ impl BlockCache {
     }
 
     /// The payload of the record at `offset` of a log, read by `read` if it is not here, and whether it was.
-    pub fn told_record(
+    pub fn record(
         &self,
         file: &DataFile,
         offset: u64,

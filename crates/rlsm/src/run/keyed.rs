@@ -31,8 +31,8 @@ impl Run {
     pub(super) fn get_by_key(&self, cache: &BlockCache, key: &[u8], snapshot: Sequence) -> Result<Option<Found>> {
         let Some((first, mut location)) = self.first_block_of(cache, key)? else { return Ok(None) };
         for next in first + 1.. {
-            let block = cache.entries(&self.file, location, self.base)?;
-            let found = self.search(block, location.offset, key, snapshot)?;
+            let read = cache.entries(&self.file, location, self.base)?;
+            let found = self.search(read, location.offset, key, snapshot)?;
             if found.is_some() || next == self.blocks() {
                 return Ok(found);
             }
@@ -211,7 +211,7 @@ impl KeyedCursor {
     fn enter_at(&mut self, number: u32, location: Location) -> Result<bool> {
         self.slots.clear();
         self.at = 0;
-        let (block, was_here) = self.cache.told_entries(&self.run.file, location, self.run.base)?;
+        let (block, was_here) = self.cache.entries(&self.run.file, location, self.run.base)?;
         let (mut scan, mut slots) = (Scan::new(self.run.base), std::mem::take(&mut self.slots));
         while let Some(slot) = scan.next(block.body()).map_err(|bad| self.run.malformed(bad, location.offset))? {
             slots.push(slot);

@@ -224,10 +224,10 @@ impl Run {
             let items = items(&page);
             let first = items.partition_point(|bytes| Item::of(bytes).top < top);
             for item in items[first..].iter().map(Item::of).take_while(|item| item.top == top) {
-                let (block, slot, _) = self.logged(cache, item)?;
+                let (block, slot, was_here) = self.logged(cache, item)?;
                 if slot.sequence <= snapshot && slot.key(block.body()) == key {
                     let value = block.value(slot.value_start(), slot.value_len);
-                    return Ok(Some(Found { sequence: slot.sequence, kind: slot.kind, value }));
+                    return Ok(Some(Found { sequence: slot.sequence, kind: slot.kind, value, was_here }));
                 }
             }
         }
@@ -245,7 +245,7 @@ impl Run {
 
     fn logged(&self, cache: &BlockCache, item: Item) -> Result<(Block, Slot, bool)> {
         let offset = u64::from(item.offset);
-        let (block, was_here) = cache.told_record(&self.file, offset, || {
+        let (block, was_here) = cache.record(&self.file, offset, || {
             let mut bytes = vec![0; usize::from(item.len)];
             self.file.read(&mut bytes, offset)?;
             let payload = payload_of(LogKind::Wal, self.file.number, &bytes);

@@ -43,7 +43,7 @@ pub(crate) use footer::find as find_footers;
 pub(crate) use hashes::Hashes;
 pub(crate) use logged::index_log;
 pub(crate) use maplet::Maplet;
-pub(crate) use open::{Found, Run};
+pub(crate) use open::{Found, MISS_COST, Run};
 pub use value::Value;
 pub(crate) use writer::{FileWriter, WriteOptions};
 

@@ -20,10 +20,10 @@ use super::value::Value;
 use crate::entry::{Kind, RangeDelete, Sequence};
 use crate::error::{Error, Result};
 
-/// What finding an entry's block in the cache costs a cursor, in bytes as [`Run::scan_cost`] has them.
+/// What finding an entry's block in the cache costs, in bytes as [`Run::scan_cost`] has them.
 pub(super) const HIT_COST: u64 = 256;
 /// What reading the block costs: between what it does from the page cache, a few KiB, and from flash, some 80.
-pub(super) const MISS_COST: u64 = 16 << 10;
+pub(crate) const MISS_COST: u64 = 16 << 10;
 
 /// A set of entries in a data file, which never changes.
 pub(crate) struct Run {
@@ -59,6 +59,8 @@ pub(crate) struct Found {
     pub kind: Kind,
     /// Empty for [`Kind::Delete`].
     pub value: Value,
+    /// Whether its block was in the cache.
+    pub was_here: bool,
 }
 
 impl Run {
@@ -105,20 +107,27 @@ impl Run {
             Order::Log => return self.get_logged(cache, hash, key, snapshot),
         }
         for location in self.fences.candidates(hash) {
-            let block = cache.entries(&self.file, location, self.base)?;
-            if let Some(found) = self.search(block, location.offset, key, snapshot)? {
+            let read = cache.entries(&self.file, location, self.base)?;
+            if let Some(found) = self.search(read, location.offset, key, snapshot)? {
                 return Ok(Some(found));
             }
         }
         Ok(None)
     }
 
-    pub(super) fn search(&self, block: Block, offset: u64, key: &[u8], snapshot: Sequence) -> Result<Option<Found>> {
+    /// Looks for a key in a block that was in the cache, or not.
+    pub(super) fn search(
+        &self,
+        (block, was_here): (Block, bool),
+        offset: u64,
+        key: &[u8],
+        snapshot: Sequence,
+    ) -> Result<Option<Found>> {
         match block.search(self.base, key, snapshot) {
             Ok(None) => Ok(None),
             Ok(Some(slot)) => {
                 let value = block.value(slot.value_start(), slot.value_len);
-                Ok(Some(Found { sequence: slot.sequence, kind: slot.kind, value }))
+                Ok(Some(Found { sequence: slot.sequence, kind: slot.kind, value, was_here }))
             }
             Err(malformed) => Err(self.malformed(malformed, offset)),
         }

@@ -147,7 +147,7 @@ impl RankedCursor {
             Order::Log => run.logged_at(&self.cache, spot.0)?,
             Order::Hash | Order::Key => {
                 let location = run.fences.locate(spot.block()).ok_or_else(|| run.bad_page(run.footer.offset))?;
-                let (block, was_here) = self.cache.told_entries(&run.file, location, run.base)?;
+                let (block, was_here) = self.cache.entries(&run.file, location, run.base)?;
                 let slot = block.slot(run.base, spot.slot()).map_err(|bad| run.malformed(bad, location.offset))?;
                 (block, slot, was_here)
             }
