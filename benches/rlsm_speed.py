@@ -26,6 +26,7 @@ SCANS_OF_100, SCANS_OF_100_000 = (
 WORKS = [
     ("YCSB A", LARGE, 4, ["--workload", "ycsb-a"], {"rocksdb": 1.3}),
     ("YCSB A, every put synced", LARGE, 8, ["--workload", "ycsb-a"], {"rocksdb": 1.3}),
+    ("YCSB A, cached", SMALL, 1, ["--workload", "ycsb-a"], {"rocksdb": 1.3}),
     ("YCSB B", LARGE, 4, ["--workload", "ycsb-b"], {"rocksdb": 1.0}),
     ("YCSB B, cached", SMALL, 1, ["--workload", "ycsb-b"], {"rocksdb": 1.0}),
     ("YCSB C", LARGE, 4, ["--workload", "ycsb-c"], {"rocksdb": 1.0}),

@@ -34,6 +34,8 @@ pub(crate) struct Frozen {
     pub first: Sequence,
     /// Its last write.
     pub last: Sequence,
+    /// Gets, while it was written, that found an entry in Level 0 which was not in the cache.
+    pub level0_misses: u64,
 }
 
 /// A write-ahead log that takes no more writes.
@@ -56,7 +58,7 @@ pub(crate) struct Core {
     pub cache: Arc<BlockCache>,
     pub memory: Memory,
     pub counters: Counters,
-    /// Gets since the last flush for which something of Level 0 had to be read.
+    /// Gets since a buffer was frozen last that found an entry in Level 0 which was not in the cache.
     pub level0_misses: Counter,
     levels: Mutex<Levels>,
     next_number: AtomicU64,
@@ -127,7 +129,9 @@ impl Core {
     /// Freezes the memory buffer, which holds the writes from `first` to `last`, in favour of an empty one with the log `next_log`.
     pub fn freeze(&self, log: Option<FullLog>, first: Sequence, last: Sequence, next_log: u64) -> Arc<Memtable> {
         let memtable = Arc::new(Memtable::new(self.options.plan.memtable_bytes));
-        let full = Arc::new(Frozen { memtable: Arc::clone(&self.view().memtable), next_log, log, first, last });
+        let memtable_full = Arc::clone(&self.view().memtable);
+        let level0_misses = self.level0_misses.take();
+        let full = Arc::new(Frozen { memtable: memtable_full, next_log, log, first, last, level0_misses });
         self.publication.change(|view| {
             let frozen = view.frozen.iter().cloned().chain([Arc::clone(&full)]).collect();
             View { memtable: Arc::clone(&memtable), frozen, version: Arc::clone(&view.version) }

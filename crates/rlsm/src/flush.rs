@@ -10,8 +10,11 @@ use crate::levels::{Change, LiveRun};
 use crate::names::FileName;
 use crate::options::Flush;
 use crate::plan::LEVEL0_RUNS_MAX;
-use crate::run::{FileWriter, Hashes, MISS_COST, Order, index_log};
+use crate::run::{ENTRIES_FEW, FileWriter, Hashes, MISS_COST, Order, index_log};
 use crate::{Error, RangeDelete, Result};
+
+/// To make a file costs as much as to write so many bytes.
+const FEW_BYTES: u64 = 1 << 20;
 
 /// Flushes all frozen buffers, and compacts where Level 0 has no room for them. For who keeps all others from it.
 pub(crate) fn flush_all(core: &Core) -> Result<()> {
@@ -48,11 +51,10 @@ pub(crate) fn flush(core: &Core) -> Result<bool> {
 }
 
 fn write_run(core: &Core, frozen: &Frozen) -> Result<Option<(Arc<LiveRun>, Hashes)>> {
-    // A run that iterators will ask for much is worth a copy in the order of keys; one that gets will, a copy in that of
-    // hashes: of a log they would read a page of the index, and a page for the entry alone.
+    // A run that iterators will ask for much is worth a copy in the order of keys.
     let is_scanned = frozen.memtable.is_scanned();
-    let is_read = core.level0_misses.take() * MISS_COST > frozen.memtable.user_bytes();
-    let log = frozen.log.as_ref().filter(|_| core.options.flush == Flush::Index && !is_scanned && !is_read);
+    let is_log_kept = core.options.flush == Flush::Index && !is_scanned && !is_read(core, frozen);
+    let log = frozen.log.as_ref().filter(|_| is_log_kept);
     if let Some(log) = log
         && let Some((run, hashes)) = index_log(Arc::clone(&log.file), log.number, log.len)?
     {
@@ -61,6 +63,16 @@ fn write_run(core: &Core, frozen: &Frozen) -> Result<Option<(Arc<LiveRun>, Hashe
         return Ok(Some((LiveRun::new(run, &core.grave()), hashes)));
     }
     copy(core, frozen, if is_scanned { Order::Key } else { Order::Hash })
+}
+
+/// Whether a copy in the order of hashes costs no more than gets lose otherwise: of a log they read a page of the index,
+/// and one more for the entry, which is the only one of use there. A block of large entries is no less to read.
+fn is_read(core: &Core, frozen: &Frozen) -> bool {
+    let bytes = frozen.memtable.user_bytes();
+    let block_is_full =
+        frozen.memtable.entries() * u64::from(core.options.block_bytes) >= bytes * u64::from(ENTRIES_FEW);
+    let lost = frozen.level0_misses * MISS_COST;
+    block_is_full && lost > bytes.max(FEW_BYTES) && !core.pressure.is_squeezed()
 }
 
 fn copy(core: &Core, frozen: &Frozen, order: Order) -> Result<Option<(Arc<LiveRun>, Hashes)>> {

@@ -191,21 +191,33 @@ fn sorted_flushes_are_moved_down_and_linked_as_they_are() {
     assert!(database.verify().problems.is_empty());
 }
 
+/// Puts numbers and flushes them: how many runs Level 0 has then, and how many of them are logs.
+fn flushed(database: &Database, numbers: std::ops::Range<u32>, value: &[u8]) -> (u64, u64) {
+    numbers.for_each(|number| database.put(&key(number), value).unwrap());
+    database.flush().unwrap();
+    let stats = database.stats().unwrap();
+    (stats.level0_runs, stats.level0_runs - stats.data_files)
+}
+
+fn get_all(database: &Database, numbers: std::ops::Range<u32>) {
+    numbers.for_each(|number| assert!(database.get(&key(number)).unwrap().is_some()));
+}
+
 #[test]
 fn a_memtable_is_copied_into_blocks_once_gets_read_level_0() {
     let database = database();
-    // How many runs Level 0 has, and how many of them are logs.
-    let flushed = |numbers: std::ops::Range<u32>| {
-        put(&database, numbers);
-        database.flush().unwrap();
-        let stats = database.stats().unwrap();
-        (stats.level0_runs, stats.level0_runs - stats.data_files)
-    };
-    assert_eq!(flushed(0..500), (1, 1));
-    assert_eq!(flushed(500..600), (2, 2));
-    check_gets(&database, 600);
-    assert_eq!(flushed(600..700), (3, 2));
-    assert_eq!(flushed(700..800), (4, 3), "nobody asked since");
-    check_gets(&database, 800);
+    assert_eq!(flushed(&database, 0..500, b"value"), (1, 1));
+    assert_eq!(flushed(&database, 500..600, b"value"), (2, 2), "nobody asked");
+    // A get that has to read is taken to cost 16 KiB, a file 1 MiB.
+    get_all(&database, 0..64);
+    assert_eq!(flushed(&database, 600..700, b"value"), (3, 3), "64 gets cost no more");
+    get_all(&database, 64..129);
+    assert_eq!(flushed(&database, 700..800, b"value"), (4, 3));
+    assert_eq!(database.stats().unwrap().sorted_entries, 0, "the order is that of hashes");
+    (0..9).for_each(|_| get_all(&database, 64..129));
+    assert_eq!(flushed(&database, 800..900, b"value"), (5, 4), "what is in the cache costs nothing");
+    get_all(&database, 129..600);
+    assert_eq!(flushed(&database, 900..905, &[7; 600]), (6, 5), "a block of large entries is larger than a page");
+    get_all(&database, 600..905);
     assert!(database.verify().problems.is_empty());
 }

@@ -1,7 +1,7 @@
 //! A block: the unit that is read, checked and cached.
 //!
 //! On disk: length of the stored body, compression, (length before compression,) body, checksum, zeros up to 16 bytes.
-//! Where few more zeros let the next block begin a page, they are there too, and the index counts them to the block.
+//! Where few more zeros take a block of entries to the end of a page, the index counts them to it.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -58,6 +58,13 @@ impl Compression {
 pub(crate) struct Location {
     pub offset: u64,
     pub len: u64,
+}
+
+impl Location {
+    /// Whether an index that says `len` means this block, gap and all.
+    pub fn is_told_by(self, len: u64) -> bool {
+        [0, self.len, with_gap(self.offset, self.len)].contains(&len)
+    }
 }
 
 /// A block in memory, checked, its body as it was before compression. A clone shares the bytes.
@@ -130,7 +137,7 @@ fn read_body(file: &DataFile, location: Location) -> Result<Vec<u8>> {
     file.read(&mut bytes, location.offset)?;
     let corrupt = |what| file.corrupt(location.offset, what);
     let frame = Frame::parse(&bytes).map_err(corrupt)?;
-    if len.checked_sub(frame.block_bytes).is_none_or(|gap| gap > frame.block_bytes / GAP_PART) {
+    if !(Location { len: frame.block_bytes, ..location }).is_told_by(len) {
         return Err(corrupt(format!("the block says it has {} bytes, its index {len}", frame.block_bytes)));
     }
     match frame.plain_body() {
@@ -215,10 +222,20 @@ impl Frame {
     }
 }
 
+/// How many bytes there are from `offset` to where the next page begins, or it itself does.
+pub(crate) fn bytes_to_page(offset: u64) -> u64 {
+    (PAGE_BYTES - offset % PAGE_BYTES) % PAGE_BYTES
+}
+
+/// What a block of entries at `offset` takes, which has so many bytes itself.
+pub(crate) fn with_gap(offset: u64, block_bytes: u64) -> u64 {
+    block_bytes + gap_to_page(offset + block_bytes, block_bytes)
+}
+
 /// How many zeros there are between `offset` and the next page, beside something of `len` bytes; none if that would be
 /// too many for it.
 pub(crate) fn gap_to_page(offset: u64, len: u64) -> u64 {
-    let gap = offset.next_multiple_of(PAGE_BYTES) - offset;
+    let gap = bytes_to_page(offset);
     if gap <= len / GAP_PART { gap } else { 0 }
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::io;
 
 use super::Order;
-use super::block::{BlockEncoder, Compression, FRAME_BYTES, Location, gap_to_page};
+use super::block::{BlockEncoder, Compression, FRAME_BYTES, Location, gap_to_page, with_gap};
 use super::entries::{ENTRIES_MAX, EntryEncoder};
 use super::fences::{Fences, FencesBuilder};
 use super::file::Extent;
@@ -17,7 +17,7 @@ use crate::entry::{Entry, KEY_BYTES_MAX, Kind, RangeDelete, Sequence, VALUE_BYTE
 use crate::error::{Error, Result};
 
 /// A block of fewer entries goes on up to this many times its usual size, so that its fence costs little per entry.
-const ENTRIES_FEW: u32 = 8;
+pub(crate) const ENTRIES_FEW: u32 = 8;
 const OVERSIZE: usize = 4;
 /// Sequences are stored from the base on, with one more bit.
 const SPAN_MAX: u64 = 1 << 62;
@@ -51,6 +51,8 @@ pub(crate) struct Building {
     encoder: EntryEncoder,
     blocks: u32,
     piece: Vec<u8>,
+    /// The piece as it comes into the file, with zeros before pages.
+    with_gaps: Vec<u8>,
     pending: Vec<PendingBlock>,
     pieces: Vec<Extent>,
     range_deletes: Vec<RangeDelete>,
@@ -94,6 +96,7 @@ impl Building {
             encoder: EntryEncoder::default(),
             blocks: 0,
             piece: Vec::new(),
+            with_gaps: Vec::new(),
             pending: Vec::new(),
             pieces: Vec::new(),
             range_deletes: Vec::new(),
@@ -178,7 +181,8 @@ impl Building {
         self.range_deletes.push(range_delete);
     }
 
-    /// Whether the entry may come into the open block, which is to take `block_bytes` on disk at most.
+    /// Whether the entry may come into the open block, which takes `block_bytes` at most before compression, if it has
+    /// some entries.
     pub fn has_room(&self, entry: &Entry<'_>, block_bytes: usize) -> bool {
         match self.block_entries {
             0 => true,
@@ -192,10 +196,7 @@ impl Building {
         if self.block_entries == 0 {
             return Ok(());
         }
-        let len = encoder.encode(&self.block, &mut self.piece)?;
-        let gap = gap_to_page(self.piece.len() as u64, len);
-        self.piece.resize(self.piece.len() + gap as usize, 0);
-        self.opened.len = len + gap;
+        self.opened.len = encoder.encode(&self.block, &mut self.piece)?;
         self.pending.push(std::mem::replace(&mut self.opened, PendingBlock::empty()));
         self.block.clear();
         self.block_entries = 0;
@@ -213,21 +214,26 @@ impl Building {
             return Ok(());
         }
         let begin = output.len;
-        let gap = output.append_gap(self.piece.len())?;
-        let mut offset = output.append(&self.piece)?.offset;
-        let written = Extent { offset: begin, len: gap + self.piece.len() as u64 };
-        self.piece.clear();
+        self.with_gaps.clear();
+        self.with_gaps.resize(gap_to_page(begin, self.piece.len() as u64) as usize, 0);
+        let mut encoded = &self.piece[..];
         for block in self.pending.drain(..) {
-            let location = Location { offset, len: block.len };
+            let offset = begin + self.with_gaps.len() as u64;
+            let (bytes, behind) = encoded.split_at(block.len as usize);
+            encoded = behind;
+            self.with_gaps.extend_from_slice(bytes);
+            let location = Location { offset, len: with_gap(offset, block.len) };
+            self.with_gaps.resize((location.offset + location.len - begin) as usize, 0);
             match self.footer.order {
                 Order::Hash | Order::Log => self.fences.push(block.first_hash, location),
                 Order::Key => self.key_index.push(&block.separator, block.continued, location),
             }
-            offset += block.len;
         }
+        self.piece.clear();
+        let written = output.append(&self.with_gaps)?;
         match self.pieces.last_mut() {
             Some(last) if last.end() == Some(written.offset) => last.len += written.len,
-            _ => self.pieces.push(written),
+            _ => self.pieces.push(Extent { offset: written.offset, len: written.len }),
         }
         Ok(())
     }

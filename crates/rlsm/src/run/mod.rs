@@ -36,6 +36,7 @@ mod writer;
 mod tests;
 
 pub use block::Compression;
+pub(crate) use building::ENTRIES_FEW;
 pub(crate) use cache::BlockCache;
 pub(crate) use cursor::RunCursor;
 pub(crate) use file::{DataFile, Extent, HEADER_BYTES, HEADER_BYTES_MAX};

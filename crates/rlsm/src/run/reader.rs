@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::block::{Frame, UNIT_BYTES};
+use super::block::{Frame, HEADER_BYTES_MAX, Location, bytes_to_page};
 use super::entries::{Scan, Slot};
 use super::file::Extent;
 use super::logged::LoggedReader;
@@ -45,7 +45,7 @@ pub(crate) struct BlockReader<'a> {
     blocks: u32,
     slots: u32,
     /// Where the last one lies.
-    block_offset: u64,
+    block: Location,
     entries: u64,
 }
 
@@ -69,7 +69,7 @@ impl<'a> BlockReader<'a> {
             scan: Scan::new(run.base),
             blocks: 0,
             slots: 0,
-            block_offset: 0,
+            block: Location { offset: 0, len: 0 },
             entries: 0,
         }
     }
@@ -87,9 +87,9 @@ impl<'a> BlockReader<'a> {
         Ok(Some((Spot::new(self.blocks - 1, self.slots - 1), slot.entry(self.body()))))
     }
 
-    /// Where the block of the last entry lies.
-    pub fn block_offset(&self) -> u64 {
-        self.block_offset
+    /// Where the block of the last entry lies, without the gap behind it.
+    pub fn block(&self) -> Location {
+        self.block
     }
 
     fn advance(&mut self) -> Result<Option<Slot>> {
@@ -101,7 +101,7 @@ impl<'a> BlockReader<'a> {
             match self.scan.next(body) {
                 Ok(Some(slot)) if self.slots <= 0xff => return Ok(Some(slot)),
                 Ok(None) => {}
-                _ => return Err(self.run.file.corrupt(self.block_offset, super::entries::Malformed::WHAT)),
+                _ => return Err(self.run.file.corrupt(self.block.offset, super::entries::Malformed::WHAT)),
             }
             if !self.next_block()? {
                 return self.check_end().map(|()| None);
@@ -131,19 +131,16 @@ impl<'a> BlockReader<'a> {
 
     /// Makes the next block the current one; false if there is none.
     fn next_block(&mut self) -> Result<bool> {
-        loop {
-            while self.at == self.buffer.len() && self.unread.len == 0 {
+        let mut is_at_block = false;
+        while !is_at_block {
+            if self.is_at_end_of_piece() {
                 let Some(piece) = self.run.pieces.get(self.piece) else { return Ok(false) };
                 (self.unread, self.piece) = (*piece, self.piece + 1);
             }
-            self.fill(UNIT_BYTES)?;
-            // No block has an empty body: these are zeros before a page.
-            if !self.buffer[self.at..].starts_with(&[0; 4]) {
-                break;
-            }
-            self.at = (self.at + UNIT_BYTES as usize).min(self.buffer.len());
+            self.pass_gap()?;
+            is_at_block = !self.is_at_end_of_piece();
         }
-        let offset = self.unread.offset - (self.buffer.len() - self.at) as u64;
+        let offset = self.position();
         let corrupt = |what| self.run.file.corrupt(offset, what);
         let len = Frame::parse_header(&self.buffer[self.at..]).map_err(corrupt)?.block_bytes;
         self.fill(len)?;
@@ -161,8 +158,31 @@ impl<'a> BlockReader<'a> {
         };
         self.at += len as usize;
         self.scan = Scan::new(self.run.base);
-        (self.blocks, self.slots, self.block_offset) = (self.blocks + 1, 0, offset);
+        (self.blocks, self.slots, self.block) = (self.blocks + 1, 0, Location { offset, len });
         Ok(true)
+    }
+
+    /// Goes to the next page, if only zeros are before it.
+    fn pass_gap(&mut self) -> Result<()> {
+        self.fill(HEADER_BYTES_MAX as u64)?;
+        let gap = bytes_to_page(self.position());
+        if self.buffer[self.at..].starts_with(&[0; 4]) {
+            self.fill(gap + HEADER_BYTES_MAX as u64)?;
+            let gap = (gap as usize).min(self.buffer.len() - self.at);
+            if self.buffer[self.at..self.at + gap].iter().all(|byte| *byte == 0) {
+                self.at += gap;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_at_end_of_piece(&self) -> bool {
+        self.at == self.buffer.len() && self.unread.len == 0
+    }
+
+    /// Where in the file the next byte lies.
+    fn position(&self) -> u64 {
+        self.unread.offset - (self.buffer.len() - self.at) as u64
     }
 
     /// Reads on until `need` bytes are there to be used, or the piece is at its end.

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::block::Location;
 use super::cache::BlockCache;
 use super::footer::Footer;
 use super::hashes::Hashes;
@@ -40,30 +41,31 @@ impl Run {
         while let Some((spot, entry)) = reader.next_with_spot()? {
             let hash = hash(entry.key);
             let wrong = seen.take(self, spot, hash, &entry);
-            let offset = reader.block_offset();
-            wrong.map_err(|what| self.file.corrupt(offset, what))?;
+            let block = reader.block();
+            wrong.map_err(|what| self.file.corrupt(block.offset, what))?;
             if spot.slot() == 0 {
-                self.verify_block_is_indexed(&index_cache, spot.block(), offset, hash)?;
+                self.verify_block_is_indexed(&index_cache, spot.block(), block, hash)?;
             }
         }
         self.verify_footer(&mut seen, column)?;
         self.verify_permutation(&index_cache, seen.keys)
     }
 
-    fn verify_block_is_indexed(&self, cache: &BlockCache, block: u32, offset: u64, hash: u64) -> Result<()> {
+    fn verify_block_is_indexed(&self, cache: &BlockCache, number: u32, block: Location, hash: u64) -> Result<()> {
         let indexed = match self.order {
-            Order::Hash | Order::Log => self.fences.locate(block).map_or(0, |location| location.offset),
-            Order::Key => self.with_item(cache, block, |item| item.location.offset)?,
+            Order::Hash | Order::Log => self.fences.locate(number),
+            Order::Key => Some(self.with_item(cache, number, |item| item.location)?),
         };
-        if indexed != offset {
-            return Err(self.file.corrupt(offset, format!("the run's index has block {block} at byte {indexed}")));
+        if !indexed.is_some_and(|indexed| indexed.offset == block.offset && block.is_told_by(indexed.len)) {
+            let what = format!("the run's index has block {number}, of {} bytes, at {indexed:?}", block.len);
+            return Err(self.file.corrupt(block.offset, what));
         }
         let top = hash >> 32;
         let fits = |(least, above): (u64, u64)| (least..above).contains(&top);
-        if self.order == Order::Hash && !self.fences.first_hash_bounds(block).is_some_and(fits) {
+        if self.order == Order::Hash && !self.fences.first_hash_bounds(number).is_some_and(fits) {
             return Err(self
                 .file
-                .corrupt(offset, format!("the fence of block {block} is not of its first entry's hash")));
+                .corrupt(block.offset, format!("the fence of block {number} is not of its first entry's hash")));
         }
         Ok(())
     }

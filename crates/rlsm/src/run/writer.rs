@@ -118,9 +118,6 @@ impl FileWriter {
     }
 }
 
-/// As many zeros as ever lie before a piece.
-const ZEROS: [u8; 4096] = [0; 4096];
-
 /// The file's end.
 pub(crate) struct Output {
     file: Arc<dyn File>,
@@ -130,15 +127,6 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Appends zeros where a few of them let a piece of `len` bytes begin a page, and tells how many.
-    pub fn append_gap(&mut self, len: usize) -> Result<u64> {
-        let gap = block::gap_to_page(self.len, len as u64);
-        if gap > 0 {
-            self.append(&ZEROS[..gap as usize])?;
-        }
-        Ok(gap)
-    }
-
     /// Tells where the bytes lie.
     pub fn append(&mut self, bytes: &[u8]) -> Result<Location> {
         debug_assert!(bytes.len() as u64 == block::padded(bytes.len() as u64));
