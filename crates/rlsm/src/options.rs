@@ -24,8 +24,9 @@ pub enum Sync {
 /// How a full memory buffer becomes a run of Level 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flush {
-    /// The write-ahead log that has the same writes becomes the run: an index by hash is put behind it. Nothing is
-    /// written twice, but for a buffer that iterators went through: that is copied in the order of keys.
+    /// The write-ahead log that has the same writes becomes the run: an index by hash is put behind it. So nothing is
+    /// written twice, unless it is read much: what iterators went through is copied in the order of keys, and while
+    /// gets have to read small entries of Level 0 they are copied in that of hashes.
     Index,
     /// The buffer is written into a file of its own, in the order of hashes (seed 002, section 3.3.1), and may be
     /// packed; superseded versions are left out.

@@ -1,5 +1,6 @@
 //! Damage anywhere in a file: what is read is right, or an error says where.
 
+use crate::codec::u32_at;
 use crate::merge::Cursor;
 use crate::names::FileName;
 use std::sync::Arc;
@@ -289,5 +290,64 @@ fn counts_that_no_file_can_have_are_refused() {
             footer.permutation = Some(Permutation { pages: nothing, entries, samples: Default::default() });
             assert!(matches!(open_alone(&footer), Err(Error::Corrupt { .. })), "{order:?} {entries} {highest}");
         }
+    }
+}
+
+/// Small entries in blocks of a page each, and the zeros before and behind blocks, as extents.
+fn with_gaps() -> (Written, Vec<Owned>, Vec<Extent>) {
+    let mut entries: Vec<Owned> =
+        (0..1_500u32).map(|i| Owned::new(i.to_be_bytes(), 1000, Some(vec![i as u8; 90]))).collect();
+    arrange(Order::Hash, &mut entries);
+    let written = write(&Default::default(), &[(Order::Hash, false, &entries)]);
+    let run = &written.runs[0];
+    let first = run.fences.locate(0).unwrap();
+    let mut gaps = vec![Extent { offset: run.pieces[0].offset, len: first.offset - run.pieces[0].offset }];
+    let file = written.files.file("data-000007");
+    for block in (0..run.blocks()).map_while(|block| run.fences.locate(block)) {
+        let stored = u32_at(&file.bytes.lock(), block.offset as usize);
+        let own = (5 + u64::from(stored) + 4).next_multiple_of(16);
+        gaps.push(Extent { offset: block.offset + own, len: block.len - own });
+    }
+    gaps.retain(|gap| gap.len > 0);
+    (written, entries, gaps)
+}
+
+#[test]
+fn damage_to_zeros_before_pages_is_harmless_or_told() {
+    let (written, entries, gaps) = with_gaps();
+    assert!(gaps[0].offset == 16 && gaps.len() > 30, "{gaps:?}");
+    let footer = written.runs[0].footer;
+    check(&written.files, footer, &entries);
+    for gap in gaps.iter().step_by(7) {
+        let file = written.files.file("data-000007");
+        for byte in [0, 3, 4, gap.len as usize - 1] {
+            let at = gap.offset as usize + byte;
+            file.bytes.lock()[at] = 1;
+            check(&written.files, footer, &entries);
+            file.bytes.lock()[at] = 0;
+        }
+    }
+}
+
+#[test]
+fn a_block_that_became_zeros_is_told_where_it_was() {
+    let (written, entries, _) = with_gaps();
+    let run = &written.runs[0];
+    let told_at = |result: Result<()>| match result {
+        Err(Error::Corrupt { offset, .. }) => offset,
+        other => panic!("{other:?}"),
+    };
+    for number in [0, 1, 17, run.blocks() - 1] {
+        let block = run.fences.locate(number).unwrap();
+        let file = written.files.file("data-000007");
+        let within = block.offset as usize..(block.offset + block.len) as usize;
+        let before = file.bytes.lock()[within.clone()].to_vec();
+        file.bytes.lock()[within.clone()].fill(0);
+        assert_eq!(told_at(read_all(run, 100).map(drop)), block.offset);
+        assert_eq!(told_at(run.verify()), block.offset);
+        let cache = BlockCache::new(1 << 20, 0);
+        let got = entries.iter().try_for_each(|entry| run.get(&cache, entry.hash, &entry.key, 1200).map(drop));
+        assert_eq!(told_at(got), block.offset);
+        file.bytes.lock()[within].copy_from_slice(&before);
     }
 }
