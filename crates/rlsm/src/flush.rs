@@ -65,14 +65,13 @@ fn write_run(core: &Core, frozen: &Frozen) -> Result<Option<(Arc<LiveRun>, Hashe
     copy(core, frozen, if is_scanned { Order::Key } else { Order::Hash })
 }
 
-/// Whether a copy in the order of hashes costs no more than gets lose otherwise: of a log they read a page of the index,
-/// and one more for the entry, which is the only one of use there. A block of large entries is no less to read.
+/// Whether gets read Level 0 for more than a copy in the order of hashes costs. In a log each of them reads a page of
+/// the index and one for the entry, among blocks one page; but a block of large entries has several.
 fn is_read(core: &Core, frozen: &Frozen) -> bool {
     let bytes = frozen.memtable.user_bytes();
-    let block_is_full =
-        frozen.memtable.entries() * u64::from(core.options.block_bytes) >= bytes * u64::from(ENTRIES_FEW);
+    let few_fit = frozen.memtable.entries() * u64::from(core.options.block_bytes) < bytes * u64::from(ENTRIES_FEW);
     let lost = frozen.level0_misses * MISS_COST;
-    block_is_full && lost > bytes.max(FEW_BYTES) && !core.pressure.is_squeezed()
+    !few_fit && lost > bytes.max(FEW_BYTES) && !core.pressure.is_squeezed()
 }
 
 fn copy(core: &Core, frozen: &Frozen, order: Order) -> Result<Option<(Arc<LiveRun>, Hashes)>> {

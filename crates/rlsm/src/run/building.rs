@@ -51,8 +51,6 @@ pub(crate) struct Building {
     encoder: EntryEncoder,
     blocks: u32,
     piece: Vec<u8>,
-    /// The piece as it comes into the file, with zeros before pages.
-    with_gaps: Vec<u8>,
     pending: Vec<PendingBlock>,
     pieces: Vec<Extent>,
     range_deletes: Vec<RangeDelete>,
@@ -96,7 +94,6 @@ impl Building {
             encoder: EntryEncoder::default(),
             blocks: 0,
             piece: Vec::new(),
-            with_gaps: Vec::new(),
             pending: Vec::new(),
             pieces: Vec::new(),
             range_deletes: Vec::new(),
@@ -214,23 +211,26 @@ impl Building {
             return Ok(());
         }
         let begin = output.len;
-        self.with_gaps.clear();
-        self.with_gaps.resize(gap_to_page(begin, self.piece.len() as u64) as usize, 0);
+        // The piece with zeros before pages. One buffer serves all runs: each of them has a piece already.
+        let mut with_gaps = std::mem::take(&mut output.buffer);
+        with_gaps.clear();
+        with_gaps.resize(gap_to_page(begin, self.piece.len() as u64) as usize, 0);
         let mut encoded = &self.piece[..];
         for block in self.pending.drain(..) {
-            let offset = begin + self.with_gaps.len() as u64;
+            let offset = begin + with_gaps.len() as u64;
             let (bytes, behind) = encoded.split_at(block.len as usize);
             encoded = behind;
-            self.with_gaps.extend_from_slice(bytes);
+            with_gaps.extend_from_slice(bytes);
             let location = Location { offset, len: with_gap(offset, block.len) };
-            self.with_gaps.resize((location.offset + location.len - begin) as usize, 0);
+            with_gaps.resize((location.offset + location.len - begin) as usize, 0);
             match self.footer.order {
                 Order::Hash | Order::Log => self.fences.push(block.first_hash, location),
                 Order::Key => self.key_index.push(&block.separator, block.continued, location),
             }
         }
         self.piece.clear();
-        let written = output.append(&self.with_gaps)?;
+        let written = output.append(&with_gaps)?;
+        output.buffer = with_gaps;
         match self.pieces.last_mut() {
             Some(last) if last.end() == Some(written.offset) => last.len += written.len,
             _ => self.pieces.push(Extent { offset: written.offset, len: written.len }),

@@ -136,8 +136,8 @@ impl Gathered {
     fn write(mut self, file: Arc<dyn File>, number: u64, name: String, len: u64) -> Result<(Arc<Run>, Hashes)> {
         self.items.sort_unstable_by_key(|(hash, newest_first, _)| (*hash, *newest_first));
         let hashes = Hashes(self.items.iter().map(|(_, _, item)| item.top).collect());
-        let index_bytes = (self.items.len() * ITEM_BYTES) as u64;
-        let index_offset = block::padded(len) + block::gap_to_page(block::padded(len), index_bytes);
+        let records_end = block::padded(len);
+        let index_offset = records_end + block::gap_to_page(records_end, (self.items.len() * ITEM_BYTES) as u64);
         let mut out = vec![0; (index_offset - len) as usize];
         let mut encoder = BlockEncoder::new(Compression::None).map_err(Error::io("indexing", &name))?;
         let mut fences = FencesBuilder::default();

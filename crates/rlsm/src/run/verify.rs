@@ -56,8 +56,13 @@ impl Run {
             Order::Hash | Order::Log => self.fences.locate(number),
             Order::Key => Some(self.with_item(cache, number, |item| item.location)?),
         };
-        if !indexed.is_some_and(|indexed| indexed.offset == block.offset && block.is_told_by(indexed.len)) {
-            let what = format!("the run's index has block {number}, of {} bytes, at {indexed:?}", block.len);
+        let Some(indexed) = indexed else {
+            return Err(self.file.corrupt(block.offset, format!("the run's index has no block {number}")));
+        };
+        if indexed.offset != block.offset || !block.is_told_by(indexed.len) {
+            let (offset, len) = (indexed.offset, indexed.len);
+            let what =
+                format!("the run's index has block {number} at byte {offset} with {len} bytes; it has {}", block.len);
             return Err(self.file.corrupt(block.offset, what));
         }
         let top = hash >> 32;

@@ -54,7 +54,7 @@ impl FileWriter {
         let name = FileName::Data(number).to_string();
         let file = storage.create(&name).map_err(Error::io("creating", &name))?;
         let blocks = BlockEncoder::new(options.compression).map_err(Error::io("preparing to compress", &name))?;
-        let mut output = Output { file, number, name, len: 0 };
+        let mut output = Output { file, number, name, len: 0, buffer: Vec::new() };
         output.append(&file::header())?;
         Ok(Self { output, options: *options, blocks, runs: Vec::new() })
     }
@@ -107,7 +107,7 @@ impl FileWriter {
             footers.push(building.write_footer(&mut self.output)?);
         }
         self.output.file.sync().map_err(Error::io("syncing", &self.output.name))?;
-        let Output { file, number, name, len } = self.output;
+        let Output { file, number, name, len, .. } = self.output;
         let data = Arc::new(DataFile { number, name, file, len });
         let (mut runs, mut columns) = (Vec::new(), Vec::new());
         for (extent, footer, hashes) in footers {
@@ -124,6 +124,8 @@ pub(crate) struct Output {
     number: u64,
     pub name: String,
     pub len: u64,
+    /// For who has to put together what to append.
+    pub buffer: Vec<u8>,
 }
 
 impl Output {
