@@ -44,7 +44,7 @@ impl Malformed {
 }
 
 /// Lengths and kind that an entry may share with the one before.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Shape {
     key_len: u32,
     /// Value length << 1 | is-delete.
@@ -52,6 +52,9 @@ struct Shape {
 }
 
 impl Shape {
+    /// Longer than any body, so that a first entry without lengths of its own is malformed.
+    const NONE: Self = Self { key_len: 0, value: u64::MAX };
+
     fn of(entry: &Entry<'_>) -> Self {
         let deleted = u64::from(entry.kind == Kind::Delete);
         Self { key_len: entry.key.len() as u32, value: (entry.value.len() as u64) << 1 | deleted }
@@ -99,7 +102,7 @@ pub(crate) struct Scan {
 
 impl Scan {
     pub fn new(base: Sequence) -> Self {
-        Self { at: 0, base, shape: Shape::default() }
+        Self { at: 0, base, shape: Shape::NONE }
     }
 
     /// From an entry that has its lengths.
@@ -131,7 +134,7 @@ impl Scan {
             self.read_shape(body).ok_or(Malformed)?;
         }
         let (key_start, value_len) = (self.at, self.shape.value >> 1);
-        // Both lengths are below 2^32, so the sum cannot wrap.
+        // The key's length is below 2^32 and the value's below 2^63, so the sum cannot wrap.
         let end = self.at as u64 + u64::from(self.shape.key_len) + value_len;
         if end > body.len() as u64 {
             return Err(Malformed);

@@ -108,6 +108,14 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
+    #[test]
+    fn a_first_entry_without_lengths_is_malformed() {
+        for body in [&[0][..], &[0, 0], &[0, 1, 0, 0]] {
+            assert!(append_table(&mut body.to_vec(), 0).is_err());
+            assert!(walk(body, 0, b"", u64::MAX).is_err());
+        }
+    }
+
     proptest! {
         #[test]
         fn the_table_finds_what_a_walk_finds(
