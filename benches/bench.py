@@ -13,9 +13,9 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 BINARY = Path(os.environ.get("MANOMETER", TARGET / "release" / "manometer"))
 
 
-def run_json(command: list) -> dict:
-    """Runs `command`; returns the one JSON document on its standard output."""
-    text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+def run_json(command: list, enter=None) -> dict:
+    """Runs `command`, in the cgroup that `enter` enters; returns the one JSON document on its standard output."""
+    text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, preexec_fn=enter).stdout
     return json.loads(text[text.index("{"):])
 
 
