@@ -147,7 +147,8 @@ impl Core {
             self.check()?;
             let growth = self.level0_growth(levels.version());
             let version = self.guard(levels.apply(change, growth, self.new_number()))?;
-            self.pressure.pace.set_debt(version.level0.bytes(), self.options.plan.batch_bytes(version.level1_bytes()));
+            let (level0, batch_bytes) = (&version.level0, self.options.plan.batch_bytes(version.level1_bytes()));
+            self.pressure.pace.set_debt(level0.bytes(), level0.list().len(), batch_bytes);
             self.publication.change(|view| {
                 let stays = |frozen: &&Arc<Frozen>| flushed.is_none_or(|flushed| !Arc::ptr_eq(flushed, frozen));
                 let frozen = view.frozen.iter().filter(stays).cloned().collect();

@@ -3,11 +3,17 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::plan::LEVEL0_RUNS_MAX;
+
 /// Writers go free while Level 0 holds less than so many times what a compaction takes.
 const FREE_DEBT: f64 = 1.25;
 
 /// From here on they go no faster than compaction.
 const FULL_DEBT: f64 = 2.25;
+
+/// Runs of Level 0 that weigh like what a compaction takes, so that writers go no faster than compaction well before
+/// Level 0 takes no more runs and they stand still.
+const RUNS_OF_BATCH: f64 = 0.3 * LEVEL0_RUNS_MAX as f64;
 
 /// How much of its measured speed compaction is thought to have, so that debt falls again.
 const CAUTION: f64 = 0.9;
@@ -21,7 +27,7 @@ const WAIT_NS_MAX: u64 = 100_000_000;
 /// The speed of compaction, and when the next write is due.
 #[derive(Default)]
 pub(crate) struct Pace {
-    /// Bytes of Level 0 over the bytes that a compaction takes, as an f64's bits.
+    /// How many compactions Level 0 holds work for, as an f64's bits.
     debt: AtomicU64,
     /// Bytes of Level 0 that compaction takes away in a second, smoothed, as an f64's bits; 0 while unknown.
     drain_bytes_per_s: AtomicU64,
@@ -29,9 +35,9 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Takes note of what Level 0 holds.
-    pub fn set_debt(&self, level0_bytes: u64, batch_bytes: u64) {
-        let debt = level0_bytes as f64 / batch_bytes.max(1) as f64;
+    /// Takes note of what Level 0 holds, of which a compaction takes `batch_bytes`.
+    pub fn set_debt(&self, level0_bytes: u64, level0_runs: usize, batch_bytes: u64) {
+        let debt = (level0_bytes as f64 / batch_bytes.max(1) as f64).max(level0_runs as f64 / RUNS_OF_BATCH);
         self.debt.store(debt.to_bits(), Ordering::Relaxed);
     }
 
@@ -76,7 +82,7 @@ mod tests {
     fn waited_ns(debt_percent: u64) -> u64 {
         let pace = Pace::default();
         pace.drained(1_000_000, S);
-        pace.set_debt(debt_percent, 100);
+        pace.set_debt(debt_percent, 1, 100);
         let mut now = S;
         for _ in 0..1000 {
             now += pace.wait_ns(1000, now);
@@ -98,9 +104,21 @@ mod tests {
     }
 
     #[test]
+    fn runs_that_level_0_has_no_room_for_are_debt_too() {
+        let wait_ns = |runs| {
+            let pace = Pace::default();
+            pace.drained(1_000_000, S);
+            pace.set_debt(100, runs, 1000);
+            pace.wait_ns(10_000, S)
+        };
+        assert_eq!(wait_ns(LEVEL0_RUNS_MAX / 3), 0);
+        assert!(wait_ns(LEVEL0_RUNS_MAX * 3 / 4) >= 10_000_000);
+    }
+
+    #[test]
     fn nothing_is_waited_for_before_a_compaction_was_seen() {
         let pace = Pace::default();
-        pace.set_debt(500, 100);
+        pace.set_debt(500, 1, 100);
         assert_eq!(pace.wait_ns(1 << 30, S), 0);
     }
 
@@ -108,7 +126,7 @@ mod tests {
     fn no_wait_is_long() {
         let pace = Pace::default();
         pace.drained(1, S);
-        pace.set_debt(1000, 100);
+        pace.set_debt(1000, 1, 100);
         assert_eq!(pace.wait_ns(1 << 30, S), WAIT_NS_MAX);
     }
 }

@@ -22,10 +22,11 @@ pub struct PlanSettings {
 impl PlanSettings {
     /// How many bytes of Level 0 are compacted at once where Level 1 holds `level1_bytes`: the geometric mean of data
     /// and memory buffer. A run appended to a range then is as many times smaller than the range as Level 0 is than
-    /// the data, and both the runs per range and the runs of Level 0 grow with the root of the data.
+    /// the data, and both the runs per range and the runs of Level 0 grow with the root of the data. At most so many that
+    /// Level 0 has room for those that come while a compaction works, to which writers are slowed down.
     pub fn batch_bytes(&self, level1_bytes: u64) -> u64 {
         let mean = (level1_bytes as f64 * self.memtable_bytes as f64).sqrt() as u64;
-        mean.clamp(self.memtable_bytes, self.memtable_bytes.saturating_mul(LEVEL0_RUNS_MAX as u64 * 3 / 4))
+        mean.clamp(self.memtable_bytes, self.memtable_bytes.saturating_mul(LEVEL0_RUNS_MAX as u64 * 3 / 8))
     }
 
     /// The size beyond which a range is partitioned, in bytes, moved by up to three tenths as `dice` says, so that
