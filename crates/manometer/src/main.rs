@@ -6,6 +6,7 @@ mod complete;
 mod doctor;
 mod engines;
 mod format;
+mod import;
 mod io;
 mod kv;
 mod prepare;
@@ -49,6 +50,7 @@ enum Verb {
     Report(report::Arguments),
     Cache(cache::CacheArgs),
     Compare(compare::Arguments),
+    Import(import::Arguments),
     Io(io::Args),
     Kv(Box<kv::KvArgs>),
     Replay(Box<replay::ReplayArgs>),
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Cache(arguments) => cache::run(&arguments),
         Verb::Compare(arguments) => compare::run(&arguments),
+        Verb::Import(arguments) => import::run(&arguments),
         Verb::Io(arguments) => io::run(arguments),
         Verb::Kv(arguments) => kv::run(&arguments),
         Verb::Replay(arguments) => replay::run(&arguments),

@@ -1,0 +1,136 @@
+//! What was read of another tool's results, and how it becomes a recording.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use manometer_measure::clock::WallAnchor;
+use manometer_measure::event::{Finding, Status};
+use manometer_measure::plan::Settings;
+use manometer_measure::{Column, Event, Phase, Plan, RecordingWriter};
+use serde_json::Value;
+
+use crate::ImportError;
+
+/// A recording in memory. Its clock is nanoseconds since the first moment that the file tells of.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// What was set out to be done, but for phases.
+    pub plan: Plan,
+    /// The phases, in order.
+    pub phases: Vec<ImportedPhase>,
+    /// The sample series by source.
+    pub series: BTreeMap<String, Table>,
+    /// The host, as far as it is known.
+    pub environment: Value,
+    /// Settings that hold for the whole run, by `workload.setting`.
+    pub constant: Settings,
+    /// The experiment, as a file of ours.
+    pub experiment: String,
+    /// The first moment on the wall clock, in nanoseconds since 1970.
+    pub begin_unix_ns: u64,
+    /// The last moment, in nanoseconds since the first.
+    pub end_ns: u64,
+    /// How the run ended.
+    pub status: Option<Status>,
+    /// What a reader of the result must know.
+    pub findings: Vec<Finding>,
+}
+
+/// A phase and when it was measured.
+#[derive(Debug, Clone)]
+pub struct ImportedPhase {
+    /// The phase.
+    pub phase: Phase,
+    /// Its begin, in nanoseconds since the first moment.
+    pub begin_ns: u64,
+    /// Its end.
+    pub end_ns: u64,
+}
+
+/// A sample series whose columns show themselves as it is read.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    columns: Vec<Column>,
+    numbers: HashMap<String, usize>,
+    rows: Vec<(u64, Vec<(usize, f64)>)>,
+}
+
+impl Table {
+    /// Adds a row whose interval ended at `t_ns`: values with their columns' names and units. Values that are no
+    /// numbers were not measured.
+    pub fn push<'a>(&mut self, t_ns: u64, from: &str, values: impl IntoIterator<Item = (&'a str, &'a str, f64)>) {
+        let mut row = Vec::new();
+        for (name, unit, value) in values.into_iter().filter(|(_, _, value)| value.is_finite()) {
+            let number = match self.numbers.get(name) {
+                Some(number) => *number,
+                None => {
+                    self.columns.push(Column::new(name, unit).from(from));
+                    self.numbers.insert(name.to_owned(), self.columns.len() - 1);
+                    self.columns.len() - 1
+                }
+            };
+            row.push((number, value));
+        }
+        self.rows.push((t_ns, row));
+    }
+
+    /// When the intervals ended.
+    pub fn ends_ns(&self) -> impl Iterator<Item = u64> + '_ {
+        self.rows.iter().map(|(t_ns, _)| *t_ns)
+    }
+
+    fn dense(&self, row: &[(usize, f64)]) -> Vec<Option<f64>> {
+        let mut values = vec![None; self.columns.len()];
+        row.iter().for_each(|(number, value)| values[*number] = Some(*value));
+        values
+    }
+}
+
+/// Tells each of several runs by the settings that differ between them, as a sweep would have set them.
+pub fn swept(drafts: &mut [Draft]) {
+    let names: BTreeSet<String> = drafts.iter().flat_map(|draft| draft.constant.keys().cloned()).collect();
+    let differs = |name: &&String| drafts.windows(2).any(|pair| pair[0].constant.get(*name) != pair[1].constant.get(*name));
+    let names: Vec<String> = names.iter().filter(differs).cloned().collect();
+    for draft in drafts {
+        let own = names.iter().filter_map(|name| Some((name.clone(), draft.constant.get(name)?.clone())));
+        draft.plan.sweep = own.collect();
+    }
+}
+
+/// What happens when, in the order in which a recording tells it: ends before begins.
+fn events(draft: &Draft) -> Vec<(u64, Event)> {
+    let mut events = Vec::new();
+    for imported in &draft.phases {
+        let phase = || imported.phase.id.clone();
+        events.push((imported.begin_ns, 1, Event::PhaseStarted { phase: phase() }));
+        events.push((imported.end_ns, 0, Event::PhaseEnded { phase: phase() }));
+    }
+    events.extend(draft.findings.iter().map(|finding| (draft.end_ns, 2, Event::Finding(finding.clone()))));
+    events.sort_by_key(|(t_ns, rank, _)| (*t_ns, *rank));
+    events.into_iter().map(|(t_ns, _, event)| (t_ns, event)).collect()
+}
+
+impl Draft {
+    /// Writes it as a recording into the folder `dir`, which is made, or must be empty.
+    ///
+    /// # Errors
+    /// The folder holds something already, or cannot be written.
+    pub fn write(&self, dir: &Path) -> Result<(), ImportError> {
+        let start = WallAnchor { monotonic_ns: 0, unix_ns: self.begin_unix_ns };
+        let plan = Plan { phases: self.phases.iter().map(|one| one.phase.clone()).collect(), ..self.plan.clone() };
+        let mut writer = RecordingWriter::create(dir, start, &self.experiment, &plan, &self.environment)?;
+        for (source, table) in &self.series {
+            writer.begin_series(source, &table.columns)?;
+            for (t_ns, row) in &table.rows {
+                writer.sample(source, *t_ns, &table.dense(row))?;
+            }
+        }
+        for (t_ns, event) in events(self) {
+            writer.event(t_ns, event)?;
+        }
+        if let Some(status) = self.status {
+            writer.finish(self.end_ns, status)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! The lines of a file, decompressed without asking.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// A file that cannot be imported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system, or the decompressor, said.
+        source: io::Error,
+    },
+    /// The file is not what it is taken for.
+    #[error("{}: {reason}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What was expected, and what is there instead.
+        reason: String,
+    },
+    /// The recording cannot be written.
+    #[error(transparent)]
+    Recording(#[from] manometer_measure::RecordingError),
+}
+
+impl ImportError {
+    pub(crate) fn format(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Format { path: path.to_owned(), reason: reason.into() }
+    }
+}
+
+/// A line longer than this is no line of a log.
+const LINE_BYTES_MAX: u64 = 16 << 20;
+
+/// Hands out lines, with what is wrong with the end of the file, if anything is.
+pub(crate) struct Lines {
+    path: PathBuf,
+    reader: Box<dyn BufRead>,
+    /// The number of the last line, from 1.
+    pub number: u64,
+    /// Why the file ends where it does, if it ends early.
+    pub cut: Option<String>,
+}
+
+impl Lines {
+    /// Opens a file, which may be packed with xz, gzip or zstd, whatever it is called.
+    pub fn open(path: &Path) -> Result<Self, ImportError> {
+        let io_error = |source| ImportError::Io { path: path.to_owned(), source };
+        let mut file = BufReader::new(File::open(path).map_err(io_error)?);
+        let head = file.fill_buf().map_err(io_error)?;
+        let reader: Box<dyn Read> = if head.starts_with(b"\xfd7zXZ\0") {
+            Box::new(liblzma::read::XzDecoder::new_multi_decoder(file))
+        } else if head.starts_with(&[0x1f, 0x8b]) {
+            Box::new(flate2::read::MultiGzDecoder::new(file))
+        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            Box::new(zstd::Decoder::new(file).map_err(io_error)?)
+        } else {
+            Box::new(file)
+        };
+        Ok(Self { path: path.to_owned(), reader: Box::new(BufReader::new(reader)), number: 0, cut: None })
+    }
+
+    /// The next line without its end; what is no UTF-8 in it is replaced. Where the file is damaged its lines end, and
+    /// `cut` says so; only a file whose very first line cannot be read is an error.
+    pub fn next(&mut self) -> Result<Option<String>, ImportError> {
+        let mut bytes = Vec::new();
+        match self.reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes) {
+            Ok(0) => Ok(None),
+            Ok(_) => {
+                self.number += 1;
+                while bytes.last().is_some_and(|last| matches!(last, b'\n' | b'\r')) {
+                    bytes.pop();
+                }
+                Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+            }
+            Err(source) if self.number == 0 => Err(ImportError::Io { path: self.path.clone(), source }),
+            Err(error) => {
+                self.cut = Some(format!("after line {}: {error}", self.number));
+                Ok(None)
+            }
+        }
+    }
+}

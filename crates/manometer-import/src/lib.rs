@@ -1,0 +1,10 @@
+//! Other tools' results as recordings: what a format lacks is absent, and what it holds keeps its place in time.
+//!
+//! A reader makes a [`Draft`] of a file; [`Draft::write`] makes a recording of that.
+
+mod draft;
+mod input;
+pub mod storiks;
+
+pub use draft::{Draft, ImportedPhase, Table, swept};
+pub use input::ImportError;

@@ -1,0 +1,116 @@
+//! `manometer import`: other tools' results become recordings.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use manometer_import::{Draft, ImportError, storiks, swept};
+use manometer_report::Recorded;
+
+use crate::format::{self, Format};
+use crate::{FAILED, WRONG_REQUEST, report, table};
+
+/// Make recordings of other tools' results: reports, comparisons and charts work on them as on our own.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  manometer import storiks ycsb_wb-at3_bs512.out.xz --out slides-512\n  \
+    manometer import storiks *.out.xz --out slides   # one report over all\n  \
+    manometer import flags experiment.flags --out experiment.toml")]
+pub struct Arguments {
+    #[command(subcommand)]
+    from: From,
+}
+
+#[derive(Subcommand)]
+enum From {
+    /// Logs of Storiks 0.1 and of rocksdb_test 1.x (`.out`, also packed).
+    Storiks(Files),
+    /// Storiks' parameter files (`.flags`, with those that they name): an experiment file.
+    Flags(Flags),
+}
+
+#[derive(Args)]
+struct Files {
+    /// The files: one becomes a recording, several become recordings in `runs/001`, `runs/002` …
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// The folder to make.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// For whom to print.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Args)]
+struct Flags {
+    /// The file.
+    file: PathBuf,
+    /// The experiment file to make; standard output unless said.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Imports and prints what the recordings say.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let done = match &arguments.from {
+        From::Storiks(files) => import(files, storiks::read),
+        From::Flags(flags) => convert(flags),
+    };
+    match done {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => {
+            let is_ours = error.downcast_ref::<ImportError>().is_some();
+            format::problem(&error);
+            Ok(ExitCode::from(if is_ours { WRONG_REQUEST } else { FAILED }))
+        }
+    }
+}
+
+fn import(files: &Files, read: impl Fn(&Path) -> Result<Draft, ImportError>) -> anyhow::Result<()> {
+    manometer_measure::recording::check_room(&files.out).map_err(ImportError::from)?;
+    // All are read before anything is written: what differs between them is what was swept.
+    let mut drafts = files.files.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?;
+    swept(&mut drafts);
+    let mut recorded = Vec::new();
+    for (number, draft) in drafts.iter().enumerate() {
+        let dir = match drafts.len() {
+            1 => files.out.clone(),
+            _ => files.out.join("runs").join(format!("{:03}", number + 1)),
+        };
+        draft.write(&dir)?;
+        recorded.push(report::summarise_and_write(&dir)?);
+    }
+    tell(files, &recorded)
+}
+
+fn tell(files: &Files, recorded: &[Recorded]) -> anyhow::Result<()> {
+    if let [one] = recorded {
+        return match files.format {
+            Format::Json => format::json(&one.summary),
+            Format::Text => {
+                format::text(&table::summary(&one.summary))?;
+                format::text(&format!("\nReport: {}", files.out.join(report::FILE).display()))
+            }
+        };
+    }
+    let page = files.out.join(report::FILE);
+    report::write_page(&page, recorded)?;
+    let findings = report::across(recorded);
+    match files.format {
+        Format::Json => format::json(&report::runs_document(recorded, &findings)),
+        Format::Text => {
+            for one in recorded {
+                format::text(&table::summary(&one.summary))?;
+            }
+            format::text(&format!("{}\nReport: {}", table::findings(&findings), page.display()))
+        }
+    }
+}
+
+fn convert(flags: &Flags) -> anyhow::Result<()> {
+    let text = storiks::experiment_of_flags(&flags.file)?;
+    match &flags.out {
+        Some(path) => Ok(manometer_measure::recording::write_file(path, text.as_bytes())?),
+        None => format::text(text.trim_end()),
+    }
+}
