@@ -89,7 +89,8 @@ impl Table {
 /// Tells each of several runs by the settings that differ between them, as a sweep would have set them.
 pub fn swept(drafts: &mut [Draft]) {
     let names: BTreeSet<String> = drafts.iter().flat_map(|draft| draft.constant.keys().cloned()).collect();
-    let differs = |name: &&String| drafts.windows(2).any(|pair| pair[0].constant.get(*name) != pair[1].constant.get(*name));
+    let differs =
+        |name: &&String| drafts.windows(2).any(|pair| pair[0].constant.get(*name) != pair[1].constant.get(*name));
     let names: Vec<String> = names.iter().filter(differs).cloned().collect();
     for draft in drafts {
         let own = names.iter().filter_map(|name| Some((name.clone(), draft.constant.get(name)?.clone())));

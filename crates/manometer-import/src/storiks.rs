@@ -95,7 +95,10 @@ impl Log {
         let unknown = |seen: &str| {
             let seen: String = seen.chars().take(80).collect();
             let known = KNOWN.map(|(program, versions)| format!("{program} {}", versions.join(", "))).join("; ");
-            ImportError::format(path, format!("no log of Storiks: it begins with `{seen}`, not with the version of one of {known}"))
+            ImportError::format(
+                path,
+                format!("no log of Storiks: it begins with `{seen}`, not with the version of one of {known}"),
+            )
         };
         let first = lines.next()?.unwrap_or_default();
         let line = log_line(&first).ok_or_else(|| unknown(&first))?;
@@ -119,7 +122,10 @@ impl Log {
         };
         if !known.1.contains(&version) {
             let seen = known.1.join(", ");
-            log.warn("unknown-version", format!("{program} {version} is read as its versions {seen} are: look whether all is there"));
+            log.warn(
+                "unknown-version",
+                format!("{program} {version} is read as its versions {seen} are: look whether all is there"),
+            );
         }
         Ok(log)
     }
@@ -173,7 +179,9 @@ impl Log {
             }
             ("iostat", Said::Stats(json)) => drop(object(json).map(|stats| self.host.iostat(t_ns, &stats))),
             ("systemstats", Said::Stats(json)) => drop(object(json).map(|stats| self.host.systemstats(t_ns, &stats))),
-            ("performancemonitor", Said::Stats(json)) => drop(object(json).map(|report| self.take_report(t_ns, &report))),
+            ("performancemonitor", Said::Stats(json)) => {
+                drop(object(json).map(|report| self.take_report(t_ns, &report)))
+            }
             _ => {}
         }
     }
@@ -286,7 +294,10 @@ impl Log {
         }
         if self.backward.0 > 0 {
             let (lines, most_ms) = self.backward;
-            let text = format!("the clock went back {lines} times, by {:.1} s at most: what came then is taken to have been at the moment before", most_ms as f64 / 1e3);
+            let text = format!(
+                "the clock went back {lines} times, by {:.1} s at most: what came then is taken to have been at the moment before",
+                most_ms as f64 / 1e3
+            );
             self.warn("clock-stepped", text);
         }
         if !self.has_ended {
@@ -345,15 +356,19 @@ impl Log {
 
     /// What is known of the host, and of where all this comes from.
     fn environment(&self, path: &Path) -> Value {
-        let fact = |path: &[&str]| path.iter().try_fold(&Value::Null, |_, _| None::<&Value>).or_else(|| {
-            let (first, rest) = path.split_first()?;
-            rest.iter().try_fold(self.facts.get(*first)?, |value, name| value.get(*name))
-        });
+        let fact = |path: &[&str]| {
+            path.iter().try_fold(&Value::Null, |_, _| None::<&Value>).or_else(|| {
+                let (first, rest) = path.split_first()?;
+                rest.iter().try_fold(self.facts.get(*first)?, |value, name| value.get(*name))
+            })
+        };
         let kernel = fact(&["system_info", "kernel-release"]).and_then(Value::as_str).map(str::to_owned);
         let kernel = kernel.or_else(|| fact(&["system_info"])?.as_str()?.split(' ').nth(2).map(str::to_owned));
         let clock = match self.zone_ms {
             Some(zone_ms) => json!({ "zone_s": zone_ms / 1000, "uncertainty_s": 1.0 }),
-            None => json!({ "zone_s": null, "uncertainty_s": 14.0 * 3600.0, "reason": "the log's times are the host's own, without their zone" }),
+            None => {
+                json!({ "zone_s": null, "uncertainty_s": 14.0 * 3600.0, "reason": "the log's times are the host's own, without their zone" })
+            }
         };
         let filesystem = fact(&["fs"]).and_then(Value::as_object).and_then(|systems| systems.values().next());
         json!({

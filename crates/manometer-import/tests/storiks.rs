@@ -169,7 +169,8 @@ fn what_is_no_log_is_refused_and_unknown_versions_are_named() {
         )
     };
     let head = "[2021-09-13 20:25:05.000] [info] storiks version: 7.3\n[2021-09-13 20:25:05.000] [info] parameters: --stats_interval=\"2\" --num_ydbs=\"1\"\n";
-    std::fs::write(&path, [head, &status(8, 200), &status(10, 400), &status(9, 600), &status(12, 800)].concat()).unwrap();
+    std::fs::write(&path, [head, &status(8, 200), &status(10, 400), &status(9, 600), &status(12, 800)].concat())
+        .unwrap();
     let draft = storiks::read(&path).unwrap();
     let ids: Vec<&str> = draft.findings.iter().map(|finding| finding.id.as_str()).collect();
     assert_eq!(ids, ["unknown-version", "clock-stepped", "cut-short"]);

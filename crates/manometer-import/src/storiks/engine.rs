@@ -22,7 +22,9 @@ fn levels(stats: &Map<String, Value>) -> Vec<(String, &'static str, f64)> {
         let parts: Vec<&str> = name.split('.').collect();
         match parts[..] {
             ["compaction", level, "SizeBytes"] if level != "Sum" => columns.extend(column(level, "bytes", "B", value)),
-            ["compaction", level, "NumFiles"] if level != "Sum" => columns.extend(column(level, "files", "files", value)),
+            ["compaction", level, "NumFiles"] if level != "Sum" => {
+                columns.extend(column(level, "files", "files", value))
+            }
             // A file that a compaction works on counts in its level.
             ["compaction", level, "CompactedFiles"] if level != "Sum" => {
                 columns.extend(column(level, "compacting_files", "files", value));

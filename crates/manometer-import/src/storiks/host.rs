@@ -57,7 +57,9 @@ impl Host {
     }
 
     pub fn iostat(&mut self, t_ns: u64, values: &Map<String, Value>) {
-        let plain = IOSTAT.iter().filter_map(|(ours, theirs, unit, scale)| Some((*ours, *unit, field(values, theirs)? * scale)));
+        let plain = IOSTAT
+            .iter()
+            .filter_map(|(ours, theirs, unit, scale)| Some((*ours, *unit, field(values, theirs)? * scale)));
         let waits = WAITS.iter().filter_map(|(ours, rate, wait)| {
             Some((*ours, "s/s", field(values, rate)? * field(values, wait)? / 1000.0))
         });
@@ -97,7 +99,11 @@ impl Host {
         }
         self.processors(t_ns, &table(report.get("cpu")));
         let smart = table(report.get("smart"));
-        let health = [("utilisation", "utilization", "B"), ("temperature", "temperature", "°C"), ("percentage_used", "lifetime_percent", "%")];
+        let health = [
+            ("utilisation", "utilization", "B"),
+            ("temperature", "temperature", "°C"),
+            ("percentage_used", "lifetime_percent", "%"),
+        ];
         let row = health.iter().filter_map(|(ours, theirs, unit)| Some((*ours, *unit, field(&smart, theirs)?)));
         self.push("health", t_ns, "the performance monitor (SMART)", row.collect());
         if let Some(system) = table(report.get("fs")).values().next().and_then(Value::as_object) {
@@ -121,12 +127,16 @@ impl Host {
     }
 
     fn diskstats(&mut self, t_ns: u64, values: &Map<String, Value>) {
-        let row = IOSTAT.iter().filter_map(|(ours, theirs, unit, scale)| Some((*ours, *unit, field(values, theirs)? * scale)));
+        let row = IOSTAT
+            .iter()
+            .filter_map(|(ours, theirs, unit, scale)| Some((*ours, *unit, field(values, theirs)? * scale)));
         self.push("device", t_ns, "the performance monitor (diskstats)", row.collect());
     }
 
     fn processors(&mut self, t_ns: u64, cpu: &Map<String, Value>) {
-        let Some(cores) = cpu.get("percent").and_then(Value::as_array).filter(|cores| !cores.is_empty()) else { return };
+        let Some(cores) = cpu.get("percent").and_then(Value::as_array).filter(|cores| !cores.is_empty()) else {
+            return;
+        };
         let shares = |percents: &Map<String, Value>| {
             let sum = |names: &[&str]| {
                 let known: Vec<f64> = names.iter().filter_map(|name| field(percents, name)).collect();
@@ -151,7 +161,9 @@ impl Host {
             .iter()
             .enumerate()
             .filter_map(|(core, percents)| Some((core, shares(percents.as_object()?))))
-            .flat_map(|(core, shares)| shares.into_iter().map(move |(name, share)| (format!("core{core}.{name}"), share)))
+            .flat_map(|(core, shares)| {
+                shares.into_iter().map(move |(name, share)| (format!("core{core}.{name}"), share))
+            })
             .collect();
         let row = columns.iter().map(|(name, value)| (name.as_str(), "cores", *value)).collect();
         self.push("cpu.cores", t_ns, from, row);

@@ -57,7 +57,8 @@ mod tests {
 
     #[test]
     fn lines_tasks_and_numbers_are_told_apart() {
-        let line = log_line("[1970-01-01 00:00:01.016] [info] Task access_time3[2], stdout: [info] set wait=true ").unwrap();
+        let line =
+            log_line("[1970-01-01 00:00:01.016] [info] Task access_time3[2], stdout: [info] set wait=true ").unwrap();
         assert_eq!((line.local_ms, line.level), (1016, "info"));
         assert_eq!(said(line.text), Some((("access_time3", 2), Said::Output("[info] set wait=true"))));
         let stats = "Task iostat, STATS: { \"time\":\"5\" }";

@@ -58,7 +58,9 @@ pub(super) fn push(table: &mut Table, t_ns: u64, length_s: f64, stats: &Map<Stri
         ("blocks_read/s", "read.requests", "", 1.0),
         ("blocks_write/s", "write.requests", "", 1.0),
     ];
-    row.extend(columns.iter().filter_map(|(theirs, ours, unit, scale)| Some((*ours, *unit, rate(theirs)? * scale * length_s))));
+    row.extend(
+        columns.iter().filter_map(|(theirs, ours, unit, scale)| Some((*ours, *unit, rate(theirs)? * scale * length_s))),
+    );
     table.push(t_ns, "access_time3", row);
 }
 
@@ -69,7 +71,8 @@ mod tests {
     #[test]
     fn reports_are_read_in_both_forms() {
         assert_eq!(report("[info] set write_ratio=0.1 "), Some(Report::Set("write_ratio", "0.1")));
-        let Some(Report::Stats(stats)) = report(r#"[info] STATS: {"time":"4","write_ratio":"0.5","wait":"true","block_size":"8"}"#)
+        let Some(Report::Stats(stats)) =
+            report(r#"[info] STATS: {"time":"4","write_ratio":"0.5","wait":"true","block_size":"8"}"#)
         else {
             panic!("no statistics")
         };

@@ -120,7 +120,8 @@ fn phase(
         let value = running[*number].as_ref()?.get(name)?.clone();
         Some((format!("{}.{name}", neighbours[*number].0), value))
     });
-    let names = neighbours.iter().zip(running).filter(|(_, running)| running.is_some()).map(|((name, _), _)| name.clone());
+    let names =
+        neighbours.iter().zip(running).filter(|(_, running)| running.is_some()).map(|((name, _), _)| name.clone());
     Phase {
         id: id.to_owned(),
         label: label.to_owned(),
@@ -133,7 +134,11 @@ fn phase(
 }
 
 /// What is new about a phase.
-fn label(neighbours: &[(String, Vec<Change>)], before: Option<&Vec<Option<Settings>>>, running: &[Option<Settings>]) -> String {
+fn label(
+    neighbours: &[(String, Vec<Change>)],
+    before: Option<&Vec<Option<Settings>>>,
+    running: &[Option<Settings>],
+) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut said = Vec::new();
     for (number, (name, _)) in neighbours.iter().enumerate() {
@@ -170,7 +175,8 @@ mod tests {
             ("n2".to_owned(), vec![change(0, 0.0, true), change(12, 0.0, false)]),
         ];
         let found = phases(&neighbours, true, 5 * MINUTE, 20 * MINUTE, 5.0);
-        let told: Vec<_> = found.iter().map(|one| (one.phase.id.as_str(), one.begin_ns / MINUTE, one.end_ns / MINUTE)).collect();
+        let told: Vec<_> =
+            found.iter().map(|one| (one.phase.id.as_str(), one.begin_ns / MINUTE, one.end_ns / MINUTE)).collect();
         assert_eq!(told, [("warmup", 0, 5), ("w0", 5, 10), ("w1", 10, 12), ("w2", 12, 14), ("w3", 14, 20)]);
         let labels: Vec<_> = found.iter().map(|one| one.phase.label.as_str()).collect();
         assert_eq!(labels, ["warm-up", "no neighbour", "n1 starts", "n2 starts", "n1.write_ratio = 0.5"]);

@@ -10,7 +10,8 @@ use super::log::number;
 use crate::Table;
 
 static STATUS: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d):(\d+) \d+ sec: (\d+) operations; (?:([\d.,]+) current ops/sec;)?(.*)$";
+    let pattern =
+        r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d):(\d+) \d+ sec: (\d+) operations; (?:([\d.,]+) current ops/sec;)?(.*)$";
     Regex::new(pattern).expect("the pattern is right")
 });
 static OPERATION: LazyLock<Regex> =
@@ -90,7 +91,10 @@ mod tests {
         assert_eq!(status.local_ms % 100_000, 77_246 % 100_000);
         assert_eq!(status.operations, 1_296_057);
         let (read, values) = &status.measured[0];
-        assert_eq!((read.as_str(), &values[3], &values[6]), ("read", &("Avg".to_owned(), 148.97), &("99.9".to_owned(), 8975.0)));
+        assert_eq!(
+            (read.as_str(), &values[3], &values[6]),
+            ("read", &("Avg".to_owned(), 148.97), &("99.9".to_owned(), 8975.0))
+        );
         assert_eq!(status.measured[1].0, "read_modify_write");
         assert!(super::status("2020-10-23 11:12:07:246 0 sec: 0 operations;  ").unwrap().measured.is_empty());
         assert_eq!(super::status("Loading workload..."), None);
