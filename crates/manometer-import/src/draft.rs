@@ -6,7 +6,7 @@ use std::path::Path;
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::{Finding, Status};
 use manometer_measure::plan::Settings;
-use manometer_measure::{Column, Event, Phase, Plan, RecordingWriter};
+use manometer_measure::{Column, Event, LatencyHistogram, Phase, Plan, RecordingWriter};
 use serde_json::Value;
 
 use crate::ImportError;
@@ -20,6 +20,8 @@ pub struct Draft {
     pub phases: Vec<ImportedPhase>,
     /// The sample series by source.
     pub series: BTreeMap<String, Table>,
+    /// Latencies, where all of them are known.
+    pub latencies: Vec<Latencies>,
     /// The host, as far as it is known.
     pub environment: Value,
     /// Settings that hold for the whole run, by `workload.setting`.
@@ -45,6 +47,21 @@ pub struct ImportedPhase {
     pub begin_ns: u64,
     /// Its end.
     pub end_ns: u64,
+}
+
+/// What an operation of a workload took in an interval.
+#[derive(Debug, Clone)]
+pub struct Latencies {
+    /// The workload.
+    pub workload: String,
+    /// The operation.
+    pub operation: String,
+    /// The interval's begin, in nanoseconds since the first moment.
+    pub begin_ns: u64,
+    /// Its end.
+    pub end_ns: u64,
+    /// How often each latency was.
+    pub histogram: LatencyHistogram,
 }
 
 /// A sample series whose columns show themselves as it is read.
@@ -77,6 +94,13 @@ impl Table {
     /// When the intervals ended.
     pub fn ends_ns(&self) -> impl Iterator<Item = u64> + '_ {
         self.rows.iter().map(|(t_ns, _)| *t_ns)
+    }
+
+    /// How long an interval is in the middle, in seconds; 1 where there are too few to tell.
+    pub fn usual_interval_s(&self) -> f64 {
+        let mut lengths: Vec<u64> = self.rows.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+        lengths.sort_unstable();
+        lengths.get(lengths.len() / 2).filter(|length_ns| **length_ns > 0).map_or(1.0, |length_ns| *length_ns as f64 / 1e9)
     }
 
     fn dense(&self, row: &[(usize, f64)]) -> Vec<Option<f64>> {
@@ -125,6 +149,9 @@ impl Draft {
             for (t_ns, row) in &table.rows {
                 writer.sample(source, *t_ns, &table.dense(row))?;
             }
+        }
+        for one in &self.latencies {
+            writer.latency(&one.workload, &one.operation, one.begin_ns, one.end_ns, &one.histogram)?;
         }
         for (t_ns, event) in events(self) {
             writer.event(t_ns, event)?;

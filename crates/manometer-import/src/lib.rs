@@ -3,8 +3,12 @@
 //! A reader makes a [`Draft`] of a file; [`Draft::write`] makes a recording of that.
 
 mod draft;
+pub mod fio_logs;
 mod input;
+pub mod programs;
+mod simple;
+pub mod ycsb;
 pub mod storiks;
 
-pub use draft::{Draft, ImportedPhase, Table, swept};
+pub use draft::{Draft, ImportedPhase, Latencies, Table, swept};
 pub use input::ImportError;

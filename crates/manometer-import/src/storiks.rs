@@ -16,7 +16,7 @@ pub(crate) mod primary;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use manometer_measure::event::{Finding, Severity, Status};
+use manometer_measure::event::{Finding, Status};
 use manometer_measure::plan::{Better, Criterion, Plan, Role, Settings, Workload};
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,7 @@ use self::log::{Said, Task, log_line, said};
 use self::neighbour::Report;
 use self::parameters::Parameters;
 use self::phases::Change;
-use crate::input::Lines;
+use crate::input::{Lines, file_stem, warning};
 use crate::{Draft, ImportError, Table};
 
 /// Programs that write such logs, and the versions whose logs were seen.
@@ -131,7 +131,7 @@ impl Log {
     }
 
     fn warn(&mut self, id: &str, text: String) {
-        self.findings.push(Finding { id: id.to_owned(), severity: Severity::Warning, phase: None, text });
+        self.findings.push(warning(id, text));
     }
 
     /// Nanoseconds since the begin.
@@ -347,6 +347,7 @@ impl Log {
             plan,
             phases,
             series,
+            latencies: Vec::new(),
             begin_unix_ns: u64::try_from(unix_ms).unwrap_or(0) * 1_000_000,
             end_ns,
             status: Some(if self.has_ended { Status::Complete } else { Status::Interrupted }),
@@ -389,11 +390,4 @@ impl Log {
             "filesystem": { "kind": filesystem.and_then(|system| system.get("fstype")), "options": filesystem.and_then(|system| system.get("opts")) },
         })
     }
-}
-
-/// The file's name without what tells its form.
-fn file_stem(path: &Path) -> String {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let name = [".xz", ".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
-    [".out", ".flags"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name).to_owned()
 }

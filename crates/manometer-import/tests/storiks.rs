@@ -38,8 +38,15 @@ fn text(path: &Path) -> String {
     text
 }
 
-/// Seconds since the first line, and operations per second, of all lines that tell the primary's rate.
-fn rates(text: &str) -> Vec<(f64, f64)> {
+/// A line that tells the primary's rate: since when and until when, in seconds since the first line, and operations per
+/// second.
+struct Told {
+    from_s: f64,
+    to_s: f64,
+    rate: f64,
+}
+
+fn rates(text: &str) -> Vec<Told> {
     let time = |line: &str| {
         let time = chrono::NaiveDateTime::parse_from_str(line.get(1..24)?, "%Y-%m-%d %H:%M:%S%.3f").ok()?;
         Some(time.and_utc().timestamp_millis() as f64 / 1000.0)
@@ -55,7 +62,8 @@ fn rates(text: &str) -> Vec<(f64, f64)> {
         };
         Some((time(line)? - begin, rate.parse().ok()?))
     };
-    text.lines().filter_map(rate).collect()
+    let rates: Vec<(f64, f64)> = text.lines().filter_map(rate).collect();
+    rates.windows(2).map(|pair| Told { from_s: pair[0].0, to_s: pair[1].0, rate: pair[1].1 }).collect()
 }
 
 fn recorded(draft: &Draft) -> (tempfile::TempDir, Recording) {
@@ -82,12 +90,13 @@ fn every_log_is_imported_and_phases_have_the_mean_of_their_lines() {
         let rates = rates(&text(&path));
         for phase in &summary.phases {
             let (Some(begin_s), Some(end_s)) = (phase.start_s, phase.end_s) else { panic!("{path:?}: {}", phase.id) };
-            // A line tells of the interval before it.
-            let interval_s = draft.plan.interval_s;
-            let of_lines = rates.iter().filter(|(at_s, _)| *at_s >= begin_s + interval_s && *at_s <= end_s);
-            let of_lines: Vec<f64> = of_lines.map(|(_, rate)| *rate).collect();
+            let within = rates.iter().filter(|told| told.from_s >= begin_s && told.to_s <= end_s);
+            let (seconds, operations) = within.fold((0.0, 0.0), |(seconds, operations), told| {
+                let length_s = told.to_s - told.from_s;
+                (seconds + length_s, operations + length_s * told.rate)
+            });
             let Some(mean) = phase.performance.mean else { continue };
-            let plain = of_lines.iter().sum::<f64>() / of_lines.len() as f64;
+            let plain = operations / seconds;
             let deviation = (mean - plain).abs() / plain;
             assert!(deviation < 0.01, "{path:?}, {}: {mean} instead of {plain}", phase.id);
             (phases, largest) = (phases + 1, largest.max(deviation));

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use manometer_import::{Draft, ImportError, storiks, swept};
+use manometer_import::{Draft, ImportError, fio_logs, programs, storiks, swept, ycsb};
 use manometer_report::Recorded;
+use manometer_workload::command::ParserName;
 
 use crate::format::{self, Format};
 use crate::{FAILED, WRONG_REQUEST, report, table};
@@ -14,6 +15,8 @@ use crate::{FAILED, WRONG_REQUEST, report, table};
 #[derive(Args)]
 #[command(after_help = "Examples:\n  manometer import storiks ycsb_wb-at3_bs512.out.xz --out slides-512\n  \
     manometer import storiks *.out.xz --out slides   # one report over all\n  \
+    manometer import ycsb run.txt READ.hdr UPDATE.hdr --out ycsb\n  \
+    manometer import fio job_bw.1.log job_iops.1.log --out fio\n  \
     manometer import flags experiment.flags --out experiment.toml")]
 pub struct Arguments {
     #[command(subcommand)]
@@ -24,6 +27,14 @@ pub struct Arguments {
 enum From {
     /// Logs of Storiks 0.1 and of rocksdb_test 1.x (`.out`, also packed).
     Storiks(Files),
+    /// What YCSB printed with `-s`, and its histogram logs (`READ.hdr`), which belong to the file before them.
+    Ycsb(Files),
+    /// What RocksDB's db_bench printed with `--stats_interval_seconds`: each benchmark becomes a phase.
+    #[command(name = "db_bench")]
+    DbBench(Files),
+    /// fio's documents (`--output-format=json+ --status-interval`), or its logs (`NAME_bw.1.log` and so on), of which
+    /// those that are named alike are one run.
+    Fio(Files),
     /// Storiks' parameter files (`.flags`, with those that they name): an experiment file.
     Flags(Flags),
 }
@@ -52,8 +63,15 @@ struct Flags {
 
 /// Imports and prints what the recordings say.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let each = |files: &Files, read: &dyn Fn(&Path) -> Result<Draft, ImportError>| {
+        import(files, |paths| paths.iter().map(|path| read(path)).collect())
+    };
     let done = match &arguments.from {
-        From::Storiks(files) => import(files, storiks::read),
+        From::Storiks(files) => each(files, &storiks::read),
+        From::Ycsb(files) => import(files, ycsb::read),
+        From::DbBench(files) => each(files, &|path| programs::read(ParserName::DbBench, path)),
+        From::Fio(files) if files.files.iter().all(|path| fio_logs::is_log(path)) => import(files, fio_logs::read),
+        From::Fio(files) => each(files, &|path| programs::read(ParserName::Fio, path)),
         From::Flags(flags) => convert(flags),
     };
     match done {
@@ -66,10 +84,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn import(files: &Files, read: impl Fn(&Path) -> Result<Draft, ImportError>) -> anyhow::Result<()> {
+fn import(files: &Files, read: impl Fn(&[PathBuf]) -> Result<Vec<Draft>, ImportError>) -> anyhow::Result<()> {
     manometer_measure::recording::check_room(&files.out).map_err(ImportError::from)?;
     // All are read before anything is written: what differs between them is what was swept.
-    let mut drafts = files.files.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?;
+    let mut drafts = read(&files.files)?;
     swept(&mut drafts);
     let mut recorded = Vec::new();
     for (number, draft) in drafts.iter().enumerate() {

@@ -5,7 +5,7 @@
 //! that knows neither processes nor clocks.
 
 mod error;
-mod parser;
+pub mod parser;
 mod plan;
 mod program;
 mod reports;

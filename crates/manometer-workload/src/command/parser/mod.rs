@@ -16,7 +16,7 @@ use super::ParserName;
 use crate::settings::SettingError;
 
 /// What one program says.
-pub(in crate::command) trait Parser: Send {
+pub trait Parser: Send {
     /// Reads the next line of standard output or standard error. Nothing when the line means nothing to
     /// the parser; else the reports that it completes, often none.
     fn line(&mut self, line: &str) -> Option<Vec<Report>>;
@@ -52,7 +52,7 @@ pub(in crate::command) trait Parser: Send {
 
 /// What a program tells of one stretch of time.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(in crate::command) struct Report {
+pub struct Report {
     /// The length of that stretch as the program tells it; nothing when it is the time since the report
     /// before, and 0 when the report counts nothing.
     pub length_s: Option<f64>,
@@ -64,7 +64,7 @@ pub(in crate::command) struct Report {
 
 /// What one operation did.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(in crate::command) struct Counted {
+pub struct Counted {
     /// Requests answered.
     pub requests: Amount,
     /// Bytes moved.
@@ -75,7 +75,7 @@ pub(in crate::command) struct Counted {
 
 /// How much, as a program tells it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::command) enum Amount {
+pub enum Amount {
     /// So many.
     Count(u64),
     /// So many per second.
@@ -111,8 +111,11 @@ impl Counted {
     }
 }
 
-/// A new parser for the output of `words`.
-pub(in crate::command) fn new(
+/// A new parser for the output of the program and its arguments, `words`; `patterns` are those of [`ParserName::Regex`].
+///
+/// # Errors
+/// The patterns are none, or are for another parser.
+pub fn new(
     name: ParserName,
     words: &[String],
     patterns: &BTreeMap<String, String>,

@@ -1,0 +1,178 @@
+//! fio's logs: what `write_bw_log`, `write_iops_log` and `write_lat_log` write, of one run. Averaged ones
+//! (`log_avg_msec`) are samples; of others each line is a request.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use manometer_measure::LatencyHistogram;
+
+use crate::input::{Lines, warning};
+use crate::simple::Simple;
+use crate::{Draft, ImportError};
+
+/// Requests are gathered into samples of this length.
+const SAMPLE_MS: u64 = 1000;
+const KIB: f64 = 1024.0;
+const FROM: &str = "fio's logs";
+
+/// What a log's values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// KiB a second.
+    Bandwidth,
+    /// Requests a second.
+    Requests,
+    /// Nanoseconds: of the whole request, until it was submitted, or from then on.
+    Latency(&'static str),
+}
+
+/// `NAME_bw.1.log`, and of which run it is.
+fn kind_of(path: &Path) -> Option<(String, Kind)> {
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    let name = [".xz", ".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let name = name.strip_suffix(".log")?;
+    let name = name.trim_end_matches(|letter: char| letter.is_ascii_digit()).strip_suffix('.').unwrap_or(name);
+    let kinds = [
+        ("_bw", Kind::Bandwidth),
+        ("_iops", Kind::Requests),
+        ("_clat", Kind::Latency("completion")),
+        ("_slat", Kind::Latency("submission")),
+        ("_lat", Kind::Latency("latency")),
+    ];
+    kinds.iter().find_map(|(end, kind)| Some((name.strip_suffix(end)?.to_owned(), *kind)))
+}
+
+/// Whether a file is called as fio calls its logs.
+pub fn is_log(path: &Path) -> bool {
+    kind_of(path).is_some()
+}
+
+/// Reads logs of fio: those that are named alike are of one run.
+///
+/// # Errors
+/// A file cannot be read, is no such log, or holds none of its lines.
+pub fn read(paths: &[PathBuf]) -> Result<Vec<Draft>, ImportError> {
+    let mut runs: BTreeMap<String, Vec<(&Path, Kind)>> = BTreeMap::new();
+    for path in paths {
+        let (run, kind) = kind_of(path).ok_or_else(|| {
+            ImportError::format(path, "it is not called as a log of fio: `NAME_bw.1.log`, `_iops`, `_lat`, `_clat`, `_slat`")
+        })?;
+        runs.entry(run).or_default().push((path, kind));
+    }
+    runs.into_iter().map(|(name, logs)| read_run(&name, &logs)).collect()
+}
+
+/// One line: when, what, in which direction, and of how many bytes; none of an average.
+struct Line {
+    at_ms: u64,
+    value: f64,
+    direction: &'static str,
+    bytes: u64,
+}
+
+fn line_of(text: &str) -> Option<Line> {
+    let mut words = text.split(',').map(str::trim);
+    let (at_ms, value) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let direction = match words.next()? {
+        "0" => "read",
+        "1" => "write",
+        "2" => "trim",
+        _ => return None,
+    };
+    Some(Line { at_ms, value, direction, bytes: words.next()?.parse().ok()? })
+}
+
+/// What was read of all logs of a run.
+#[derive(Default)]
+struct Gathered {
+    /// How long an average is, in milliseconds.
+    period_ms: Option<u64>,
+    /// Counts by their interval's end in milliseconds, and by column with its unit: of averages the sum over jobs.
+    counts: BTreeMap<u64, BTreeMap<(String, &'static str), f64>>,
+    /// Mean latencies in microseconds by end and name, as sum and number of jobs.
+    means: BTreeMap<(u64, String), (f64, u32)>,
+    /// Those of single requests, by end and direction.
+    latencies: BTreeMap<(u64, &'static str), LatencyHistogram>,
+}
+
+fn read_run(name: &str, logs: &[(&Path, Kind)]) -> Result<Draft, ImportError> {
+    let (mut gathered, mut run) = (Gathered::default(), Simple { has_ended: true, ..Simple::default() });
+    let has_latencies = logs.iter().any(|(_, kind)| matches!(kind, Kind::Latency("latency" | "completion")));
+    for (path, kind) in logs {
+        let (mut lines, mut known) = (Lines::open(path)?, 0_u64);
+        while let Some(text) = lines.next()? {
+            let Some(line) = line_of(&text) else {
+                let reason = format!("line {} is `{}`: fio writes `time, value, direction, bytes`", lines.number, text.chars().take(60).collect::<String>());
+                return Err(ImportError::format(path, reason));
+            };
+            known += 1;
+            gathered.take(*kind, &line, has_latencies);
+        }
+        if known == 0 {
+            return Err(ImportError::format(path, "the log is empty: fio writes it when the run ends"));
+        }
+        if let Some(cut) = lines.cut {
+            run.findings.push(warning("damaged", format!("{}: it is damaged {cut}", path.display())));
+        }
+    }
+    gathered.fill(&mut run);
+    run.phase("whole run", 0);
+    let path = PathBuf::from(name);
+    Ok(run.draft("fio", "MiB/s", &path))
+}
+
+impl Gathered {
+    fn add(&mut self, end_ms: u64, column: String, unit: &'static str, value: f64) {
+        *self.counts.entry(end_ms).or_default().entry((column, unit)).or_default() += value;
+    }
+
+    fn take(&mut self, kind: Kind, line: &Line, has_latencies: bool) {
+        let direction = line.direction;
+        if line.bytes > 0 {
+            let end_ms = (line.at_ms / SAMPLE_MS + 1) * SAMPLE_MS;
+            match kind {
+                Kind::Latency("latency" | "completion") => {
+                    self.add(end_ms, format!("{direction}.requests"), "", 1.0);
+                    self.add(end_ms, format!("{direction}.bytes"), "B", line.bytes as f64);
+                    self.latencies.entry((end_ms, direction)).or_default().record(line.value as u64);
+                }
+                // Every log has a line for each request: they are counted once.
+                Kind::Requests if !has_latencies => {
+                    self.add(end_ms, format!("{direction}.requests"), "", 1.0);
+                    self.add(end_ms, format!("{direction}.bytes"), "B", line.bytes as f64);
+                }
+                _ => {}
+            }
+            return;
+        }
+        // Logs and jobs differ by a millisecond or two: the first average tells how long each is.
+        let period_ms = *self.period_ms.get_or_insert(line.at_ms.max(1));
+        let end_ms = ((line.at_ms + period_ms / 2) / period_ms).max(1) * period_ms;
+        let length_s = period_ms as f64 / 1e3;
+        match kind {
+            Kind::Bandwidth => self.add(end_ms, format!("{direction}.bytes"), "B", line.value * KIB * length_s),
+            Kind::Requests => self.add(end_ms, format!("{direction}.requests"), "", line.value * length_s),
+            Kind::Latency(of) => {
+                let name = format!("{direction}_{of}_mean_us");
+                let (sum, count) = self.means.entry((end_ms, name)).or_default();
+                (*sum, *count) = (*sum + line.value / 1e3, *count + 1);
+            }
+        }
+    }
+
+    fn fill(self, run: &mut Simple) {
+        let length_s = self.period_ms.filter(|_| self.latencies.is_empty()).unwrap_or(SAMPLE_MS) as f64 / 1e3;
+        for (end_ms, values) in self.counts {
+            let counts = values.iter().map(|((name, unit), value)| (name.as_str(), *unit, *value));
+            run.end_ns = run.end_ns.max(end_ms * 1_000_000);
+            run.table.push(end_ms * 1_000_000, FROM, std::iter::once(("length", "s", length_s)).chain(counts));
+        }
+        for ((end_ms, name), (sum, jobs)) in self.means {
+            run.engine.push(end_ms * 1_000_000, FROM, [(name.as_str(), "µs", sum / f64::from(jobs))]);
+            run.end_ns = run.end_ns.max(end_ms * 1_000_000);
+        }
+        for ((end_ms, direction), histogram) in self.latencies {
+            run.latency(direction, end_ms.saturating_sub(SAMPLE_MS) * 1_000_000, end_ms * 1_000_000, histogram);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What benchmark programs printed, kept in a file: YCSB's status lines, `db_bench`'s reports by interval, fio's
+//! documents. What a line means is known to the parser with which the same program can be a workload.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::LazyLock;
+
+use chrono::NaiveDateTime;
+use manometer_workload::command::ParserName;
+use manometer_workload::command::parser::{self, Amount, Parser, Report};
+use regex::Regex;
+
+use crate::input::{Lines, warning};
+use crate::simple::Simple;
+use crate::{Draft, ImportError};
+
+/// Where the numbers come from.
+const FROM: &str = "the program's reports";
+
+/// Reads what a program printed into the file at `path`.
+///
+/// # Errors
+/// The file cannot be read, or nothing in it is a report of that program.
+pub fn read(program: ParserName, path: &Path) -> Result<Draft, ImportError> {
+    let (run, unit) = read_run(program, path)?;
+    Ok(run.draft(name_of(program), unit, path))
+}
+
+/// The run that a file tells of, and the unit of its performance.
+pub(crate) fn read_run(program: ParserName, path: &Path) -> Result<(Simple, &'static str), ImportError> {
+    let (lines, cut) = all_lines(path)?;
+    let mut taken = Taken::default();
+    let (mut needs, mut unit) = (&[][..], "ops/s");
+    for stretch in stretches(program, &lines) {
+        let parser = parser::new(program, &stretch.words, &BTreeMap::new());
+        let mut parser = parser.map_err(|error| ImportError::format(path, error.to_string()))?;
+        (needs, unit) = (parser.needs(), parser.unit());
+        taken.take(&stretch, parser.as_mut());
+    }
+    if taken.samples == 0 {
+        let words: BTreeSet<String> = needs.iter().map(|(_, word)| format!("`{word}`")).collect();
+        let words: Vec<String> = words.into_iter().collect();
+        let reason = format!("{} reports nothing by interval in it; it does with {}", name_of(program), words.join(" and "));
+        return Err(ImportError::format(path, reason));
+    }
+    if let Some(cut) = cut {
+        let text = format!("the file is damaged {cut}: what comes after is not there");
+        taken.run.findings.push(warning("damaged", text));
+    }
+    Ok((taken.finish(program), unit))
+}
+
+fn name_of(program: ParserName) -> &'static str {
+    match program {
+        ParserName::Fio => "fio",
+        ParserName::DbBench => "db_bench",
+        ParserName::Ycsb => "YCSB",
+        ParserName::RedisBenchmark => "redis-benchmark",
+        ParserName::Memtier => "memtier_benchmark",
+        ParserName::Sysbench => "sysbench",
+        ParserName::Regex => "a program",
+    }
+}
+
+fn all_lines(path: &Path) -> Result<(Vec<String>, Option<String>), ImportError> {
+    let mut lines = Lines::open(path)?;
+    let mut all = Vec::new();
+    while let Some(line) = lines.next()? {
+        // A program that draws over its line ends it with a carriage return.
+        all.extend(line.split('\r').map(str::to_owned));
+    }
+    Ok((all, lines.cut))
+}
+
+/// Lines that become one phase.
+struct Stretch<'a> {
+    /// What the phase is called; none where nothing says that it ended.
+    name: Option<String>,
+    /// The words that the parser has to know.
+    words: Vec<String>,
+    lines: &'a [String],
+}
+
+static RESULT: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^([a-z]\w*(?:\[\w+\])?) +: +[\d.]+ micros/op").expect("the pattern is right"));
+static THREAD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"thread (\d+): \(").expect("the pattern is right"));
+
+/// Each benchmark of `db_bench` is a stretch that ends with its result; of other programs all is one.
+fn stretches(program: ParserName, lines: &[String]) -> Vec<Stretch<'_>> {
+    if program != ParserName::DbBench {
+        return vec![Stretch { name: None, words: Vec::new(), lines }];
+    }
+    let (mut stretches, mut begin) = (Vec::new(), 0);
+    let results = lines.iter().enumerate().filter_map(|(at, line)| Some((at + 1, Some(RESULT.captures(line)?[1].to_owned()))));
+    for (end, name) in results.chain([(lines.len(), None)]) {
+        let lines = &lines[begin..end];
+        let threads = lines.iter().filter_map(|line| THREAD.captures(line)?[1].parse::<usize>().ok()).max();
+        // One of them does the other thing in `readwhilewriting` and its like, and is not among those asked for.
+        let beside = usize::from(name.as_ref().is_some_and(|name| name.contains("while")));
+        let words = [
+            "db_bench".to_owned(),
+            format!("--threads={}", threads.map_or(1, |highest| (highest + 1).saturating_sub(beside))),
+            format!("--benchmarks={}", name.clone().unwrap_or_default()),
+        ];
+        stretches.push(Stretch { name, words: words.into(), lines });
+        begin = end;
+    }
+    stretches
+}
+
+static YCSB_TIME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d):(\d{3}) (\d+) sec:").expect("the pattern is right")
+});
+static FIO_TIME: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"^\s*"timestamp_ms"\s*:\s*(\d+)"#).expect("the pattern is right"));
+
+/// A moment on a program's own clock, in milliseconds since 1970, and how much of the run is over, where the line says
+/// so.
+fn told_ms(line: &str) -> Option<(i64, Option<i64>)> {
+    if let Some(found) = FIO_TIME.captures(line) {
+        return Some((found[1].parse().ok()?, None));
+    }
+    let found = YCSB_TIME.captures(line)?;
+    let time = NaiveDateTime::parse_from_str(&found[1], "%Y-%m-%d %H:%M:%S").ok()?;
+    let elapsed_s: i64 = found[3].parse().ok()?;
+    Some((time.and_utc().timestamp_millis() + found[2].parse::<i64>().ok()?, Some(elapsed_s.checked_mul(1000)?)))
+}
+
+/// What of the file became samples.
+#[derive(Default)]
+struct Taken {
+    run: Simple,
+    samples: u64,
+    /// The last moment told on the program's own clock.
+    last_ms: Option<i64>,
+    /// How often that went back.
+    backward: u64,
+}
+
+impl Taken {
+    fn take(&mut self, stretch: &Stretch<'_>, parser: &mut dyn Parser) {
+        let (begin_ns, before) = (self.run.end_ns, self.samples);
+        for line in stretch.lines {
+            self.run.has_ended |= line.starts_with("[OVERALL]");
+            if let Some((now_ms, elapsed_ms)) = told_ms(line) {
+                self.hear(now_ms, elapsed_ms);
+            }
+            for report in parser.line(line).into_iter().flatten() {
+                self.report(&report);
+            }
+        }
+        if self.samples > before {
+            self.run.has_ended |= stretch.name.is_some();
+            self.run.phase(stretch.name.as_deref().unwrap_or("whole run"), begin_ns);
+        }
+    }
+
+    fn hear(&mut self, now_ms: i64, elapsed_ms: Option<i64>) {
+        if self.last_ms.is_some_and(|last_ms| now_ms < last_ms) {
+            self.backward += 1;
+            return;
+        }
+        self.last_ms = Some(now_ms);
+        if let (None, Some(elapsed_ms)) = (self.run.begin_unix_ms, elapsed_ms) {
+            self.run.begin_unix_ms = Some(now_ms - elapsed_ms);
+        }
+    }
+
+    fn report(&mut self, report: &Report) {
+        let told_ns = report.length_s.map(|length_s| (length_s * 1e9) as u64);
+        // fio's clock tells when a document was written: the first one's length, when all began.
+        if let (None, Some(now_ms), Some(told_ns)) = (self.run.begin_unix_ms, self.last_ms, told_ns) {
+            self.run.begin_unix_ms = Some(now_ms - (told_ns / 1_000_000) as i64);
+        }
+        let heard = self.run.begin_unix_ms.zip(self.last_ms);
+        let heard_ns = heard.map(|(begin_ms, now_ms)| u64::try_from(now_ms - begin_ms).unwrap_or(0) * 1_000_000);
+        let before_ns = self.run.end_ns;
+        let end_ns = heard_ns.unwrap_or(before_ns + told_ns.unwrap_or(0)).max(before_ns);
+        let length_ns = told_ns.unwrap_or(end_ns - before_ns);
+        self.run.end_ns = end_ns;
+        if !report.state.is_empty() {
+            let state = report.state.iter().map(|(name, value)| (name.as_str(), unit_of(name), *value));
+            self.run.engine.push(end_ns, FROM, state);
+        }
+        if length_ns == 0 || report.operations.is_empty() {
+            return;
+        }
+        let length_s = length_ns as f64 / 1e9;
+        let amount = |amount: Amount| match amount {
+            Amount::Count(count) => count as f64,
+            Amount::PerSecond(rate) => rate * length_s,
+        };
+        let mut row = vec![("length".to_owned(), "s", length_s)];
+        for (operation, counted) in &report.operations {
+            row.push((format!("{operation}.requests"), "", amount(counted.requests)));
+            if counted.bytes != Amount::default() {
+                row.push((format!("{operation}.bytes"), "B", amount(counted.bytes)));
+            }
+            if let Some(histogram) = &counted.latency {
+                self.run.latency(operation, end_ns.saturating_sub(length_ns), end_ns, histogram.clone());
+            }
+        }
+        self.run.table.push(end_ns, FROM, row.iter().map(|(name, unit, value)| (name.as_str(), *unit, *value)));
+        self.samples += 1;
+    }
+
+    /// The run, with what a reader of it must know.
+    fn finish(mut self, program: ParserName) -> Simple {
+        if self.backward > 0 {
+            let text = format!(
+                "the program's clock went back {} times: what came then is taken to have been at the moment before",
+                self.backward
+            );
+            self.run.findings.push(warning("clock-stepped", text));
+        }
+        // fio's last document is not told from one before.
+        self.run.has_ended |= program == ParserName::Fio;
+        if !self.run.has_ended {
+            let text = "the result at the end is not there: the run was cut short, or the file was";
+            self.run.findings.push(warning("cut-short", text.to_owned()));
+        }
+        self.run
+    }
+}
+
+/// The unit that the name of a number ends with.
+fn unit_of(name: &str) -> &'static str {
+    let units = [("_us", "µs"), ("_ms", "ms"), ("_ns", "ns"), ("_bytes", "B")];
+    units.iter().find(|(end, _)| name.ends_with(end)).map_or("", |(_, unit)| unit)
+}

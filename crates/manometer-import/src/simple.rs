@@ -1,0 +1,105 @@
+//! A run of one workload, alone from its begin to its end.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use manometer_measure::event::{Finding, Status};
+use manometer_measure::plan::{Better, Criterion, Phase, PhaseKind, Plan, Role, Settings, Workload};
+use serde_json::json;
+
+use crate::input::file_stem;
+use crate::{Draft, ImportedPhase, Latencies, Table};
+
+/// What the workload is called.
+pub(crate) const PRIMARY: &str = "primary";
+
+/// What is known of such a run.
+#[derive(Default)]
+pub(crate) struct Simple {
+    /// Its samples, and what its program tells beside its counts.
+    pub table: Table,
+    pub engine: Table,
+    pub latencies: Vec<Latencies>,
+    pub phases: Vec<ImportedPhase>,
+    pub findings: Vec<Finding>,
+    /// The first moment in milliseconds since 1970, if it is known.
+    pub begin_unix_ms: Option<i64>,
+    /// The last moment, in nanoseconds since the first.
+    pub end_ns: u64,
+    pub has_ended: bool,
+}
+
+impl Simple {
+    /// Adds a phase from `begin_ns` to what is the end so far.
+    pub fn phase(&mut self, label: &str, begin_ns: u64) {
+        let id = if self.phases.is_empty() { "w0".to_owned() } else { format!("w0-{}", self.phases.len() + 1) };
+        let phase = Phase {
+            id,
+            label: label.to_owned(),
+            kind: PhaseKind::Baseline,
+            running: vec![PRIMARY.to_owned()],
+            settings: Settings::new(),
+        };
+        self.phases.push(ImportedPhase { phase, begin_ns, end_ns: self.end_ns });
+    }
+
+    /// Adds samples of how often each operation was, of begin, end and count of its intervals: those that end together
+    /// are one.
+    pub fn count<'a>(&mut self, from: &str, counted: impl Iterator<Item = (&'a str, u64, u64, u64)>) {
+        let mut samples: BTreeMap<u64, (u64, BTreeMap<String, u64>)> = BTreeMap::new();
+        for (operation, begin_ns, end_ns, count) in counted {
+            let (length_ns, counts) = samples.entry(end_ns).or_default();
+            *length_ns = end_ns - begin_ns;
+            *counts.entry(format!("{operation}.requests")).or_default() += count;
+        }
+        for (end_ns, (length_ns, counts)) in samples {
+            let counts = counts.iter().map(|(name, count)| (name.as_str(), "", *count as f64));
+            self.table.push(end_ns, from, std::iter::once(("length", "s", length_ns as f64 / 1e9)).chain(counts));
+        }
+    }
+
+    /// Adds what `operation` took in an interval.
+    pub fn latency(&mut self, operation: &str, begin_ns: u64, end_ns: u64, histogram: manometer_measure::LatencyHistogram) {
+        let (workload, operation) = (PRIMARY.to_owned(), operation.to_owned());
+        self.latencies.push(Latencies { workload, operation, begin_ns, end_ns, histogram });
+    }
+
+    /// The run as a draft, which `program` wrote to `path`.
+    pub fn draft(self, program: &str, unit: &str, path: &Path) -> Draft {
+        let name = file_stem(path);
+        let workload = Workload {
+            name: PRIMARY.to_owned(),
+            role: Role::Primary,
+            kind: "command".to_owned(),
+            unit: unit.to_owned(),
+        };
+        let plan = Plan {
+            experiment: name.clone(),
+            criterion: Criterion { metric: "throughput".into(), unit: unit.to_owned(), better: Better::Higher },
+            interval_s: self.table.usual_interval_s(),
+            seed: 0,
+            sweep: Settings::new(),
+            reference: false,
+            workloads: vec![workload],
+            phases: Vec::new(),
+        };
+        let mut series = BTreeMap::from([(PRIMARY.to_owned(), self.table)]);
+        if self.engine.ends_ns().next().is_some() {
+            series.insert(format!("{PRIMARY}.engine"), self.engine);
+        }
+        let from = path.file_name().map(|name| name.to_string_lossy());
+        Draft {
+            plan,
+            phases: self.phases,
+            series,
+            latencies: self.latencies,
+            environment: json!({ "imported": { "from": from, "program": program } }),
+            constant: Settings::from([("import.file".to_owned(), name.clone().into())]),
+            experiment: format!("name = {}\n", toml_edit::Value::from(name)),
+            begin_unix_ns: self.begin_unix_ms.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0) * 1_000_000,
+            end_ns: self.end_ns,
+            status: Some(if self.has_ended { Status::Complete } else { Status::Interrupted }),
+            findings: self.findings,
+        }
+    }
+}

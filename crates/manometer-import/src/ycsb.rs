@@ -1,0 +1,158 @@
+//! YCSB: what it printed with `-s`, and the histogram logs that it writes with `measurementtype=hdrhistogram` and
+//! `hdrhistogram.fileoutput=true`, one for each operation.
+
+use std::path::{Path, PathBuf};
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use manometer_measure::{LatencyHistogram, response_tag};
+use manometer_workload::command::ParserName;
+
+use crate::input::{Lines, warning};
+use crate::simple::Simple;
+use crate::{Draft, ImportError, programs};
+
+/// Clocks differ by whole quarters of an hour where one is local and the other is not.
+const ZONE_MS: i64 = 15 * 60 * 1000;
+/// Operations write their intervals some milliseconds after one another: what ends within so much ends together.
+const ROUND_NS: u64 = 100_000_000;
+/// YCSB's histograms count microseconds.
+const UNIT_NS: u64 = 1000;
+
+/// Reads runs: each file of status lines begins one, and the histogram logs behind it are its own; those before any
+/// status lines are a run by themselves.
+///
+/// # Errors
+/// A file cannot be read, or is neither.
+pub fn read(paths: &[PathBuf]) -> Result<Vec<Draft>, ImportError> {
+    let mut runs: Vec<(PathBuf, Option<Simple>, Vec<HistogramLog>)> = Vec::new();
+    for path in paths {
+        match (histogram_log(path)?, runs.last_mut()) {
+            (None, _) => {
+                let (run, _) = programs::read_run(ParserName::Ycsb, path)?;
+                runs.push((path.clone(), Some(run), Vec::new()));
+            }
+            (Some(log), Some((_, _, logs))) => logs.push(log),
+            (Some(log), None) => runs.push((path.clone(), None, vec![log])),
+        }
+    }
+    Ok(runs.into_iter().map(|(path, run, logs)| merged(run, &logs).draft("YCSB", "ops/s", &path)).collect())
+}
+
+/// Histograms of one operation.
+struct HistogramLog {
+    operation: String,
+    /// When the log's clock was 0, in milliseconds since 1970.
+    base_unix_ms: Option<i64>,
+    /// Begin and end on the log's clock.
+    intervals: Vec<(u64, u64, LatencyHistogram)>,
+    damage: Option<String>,
+}
+
+/// A histogram log, if the file is one.
+fn histogram_log(path: &Path) -> Result<Option<HistogramLog>, ImportError> {
+    let mut lines = Lines::open(path)?;
+    let mut text = String::new();
+    while let Some(line) = lines.next()? {
+        if lines.number == 1 && !line.starts_with("#[") {
+            return Ok(None);
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    let operation = operation_of(&text, path)?;
+    let mut log = HistogramLog { operation, base_unix_ms: None, intervals: Vec::new(), damage: lines.cut };
+    for entry in IntervalLogIterator::new(text.as_bytes()) {
+        match entry {
+            Ok(LogEntry::BaseTime(time)) => log.base_unix_ms = Some(time.as_millis() as i64),
+            Ok(LogEntry::StartTime(time)) if log.base_unix_ms.is_none() => log.base_unix_ms = Some(time.as_millis() as i64),
+            Ok(LogEntry::Interval(line)) => match in_nanoseconds(line.encoded_histogram()) {
+                Ok(histogram) => {
+                    let begin_ns = line.start_timestamp().as_nanos() as u64;
+                    log.intervals.push((begin_ns, begin_ns + line.duration().as_nanos() as u64, histogram));
+                }
+                Err(reason) => {
+                    log.damage = Some(format!("at histogram {}: {reason}", log.intervals.len() + 1));
+                    break;
+                }
+            },
+            Ok(_) => {}
+            Err(_) => {
+                log.damage = Some(format!("after histogram {}: a line is none of a histogram log", log.intervals.len()));
+                break;
+            }
+        }
+    }
+    Ok(Some(log))
+}
+
+/// The operation as ours are called: the log says it, or else the end of the file's name, `READ.hdr`.
+fn operation_of(text: &str, path: &Path) -> Result<String, ImportError> {
+    let named = text.lines().find_map(|line| line.strip_prefix("#[Logging for: ")?.strip_suffix(']'));
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let from_name = || stem.rsplit(|letter: char| !letter.is_ascii_uppercase() && letter != '-').next().unwrap_or_default();
+    let name = named.unwrap_or_else(from_name).trim_start_matches('-');
+    if name.is_empty() {
+        let reason = "it does not say of which operation it is: a log of YCSB is called as its operation, `READ.hdr`";
+        return Err(ImportError::format(path, reason));
+    }
+    let ours = |name: &str| name.to_lowercase().replace('-', "_");
+    // From when the request was due, not sent.
+    Ok(name.strip_prefix("Intended-").map_or_else(|| ours(name), |name| response_tag(&ours(name))))
+}
+
+fn in_nanoseconds(encoded: &str) -> Result<LatencyHistogram, String> {
+    let bytes = STANDARD.decode(encoded).map_err(|error| error.to_string())?;
+    let read: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| error.to_string())?;
+    let mut histogram = LatencyHistogram::new();
+    for counted in read.iter_recorded() {
+        histogram.record_many(counted.value_iterated_to().saturating_mul(UNIT_NS), counted.count_at_value());
+    }
+    Ok(histogram)
+}
+
+/// A run with the histograms of its operations. Without status lines, they tell its counts too.
+fn merged(run: Option<Simple>, logs: &[HistogramLog]) -> Simple {
+    let (mut run, counts) = match run {
+        Some(run) => (run, false),
+        None => (Simple::default(), true),
+    };
+    if counts {
+        run.begin_unix_ms = logs.iter().filter_map(|log| log.base_unix_ms).min();
+        run.has_ended = true;
+    }
+    for log in logs {
+        // The status lines have the host's own time, the log universal time.
+        let ahead_ms = log.base_unix_ms.zip(run.begin_unix_ms).map_or(0, |(base_ms, begin_ms)| base_ms - begin_ms);
+        let ahead_ms = if counts { ahead_ms } else { ahead_ms - (ahead_ms + ZONE_MS / 2).div_euclid(ZONE_MS) * ZONE_MS };
+        let shifted = |t_ns: u64| t_ns.saturating_add_signed(ahead_ms * 1_000_000);
+        for (begin_ns, end_ns, histogram) in &log.intervals {
+            let (begin_ns, end_ns) = (shifted(*begin_ns), shifted(*end_ns));
+            run.latency(&log.operation, begin_ns, end_ns, histogram.clone());
+            if counts {
+                run.end_ns = run.end_ns.max(end_ns);
+            }
+        }
+        if let Some(damage) = &log.damage {
+            let text = format!("the histogram log of `{}` is damaged {damage}: what comes after is not there", log.operation);
+            run.findings.push(warning("damaged", text));
+        }
+    }
+    if counts {
+        // Histograms from when requests were due count the same requests again.
+        let sent = logs.iter().filter(|log| !log.operation.contains('.'));
+        let counted = sent.flat_map(|log| {
+            let end = |end_ns: &u64| (end_ns + ROUND_NS / 2) / ROUND_NS * ROUND_NS;
+            let one = move |(begin_ns, end_ns, histogram): &(u64, u64, LatencyHistogram)| {
+                (log.operation.as_str(), *begin_ns, end(end_ns), histogram.len())
+            };
+            log.intervals.iter().map(one)
+        });
+        run.count("YCSB's histogram logs", counted);
+        run.phase("whole run", 0);
+    }
+    run
+}
