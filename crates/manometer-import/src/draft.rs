@@ -100,7 +100,32 @@ impl Table {
     pub fn usual_interval_s(&self) -> f64 {
         let mut lengths: Vec<u64> = self.rows.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
         lengths.sort_unstable();
-        lengths.get(lengths.len() / 2).filter(|length_ns| **length_ns > 0).map_or(1.0, |length_ns| *length_ns as f64 / 1e9)
+        lengths
+            .get(lengths.len() / 2)
+            .filter(|length_ns| **length_ns > 0)
+            .map_or(1.0, |length_ns| *length_ns as f64 / 1e9)
+    }
+
+    /// Counts what remained when the program ended, where that took less than half an interval, with the row before: as a
+    /// sample of its own it would weigh as much as a whole one. For tables of which all columns can be added up.
+    pub fn join_remnant(&mut self) {
+        let half_s = self.usual_interval_s() / 2.0;
+        let Some(length) = self.numbers.get("length").copied() else { return };
+        let remnant =
+            self.rows.pop_if(|(_, row)| row.iter().any(|(number, value)| *number == length && *value < half_s));
+        match (remnant, self.rows.last_mut()) {
+            (Some((t_ns, row)), Some((last_ns, last))) => {
+                *last_ns = t_ns;
+                for (number, value) in row {
+                    match last.iter_mut().find(|(known, _)| *known == number) {
+                        Some((_, sum)) => *sum += value,
+                        None => last.push((number, value)),
+                    }
+                }
+            }
+            (Some(only), None) => self.rows.push(only),
+            (None, _) => {}
+        }
     }
 
     fn dense(&self, row: &[(usize, f64)]) -> Vec<Option<f64>> {

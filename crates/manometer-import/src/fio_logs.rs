@@ -55,7 +55,10 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Draft>, ImportError> {
     let mut runs: BTreeMap<String, Vec<(&Path, Kind)>> = BTreeMap::new();
     for path in paths {
         let (run, kind) = kind_of(path).ok_or_else(|| {
-            ImportError::format(path, "it is not called as a log of fio: `NAME_bw.1.log`, `_iops`, `_lat`, `_clat`, `_slat`")
+            ImportError::format(
+                path,
+                "it is not called as a log of fio: `NAME_bw.1.log`, `_iops`, `_lat`, `_clat`, `_slat`",
+            )
         })?;
         runs.entry(run).or_default().push((path, kind));
     }
@@ -102,7 +105,11 @@ fn read_run(name: &str, logs: &[(&Path, Kind)]) -> Result<Draft, ImportError> {
         let (mut lines, mut known) = (Lines::open(path)?, 0_u64);
         while let Some(text) = lines.next()? {
             let Some(line) = line_of(&text) else {
-                let reason = format!("line {} is `{}`: fio writes `time, value, direction, bytes`", lines.number, text.chars().take(60).collect::<String>());
+                let reason = format!(
+                    "line {} is `{}`: fio writes `time, value, direction, bytes`",
+                    lines.number,
+                    text.chars().take(60).collect::<String>()
+                );
                 return Err(ImportError::format(path, reason));
             };
             known += 1;

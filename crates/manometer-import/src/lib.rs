@@ -7,8 +7,8 @@ pub mod fio_logs;
 mod input;
 pub mod programs;
 mod simple;
-pub mod ycsb;
 pub mod storiks;
+pub mod ycsb;
 
 pub use draft::{Draft, ImportedPhase, Latencies, Table, swept};
 pub use input::ImportError;

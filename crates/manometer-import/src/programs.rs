@@ -12,7 +12,7 @@ use regex::Regex;
 
 use crate::input::{Lines, warning};
 use crate::simple::Simple;
-use crate::{Draft, ImportError};
+use crate::{Draft, ImportError, Table};
 
 /// Where the numbers come from.
 const FROM: &str = "the program's reports";
@@ -40,7 +40,8 @@ pub(crate) fn read_run(program: ParserName, path: &Path) -> Result<(Simple, &'st
     if taken.samples == 0 {
         let words: BTreeSet<String> = needs.iter().map(|(_, word)| format!("`{word}`")).collect();
         let words: Vec<String> = words.into_iter().collect();
-        let reason = format!("{} reports nothing by interval in it; it does with {}", name_of(program), words.join(" and "));
+        let reason =
+            format!("{} reports nothing by interval in it; it does with {}", name_of(program), words.join(" and "));
         return Err(ImportError::format(path, reason));
     }
     if let Some(cut) = cut {
@@ -91,7 +92,8 @@ fn stretches(program: ParserName, lines: &[String]) -> Vec<Stretch<'_>> {
         return vec![Stretch { name: None, words: Vec::new(), lines }];
     }
     let (mut stretches, mut begin) = (Vec::new(), 0);
-    let results = lines.iter().enumerate().filter_map(|(at, line)| Some((at + 1, Some(RESULT.captures(line)?[1].to_owned()))));
+    let results =
+        lines.iter().enumerate().filter_map(|(at, line)| Some((at + 1, Some(RESULT.captures(line)?[1].to_owned()))));
     for (end, name) in results.chain([(lines.len(), None)]) {
         let lines = &lines[begin..end];
         let threads = lines.iter().filter_map(|line| THREAD.captures(line)?[1].parse::<usize>().ok()).max();
@@ -178,30 +180,15 @@ impl Taken {
         let end_ns = heard_ns.unwrap_or(before_ns + told_ns.unwrap_or(0)).max(before_ns);
         let length_ns = told_ns.unwrap_or(end_ns - before_ns);
         self.run.end_ns = end_ns;
-        if !report.state.is_empty() {
-            let state = report.state.iter().map(|(name, value)| (name.as_str(), unit_of(name), *value));
-            self.run.engine.push(end_ns, FROM, state);
-        }
-        if length_ns == 0 || report.operations.is_empty() {
-            return;
-        }
         let length_s = length_ns as f64 / 1e9;
-        let amount = |amount: Amount| match amount {
-            Amount::Count(count) => count as f64,
-            Amount::PerSecond(rate) => rate * length_s,
-        };
-        let mut row = vec![("length".to_owned(), "s", length_s)];
+        if push(&mut self.run.table, &mut self.run.engine, FROM, end_ns, length_s, report) {
+            self.samples += 1;
+        }
         for (operation, counted) in &report.operations {
-            row.push((format!("{operation}.requests"), "", amount(counted.requests)));
-            if counted.bytes != Amount::default() {
-                row.push((format!("{operation}.bytes"), "B", amount(counted.bytes)));
-            }
             if let Some(histogram) = &counted.latency {
                 self.run.latency(operation, end_ns.saturating_sub(length_ns), end_ns, histogram.clone());
             }
         }
-        self.run.table.push(end_ns, FROM, row.iter().map(|(name, unit, value)| (name.as_str(), *unit, *value)));
-        self.samples += 1;
     }
 
     /// The run, with what a reader of it must know.
@@ -221,6 +208,37 @@ impl Taken {
         }
         self.run
     }
+}
+
+/// Adds what a program reported of the `length_s` before `end_ns`: counts to the workload's `table`; means and quantiles,
+/// which cannot be added up, to that of its `engine`. Tells whether it counted anything.
+pub(crate) fn push(
+    table: &mut Table,
+    engine: &mut Table,
+    from: &str,
+    end_ns: u64,
+    length_s: f64,
+    report: &Report,
+) -> bool {
+    if !report.state.is_empty() {
+        engine.push(end_ns, from, report.state.iter().map(|(name, value)| (name.as_str(), unit_of(name), *value)));
+    }
+    if length_s == 0.0 || report.operations.is_empty() {
+        return false;
+    }
+    let amount = |amount: Amount| match amount {
+        Amount::Count(count) => count as f64,
+        Amount::PerSecond(rate) => rate * length_s,
+    };
+    let mut row = vec![("length".to_owned(), "s", length_s)];
+    for (operation, counted) in &report.operations {
+        row.push((format!("{operation}.requests"), "", amount(counted.requests)));
+        if counted.bytes != Amount::default() {
+            row.push((format!("{operation}.bytes"), "B", amount(counted.bytes)));
+        }
+    }
+    table.push(end_ns, from, row.iter().map(|(name, unit, value)| (name.as_str(), *unit, *value)));
+    true
 }
 
 /// The unit that the name of a number ends with.

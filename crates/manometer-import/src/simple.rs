@@ -37,6 +37,8 @@ impl Simple {
             id,
             label: label.to_owned(),
             kind: PhaseKind::Baseline,
+            duration_s: self.end_ns.saturating_sub(begin_ns) as f64 / 1e9,
+            settle_s: 0.0,
             running: vec![PRIMARY.to_owned()],
             settings: Settings::new(),
         };
@@ -59,14 +61,21 @@ impl Simple {
     }
 
     /// Adds what `operation` took in an interval.
-    pub fn latency(&mut self, operation: &str, begin_ns: u64, end_ns: u64, histogram: manometer_measure::LatencyHistogram) {
+    pub fn latency(
+        &mut self,
+        operation: &str,
+        begin_ns: u64,
+        end_ns: u64,
+        histogram: manometer_measure::LatencyHistogram,
+    ) {
         let (workload, operation) = (PRIMARY.to_owned(), operation.to_owned());
         self.latencies.push(Latencies { workload, operation, begin_ns, end_ns, histogram });
     }
 
     /// The run as a draft, which `program` wrote to `path`.
-    pub fn draft(self, program: &str, unit: &str, path: &Path) -> Draft {
+    pub fn draft(mut self, program: &str, unit: &str, path: &Path) -> Draft {
         let name = file_stem(path);
+        self.table.join_remnant();
         let workload = Workload {
             name: PRIMARY.to_owned(),
             role: Role::Primary,
@@ -94,7 +103,7 @@ impl Simple {
             series,
             latencies: self.latencies,
             environment: json!({ "imported": { "from": from, "program": program } }),
-            constant: Settings::from([("import.file".to_owned(), name.clone().into())]),
+            constant: Settings::from_iter([("import.file".to_owned(), name.clone().into())]),
             experiment: format!("name = {}\n", toml_edit::Value::from(name)),
             begin_unix_ns: self.begin_unix_ms.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0) * 1_000_000,
             end_ns: self.end_ns,

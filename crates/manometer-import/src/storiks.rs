@@ -11,13 +11,15 @@ mod log;
 mod neighbour;
 mod parameters;
 mod phases;
-pub(crate) mod primary;
+mod primary;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use manometer_measure::event::{Finding, Status};
 use manometer_measure::plan::{Better, Criterion, Plan, Role, Settings, Workload};
+use manometer_workload::command::ParserName;
+use manometer_workload::command::parser::{self, Parser};
 use serde_json::{Map, Value, json};
 
 use self::host::Host;
@@ -26,7 +28,7 @@ use self::neighbour::Report;
 use self::parameters::Parameters;
 use self::phases::Change;
 use crate::input::{Lines, file_stem, warning};
-use crate::{Draft, ImportError, Table};
+use crate::{Draft, ImportError, Table, programs};
 
 /// Programs that write such logs, and the versions whose logs were seen.
 const KNOWN: [(&str, &[&str]); 2] =
@@ -40,7 +42,7 @@ pub fn read(path: &Path) -> Result<Draft, ImportError> {
     let mut lines = Lines::open(path)?;
     let mut log = Log::begin(path, &mut lines)?;
     while let Some(line) = lines.next()? {
-        log.take(&line, lines.number);
+        log.take(&line);
     }
     if let Some(cut) = lines.cut {
         log.warn("damaged", format!("the file is damaged {cut}: what comes after is not there"));
@@ -71,7 +73,6 @@ struct Log {
     /// By task.
     workloads: BTreeMap<(String, usize), Taking>,
     host: Host,
-    engine: Table,
     /// Facts that only some reports hold.
     facts: Map<String, Value>,
     /// What the host's clock is ahead of UTC by, in milliseconds, where a report tells both.
@@ -87,7 +88,10 @@ struct Taking {
     changes: Vec<Change>,
     settings: Settings,
     waits: bool,
-    operations: u64,
+    /// What its engine, or its program beside counts, tells.
+    engine: Table,
+    /// What knows YCSB's lines.
+    ycsb: Option<Box<dyn Parser>>,
 }
 
 impl Log {
@@ -115,7 +119,6 @@ impl Log {
             backward: (0, 0),
             workloads: BTreeMap::new(),
             host: Host::default(),
-            engine: Table::default(),
             facts: Map::new(),
             zone_ms: None,
             findings: Vec::new(),
@@ -139,7 +142,7 @@ impl Log {
         u64::try_from(local_ms - self.begin_ms).unwrap_or(0) * 1_000_000
     }
 
-    fn take(&mut self, line: &str, _number: u64) {
+    fn take(&mut self, line: &str) {
         let Some(line) = log_line(line) else { return };
         if line.local_ms < self.last_ms {
             self.backward = (self.backward.0 + 1, self.backward.1.max(self.last_ms - line.local_ms));
@@ -160,13 +163,12 @@ impl Log {
         match (task.0, said) {
             ("access_time3", Said::Output(output)) => self.take_neighbour(t_ns, task, output),
             ("ycsb", Said::Output(output)) => {
-                if let Some(status) = primary::status(output) {
-                    self.take_status(t_ns, task, &status);
-                }
+                let interval_s = self.interval_s();
+                self.taking(task).take_status(t_ns, interval_s, output);
             }
             ("ycsb", Said::Stats(json)) => {
                 if let Some(report) = object(json).as_ref().and_then(|stats| stats.get("socket_report")) {
-                    engine::push(&mut self.engine, t_ns, report);
+                    engine::push(&mut self.taking(task).engine, t_ns, report);
                 }
             }
             ("db_bench", Said::Stats(json)) => {
@@ -177,10 +179,14 @@ impl Log {
                     primary::push_db_bench(&mut taking.table, t_ns, length_s, &stats);
                 }
             }
-            ("iostat", Said::Stats(json)) => drop(object(json).map(|stats| self.host.iostat(t_ns, &stats))),
-            ("systemstats", Said::Stats(json)) => drop(object(json).map(|stats| self.host.systemstats(t_ns, &stats))),
-            ("performancemonitor", Said::Stats(json)) => {
-                drop(object(json).map(|report| self.take_report(t_ns, &report)))
+            (source, Said::Stats(json)) => {
+                let Some(stats) = object(json) else { return };
+                match source {
+                    "iostat" => self.host.iostat(t_ns, &stats),
+                    "systemstats" => self.host.systemstats(t_ns, &stats),
+                    "performancemonitor" => self.take_report(t_ns, &stats),
+                    _ => {}
+                }
             }
             _ => {}
         }
@@ -213,19 +219,6 @@ impl Log {
             }
             None => {}
         }
-    }
-
-    fn take_status(&mut self, t_ns: u64, task: Task<'_>, status: &primary::Status) {
-        let interval_s = self.interval_s();
-        let is_first = task.1 == 0;
-        let mut other = Table::default();
-        let taking = self.workloads.entry((task.0.to_owned(), task.1)).or_default();
-        let length_s = taking.length_s(t_ns, interval_s);
-        if status.operations > taking.operations && !status.measured.is_empty() {
-            let engine = if is_first { &mut self.engine } else { &mut other };
-            primary::push_status(&mut taking.table, engine, t_ns, length_s, status);
-        }
-        taking.operations = status.operations;
     }
 
     fn take_report(&mut self, t_ns: u64, report: &Map<String, Value>) {
@@ -266,6 +259,16 @@ fn object(json: &str) -> Option<Map<String, Value>> {
 }
 
 impl Taking {
+    /// A line that YCSB printed.
+    fn take_status(&mut self, t_ns: u64, usual_s: f64, line: &str) {
+        let new = || parser::new(ParserName::Ycsb, &[], &BTreeMap::new()).expect("its parser needs nothing");
+        let reports = self.ycsb.get_or_insert_with(new).line(line);
+        for report in reports.into_iter().flatten() {
+            let length_s = self.length_s(t_ns, usual_s);
+            programs::push(&mut self.table, &mut self.engine, "YCSB's status line", t_ns, length_s, &report);
+        }
+    }
+
     /// The time since its last report; the usual one for its first.
     fn length_s(&mut self, t_ns: u64, usual_s: f64) -> f64 {
         let last_ns = self.last_ns.replace(t_ns);
@@ -334,10 +337,11 @@ impl Log {
         };
         let mut series = std::mem::take(&mut self.host.series);
         for ((task, number), taking) in &mut self.workloads {
-            series.insert(workload_name(task, *number), std::mem::take(&mut taking.table));
-        }
-        if self.engine.ends_ns().next().is_some() {
-            series.insert("primary.engine".to_owned(), std::mem::take(&mut self.engine));
+            let name = workload_name(task, *number);
+            if taking.engine.ends_ns().next().is_some() {
+                series.insert(format!("{name}.engine"), std::mem::take(&mut taking.engine));
+            }
+            series.insert(name, std::mem::take(&mut taking.table));
         }
         let unix_ms = self.begin_ms - self.zone_ms.unwrap_or(0);
         Ok(Draft {

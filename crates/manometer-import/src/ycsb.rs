@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use manometer_measure::{LatencyHistogram, response_tag};
+use manometer_measure::LatencyHistogram;
+use manometer_measure::latency_log::response_tag;
 use manometer_workload::command::ParserName;
 
 use crate::input::{Lines, warning};
@@ -68,7 +69,9 @@ fn histogram_log(path: &Path) -> Result<Option<HistogramLog>, ImportError> {
     for entry in IntervalLogIterator::new(text.as_bytes()) {
         match entry {
             Ok(LogEntry::BaseTime(time)) => log.base_unix_ms = Some(time.as_millis() as i64),
-            Ok(LogEntry::StartTime(time)) if log.base_unix_ms.is_none() => log.base_unix_ms = Some(time.as_millis() as i64),
+            Ok(LogEntry::StartTime(time)) if log.base_unix_ms.is_none() => {
+                log.base_unix_ms = Some(time.as_millis() as i64)
+            }
             Ok(LogEntry::Interval(line)) => match in_nanoseconds(line.encoded_histogram()) {
                 Ok(histogram) => {
                     let begin_ns = line.start_timestamp().as_nanos() as u64;
@@ -81,7 +84,8 @@ fn histogram_log(path: &Path) -> Result<Option<HistogramLog>, ImportError> {
             },
             Ok(_) => {}
             Err(_) => {
-                log.damage = Some(format!("after histogram {}: a line is none of a histogram log", log.intervals.len()));
+                log.damage =
+                    Some(format!("after histogram {}: a line is none of a histogram log", log.intervals.len()));
                 break;
             }
         }
@@ -93,7 +97,8 @@ fn histogram_log(path: &Path) -> Result<Option<HistogramLog>, ImportError> {
 fn operation_of(text: &str, path: &Path) -> Result<String, ImportError> {
     let named = text.lines().find_map(|line| line.strip_prefix("#[Logging for: ")?.strip_suffix(']'));
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let from_name = || stem.rsplit(|letter: char| !letter.is_ascii_uppercase() && letter != '-').next().unwrap_or_default();
+    let from_name =
+        || stem.rsplit(|letter: char| !letter.is_ascii_uppercase() && letter != '-').next().unwrap_or_default();
     let name = named.unwrap_or_else(from_name).trim_start_matches('-');
     if name.is_empty() {
         let reason = "it does not say of which operation it is: a log of YCSB is called as its operation, `READ.hdr`";
@@ -106,7 +111,8 @@ fn operation_of(text: &str, path: &Path) -> Result<String, ImportError> {
 
 fn in_nanoseconds(encoded: &str) -> Result<LatencyHistogram, String> {
     let bytes = STANDARD.decode(encoded).map_err(|error| error.to_string())?;
-    let read: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| error.to_string())?;
+    let read: Histogram<u64> =
+        Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| error.to_string())?;
     let mut histogram = LatencyHistogram::new();
     for counted in read.iter_recorded() {
         histogram.record_many(counted.value_iterated_to().saturating_mul(UNIT_NS), counted.count_at_value());
@@ -127,7 +133,8 @@ fn merged(run: Option<Simple>, logs: &[HistogramLog]) -> Simple {
     for log in logs {
         // The status lines have the host's own time, the log universal time.
         let ahead_ms = log.base_unix_ms.zip(run.begin_unix_ms).map_or(0, |(base_ms, begin_ms)| base_ms - begin_ms);
-        let ahead_ms = if counts { ahead_ms } else { ahead_ms - (ahead_ms + ZONE_MS / 2).div_euclid(ZONE_MS) * ZONE_MS };
+        let ahead_ms =
+            if counts { ahead_ms } else { ahead_ms - (ahead_ms + ZONE_MS / 2).div_euclid(ZONE_MS) * ZONE_MS };
         let shifted = |t_ns: u64| t_ns.saturating_add_signed(ahead_ms * 1_000_000);
         for (begin_ns, end_ns, histogram) in &log.intervals {
             let (begin_ns, end_ns) = (shifted(*begin_ns), shifted(*end_ns));
@@ -137,7 +144,8 @@ fn merged(run: Option<Simple>, logs: &[HistogramLog]) -> Simple {
             }
         }
         if let Some(damage) = &log.damage {
-            let text = format!("the histogram log of `{}` is damaged {damage}: what comes after is not there", log.operation);
+            let text =
+                format!("the histogram log of `{}` is damaged {damage}: what comes after is not there", log.operation);
             run.findings.push(warning("damaged", text));
         }
     }

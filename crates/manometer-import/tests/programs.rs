@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use manometer_analysis::Summary;
+use manometer_analysis::summary::Summary;
 use manometer_import::{Draft, fio_logs, programs, ycsb};
 use manometer_measure::Recording;
 use manometer_workload::command::ParserName;
@@ -34,7 +34,7 @@ fn status_lines_of_ycsb_keep_their_time_and_their_rate() {
     // 79,946 operations in 4 s; the program's own mean of all of them is 19,9…
     let mean = phase.performance.mean.unwrap();
     assert!((mean / 20_000.0 - 1.0).abs() < 0.02, "{mean}");
-    let engine = recording.samples("primary.engine").unwrap().unwrap();
+    let engine = recording.samples("primary.engine").unwrap();
     assert!(engine.column("read_p99_us").is_some() && engine.column("insert_mean_us").is_some());
 }
 
@@ -72,7 +72,9 @@ fn each_benchmark_of_db_bench_is_a_phase() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("bench.txt");
     let told = |ops: u32, seconds: f64| {
-        format!("2026/11/22-00:05:07  ... thread 0: (1,{ops}) ops and (1.0,1.0) ops/second in (1.0,{seconds}) seconds\n")
+        format!(
+            "2026/11/22-00:05:07  ... thread 0: (1,{ops}) ops and (1.0,1.0) ops/second in (1.0,{seconds}) seconds\n"
+        )
     };
     let text = [
         "Keys:       16 bytes each\n".to_owned(),
@@ -117,7 +119,7 @@ fn logs_of_fio_are_averages_or_requests() {
     let (_dir, recording, summary) = recorded(draft);
     let mean = summary.phases[0].performance.mean.unwrap();
     assert!((mean - 4.0).abs() < 0.01, "{mean} MiB/s");
-    let engine = recording.samples("primary.engine").unwrap().unwrap();
+    let engine = recording.samples("primary.engine").unwrap();
     assert!(engine.column("read_completion_mean_us").is_some());
     let single = write("one_lat.1.log", "5, 80000, 1, 4096, 0\n700, 90000, 1, 4096, 4096\n1200, 100000, 1, 4096, 0\n");
     let draft = fio_logs::read(&[single]).unwrap().remove(0);

@@ -38,32 +38,39 @@ fn text(path: &Path) -> String {
     text
 }
 
-/// A line that tells the primary's rate: since when and until when, in seconds since the first line, and operations per
-/// second.
+/// A line that tells what the primary did: since when and until when, in seconds since the first line, and operations.
 struct Told {
     from_s: f64,
     to_s: f64,
-    rate: f64,
+    operations: f64,
 }
 
-fn rates(text: &str) -> Vec<Told> {
+fn told(text: &str) -> Vec<Told> {
     let time = |line: &str| {
         let time = chrono::NaiveDateTime::parse_from_str(line.get(1..24)?, "%Y-%m-%d %H:%M:%S%.3f").ok()?;
         Some(time.and_utc().timestamp_millis() as f64 / 1000.0)
     };
     let begin = text.lines().find_map(time).unwrap();
-    let rate = |line: &str| {
-        let rate = if line.contains("Task ycsb[0], stdout") {
-            line.split("operations; ").nth(1)?.split(" current ops/sec").next()?.replace(',', ".")
+    // YCSB tells a rate, db_bench's lines a count.
+    let amount = |line: &str| {
+        if line.contains("Task ycsb[0], stdout") {
+            Some((line.split("operations; ").nth(1)?.split(" current ops/sec").next()?.replace(',', "."), true))
         } else if line.contains("Task db_bench[0], STATS") {
-            line.split("\"ops_per_s\":\"").nth(1)?.split('"').next()?.to_owned()
+            Some((line.split("\"ops\":\"").nth(1)?.split('"').next()?.to_owned(), false))
         } else {
-            return None;
-        };
-        Some((time(line)? - begin, rate.parse().ok()?))
+            None
+        }
     };
-    let rates: Vec<(f64, f64)> = text.lines().filter_map(rate).collect();
-    rates.windows(2).map(|pair| Told { from_s: pair[0].0, to_s: pair[1].0, rate: pair[1].1 }).collect()
+    let amount = |line: &str| {
+        let (number, is_rate) = amount(line)?;
+        Some((time(line)? - begin, number.parse::<f64>().ok()?, is_rate))
+    };
+    let amounts: Vec<(f64, f64, bool)> = text.lines().filter_map(amount).collect();
+    let one = |pair: &[(f64, f64, bool)]| {
+        let (from_s, (to_s, number, is_rate)) = (pair[0].0, pair[1]);
+        Told { from_s, to_s, operations: if is_rate { number * (to_s - from_s) } else { number } }
+    };
+    amounts.windows(2).map(one).collect()
 }
 
 fn recorded(draft: &Draft) -> (tempfile::TempDir, Recording) {
@@ -87,13 +94,12 @@ fn every_log_is_imported_and_phases_have_the_mean_of_their_lines() {
         assert!(draft.status.is_some(), "{path:?}");
         let (_dir, recording) = recorded(&draft);
         let summary = manometer_analysis::summarise(&recording);
-        let rates = rates(&text(&path));
+        let told = told(&text(&path));
         for phase in &summary.phases {
             let (Some(begin_s), Some(end_s)) = (phase.start_s, phase.end_s) else { panic!("{path:?}: {}", phase.id) };
-            let within = rates.iter().filter(|told| told.from_s >= begin_s && told.to_s <= end_s);
+            let within = told.iter().filter(|told| told.from_s >= begin_s && told.to_s <= end_s);
             let (seconds, operations) = within.fold((0.0, 0.0), |(seconds, operations), told| {
-                let length_s = told.to_s - told.from_s;
-                (seconds + length_s, operations + length_s * told.rate)
+                (seconds + told.to_s - told.from_s, operations + told.operations)
             });
             let Some(mean) = phase.performance.mean else { continue };
             let plain = operations / seconds;

@@ -13,15 +13,18 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::{Amount, Counted, Parser, Report, grown, number};
+use super::{Amount, Counted, Parser, Report, grown};
 
 static STATUS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\d+ sec: (?<all>\d+) operations;(?<current> \S+ current ops/sec;)?")
         .expect("the constant pattern is valid")
 });
 static KIND: LazyLock<Regex> = LazyLock::new(|| {
-    let text = r"\[(?<kind>[A-Z-]+): Count=(?<count>\d+),? [^\]]*?Avg=(?<mean>[\d.]+|NaN),? [^\]]*?99=(?<p99>[\d.]+),? 99\.9=(?<p999>[\d.]+)";
-    Regex::new(text).expect("the constant pattern is valid")
+    Regex::new(r"\[(?<kind>[A-Z-]+): Count=(?<count>\d+),? (?<fields>[^\]]*)\]").expect("the constant pattern is valid")
+});
+/// Java writes decimals as its host's language does: `Avg=148,97, 90=337`.
+static FIELD: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?<name>[\w.]+)=(?<whole>\d+)(?:[.,](?<part>\d+))?").expect("the constant pattern is valid")
 });
 
 const KINDS: [(&str, &str); 6] = [
@@ -32,7 +35,16 @@ const KINDS: [(&str, &str); 6] = [
     ("DELETE", "delete"),
     ("READ-MODIFY-WRITE", "read_modify_write"),
 ];
-const NUMBERS: [&str; 3] = ["mean", "p99", "p999"];
+/// What is told of each, in microseconds, and what it is called here.
+const NUMBERS: [(&str, &str); 7] = [
+    ("Avg", "mean"),
+    ("Min", "min"),
+    ("Max", "max"),
+    ("90", "p90"),
+    ("99", "p99"),
+    ("99.9", "p999"),
+    ("99.99", "p9999"),
+];
 
 #[derive(Debug, Default)]
 pub(super) struct Ycsb {
@@ -66,7 +78,7 @@ impl Parser for Ycsb {
     }
 
     fn state(&self) -> Vec<(String, &'static str)> {
-        KINDS.iter().flat_map(|(_, kind)| NUMBERS.map(|number| (format!("{kind}_{number}_us"), "us"))).collect()
+        KINDS.iter().flat_map(|(_, kind)| NUMBERS.map(|(_, number)| (format!("{kind}_{number}_us"), "us"))).collect()
     }
 
     fn needs(&self) -> &'static [(&'static str, &'static str)] {
@@ -79,7 +91,11 @@ fn with_latencies(report: Report, kind: &str, found: &Captures<'_>) -> Report {
     if &found["count"] == "0" {
         return report;
     }
-    NUMBERS.iter().fold(report, |report, name| report.with_state(&format!("{kind}_{name}_us"), number(found, name)))
+    FIELD.captures_iter(&found["fields"]).fold(report, |report, field| {
+        let Some((_, number)) = NUMBERS.iter().find(|(told, _)| *told == &field["name"]) else { return report };
+        let part = field.name("part").map_or("0", |part| part.as_str());
+        report.with_state(&format!("{kind}_{number}_us"), format!("{}.{part}", &field["whole"]).parse().ok())
+    })
 }
 
 #[cfg(test)]
@@ -141,6 +157,16 @@ mod tests {
             [UPDATE: Count=792, Max=9, Min=6, Avg=8.3, 90=3, 99=6, 99.9=7, 99.99=9]";
         let report = Ycsb::default().line(line).unwrap().remove(0);
         assert_eq!(["read", "update", "read_modify_write"].map(|kind| count(&report, kind)), [857, 0, 792]);
+    }
+
+    #[test]
+    fn decimals_may_have_a_comma() {
+        let line = "2020-10-23 11:12:57:246 50 sec: 1296057 operations; 32807,4 current ops/sec; \
+            [READ: Count=155767, Max=116479, Min=1, Avg=148,97, 90=337, 99=675, 99.9=8975, 99.99=97279]";
+        let report = Ycsb::default().line(line).unwrap().remove(0);
+        let told =
+            ["mean", "min", "max", "p90", "p99", "p999", "p9999"].map(|name| report.state[&format!("read_{name}_us")]);
+        assert_eq!(told, [148.97, 1.0, 116_479.0, 337.0, 675.0, 8975.0, 97_279.0]);
     }
 
     #[test]
