@@ -90,6 +90,17 @@ impl Lines {
     }
 }
 
+/// All lines of a file, and what is wrong with its end.
+pub(crate) fn all_lines(path: &Path) -> Result<(Vec<String>, Option<String>), ImportError> {
+    let mut lines = Lines::open(path)?;
+    let mut all = Vec::new();
+    while let Some(line) = lines.next()? {
+        // A program that draws over its line ends it with a carriage return.
+        all.extend(line.split('\r').map(str::to_owned));
+    }
+    Ok((all, lines.cut))
+}
+
 /// The file's name without what tells its form.
 pub(crate) fn file_stem(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

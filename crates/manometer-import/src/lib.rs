@@ -6,6 +6,7 @@ mod draft;
 pub mod fio_logs;
 mod input;
 pub mod programs;
+pub mod resctl_bench;
 mod simple;
 pub mod storiks;
 pub mod ycsb;

@@ -10,7 +10,7 @@ use manometer_workload::command::ParserName;
 use manometer_workload::command::parser::{self, Amount, Parser, Report};
 use regex::Regex;
 
-use crate::input::{Lines, warning};
+use crate::input::{all_lines, warning};
 use crate::simple::Simple;
 use crate::{Draft, ImportError, Table};
 
@@ -61,16 +61,6 @@ fn name_of(program: ParserName) -> &'static str {
         ParserName::Sysbench => "sysbench",
         ParserName::Regex => "a program",
     }
-}
-
-fn all_lines(path: &Path) -> Result<(Vec<String>, Option<String>), ImportError> {
-    let mut lines = Lines::open(path)?;
-    let mut all = Vec::new();
-    while let Some(line) = lines.next()? {
-        // A program that draws over its line ends it with a carriage return.
-        all.extend(line.split('\r').map(str::to_owned));
-    }
-    Ok((all, lines.cut))
 }
 
 /// Lines that become one phase.

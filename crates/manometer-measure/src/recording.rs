@@ -49,7 +49,25 @@ pub enum RecordingError {
         /// What is missing or wrong.
         reason: String,
     },
+    /// A later version wrote it, in a form that this one does not know.
+    #[error(
+        "{} is a recording of format {format}{}; this version reads formats up to {FORMAT}: use a later one",
+        path.display(),
+        writer.as_ref().map_or(String::new(), |writer| format!(", written by Manometer {writer}"))
+    )]
+    Newer {
+        /// The folder.
+        path: PathBuf,
+        /// The format that it has.
+        format: u64,
+        /// The version that wrote it, where it says so.
+        writer: Option<String>,
+    },
 }
+
+/// The form of the recordings that are written; `plan.json` tells it. It grows when what earlier versions read changes
+/// its meaning, not when something is added.
+const FORMAT: u64 = 1;
 
 fn io_error(path: &Path) -> impl FnOnce(io::Error) -> RecordingError {
     let path = path.to_owned();
@@ -100,7 +118,7 @@ impl RecordingWriter {
             fs::create_dir(&folder).map_err(io_error(&folder))?;
         }
         write_file(&dir.join("experiment.toml"), experiment.as_bytes())?;
-        write_file(&dir.join("plan.json"), &pretty(plan))?;
+        write_file(&dir.join("plan.json"), &pretty(&Formatted { format: FORMAT, plan }))?;
         let events_path = dir.join("events.jsonl");
         let events = File::create_new(&events_path).map_err(io_error(&events_path))?;
         let mut writer =
@@ -117,6 +135,7 @@ impl RecordingWriter {
     pub fn environment(&self, environment: &Value) -> Result<(), RecordingError> {
         let mut environment = environment.clone();
         environment["clock"] = serde_json::json!(self.start);
+        environment["manometer"] = Value::from(env!("CARGO_PKG_VERSION"));
         write_file(&self.dir.join("environment.json"), &pretty(&environment))
     }
 
@@ -218,6 +237,14 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordingError> {
     fs::rename(&part, path).map_err(io_error(path))
 }
 
+/// What `plan.json` holds.
+#[derive(serde::Serialize)]
+struct Formatted<'a> {
+    format: u64,
+    #[serde(flatten)]
+    plan: &'a Plan,
+}
+
 fn pretty(value: &impl serde::Serialize) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(value).expect("plain data");
     bytes.push(b'\n');
@@ -250,17 +277,23 @@ impl Recording {
     /// There is no plan to be read: without it the rest has no meaning.
     pub fn open(dir: &Path) -> Result<Self, RecordingError> {
         let not_a_recording = |reason: String| RecordingError::NotARecording { path: dir.to_owned(), reason };
-        let plan = fs::read(dir.join("plan.json")).map_err(|error| not_a_recording(format!("plan.json: {error}")))?;
-        let plan: Plan =
-            serde_json::from_slice(&plan).map_err(|error| not_a_recording(format!("plan.json: {error}")))?;
+        let not_a_plan = |error: &dyn std::fmt::Display| not_a_recording(format!("plan.json: {error}"));
+        let plan = fs::read(dir.join("plan.json")).map_err(|error| not_a_plan(&error))?;
+        let plan: Value = serde_json::from_slice(&plan).map_err(|error| not_a_plan(&error))?;
         let mut damage = Vec::new();
+        let environment = read_environment(&dir.join("environment.json"), &mut damage);
+        // Recordings of before formats were counted have none.
+        if let Some(format) = plan["format"].as_u64().filter(|format| *format > FORMAT) {
+            let writer = environment["manometer"].as_str().map(str::to_owned);
+            return Err(RecordingError::Newer { path: dir.to_owned(), format, writer });
+        }
+        let plan: Plan = serde_json::from_value(plan).map_err(|error| not_a_plan(&error))?;
         let experiment = fs::read(dir.join("experiment.toml"))
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .unwrap_or_else(|error| {
                 damage.push(format!("experiment.toml: {error}"));
                 String::new()
             });
-        let environment = read_environment(&dir.join("environment.json"), &mut damage);
         let events = read_events(&dir.join("events.jsonl"), &mut damage);
         let start = serde_json::from_value(environment["clock"].clone())
             .unwrap_or_else(|_| WallAnchor { monotonic_ns: events.first().map_or(0, |line| line.t_ns), unix_ns: 0 });
@@ -425,6 +458,24 @@ mod tests {
         assert_eq!(recording.samples("primary").unwrap().t_ns.len(), 3);
         assert_eq!(recording.latency("primary").unwrap().intervals.len(), 3);
         assert_eq!(recording.events.len(), 3);
+    }
+
+    #[test]
+    fn a_recording_of_a_later_format_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        RecordingWriter::create(dir.path(), START, "", &plan(), &Value::Null).unwrap();
+        let change = |name: &str, key: &str, value: Value| {
+            let path = dir.path().join(name);
+            let mut document: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+            assert!(document[key] != value);
+            document[key] = value;
+            fs::write(&path, document.to_string()).unwrap();
+        };
+        change("plan.json", "format", Value::from(7));
+        change("plan.json", "phases", Value::from("in another form"));
+        change("environment.json", "manometer", Value::from("9.2.0"));
+        let error = Recording::open(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("format 7") && error.contains("Manometer 9.2.0"), "{error}");
     }
 
     #[test]

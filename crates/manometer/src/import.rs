@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use manometer_import::{Draft, ImportError, fio_logs, programs, storiks, swept, ycsb};
+use manometer_import::{Draft, ImportError, fio_logs, programs, resctl_bench, storiks, swept, ycsb};
 use manometer_report::Recorded;
 use manometer_workload::command::ParserName;
 
@@ -17,6 +17,7 @@ use crate::{FAILED, WRONG_REQUEST, report, table};
     manometer import storiks *.out.xz --out slides   # one report over all\n  \
     manometer import ycsb run.txt READ.hdr UPDATE.hdr --out ycsb\n  \
     manometer import fio job_bw.1.log job_iops.1.log --out fio\n  \
+    manometer import resctl-bench result.json.gz --out resctl\n  \
     manometer import flags experiment.flags --out experiment.toml")]
 pub struct Arguments {
     #[command(subcommand)]
@@ -35,6 +36,9 @@ enum From {
     /// fio's documents (`--output-format=json+ --status-interval`), or its logs (`NAME_bw.1.log` and so on), of which
     /// those that are named alike are one run.
     Fio(Files),
+    /// The results of resctl-bench 2.x (`.json`, also packed): each job, or run of `iocost-qos`, becomes a phase.
+    #[command(name = "resctl-bench")]
+    ResctlBench(Files),
     /// Storiks' parameter files (`.flags`, with those that they name): an experiment file.
     Flags(Flags),
 }
@@ -72,6 +76,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         From::DbBench(files) => each(files, &|path| programs::read(ParserName::DbBench, path)),
         From::Fio(files) if files.files.iter().all(|path| fio_logs::is_log(path)) => import(files, fio_logs::read),
         From::Fio(files) => each(files, &|path| programs::read(ParserName::Fio, path)),
+        From::ResctlBench(files) => each(files, &resctl_bench::read),
         From::Flags(flags) => convert(flags),
     };
     match done {

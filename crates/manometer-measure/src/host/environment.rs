@@ -115,7 +115,6 @@ fn is_remote(source: &str) -> bool {
 pub fn describe(dir: &Path) -> Value {
     let device = device_of(dir);
     json!({
-        "manometer": env!("CARGO_PKG_VERSION"),
         "host": host(),
         "directory": fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()),
         "file_system": mount_of(dir).map(|mount| json!({
