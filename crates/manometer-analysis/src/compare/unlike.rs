@@ -53,13 +53,21 @@ impl Conditions {
             _ => None,
         });
         let engine = ENGINE.iter().filter(|_| !swept(".engine"));
-        let engine = engine.map(|(name, key)| (*name, facts.and_then(|facts| facts.get(*key)).and_then(plain)));
+        let engine = engine.map(|(name, key)| {
+            let told = facts.and_then(|facts| facts.get(*key)).and_then(plain);
+            (*name, if *key == "durability" { told.map(consequence) } else { told })
+        });
         Self { facts: host.chain(engine).collect(), state: State::of(recording) }
     }
 
     fn get(&self, name: &str) -> Option<&str> {
         self.facts.iter().find(|(known, _)| *known == name)?.1.as_deref()
     }
+}
+
+/// What a put that was answered survives, of how an engine sees to it: `log synced: a put survives the host`.
+fn consequence(durability: String) -> String {
+    durability.rsplit_once(": ").map(|(_, survives)| survives.to_owned()).unwrap_or(durability)
 }
 
 /// One warning for each condition in which recordings are unlike, with what it is in which folder, and one for the
@@ -105,6 +113,14 @@ fn few(places: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durabilities_are_alike_when_a_put_survives_the_same() {
+        let put = |how: &str| consequence(how.to_owned());
+        assert_eq!(put("write-ahead log synced: a put survives the host"), put("journal with `fsync`: a put survives the host"));
+        assert_ne!(put("log without sync: a put survives the process, not the host"), put("log synced: a put survives the host"));
+        assert_eq!(put("kept"), "kept");
+    }
 
     #[test]
     fn every_fact_has_the_rule_of_its_name() {

@@ -256,7 +256,7 @@ fn durability(options: &Settings) -> String {
     let of = |name: &str| options.get(name)?.as_str();
     match (of("appendonly"), of("appendfsync"), of("save")) {
         (Some("yes"), Some("always"), _) => {
-            "append-only file, synced before a put is answered: it survives the host".to_owned()
+            "append-only file, synced before a put is answered: a put survives the host".to_owned()
         }
         (Some("yes"), Some("everysec"), _) => {
             "append-only file, synced each second: a put survives the server, and after a second or two the host"

@@ -219,7 +219,7 @@ const USUAL_DURABILITY: &str = "write-ahead log without sync: a put survives the
 /// What a put that was answered survives; `buffered` where the log stays in the process until it is flushed.
 fn durability(writes: Writes, buffered: bool) -> &'static str {
     match writes {
-        Writes { sync: true, .. } => "write-ahead log, synced before a put is answered: it survives the host",
+        Writes { sync: true, .. } => "write-ahead log, synced before a put is answered: a put survives the host",
         Writes { without_log: true, .. } => "none: a put is in memory until its memtable is flushed",
         _ if buffered => "write-ahead log in the process's memory: a put may be lost with the process",
         _ => USUAL_DURABILITY,
