@@ -36,7 +36,10 @@ struct Measured<'a> {
 pub fn read(path: &Path) -> Result<Draft, ImportError> {
     let (lines, cut) = all_lines(path)?;
     if let Some(cut) = cut {
-        return Err(ImportError::format(path, format!("it is damaged {cut}: the file is one JSON document, and needs its end")));
+        return Err(ImportError::format(
+            path,
+            format!("it is damaged {cut}: the file is one JSON document, and needs its end"),
+        ));
     }
     let jobs = jobs(&lines.join("\n")).map_err(|reason| ImportError::format(path, reason))?;
     let mut measured: Vec<Measured<'_>> = jobs.iter().flat_map(measured).collect();
@@ -61,7 +64,11 @@ pub fn read(path: &Path) -> Result<Draft, ImportError> {
     let mut table = Table::default();
     for one in &measured {
         let values = numbers(one.result);
-        table.push(since_begin_ns(one.end_s), FROM, values.iter().map(|(name, value)| (name.as_str(), unit(name), *value)));
+        table.push(
+            since_begin_ns(one.end_s),
+            FROM,
+            values.iter().map(|(name, value)| (name.as_str(), unit(name), *value)),
+        );
     }
     let phases = measured.into_iter().enumerate().map(|(number, one)| {
         let (begin_ns, end_ns) = (since_begin_ns(one.begin_s), since_begin_ns(one.end_s));
@@ -94,7 +101,8 @@ pub fn read(path: &Path) -> Result<Draft, ImportError> {
 
 /// The jobs of a file, or what it is instead.
 fn jobs(text: &str) -> Result<Vec<Value>, String> {
-    let parsed: Value = serde_json::from_str(text).map_err(|error| format!("no result of {PROGRAM}, which is JSON: {error}"))?;
+    let parsed: Value =
+        serde_json::from_str(text).map_err(|error| format!("no result of {PROGRAM}, which is JSON: {error}"))?;
     let Value::Array(jobs) = parsed else {
         return Err(format!("no result of {PROGRAM}: it is no array of jobs"));
     };
@@ -115,9 +123,8 @@ fn kind(job: &Value) -> &str {
 /// The first version that is not known, such as `2.3.0`.
 fn unknown_version(jobs: &[Value]) -> Option<&str> {
     let versions = jobs.iter().filter_map(|job| job["sysinfo"]["bench_version"].as_str()?.split(' ').next());
-    let is_known = |version: &str| {
-        KNOWN.iter().any(|known| version.strip_prefix(known).is_some_and(|rest| rest.starts_with('.')))
-    };
+    let is_known =
+        |version: &str| KNOWN.iter().any(|known| version.strip_prefix(known).is_some_and(|rest| rest.starts_with('.')));
     versions.into_iter().find(|version| !version.is_empty() && !is_known(version))
 }
 
@@ -191,7 +198,9 @@ fn walk(name: &str, value: &Value, found: &mut Vec<(String, f64)>) {
                 // How well a workload was protected is judged by its worst seconds.
                 if JUDGED_BY_SHARE.contains(&name.rsplit('.').next().unwrap_or_default()) {
                     let shares = fields.iter().filter(|(share, _)| share.parse::<f64>().is_ok());
-                    found.extend(shares.filter_map(|(share, value)| Some((percentile(&below(""), share), value.as_f64()?))));
+                    found.extend(
+                        shares.filter_map(|(share, value)| Some((percentile(&below(""), share), value.as_f64()?))),
+                    );
                 }
             }
             None => fields.iter().filter(|(part, _)| !LEFT_OUT.contains(&part.as_str())).for_each(|(part, value)| {
@@ -239,7 +248,10 @@ fn unit(name: &str) -> &'static str {
         "µs"
     } else if has("vrate") || has("vrate_stdev") {
         "%"
-    } else if ["_bytes", "mem_size", "mem_usage", "mem_size_stdev", "mem_usage_stdev", "hash_size"].iter().any(|end| ends(end)) {
+    } else if ["_bytes", "mem_size", "mem_usage", "mem_size_stdev", "mem_usage_stdev", "hash_size"]
+        .iter()
+        .any(|end| ends(end))
+    {
         "B"
     } else if has("psi_cpu") || has("psi_mem") || has("psi_io") || has("io_util") {
         "s/s"

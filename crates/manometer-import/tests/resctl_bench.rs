@@ -40,12 +40,21 @@ fn jobs() -> Vec<Value> {
     let no = json!({ "off": true, "min": null, "max": null, "rlat": null });
     let half = json!({ "off": false, "min": 50.0, "max": 50.0, "rlat": null });
     vec![
-        job("iocost-params", [1000, 1500], &json!({ "devnr": "259:0", "model": { "rbps": 2_000_000_000_u64, "rrandiops": 100_000 },
-            "qos": { "rpct": 99.0, "rlat": 6439 } }), &json!(true)),
+        job(
+            "iocost-params",
+            [1000, 1500],
+            &json!({ "devnr": "259:0", "model": { "rbps": 2_000_000_000_u64, "rrandiops": 100_000 },
+            "qos": { "rpct": 99.0, "rlat": 6439 } }),
+            &json!(true),
+        ),
         job("protection", [2000, 2700], &json!({ "scenarios": [] }), &json!({ "scenarios": [{ "MemHog": hog }] })),
         job("storage", [1500, 1990], &json!({ "mem_usages": [1.0, 2.0] }), &storage),
-        job("iocost-qos", [3000, 9000], &json!({ "runs": [run(3000, no), null, run(4000, half)] }),
-            &json!({ "runs": [{ "stor": storage }, null, { "stor": storage, "vrate": pcts(50.0) }] })),
+        job(
+            "iocost-qos",
+            [3000, 9000],
+            &json!({ "runs": [run(3000, no), null, run(4000, half)] }),
+            &json!({ "runs": [{ "stor": storage }, null, { "stor": storage, "vrate": pcts(50.0) }] }),
+        ),
         job("iocost-tune", [9000, 9000], &json!({}), &json!({ "solutions": { "naive": { "scale_factor": 1.0 } } })),
     ]
 }
@@ -66,8 +75,13 @@ fn jobs_and_runs_become_phases_and_their_results_a_row_each() {
     draft.write(dir.path()).unwrap();
     let recording = Recording::open(dir.path()).unwrap();
     let labels: Vec<&str> = recording.plan.phases.iter().map(|phase| phase.label.as_str()).collect();
-    let expected = ["iocost-params", "storage", "protection", "iocost-qos, iocost.off = true",
-        "iocost-qos, iocost.min = 50.0, iocost.max = 50.0"];
+    let expected = [
+        "iocost-params",
+        "storage",
+        "protection",
+        "iocost-qos, iocost.off = true",
+        "iocost-qos, iocost.min = 50.0, iocost.max = 50.0",
+    ];
     assert_eq!(labels, expected);
     assert_eq!(recording.plan.phases[4].settings["iocost.min"], 50.0);
     let table = recording.samples("result").unwrap();

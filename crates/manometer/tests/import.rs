@@ -65,7 +65,10 @@ fn nothing_is_written_where_a_file_is_not_what_it_is_taken_for() {
     let scene = Scene::new();
     scene.write("bench.txt", &db_bench(100));
     scene.write("other.txt", "hello\n");
-    scene.run("import db_bench bench.txt other.txt --out both").status(2).err_has(&["other.txt", "stats_interval_seconds"]);
+    scene
+        .run("import db_bench bench.txt other.txt --out both")
+        .status(2)
+        .err_has(&["other.txt", "stats_interval_seconds"]);
     scene.run("import storiks other.txt --out both").status(2).err_has(&["`hello`", "storiks 0.1"]);
     scene.run("import fio other.txt --out both").status(2).err_has(&["other.txt"]);
     scene.run("import resctl-bench other.txt --out both").status(2).err_has(&["JSON"]);
@@ -83,9 +86,11 @@ fn parameter_files_of_storiks_become_experiments_that_can_be_run() {
          --at_script=0:wait;0:write_ratio=0.5;8m:wait=false#0:wait;10m:wait=false\n",
     );
     scene.run("import flags run.flags --out run.toml").status(0);
-    let plan = scene.run("run run.toml --dry-run --format json").status(0).json();
-    let ids: Vec<&str> = plan["phases"].as_array().unwrap().iter().map(|phase| phase["id"].as_str().unwrap()).collect();
+    let document = scene.run("run run.toml --dry-run --format json").status(0).json();
+    let phases = document["runs"][0]["plan"]["phases"].as_array().unwrap();
+    let ids: Vec<&str> = phases.iter().map(|phase| phase["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["warmup", "w0", "w1", "w2"]);
+    assert_eq!(phases[2]["settings"]["n1.write_ratio"], 0.5);
     scene.write("endless.flags", "--flagfile=endless.flags\n");
     scene.run("import flags endless.flags").status(2).err_has(&["name one another without end"]);
     scene.write("wrong.flags", "num_ydbs=1\n");

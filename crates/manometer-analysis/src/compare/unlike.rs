@@ -117,8 +117,14 @@ mod tests {
     #[test]
     fn durabilities_are_alike_when_a_put_survives_the_same() {
         let put = |how: &str| consequence(how.to_owned());
-        assert_eq!(put("write-ahead log synced: a put survives the host"), put("journal with `fsync`: a put survives the host"));
-        assert_ne!(put("log without sync: a put survives the process, not the host"), put("log synced: a put survives the host"));
+        assert_eq!(
+            put("write-ahead log synced: a put survives the host"),
+            put("journal with `fsync`: a put survives the host")
+        );
+        assert_ne!(
+            put("log without sync: a put survives the process, not the host"),
+            put("log synced: a put survives the host")
+        );
         assert_eq!(put("kept"), "kept");
     }
 

@@ -147,10 +147,19 @@ fn plan(parameters: &Parameters, tasks: usize) -> Vec<String> {
     let seconds = |name: &str| (parameters.number(name).unwrap_or(0.0) * 60.0) as u64;
     let (warm_up_s, end_s) = (seconds("warm_period"), seconds("duration"));
     let mut times: BTreeMap<u64, Vec<(usize, String)>> = BTreeMap::new();
-    for (time_s, task, what) in steps(parameters, tasks) {
-        times.entry(time_s).or_default().push((task, what));
+    // What is set at the begin shows itself once its task starts.
+    let (at_begin, later): (Vec<Step>, Vec<Step>) =
+        steps(parameters, tasks).into_iter().partition(|(time_s, _, _)| *time_s == 0);
+    for (time_s, task, what) in later {
+        let starts = what == "wait=false";
+        let changes = times.entry(time_s).or_default();
+        changes.push((task, what));
+        if starts {
+            let own = at_begin.iter().filter(|(_, of, what)| *of == task && !what.starts_with("wait"));
+            changes.extend(own.map(|(_, _, what)| (task, what.clone())));
+        }
     }
-    let begins: Vec<u64> = times.keys().copied().filter(|time_s| *time_s > 0 && *time_s < end_s).collect();
+    let begins: Vec<u64> = times.keys().copied().filter(|time_s| *time_s < end_s).collect();
     let first_s = begins.first().copied().unwrap_or(end_s);
     let mut lines = vec![String::new(), "[plan]".to_owned()];
     if warm_up_s > 0 {
@@ -211,6 +220,7 @@ mod tests {
         assert_eq!(document["plan"]["baseline"].as_str(), Some("600s"));
         assert_eq!(document["plan"]["phase"].as_str(), Some("120s"));
         assert_eq!(document["plan"]["step"].as_array().unwrap().len(), 3);
+        assert!(text.contains(r#"{ start = ["n1"], set = { "n1.write_ratio" = 0.0 } }"#), "{text}");
         assert!(text.contains(r#"{ set = { "n1.write_ratio" = 0.1 } }"#), "{text}");
         assert!(text.contains(r#"block_size = "128KiB""#), "{text}");
     }
