@@ -92,7 +92,7 @@ fn neighbour_settings(parameters: &Parameters) -> Settings {
     }
     let is_on = |names: &[&str]| names.iter().any(|name| told.get(*name).is_some_and(|value| value == "true"));
     // Without the flag it opens its files with O_DIRECT, as it says itself.
-    settings.insert("direct".to_owned(), Value::from(!told.get("o_direct").is_some_and(|value| value == "false")));
+    settings.insert("direct".to_owned(), Value::from(told.get("o_direct").is_none_or(|value| value != "false")));
     settings.insert("dsync".to_owned(), Value::from(is_on(&["o_dsync", "dsync"])));
     settings
 }

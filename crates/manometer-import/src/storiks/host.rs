@@ -77,7 +77,7 @@ impl Host {
         let all = names.iter().filter_map(|name| Some((*name, "cores", of("cpus", name)? * cores as f64)));
         self.push("cpu", t_ns, "systemstats", all.collect());
         let columns: Vec<(String, f64)> = (0..cores)
-            .flat_map(|core| names.iter().filter_map(move |name| Some((core, *name))))
+            .flat_map(|core| names.iter().map(move |name| (core, *name)))
             .filter_map(|(core, name)| Some((format!("core{core}.{name}"), of(&format!("cpu[{core}]"), name)?)))
             .collect();
         let row = columns.iter().map(|(name, value)| (name.as_str(), "cores", *value)).collect();
