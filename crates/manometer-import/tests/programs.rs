@@ -44,7 +44,7 @@ fn a_cut_file_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cut.txt");
     std::fs::write(&path, &whole[..whole.find("[OVERALL]").unwrap()]).unwrap();
-    assert_eq!(ids(&ycsb::read(&[path.clone()]).unwrap()[0]), ["cut-short"]);
+    assert_eq!(ids(&ycsb::read(std::slice::from_ref(&path)).unwrap()[0]), ["cut-short"]);
     std::fs::write(&path, "Loading workload...\n").unwrap();
     let error = ycsb::read(&[path]).err().unwrap().to_string();
     assert!(error.contains("`-s`"), "{error}");

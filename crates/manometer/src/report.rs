@@ -21,9 +21,10 @@ pub const FILE: &str = "report.html";
 /// Analyse a recording anew and write its report: one HTML file that opens anywhere.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  manometer report manometer-runs/a-recording\n  \
-    manometer report runs/001 runs/002 --out both.html")]
+    manometer report runs/001 runs/002 --out both.html\n  \
+    manometer report manometer-runs/a-sweep   # all of its runs")]
 pub struct Arguments {
-    /// Folders of recordings.
+    /// Folders of recordings, or of runs as a sweep or an import leaves them.
     #[arg(required = true)]
     recordings: Vec<PathBuf>,
     /// The page's file; `report.html` in the first recording unless said.
@@ -36,14 +37,15 @@ pub struct Arguments {
 
 /// Writes the page and prints what it says.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let recorded = match arguments.recordings.iter().map(|dir| read(dir)).collect::<Result<Vec<_>, _>>() {
+    let recorded = match read_all(&arguments.recordings) {
         Ok(recorded) => recorded,
         Err(error) => {
-            format::problem(&error.into());
+            format::problem(&error);
             return Ok(ExitCode::from(WRONG_REQUEST));
         }
     };
-    for (dir, one) in arguments.recordings.iter().zip(&recorded) {
+    for one in &recorded {
+        let dir = &one.recording.dir;
         // Somebody else's recording may be read-only; with a page of its own elsewhere, that is no failure.
         match write_summary(dir, &one.summary) {
             Err(error) if arguments.out.is_some() => format::note(&format!("summary.json was not written: {error}")),
@@ -65,6 +67,25 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let across = table::findings(&across(&recorded));
     format::text(&format!("{across}\nReport: {}", page.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads what `paths` name, folders of runs too.
+fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<Recorded>> {
+    let mut recorded = Vec::new();
+    for path in paths {
+        if !path.join("runs").is_dir() {
+            recorded.push(read(path)?);
+            continue;
+        }
+        let (dirs, skipped) = compare::recordings_in(path)?;
+        for dir in &skipped {
+            format::note(&format!("{} is no recording: it is left out", dir.display()));
+        }
+        for dir in dirs {
+            recorded.push(read(&dir)?);
+        }
+    }
+    Ok(recorded)
 }
 
 /// Analyses the recording in `dir`, writes `summary.json` and the report beside it.

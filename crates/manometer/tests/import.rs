@@ -56,6 +56,8 @@ fn several_files_become_runs_that_compare() {
     assert_eq!(said["runs"][1]["settings"]["import.file"], "fast");
     assert_eq!(said["runs"][1]["summary"]["phases"][0]["performance"]["mean"], 800.0);
     assert!(scene.path("both/report.html").is_file());
+    let again = scene.run("report both --format json").status(0).json();
+    assert_eq!(again["runs"], said["runs"]);
     let compared = scene.run("compare both/runs/001 both/runs/002 --format json").json();
     assert_eq!(compared["phases"][0]["ratio"], 4.0);
 }

@@ -21,7 +21,7 @@ use serde::Serialize;
 use crate::statistics::bootstrap::Side;
 
 pub use pair::{Comparison, PhaseComparison, Pressures, pair};
-pub use read::{Group, Run, RunPhase, Runs};
+pub use read::{Group, Run, RunPhase, Runs, recordings_in};
 pub use reference::{reference_drift, repeats};
 pub use series::{ChangeOfPhase, PhaseSeries, SeriesComparison, series};
 pub use unlike::{Conditions, unlike};

@@ -77,7 +77,7 @@ impl Runs {
     /// # Errors
     /// There is none, one cannot be opened, or has no primary.
     pub fn read(path: &Path) -> Result<Self, CompareError> {
-        let (recordings, skipped) = folders(path)?;
+        let (recordings, skipped) = recordings_in(path)?;
         let runs = recordings.iter().map(|dir| Run::read(dir)).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { path: path.to_owned(), runs, skipped })
     }
@@ -108,8 +108,12 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The recordings that `path` stands for, and the folders beside them that are none.
-fn folders(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), CompareError> {
+/// The recordings that `path` stands for, itself or those in it (in its `runs`, where it has that), and the folders
+/// beside them that are none.
+///
+/// # Errors
+/// There is no recording.
+pub fn recordings_in(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), CompareError> {
     let is_recording = |dir: &PathBuf| dir.join("plan.json").is_file();
     if is_recording(&path.to_owned()) {
         return Ok((vec![path.to_owned()], Vec::new()));
