@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use manometer_measure::LatencyHistogram;
 
-use crate::input::{Lines, warning};
+use crate::findings;
+use crate::input::Lines;
 use crate::simple::Simple;
 use crate::{Draft, ImportError};
 
@@ -119,7 +120,7 @@ fn read_run(name: &str, logs: &[(&Path, Kind)]) -> Result<Draft, ImportError> {
             return Err(ImportError::format(path, "the log is empty: fio writes it when the run ends"));
         }
         if let Some(cut) = lines.cut {
-            run.findings.push(warning("damaged", format!("{}: it is damaged {cut}", path.display())));
+            run.findings.push(findings::damaged(format!("{}: it is damaged {cut}", path.display())));
         }
     }
     gathered.fill(&mut run);

@@ -4,8 +4,6 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use manometer_measure::event::{Finding, Severity};
-
 /// A file that cannot be imported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -107,9 +105,4 @@ pub(crate) fn file_stem(path: &Path) -> String {
     let name = [".xz", ".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     let ends = [".out", ".flags", ".txt", ".log", ".json", ".hdr"];
     ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name).to_owned()
-}
-
-/// What a reader of the result must know.
-pub(crate) fn warning(id: &str, text: String) -> Finding {
-    Finding { id: id.to_owned(), severity: Severity::Warning, phase: None, text }
 }

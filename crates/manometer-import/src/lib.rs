@@ -3,6 +3,7 @@
 //! A reader makes a [`Draft`] of a file; [`Draft::write`] makes a recording of that.
 
 mod draft;
+mod findings;
 pub mod fio_logs;
 mod input;
 pub mod programs;

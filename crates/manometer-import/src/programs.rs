@@ -10,7 +10,8 @@ use manometer_workload::command::ParserName;
 use manometer_workload::command::parser::{self, Amount, Parser, Report};
 use regex::Regex;
 
-use crate::input::{all_lines, warning};
+use crate::findings;
+use crate::input::all_lines;
 use crate::simple::Simple;
 use crate::{Draft, ImportError, Table};
 
@@ -46,7 +47,7 @@ pub(crate) fn read_run(program: ParserName, path: &Path) -> Result<(Simple, &'st
     }
     if let Some(cut) = cut {
         let text = format!("the file is damaged {cut}: what comes after is not there");
-        taken.run.findings.push(warning("damaged", text));
+        taken.run.findings.push(findings::damaged(text));
     }
     Ok((taken.finish(program), unit))
 }
@@ -188,13 +189,13 @@ impl Taken {
                 "the program's clock went back {} times: what came then is taken to have been at the moment before",
                 self.backward
             );
-            self.run.findings.push(warning("clock-stepped", text));
+            self.run.findings.push(findings::clock_stepped(text));
         }
         // fio's last document is not told from one before.
         self.run.has_ended |= program == ParserName::Fio;
         if !self.run.has_ended {
             let text = "the result at the end is not there: the run was cut short, or the file was";
-            self.run.findings.push(warning("cut-short", text.to_owned()));
+            self.run.findings.push(findings::cut_short(text.to_owned()));
         }
         self.run
     }

@@ -8,7 +8,8 @@ use manometer_measure::event::Status;
 use manometer_measure::plan::{Better, Criterion, Phase, PhaseKind, Plan, Settings};
 use serde_json::{Map, Value, json};
 
-use crate::input::{all_lines, file_stem, warning};
+use crate::findings;
+use crate::input::{all_lines, file_stem};
 use crate::{Draft, ImportError, ImportedPhase, Table};
 
 const PROGRAM: &str = "resctl-bench";
@@ -53,11 +54,11 @@ pub fn read(path: &Path) -> Result<Draft, ImportError> {
     if let Some(version) = unknown_version(&jobs) {
         let known = KNOWN.join(", ");
         let text = format!("{PROGRAM} {version} is read as its versions {known} are: look whether all is there");
-        findings.push(warning("unknown-version", text));
+        findings.push(findings::unknown_version(text));
     }
     if !unfinished.is_empty() {
         let names = unfinished.iter().copied().collect::<Vec<_>>().join(", ");
-        findings.push(warning("cut-short", format!("{names} have no result: the run was cut short, or they failed")));
+        findings.push(findings::cut_short(format!("{names} have no result: the run was cut short, or they failed")));
     }
     let status = if unfinished.is_empty() { Status::Complete } else { Status::Interrupted };
     let since_begin_ns = |time_s: u64| (time_s - begin_s) * 1_000_000_000;

@@ -27,7 +27,8 @@ use self::log::{Said, Task, log_line, said};
 use self::neighbour::Report;
 use self::parameters::Parameters;
 use self::phases::Change;
-use crate::input::{Lines, file_stem, warning};
+use crate::findings;
+use crate::input::{Lines, file_stem};
 use crate::{Draft, ImportError, Table, programs};
 
 /// Programs that write such logs, and the versions whose logs were seen.
@@ -45,7 +46,7 @@ pub fn read(path: &Path) -> Result<Draft, ImportError> {
         log.take(&line);
     }
     if let Some(cut) = lines.cut {
-        log.warn("damaged", format!("the file is damaged {cut}: what comes after is not there"));
+        log.findings.push(findings::damaged(format!("the file is damaged {cut}: what comes after is not there")));
     }
     log.finish(path)
 }
@@ -125,16 +126,10 @@ impl Log {
         };
         if !known.1.contains(&version) {
             let seen = known.1.join(", ");
-            log.warn(
-                "unknown-version",
-                format!("{program} {version} is read as its versions {seen} are: look whether all is there"),
-            );
+            let text = format!("{program} {version} is read as its versions {seen} are: look whether all is there");
+            log.findings.push(findings::unknown_version(text));
         }
         Ok(log)
-    }
-
-    fn warn(&mut self, id: &str, text: String) {
-        self.findings.push(warning(id, text));
     }
 
     /// Nanoseconds since the begin.
@@ -301,10 +296,11 @@ impl Log {
                 "the clock went back {lines} times, by {:.1} s at most: what came then is taken to have been at the moment before",
                 most_ms as f64 / 1e3
             );
-            self.warn("clock-stepped", text);
+            self.findings.push(findings::clock_stepped(text));
         }
         if !self.has_ended {
-            self.warn("cut-short", "the log has no end: the run was cut short, or the file was".to_owned());
+            let text = "the log has no end: the run was cut short, or the file was";
+            self.findings.push(findings::cut_short(text.to_owned()));
         }
         let end_ns = self.t_ns(self.last_ms);
         let warm_up_ns = (self.parameters.number("warm_period").unwrap_or(0.0) * 60e9) as u64;

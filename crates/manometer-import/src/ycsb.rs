@@ -12,7 +12,8 @@ use manometer_measure::LatencyHistogram;
 use manometer_measure::latency_log::response_tag;
 use manometer_workload::command::ParserName;
 
-use crate::input::{Lines, warning};
+use crate::findings;
+use crate::input::Lines;
 use crate::simple::Simple;
 use crate::{Draft, ImportError, programs};
 
@@ -146,7 +147,7 @@ fn merged(run: Option<Simple>, logs: &[HistogramLog]) -> Simple {
         if let Some(damage) = &log.damage {
             let text =
                 format!("the histogram log of `{}` is damaged {damage}: what comes after is not there", log.operation);
-            run.findings.push(warning("damaged", text));
+            run.findings.push(findings::damaged(text));
         }
     }
     if counts {

@@ -44,7 +44,7 @@ fn a_cut_file_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cut.txt");
     std::fs::write(&path, &whole[..whole.find("[OVERALL]").unwrap()]).unwrap();
-    assert_eq!(ids(&ycsb::read(std::slice::from_ref(&path)).unwrap()[0]), ["cut-short"]);
+    assert_eq!(ids(&ycsb::read(std::slice::from_ref(&path)).unwrap()[0]), ["import-cut-short"]);
     std::fs::write(&path, "Loading workload...\n").unwrap();
     let error = ycsb::read(&[path]).err().unwrap().to_string();
     assert!(error.contains("`-s`"), "{error}");
@@ -63,7 +63,7 @@ fn a_clock_that_goes_back_is_told() {
     let lines = [line(10, 1, 100), line(11, 2, 200), line(9, 3, 300), line(13, 4, 400)].concat();
     std::fs::write(&path, lines + "[OVERALL], RunTime(ms), 4000\n").unwrap();
     let draft = ycsb::read(&[path]).unwrap().remove(0);
-    assert_eq!(ids(&draft), ["clock-stepped"]);
+    assert_eq!(ids(&draft), ["import-clock-stepped"]);
     recorded(&draft);
 }
 

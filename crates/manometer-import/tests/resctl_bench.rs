@@ -112,7 +112,7 @@ fn unfinished_jobs_and_unknown_versions_are_told() {
     all[0]["sysinfo"]["bench_version"] = json!("3.1.0 x86_64-unknown-linux-gnu");
     let draft = read(&json!(all).to_string()).unwrap();
     let told: Vec<(&str, &str)> = draft.findings.iter().map(|one| (one.id.as_str(), one.text.as_str())).collect();
-    let [("unknown-version", version), ("cut-short", cut)] = told.as_slice() else { panic!("{told:?}") };
+    let [("import-unknown-version", version), ("import-cut-short", cut)] = told.as_slice() else { panic!("{told:?}") };
     assert!(version.contains("3.1.0") && cut.contains("storage"), "{told:?}");
     assert_eq!(draft.status, Some(Status::Interrupted));
 }

@@ -90,7 +90,11 @@ fn every_log_is_imported_and_phases_have_the_mean_of_their_lines() {
     let (mut phases, mut largest) = (0, 0.0_f64);
     for path in logs(&data) {
         let draft = storiks::read(&path).unwrap();
-        assert!(draft.findings.iter().all(|finding| finding.id == "clock-stepped"), "{path:?}: {:?}", draft.findings);
+        assert!(
+            draft.findings.iter().all(|finding| finding.id == "import-clock-stepped"),
+            "{path:?}: {:?}",
+            draft.findings
+        );
         assert!(draft.status.is_some(), "{path:?}");
         let (_dir, recording) = recorded(&draft);
         let summary = manometer_analysis::summarise(&recording);
@@ -141,7 +145,7 @@ fn a_log_cut_anywhere_is_imported_up_to_there_or_refused() {
         std::fs::write(&path, &whole[..end]).unwrap();
         match storiks::read(&path) {
             Ok(draft) => {
-                assert!(draft.findings.iter().any(|finding| finding.id == "cut-short"));
+                assert!(draft.findings.iter().any(|finding| finding.id == "import-cut-short"));
                 let (_dir, recording) = recorded(&draft);
                 manometer_analysis::summarise(&recording);
             }
@@ -160,7 +164,7 @@ fn damaged_packing_is_told() {
     let path = dir.path().join("damaged.out.xz");
     std::fs::write(&path, bytes).unwrap();
     if let Ok(draft) = storiks::read(&path) {
-        assert!(draft.findings.iter().any(|finding| finding.id == "damaged"), "{:?}", draft.findings);
+        assert!(draft.findings.iter().any(|finding| finding.id == "import-damaged"), "{:?}", draft.findings);
     }
 }
 
@@ -188,6 +192,6 @@ fn what_is_no_log_is_refused_and_unknown_versions_are_named() {
         .unwrap();
     let draft = storiks::read(&path).unwrap();
     let ids: Vec<&str> = draft.findings.iter().map(|finding| finding.id.as_str()).collect();
-    assert_eq!(ids, ["unknown-version", "clock-stepped", "cut-short"]);
+    assert_eq!(ids, ["import-unknown-version", "import-clock-stepped", "import-cut-short"]);
     assert!(draft.findings[0].text.contains("storiks 7.3"));
 }

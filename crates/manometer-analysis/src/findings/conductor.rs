@@ -1,4 +1,5 @@
-//! What the preparation, the conductor, the queue and the workloads told themselves. Their texts are their own.
+//! What the preparation, the conductor, the queue, the workloads and the import told themselves. Their texts are their
+//! own.
 
 use manometer_measure::Event;
 use manometer_measure::event::{Finding, Severity};
@@ -174,6 +175,34 @@ pub(super) const RULES: &[Rule] = &[
         source: "the queue",
         meaning: "a combination of a sweep ran as often as its stop rule allows, and the interval over its runs is wider than that wants; told beside the runs",
         remedy: "Raise `at_most`, run longer phases, or find out what differs from run to run.",
+    },
+    Rule {
+        id: "import-damaged",
+        severity: Severity::Warning,
+        source: "`manometer import`",
+        meaning: "an imported file was damaged in the middle, and was taken up to there",
+        remedy: "Take the file from where it was copied, and import it again.",
+    },
+    Rule {
+        id: "import-cut-short",
+        severity: Severity::Warning,
+        source: "`manometer import`",
+        meaning: "an imported file has no end: the run was cut short, or the file was",
+        remedy: "Take the whole file, or trust only the phases that it holds.",
+    },
+    Rule {
+        id: "import-clock-stepped",
+        severity: Severity::Warning,
+        source: "`manometer import`",
+        meaning: "the clock of an imported file went back: what came then is taken to have been at the moment before",
+        remedy: "Do not trust the length of the phase in which it did.",
+    },
+    Rule {
+        id: "import-unknown-version",
+        severity: Severity::Warning,
+        source: "`manometer import`",
+        meaning: "an imported file is of a version that was not known, and was read as the known ones are",
+        remedy: "Look whether all that the file holds is in the recording.",
     },
 ];
 
