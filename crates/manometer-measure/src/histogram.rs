@@ -100,6 +100,11 @@ impl LatencyHistogram {
         (!self.is_empty()).then(|| self.0.mean())
     }
 
+    /// The latencies in nanoseconds, as far as they are told apart, each with how often it was counted.
+    pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()))
+    }
+
     /// The histogram as base64 HdrHistogram V2, the form workers send and `.hlog` files hold.
     pub fn to_base64(&self) -> String {
         let mut bytes = Vec::new();
@@ -135,6 +140,17 @@ mod tests {
     fn an_empty_histogram_has_no_percentiles() {
         let empty = LatencyHistogram::new();
         assert_eq!((empty.quantile_ns(0.5), empty.max_ns(), empty.mean_ns()), (None, None, None));
+    }
+
+    #[test]
+    fn what_was_recorded_is_told_with_its_counts() {
+        let mut histogram = LatencyHistogram::new();
+        histogram.record_many(100, 3);
+        histogram.record(1_000_000);
+        let told: Vec<(u64, u64)> = histogram.recorded().collect();
+        assert_eq!(told.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [3, 1]);
+        assert_eq!(told[0].0, 100);
+        assert!((1_000_000..1_001_000).contains(&told[1].0), "{told:?}");
     }
 
     #[test]

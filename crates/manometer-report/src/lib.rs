@@ -3,10 +3,15 @@
 //! [`page()`] writes one HTML file that holds all it needs: text, tables, data, the charts of the folder
 //! `charts/` and the libraries that draw them. What the numbers mean was decided by
 //! `manometer-analysis`; the page shows it, and shows what was not measured as not measured.
+//!
+//! [`charts()`] lists every chart, [`draw()`] makes its rows of recordings and [`spec()`] its Vega-Lite specification:
+//! whoever draws them elsewhere draws the same.
 
 mod charts;
+mod gallery;
 mod page;
 mod phases;
+mod runs;
 mod source;
 mod table;
 mod text;
@@ -24,6 +29,7 @@ use manometer_analysis::summary::Summary;
 use manometer_measure::Recording;
 use manometer_measure::plan::Settings;
 
+pub use gallery::{ChartInfo, ColumnInfo, Drawn, Scope, charts, draw, spec};
 pub use page::{
     CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, WorkingSetStrip, cache_advice, cache_curves, page,
     rate_search, real_vs_synthetic,
@@ -47,6 +53,33 @@ pub enum ReportError {
     /// Nothing to show.
     #[error("a report needs at least one recording")]
     NoRecording,
+    /// A chart that there is not.
+    #[error("there is no chart `{name}`; the nearest is `{nearest}`")]
+    UnknownChart {
+        /// The name as given.
+        name: String,
+        /// The chart whose name is most like it.
+        nearest: &'static str,
+    },
+    /// A chart that no recording fills.
+    #[error(
+        "the chart `{name}` is drawn from figures, not from recordings: give it rows with the columns {}",
+        columns.join(", ")
+    )]
+    ChartOfFigures {
+        /// The chart.
+        name: &'static str,
+        /// The columns that its rows need.
+        columns: Vec<&'static str>,
+    },
+    /// Several recordings for a chart that shows one.
+    #[error("the chart `{name}` shows one recording, got {got}: draw one chart for each")]
+    OneRecordingOnly {
+        /// The chart.
+        name: &'static str,
+        /// How many there were.
+        got: usize,
+    },
     /// A path that cannot be made absolute, so that no link can lead there.
     #[error("{}: {source}", path.display())]
     Path {

@@ -1,7 +1,7 @@
 //! When the phases of a recording ran, as its events tell.
 
 use manometer_analysis::summary::PhaseSummary;
-use manometer_measure::plan::{Phase, PhaseKind};
+use manometer_measure::plan::{Phase, PhaseKind, Plan};
 use manometer_measure::{Event, Recording};
 
 use crate::text;
@@ -23,6 +23,8 @@ pub(crate) enum Fate {
 /// The stretch of time in which a phase ran.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PhaseSpan<'a> {
+    /// The plan that it is a part of.
+    pub(crate) plan: &'a Plan,
     /// The phase in the plan.
     pub(crate) phase: &'a Phase,
     /// When its measurement began, in seconds since the recording's start.
@@ -44,6 +46,21 @@ impl PhaseSpan<'_> {
             (_, PhaseKind::Pressure) => "neighbours",
         }
     }
+
+    /// Who runs beside the primary, each with its settings as they are in this phase: `writer iodepth 16, reader`.
+    pub(crate) fn neighbours(&self) -> String {
+        let Phase { running, settings, .. } = self.phase;
+        let of = |name: &String| {
+            let own = settings.iter().filter_map(|(setting, value)| {
+                let setting = setting.strip_prefix(name.as_str())?.strip_prefix('.')?;
+                Some(format!(" {setting} {}", text::plain(value)))
+            });
+            own.fold(name.clone(), |told, setting| told + &setting)
+        };
+        let is_primary = |name: &String| self.plan.primary().is_some_and(|primary| primary.name == *name);
+        let beside = running.iter().filter(|name| !is_primary(name));
+        beside.map(of).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// The phases that began, in the order of the plan; one without an end lasts until `last_s`.
@@ -51,7 +68,7 @@ pub(crate) fn spans(recording: &Recording, last_s: f64) -> Vec<PhaseSpan<'_>> {
     recording.plan.phases.iter().filter_map(|phase| span(recording, phase, last_s)).collect()
 }
 
-fn span<'a>(recording: &Recording, phase: &'a Phase, last_s: f64) -> Option<PhaseSpan<'a>> {
+fn span<'a>(recording: &'a Recording, phase: &'a Phase, last_s: f64) -> Option<PhaseSpan<'a>> {
     let mut begin_s = None;
     let mut end = None;
     for line in &recording.events {
@@ -69,7 +86,7 @@ fn span<'a>(recording: &Recording, phase: &'a Phase, last_s: f64) -> Option<Phas
     }
     let begin_s = begin_s?;
     let (end_s, fate) = end.unwrap_or((last_s.max(begin_s), Fate::Cut));
-    Some(PhaseSpan { phase, begin_s, end_s, fate })
+    Some(PhaseSpan { plan: &recording.plan, phase, begin_s, end_s, fate })
 }
 
 /// Why the phase `id` has nothing to show, as far as the recording tells.

@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use manometer_analysis::summary::Summary;
+use manometer_analysis::summary::{PhaseSummary, Summary};
 use manometer_measure::histogram::PERCENTILES;
 use manometer_measure::latency_log::LatencyLog;
 use manometer_measure::operation::is_background;
@@ -42,6 +42,8 @@ impl LatencyCriterion {
 
 /// One recording, read as the charts ask for it.
 pub(crate) struct Source<'a> {
+    /// The recording with all that is known of it.
+    pub(crate) recorded: &'a Recorded,
     /// The recording.
     pub(crate) recording: &'a Recording,
     /// What the analysis says of it.
@@ -55,6 +57,7 @@ pub(crate) struct Source<'a> {
 impl<'a> Source<'a> {
     pub(crate) fn new(recorded: &'a Recorded) -> Self {
         Self {
+            recorded,
             recording: &recorded.recording,
             summary: &recorded.summary,
             samples: RefCell::default(),
@@ -181,6 +184,18 @@ impl<'a> Source<'a> {
             Some(latency) => self.latency_us(&latency),
             None => self.primary().and_then(|primary| self.throughput(primary)).unwrap_or_default(),
         }
+    }
+
+    /// Whether the sample interval that ended at `t_s` belongs to `phase`.
+    pub(crate) fn is_in(&self, phase: &PhaseSummary, t_s: f64) -> bool {
+        // A sample carries its interval's end, a moment after the beat: one that began before the phase is not its own.
+        let half_s = self.recording.plan.interval_s / 2.0;
+        phase.start_s.zip(phase.end_s).is_some_and(|(begin_s, end_s)| t_s > begin_s + half_s && t_s <= end_s)
+    }
+
+    /// The phase that the sample interval that ended at `t_s` belongs to, with its place; none while nothing is measured.
+    pub(crate) fn phase_at(&self, t_s: f64) -> Option<(usize, &'a PhaseSummary)> {
+        self.summary.phases.iter().enumerate().find(|(_, phase)| self.is_in(phase, t_s))
     }
 
     /// `points` with their silences as gaps, thinned to about `limit`.

@@ -10,38 +10,43 @@ const SIGNIFICANT_DIGITS: usize = 6;
 /// The rows of one chart.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Table {
-    rows: usize,
-    columns: Map<String, Value>,
+    rows: Vec<Map<String, Value>>,
 }
 
 impl Table {
     /// The table of `rows`, each a struct of plain fields.
     pub(crate) fn of<T: Serialize>(rows: &[T]) -> Self {
-        let mut columns: Map<String, Value> = Map::new();
-        for row in rows {
-            let Ok(Value::Object(fields)) = serde_json::to_value(row) else { continue };
-            for (name, value) in fields {
-                let column = columns.entry(name).or_insert_with(|| json!([]));
-                if let Value::Array(values) = column {
-                    values.push(rounded(value));
-                }
-            }
-        }
-        let packed = columns.into_iter().map(|(name, column)| (name, pack(column))).collect();
-        Self { rows: rows.len(), columns: packed }
+        let fields = |row: &T| match serde_json::to_value(row) {
+            Ok(Value::Object(fields)) => Some(fields.into_iter().map(|(name, value)| (name, rounded(value))).collect()),
+            _ => None,
+        };
+        Self { rows: rows.iter().filter_map(fields).collect() }
     }
 
     /// Whether there is nothing to draw.
     pub(crate) fn is_empty(&self) -> bool {
-        self.rows == 0
+        self.rows.is_empty()
+    }
+
+    /// The rows, each by the names of its columns.
+    pub(crate) fn into_rows(self) -> Vec<Map<String, Value>> {
+        self.rows
+    }
+
+    /// The columns, packed.
+    fn columns(&self) -> Map<String, Value> {
+        let names = self.rows.first().into_iter().flat_map(Map::keys);
+        let column =
+            |name: &String| self.rows.iter().map(|row| row.get(name).unwrap_or(&Value::Null)).collect::<Vec<_>>();
+        names.map(|name| (name.clone(), pack(column(name)))).collect()
     }
 }
 
 impl Serialize for Table {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut table = serializer.serialize_struct("Table", 2)?;
-        table.serialize_field("rows", &self.rows)?;
-        table.serialize_field("columns", &self.columns)?;
+        table.serialize_field("rows", &self.rows.len())?;
+        table.serialize_field("columns", &self.columns())?;
         table.end()
     }
 }
@@ -61,10 +66,9 @@ fn rounded(value: Value) -> Value {
 }
 
 /// `{"values":[…]}`, or `{"runs":[[value, times], …]}` where that is less than half as long.
-fn pack(column: Value) -> Value {
-    let Value::Array(values) = column else { return column };
+fn pack(values: Vec<&Value>) -> Value {
     let mut runs: Vec<(&Value, usize)> = Vec::new();
-    for value in &values {
+    for value in values.iter().copied() {
         match runs.last_mut() {
             Some((last, times)) if *last == value => *times += 1,
             _ => runs.push((value, 1)),

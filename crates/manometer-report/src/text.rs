@@ -1,5 +1,8 @@
 //! Numbers as people read them: three or four digits, thousands apart, the unit behind.
 
+use manometer_measure::plan::Settings;
+use serde_json::Value;
+
 const KIB: f64 = 1024.0;
 const BYTE_UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
 
@@ -68,6 +71,17 @@ pub(crate) fn seconds(seconds: f64) -> String {
         120..7200 => format!("{} min {} s", whole / 60, whole % 60),
         _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
     }
+}
+
+/// `writer.iodepth = 16, writer.dsync = true`.
+pub(crate) fn settings(settings: &Settings) -> String {
+    let words: Vec<String> = settings.iter().map(|(name, value)| format!("{name} = {}", plain(value))).collect();
+    words.join(", ")
+}
+
+/// A value as people write it: texts without quotes.
+pub(crate) fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Sets a narrow space between every three digits before the decimal point.

@@ -20,8 +20,18 @@ impl Point {
     }
 }
 
+/// The value of the point of `points`, which are in the order of time, that is nearest to `t_s` and at most `within_s`
+/// from it.
+pub(crate) fn nearest(points: &[Point], t_s: f64, within_s: f64) -> Option<f64> {
+    let after = points.partition_point(|point| point.t_s < t_s);
+    let around = points[after.saturating_sub(1)..].iter().take(2);
+    let distance = |point: &&Point| (point.t_s - t_s).abs();
+    let nearest = around.min_by(|left, right| distance(left).total_cmp(&distance(right)))?;
+    nearest.mean.filter(|_| distance(&nearest) <= within_s)
+}
+
 /// A silence longer than this many sample intervals is a gap, even where no row says so.
-const SILENT_INTERVALS: f64 = 1.5;
+pub(crate) const SILENT_INTERVALS: f64 = 1.5;
 
 /// Adds a gap wherever `points` are silent for longer than the sample interval allows.
 pub(crate) fn with_gaps(points: Vec<Point>, interval_s: f64) -> Vec<Point> {
@@ -116,6 +126,15 @@ mod tests {
         let points = line(&[0.0, 10.0, 0.0, 10.0, 0.0].map(Some));
         let parts: Vec<usize> = even_parts(&points, 4).map(<[Point]>::len).collect();
         assert_eq!(parts, [2, 3]);
+    }
+
+    #[test]
+    fn the_nearest_point_is_near_enough_or_none() {
+        let points = line(&[Some(1.0), None, Some(3.0)]);
+        assert_eq!(nearest(&points, 0.4, 0.5), Some(1.0));
+        assert_eq!(nearest(&points, 0.9, 0.5), None, "the nearest is a gap");
+        assert_eq!(nearest(&points, 7.0, 0.5), None);
+        assert_eq!(nearest(&[], 0.0, 0.5), None);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(crate) struct TimeRow {
     pub(crate) high: Option<f64>,
     /// The phase's id, in the uppermost strip.
     pub(crate) label: Option<String>,
+    /// Who runs beside the primary in the phase, and with what settings, in the uppermost strip.
+    pub(crate) more: Option<String>,
 }
 
 /// A named line.
@@ -89,7 +91,7 @@ pub(crate) fn column_line(
 pub(crate) fn rows(strips: &[Strip], phases: &[PhaseSpan]) -> Vec<TimeRow> {
     let mut rows = Vec::new();
     for (order, strip) in strips.iter().enumerate() {
-        rows.extend(phases.iter().map(|phase| band(strip, order, phase)));
+        rows.extend(bands(&strip.title, order, phases));
         for line in &strip.lines {
             rows.extend(line.points.iter().map(|point| point_row(strip, order, line, point)));
         }
@@ -97,10 +99,11 @@ pub(crate) fn rows(strips: &[Strip], phases: &[PhaseSpan]) -> Vec<TimeRow> {
     rows
 }
 
-fn band(strip: &Strip, order: usize, span: &PhaseSpan) -> TimeRow {
-    TimeRow {
+/// The bands of `phases` in the strip `title`, which is the `order`th from above.
+pub(crate) fn bands(title: &str, order: usize, phases: &[PhaseSpan]) -> Vec<TimeRow> {
+    let band = |span: &PhaseSpan| TimeRow {
         row: "phase",
-        strip: strip.title.clone(),
+        strip: title.to_owned(),
         order,
         series: span.kind().to_owned(),
         t_s: span.begin_s,
@@ -109,7 +112,9 @@ fn band(strip: &Strip, order: usize, span: &PhaseSpan) -> TimeRow {
         mean: None,
         high: None,
         label: (order == 0).then(|| span.phase.id.clone()),
-    }
+        more: (order == 0).then(|| span.neighbours()),
+    };
+    phases.iter().map(band).collect()
 }
 
 fn point_row(strip: &Strip, order: usize, line: &Line, point: &Point) -> TimeRow {
@@ -124,5 +129,6 @@ fn point_row(strip: &Strip, order: usize, line: &Line, point: &Point) -> TimeRow
         mean: point.mean,
         high: point.high,
         label: None,
+        more: None,
     }
 }

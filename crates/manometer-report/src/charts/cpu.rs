@@ -1,6 +1,6 @@
 //! The use of the host's processors over time, by kind, by worker, and the time lost waiting.
 
-use super::{Chart, Drawing};
+use super::{Chart, Draw, Drawing};
 use crate::source::Source;
 use crate::thin::Point;
 use crate::time::{Line, Strip, column_line};
@@ -11,7 +11,7 @@ pub(super) const CHART: Chart = Chart {
     reading: "Cores in use on the whole host by kind, the cores each workload's process used, and the share of time \
               in which some task waited for a processor, for input and output, or for memory.",
     spec: include_str!("../../../../charts/cpu.vl.json"),
-    draw,
+    draw: Draw::One(draw),
 };
 
 /// Points of one line: more than this and the pixels of a page run together.
@@ -20,8 +20,7 @@ const LIMIT: usize = 600;
 fn draw(source: &Source) -> Drawing {
     let strips: Vec<Strip> = [host(source), workers(source), stalls(source)].into_iter().flatten().collect();
     if strips.is_empty() {
-        let notes = vec!["The recording holds no processor samples: this chart is left out.".to_owned()];
-        return Drawing { notes, ..Drawing::default() };
+        return Drawing::left_out("The recording holds no processor samples: this chart is left out.");
     }
     Drawing::of_strips(&strips, &source.spans(), Vec::new())
 }

@@ -3,9 +3,8 @@
 use manometer_measure::plan::PhaseKind;
 use serde::Serialize;
 
-use super::{Chart, Drawing, phase_name};
+use super::{Chart, Draw, Drawing, phase_name};
 use crate::source::{LatencyCriterion, Source};
-use crate::table::Table;
 use crate::text;
 
 pub(super) const CHART: Chart = Chart {
@@ -14,7 +13,7 @@ pub(super) const CHART: Chart = Chart {
     reading: "The share of a phase's sample intervals (upwards) in which the criterion was at most so much (across). \
               A steep line is a steady phase; where a line lies to the left of another, less was done.",
     spec: include_str!("../../../../charts/criterion-distribution.vl.json"),
-    draw,
+    draw: Draw::One(draw),
 };
 
 /// Steps of one line; longer phases show this many evenly spaced quantiles.
@@ -22,42 +21,43 @@ const LIMIT: usize = 400;
 
 /// One step of the distribution of one phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Row {
-    criterion: String,
-    phase: String,
-    order: usize,
-    baseline: bool,
-    value: f64,
-    share: f64,
-    samples: usize,
+pub(super) struct Row {
+    pub(super) criterion: String,
+    pub(super) phase: String,
+    pub(super) order: usize,
+    pub(super) baseline: bool,
+    pub(super) value: f64,
+    pub(super) share: f64,
+    pub(super) samples: usize,
 }
 
 fn draw(source: &Source) -> Drawing {
-    let rows = rows(source);
+    let rows = rows(source, LIMIT);
     if rows.is_empty() {
-        let notes = vec!["No phase has samples of the criterion: this chart is left out.".to_owned()];
-        return Drawing { notes, ..Drawing::default() };
+        return Drawing::left_out("No phase has samples of the criterion: this chart is left out.");
     }
-    let mut words = Vec::new();
-    for phase in rows.chunk_by(|left, right| left.order == right.order) {
-        let median = phase.iter().find(|row| row.share >= 0.5).map_or(0.0, |row| row.value);
-        words.push(format!("{}: median {} of {} samples", phase[0].phase, text::number(median), phase[0].samples));
-    }
-    Drawing { table: Table::of(&rows), in_words: words.join(". "), notes: Vec::new() }
+    Drawing::of(&rows, &in_words(&rows), Vec::new())
 }
 
-fn rows(source: &Source) -> Vec<Row> {
+/// The median of each phase.
+pub(super) fn in_words(rows: &[Row]) -> Vec<String> {
+    let told = |phase: &[Row]| {
+        let median = phase.iter().find(|row| row.share >= 0.5).map_or(0.0, |row| row.value);
+        format!("{}: median {} of {} samples", phase[0].phase, text::number(median), phase[0].samples)
+    };
+    rows.chunk_by(|left, right| left.order == right.order).map(told).collect()
+}
+
+/// The distributions of all phases, of at most `limit` steps each.
+pub(super) fn rows(source: &Source, limit: usize) -> Vec<Row> {
     let points = source.criterion();
     let title = title(source);
     let mut rows = Vec::new();
     for (order, phase) in source.summary.phases.iter().enumerate() {
-        let (Some(begin_s), Some(end_s)) = (phase.start_s, phase.end_s) else { continue };
-        // A sample carries its interval's end, a moment after the beat: one that began before the phase is not its own.
-        let half_s = source.recording.plan.interval_s / 2.0;
-        let ours = points.iter().filter(|point| point.t_s > begin_s + half_s && point.t_s <= end_s);
+        let ours = points.iter().filter(|point| source.is_in(phase, point.t_s));
         let values: Vec<f64> = ours.filter_map(|point| point.mean).collect();
         let samples = values.len();
-        rows.extend(distribution(values).into_iter().map(|(value, share)| Row {
+        rows.extend(distribution(values, limit).into_iter().map(|(value, share)| Row {
             criterion: title.clone(),
             phase: phase_name(&phase.id, &phase.label),
             order,
@@ -83,10 +83,10 @@ fn title(source: &Source) -> String {
 }
 
 /// The values in order, each with the share of values that do not exceed it.
-fn distribution(mut values: Vec<f64>) -> Vec<(f64, f64)> {
+fn distribution(mut values: Vec<f64>, limit: usize) -> Vec<(f64, f64)> {
     values.sort_by(f64::total_cmp);
     let count = values.len();
-    let steps = count.min(LIMIT);
+    let steps = count.min(limit);
     // The value of rank n·i/steps, rounded up, so that the last step is the largest value.
     (1..=steps)
         .map(|step| {
@@ -102,13 +102,13 @@ mod tests {
 
     #[test]
     fn a_distribution_rises_to_one() {
-        assert_eq!(distribution(vec![3.0, 1.0]), [(1.0, 0.5), (3.0, 1.0)]);
-        assert!(distribution(Vec::new()).is_empty());
+        assert_eq!(distribution(vec![3.0, 1.0], LIMIT), [(1.0, 0.5), (3.0, 1.0)]);
+        assert!(distribution(Vec::new(), LIMIT).is_empty());
     }
 
     #[test]
     fn a_long_phase_keeps_its_ends() {
-        let steps = distribution((0..7200).map(f64::from).collect());
+        let steps = distribution((0..7200).map(f64::from).collect(), LIMIT);
         assert_eq!(steps.len(), LIMIT);
         assert_eq!(steps[LIMIT - 1], (7199.0, 1.0));
         assert!(steps.is_sorted_by(|left, right| left.1 < right.1));

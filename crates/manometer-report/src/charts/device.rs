@@ -1,6 +1,6 @@
 //! The device's use over time, as the kernel counts it.
 
-use super::{Chart, Drawing};
+use super::{Chart, Draw, Drawing};
 use crate::source::Source;
 use crate::time::{Line, Strip, column_line};
 
@@ -10,7 +10,7 @@ pub(super) const CHART: Chart = Chart {
     reading: "What the block device did for everybody on this host, as the kernel counts it: bytes, requests, the \
               share of time it was busy, and the requests under way at the end of each interval.",
     spec: include_str!("../../../../charts/device.vl.json"),
-    draw,
+    draw: Draw::One(draw),
 };
 
 /// Points of one line: more than this and the pixels of a page run together.
@@ -30,12 +30,10 @@ const STRIPS: [StripColumns; 4] = [
 fn draw(source: &Source) -> Drawing {
     let strips: Vec<Strip> = STRIPS.into_iter().filter_map(|strip| strip_of(source, strip)).collect();
     if strips.is_empty() {
-        let notes = vec![
+        return Drawing::left_out(
             "The recording holds no counters of a block device: this chart is left out. Some file systems (network, \
-             overlay, memory) have none."
-                .to_owned(),
-        ];
-        return Drawing { notes, ..Drawing::default() };
+             overlay, memory) have none.",
+        );
     }
     Drawing::of_strips(&strips, &source.spans(), Vec::new())
 }

@@ -5,9 +5,8 @@ use manometer_measure::latency_log::response_tag;
 use manometer_measure::plan::PhaseKind;
 use serde::Serialize;
 
-use super::{Chart, Drawing, phase_name};
+use super::{Chart, Draw, Drawing, phase_name};
 use crate::source::Source;
-use crate::table::Table;
 use crate::text;
 
 pub(super) const CHART: Chart = Chart {
@@ -17,7 +16,7 @@ pub(super) const CHART: Chart = Chart {
               every operation of the primary. In an open loop the dotted line counts from when requests were due: the gap \
               to the line of its phase is time that they waited, which a closed loop hides. A spectrum ends where its phase has no more requests to tell.",
     spec: include_str!("../../../../charts/latency-spectrum.vl.json"),
-    draw,
+    draw: Draw::One(draw),
 };
 
 /// Percentiles between one nine and the next.
@@ -44,8 +43,7 @@ struct Row {
 fn draw(source: &Source) -> Drawing {
     let rows = rows(source);
     if rows.is_empty() {
-        let notes = vec!["The recording holds no latencies of the primary: this chart is left out.".to_owned()];
-        return Drawing { notes, ..Drawing::default() };
+        return Drawing::left_out("The recording holds no latencies of the primary: this chart is left out.");
     }
     let mut words = Vec::new();
     for phase in &source.summary.phases {
@@ -61,7 +59,7 @@ fn draw(source: &Source) -> Drawing {
             }
         }
     }
-    Drawing { table: Table::of(&rows), in_words: words.join(". "), notes: Vec::new() }
+    Drawing::of(&rows, &words, Vec::new())
 }
 
 fn rows(source: &Source) -> Vec<Row> {
@@ -91,7 +89,7 @@ fn rows(source: &Source) -> Vec<Row> {
 }
 
 /// The latencies that one request in 1, 1.2 … 10^7 exceeds, as far as there are that many requests.
-fn spectrum(histogram: &LatencyHistogram) -> impl Iterator<Item = (f64, f64)> {
+pub(super) fn spectrum(histogram: &LatencyHistogram) -> impl Iterator<Item = (f64, f64)> {
     let requests = histogram.len() as f64;
     let grid = (0..=MOST_NINES * STEPS_PER_NINE).map(|step| 10_f64.powf(f64::from(step) / f64::from(STEPS_PER_NINE)));
     grid.take_while(move |one_in| *one_in <= requests).filter_map(|one_in| {

@@ -4,7 +4,7 @@ use manometer_analysis::summary::{PhaseSummary, Summary};
 use manometer_measure::plan::{Better, PhaseKind};
 use serde::Serialize;
 
-use super::{Chart, Drawing};
+use super::{Chart, Draw, Drawing};
 use crate::phases::absence;
 use crate::source::Source;
 use crate::table::Table;
@@ -17,7 +17,7 @@ pub(super) const CHART: Chart = Chart {
               of the performance is gone, below 0 the neighbours help. Phases of one step cannot be told apart \
               statistically.",
     spec: include_str!("../../../../charts/pressure-scale.vl.json"),
-    draw,
+    draw: Draw::One(draw),
 };
 
 /// What the whisker of a bar spans.

@@ -3,9 +3,8 @@
 use serde::Serialize;
 
 use super::replay::replays;
-use super::{Chart, Drawing};
+use super::{Chart, Draw, Drawing};
 use crate::source::Source;
-use crate::table::Table;
 use crate::text;
 
 pub(super) const CHART: Chart = Chart {
@@ -15,7 +14,7 @@ pub(super) const CHART: Chart = Chart {
               line goes from the first percentile to the 99th, the diamond marks the 90th, the circle the longest. Less \
               than a nanosecond is drawn as one.",
     spec: include_str!("../../../../charts/replay-dispatch.vl.json"),
-    draw,
+    draw: Draw::One(draw),
 };
 
 /// The box of one replay, in microseconds.
@@ -65,5 +64,5 @@ fn draw(source: &Source) -> Drawing {
             late: replay.kept.late,
         });
     }
-    Drawing { table: Table::of(&rows), in_words: words.join(". "), notes: Vec::new() }
+    Drawing::of(&rows, &words, Vec::new())
 }

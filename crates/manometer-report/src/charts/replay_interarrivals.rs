@@ -3,9 +3,8 @@
 use serde::Serialize;
 
 use super::replay::{Side, replays};
-use super::{Chart, Drawing};
+use super::{Chart, Draw, Drawing};
 use crate::source::Source;
-use crate::table::Table;
 use crate::text;
 
 pub(super) const CHART: Chart = Chart {
@@ -14,7 +13,7 @@ pub(super) const CHART: Chart = Chart {
     reading: "The share of requests (upwards) that came at most so long after the one before them (across), as the trace \
               has it and as it was replayed. The widest gap between the two lines is the Kolmogorov-Smirnov distance.",
     spec: include_str!("../../../../charts/replay-interarrivals.vl.json"),
-    draw,
+    draw: Draw::One(draw),
 };
 
 /// Steps of one line.
@@ -49,5 +48,5 @@ fn draw(source: &Source) -> Drawing {
             medians.join(" and ")
         ));
     }
-    Drawing { table: Table::of(&rows), in_words: words.join(". "), notes: Vec::new() }
+    Drawing::of(&rows, &words, Vec::new())
 }

@@ -3,9 +3,8 @@
 use serde::Serialize;
 
 use super::replay::{Side, replays};
-use super::{Chart, Drawing};
+use super::{Chart, Draw, Drawing};
 use crate::source::Source;
-use crate::table::Table;
 
 pub(super) const CHART: Chart = Chart {
     name: "replay-windows",
@@ -13,7 +12,7 @@ pub(super) const CHART: Chart = Chart {
     reading: "How many requests came in each window of time, as the trace has them and as they were replayed. Bursts \
               that the replay did not keep stand out as two lines.",
     spec: include_str!("../../../../charts/replay-windows.vl.json"),
-    draw,
+    draw: Draw::One(draw),
 };
 
 /// One window of one side.
@@ -50,5 +49,5 @@ fn draw(source: &Source) -> Drawing {
             fidelity.order_violations
         ));
     }
-    Drawing { table: Table::of(&rows), in_words: words.join(". "), notes: Vec::new() }
+    Drawing::of(&rows, &words, Vec::new())
 }

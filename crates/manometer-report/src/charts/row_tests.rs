@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{CHARTS, Drawing};
+use super::{CHARTS, Draw, Drawing};
 use crate::Recorded;
 use crate::example;
 use crate::source::Source;
@@ -22,8 +22,9 @@ fn cut(dir: &Path) -> Recorded {
 }
 
 fn draw(recorded: &Recorded, name: &str) -> Drawing {
-    let chart = CHARTS.into_iter().find(|chart| chart.name == name).unwrap();
-    (chart.draw)(&Source::new(recorded))
+    let chart = CHARTS.iter().find(|chart| chart.name == name).unwrap();
+    let Draw::One(draw) = chart.draw else { panic!("{name} is not drawn from one recording") };
+    draw(&Source::new(recorded))
 }
 
 /// The column `name` of a drawing's table, one value per row.
@@ -41,7 +42,7 @@ fn column(drawing: &Drawing, name: &str) -> Vec<Value> {
 fn a_complete_recording_fills_every_chart() {
     let dir = tempfile::tempdir().unwrap();
     let recorded = complete(dir.path());
-    for chart in CHARTS {
+    for chart in CHARTS.iter().filter(|chart| matches!(chart.draw, Draw::One(_))) {
         let drawing = draw(&recorded, chart.name);
         assert!(!drawing.table.is_empty(), "{}", chart.name);
         assert!(!drawing.in_words.is_empty(), "{}", chart.name);
@@ -127,7 +128,11 @@ fn levels_that_stayed_empty_are_left_out() {
     let dir = tempfile::tempdir().unwrap();
     let mut strips = column(&draw(&complete(dir.path()), "levels"), "strip");
     strips.dedup();
-    assert_eq!(strips, ["Level 0 (MiB)", "Level 1 (MiB)", "Level 2 (MiB)"]);
+    let files = ["Files (count)", "Files being compacted (count)"];
+    assert_eq!(
+        strips,
+        ["Level 0 (MiB)", "Level 1 (MiB)", "Level 2 (MiB)"].into_iter().chain(files).collect::<Vec<_>>()
+    );
 }
 
 #[test]
@@ -203,4 +208,137 @@ fn a_latency_can_be_the_criterion() {
     assert_eq!(column(&distribution, "criterion")[0], "read latency p99 of primary, per sample interval (µs)");
     // In w3 the median latency is some 156 µs, and the tail well above it.
     assert!(column(&distribution, "value").last().unwrap().as_f64().unwrap() > 500.0);
+}
+
+/// The rows of a drawing.
+fn rows(drawing: Drawing) -> Vec<serde_json::Map<String, Value>> {
+    drawing.table.into_rows()
+}
+
+#[test]
+fn the_timeline_names_the_neighbours_of_each_phase() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = rows(draw(&complete(dir.path()), "timeline"));
+    let bands = rows.iter().filter(|row| row["row"] == "phase" && row["order"] == 0);
+    let told: Vec<(&Value, &Value)> = bands.map(|row| (&row["label"], &row["more"])).collect();
+    let expected = [("warmup", ""), ("w0", ""), ("w1", "writer iodepth 1"), ("w2", "writer iodepth 16")];
+    for ((label, more), (phase, neighbours)) in told.iter().zip(expected) {
+        assert_eq!((label.as_str(), more.as_str()), (Some(phase), Some(neighbours)));
+    }
+    assert!(rows.iter().filter(|row| row["order"] == 1).all(|row| row["more"].is_null()), "told once, above");
+}
+
+#[test]
+fn files_and_compactions_are_told_by_level() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = rows(draw(&complete(dir.path()), "levels"));
+    let lines = |strip: &str| {
+        let ours = rows.iter().filter(|row| row["row"] == "line" && row["strip"] == strip);
+        let mut lines: Vec<&str> = ours.filter_map(|row| row["series"].as_str()).collect();
+        lines.dedup();
+        lines
+    };
+    assert_eq!(lines("Files (count)"), ["level 0", "level 1", "level 2"]);
+    assert_eq!(lines("Files being compacted (count)"), ["level 0", "level 1"], "nothing of level 2 was compacted");
+}
+
+#[test]
+fn every_counter_meets_every_other_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let drawing = draw(&complete(dir.path()), "scatter-matrix");
+    assert!(drawing.notes[0].contains("throughput (ops/s) with read p99 (µs): correlation −0."), "{:?}", drawing.notes);
+    let rows = rows(drawing);
+    let mut panels: Vec<&str> = rows.iter().map(|row| row["panel"].as_str().unwrap()).collect();
+    panels.dedup();
+    assert_eq!(panels.len(), 10, "five counters: {panels:?}");
+    assert_eq!(panels[0], "read p99 (µs) against throughput (ops/s)");
+    assert_eq!(panels[9], "compaction writes (MiB/s) against device writes (MiB/s)");
+    assert!(rows.len() <= 10 * 240);
+}
+
+#[test]
+fn the_stack_reaches_what_the_device_did() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorded = complete(dir.path());
+    let stack = rows(draw(&recorded, "io-stacked"));
+    let device = rows(draw(&recorded, "device"));
+    let at = |rows: &[serde_json::Map<String, Value>], strip: &str, series: &str, column: &str| -> Vec<f64> {
+        let ours = rows.iter().filter(|row| row["strip"] == strip && row["series"] == series);
+        ours.filter_map(|row| row[column].as_f64()).collect()
+    };
+    let tops = at(&stack, "Read (MiB/s)", "others", "high");
+    let reads = at(&device, "Bandwidth (MiB/s)", "read", "mean");
+    assert_eq!(tops.len(), reads.len());
+    assert!(tops.iter().zip(&reads).all(|(top, read)| (top - read).abs() < 0.01 * read), "{tops:?} {reads:?}");
+    let bottoms = at(&stack, "Read (MiB/s)", "primary", "low");
+    assert!(!bottoms.is_empty() && bottoms.iter().all(|low| *low == 0.0));
+}
+
+#[test]
+fn every_core_is_a_row_over_the_whole_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let drawing = draw(&complete(dir.path()), "cpu-cores");
+    assert!(drawing.in_words.starts_with("core 0 busy for "), "{}", drawing.in_words);
+    let rows = rows(drawing);
+    let cells: Vec<_> = rows.iter().filter(|row| row["row"] == "core").collect();
+    let of_core = |core: &str| cells.iter().filter(|row| row["core"] == core).count();
+    assert_eq!((cells.len(), of_core("0")), (4 * of_core("3"), of_core("3")));
+    assert!(of_core("0") <= 150);
+    for pair in cells.windows(2).filter(|pair| pair[0]["core"] == pair[1]["core"]) {
+        assert_eq!(pair[0]["end_s"], pair[1]["t_s"], "no time is left out or told twice");
+    }
+    assert!(cells.iter().all(|row| row["busy"].as_f64().is_some_and(|busy| (0.0..=1.0).contains(&busy))));
+    assert_eq!(rows.iter().filter(|row| row["row"] == "phase").count(), 5);
+}
+
+#[test]
+fn readings_of_the_device_are_points_without_gaps_between() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = rows(draw(&complete(dir.path()), "device-health"));
+    let written: Vec<f64> = rows
+        .iter()
+        .filter(|row| row["row"] == "line" && row["series"] == "by the host")
+        .map(|row| row["mean"].as_f64().expect("every reading has a number"))
+        .collect();
+    assert_eq!(written[0], 0.0, "counted from the begin");
+    assert!(written.len() > 3 && written.is_sorted(), "{written:?}");
+}
+
+#[test]
+fn each_stretch_of_time_has_all_of_its_requests_in_the_heat_map() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = rows(draw(&complete(dir.path()), "latency-heat-map"));
+    let cells: Vec<_> = rows.iter().filter(|row| row["row"] == "cell" && row["operation"] == "read").collect();
+    let mut stretches = 0;
+    for stretch in cells.chunk_by(|left, right| left["t_s"] == right["t_s"]) {
+        let share: f64 = stretch.iter().filter_map(|row| row["share"].as_f64()).sum();
+        assert!((share - 1.0).abs() < 1e-4, "{share}");
+        stretches += 1;
+    }
+    assert!((40..=80).contains(&stretches), "{stretches}");
+    assert!(rows.iter().all(|row| !row["operation"].as_str().unwrap().ends_with(".response")));
+}
+
+#[test]
+fn response_times_lie_above_service_times_by_what_was_waited() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = rows(draw(&complete(dir.path()), "response-service"));
+    assert!(rows.iter().all(|row| row["operation"] == "read"), "updates have no response times");
+    for row in &rows {
+        let (service, response) = (row["service_us"].as_f64().unwrap(), row["response_us"].as_f64().unwrap());
+        assert!((response / service - 3.0).abs() < 0.3, "{row:?}");
+    }
+}
+
+#[test]
+fn a_cache_that_fills_shows_a_rising_hit_ratio() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = rows(draw(&complete(dir.path()), "warm-up"));
+    let ratios: Vec<f64> = rows
+        .iter()
+        .filter(|row| row["row"] == "line" && row["series"] == "block cache")
+        .filter_map(|row| row["mean"].as_f64())
+        .collect();
+    assert!(ratios[0] < 0.4 && *ratios.last().unwrap() > 0.95 && ratios.is_sorted(), "{ratios:?}");
+    assert!(rows.iter().any(|row| row["strip"] == "primary: throughput (ops/s)"));
 }

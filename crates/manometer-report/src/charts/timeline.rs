@@ -2,7 +2,7 @@
 
 use manometer_measure::plan::Workload;
 
-use super::{Chart, Drawing};
+use super::{Chart, Draw, Drawing};
 use crate::source::{LatencyCriterion, Source};
 use crate::time::{Line, Strip};
 
@@ -12,7 +12,7 @@ pub(super) const CHART: Chart = Chart {
     reading: "The primary's throughput above, what its neighbours did beneath, what the engine compacted beneath \
               that. Bands are phases; a line that breaks was not measured there.",
     spec: include_str!("../../../../charts/timeline.vl.json"),
-    draw,
+    draw: Draw::One(draw),
 };
 
 /// Points of one line: more than this and the pixels of a page run together.

@@ -9,41 +9,14 @@ use serde_json::{Map, Value};
 use super::html::escape;
 use super::run::figure;
 use super::whole;
-use crate::charts::Drawing;
+use crate::charts::figures::{advised_tiers, policy_curves};
+use crate::charts::{Chart, Drawing};
 use crate::table::Table;
 use crate::text;
 
 const MIB: f64 = (1 << 20) as f64;
 /// How many policies are told of.
 const BEST: usize = 5;
-
-/// A chart of this page.
-struct Chart {
-    name: &'static str,
-    title: &'static str,
-    reading: &'static str,
-    spec: &'static str,
-    draw: fn(&Advice) -> Drawing,
-}
-
-const CURVES: Chart = Chart {
-    name: "policy-curves",
-    title: "How much memory, and which policy",
-    reading: "The share of the requests that find nothing (upwards) with growing memory (across), for the policies that \
-              did best, LRU, and OPT, which knows the future, dotted. The dashed upright line is the memory that is \
-              recommended; pale bands are 95 % intervals where a sample of the keys was simulated.",
-    spec: include_str!("../../../../charts/policy-curves.vl.json"),
-    draw: curves,
-};
-
-const TIERS: Chart = Chart {
-    name: "advised-tiers",
-    title: "Disks, SSDs, and SSDs before disks",
-    reading: "What each arrangement does with the trace, and what each of its MB/s costs: long bars are good above, short \
-              ones below.",
-    spec: include_str!("../../../../charts/advised-tiers.vl.json"),
-    draw: tiers,
-};
 
 /// The page of `advice`, as one HTML text that needs no other file.
 pub fn cache_advice(advice: &Advice) -> String {
@@ -63,9 +36,9 @@ pub fn cache_advice(advice: &Advice) -> String {
     main.push_str(&decision(advice));
     main.push_str(&character(advice));
     let mut specs = Map::new();
-    main.push_str(&chart(&CURVES, advice, &mut specs));
+    main.push_str(&chart(&policy_curves::CHART, curves(advice), &mut specs));
     main.push_str(&policies(advice));
-    main.push_str(&chart(&TIERS, advice, &mut specs));
+    main.push_str(&chart(&advised_tiers::CHART, tiers(advice), &mut specs));
     main.push_str(&costs(advice));
     main.push_str(&varied(advice));
     main.push_str("</article>\n");
@@ -73,9 +46,9 @@ pub fn cache_advice(advice: &Advice) -> String {
     whole(&format!("Caches for {}", advice.trace), &main, &specs, elsewhere)
 }
 
-fn chart(chart: &Chart, advice: &Advice, specs: &mut Map<String, Value>) -> String {
+fn chart(chart: &Chart, drawing: Drawing, specs: &mut Map<String, Value>) -> String {
     specs.insert(chart.name.to_owned(), serde_json::from_str(chart.spec).unwrap_or(Value::Null));
-    figure([chart.name, chart.title, chart.reading], &(chart.draw)(advice), 1, 2)
+    figure([chart.name, chart.title, chart.reading], &drawing, 1, 2)
 }
 
 fn facts(advice: &Advice) -> Vec<String> {
@@ -340,6 +313,7 @@ fn signed(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::{column_names, told};
     use crate::example::advice;
 
     #[test]
@@ -354,16 +328,9 @@ mod tests {
     }
 
     #[test]
-    fn every_chart_file_has_the_dataset_of_its_name_and_reads_columns_that_are_there() {
+    fn the_rows_have_the_columns_that_are_told_of_them() {
         let advice = advice("a trace");
-        for chart in [CURVES, TIERS] {
-            let spec: Value = serde_json::from_str(chart.spec).expect(chart.name);
-            assert_eq!(spec["data"]["name"], chart.name);
-            assert_eq!(spec["$schema"], "https://vega.github.io/schema/vega-lite/v6.json");
-            let rows = serde_json::to_value((chart.draw)(&advice).table).unwrap();
-            for column in rows["columns"].as_object().unwrap().keys() {
-                assert!(chart.spec.contains(column.as_str()), "{}: {column} is not drawn", chart.name);
-            }
-        }
+        assert_eq!(column_names(&curves(&advice)), told(&policy_curves::CHART));
+        assert_eq!(column_names(&tiers(&advice)), told(&advised_tiers::CHART));
     }
 }

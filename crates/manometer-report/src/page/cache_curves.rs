@@ -8,20 +8,10 @@ use serde_json::{Map, Value};
 use super::html::escape;
 use super::run::figure;
 use super::whole;
-use crate::charts::Drawing;
+use crate::charts::figures::{cache_curves::CHART as CURVES, working_set::CHART as WORKING_SET};
+use crate::charts::{Chart, Drawing};
 use crate::table::Table;
 use crate::text;
-
-const TITLE: &str = "Miss-ratio curves";
-const CURVES: &str = "cache-curves";
-const CURVES_SPEC: &str = include_str!("../../../../charts/cache-curves.vl.json");
-const WORKING_SET: [&str; 3] = [
-    "working-set",
-    "Working set",
-    "How much is asked for in a window of so many requests, or of so much time (across), on average over all such \
-     windows of the trace; both scales are logarithmic.",
-];
-const WORKING_SET_SPEC: &str = include_str!("../../../../charts/working-set.vl.json");
 
 /// Miss-ratio curves of a trace.
 #[derive(Debug, Clone)]
@@ -100,22 +90,23 @@ struct WindowRow {
 pub fn cache_curves(curves: &CacheCurves) -> String {
     let facts: Vec<String> = curves.facts.iter().map(|fact| escape(fact)).collect();
     let mut main = format!(
-        "<article>\n<header class=\"run\"><h1>{TITLE} of {}</h1>\n<p class=\"facts\"><span>{}</span></p></header>\n",
+        "<article>\n<header class=\"run\"><h1>{} of {}</h1>\n<p class=\"facts\"><span>{}</span></p></header>\n",
+        CURVES.title,
         escape(&curves.trace),
         facts.join("</span> <span>"),
     );
-    main.push_str(&figure([CURVES, TITLE, &reading(curves)], &drawing(curves), 1, 2));
+    main.push_str(&figure([CURVES.name, CURVES.title, &reading(curves)], &drawing(curves), 1, 2));
     main.push_str(&knees(curves));
-    let mut specs = vec![(CURVES, CURVES_SPEC)];
+    let mut specs = vec![CURVES];
     if !curves.working_set.is_empty() {
-        main.push_str(&figure(WORKING_SET, &working_set(curves), 1, 2));
-        specs.push((WORKING_SET[0], WORKING_SET_SPEC));
+        main.push_str(&figure([WORKING_SET.name, WORKING_SET.title, WORKING_SET.reading], &working_set(curves), 1, 2));
+        specs.push(WORKING_SET);
     }
     main.push_str("</article>\n");
-    let parsed = |(name, spec): (&str, &str)| (name.to_owned(), serde_json::from_str(spec).unwrap_or(Value::Null));
+    let parsed = |chart: Chart| (chart.name.to_owned(), serde_json::from_str(chart.spec).unwrap_or(Value::Null));
     let specs: Map<String, Value> = specs.into_iter().map(parsed).collect();
     let elsewhere = ["which `--format json` prints", "`--format json` and `--parquet` have them all"];
-    whole(TITLE, &main, &specs, elsewhere)
+    whole(CURVES.title, &main, &specs, elsewhere)
 }
 
 fn reading(curves: &CacheCurves) -> String {
@@ -233,6 +224,7 @@ fn knees(curves: &CacheCurves) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::{column_names, told};
 
     fn curves() -> CacheCurves {
         let point = |capacity, error| CachePoint { capacity, miss_ratio: 0.25, error, is_knee: capacity == 4096 };
@@ -280,17 +272,8 @@ mod tests {
     }
 
     #[test]
-    fn the_chart_files_have_the_datasets_of_their_names() {
-        for (name, spec, drawing) in
-            [(CURVES, CURVES_SPEC, drawing(&curves())), (WORKING_SET[0], WORKING_SET_SPEC, working_set(&curves()))]
-        {
-            let parsed: Value = serde_json::from_str(spec).unwrap();
-            assert_eq!(parsed["data"]["name"], name);
-            assert_eq!(parsed["$schema"], "https://vega.github.io/schema/vega-lite/v6.json");
-            let table = serde_json::to_value(&drawing.table).unwrap();
-            for column in table["columns"].as_object().unwrap().keys() {
-                assert!(spec.contains(column.as_str()), "{name}: {column}");
-            }
-        }
+    fn the_rows_have_the_columns_that_are_told_of_them() {
+        assert_eq!(column_names(&drawing(&curves())), told(&CURVES));
+        assert_eq!(column_names(&working_set(&curves())), told(&WORKING_SET));
     }
 }

@@ -6,7 +6,6 @@ use manometer_measure::{Event, Recording};
 use serde_json::{Map, Value};
 
 use super::html::escape;
-use super::run::plain;
 use crate::text;
 
 /// Facts that are for machines: the clock's anchor, and the units of the engine's columns.
@@ -120,8 +119,8 @@ fn shown(name: &str, value: &Value) -> String {
         }
         Value::Array(disks) if name == "disks" => disks.iter().map(disk).collect::<Vec<_>>().join("; "),
         Value::Array(layers) if name == "chain" => layers.iter().map(layer).collect::<Vec<_>>().join("; "),
-        Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
-        other => plain(other),
+        Value::Array(values) => values.iter().map(text::plain).collect::<Vec<_>>().join(", "),
+        other => text::plain(other),
     }
 }
 

@@ -6,6 +6,7 @@ mod environment;
 mod files;
 mod findings;
 mod html;
+mod joined;
 mod overview;
 mod rates;
 mod real_vs_synthetic;
@@ -17,7 +18,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::charts::CHARTS;
+use crate::charts::{CHARTS, Chart};
 use crate::{Recorded, ReportError, vendor};
 
 use html::{escape, fill, json};
@@ -40,12 +41,16 @@ pub fn page(recordings: &[Recorded], folder: &Path) -> Result<String, ReportErro
     let Some(first) = recordings.first() else { return Err(ReportError::NoRecording) };
     let several = recordings.len() > 1;
     let mut main = if several { overview::section(recordings) } else { String::new() };
+    let mut drawn = Vec::new();
+    if several {
+        main.push_str(&joined::sections(recordings, &mut drawn));
+    }
     for (index, recorded) in recordings.iter().enumerate() {
         let place = run::Place { number: index + 1, several, folder };
-        main.push_str(&run::article(recorded, &place)?);
+        main.push_str(&run::article(recorded, &place, &mut drawn)?);
     }
     let elsewhere = ["and the data lie beside this page", "the recording has them all"];
-    Ok(whole(&first.summary.experiment, &main, &specs(), elsewhere))
+    Ok(whole(&first.summary.experiment, &main, &specs(&drawn), elsewhere))
 }
 
 /// The page called `title` around `main`; `elsewhere` says where the data lie, for those without JavaScript and
@@ -67,10 +72,11 @@ fn whole(title: &str, main: &str, specs: &Map<String, Value>, [data, digits]: [&
     )
 }
 
-/// The chart files by name; each is in the page once, however many recordings it draws.
-fn specs() -> Map<String, Value> {
-    let parsed = |chart: &crate::charts::Chart| serde_json::from_str(chart.spec).unwrap_or(Value::Null);
-    CHARTS.iter().map(|chart| (chart.name.to_owned(), parsed(chart))).collect()
+/// The files of the charts that are `drawn`, by name; each is in the page once, however many recordings it draws.
+fn specs(drawn: &[&'static str]) -> Map<String, Value> {
+    let parsed = |chart: &Chart| serde_json::from_str(chart.spec).unwrap_or(Value::Null);
+    let ours = CHARTS.iter().filter(|chart| drawn.contains(&chart.name));
+    ours.map(|chart| (chart.name.to_owned(), parsed(chart))).collect()
 }
 
 fn libraries() -> String {

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use manometer_analysis::compare;
 use manometer_analysis::summary::PhaseSummary;
 
 use super::html::escape;
-use super::run::{in_words, status_in_words};
+use super::run::status_in_words;
+use crate::runs::names;
 use crate::{Recorded, text};
 
 pub(super) fn section(recordings: &[Recorded]) -> String {
@@ -17,11 +17,8 @@ pub(super) fn section(recordings: &[Recorded]) -> String {
          scope=\"col\">Headline</th><th role=\"columnheader\" scope=\"col\">Greatest pressure</th><th \
          role=\"columnheader\" scope=\"col\">Ended</th></tr></thead>\n<tbody role=\"rowgroup\">\n",
     );
-    let repeats = compare::repeats(&recordings.iter().map(|recorded| &recorded.recording).collect::<Vec<_>>());
-    // Numbers tell repeats apart: where nothing ran twice there is nothing to tell.
-    let numbered = repeats.iter().any(|repeat| *repeat > 1);
-    for ((index, recorded), repeat) in recordings.iter().enumerate().zip(repeats) {
-        html.push_str(&row(index + 1, recorded, numbered.then_some(repeat)));
+    for (index, (recorded, name)) in recordings.iter().zip(names(recordings)).enumerate() {
+        html.push_str(&row(index + 1, recorded, &name));
     }
     html.push_str("</tbody></table></div></section>\n");
     html
@@ -33,25 +30,13 @@ fn title(recordings: &[Recorded]) -> String {
     format!("{} runs of {}", recordings.len(), experiments.join(", "))
 }
 
-/// What a run is called: what a sweep set for it, and which of its repeats it is.
-fn name(recorded: &Recorded, repeat: Option<u32>) -> String {
-    let Recorded { summary, settings, recording } = recorded;
-    let kind = match (recording.plan.reference, settings.is_empty()) {
-        (true, _) => "reference".to_owned(),
-        (false, true) => summary.experiment.clone(),
-        (false, false) => in_words(settings),
-    };
-    repeat.map_or_else(|| kind.clone(), |repeat| format!("{kind} · repeat {repeat}"))
-}
-
-fn row(number: usize, recorded: &Recorded, repeat: Option<u32>) -> String {
+fn row(number: usize, recorded: &Recorded, name: &str) -> String {
     let summary = &recorded.summary;
-    let name = name(recorded, repeat);
     let mut html = String::from("<tr role=\"row\">");
     _ = write!(
         html,
         "<th role=\"rowheader\" scope=\"row\"><a href=\"#run-{number}\">Run {number}</a><small>{}</small></th>",
-        escape(&name)
+        escape(name)
     );
     let cells = [
         ("Headline", escape(&summary.headline)),

@@ -13,15 +13,15 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
 
   // Text, lines and series in colours that hold their contrast on the page's ground. The series' colours
-  // are those of Okabe and Ito, darkened or lightened, told apart by colour-blind readers too. Phases beyond
+  // are those of Okabe and Ito, darkened or lightened, told apart by colour-blind readers too. Phases and runs beyond
   // their number take the colours of an ordered scale.
-  function theme(width, phases) {
+  function theme(width, colours) {
     const [ink, soft, line] = dark.matches ? ["#e8eaec", "#a2abb3", "#333b43"] : ["#1c2127", "#566069", "#dcdfe2"];
     const category = dark.matches
       ? ["#56b4e9", "#e69f00", "#2fc49a", "#f0e442", "#e48fc0", "#ff8a4c", "#c9cdd1"]
       : ["#0072b2", "#b86e00", "#00795a", "#a0417d", "#b54400", "#4c5a66", "#6a4fb0"];
     const ladder = { scheme: "viridis", extent: dark.matches ? [0.25, 1] : [0, 0.88] };
-    const ordinal = phases > category.length + 1 ? ladder : [ink, ...category];
+    const ordinal = colours > category.length + 1 ? ladder : [ink, ...category];
     const narrow = width < 560;
     return {
       background: dark.matches ? "#1b2026" : "#ffffff",
@@ -34,7 +34,7 @@
       },
       axisY: { minExtent: 44, maxExtent: 44, domain: false, ticks: false },
       header: { labelColor: ink, labelFontSize: 13, labelFontWeight: 600, labelLimit: width - 60 },
-      legend: { labelColor: ink, labelFontSize: 12, labelLimit: narrow ? width - 90 : 320, columns: narrow ? 1 : 3, rowPadding: 2, symbolOpacity: 1, symbolSize: 70, symbolStrokeWidth: 2.5 },
+      legend: { labelColor: ink, titleColor: ink, labelFontSize: 12, labelLimit: narrow ? width - 90 : 320, columns: narrow ? 1 : 3, rowPadding: 2, symbolOpacity: 1, symbolSize: 70, symbolStrokeWidth: 2.5 },
       range: { category, ordinal },
       mark: { color: category[0] },
       rule: { color: ink },
@@ -52,16 +52,31 @@
     return Array.from({ length: data.rows }, (_, row) => Object.fromEntries(columns.map(([name, values]) => [name, values[row]])));
   }
 
-  // A facet cannot take its width from its container, so it gets it here: what is left beside the axis.
+  // How many panels of a grid stand beside one another: as many as there is room for.
+  const PANEL_WIDTH = 320;
+  function beside(spec, width) {
+    return Math.max(1, Math.min(spec.columns ?? 1, Math.floor(width / PANEL_WIDTH)));
+  }
+
+  // A facet cannot take its width from its container, so its panels get it here: what is left beside the axes.
   const AXIS_WIDTH = 60;
-  function fitted(spec, width) {
-    return spec.spec ? { ...spec, spec: { ...spec.spec, width: Math.max(120, width) } } : spec;
+  function fitted(spec, width, columns) {
+    if (!spec.spec) return spec;
+    const panels = spec.columns ? { ...spec, columns } : spec;
+    return { ...panels, spec: { ...spec.spec, width: Math.max(120, Math.floor(width / columns)) } };
+  }
+
+  // The field that an ordered scale of colours tells apart.
+  function orderedField(part) {
+    if (!part || typeof part !== "object") return undefined;
+    if (part.color?.type === "ordinal") return part.color.field;
+    return Object.values(part).map(orderedField).find((field) => field !== undefined);
   }
 
   async function embed(chart, width, around) {
     chart.view?.finalize();
-    const spec = { ...fitted(chart.spec, width - around), datasets: { [chart.spec.data.name]: chart.rows } };
-    const options = { actions: false, ast: true, config: theme(width, chart.phases), renderer: "svg" };
+    const spec = { ...fitted(chart.spec, width - around, beside(chart.spec, width)), datasets: { [chart.spec.data.name]: chart.rows } };
+    const options = { actions: false, ast: true, config: theme(width, chart.colours), renderer: "svg" };
     chart.view = (await vegaEmbed(chart.plot, spec, options)).view;
     return chart.plot.querySelector("svg").viewBox.baseVal.width - width;
   }
@@ -126,13 +141,15 @@
 
   function chartOf(figure, specs) {
     const data = rows(JSON.parse(figure.querySelector("script").textContent));
+    const spec = specs[figure.dataset.chart];
+    const ordered = orderedField(spec) ?? "phase";
     return {
       figure,
       plot: figure.querySelector(".plot"),
       name: figure.querySelector(".save").dataset.name,
-      spec: specs[figure.dataset.chart],
+      spec,
       rows: data,
-      phases: new Set(data.map((row) => row.phase)).size,
+      colours: new Set(data.map((row) => row[ordered]).filter((value) => value !== null && value !== undefined)).size,
     };
   }
 

@@ -9,15 +9,9 @@ use super::html::escape;
 use super::run::figure;
 use super::whole;
 use crate::charts::Drawing;
+use crate::charts::figures::latency_against_rate::CHART;
 use crate::table::Table;
 use crate::text;
-
-const NAME: &str = "latency-against-rate";
-const TITLE: &str = "Latency against rate";
-const READING: &str = "The response time, from when a request was due (upwards), at each rate that was asked for (across). \
-                       The dashed line is the goal, the dotted one the highest rate that meets it; both axes are \
-                       logarithmic. A rate can miss the goal below the line, where too little of it was reached.";
-const SPEC: &str = include_str!("../../../../charts/latency-against-rate.vl.json");
 
 /// A search for the highest rate that meets a goal.
 #[derive(Debug, Clone)]
@@ -80,12 +74,12 @@ pub fn rate_search(search: &RateSearch) -> String {
         escape(&search.headline),
         facts.join("</span> <span>"),
     );
-    main.push_str(&figure([NAME, TITLE, READING], &drawing(search), 1, 2));
+    main.push_str(&figure([CHART.name, CHART.title, CHART.reading], &drawing(search), 1, 2));
     main.push_str(&table(search));
     main.push_str("</article>\n");
-    let spec: Value = serde_json::from_str(SPEC).unwrap_or(Value::Null);
+    let spec: Value = serde_json::from_str(CHART.spec).unwrap_or(Value::Null);
     let elsewhere = ["which are all that there are", "`--format json` prints them all"];
-    whole(TITLE, &main, &Map::from_iter([(NAME.to_owned(), spec)]), elsewhere)
+    whole(CHART.title, &main, &Map::from_iter([(CHART.name.to_owned(), spec)]), elsewhere)
 }
 
 fn drawing(search: &RateSearch) -> Drawing {
@@ -153,6 +147,7 @@ fn table(search: &RateSearch) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::{column_names, told};
 
     fn search() -> RateSearch {
         let point =
@@ -185,13 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chart_file_has_the_dataset_of_its_name() {
-        let spec: Value = serde_json::from_str(SPEC).unwrap();
-        assert_eq!(spec["data"]["name"], NAME);
-        assert_eq!(spec["$schema"], "https://vega.github.io/schema/vega-lite/v6.json");
-        let row = serde_json::to_string(&drawing(&search()).table).unwrap();
-        for column in ["rate", "achieved", "latency_us", "dropped", "requests", "goal", "goal_us", "highest"] {
-            assert!(row.contains(&format!("\"{column}\"")) && SPEC.contains(column), "{column}");
-        }
+    fn the_rows_have_the_columns_that_are_told_of_them() {
+        assert_eq!(column_names(&drawing(&search())), told(&CHART));
     }
 }

@@ -9,73 +9,22 @@ use serde_json::{Map, Value};
 use super::html::escape;
 use super::run::figure;
 use super::whole;
-use crate::charts::Drawing;
+use crate::charts::{Chart, Drawing, figures};
 use crate::table::Table;
 use crate::text;
 
 const MIB: f64 = (1 << 20) as f64;
 
-/// A chart of this page.
-struct Chart {
-    name: &'static str,
-    title: &'static str,
-    reading: &'static str,
-    spec: &'static str,
-    draw: fn(&Comparison) -> Drawing,
-}
+/// A chart of this page, and what fills it.
+type Filled = (Chart, fn(&Comparison) -> Drawing);
 
-const CHARTS: [Chart; 6] = [
-    Chart {
-        name: "miss-ratio-curves",
-        title: "Miss ratio: the trace and synthetic loads",
-        reading: "The share of the reads that found nothing (upwards), on caches of growing memory (across). The \
-                  solid line is the trace; how far the dashed ones are from it is what a synthetic load gets wrong. \
-                  The pale bands are 95 % intervals over the repeats.",
-        spec: include_str!("../../../../charts/miss-ratio-curves.vl.json"),
-        draw: curves,
-    },
-    Chart {
-        name: "miss-ratio-engines",
-        title: "Miss ratio: one engine and the other",
-        reading: "The same curves, one panel for each load: how far the engines are apart, each of which has its own \
-                  approximation of LRU, depends on the load as well.",
-        spec: include_str!("../../../../charts/miss-ratio-engines.vl.json"),
-        draw: curves_by_load,
-    },
-    Chart {
-        name: "read-speed-up",
-        title: "Speed-up of reads from the smallest cache to the largest",
-        reading: "How many times faster readers have their values with the largest cache than with the smallest. A \
-                  reader waits for its read, and after a miss for the put as well; where what misses comes from is \
-                  not part of it.",
-        spec: include_str!("../../../../charts/read-speed-up.vl.json"),
-        draw: speed_ups,
-    },
-    Chart {
-        name: "slab-sizes",
-        title: "Values of many sizes and of one on memcached",
-        reading: "The trace with values spread evenly over the classes of slabs, and with all of them as large as \
-                  those are on average.",
-        spec: include_str!("../../../../charts/slab-sizes.vl.json"),
-        draw: slabs,
-    },
-    Chart {
-        name: "hot-spots",
-        title: "Hot spots in a cluster",
-        reading: "The requests that each node gets in each second, where the nodes share the slots of a Redis Cluster \
-                  evenly: from the least to the most, between the quartiles the box. It is computed from the keys' \
-                  slots, at the speed at which the trace was replayed.",
-        spec: include_str!("../../../../charts/hot-spots.vl.json"),
-        draw: hot_spots,
-    },
-    Chart {
-        name: "hot-spot-arrivals",
-        title: "The hottest node, second by second",
-        reading: "The requests of the node that gets most in any second. Where keys are asked for again soon, a node \
-                  is hot for a while; where popular keys are drawn at random, it is always as hot.",
-        spec: include_str!("../../../../charts/hot-spot-arrivals.vl.json"),
-        draw: arrivals,
-    },
+const CHARTS: [Filled; 6] = [
+    (figures::miss_ratio_curves::CHART, curves),
+    (figures::miss_ratio_engines::CHART, curves_by_load),
+    (figures::read_speed_up::CHART, speed_ups),
+    (figures::slab_sizes::CHART, slabs),
+    (figures::hot_spots::CHART, hot_spots),
+    (figures::hot_spot_arrivals::CHART, arrivals),
 ];
 
 /// The page of `comparison`, as one HTML text that needs no other file.
@@ -90,8 +39,8 @@ pub fn real_vs_synthetic(comparison: &Comparison) -> String {
         _ = writeln!(main, "<p class=\"note\">{}</p>", escape(&finding.text));
     }
     let mut specs = Map::new();
-    for chart in CHARTS {
-        let drawing = (chart.draw)(comparison);
+    for (chart, draw) in CHARTS {
+        let drawing = draw(comparison);
         if drawing.table.is_empty() && drawing.notes.is_empty() {
             continue;
         }
@@ -423,6 +372,7 @@ fn or_gap(value: Option<f64>, told: impl Fn(f64) -> String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::{column_names, told};
     use crate::example::compared;
 
     #[test]
@@ -452,30 +402,10 @@ mod tests {
     }
 
     #[test]
-    fn every_chart_file_has_the_dataset_of_its_name_and_reads_columns_that_are_there() {
+    fn the_rows_have_the_columns_that_are_told_of_them() {
         let comparison = compared();
-        for chart in CHARTS {
-            let spec: Value = serde_json::from_str(chart.spec).expect(chart.name);
-            assert_eq!(spec["data"]["name"], chart.name);
-            assert!(spec["description"].is_string(), "{}", chart.name);
-            assert_eq!(spec["$schema"], "https://vega.github.io/schema/vega-lite/v6.json");
-            let rows = serde_json::to_value((chart.draw)(&comparison).table).unwrap();
-            let columns = rows["columns"].as_object().unwrap();
-            for field in fields(&spec) {
-                assert!(columns.contains_key(&field), "{}: {field}", chart.name);
-            }
-        }
-    }
-
-    /// Every `"field": "…"` of a chart.
-    fn fields(spec: &Value) -> Vec<String> {
-        match spec {
-            Value::Object(object) => {
-                let own = object.get("field").and_then(Value::as_str).map(str::to_owned);
-                own.into_iter().chain(object.values().flat_map(fields)).collect()
-            }
-            Value::Array(all) => all.iter().flat_map(fields).collect(),
-            _ => Vec::new(),
+        for (chart, draw) in CHARTS {
+            assert_eq!(column_names(&draw(&comparison)), told(&chart), "{}", chart.name);
         }
     }
 }

@@ -6,7 +6,6 @@ use manometer_analysis::summary::{Estimate, Fairness, LatencySummary, PhaseSumma
 use manometer_measure::plan::Better;
 
 use super::html::escape;
-use super::run::in_words;
 use crate::phases::{absence, gap_reason};
 use crate::source::Source;
 use crate::text;
@@ -60,7 +59,7 @@ fn row(source: &Source, phase: &PhaseSummary) -> String {
 }
 
 fn name(phase: &PhaseSummary) -> String {
-    let settings = in_words(&phase.settings);
+    let settings = text::settings(&phase.settings);
     let mut html = format!("{}<small>{}</small>", escape(&phase.id), escape(&phase.label));
     if settings != phase.label && !settings.is_empty() {
         _ = write!(html, "<small class=\"settings\">{}</small>", escape(&settings));

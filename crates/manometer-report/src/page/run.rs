@@ -5,13 +5,11 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use manometer_analysis::summary::Summary;
-use manometer_measure::plan::Settings;
 use manometer_measure::{Event, Recording};
-use serde_json::Value;
 
 use super::html::{escape, json};
 use super::{environment, files, findings, results};
-use crate::charts::{CHARTS, Chart, Drawing};
+use crate::charts::{CHARTS, Chart, Draw, Drawing};
 use crate::source::Source;
 use crate::{Recorded, ReportError, text};
 
@@ -32,28 +30,30 @@ impl Place<'_> {
     }
 }
 
-/// Everything about one recording.
-pub(super) fn article(recorded: &Recorded, place: &Place) -> Result<String, ReportError> {
-    let source = Source::new(recorded);
+/// Everything about one recording; adds the names of its charts to `drawn`.
+pub(super) fn article(
+    recorded: &Recorded,
+    place: &Place,
+    drawn: &mut Vec<&'static str>,
+) -> Result<String, ReportError> {
+    let sources = [Source::new(recorded)];
+    let source = &sources[0];
     // The charts read the files, so what cannot be read is known only after them.
-    let drawings: Vec<(Chart, Drawing)> = CHARTS
-        .into_iter()
-        .map(|chart| {
-            let drawing = (chart.draw)(&source);
-            (chart, drawing)
-        })
-        .filter(|(_, drawing)| !drawing.table.is_empty() || !drawing.notes.is_empty())
-        .collect();
-    let findings = findings::collect(&source);
+    let drawings: Vec<(&Chart, Drawing)> =
+        CHARTS.iter().filter_map(|chart| Some((chart, draw(chart, &sources, place)?))).collect();
+    drawn.extend(drawings.iter().filter(|(_, drawing)| !drawing.table.is_empty()).map(|(chart, _)| chart.name));
+    let findings = findings::collect(source);
     let level = place.heading() + 1;
     let mut html = format!("<article id=\"run-{}\">\n", place.number);
     html.push_str(&head(recorded, place.heading()));
     html.push_str(&findings::notices(&recorded.summary, &findings));
-    html.push_str(&results::section(&source, level));
-    for (chart, drawing) in &drawings {
+    html.push_str(&results::section(source, level));
+    let (shown, left_out): (Vec<_>, Vec<_>) = drawings.iter().partition(|(_, drawing)| !drawing.table.is_empty());
+    for (chart, drawing) in shown {
         html.push_str(&figure([chart.name, chart.title, chart.reading], drawing, place.number, level));
     }
-    html.push_str(&thinning(&source));
+    html.push_str(&thinning(source));
+    html.push_str(&charts_left_out(&left_out, level));
     html.push_str(&environment::section(&recorded.recording, level));
     html.push_str(&findings::section(&findings, level));
     html.push_str(&files::section(&recorded.recording, place.folder, level)?);
@@ -61,12 +61,23 @@ pub(super) fn article(recorded: &Recorded, place: &Place) -> Result<String, Repo
     Ok(html)
 }
 
+/// What a chart shows of one recording; nothing where it has neither rows nor a word.
+fn draw(chart: &Chart, sources: &[Source; 1], place: &Place) -> Option<Drawing> {
+    let drawing = match chart.draw {
+        Draw::One(draw) => draw(&sources[0]),
+        // Of several recordings these are drawn once, of all of them.
+        Draw::Any(draw) if !place.several => Some(draw(sources)).filter(|drawing| !drawing.table.is_empty())?,
+        _ => return None,
+    };
+    (!drawing.table.is_empty() || !drawing.notes.is_empty()).then_some(drawing)
+}
+
 /// The sentence that says it all, and what run it is about.
 fn head(recorded: &Recorded, level: usize) -> String {
     let Recorded { recording, summary, settings } = recorded;
     let mut facts = vec![escape(&summary.experiment)];
     if !settings.is_empty() {
-        facts.push(escape(&in_words(settings)));
+        facts.push(escape(&text::settings(settings)));
     }
     if recording.start.unix_ns > 0 {
         let moment = UNIX_EPOCH + Duration::from_nanos(recording.start.unix_ns);
@@ -113,17 +124,6 @@ pub(super) fn is_complete(summary: &Summary) -> bool {
     summary.status == "complete"
 }
 
-/// `writer.iodepth = 16, writer.dsync = true`.
-pub(super) fn in_words(settings: &Settings) -> String {
-    let words: Vec<String> = settings.iter().map(|(name, value)| format!("{name} = {}", plain(value))).collect();
-    words.join(", ")
-}
-
-/// A value as people write it: texts without quotes.
-pub(super) fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
 /// A chart with its name, its title and how to read it.
 pub(super) fn figure([name, title, reading]: [&str; 3], drawing: &Drawing, number: usize, level: usize) -> String {
     let mut html = format!("<section class=\"chart\" aria-labelledby=\"{name}-{number}\">\n");
@@ -146,6 +146,19 @@ pub(super) fn figure([name, title, reading]: [&str; 3], drawing: &Drawing, numbe
         data = json(&drawing.table),
     );
     html
+}
+
+/// The charts that nothing fills, and why.
+fn charts_left_out(charts: &[&(&Chart, Drawing)], level: usize) -> String {
+    if charts.is_empty() {
+        return String::new();
+    }
+    let mut html = format!("<section><h{level}>Charts left out</h{level}>\n<ul class=\"findings\">\n");
+    for (chart, drawing) in charts {
+        let why = escape(&drawing.notes.join(" "));
+        _ = writeln!(html, "<li><span class=\"severity\">{}</span> {why}</li>", chart.title);
+    }
+    html + "</ul></section>\n"
 }
 
 /// Says that lines over time were thinned, where they were.

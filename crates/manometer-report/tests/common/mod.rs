@@ -72,7 +72,7 @@ fn plan(experiment: &str, neighbour: &str, scripts: &[Script]) -> Plan {
         kind: script.kind,
         duration_s: script.seconds as f64,
         settle_s: SETTLE_S as f64,
-        running: vec!["primary".into()],
+        running: std::iter::once("primary").chain(script.neighbour.map(|_| neighbour)).map(str::to_owned).collect(),
         settings: settings(neighbour, script),
     };
     Plan {
@@ -158,7 +158,32 @@ impl<'a> Example<'a> {
         let mut engine: Vec<Column> = (0..7).map(|level| Column::new(format!("level{level}_bytes"), "B")).collect();
         engine.push(Column::new("running_compactions", ""));
         engine.push(Column::new("compaction_written_bytes", "B/s"));
-        let series: [(&str, Vec<Column>); 6] = [
+        engine.extend((0..3).map(|level| Column::new(format!("level{level}_files"), "files")));
+        engine.extend((0..3).map(|level| Column::new(format!("level{level}_compacting_files"), "files")));
+        engine.extend(columns(&[
+            ("block_cache_hits", "blocks/s"),
+            ("block_cache_misses", "blocks/s"),
+            ("write_amplification", "ratio"),
+        ]));
+        let cores: Vec<Column> = (0..4)
+            .flat_map(|core| {
+                ["user", "system", "iowait"].map(|kind| Column::new(format!("core{core}.{kind}"), "cores"))
+            })
+            .collect();
+        let bytes = columns(&[("read_bytes", "B/s"), ("write_bytes", "B/s")]);
+        let series: [(&str, Vec<Column>); 10] = [
+            ("cpu.cores", cores),
+            ("primary.cgroup", bytes.clone()),
+            ("writer.cgroup", bytes),
+            (
+                "health",
+                columns(&[
+                    ("utilisation", "B"),
+                    ("host_bytes_written", "B"),
+                    ("percentage_used", "%"),
+                    ("temperature", "°C"),
+                ]),
+            ),
             ("primary.engine", engine),
             ("cpu", columns(&[("user", "cores"), ("system", "cores"), ("iowait", "cores"), ("steal", "cores")])),
             (
@@ -242,6 +267,10 @@ impl<'a> Example<'a> {
         let sizes = [30.0 * saw, 180.0 + 60.0 * saw, 610.0 + second as f64 * 2.0, 0.0, 0.0, 0.0, 0.0];
         let mut engine: Vec<Option<f64>> = sizes.iter().map(|mib| Some(mib * MIB)).collect();
         engine.extend([Some(if saw > 0.6 { 2.0 } else { 0.0 }), Some(saw * 300.0 * MIB)]);
+        engine.extend([1.0 + 4.0 * saw, 5.0, 12.0 + second as f64 / 20.0].map(|files| Some(files.floor())));
+        engine.extend([4.0 * saw, 3.0 * saw, 0.0].map(|files| Some(files.floor())));
+        let warmth = 1.0 - 0.7 * (-(second as f64) / 15.0).exp();
+        engine.extend([warmth * 9_000.0, (1.0 - warmth) * 9_000.0 + 20.0, 8.0 + second as f64 / 40.0].map(Some));
         let reads = script.rate * 0.6;
         let device = [
             reads * 4096.0 + neighbour / 2.0,
@@ -252,10 +281,19 @@ impl<'a> Example<'a> {
             2.0 + f64::from(depth),
         ];
         let cpu = [1.4 * load + 0.2 * noise(second), 0.9 + 0.3 * noise(second * 3), 0.4 + 0.02 * f64::from(depth), 0.0];
+        let core = |number: u64| [0.3 * load + 0.4 * noise(second * 4 + number), 0.2 * load, 0.1];
+        let cores = (0..4).flat_map(core).map(Some).collect();
         let stalls = [0.02 * noise(second), 0.3 + 0.008 * f64::from(depth), 0.0];
         let mut rows = vec![("primary.engine", engine)];
         rows.push(("device", device.map(Some).to_vec()));
         rows.push(("cpu", cpu.map(Some).to_vec()));
+        rows.push(("cpu.cores", cores));
+        rows.push(("primary.cgroup", vec![Some(reads * 4000.0), Some(25.0 * MIB * saw)]));
+        rows.push(("writer.cgroup", vec![Some(neighbour * 0.48); 2]));
+        if second % 30 == 1 {
+            let written = 4.0e12 + second as f64 * 60.0 * MIB;
+            rows.push(("health", [310.0e9, written, 7.0, 38.0 + 6.0 * load].map(Some).to_vec()));
+        }
         rows.push(("pressure_stall", stalls.map(Some).to_vec()));
         rows.push(("process.primary", vec![Some(1.3 * load), Some(0.5 * load)]));
         rows.push(("process.writer", script.neighbour.map_or(vec![None, None], |_| vec![Some(0.05), Some(0.3)])));

@@ -1,0 +1,25 @@
+//! Miss-ratio curves of a trace, a line for each policy.
+
+use crate::charts::{Chart, Draw};
+use crate::gallery::ColumnInfo;
+
+pub(crate) const CHART: Chart = Chart {
+    name: "cache-curves",
+    title: "Miss-ratio curves",
+    reading: "The share of the requests that a cache misses (upwards), by its capacity (across, each doubling as \
+              wide). Pale bands are the 95 % intervals of what is estimated from a sample; circles are knees, where \
+              more cache stops paying.",
+    spec: include_str!("../../../../../charts/cache-curves.vl.json"),
+    draw: Draw::Figures(COLUMNS),
+};
+
+const COLUMNS: &[ColumnInfo] = &[
+    ColumnInfo::new("policy", "", "The replacement policy."),
+    ColumnInfo::new("capacity", "", "The cache's capacity, in `unit`."),
+    ColumnInfo::new("unit", "", "`objects` or `bytes`."),
+    ColumnInfo::new("miss_ratio", "", "Misses for each request, 0 to 1."),
+    ColumnInfo::new("error", "", "Half of the 95 % interval; null where it is exact."),
+    ColumnInfo::new("low", "", "The lower end of the 95 % interval; null where there is none."),
+    ColumnInfo::new("high", "", "Its upper end."),
+    ColumnInfo::new("is_knee", "", "Whether more cache stops paying here."),
+];

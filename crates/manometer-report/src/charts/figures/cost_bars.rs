@@ -1,0 +1,25 @@
+//! The costs of arrangements by their parts, and for what they do.
+
+use crate::charts::{Chart, Draw};
+use crate::gallery::ColumnInfo;
+
+pub(crate) const CHART: Chart = Chart {
+    name: "cost-bars",
+    title: "What arrangements cost",
+    reading: "What each arrangement costs, by its parts, and what each unit of its performance costs: short bars \
+              are good.",
+    spec: include_str!("../../../../../charts/cost-bars.vl.json"),
+    draw: Draw::Figures(COLUMNS),
+};
+
+const COLUMNS: &[ColumnInfo] = &[
+    ColumnInfo::new(
+        "strip",
+        "",
+        "What the bar shows, with its unit, such as `cost (USD)` or `cost per MB/s (USD)`: a panel each.",
+    ),
+    ColumnInfo::new("order", "", "The panel's place from above."),
+    ColumnInfo::new("arrangement", "", "The arrangement of devices."),
+    ColumnInfo::new("part", "", "What it is for: `devices`, `energy`, `replacement`, or `all`."),
+    ColumnInfo::new("value", "", "The cost, in the unit of its strip."),
+];

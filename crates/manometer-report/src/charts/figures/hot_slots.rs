@@ -1,0 +1,22 @@
+//! Requests for the slots of a cluster over time.
+
+use crate::charts::{Chart, Draw};
+use crate::gallery::ColumnInfo;
+
+pub(crate) const CHART: Chart = Chart {
+    name: "hot-slots",
+    title: "Hot slots",
+    reading: "The requests for each stretch of slots of a cluster (across) in each stretch of time (upwards from \
+              the first): dark is hot. A slot that stays hot is a column, a burst is a row.",
+    spec: include_str!("../../../../../charts/hot-slots.vl.json"),
+    draw: Draw::Figures(COLUMNS),
+};
+
+const COLUMNS: &[ColumnInfo] = &[
+    ColumnInfo::new("load", "", "The trace, or the load: a panel each."),
+    ColumnInfo::new("slot", "slots", "The first slot of the stretch."),
+    ColumnInfo::new("slot_end", "slots", "The first slot after it."),
+    ColumnInfo::new("t_s", "s", "When the stretch of time begins."),
+    ColumnInfo::new("t_end_s", "s", "When it ends."),
+    ColumnInfo::new("requests", "requests/s", "Requests a second for these slots."),
+];

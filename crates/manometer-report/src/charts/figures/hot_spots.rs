@@ -1,0 +1,25 @@
+//! The requests that the nodes of a cluster get, as boxes.
+
+use crate::charts::{Chart, Draw};
+use crate::gallery::ColumnInfo;
+
+pub(crate) const CHART: Chart = Chart {
+    name: "hot-spots",
+    title: "Hot spots in a cluster",
+    reading: "The requests that each node gets in each second, where the nodes share the slots of a Redis Cluster \
+              evenly: from the least to the most, between the quartiles the box. It is computed from the keys' \
+              slots, at the speed at which the trace was replayed.",
+    spec: include_str!("../../../../../charts/hot-spots.vl.json"),
+    draw: Draw::Figures(COLUMNS),
+};
+
+const COLUMNS: &[ColumnInfo] = &[
+    ColumnInfo::new("load", "", "The trace, or a synthetic load."),
+    ColumnInfo::new("min", "requests/s", "The fewest requests of a node in a second."),
+    ColumnInfo::new("q1", "requests/s", "The lower quartile."),
+    ColumnInfo::new("median", "requests/s", "The median."),
+    ColumnInfo::new("q3", "requests/s", "The upper quartile."),
+    ColumnInfo::new("max", "requests/s", "The most."),
+    ColumnInfo::new("range", "requests/s", "The most less the fewest."),
+    ColumnInfo::new("samples", "", "How many nodes times seconds."),
+];

@@ -1,0 +1,25 @@
+//! Response times at the rates that a search asked for.
+
+use crate::charts::{Chart, Draw};
+use crate::gallery::ColumnInfo;
+
+pub(crate) const CHART: Chart = Chart {
+    name: "latency-against-rate",
+    title: "Latency against rate",
+    reading: "The response time, from when a request was due (upwards), at each rate that was asked for (across). \
+              The dashed line is the goal, the dotted one the highest rate that meets it; both axes are \
+              logarithmic. A rate can miss the goal below the line, where too little of it was reached.",
+    spec: include_str!("../../../../../charts/latency-against-rate.vl.json"),
+    draw: Draw::Figures(COLUMNS),
+};
+
+const COLUMNS: &[ColumnInfo] = &[
+    ColumnInfo::new("rate", "requests/s", "The rate that was asked for."),
+    ColumnInfo::new("achieved", "requests/s", "The rate that was answered."),
+    ColumnInfo::new("latency_us", "µs", "The judged percentile of the response time; null where nothing was answered."),
+    ColumnInfo::new("dropped", "", "Requests that found no place in the queue."),
+    ColumnInfo::new("requests", "", "Requests that were answered."),
+    ColumnInfo::new("goal", "", "`met` or `missed`."),
+    ColumnInfo::new("goal_us", "µs", "The longest response time of the goal."),
+    ColumnInfo::new("highest", "requests/s", "The highest rate that meets the goal; null where none does."),
+];

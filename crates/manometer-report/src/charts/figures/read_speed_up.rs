@@ -1,0 +1,25 @@
+//! How much faster reads become with more cache.
+
+use crate::charts::{Chart, Draw};
+use crate::gallery::ColumnInfo;
+
+pub(crate) const CHART: Chart = Chart {
+    name: "read-speed-up",
+    title: "Speed-up of reads from the smallest cache to the largest",
+    reading: "How many times faster readers have their values with the largest cache than with the smallest. A \
+              reader waits for its read, and after a miss for the put as well; where what misses comes from is not \
+              part of it.",
+    spec: include_str!("../../../../../charts/read-speed-up.vl.json"),
+    draw: Draw::Figures(COLUMNS),
+};
+
+const COLUMNS: &[ColumnInfo] = &[
+    ColumnInfo::new("engine", "", "The cache that was measured: a panel each."),
+    ColumnInfo::new("load", "", "The trace, or a synthetic load."),
+    ColumnInfo::new("speed_up", "", "Times faster with the largest cache than with the smallest."),
+    ColumnInfo::new("ci_low", "", "The lower end of the 95 % interval; null where there is none."),
+    ColumnInfo::new("ci_high", "", "Its upper end."),
+    ColumnInfo::new("smallest_us", "µs", "A read with the smallest cache."),
+    ColumnInfo::new("largest_us", "µs", "A read with the largest."),
+    ColumnInfo::new("samples", "", "How many repeats."),
+];

@@ -1,0 +1,22 @@
+//! Values of many sizes against values of one.
+
+use crate::charts::{Chart, Draw};
+use crate::gallery::ColumnInfo;
+
+pub(crate) const CHART: Chart = Chart {
+    name: "slab-sizes",
+    title: "Values of many sizes and of one on memcached",
+    reading: "The trace with values spread evenly over the classes of slabs, and with all of them as large as those \
+              are on average.",
+    spec: include_str!("../../../../../charts/slab-sizes.vl.json"),
+    draw: Draw::Figures(COLUMNS),
+};
+
+const COLUMNS: &[ColumnInfo] = &[
+    ColumnInfo::new("strip", "", "What the bar shows, with its unit: a panel each."),
+    ColumnInfo::new("sizes", "", "The sizes of the values."),
+    ColumnInfo::new("value", "", "The bar, in the unit of its strip."),
+    ColumnInfo::new("ci_low", "", "The lower end of the 95 % interval; null where there is none."),
+    ColumnInfo::new("ci_high", "", "Its upper end."),
+    ColumnInfo::new("samples", "", "How many repeats."),
+];

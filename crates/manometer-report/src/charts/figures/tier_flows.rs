@@ -1,0 +1,21 @@
+//! What goes to and fro between tiers, useful traffic apart from migration: Figure 6.1 of the SSD-cache thesis.
+
+use crate::charts::{Chart, Draw};
+use crate::gallery::ColumnInfo;
+
+pub(crate) const CHART: Chart = Chart {
+    name: "tier-flows",
+    title: "Flows between the tiers",
+    reading: "The bytes that were read from and written to each tier, by what they were for: what was asked for, \
+              and what was moved between the tiers for its sake.",
+    spec: include_str!("../../../../../charts/tier-flows.vl.json"),
+    draw: Draw::Figures(COLUMNS),
+};
+
+const COLUMNS: &[ColumnInfo] = &[
+    ColumnInfo::new("arrangement", "", "The arrangement of devices: a panel each."),
+    ColumnInfo::new("tier", "", "Which tier, and whether it is read or written, such as `SSD, written`."),
+    ColumnInfo::new("tier_order", "", "The tier's place from above."),
+    ColumnInfo::new("flow", "", "What for: `asked for`, `promotion`, `demotion`, `cleaning`, `metadata`."),
+    ColumnInfo::new("mib", "MiB", "How much."),
+];

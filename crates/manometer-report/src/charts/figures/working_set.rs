@@ -1,0 +1,25 @@
+//! The working set of a trace over windows of every length.
+
+use crate::charts::{Chart, Draw};
+use crate::gallery::ColumnInfo;
+
+pub(crate) const CHART: Chart = Chart {
+    name: "working-set",
+    title: "Working set",
+    reading: "How much is asked for in a window of so many requests, or of so much time (across), on average over \
+              all such windows of the trace; both scales are logarithmic.",
+    spec: include_str!("../../../../../charts/working-set.vl.json"),
+    draw: Draw::Figures(COLUMNS),
+};
+
+const COLUMNS: &[ColumnInfo] = &[
+    ColumnInfo::new("order", "", "The strip's place from above."),
+    ColumnInfo::new("strip", "", "The strip's title."),
+    ColumnInfo::new("what", "", "What is counted: `keys`, `bytes`."),
+    ColumnInfo::new("unit", "", "What windows are measured in: `requests`, `seconds`."),
+    ColumnInfo::new("window", "", "The window's length, in `unit`."),
+    ColumnInfo::new("amount", "", "What is asked for in it, in `what`."),
+    ColumnInfo::new("error", "", "Half of the 95 % interval; null where it is exact."),
+    ColumnInfo::new("low", "", "The lower end of the 95 % interval; null where there is none."),
+    ColumnInfo::new("high", "", "Its upper end."),
+];

@@ -1,0 +1,195 @@
+//! What neighbours reach themselves, by their settings.
+
+use manometer_analysis::summary::{NeighbourSummary, PhaseSummary};
+use serde::Serialize;
+
+use super::joined::{Run, in_words, runs};
+use super::points::{Axis, PHASE, Point, Under, amount, axis, run_facts, short, varying};
+use super::{Chart, Draw, Drawing};
+use crate::source::Source;
+use crate::text;
+
+pub(super) const CHART: Chart = Chart {
+    name: "neighbour-throughput",
+    title: "What neighbours reach",
+    reading: "The neighbour's own throughput (upwards) by its queue depth, or by another setting of it (across), a line for \
+              each share of writes, or for each value of a further setting; whiskers are 95 % intervals. What else differs, \
+              such as whether it runs alone, has a panel of its own.",
+    spec: include_str!("../../../../charts/neighbour-throughput.vl.json"),
+    draw: Draw::Any(draw),
+};
+
+/// Panels at most: more are told of, not shown.
+const PANELS: usize = 24;
+/// Settings that the field draws across, and as lines.
+const ACROSS: &str = "iodepth";
+const LINES: &str = "write_ratio";
+/// Who runs besides.
+const BESIDE: &str = "beside";
+
+/// One neighbour in one phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Row {
+    panel: String,
+    panel_order: usize,
+    neighbour: String,
+    phase: String,
+    x_name: String,
+    x: String,
+    x_order: usize,
+    line: String,
+    line_order: usize,
+    value: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    text: String,
+}
+
+/// What one neighbour reached in one phase.
+struct Reached {
+    neighbour: String,
+    unit: String,
+    text: String,
+    point: Point,
+}
+
+fn draw(sources: &[Source]) -> Drawing {
+    let runs = runs(sources);
+    let reached: Vec<Reached> = runs.iter().flat_map(of_run).collect();
+    let points: Vec<Point> = reached.iter().map(|reached| reached.point.clone()).collect();
+    if points.iter().filter(|point| point.value.is_some()).count() < 2 {
+        return Drawing::left_out("There are no two throughputs of neighbours to compare: this chart is left out.");
+    }
+    let directions = Directions::of(&points);
+    let mut panels: Vec<String> = Vec::new();
+    let mut rows = Vec::new();
+    for reached in &reached {
+        let panel = directions.panel(reached);
+        let known = panels.iter().position(|known| *known == panel);
+        let panel_order = known.unwrap_or_else(|| {
+            panels.push(panel.clone());
+            panels.len() - 1
+        });
+        if panel_order < PANELS {
+            rows.push(directions.row(reached, panel, panel_order));
+        }
+    }
+    let notes = match panels.len().saturating_sub(PANELS) {
+        0 => Vec::new(),
+        more => vec![format!("{more} more panels are not shown: choose fewer recordings.")],
+    };
+    let words: Vec<String> =
+        rows.iter().map(|row| format!("{}, {} {} {}: {}", row.panel, row.x_name, row.x, row.line, row.text)).collect();
+    Drawing::of(&rows, &words, notes)
+}
+
+fn of_run(run: &Run) -> Vec<Reached> {
+    let facts = run_facts(run.source);
+    let phases = run.source.summary.phases.iter();
+    phases
+        .flat_map(|phase| phase.neighbours.iter().map(move |neighbour| (phase, neighbour)))
+        .map(|(phase, (name, neighbour))| reached(run, &facts, phase, name, neighbour))
+        .collect()
+}
+
+fn reached(run: &Run, facts: &Under, phase: &PhaseSummary, name: &str, neighbour: &NeighbourSummary) -> Reached {
+    let performance = &neighbour.performance;
+    let interval = (performance.mean, performance.ci_low, performance.ci_high);
+    let settings = phase.settings.iter().map(|(name, value)| (name.clone(), text::plain(value)));
+    let all: Under = facts.clone().into_iter().chain(settings).collect();
+    let mut under: Under = all
+        .into_iter()
+        .filter(|(setting, _)| is_of(setting, name))
+        .map(|(setting, value)| (short(&setting).to_owned(), value))
+        .collect();
+    under.insert(BESIDE.to_owned(), beside(run.source, &phase.id, name));
+    under.insert("neighbour".to_owned(), name.to_owned());
+    let (value, low, high) = interval;
+    Reached {
+        neighbour: name.to_owned(),
+        unit: performance.unit.clone(),
+        text: match &performance.reason {
+            Some(reason) if value.is_none() => format!("{}: {reason}", text::NOT_MEASURED),
+            _ => format!("{} {}", in_words(run, phase, interval), performance.unit),
+        },
+        point: Point { run: under, phase: Under::new(), id: phase.id.clone(), value, low, high, gap: String::new() },
+    }
+}
+
+/// Whether a setting is the neighbour's own, or that of all instances of it (`n` of `n1`), or a fact of the run.
+fn is_of(setting: &str, neighbour: &str) -> bool {
+    let all = neighbour.trim_end_matches(|character: char| character.is_ascii_digit());
+    setting.split_once('.').is_none_or(|(workload, _)| workload == neighbour || workload == all)
+}
+
+/// Who else runs in a phase: `nobody`, or the names.
+fn beside(source: &Source, phase: &str, name: &str) -> String {
+    let running = source.recording.plan.phases.iter().find(|planned| planned.id == phase).map(|phase| &phase.running);
+    let others: Vec<&str> = running.into_iter().flatten().map(String::as_str).filter(|other| *other != name).collect();
+    if others.is_empty() { "nobody".to_owned() } else { others.join(", ") }
+}
+
+/// What is across, what tells lines apart, and what panels.
+struct Directions {
+    x: Axis,
+    line: Option<Axis>,
+    rest: Vec<String>,
+}
+
+impl Directions {
+    fn of(points: &[Point]) -> Self {
+        let settings = || varying(points).into_iter().filter(|axis| axis.name != PHASE && axis.name != BESIDE);
+        let is_amount = |axis: &Axis| axis.values.iter().all(|value| value.is_empty() || amount(value).is_some());
+        let across = settings().filter(is_amount).max_by_key(|axis| (axis.name == ACROSS, axis.values.len()));
+        let x = across.unwrap_or_else(|| axis(points, PHASE));
+        let line = settings().filter(|axis| axis.name != x.name);
+        let line = line.filter(is_amount).max_by_key(|axis| (axis.name == LINES, axis.values.len()));
+        let is_rest =
+            |name: &String| *name != x.name && *name != PHASE && line.as_ref().is_none_or(|line| line.name != *name);
+        let rest = varying(points).into_iter().map(|axis| axis.name).filter(is_rest).collect();
+        Self { x, line, rest }
+    }
+
+    fn panel(&self, reached: &Reached) -> String {
+        let point = &reached.point;
+        let told = |name: &String| match (name.as_str(), point.under(name)) {
+            ("neighbour", _) => None,
+            (_, "") => None,
+            (name, value) => Some(format!("{name} {value}")),
+        };
+        let rest: String = self.rest.iter().filter_map(told).map(|told| format!(", {told}")).collect();
+        let line = self.line.as_ref().map_or_else(String::new, |line| format!(", a line for each {}", line.name));
+        format!("{} ({}){rest}; by {}{line}", reached.neighbour, reached.unit, self.x.name)
+    }
+
+    fn row(&self, reached: &Reached, panel: String, panel_order: usize) -> Row {
+        let point = &reached.point;
+        let place = |axis: &Axis| {
+            let value = point.under(&axis.name);
+            (value.to_owned(), axis.values.iter().position(|known| known == value).unwrap_or(0))
+        };
+        let (x, x_order) = place(&self.x);
+        let (line, line_order) = self.line.as_ref().map_or_else(
+            || (reached.neighbour.clone(), 0),
+            |axis| {
+                let (value, order) = place(axis);
+                (format!("{} {value}", axis.name), order)
+            },
+        );
+        Row {
+            panel,
+            panel_order,
+            neighbour: reached.neighbour.clone(),
+            phase: point.id.clone(),
+            x_name: self.x.name.clone(),
+            x,
+            x_order,
+            line,
+            line_order,
+            value: point.value,
+            low: point.low,
+            high: point.high,
+            text: reached.text.clone(),
+        }
+    }
+}

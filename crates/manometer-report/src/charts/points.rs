@@ -1,0 +1,212 @@
+//! Phases of runs as points: the pressure that was measured, and all that it was measured under.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use manometer_analysis::summary::{PhaseSummary, Ratio};
+use manometer_measure::ByteSize;
+use manometer_measure::plan::PhaseKind;
+
+use crate::source::Source;
+use crate::text;
+
+/// The name under which a phase's id is one of the things that points differ by.
+pub(super) const PHASE: &str = "phase";
+
+/// The name under which the release of the host's kernel stands.
+pub(super) const KERNEL: &str = "kernel";
+
+/// What points were measured under, by name.
+pub(super) type Under = BTreeMap<String, String>;
+
+/// One phase of one run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Point {
+    /// What holds for the whole run: its primary, engine, kernel, device, repeat, and what a sweep set.
+    pub(super) run: Under,
+    /// The settings in force in the phase.
+    pub(super) phase: Under,
+    /// The phase's id.
+    pub(super) id: String,
+    /// The number; nothing where it was not measured.
+    pub(super) value: Option<f64>,
+    /// The lower end of its interval.
+    pub(super) low: Option<f64>,
+    /// The upper end.
+    pub(super) high: Option<f64>,
+    /// Why there is no number.
+    pub(super) gap: String,
+}
+
+impl Point {
+    /// What it was measured under, by `name`; empty where that is not told of it.
+    pub(super) fn under(&self, name: &str) -> &str {
+        if name == PHASE {
+            return &self.id;
+        }
+        self.phase.get(name).or_else(|| self.run.get(name)).map_or("", String::as_str)
+    }
+
+    /// The number in words, with its interval, or why there is none.
+    pub(super) fn in_words(&self) -> String {
+        match (self.value, self.low, self.high) {
+            (Some(value), Some(low), Some(high)) => {
+                format!("{} ({} to {})", text::pressure(value), text::pressure(low), text::pressure(high))
+            }
+            (Some(value), ..) => format!("{} (no interval)", text::pressure(value)),
+            (None, ..) => format!("{}: {}", text::NOT_MEASURED, self.gap),
+        }
+    }
+}
+
+/// The pressures of all phases with neighbours; the reference runs of sweeps are left out.
+pub(super) fn pressures(sources: &[Source]) -> Vec<Point> {
+    let judged: Vec<&Source> = sources.iter().filter(|source| !source.recording.plan.reference).collect();
+    let mut runs: Vec<Under> = judged.iter().map(|source| run_facts(source)).collect();
+    // A run under the same facts as one before it is told apart by its number alone.
+    let repeats: Vec<usize> = runs
+        .iter()
+        .enumerate()
+        .map(|(place, facts)| runs[..=place].iter().filter(|run| *run == facts).count())
+        .collect();
+    if repeats.iter().any(|repeat| *repeat > 1) {
+        for (run, repeat) in runs.iter_mut().zip(repeats) {
+            run.insert("repeat".to_owned(), repeat.to_string());
+        }
+    }
+    let phases =
+        judged.iter().zip(&runs).flat_map(|(source, run)| source.summary.phases.iter().map(move |phase| (run, phase)));
+    phases.filter(|(_, phase)| phase.kind == PhaseKind::Pressure).map(|(run, phase)| point(run, phase)).collect()
+}
+
+fn point(run: &Under, phase: &PhaseSummary) -> Point {
+    let Ratio { value, ci_low, ci_high, reason } = &phase.pressure;
+    let gap = reason.as_ref().or(phase.performance.reason.as_ref());
+    Point {
+        run: run.clone(),
+        phase: phase.settings.iter().map(|(name, value)| (name.clone(), text::plain(value))).collect(),
+        id: phase.id.clone(),
+        value: *value,
+        low: *ci_low,
+        high: *ci_high,
+        gap: gap.cloned().unwrap_or_else(|| "the analysis gives no reason".to_owned()),
+    }
+}
+
+/// What holds for a whole run, as far as the recording tells it.
+pub(super) fn run_facts(source: &Source) -> Under {
+    let mut facts: Under =
+        source.recorded.settings.iter().map(|(name, value)| (name.clone(), text::plain(value))).collect();
+    let experiment: toml::Table = source.recording.experiment.parse().unwrap_or_default();
+    let primary = source.primary().map_or("primary", |primary| primary.name.as_str());
+    for (name, setting) in [("primary", "workload"), ("engine", "engine")] {
+        let told = experiment.get("primary").and_then(|primary| primary.get(setting)?.as_str());
+        // What a sweep sets stands in the plan, not in the file.
+        let swept = facts.remove(&format!("{primary}.{setting}"));
+        if let Some(value) = swept.or_else(|| told.map(str::to_owned)) {
+            facts.insert(name.to_owned(), value);
+        }
+    }
+    let environment = |path: &str| source.recording.environment.pointer(path)?.as_str().map(str::to_owned);
+    let device = environment("/device/model").or_else(|| environment("/device/name"));
+    let host = [(KERNEL, environment("/host/kernel")), ("device", device)];
+    facts.extend(host.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    facts
+}
+
+/// Something that points differ by, with its values in order.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Axis {
+    /// Its name.
+    pub(super) name: String,
+    /// Its values: by size where they are numbers, by version where they are kernels, else as they come.
+    pub(super) values: Vec<String>,
+}
+
+/// Everything that `points` differ by, their phases among it.
+pub(super) fn varying(points: &[Point]) -> Vec<Axis> {
+    let named = points.iter().flat_map(|point| point.run.keys().chain(point.phase.keys()));
+    let names: BTreeSet<&str> = named.map(String::as_str).chain([PHASE]).collect();
+    names.into_iter().map(|name| axis(points, name)).filter(|axis| axis.values.len() > 1).collect()
+}
+
+/// The values of `name` among `points`.
+pub(super) fn axis(points: &[Point], name: &str) -> Axis {
+    let mut values: Vec<String> = Vec::new();
+    for value in points.iter().map(|point| point.under(name)) {
+        if !values.iter().any(|known| known == value) {
+            values.push(value.to_owned());
+        }
+    }
+    if name == KERNEL {
+        values.sort_by_cached_key(|value| version(value));
+    } else if let Some(amounts) = values.iter().map(|value| amount(value)).collect::<Option<Vec<f64>>>() {
+        let mut both: Vec<(f64, String)> = amounts.into_iter().zip(values).collect();
+        both.sort_by(|left, right| left.0.total_cmp(&right.0));
+        values = both.into_iter().map(|(_, value)| value).collect();
+    }
+    Axis { name: name.to_owned(), values }
+}
+
+/// The numbers in a version, `[5, 11, 0]` of `5.11.0-generic`.
+fn version(value: &str) -> Vec<u64> {
+    value.split(|letter: char| !letter.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+}
+
+/// The number that a value is, sizes in bytes: `16`, `0.5`, `4KiB`.
+pub(super) fn amount(value: &str) -> Option<f64> {
+    let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
+    number.or_else(|| value.parse::<ByteSize>().ok().map(|bytes| bytes.0 as f64))
+}
+
+/// `iodepth` of `writer.iodepth`.
+pub(super) fn short(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(_, setting)| setting)
+}
+
+/// `to` less `from`, with its interval, which comes from the intervals of both as if they had been measured apart
+/// (G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008). Phases of one run share their `w0`: for them it is too wide.
+pub(super) fn difference(to: &Point, from: &Point) -> (Option<f64>, Option<f64>, Option<f64>) {
+    let Some((a, b)) = to.value.zip(from.value) else { return (None, None, None) };
+    let ends = to.low.zip(to.high).zip(from.low.zip(from.high));
+    let low = ends.map(|((low, _), (_, high))| a - b - (a - low).hypot(high - b));
+    let high = ends.map(|((_, high), (low, _))| a - b + (high - a).hypot(b - low));
+    (Some(a - b), low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_in_the_order_of_their_bytes_and_kernels_of_their_versions() {
+        let point = |size: &str, kernel: &str| Point {
+            run: [("io.block_size", size), ("kernel", kernel)]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            id: "w1".to_owned(),
+            ..Point::default()
+        };
+        let points = [point("128KiB", "5.11"), point("4KiB", "5.4-x"), point("16KiB", "5.11")];
+        let axes = varying(&points);
+        assert_eq!(axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>(), ["io.block_size", "kernel"]);
+        assert_eq!(axes[0].values, ["4KiB", "16KiB", "128KiB"]);
+        assert_eq!(axes[1].values, ["5.4-x", "5.11"]);
+        assert_eq!(short("io.block_size"), "block_size");
+    }
+
+    #[test]
+    fn a_difference_is_as_unsure_as_both_together() {
+        let point = |value, half: f64| Point {
+            value: Some(value),
+            low: Some(value - half),
+            high: Some(value + half),
+            ..Point::default()
+        };
+        let (value, low, high) = difference(&point(0.75, 0.03), &point(0.25, 0.04));
+        assert_eq!(value, Some(0.5));
+        assert!((low.unwrap() - 0.45).abs() < 1e-12 && (high.unwrap() - 0.55).abs() < 1e-12);
+        let without = Point { value: Some(0.1), ..Point::default() };
+        assert_eq!(difference(&point(0.5, 0.1), &without), (Some(0.4), None, None));
+        assert_eq!(difference(&Point::default(), &without), (None, None, None));
+    }
+}

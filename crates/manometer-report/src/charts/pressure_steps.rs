@@ -1,0 +1,106 @@
+//! How pressure changes from one value of a setting to the next, all else the same.
+
+use super::heat::Heat;
+use super::points::{Point, Under, amount, axis, difference, pressures, varying};
+use super::{Chart, Draw, Drawing};
+use crate::source::Source;
+
+pub(super) const CHART: Chart = Chart {
+    name: "pressure-steps",
+    title: "Pressure step by step",
+    reading: "Each cell is what the pressure grows by (orange) or falls by (blue) when a setting goes from one value to the \
+              next, all else the same. A number is bold where its 95 % interval is on one side of 0; phases of one run share \
+              their w0, so that their intervals are wider than they need be.",
+    spec: include_str!("../../../../charts/pressure-steps.vl.json"),
+    draw: Draw::Any(draw),
+};
+
+fn draw(sources: &[Source]) -> Drawing {
+    let points = pressures(sources);
+    let mut heat = Heat::new();
+    for axis in varying(&points) {
+        // Facts without a point in their name, such as the kernel, are no settings; words are in no order.
+        if axis.name.contains('.') && axis.values.iter().all(|value| amount(value).is_some()) {
+            heat.add(&format!("steps of {}", axis.name), &steps(&points, &axis.name), Some(&axis.name));
+        }
+    }
+    let (cells, words, notes) = heat.finish();
+    if cells.iter().all(|cell| cell.value.is_none()) {
+        return Drawing::left_out("No setting has several values, all else the same: this chart is left out.");
+    }
+    Drawing::of(&cells, &words, notes)
+}
+
+/// The differences from each value of `name` to the next, in the order of the values.
+fn steps(points: &[Point], name: &str) -> Vec<Point> {
+    let mut steps = Vec::new();
+    for pair in axis(points, name).values.windows(2) {
+        for to in points.iter().filter(|point| point.under(name) == pair[1]) {
+            let mut from = points.iter().filter(|from| from.under(name) == pair[0] && is_alike(from, to, name));
+            // Where two phases fit, neither can be chosen.
+            if let (Some(from), None) = (from.next(), from.next()) {
+                steps.push(step(to, from, name, format!("{} → {}", pair[0], pair[1])));
+            }
+        }
+    }
+    steps
+}
+
+/// Whether all but `name` is the same: the phase's id too, where `name` is no setting of phases.
+fn is_alike(from: &Point, to: &Point, name: &str) -> bool {
+    let others = |under: &Under| {
+        let mut others = under.clone();
+        others.remove(name);
+        others
+    };
+    let same_id = from.id == to.id || to.phase.contains_key(name);
+    same_id && others(&from.phase) == others(&to.phase) && others(&from.run) == others(&to.run)
+}
+
+fn step(to: &Point, from: &Point, name: &str, value: String) -> Point {
+    let (difference, low, high) = difference(to, from);
+    let mut point = Point { value: difference, low, high, ..to.clone() };
+    if to.value.is_some() {
+        point.gap.clone_from(&from.gap);
+    }
+    let under = if to.phase.contains_key(name) { &mut point.phase } else { &mut point.run };
+    under.insert(name.to_owned(), value);
+    point
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(ratio: &str, depth: &str, id: &str, value: f64) -> Point {
+        let under = |name: &str, value: &str| -> Under { [(name.to_owned(), value.to_owned())].into() };
+        Point {
+            run: under("io.write_ratio", ratio),
+            phase: under("io.iodepth", depth),
+            id: id.to_owned(),
+            value: Some(value),
+            ..Point::default()
+        }
+    }
+
+    #[test]
+    fn steps_follow_the_order_of_the_values() {
+        let points = [
+            point("0", "1", "w1", 0.125),
+            point("0", "16", "w2", 0.5),
+            point("0", "2", "w3", 0.25),
+            point("0.5", "1", "w1", 0.375),
+        ];
+        let told = |name: &str| -> Vec<(String, Option<f64>)> {
+            steps(&points, name).iter().map(|point| (point.under(name).to_owned(), point.value)).collect()
+        };
+        assert_eq!(told("io.iodepth"), [("1 → 2".to_owned(), Some(0.125)), ("2 → 16".to_owned(), Some(0.25))]);
+        assert_eq!(told("io.write_ratio"), [("0 → 0.5".to_owned(), Some(0.25))]);
+    }
+
+    #[test]
+    fn where_two_phases_fit_there_is_no_step() {
+        let points = [point("0", "1", "w1", 0.1), point("0", "1", "w2", 0.2), point("0", "2", "w3", 0.3)];
+        assert!(steps(&points, "io.iodepth").is_empty());
+    }
+}

@@ -1,0 +1,91 @@
+//! What each phase costs the primary and what it costs its neighbours, side by side.
+
+use manometer_analysis::summary::{PhaseSummary, Ratio};
+use manometer_measure::plan::PhaseKind;
+use serde::Serialize;
+
+use super::joined::{Run, in_words, phase_ids, runs};
+use super::{Chart, Draw, Drawing};
+use crate::source::Source;
+use crate::text;
+
+pub(super) const CHART: Chart = Chart {
+    name: "pressure-twins",
+    title: "Who suffers: the primary and its neighbours",
+    reading: "Twin bars for each phase: what it costs the primary against running alone, and what it costs each neighbour \
+              against running alone. Whiskers are 95 % intervals. Where one bar is long and the other short, one side pays \
+              for both.",
+    spec: include_str!("../../../../charts/pressure-twins.vl.json"),
+    draw: Draw::Any(draw),
+};
+
+/// One bar.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Row {
+    run: String,
+    run_order: usize,
+    phase: String,
+    phase_order: usize,
+    label: String,
+    who: String,
+    who_order: usize,
+    value: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    text: String,
+}
+
+fn draw(sources: &[Source]) -> Drawing {
+    let runs = runs(sources);
+    let ids = phase_ids(&runs);
+    let mut rows = Vec::new();
+    for run in &runs {
+        let ours: Vec<Row> = run.source.summary.phases.iter().flat_map(|phase| bars(run, phase, &ids)).collect();
+        if ours.iter().any(|row| row.who_order > 0 && row.value.is_some()) {
+            rows.extend(ours);
+        }
+    }
+    if rows.is_empty() {
+        return Drawing::left_out(
+            "No neighbour was measured alone, so that what a phase costs it is not known: this chart is left out.",
+        );
+    }
+    let words: Vec<String> =
+        rows.iter().map(|row| format!("{}, {} {}: {} {}", row.run, row.phase, row.label, row.who, row.text)).collect();
+    Drawing::of(&rows, &words, Vec::new())
+}
+
+/// The bars of a phase with neighbours: the primary's first.
+fn bars(run: &Run, phase: &PhaseSummary, ids: &[String]) -> Vec<Row> {
+    if phase.kind != PhaseKind::Pressure {
+        return Vec::new();
+    }
+    let primary = run.source.primary().map(|primary| (primary.name.as_str(), &phase.pressure));
+    let neighbours = phase.neighbours.iter().map(|(name, neighbour)| (name.as_str(), &neighbour.pressure));
+    let bar = |(who_order, (who, pressure)): (usize, (&str, &Ratio))| {
+        let interval = (pressure.value, pressure.ci_low, pressure.ci_high);
+        Row {
+            run: run.name.clone(),
+            run_order: run.order,
+            phase: phase.id.clone(),
+            phase_order: ids.iter().position(|id| *id == phase.id).unwrap_or(ids.len()),
+            label: phase.label.clone(),
+            who: who.to_owned(),
+            who_order,
+            value: interval.0,
+            low: interval.1,
+            high: interval.2,
+            text: match &pressure.reason {
+                Some(reason) if pressure.value.is_none() => format!("{}: {reason}", text::NOT_MEASURED),
+                _ => in_words(run, phase, interval),
+            },
+        }
+    };
+    // Without a primary the neighbours' bars would stand in its place.
+    primary
+        .into_iter()
+        .flat_map(|primary| std::iter::once(primary).chain(neighbours.clone()))
+        .enumerate()
+        .map(bar)
+        .collect()
+}

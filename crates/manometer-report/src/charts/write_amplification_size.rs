@@ -1,0 +1,94 @@
+//! Write amplification against the size of the database.
+
+use manometer_analysis::levels::level_of;
+use serde::Serialize;
+
+use super::joined::{Run, runs};
+use super::{Chart, Draw, Drawing};
+use crate::source::Source;
+use crate::text;
+use crate::thin::{Point, bucket_size};
+
+pub(super) const CHART: Chart = Chart {
+    name: "write-amplification-size",
+    title: "Write amplification against size",
+    reading: "How many bytes reached the device for each byte that was put (upwards), as the database grew (across), from the \
+              begin of each run to the point at its end. A line that climbs says that a larger database costs more for each \
+              put.",
+    spec: include_str!("../../../../charts/write-amplification-size.vl.json"),
+    draw: Draw::Any(draw),
+};
+
+/// Points of one line at most.
+const LIMIT: usize = 200;
+const GIB: f64 = 1_073_741_824.0;
+/// Columns that tell the size of all data, where levels need not be added up.
+const WHOLE: [&str; 3] = ["space_bytes", "tables_bytes", "file_bytes"];
+
+/// One moment of one run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Row {
+    run: String,
+    run_order: usize,
+    t_s: f64,
+    size_gib: f64,
+    amplification: f64,
+    is_last: bool,
+}
+
+fn draw(sources: &[Source]) -> Drawing {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut words = Vec::new();
+    for run in runs(sources) {
+        let ours = of_run(&run);
+        if let Some(last) = ours.last() {
+            let (ratio, size) = (text::number(last.amplification), text::number(last.size_gib));
+            words.push(format!("{}: {ratio} with {size} GiB at its end", run.name));
+        }
+        rows.extend(ours);
+    }
+    if rows.is_empty() {
+        return Drawing::left_out("No engine tells its write amplification and its size: this chart is left out.");
+    }
+    Drawing::of(&rows, &words, Vec::new())
+}
+
+fn of_run(run: &Run) -> Vec<Row> {
+    let Some((amplification, size)) = columns(run.source) else { return Vec::new() };
+    let both: Vec<(f64, f64, f64)> = amplification
+        .iter()
+        .zip(&size)
+        .filter_map(|(amplification, size)| Some((amplification.t_s, size.mean?, amplification.mean?)))
+        .collect();
+    // From the last backwards: the end is what a run is remembered by.
+    let mut shown: Vec<_> = both.iter().rev().step_by(bucket_size(both.len(), LIMIT)).collect();
+    shown.reverse();
+    let last = shown.len().saturating_sub(1);
+    let row = |(place, (t_s, size_gib, amplification)): (usize, &(f64, f64, f64))| Row {
+        run: run.name.clone(),
+        run_order: run.order,
+        t_s: *t_s,
+        size_gib: *size_gib,
+        amplification: *amplification,
+        is_last: place == last,
+    };
+    shown.into_iter().enumerate().map(row).collect()
+}
+
+/// The write amplification and the size in GiB, sample by sample.
+fn columns(source: &Source) -> Option<(Vec<Point>, Vec<Point>)> {
+    let series = format!("{}.engine", source.primary()?.name);
+    let amplification = source.column(&series, "write_amplification", 1.0)?;
+    let whole = WHOLE.iter().find_map(|column| source.column(&series, column, 1.0 / GIB));
+    Some((amplification, whole.or_else(|| levels(source, &series))?))
+}
+
+/// The sizes of all levels together.
+fn levels(source: &Source, series: &str) -> Option<Vec<Point>> {
+    let samples = source.samples(series)?;
+    let names = samples.columns.iter().map(|column| column.name.as_str()).filter(|name| level_of(name).is_some());
+    names.filter_map(|name| source.column(series, name, 1.0 / GIB)).reduce(|sum, level| {
+        let both = sum.iter().zip(&level);
+        both.map(|(sum, level)| Point::of(sum.t_s, sum.mean.zip(level.mean).map(|(sum, level)| sum + level))).collect()
+    })
+}
