@@ -1,9 +1,14 @@
 # Two commands do everything: `make demo` and `make test`.
 
-.PHONY: demo test bench docs soak
+.PHONY: demo test test-python wheel bench docs soak
 
 export ROCKSDB_LIB_DIR := $(shell setup/rocksdb --where)
 export ROCKSDB_STATIC := 1
+# The extension module finds Python's symbols in the Python that loads it, so no libpython is needed to link it.
+export PYO3_BUILD_EXTENSION_MODULE := 1
+
+target := $(or $(CARGO_TARGET_DIR),target)
+python := $(shell setup/python --where)
 
 demo:
 	setup/setup build
@@ -17,17 +22,41 @@ test:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked
+	$(MAKE) test-python
+
+# The package as its users have it: the wheel in an environment that holds no sources, with types, tests, notebooks.
+test-python:
+	setup/setup build test
+	setup/python
+	cargo build --locked --package manometer
+	rm -rf $(target)/wheels-test $(target)/python-test
+	$(python)/bin/maturin build --quiet --profile dev --locked --out $(target)/wheels-test
+	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(target)/wheels-test/*.whl
+	$(python)/bin/ruff check python
+	$(python)/bin/ruff format --check python
+	PATH="$(python)/bin:$$PATH" pyright
+	PATH="$(python)/bin:$$PATH" pyright --verifytypes manometer --ignoreexternal
+	PATH="$(abspath $(target))/debug:$(python)/bin:$$PATH" pytest --basetemp=$(target)/python-test
+
+# One wheel for CPython 3.10 and later.
+wheel:
+	setup/setup build
+	setup/python
+	$(python)/bin/maturin build --release --locked --out $(target)/wheels
 
 bench:
 	setup/setup build bench
 	cargo build --release --locked --package manometer
 	cargo build --release --locked --package manometer-analysis --example aa
-	python3 benches/run.py
+	$(MAKE) wheel
+	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(target)/wheels/*.whl
+	PYTHON=$(python)/bin/python python3 benches/run.py
 
-# The generated parts of the manual: the experiment file's JSON Schema, and the columns of a recording.
+# What is generated: the experiment file's JSON Schema, the columns of a recording, Python's functions of the charts.
 docs:
 	cargo run --locked --quiet --package manometer -- schema > docs/experiment.schema.json
 	cargo run --locked --quiet --package manometer -- schema columns > docs/columns.md
+	$(python)/bin/python python/tools/generate_plot.py
 
 # Crashes rlsm often, cuts its power and compares it with a map for long, then runs every fuzz target for so many
 # minutes; what a fuzzer finds on the way stays out of the corpora that tests replay.

@@ -77,9 +77,9 @@ def theirs(python: Path, trace: Path, names: list, sizes: list) -> float:
     return processor_s([python, "-c", THEIRS, trace, ",".join(names), ",".join(map(str, sizes))]) - start_s
 
 
-def versus(label: str, work: int, rounds: int, own, rival, goal: float) -> dict:
-    turns = {"manometer": lambda: work / own(), "libCacheSim": lambda: work / rival()}
-    return bench.compare(label, bench.alternate(turns, rounds), "manometer", "libCacheSim", goal)
+def versus(label: str, work: int, rounds: int, own, rival, goal: float, names=("manometer", "libCacheSim")) -> dict:
+    turns = {names[0]: lambda: work / own(), names[1]: lambda: work / rival()}
+    return bench.compare(label, bench.alternate(turns, rounds), *names, goal)
 
 
 def main() -> None:

@@ -10,7 +10,9 @@ pub mod programs;
 pub mod resctl_bench;
 mod simple;
 pub mod storiks;
+mod tool;
 pub mod ycsb;
 
 pub use draft::{Draft, ImportedPhase, Latencies, Table, swept};
 pub use input::ImportError;
+pub use tool::{Tool, import};

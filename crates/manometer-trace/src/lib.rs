@@ -6,6 +6,7 @@
 //! makes more of it. What is done with a trace is left to others.
 
 pub mod character;
+mod columns;
 pub mod error;
 pub mod form;
 pub mod format;
@@ -22,6 +23,7 @@ mod text;
 pub mod transform;
 pub mod write;
 
+pub use columns::record_batch;
 pub use error::TraceError;
 pub use form::TraceForm;
 pub use format::{FORMATS, Format, ReadOptions, Trace, open, open_stream};

@@ -1,12 +1,11 @@
 //! `manometer import`: other tools' results become recordings.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use manometer_import::{Draft, ImportError, fio_logs, programs, resctl_bench, storiks, swept, ycsb};
+use manometer_import::{ImportError, Tool, import, storiks};
 use manometer_report::Recorded;
-use manometer_workload::command::ParserName;
 
 use crate::format::{self, Format};
 use crate::{FAILED, WRONG_REQUEST, report, table};
@@ -67,16 +66,12 @@ struct Flags {
 
 /// Imports and prints what the recordings say.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let each = |files: &Files, read: &dyn Fn(&Path) -> Result<Draft, ImportError>| {
-        import(files, |paths| paths.iter().map(|path| read(path)).collect())
-    };
     let done = match &arguments.from {
-        From::Storiks(files) => each(files, &storiks::read),
-        From::Ycsb(files) => import(files, ycsb::read),
-        From::DbBench(files) => each(files, &|path| programs::read(ParserName::DbBench, path)),
-        From::Fio(files) if files.files.iter().all(|path| fio_logs::is_log(path)) => import(files, fio_logs::read),
-        From::Fio(files) => each(files, &|path| programs::read(ParserName::Fio, path)),
-        From::ResctlBench(files) => each(files, &resctl_bench::read),
+        From::Storiks(files) => make(Tool::Storiks, files),
+        From::Ycsb(files) => make(Tool::Ycsb, files),
+        From::DbBench(files) => make(Tool::DbBench, files),
+        From::Fio(files) => make(Tool::Fio, files),
+        From::ResctlBench(files) => make(Tool::ResctlBench, files),
         From::Flags(flags) => convert(flags),
     };
     match done {
@@ -89,20 +84,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn import(files: &Files, read: impl Fn(&[PathBuf]) -> Result<Vec<Draft>, ImportError>) -> anyhow::Result<()> {
-    manometer_measure::recording::check_room(&files.out).map_err(ImportError::from)?;
-    // All are read before anything is written: what differs between them is what was swept.
-    let mut drafts = read(&files.files)?;
-    swept(&mut drafts);
-    let mut recorded = Vec::new();
-    for (number, draft) in drafts.iter().enumerate() {
-        let dir = match drafts.len() {
-            1 => files.out.clone(),
-            _ => files.out.join("runs").join(format!("{:03}", number + 1)),
-        };
-        draft.write(&dir)?;
-        recorded.push(report::summarise_and_write(&dir)?);
-    }
+fn make(tool: Tool, files: &Files) -> anyhow::Result<()> {
+    let dirs = import(tool, &files.files, &files.out)?;
+    let recorded = dirs.iter().map(|dir| report::summarise_and_write(dir)).collect::<Result<Vec<_>, _>>()?;
     tell(files, &recorded)
 }
 

@@ -16,7 +16,7 @@ use manometer_measure::ByteSize;
 use serde_json::json;
 
 use crate::format::{self, Format};
-use crate::progress::Progress;
+use crate::progress::{Form, Progress};
 use crate::{DONE, WRONG_REQUEST, run};
 
 pub use show::{outline, outline_json};
@@ -105,7 +105,7 @@ fn perform(arguments: &Arguments, experiment: &Experiment) -> anyhow::Result<Exi
     let interrupted = run::interruption()?;
     let (out, made) = (PathBuf::new(), BTreeSet::new());
     let setup = Setup { program: run::program(), out, reuse: arguments.reuse, made: &made, interrupted: &interrupted };
-    let mut progress = Progress::new(experiment);
+    let mut progress = Progress::new(experiment, Form::Text);
     let outcome = conductor::prepare(experiment, &setup, &mut |update| progress.show(&update));
     progress.finish();
     match outcome {

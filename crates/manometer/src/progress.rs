@@ -1,8 +1,9 @@
-//! What goes on in a run, live: bars on a terminal, plain lines elsewhere.
+//! What goes on in a run, live: bars on a terminal, plain lines elsewhere, or JSON for another program.
 
 use std::collections::HashMap;
 use std::io::{IsTerminal as _, stderr};
 
+use clap::ValueEnum;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use manometer_experiment::Experiment;
 use manometer_experiment::conductor::Update;
@@ -13,18 +14,34 @@ use crate::table::number;
 /// How many steps a bar has: thousandths of its length.
 const STEPS: u64 = 1000;
 
+/// How to tell what goes on, on standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Form {
+    /// Bars on a terminal, lines elsewhere.
+    #[default]
+    Text,
+    /// A JSON object for each event, on a line of its own.
+    Json,
+}
+
 /// Shows the updates of one run.
 pub enum Progress {
     /// Bars that redraw themselves.
     Bars(Bars),
     /// A line per phase and per tenth of a preparation.
     Lines(Lines),
+    /// A JSON object per update.
+    Json,
 }
 
 impl Progress {
-    /// Bars where standard error is a terminal, else lines.
-    pub fn new(experiment: &Experiment) -> Self {
-        if stderr().is_terminal() { Self::Bars(Bars::new(experiment)) } else { Self::Lines(Lines::default()) }
+    /// In this form; as text, bars where standard error is a terminal, else lines.
+    pub fn new(experiment: &Experiment, form: Form) -> Self {
+        match form {
+            Form::Json => Self::Json,
+            Form::Text if stderr().is_terminal() => Self::Bars(Bars::new(experiment)),
+            Form::Text => Self::Lines(Lines::default()),
+        }
     }
 
     /// Shows one update.
@@ -32,6 +49,7 @@ impl Progress {
         match self {
             Self::Bars(bars) => bars.show(update),
             Self::Lines(lines) => lines.show(update),
+            Self::Json => format::note(&serde_json::json!(update).to_string()),
         }
     }
 

@@ -25,10 +25,11 @@ use manometer_measure::event::Status;
 use manometer_measure::{Rate, RecordingError};
 use manometer_report::Recorded;
 use miette::GraphicalReportHandler;
+use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::format::{self, Format};
-use crate::progress::Progress;
+use crate::progress::{Form, Progress};
 use crate::{DONE, FAILED, WRONG_REQUEST, report, table};
 
 /// Run an experiment and leave a recording with its report.
@@ -61,6 +62,9 @@ pub struct Arguments {
     /// What the device can write, such as `500MiB/s`: `--dry-run` then says how much workloads write at most.
     #[arg(long, value_name = "RATE", value_parser = bytes_a_second, requires = "dry_run")]
     write_speed: Option<f64>,
+    /// How to tell what goes on, on standard error: for people, or events for another program.
+    #[arg(long, value_enum, default_value_t)]
+    progress: Form,
     /// For whom to print.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -207,16 +211,23 @@ impl Session<'_> {
     ) -> Result<Status, RunError> {
         let (program, reuse) = (program(), self.arguments.reuse);
         let setup = Setup { program, out: dir.to_owned(), reuse, made: before, interrupted: self.interrupted };
-        let mut progress = Progress::new(experiment);
+        let mut progress = Progress::new(experiment, self.arguments.progress);
         let outcome = conductor::run(experiment, &setup, made, &mut |update| progress.show(&update));
         progress.finish();
         outcome
     }
 
-    /// Says what runs now: `number` is its place in its set, whose runs have `made` data before.
-    fn announce(&self, number: &str, experiment: &Experiment, made: &BTreeSet<PathBuf>) {
+    /// Says what runs now, into `dir`: the run `number` of a set of `of`, whose runs have `made` data before.
+    fn announce(&self, number: usize, of: usize, experiment: &Experiment, dir: &Path, made: &BTreeSet<PathBuf>) {
         let plan = plan::plan(experiment);
         let swept = &experiment.swept;
+        if self.arguments.progress == Form::Json {
+            let event = json!({
+                "event": "run", "run": number, "runs": of, "settings": swept, "path": dir, "seconds": plan.duration_s(),
+            });
+            return format::note(&event.to_string());
+        }
+        let number = if of == 1 { String::new() } else { format!("run {number} of {of}: ") };
         let swept = if swept.is_empty() { String::new() } else { format!(" ({})", settings_text(swept)) };
         // A damaged ledger is told when the run opens it.
         let book = Book::read(&experiment.directory).unwrap_or_default();

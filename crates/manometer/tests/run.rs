@@ -69,6 +69,21 @@ fn a_run_leaves_a_whole_recording_with_its_report() {
 }
 
 #[test]
+fn another_program_hears_events_a_line_each() {
+    let scene = Scene::short();
+    let said = scene.run("run short.toml --out rec --progress json").status(0).err();
+    let events: Vec<Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let of = |kind: &str| events.iter().filter(|event| event["event"] == kind).collect::<Vec<_>>();
+    let begun = of("run");
+    assert_eq!((&begun[0]["run"], &begun[0]["runs"], &begun[0]["path"]), (&1.into(), &1.into(), &"rec".into()));
+    assert!(begun[0]["seconds"].as_f64().unwrap() > 0.0, "{said}");
+    let phases: Vec<&str> = of("phase").iter().map(|event| event["id"].as_str().unwrap()).collect();
+    assert!(phases.ends_with(&["w0", "w1", "w2"]), "{phases:?}");
+    assert!(of("rate").iter().any(|event| event["workload"] == "primary" && event["rate"].as_f64().unwrap() > 0.0));
+    assert!(of("beat").iter().all(|event| event["run_left_s"].is_number()));
+}
+
+#[test]
 fn people_read_a_headline_a_table_and_where_the_report_is() {
     let scene = Scene::short();
     scene.run("run short.toml --out rec").status(0).out_has(&[

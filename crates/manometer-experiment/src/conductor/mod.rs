@@ -15,6 +15,7 @@ use manometer_measure::RecordingError;
 use manometer_measure::event::{Finding, Status};
 use manometer_measure::recording::check_room;
 use manometer_workload::protocol::Existing;
+use serde::Serialize;
 
 pub use lock::{DirectoryLock, DiskLocks, LockError};
 pub(crate) use narrow::most_s;
@@ -51,7 +52,8 @@ pub(crate) fn existing(reuse: bool, ours: bool) -> Existing {
 }
 
 /// What goes on in a run, for whoever watches.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum Update<'a> {
     /// A worker prepares its database or files.
     Preparing {

@@ -63,8 +63,7 @@ fn perform_all(
 ) -> anyhow::Result<Status> {
     while let Some(index) = queue.begin_next()? {
         let run = queue.runs()[index].clone();
-        let number = format!("run {} of {}: ", index + 1, queue.runs().len());
-        session.announce(&number, &run.planned.experiment, queue.made());
+        session.announce(index + 1, queue.runs().len(), &run.planned.experiment, &run.dir, queue.made());
         let mut made = BTreeSet::new();
         match session.perform(&run.planned.experiment, &run.dir, queue.made(), &mut made) {
             Ok(status) => {

@@ -38,6 +38,6 @@ pub(super) fn run(session: &Session<'_>, out: &Path, experiment: &Experiment, fi
 
 fn perform(session: &Session<'_>, out: &Path, experiment: &Experiment) -> anyhow::Result<Status> {
     let none = BTreeSet::new();
-    session.announce("", experiment, &none);
+    session.announce(1, 1, experiment, out, &none);
     Ok(session.perform(experiment, out, &none, &mut BTreeSet::new())?)
 }

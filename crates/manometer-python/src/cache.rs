@@ -1,0 +1,223 @@
+//! Caches on paper, over files and over arrays of numpy.
+
+use manometer_cache::curve::{Curve, Sampling, Wanted, knees};
+use manometer_cache::policy::{Choice, POLICIES, Parameter, Seconds};
+use manometer_cache::requests::{Details, LeftOut};
+use manometer_cache::simulate::Outcome;
+use manometer_cache::{CacheError, Requests};
+use manometer_trace::transform::blocks::Blocks;
+use manometer_trace::{BATCH_RECORDS, Operation, Record, TraceError, TraceReader};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::error;
+use crate::frame::{Column, Frame, metadata};
+use crate::trace::Trace;
+
+/// Where requests come from.
+#[derive(FromPyObject)]
+pub(crate) enum Requested<'py> {
+    /// A trace, in blocks of so many bytes where that is said.
+    Trace(Py<Trace>, Option<u64>),
+    /// Arrays of one length: keys, sizes, whether each request writes, when it came.
+    Arrays(
+        PyReadonlyArray1<'py, u64>,
+        Option<PyReadonlyArray1<'py, u64>>,
+        Option<PyReadonlyArray1<'py, bool>>,
+        Option<PyReadonlyArray1<'py, u64>>,
+    ),
+}
+
+/// The same, without Python.
+enum Source<'a> {
+    Trace(&'a Trace, Option<u64>),
+    Arrays(Arrays<'a>),
+}
+
+/// Requests in arrays of one length.
+#[derive(Clone, Copy)]
+struct Arrays<'a> {
+    keys: &'a [u64],
+    sizes: Option<&'a [u64]>,
+    writes: Option<&'a [bool]>,
+    times_ns: Option<&'a [u64]>,
+}
+
+impl Requested<'_> {
+    fn source(&self) -> PyResult<Source<'_>> {
+        match self {
+            Self::Trace(trace, block_bytes) => Ok(Source::Trace(trace.get(), *block_bytes)),
+            Self::Arrays(keys, sizes, writes, times_ns) => Ok(Source::Arrays(Arrays {
+                keys: keys.as_slice()?,
+                sizes: sizes.as_ref().map(|sizes| sizes.as_slice()).transpose()?,
+                writes: writes.as_ref().map(|writes| writes.as_slice()).transpose()?,
+                times_ns: times_ns.as_ref().map(|times_ns| times_ns.as_slice()).transpose()?,
+            })),
+        }
+    }
+}
+
+impl<'a> Source<'a> {
+    fn reader(&self) -> Result<Box<dyn TraceReader + 'a>, CacheError> {
+        match self {
+            Self::Trace(trace, None) => Ok(trace.reader(false)?),
+            Self::Trace(trace, Some(bytes)) => Ok(Box::new(Blocks::new(trace.reader(false)?, *bytes)?)),
+            Self::Arrays(arrays) => {
+                let told = [
+                    ("sizes", arrays.sizes.map(<[u64]>::len)),
+                    ("writes", arrays.writes.map(<[bool]>::len)),
+                    ("times", arrays.times_ns.map(<[u64]>::len)),
+                ];
+                for (name, len) in told {
+                    if let Some(len) = len.filter(|len| *len != arrays.keys.len()) {
+                        let keys = arrays.keys.len();
+                        return Err(CacheError::Wrong(format!("there are {keys} keys and {len} {name}: one for each")));
+                    }
+                }
+                Ok(Box::new(ArrayReader { arrays: *arrays, at: 0 }))
+            }
+        }
+    }
+}
+
+/// Reads requests out of arrays.
+struct ArrayReader<'a> {
+    arrays: Arrays<'a>,
+    at: usize,
+}
+
+impl TraceReader for ArrayReader<'_> {
+    fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError> {
+        let Arrays { keys, sizes, writes, times_ns } = self.arrays;
+        let range = self.at..keys.len().min(self.at + BATCH_RECORDS);
+        self.at = range.end;
+        batch.clear();
+        batch.extend(range.map(|at| {
+            let writes = writes.is_some_and(|writes| writes[at]);
+            let operation = if writes { Operation::Put } else { Operation::Get };
+            Record {
+                value_size: sizes.map(|sizes| sizes[at]),
+                time_ns: times_ns.map(|times_ns| times_ns[at]),
+                ..Record::new(operation, keys[at])
+            }
+        }));
+        Ok(batch.len())
+    }
+}
+
+/// A frame, and what ended the reading of a damaged trace.
+type Told = (Frame, Option<String>);
+
+/// Every policy at every capacity.
+#[pyfunction]
+pub(crate) fn simulate(
+    py: Python<'_>,
+    requested: Requested<'_>,
+    policies: Vec<String>,
+    capacities: Vec<u64>,
+    by_size: bool,
+    seed: u64,
+) -> PyResult<Told> {
+    let source = requested.source()?;
+    let policies = choices(&policies)?;
+    let simulated = py.detach(|| {
+        let sizes = Details { sizes: by_size, ..Details::NONE };
+        let details = policies.iter().fold(sizes, |all, policy| all.and(policy.kind().details));
+        let requests = Requests::read(&mut *source.reader()?, details)?;
+        let outcomes = manometer_cache::simulate::simulate(&requests, &policies, &capacities, by_size, seed);
+        Ok((requests, outcomes))
+    });
+    let (requests, outcomes) = simulated.map_err(error::cache)?;
+    simulated_frame(&requests, &policies, &outcomes)
+}
+
+fn simulated_frame(requests: &Requests, policies: &[Choice], outcomes: &[Outcome]) -> PyResult<Told> {
+    let all = || outcomes.iter();
+    let second = |outcome: &Outcome| match policies[outcome.policy].seconds(requests) {
+        Some(Seconds::Requests(requests)) => Some(requests as f64),
+        Some(Seconds::Times) | None => None,
+    };
+    let of_bytes = |outcome: &Outcome| if requests.sizes().is_empty() { None } else { outcome.tally.byte_miss_ratio() };
+    let columns = vec![
+        Column::texts("policy", all().map(|outcome| Some(policies[outcome.policy].to_string()))),
+        Column::whole("capacity", "", all().map(|outcome| Some(outcome.capacity))),
+        Column::whole("requests", "", all().map(|outcome| Some(outcome.tally.requests))),
+        Column::whole("misses", "", all().map(|outcome| Some(outcome.tally.misses))),
+        Column::numbers("miss_ratio", "", all().map(|outcome| outcome.tally.miss_ratio())),
+        Column::numbers("byte_miss_ratio", "", all().map(of_bytes)),
+        Column::whole("bypassed", "", all().map(|outcome| Some(outcome.tally.bypassed))),
+        Column::numbers("requests_per_second", "", all().map(second)),
+    ];
+    let about = metadata([
+        ("requests", requests.len().to_string()),
+        ("keys", requests.keys().to_string()),
+        ("left_out", told_left_out(requests.left_out())),
+    ]);
+    Ok((Frame::of(columns, about)?, requests.damage().map(ToString::to_string)))
+}
+
+/// The misses of every policy over all sizes.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "each is a keyword of the package's function")]
+pub(crate) fn curves(
+    py: Python<'_>,
+    requested: Requested<'_>,
+    policies: Vec<String>,
+    capacities: Vec<u64>,
+    by_size: bool,
+    rate: Option<f64>,
+    samples: Option<usize>,
+    seed: u64,
+) -> PyResult<Told> {
+    let source = requested.source()?;
+    let policies = choices(&policies)?;
+    let sampling = rate.map(Sampling::Rate).or(samples.map(Sampling::Keys));
+    let wanted = Wanted { by_size, capacities, sampling, windows: None, seed };
+    let drawn = py.detach(|| manometer_cache::curve::curves(&mut *source.reader()?, &policies, &wanted));
+    let drawn = drawn.map_err(error::cache)?;
+    let about = metadata([
+        ("unit", if by_size { "bytes" } else { "objects" }.to_owned()),
+        ("requests", drawn.requests.to_string()),
+        ("left_out", told_left_out(drawn.left_out)),
+    ]);
+    let columns = curve_columns(&policies, &drawn.curves);
+    Ok((Frame::of(columns, about)?, drawn.damage.as_ref().map(ToString::to_string)))
+}
+
+fn curve_columns(policies: &[Choice], curves: &[Curve]) -> Vec<Column> {
+    let knees: Vec<_> = curves.iter().map(|curve| knees(&curve.points)).collect();
+    let all = || {
+        let of_curves = policies.iter().zip(curves).zip(&knees);
+        of_curves
+            .flat_map(|((policy, curve), knees)| curve.points.iter().map(move |point| (policy, curve, knees, point)))
+    };
+    vec![
+        Column::texts("policy", all().map(|(policy, ..)| Some(policy.to_string()))),
+        Column::whole("capacity", "", all().map(|(.., point)| Some(point.capacity))),
+        Column::numbers("miss_ratio", "", all().map(|(.., point)| Some(point.miss_ratio))),
+        Column::numbers("error", "", all().map(|(.., point)| point.error)),
+        Column::flags("is_knee", all().map(|(_, _, knees, point)| Some(knees.contains(point)))),
+        Column::numbers("rate", "", all().map(|(_, curve, ..)| Some(curve.rate))),
+        Column::numbers("footprint", "", all().map(|(_, curve, ..)| Some(curve.footprint))),
+    ]
+}
+
+fn told_left_out(LeftOut { deletes, without_size, without_time }: LeftOut) -> String {
+    json!({ "deletes": deletes, "without_size": without_size, "without_time": without_time }).to_string()
+}
+
+fn choices(texts: &[String]) -> PyResult<Vec<Choice>> {
+    texts.iter().map(|text| text.parse()).collect::<Result<_, _>>().map_err(error::cache)
+}
+
+/// Every policy that there is, with its parameters, as one JSON array.
+#[pyfunction]
+pub(crate) fn policies() -> String {
+    let parameter = |known: &Parameter| json!({ "name": known.name, "meaning": known.meaning, "default": known.default, "min": known.min, "max": known.max });
+    let kind = |kind: &&manometer_cache::policy::Kind| {
+        let parameters: Vec<_> = kind.parameters.iter().map(parameter).collect();
+        json!({ "name": kind.name, "about": kind.about, "source": kind.source, "parameters": parameters })
+    };
+    json!(POLICIES.iter().map(kind).collect::<Vec<_>>()).to_string()
+}

@@ -1,0 +1,45 @@
+//! The charts of the report: their definitions and their rows.
+
+use manometer_report::{ColumnInfo, Recorded, ReportError, Scope};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::error::ChartError;
+use crate::recording::Recording;
+
+/// Every chart that there is, as one JSON array.
+#[pyfunction]
+pub(crate) fn charts() -> String {
+    let all = manometer_report::charts().into_iter().map(|chart| {
+        let scope = match chart.scope {
+            Scope::OneRecording => "one",
+            Scope::ManyRecordings => "many",
+            Scope::Figures => "figures",
+        };
+        let column = |column: &ColumnInfo| json!({"name": column.name, "unit": column.unit, "meaning": column.meaning});
+        let columns: Vec<Value> = chart.columns.iter().map(column).collect();
+        json!({
+            "name": chart.name, "title": chart.title, "reading": chart.reading, "scope": scope, "columns": columns,
+        })
+    });
+    Value::from_iter(all).to_string()
+}
+
+/// What a chart shows of recordings, as one JSON object.
+#[pyfunction]
+pub(crate) fn draw(py: Python<'_>, name: &str, recordings: Vec<Py<Recording>>) -> PyResult<String> {
+    let recorded: Vec<Recorded> = recordings.iter().map(|one| one.get().recorded(py).clone()).collect();
+    let drawn = py.detach(|| manometer_report::draw(name, &recorded));
+    let drawn = drawn.map_err(refused)?;
+    Ok(json!({ "rows": drawn.rows, "in_words": drawn.in_words, "notes": drawn.notes }).to_string())
+}
+
+/// The Vega-Lite specification of a chart that has so many rows; without any, one that says `why`.
+#[pyfunction]
+pub(crate) fn chart_spec(name: &str, rows: usize, why: Vec<String>) -> PyResult<String> {
+    manometer_report::spec(name, rows, &why).map(|spec| spec.to_string()).map_err(refused)
+}
+
+fn refused(error: ReportError) -> PyErr {
+    ChartError::new_err(error.to_string())
+}

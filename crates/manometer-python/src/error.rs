@@ -1,0 +1,38 @@
+//! Our errors as the package's exceptions, which are defined in Python (`manometer.errors`).
+
+use std::fmt::Display;
+
+use manometer_cache::CacheError as OfCache;
+use pyo3::PyErr;
+
+pyo3::import_exception!(manometer.errors, CacheError);
+pyo3::import_exception!(manometer.errors, ChartError);
+pyo3::import_exception!(manometer.errors, CompareError);
+pyo3::import_exception!(manometer.errors, DatabaseError);
+pyo3::import_exception!(manometer.errors, ExperimentError);
+pyo3::import_exception!(manometer.errors, ImportFileError);
+pyo3::import_exception!(manometer.errors, RecordingError);
+pyo3::import_exception!(manometer.errors, TraceError);
+
+/// A recording that cannot be read.
+pub(crate) fn recording(error: impl Display) -> PyErr {
+    RecordingError::new_err(error.to_string())
+}
+
+/// A trace that cannot be read or written.
+pub(crate) fn trace(error: impl Display) -> PyErr {
+    TraceError::new_err(error.to_string())
+}
+
+/// A cache that cannot be simulated.
+pub(crate) fn cache(error: OfCache) -> PyErr {
+    match error {
+        OfCache::Wrong(what) => CacheError::new_err(what),
+        OfCache::Trace(error) => trace(error),
+    }
+}
+
+/// A database that refuses.
+pub(crate) fn database(error: impl Display) -> PyErr {
+    DatabaseError::new_err(error.to_string())
+}

@@ -1,0 +1,44 @@
+//! The Rust half of the Python package `manometer`.
+//!
+//! One file for each room of the package. Signatures, defaults and documentation are Python's
+//! (`python/manometer/`): what is here turns Python's values into ours and back, and lets other threads of
+//! Python run while ours work.
+
+mod cache;
+mod charts;
+mod compare;
+mod error;
+mod frame;
+mod imports;
+mod recording;
+mod rlsm;
+mod settings;
+mod trace;
+mod trace_batches;
+
+use pyo3::prelude::*;
+
+/// The compiled half of `manometer`; use the package instead.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::cache::{curves, policies, simulate};
+    #[pymodule_export]
+    use crate::charts::{chart_spec, charts, draw};
+    #[pymodule_export]
+    use crate::compare::{compare, findings};
+    #[pymodule_export]
+    use crate::frame::Frame;
+    #[pymodule_export]
+    use crate::imports::{experiment_of_flags, import_files};
+    #[pymodule_export]
+    use crate::recording::{Recording, phases, pressures};
+    #[pymodule_export]
+    use crate::rlsm::{Batch, Database, Pairs, Snapshot, verify};
+    #[pymodule_export]
+    use crate::settings::toml_of_json;
+    #[pymodule_export]
+    use crate::trace::{Trace, open_trace};
+    #[pymodule_export]
+    use crate::trace_batches::TraceBatches;
+}

@@ -1,0 +1,228 @@
+//! The engine rlsm as a mapping from bytes to bytes.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use rlsm::{Iter, Options, Pair};
+use serde_json::json;
+
+use crate::error;
+
+/// An open database.
+#[pyclass(frozen, module = "manometer._native")]
+pub(crate) struct Database(RwLock<Option<Arc<rlsm::Database>>>);
+
+/// A database as it was.
+#[pyclass(frozen, module = "manometer._native")]
+pub(crate) struct Snapshot(rlsm::Snapshot);
+
+/// Writes that are made together.
+#[pyclass(frozen, module = "manometer._native")]
+pub(crate) struct Batch(Mutex<rlsm::Batch>);
+
+/// Keys in order, with their values.
+#[pyclass(frozen, module = "manometer._native")]
+pub(crate) struct Pairs(Mutex<Iter>);
+
+impl Database {
+    fn open_one(&self) -> PyResult<Arc<rlsm::Database>> {
+        let database = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        database.ok_or_else(|| error::database("the database is closed: open it again"))
+    }
+
+    /// Does something with the database while other threads of Python run.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&rlsm::Database) -> rlsm::Result<T> + Send,
+    ) -> PyResult<T> {
+        let database = self.open_one()?;
+        // The last handle closes the database, which writes: within the same stretch.
+        py.detach(move || work(&database)).map_err(error::database)
+    }
+}
+
+#[pymethods]
+impl Database {
+    /// Opens, and makes, the database in a folder. `sync_s`: seconds between syncs, 0 for each write, below 0 for none.
+    #[staticmethod]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        read_only: bool,
+        sync_s: f64,
+        memtable_bytes: Option<u64>,
+        cache_bytes: Option<u64>,
+    ) -> PyResult<Self> {
+        let sync = match sync_s {
+            none if none < 0.0 => rlsm::Sync::Never,
+            0.0 => rlsm::Sync::Always,
+            seconds => rlsm::Sync::Interval(Duration::try_from_secs_f64(seconds).map_err(error::database)?),
+        };
+        let mut options = Options::new().sync(sync);
+        options = memtable_bytes.map_or(options, |bytes| options.memtable_bytes(bytes));
+        options = cache_bytes.map_or(options, |bytes| options.cache_bytes(bytes));
+        let opened = py.detach(|| if read_only { options.open_read_only(&path) } else { options.open(&path) });
+        let database = opened.map_err(error::database)?;
+        Ok(Self(RwLock::new(Some(Arc::new(database)))))
+    }
+
+    /// Closes the database; once more is no error.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.0.write().unwrap_or_else(PoisonError::into_inner).take()));
+    }
+
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        key: &[u8],
+        snapshot: Option<&Bound<'py, Snapshot>>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let snapshot = snapshot.map(|snapshot| &snapshot.get().0);
+        let found = self.with(py, |database| match snapshot {
+            None => database.get(key),
+            Some(snapshot) => database.get_at(key, snapshot),
+        });
+        Ok(found?.map(|value| PyBytes::new(py, &value)))
+    }
+
+    fn put(&self, py: Python<'_>, key: &[u8], value: &[u8]) -> PyResult<()> {
+        self.with(py, |database| database.put(key, value))
+    }
+
+    fn delete(&self, py: Python<'_>, key: &[u8]) -> PyResult<()> {
+        self.with(py, |database| database.delete(key))
+    }
+
+    fn delete_range(&self, py: Python<'_>, low: &[u8], high: &[u8]) -> PyResult<()> {
+        self.with(py, |database| database.delete_range(low, high))
+    }
+
+    /// Makes the writes of a batch, which is empty from then on.
+    fn write(&self, py: Python<'_>, batch: &Bound<'_, Batch>) -> PyResult<()> {
+        let database = self.open_one()?;
+        let batch = std::mem::take(&mut *batch.get().lock());
+        py.detach(move || database.write(batch)).map_err(error::database)
+    }
+
+    fn snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
+        self.with(py, |database| Ok(database.snapshot())).map(Snapshot)
+    }
+
+    /// The keys from `low` up to, but without, `high`, now or at a snapshot.
+    fn range(
+        &self,
+        py: Python<'_>,
+        low: Option<&[u8]>,
+        high: Option<&[u8]>,
+        snapshot: Option<&Bound<'_, Snapshot>>,
+    ) -> PyResult<Pairs> {
+        use std::ops::Bound::{Excluded, Included, Unbounded};
+        let bounds = (low.map_or(Unbounded, Included), high.map_or(Unbounded, Excluded));
+        let snapshot = snapshot.map(|snapshot| &snapshot.get().0);
+        let pairs = self.with(py, |database| match snapshot {
+            None => database.range(bounds),
+            Some(snapshot) => database.range_at(bounds, snapshot),
+        });
+        Ok(Pairs(Mutex::new(pairs?)))
+    }
+
+    /// The keys that begin with `prefix`.
+    fn prefix(&self, py: Python<'_>, prefix: &[u8]) -> PyResult<Pairs> {
+        Ok(Pairs(Mutex::new(self.with(py, |database| database.prefix(prefix))?)))
+    }
+
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, rlsm::Database::sync)
+    }
+
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, rlsm::Database::flush)
+    }
+
+    fn compact(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, rlsm::Database::compact)
+    }
+
+    fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.with(py, |database| database.backup(&path))
+    }
+
+    /// How the database stands, as one JSON object.
+    fn stats(&self, py: Python<'_>) -> PyResult<String> {
+        let stats = self.with(py, rlsm::Database::stats)?;
+        let told = json!({
+            "user_bytes": stats.user_bytes,
+            "written_bytes": stats.written_bytes(),
+            "write_amplification": stats.write_amplification(),
+            "space_bytes": stats.space_bytes,
+            "entry_bytes": stats.entry_bytes,
+            "memtable_bytes": stats.memtable_bytes,
+            "index_bytes": stats.index_bytes,
+            "cache_bytes": stats.cache_bytes,
+            "level0_runs": stats.level0_runs,
+            "level0_entries": stats.level0_entries,
+            "level1_runs": stats.level1_runs,
+            "level1_entries": stats.level1_entries,
+            "ranges": stats.ranges,
+            "flushes": stats.flushes,
+            "compactions": stats.compactions,
+            "stalled_s": stats.stalled.as_secs_f64(),
+            "snapshots": stats.snapshots,
+        });
+        Ok(told.to_string())
+    }
+}
+
+impl Batch {
+    fn lock(&self) -> std::sync::MutexGuard<'_, rlsm::Batch> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Batch {
+    #[new]
+    fn new() -> Self {
+        Self(Mutex::new(rlsm::Batch::new()))
+    }
+
+    fn put(&self, key: &[u8], value: &[u8]) -> PyResult<()> {
+        self.lock().put(key, value).map_err(error::database)
+    }
+
+    fn delete(&self, key: &[u8]) -> PyResult<()> {
+        self.lock().delete(key).map_err(error::database)
+    }
+
+    fn delete_range(&self, low: &[u8], high: &[u8]) -> PyResult<()> {
+        self.lock().delete_range(low, high).map_err(error::database)
+    }
+
+    fn __len__(&self) -> usize {
+        self.lock().len()
+    }
+}
+
+#[pymethods]
+impl Pairs {
+    /// The next pairs, so many at most; none at the end.
+    fn next<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let read = py.detach(|| {
+            let mut pairs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            pairs.by_ref().take(most).collect::<rlsm::Result<Vec<Pair>>>()
+        });
+        let pair = |(key, value): &Pair| PyTuple::new(py, [PyBytes::new(py, key), PyBytes::new(py, value)]);
+        read.map_err(error::database)?.iter().map(pair).collect()
+    }
+}
+
+/// Looks for damage in the database in a folder, which is not open: what is damaged.
+#[pyfunction]
+pub(crate) fn verify(py: Python<'_>, path: PathBuf) -> PyResult<Vec<String>> {
+    let found = py.detach(|| rlsm::verify(&path)).map_err(error::database)?;
+    Ok(found.problems.iter().map(ToString::to_string).collect())
+}

@@ -1,0 +1,40 @@
+//! Settings as columns, and experiments that are written as dictionaries.
+
+use manometer_measure::plan::Settings;
+use pyo3::prelude::*;
+use serde_json::Value;
+
+use crate::error::ExperimentError;
+use crate::frame::Column;
+
+/// A column for each setting of any of `rows`, in the order in which they first appear: numbers where all are, flags
+/// where all are, else texts.
+pub(crate) fn columns(rows: &[Settings]) -> Vec<Column> {
+    let mut names: Vec<&String> = Vec::new();
+    for name in rows.iter().flat_map(Settings::keys) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.into_iter().map(|name| column(name, rows)).collect()
+}
+
+fn column(name: &str, rows: &[Settings]) -> Column {
+    let values = || rows.iter().map(|row| row.get(name).filter(|value| !value.is_null()));
+    if values().flatten().all(Value::is_number) {
+        return Column::numbers(name, "", values().map(|value| value?.as_f64()));
+    }
+    if values().flatten().all(Value::is_boolean) {
+        return Column::flags(name, values().map(|value| value?.as_bool()));
+    }
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Column::texts(name, values().map(|value| value.map(text)))
+}
+
+/// A JSON object as TOML.
+#[pyfunction]
+pub(crate) fn toml_of_json(text: &str) -> PyResult<String> {
+    let wrong = |error: &dyn std::fmt::Display| ExperimentError::new_err(format!("not an experiment: {error}"));
+    let value: Value = serde_json::from_str(text).map_err(|error| wrong(&error))?;
+    toml::to_string(&value).map_err(|error| wrong(&error))
+}

@@ -1,0 +1,178 @@
+//! Traces: opened, cut, told about, written anew.
+
+use std::path::{Path, PathBuf};
+
+use manometer_trace::transform::slice::{Slice, Stretch};
+use manometer_trace::write::{OutputFormat, TraceWriter, create};
+use manometer_trace::{Summary, TraceError, TraceForm, TraceReader, open, record_batch};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use serde_json::{Value, json};
+
+use crate::error;
+use crate::frame::Frame;
+use crate::trace_batches::{BATCH_ROWS, TraceBatches, stream};
+
+/// A trace in a file, and what is cut out of it, one cut after the other. It is read anew each time.
+#[pyclass(frozen, module = "manometer._native")]
+pub(crate) struct Trace {
+    path: PathBuf,
+    form: TraceForm,
+    format: &'static str,
+    stretches: Vec<Stretch>,
+}
+
+impl Trace {
+    /// Begins to read.
+    pub(crate) fn reader(&self, key_texts: bool) -> Result<Box<dyn TraceReader>, TraceError> {
+        let trace = open(&self.path, &self.form.options(key_texts)?)?;
+        let cut = |reader, stretch: &Stretch| Box::new(Slice::new(reader, *stretch)) as Box<dyn TraceReader>;
+        Ok(self.stretches.iter().fold(trace.reader, cut))
+    }
+}
+
+/// Opens a trace, whose format is told or found by its content.
+#[pyfunction]
+pub(crate) fn open_trace(
+    py: Python<'_>,
+    path: PathBuf,
+    input_format: Option<String>,
+    columns: Option<String>,
+    delimiter: Option<char>,
+    time_unit: Option<String>,
+) -> PyResult<Trace> {
+    let form = TraceForm { input_format, columns, delimiter, time_unit };
+    let opened = py.detach(|| open(&path, &form.options(false)?));
+    let format = opened.map_err(error::trace)?.format.name;
+    Ok(Trace { path, form, format, stretches: Vec::new() })
+}
+
+#[pymethods]
+impl Trace {
+    #[getter]
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.format
+    }
+
+    fn slice(&self, from_s: f64, seconds: Option<f64>, requests: Option<u64>) -> PyResult<Self> {
+        let stretch = Stretch {
+            from_ns: nanoseconds("from_s", from_s)?,
+            length_ns: seconds.map(|seconds| nanoseconds("seconds", seconds)).transpose()?,
+            requests,
+        };
+        let stretches = self.stretches.iter().copied().chain([stretch]).collect();
+        Ok(Self { path: self.path.clone(), form: self.form.clone(), format: self.format, stretches })
+    }
+
+    /// What it holds, as one JSON object.
+    fn info(&self, py: Python<'_>) -> PyResult<String> {
+        let told = py.detach(|| {
+            let mut reader = self.reader(false)?;
+            let (mut summary, mut batch) = (Summary::default(), Vec::new());
+            let damage = loop {
+                match reader.read(&mut batch) {
+                    Ok(0) => break None,
+                    Ok(_) => summary.add(&batch),
+                    Err(damage @ TraceError::Damaged { .. }) => break Some(damage),
+                    Err(error) => return Err(error),
+                }
+            };
+            let mut told = json!(summary.totals());
+            told["format"] = json!(self.format);
+            told["skipped"] = json!(reader.skipped());
+            told["damage"] = told_damage(damage.as_ref());
+            Ok(told.to_string())
+        });
+        told.map_err(error::trace)
+    }
+
+    /// The first requests, and what ended the reading before there were so many.
+    fn head(&self, py: Python<'_>, requests: usize) -> PyResult<(Frame, Option<String>)> {
+        let read = py.detach(|| {
+            let mut reader = self.reader(true)?;
+            let (mut records, mut batch) = (Vec::new(), Vec::new());
+            let mut damage = None;
+            while records.len() < requests && damage.is_none() {
+                match reader.read(&mut batch) {
+                    Ok(0) => break,
+                    Ok(_) => records.append(&mut batch),
+                    Err(error @ TraceError::Damaged { .. }) => damage = Some(error.to_string()),
+                    Err(error) => return Err(error),
+                }
+            }
+            records.truncate(requests);
+            Ok((Frame::of_batch(record_batch(&records, reader.keys())), damage))
+        });
+        read.map_err(error::trace)
+    }
+
+    /// All requests, so many rows at a time.
+    fn batches(&self, py: Python<'_>, rows: usize, key_texts: bool) -> PyResult<TraceBatches> {
+        let reader = py.detach(|| self.reader(key_texts)).map_err(error::trace)?;
+        Ok(TraceBatches::new(reader, rows))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        stream(self.batches(py, BATCH_ROWS, true)?, py, requested_schema)
+    }
+
+    /// Writes it to a new file, and tells what was written, as one JSON object.
+    fn convert(&self, py: Python<'_>, out: PathBuf, format: Option<&str>, key_texts: bool) -> PyResult<String> {
+        py.detach(|| self.write(&out, format, key_texts)).map_err(error::trace)
+    }
+}
+
+impl Trace {
+    fn write(&self, out: &Path, format: Option<&str>, key_texts: bool) -> Result<String, TraceError> {
+        let format = format.map_or_else(|| OutputFormat::of_path(out), OutputFormat::find)?;
+        let mut reader = self.reader(key_texts)?;
+        let mut writer = create(out, format)?;
+        let written = copy(&mut *reader, &mut *writer).and_then(|(requests, damage)| {
+            let losses = writer.finish()?.0;
+            let damage = told_damage(damage.as_ref());
+            Ok(json!({ "requests": requests, "format": format.name, "losses": losses, "damage": damage }))
+        });
+        if written.is_err() {
+            // Half a trace does not stay.
+            let _ = std::fs::remove_file(out);
+        }
+        written.map(|written| written.to_string())
+    }
+}
+
+/// The requests that were copied, and the damage that ended them before the end.
+fn copy(reader: &mut dyn TraceReader, writer: &mut dyn TraceWriter) -> Result<(u64, Option<TraceError>), TraceError> {
+    let (mut requests, mut batch) = (0, Vec::new());
+    loop {
+        match reader.read(&mut batch) {
+            Ok(0) => return Ok((requests, None)),
+            Ok(read) => {
+                writer.write(&batch, reader.keys())?;
+                requests += read as u64;
+            }
+            Err(damage @ TraceError::Damaged { .. }) => return Ok((requests, Some(damage))),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn told_damage(damage: Option<&TraceError>) -> Value {
+    json!(damage.map(ToString::to_string))
+}
+
+fn nanoseconds(name: &str, seconds: f64) -> PyResult<u64> {
+    match seconds * 1e9 {
+        nanoseconds if (0.0..1.8e19).contains(&nanoseconds) => Ok(nanoseconds.round() as u64),
+        _ => Err(error::trace(format!("{name} is {seconds}: write seconds, 0 or more"))),
+    }
+}

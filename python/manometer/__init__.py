@@ -1,0 +1,53 @@
+"""Manometer in notebooks: recordings, experiments, traces, caches, charts and the engine rlsm.
+
+```python
+import manometer, polars
+
+recording = manometer.open("manometer-runs/a-recording")
+polars.DataFrame(recording.pressure())          # no copy: frames are Arrow
+manometer.plot.pressure_scale(recording)
+```
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from manometer import cache, errors, events, import_, rlsm, trace
+from manometer._experiment import Experiment, Run
+from manometer._native import Frame
+from manometer._program import command
+from manometer._recording import Finding, Recording, Recordings, compare, open
+from manometer.errors import ManometerError, RecordingError
+
+if TYPE_CHECKING:
+    from manometer import plot
+
+__all__ = [
+    "Experiment",
+    "Finding",
+    "Frame",
+    "ManometerError",
+    "Recording",
+    "RecordingError",
+    "Recordings",
+    "Run",
+    "cache",
+    "command",
+    "compare",
+    "errors",
+    "events",
+    "import_",
+    "open",
+    "plot",
+    "rlsm",
+    "trace",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Altair takes a second to import, and most programs draw nothing.
+    if name == "plot":
+        return import_module("manometer.plot")
+    raise AttributeError(f"module 'manometer' has no attribute {name!r}")

@@ -1,0 +1,274 @@
+"""Experiments: written as a file, a text or a dictionary, and run by the program `manometer`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+from collections import deque
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from manometer import _native, _recording
+from manometer._program import DONE, WRONG, command, program
+from manometer._progress import Progress
+from manometer._recording import Recording, Recordings
+from manometer.errors import ExperimentError, ProgramError
+from manometer.events import Event, Failed, Note, parse
+
+# How long a run that is stopped may take to end its recording.
+_STOPPING_S = 60.0
+# How many of the program's last words an error repeats.
+_WORDS = 30
+
+
+class Experiment:
+    """Primary, neighbours, device, plan and sweep, as docs/experiment.md describes them.
+
+    ```python
+    experiment = manometer.Experiment("experiments/quick.toml", changes={"plan.phase": "30s"})
+    recording = experiment.run("results/quick")
+    ```
+    """
+
+    def __init__(
+        self, source: str | PathLike[str] | Mapping[str, Any], *, changes: Mapping[str, Any] | None = None
+    ) -> None:
+        """An experiment; it is checked by `plan` and before it runs.
+
+        Args:
+            source: a file; or TOML, which has more than one line; or the same as a dictionary. Paths in a text or a
+                dictionary are relative to the current folder.
+            changes: values that differ from it, as `--set` takes them: `{"plan.phase": "5s"}`.
+
+        Raises:
+            ExperimentError: the dictionary holds what TOML cannot.
+        """
+        self._path = None if isinstance(source, Mapping) or _is_text(source) else Path(source)
+        if isinstance(source, Mapping):
+            self._text = _native.toml_of_json(_json(source))
+        else:
+            self._text = str(source)
+        self._changes = dict(changes or {})
+
+    @property
+    def text(self) -> str:
+        """The experiment in TOML, without the changes.
+
+        Raises:
+            ExperimentError: the file cannot be read.
+        """
+        if self._path is None:
+            return self._text
+        try:
+            return self._path.read_text()
+        except OSError as error:
+            raise ExperimentError(f"{self._path}: {error.strerror}") from error
+
+    def plan(self, *, write_speed: str | None = None) -> dict[str, Any]:
+        """What would run, how long it takes and what it writes; starts nothing.
+
+        Args:
+            write_speed: what the device can write, such as `500MiB/s`: then also how much workloads write at most.
+
+        Returns:
+            What `manometer run --dry-run --format json` prints: `runs`, each with its `plan`, `duration_s` and
+            `bytes_to_prepare`, and what all of them write.
+
+        Raises:
+            ExperimentError: something in it is wrong; the text names the line and what would be right.
+            ProgramError: the program is missing.
+        """
+        speed = [] if write_speed is None else ["--write-speed", write_speed]
+        with self._file() as path:
+            try:
+                return command("run", path, *self._sets(), "--dry-run", *speed)
+            except ProgramError as error:
+                raise _wrong(error) from None
+
+    def run(
+        self, out: str | PathLike[str], *, reuse: bool = False, resume: bool = False, progress: bool = True
+    ) -> Recording | Recordings:
+        """Runs it to its end.
+
+        Args:
+            out: the folder of the recording, or of the sweep's recordings; made, or empty.
+            reuse: use databases and files that another experiment left, where they can serve.
+            resume: go on in `out` at the first run that is not done.
+            progress: show a bar, where the extra `[progress]` is installed.
+
+        Returns:
+            The recording; the recordings of a sweep.
+
+        Raises:
+            ExperimentError: it is wrong, or the host cannot do it; nothing was started.
+            ProgramError: the program is missing, or a workload failed; what was recorded lies in `out`.
+        """
+        with self.start(out, reuse=reuse, resume=resume, progress=progress) as run:
+            for _ in run:
+                pass
+        return run.recording
+
+    def start(
+        self, out: str | PathLike[str], *, reuse: bool = False, resume: bool = False, progress: bool = True
+    ) -> Run:
+        """Runs it while a block is executed, which hears what goes on; arguments as in `run`.
+
+        ```python
+        with experiment.start("results/live") as run:
+            for event in run:
+                if isinstance(event, manometer.events.Sample):
+                    print(event.workload, event.rate, event.unit)
+        recording = run.recording
+        ```
+
+        A block that is left before the run has ended stops it: its recording ends there, as interrupted.
+        """
+        return Run(self, Path(out), [*(["--reuse"] * reuse), *(["--resume"] * resume)], progress)
+
+    @contextmanager
+    def _file(self) -> Generator[Path, None, None]:
+        if self._path is not None:
+            yield self._path
+            return
+        # In the current folder, so that paths in it lead somewhere; of the same name for the same text, which `resume`
+        # knows it by.
+        path = Path(f".manometer-{hashlib.sha256(self._text.encode()).hexdigest()[:12]}.toml")
+        path.write_text(self._text)
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _sets(self) -> list[str]:
+        return [word for key, value in self._changes.items() for word in ("--set", f"{key}={_value(value)}")]
+
+    def __repr__(self) -> str:
+        """Its file, or how long its text is."""
+        return f"<manometer.Experiment: {self._path or f'{len(self._text.splitlines())} lines'}>"
+
+
+class Run:
+    """A run that goes on, within its block."""
+
+    def __init__(self, experiment: Experiment, out: Path, options: Sequence[str], progress: bool) -> None:
+        """Made by `Experiment.start`."""
+        self._experiment = experiment
+        self._out = out
+        self._options = list(options)
+        self._progress = Progress() if progress else None
+        self._process: subprocess.Popen[str] | None = None
+        self._words: deque[str] = deque(maxlen=_WORDS)
+        self._has_ended = False
+        self._is_stopped = False
+
+    @property
+    def recording(self) -> Recording | Recordings:
+        """What it left until now.
+
+        Raises:
+            RecordingError: nothing yet.
+        """
+        return _recording.open(self._out)
+
+    def __enter__(self) -> Run:
+        """Starts the program."""
+        found = program()
+        self._file = self._experiment._file()
+        path = self._file.__enter__()
+        words = [found, "run", os.fspath(path), "--out", os.fspath(self._out), "--progress", "json"]
+        words += [*self._experiment._sets(), *self._options]
+        try:
+            # A session of its own: an interrupt at the keyboard ends the block, and that ends the run, once.
+            self._process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._file.__exit__(None, None, None)
+            raise ProgramError(f"{found}: {error.strerror}") from error
+        return self
+
+    def __iter__(self) -> Iterator[Event]:
+        """What goes on, until the run ends."""
+        if self._process is None or self._process.stderr is None:
+            return
+        for line in self._process.stderr:
+            event = parse(line.rstrip("\n"))
+            match event:
+                case Note(text):
+                    self._words.append(text)
+                case Failed(workload, text):
+                    self._words.append(f"{workload} failed: {text}")
+                case _:
+                    pass
+            if self._progress is not None:
+                self._progress.show(event)
+            yield event
+        self._has_ended = True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stops the run where it goes on, and waits until its recording is whole.
+
+        Raises:
+            ExperimentError: it was wrong; nothing was started.
+            ProgramError: it failed.
+        """
+        try:
+            status = self._end()
+        finally:
+            self._file.__exit__(None, None, None)
+            if self._progress is not None:
+                self._progress.close()
+        if kind is not None or self._is_stopped or status == DONE:
+            return
+        text = "\n".join(self._words).strip() or f"manometer ended with status {status}"
+        raise _wrong(ProgramError(text, status))
+
+    def _end(self) -> int | None:
+        """Ends the program, which writes its recording's end at an interrupt, and is killed only if it does not."""
+        process = self._process
+        if process is None:
+            return None
+        if process.poll() is None and not self._has_ended:
+            self._is_stopped = True
+            process.send_signal(signal.SIGINT)
+        try:
+            # What it still says must not fill the pipe.
+            _, said = process.communicate(timeout=_STOPPING_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, said = process.communicate()
+        self._words.extend(event.text for event in map(parse, (said or "").splitlines()) if isinstance(event, Note))
+        return process.returncode
+
+
+def _wrong(error: ProgramError) -> ExperimentError | ProgramError:
+    return ExperimentError(str(error)) if error.status == WRONG else error
+
+
+def _is_text(source: str | PathLike[str]) -> bool:
+    return isinstance(source, str) and "\n" in source
+
+
+def _json(source: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(source)
+    except TypeError as error:
+        raise ExperimentError(f"not an experiment: {error}") from error
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,53 @@
+"""The program `manometer`, which runs workloads: the package finds it, and does not bring it along."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from manometer.errors import ProgramError
+
+# The program's own words: done, failed, wrong, done with the verdict no.
+DONE, FAILED, WRONG, NO = 0, 1, 2, 3
+
+
+def program() -> str:
+    """Where the program is: what MANOMETER_PROGRAM names, else `manometer` on the path or beside Python.
+
+    Raises:
+        ProgramError: it is not there.
+    """
+    named = os.environ.get("MANOMETER_PROGRAM")
+    beside = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
+    found = shutil.which(named or "manometer", path=beside)
+    if found is None:
+        missing = f"{named!r}, which MANOMETER_PROGRAM names," if named else "the program `manometer`"
+        raise ProgramError(
+            f"{missing} is not there, and it runs the workloads: build it in a clone with `setup/setup build && cargo "
+            "install --locked --path crates/manometer`, or name it in MANOMETER_PROGRAM"
+        )
+    return found
+
+
+def command(*arguments: str | PathLike[str]) -> Any:
+    """Runs `manometer ARGUMENTS --format json` and gives its document: replays, single workloads, `doctor` …
+
+    ```python
+    manometer.command("doctor", ".")["checks"]
+    ```
+
+    Raises:
+        ProgramError: the program is missing, the request was wrong, or the work failed; with the program's own words.
+            A verdict of no (exit status 3) is no error: it stands in the document.
+    """
+    words = [program(), *(os.fspath(argument) for argument in arguments), "--format", "json"]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode not in (DONE, NO):
+        raise ProgramError(done.stderr.strip() or f"manometer ended with status {done.returncode}", done.returncode)
+    return json.loads(done.stdout)

@@ -1,0 +1,210 @@
+"""Caches on paper: what a cache of a size and a policy would have done to requests.
+
+Requests are a trace, its file, or an array of keys. Other threads of Python run meanwhile, and the work itself is
+spread over all cores. Policies and their sources are in the manual (docs/cache-policies.md); the curves are those of
+seed 005 and of SHARDS and Mattson's stack.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from manometer import _native, trace
+from manometer._native import Frame
+from manometer.errors import CacheError
+
+if TYPE_CHECKING:
+    from manometer._native import _Requests
+
+__all__ = ["Parameter", "Policy", "Requests", "Words", "curves", "policies", "simulate"]
+
+Words: TypeAlias = "npt.NDArray[np.integer[Any]] | Sequence[int]"
+"""Whole numbers in one dimension."""
+Requests: TypeAlias = "trace.Trace | str | PathLike[str] | Words"
+"""A trace, its file, or the keys of requests in order."""
+
+
+class Parameter(TypedDict):
+    """A number that a policy can be told: `mq:lifetime=5000`."""
+
+    name: str
+    meaning: str
+    default: float
+    min: float
+    max: float | None
+
+
+class Policy(TypedDict):
+    """A policy that there is, and where it comes from."""
+
+    name: str
+    about: str
+    source: str
+    parameters: list[Parameter]
+
+
+def policies() -> list[Policy]:
+    """Every policy, with its parameters and its source."""
+    return json.loads(_native.policies())
+
+
+def simulate(
+    requests: Requests,
+    policies: str | Sequence[str],
+    capacities: int | Sequence[int],
+    *,
+    sizes: Words | None = None,
+    writes: npt.NDArray[np.bool_] | Sequence[bool] | None = None,
+    times_ns: Words | None = None,
+    by_size: bool = False,
+    block_bytes: int | None = None,
+    seed: int = 1,
+) -> Frame:
+    """Every policy at every capacity, over one reading of the requests.
+
+    Every request but deletes looks its key up; what is not there is a miss, and is admitted as the policy sees fit.
+
+    Args:
+        requests: a trace, its file, or the keys, shape (n,), whole numbers of up to 64 bits.
+        policies: their names, with parameters if need be: `["lru", "mq:lifetime=5000"]`.
+        capacities: objects, or bytes with `by_size`.
+        sizes: with keys: bytes of each request's object, shape (n,).
+        writes: with keys: whether each request writes, shape (n,).
+        times_ns: with keys: when each request came, shape (n,).
+        by_size: count capacities in bytes and each object with its size, else every object takes one place.
+        block_bytes: with a trace of a device: ask for each block of this size that a request touches.
+        seed: where policies that throw dice start from.
+
+    Returns:
+        A row for each policy and capacity: `policy`, `capacity`, `requests`, `misses`, `miss_ratio`,
+        `byte_miss_ratio` (null without sizes), `bypassed`, `requests_per_second` (where a policy works by seconds and
+        the requests have no times). `metadata` has `requests`, `keys` and `left_out`.
+
+    Raises:
+        CacheError: an unknown policy or parameter, a capacity below 1, or arrays that do not fit together.
+        TraceError: the trace cannot be read. Damage further on is warned of (`DamagedTraceWarning`).
+    """
+    source, requested = _requested(requests, sizes, writes, times_ns, block_bytes, by_size)
+    frame, damage = _native.simulate(requested, _policies(policies), _capacities(capacities), by_size, seed)
+    if source is not None:
+        trace.warn_of(damage, source)
+    return frame
+
+
+def curves(
+    requests: Requests,
+    policies: str | Sequence[str] = "lru",
+    *,
+    capacities: int | Sequence[int] = (),
+    sizes: Words | None = None,
+    writes: npt.NDArray[np.bool_] | Sequence[bool] | None = None,
+    times_ns: Words | None = None,
+    by_size: bool = False,
+    block_bytes: int | None = None,
+    rate: float | None = None,
+    samples: int | None = None,
+    seed: int = 1,
+) -> Frame:
+    """Miss-ratio curves: the misses of policies over all sizes of their caches, from one reading of the requests.
+
+    LRU's is exact unless it is made of a sample; every other policy is simulated at each size, on a sample of 65,536
+    keys where there are more.
+
+    Args:
+        requests: as in `simulate`, like `sizes`, `writes`, `times_ns`, `by_size`, `block_bytes` and `seed`.
+        policies: their names, with parameters if need be.
+        capacities: at which sizes; unless said, at many up to where all keys fit in.
+        sizes: with keys: bytes of each request's object, shape (n,).
+        writes: with keys: whether each request writes, shape (n,).
+        times_ns: with keys: when each request came, shape (n,).
+        by_size: count capacities in bytes.
+        block_bytes: ask for each block of a device.
+        rate: make it of about this share of the keys, above 0 and up to 1.
+        samples: make it of at most so many keys, in memory that does not grow with the trace.
+        seed: which keys are in the sample.
+
+    Returns:
+        A row for each policy and size: `policy`, `capacity`, `miss_ratio`, `error` (half of the 95 % interval; null
+        where nothing is estimated), `is_knee` (where more cache stops paying), `rate` (the share of the keys it was
+        made of), `footprint` (what all keys take). `metadata` has `unit`, `requests` and `left_out`.
+
+    Raises:
+        CacheError: as in `simulate`; or both `rate` and `samples` are given, or `rate` is no share.
+        TraceError: the trace cannot be read. Damage further on is warned of (`DamagedTraceWarning`).
+    """
+    if rate is not None and samples is not None:
+        raise CacheError("both rate and samples are given: a sample is told by one of them")
+    source, requested = _requested(requests, sizes, writes, times_ns, block_bytes, by_size)
+    frame, damage = _native.curves(
+        requested, _policies(policies), _capacities(capacities), by_size, rate, samples, seed
+    )
+    if source is not None:
+        trace.warn_of(damage, source)
+    return frame
+
+
+def _requested(
+    requests: Requests,
+    sizes: Words | None,
+    writes: npt.NDArray[np.bool_] | Sequence[bool] | None,
+    times_ns: Words | None,
+    block_bytes: int | None,
+    by_size: bool,
+) -> tuple[trace.Trace | None, _Requests]:
+    if isinstance(requests, (str, PathLike)):
+        requests = trace.open(fspath(requests))
+    if isinstance(requests, trace.Trace):
+        if sizes is not None or writes is not None or times_ns is not None:
+            raise CacheError("sizes, writes and times_ns go with an array of keys: a trace has its own")
+        return requests, (trace.native(requests), block_bytes)
+    if block_bytes is not None:
+        raise CacheError("block_bytes goes with a trace of a device: keys have no blocks")
+    if by_size and sizes is None:
+        raise CacheError("by_size counts bytes: give the sizes of the keys' objects")
+    return None, (
+        _words("keys", requests, signed=True),
+        None if sizes is None else _words("sizes", sizes),
+        None if writes is None else _flags(writes),
+        None if times_ns is None else _words("times_ns", times_ns),
+    )
+
+
+def _words(name: str, values: Words, *, signed: bool = False) -> npt.NDArray[np.uint64]:
+    """The same as unsigned 64 bits, without a copy where they are 64 bits wide; negative keys stay different keys."""
+    array: npt.NDArray[Any] = np.asarray(values)
+    if array.ndim == 1 and array.size == 0:
+        return np.empty(0, np.uint64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise CacheError(
+            f"{name} have shape {array.shape} and type {array.dtype}: give whole numbers in one dimension; texts "
+            "become such by numpy.unique(texts, return_inverse=True)[1]"
+        )
+    if not signed and array.dtype.kind == "i" and array.min() < 0:
+        raise CacheError(f"{name} hold {array.min()}: none can be below 0")
+    wide = array.astype(np.int64 if array.dtype.kind == "i" else np.uint64, order="C", copy=False)
+    return wide.view(np.uint64)  # pyright: ignore[reportUnknownMemberType]
+
+
+def _flags(writes: npt.NDArray[np.bool_] | Sequence[bool]) -> npt.NDArray[np.bool_]:
+    array: npt.NDArray[Any] = np.asarray(writes)
+    if array.ndim != 1 or (array.size > 0 and array.dtype.kind != "b"):
+        raise CacheError(f"writes have shape {array.shape} and type {array.dtype}: give flags in one dimension")
+    return np.ascontiguousarray(array, np.bool_)
+
+
+def _policies(policies: str | Sequence[str]) -> list[str]:
+    return [policies] if isinstance(policies, str) else list(policies)
+
+
+def _capacities(capacities: int | Sequence[int]) -> list[int]:
+    array = [capacities] if isinstance(capacities, (int, np.integer)) else list(capacities)
+    wrong = [capacity for capacity in array if not 1 <= capacity <= 1 << 63]
+    if wrong:
+        raise CacheError(f"{wrong[0]} is no capacity: write a whole number from 1 to 2^63")
+    return [int(capacity) for capacity in array]

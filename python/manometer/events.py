@@ -1,0 +1,131 @@
+"""What goes on in a run, as it happens."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from manometer._recording import Finding
+
+__all__ = [
+    "Beat",
+    "Ended",
+    "Event",
+    "Failed",
+    "Finding",
+    "Note",
+    "PhaseBegun",
+    "Preparing",
+    "Ready",
+    "RunBegun",
+    "Sample",
+]
+
+
+@dataclass(frozen=True)
+class RunBegun:
+    """A run begins: `run` of `runs`, with what the sweep set for it, recorded in `path`; it takes about `seconds`."""
+
+    run: int
+    runs: int
+    settings: dict[str, Any]
+    path: Path
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Preparing:
+    """A workload prepares its database or files: `done` of `total`."""
+
+    workload: str
+    what: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A workload is prepared."""
+
+    workload: str
+
+
+@dataclass(frozen=True)
+class PhaseBegun:
+    """A phase begins; its length in seconds, settling included."""
+
+    id: str
+    label: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A workload's last interval: its performance in `unit`, and the 99th percentile of its latencies."""
+
+    workload: str
+    rate: float
+    unit: str
+    p99_us: float | None
+
+
+@dataclass(frozen=True)
+class Beat:
+    """A sample interval has passed; seconds left."""
+
+    phase_left_s: float
+    run_left_s: float
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A workload came to an end of its own before the plan did."""
+
+    workload: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A workload failed."""
+
+    workload: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Note:
+    """What the program says otherwise."""
+
+    text: str
+
+
+Event: TypeAlias = RunBegun | Preparing | Ready | PhaseBegun | Sample | Beat | Finding | Ended | Failed | Note
+"""Anything that goes on in a run."""
+
+_KINDS: dict[str, type[Preparing | Ready | PhaseBegun | Sample | Beat | Ended | Failed]] = {
+    "preparing": Preparing,
+    "ready": Ready,
+    "phase": PhaseBegun,
+    "rate": Sample,
+    "beat": Beat,
+    "ended": Ended,
+    "failed": Failed,
+}
+
+
+def parse(line: str) -> Event:
+    """The event that a line of the program's standard error tells; a note where it is none."""
+    try:
+        fields: dict[str, Any] = json.loads(line)
+        kind = fields.pop("event")
+        if kind == "finding":
+            return Finding(fields["id"], fields["severity"], fields.get("phase"), fields["text"])
+        if kind == "run":
+            fields["path"] = Path(fields["path"])
+            return RunBegun(**fields)
+        return _KINDS[kind](**fields)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Note(line)

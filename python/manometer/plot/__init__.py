@@ -1,0 +1,10 @@
+"""Every chart of the report, as Altair objects: the same definitions (`charts/*.vl.json`), the same rows.
+
+A chart can be changed as any of Altair's, and be kept without a browser or a network where the extra `[export]` is
+installed: `chart.save("pressure.svg")`, or `.png`, `.pdf`. What a recording does not hold is not drawn: a chart of
+nothing says so. `chart.description` tells it in words, `chart.usermeta["notes"]` what its reader must know.
+"""
+
+from __future__ import annotations
+
+from manometer.plot._charts import *  # noqa: F403

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import manometer
+import pytest
+from manometer._program import program
+from scene import REPOSITORY, SHORT
+
+
+@pytest.fixture(scope="session")
+def needs_program() -> str:
+    try:
+        return program()
+    except manometer.errors.ProgramError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def recording(needs_program: str, tmp_path_factory: pytest.TempPathFactory) -> manometer.Recording:
+    folder = tmp_path_factory.mktemp("short")
+    changes = {"device.directory": str(folder / "data")}
+    recorded = manometer.Experiment(SHORT, changes=changes).run(folder / "recording", progress=False)
+    assert isinstance(recorded, manometer.Recording)
+    return recorded
+
+
+@pytest.fixture(scope="session")
+def sweep(needs_program: str, tmp_path_factory: pytest.TempPathFactory) -> manometer.Recordings:
+    folder = tmp_path_factory.mktemp("sweep")
+    text = SHORT + '[sweep]\n"writer.block_size" = ["4KiB", "8KiB"]\n'
+    changes = {"device.directory": str(folder / "data")}
+    recorded = manometer.Experiment(text, changes=changes).run(folder / "recordings", progress=False)
+    assert isinstance(recorded, manometer.Recordings)
+    return recorded
+
+
+@pytest.fixture
+def ycsb_text() -> Path:
+    return REPOSITORY / "crates/manometer-workload/src/command/parser/samples/ycsb-java.txt"

@@ -1,0 +1,55 @@
+"""Other tools' files become recordings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import manometer
+import pytest
+from manometer.errors import ImportFileError
+from scene import SHARED
+
+
+def test_one_file_is_a_recording_and_several_are_runs(ycsb_text: Path, tmp_path: Path) -> None:
+    one = manometer.import_.ycsb(ycsb_text, out=tmp_path / "one")
+    assert isinstance(one, manometer.Recording)
+    assert one.path == tmp_path / "one"
+    (phase,) = one.phases.rows()
+    # 79,946 operations in 4 s.
+    assert phase["performance"] == pytest.approx(20_000, rel=0.02)
+    both = manometer.import_.ycsb(ycsb_text, ycsb_text, out=tmp_path / "both")
+    assert isinstance(both, manometer.Recordings) and len(both) == 2
+    assert isinstance(manometer.open(tmp_path / "both"), manometer.Recordings)
+    assert [row["run"] for row in both.phases.rows()] == ["001", "002"]
+
+
+def test_what_cannot_be_imported_is_told_and_leaves_nothing(ycsb_text: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("nothing of YCSB\n")
+    made = manometer.import_
+    for tool in [made.ycsb, made.db_bench, made.fio, made.storiks, made.resctl_bench]:
+        with pytest.raises(ImportFileError, match="text"):
+            tool(tmp_path / "text", out=tmp_path / tool.__name__)
+        assert not list((tmp_path / tool.__name__).iterdir())
+    with pytest.raises(ImportFileError, match="nowhere"):
+        manometer.import_.ycsb(tmp_path / "nowhere", out=tmp_path / "out")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    with pytest.raises(ImportFileError, match="not empty"):
+        manometer.import_.ycsb(ycsb_text, out=tmp_path / "full")
+
+
+def test_the_authors_recordings_have_the_slides_scale(tmp_path: Path) -> None:
+    path = SHARED / "storiks" / "icpe2021" / "ycsb_wb,at3_bs512_directio.out.xz"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    recording = manometer.import_.storiks(path, out=tmp_path / "slides")
+    assert isinstance(recording, manometer.Recording)
+    pressures = [row["pressure"] for row in recording.pressure().rows()]
+    assert pressures[0] == 0.0 and max(pressures) > 0.5
+
+
+def test_flags_become_an_experiment() -> None:
+    path = SHARED / "storiks" / "exp_01-ycsb_workloadb.flags"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    assert "[primary]" in manometer.import_.flags(path)
