@@ -1,8 +1,16 @@
 //! What runs are called where several are shown together.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use manometer_analysis::compare;
+use manometer_measure::Recording;
+use manometer_measure::plan::Settings;
+use serde_json::Value;
 
 use crate::{Recorded, text};
+
+/// The name under which the release of the host's kernel stands.
+pub(crate) const KERNEL: &str = "kernel";
 
 /// What each of `recordings` is called: what a sweep set for it, and which of its repeats it is.
 pub(crate) fn names<'a>(recordings: impl IntoIterator<Item = &'a Recorded>) -> Vec<String> {
@@ -10,26 +18,60 @@ pub(crate) fn names<'a>(recordings: impl IntoIterator<Item = &'a Recorded>) -> V
     let repeats = compare::repeats(&recordings.iter().map(|recorded| &recorded.recording).collect::<Vec<_>>());
     // Numbers tell repeats apart: where nothing ran twice there is nothing to tell.
     let numbered = repeats.iter().any(|repeat| *repeat > 1);
-    recordings.iter().zip(repeats).map(|(recorded, repeat)| name(recorded, numbered.then_some(repeat))).collect()
+    let told = differing(&recordings);
+    let named = |(recorded, repeat): (&&Recorded, u32)| name(recorded, &told, numbered.then_some(repeat));
+    recordings.iter().zip(repeats).map(named).collect()
 }
 
-/// The same, and where two are called alike the folder's name with it: lines and panels need a name of their own.
+/// The settings that are not the same for all runs that have them.
+fn differing(recordings: &[&Recorded]) -> BTreeSet<String> {
+    let mut values: BTreeMap<&String, &Value> = BTreeMap::new();
+    let mut differing = BTreeSet::new();
+    for (setting, value) in recordings.iter().flat_map(|recorded| &recorded.settings) {
+        if values.insert(setting, value).is_some_and(|before| before != value) {
+            differing.insert(setting.clone());
+        }
+    }
+    differing
+}
+
+/// The same, and where two are called alike what they ran on, as far as that differs, then their folders' names: lines and
+/// panels need a name of their own.
 pub(crate) fn distinct_names<'a>(recordings: impl IntoIterator<Item = &'a Recorded>) -> Vec<String> {
     let recordings: Vec<&Recorded> = recordings.into_iter().collect();
-    let names = names(recordings.iter().copied());
-    let alike = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
-    let folder = |recorded: &Recorded| {
-        let name = recorded.recording.dir.file_name().map(|name| name.to_string_lossy().into_owned());
-        name.unwrap_or_default()
+    let hosts: Vec<_> = recordings.iter().map(|recorded| host_facts(&recorded.recording)).collect();
+    let differs = |fact: &(&str, String)| hosts.iter().any(|host| !host.contains(fact));
+    let on = |place: usize| {
+        hosts[place].iter().filter(|fact| differs(fact)).map(|(name, value)| format!(" · {name} {value}")).collect()
     };
-    let named = |(recorded, name): (&&Recorded, &String)| {
-        if alike(name) { format!("{name} · {}", folder(recorded)) } else { name.clone() }
+    let folder = |place: usize| {
+        let folder = recordings[place].recording.dir.file_name().unwrap_or_default();
+        format!(" · {}", folder.to_string_lossy())
     };
-    recordings.iter().zip(&names).map(named).collect()
+    told_apart(told_apart(names(recordings.iter().copied()), on), folder)
 }
 
-fn name(recorded: &Recorded, repeat: Option<u32>) -> String {
+/// The names, each with more to it where two are alike.
+fn told_apart(names: Vec<String>, more: impl Fn(usize) -> String) -> Vec<String> {
+    let is_alone = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+    let told =
+        |(place, name): (usize, &String)| if is_alone(name) { name.clone() } else { name.clone() + &more(place) };
+    names.iter().enumerate().map(told).collect()
+}
+
+/// What a run ran on, as far as its recording tells: the kernel's release, and the device.
+pub(crate) fn host_facts(recording: &Recording) -> Vec<(&'static str, String)> {
+    let told = |path: &str| recording.environment.pointer(path)?.as_str().map(str::to_owned);
+    let device = told("/device/model").or_else(|| told("/device/name"));
+    let facts = [(KERNEL, told("/host/kernel")), ("device", device)];
+    facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+fn name(recorded: &Recorded, told: &BTreeSet<String>, repeat: Option<u32>) -> String {
     let Recorded { summary, settings, recording } = recorded;
+    // Of a single run, or one that differs by none of them, all are told.
+    let some: Settings = settings.clone().into_iter().filter(|(setting, _)| told.contains(setting)).collect();
+    let settings = if some.is_empty() { settings } else { &some };
     let kind = match (recording.plan.reference, settings.is_empty()) {
         (true, _) => "reference".to_owned(),
         (false, true) => summary.experiment.clone(),

@@ -6,14 +6,15 @@ use manometer_analysis::summary::{PhaseSummary, Ratio};
 use manometer_measure::ByteSize;
 use manometer_measure::plan::PhaseKind;
 
+use crate::runs::{KERNEL, host_facts};
 use crate::source::Source;
 use crate::text;
 
 /// The name under which a phase's id is one of the things that points differ by.
 pub(super) const PHASE: &str = "phase";
 
-/// The name under which the release of the host's kernel stands.
-pub(super) const KERNEL: &str = "kernel";
+/// The name under which the number of workloads that run in a phase stands.
+const RUNNING: &str = "running";
 
 /// What points were measured under, by name.
 pub(super) type Under = BTreeMap<String, String>;
@@ -73,23 +74,47 @@ pub(super) fn pressures(sources: &[Source]) -> Vec<Point> {
             run.insert("repeat".to_owned(), repeat.to_string());
         }
     }
-    let phases =
-        judged.iter().zip(&runs).flat_map(|(source, run)| source.summary.phases.iter().map(move |phase| (run, phase)));
-    phases.filter(|(_, phase)| phase.kind == PhaseKind::Pressure).map(|(run, phase)| point(run, phase)).collect()
+    let phases = judged
+        .iter()
+        .zip(&runs)
+        .flat_map(|(source, run)| source.summary.phases.iter().map(move |phase| (*source, run, phase)));
+    let pressures = phases.filter(|(_, _, phase)| phase.kind == PhaseKind::Pressure);
+    pressures.map(|(source, run, phase)| point(source, run, phase)).collect()
 }
 
-fn point(run: &Under, phase: &PhaseSummary) -> Point {
+fn point(source: &Source, run: &Under, phase: &PhaseSummary) -> Point {
     let Ratio { value, ci_low, ci_high, reason } = &phase.pressure;
     let gap = reason.as_ref().or(phase.performance.reason.as_ref());
+    let settings = phase.settings.iter().map(|(name, value)| (name.clone(), text::plain(value))).collect();
+    let planned = source.recording.plan.phases.iter().find(|planned| planned.id == phase.id);
+    let running = planned.map(|planned| (RUNNING.to_owned(), planned.running.len().to_string()));
     Point {
         run: run.clone(),
-        phase: phase.settings.iter().map(|(name, value)| (name.clone(), text::plain(value))).collect(),
+        phase: of_all_instances(settings).into_iter().chain(running).collect(),
         id: phase.id.clone(),
         value: *value,
         low: *ci_low,
         high: *ci_high,
         gap: gap.cloned().unwrap_or_else(|| "the analysis gives no reason".to_owned()),
     }
+}
+
+/// Settings of instances (`n1.write_ratio`, `n2.write_ratio`) that are the same for all of them as one (`n.write_ratio`):
+/// that is what a staggered experiment varies.
+fn of_all_instances(settings: Under) -> Under {
+    let common = |name: &str| {
+        let (workload, setting) = name.split_once('.')?;
+        let all = workload.trim_end_matches(|character: char| character.is_ascii_digit());
+        (all != workload).then(|| format!("{all}.{setting}"))
+    };
+    let mut values: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for (name, value) in &settings {
+        if let Some(common) = common(name) {
+            values.entry(common).or_default().insert(value);
+        }
+    }
+    let shared = |name: &str| common(name).filter(|common| values[common].len() == 1);
+    settings.iter().map(|(name, value)| (shared(name).unwrap_or_else(|| name.clone()), value.clone())).collect()
 }
 
 /// What holds for a whole run, as far as the recording tells it.
@@ -106,10 +131,7 @@ pub(super) fn run_facts(source: &Source) -> Under {
             facts.insert(name.to_owned(), value);
         }
     }
-    let environment = |path: &str| source.recording.environment.pointer(path)?.as_str().map(str::to_owned);
-    let device = environment("/device/model").or_else(|| environment("/device/name"));
-    let host = [(KERNEL, environment("/host/kernel")), ("device", device)];
-    facts.extend(host.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    facts.extend(host_facts(source.recording).into_iter().map(|(name, value)| (name.to_owned(), value)));
     facts
 }
 
@@ -192,6 +214,18 @@ mod tests {
         assert_eq!(axes[0].values, ["4KiB", "16KiB", "128KiB"]);
         assert_eq!(axes[1].values, ["5.4-x", "5.11"]);
         assert_eq!(short("io.block_size"), "block_size");
+    }
+
+    #[test]
+    fn what_all_instances_share_is_one_setting() {
+        let told = |pairs: &[(&str, &str)]| -> Under {
+            of_all_instances(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+        };
+        let alike = told(&[("n1.write_ratio", "0.1"), ("n2.write_ratio", "0.1"), ("writer.iodepth", "4")]);
+        let names: Vec<&str> = alike.keys().map(String::as_str).collect();
+        assert_eq!(names, ["n.write_ratio", "writer.iodepth"]);
+        let unlike = told(&[("n1.write_ratio", "0.1"), ("n2.write_ratio", "0.2")]);
+        assert_eq!(unlike.len(), 2, "{unlike:?}");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! How pressure differs between primaries, engines, kernels and devices, all else the same.
 
 use super::heat::Heat;
-use super::points::{KERNEL, PHASE, Point, axis, difference, pressures};
+use super::points::{PHASE, Point, axis, difference, pressures};
 use super::{Chart, Draw, Drawing};
+use crate::runs::KERNEL;
 use crate::source::Source;
 
 pub(super) const CHART: Chart = Chart {
