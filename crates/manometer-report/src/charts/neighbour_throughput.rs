@@ -4,7 +4,9 @@ use manometer_analysis::summary::{NeighbourSummary, PhaseSummary};
 use serde::Serialize;
 
 use super::joined::{Run, in_words, runs};
-use super::points::{Axis, PHASE, Point, Under, amount, axis, run_facts, short, varying};
+use super::points::{
+    Axis, PHASE, Point, Under, amount, axis, instances_of, of_all_instances, run_facts, short, varying,
+};
 use super::{Chart, Draw, Drawing};
 use crate::source::Source;
 use crate::text;
@@ -14,7 +16,8 @@ pub(super) const CHART: Chart = Chart {
     title: "What neighbours reach",
     reading: "The neighbour's own throughput (upwards) by its queue depth, or by another setting of it (across), a line for \
               each share of writes, or for each value of a further setting; whiskers are 95 % intervals. What else differs, \
-              such as whether it runs alone, has a panel of its own.",
+              such as whether it runs alone, has a panel of its own. Phases in which instances of one neighbour differ from \
+              each other are left out.",
     spec: include_str!("../../../../charts/neighbour-throughput.vl.json"),
     draw: Draw::Any(draw),
 };
@@ -85,22 +88,32 @@ fn draw(sources: &[Source]) -> Drawing {
 
 fn of_run(run: &Run) -> Vec<Reached> {
     let facts = run_facts(run.source);
-    let phases = run.source.summary.phases.iter();
+    let phases = run.source.summary.phases.iter().filter_map(|phase| Some((phase, settings(phase)?)));
     phases
-        .flat_map(|phase| phase.neighbours.iter().map(move |neighbour| (phase, neighbour)))
-        .map(|(phase, (name, neighbour))| reached(run, &facts, phase, name, neighbour))
+        .flat_map(|(phase, settings)| {
+            let all: Under = facts.clone().into_iter().chain(settings).collect();
+            let neighbours = phase.neighbours.iter();
+            neighbours.map(|(name, neighbour)| reached(run, &all, phase, name, neighbour)).collect::<Vec<_>>()
+        })
         .collect()
 }
 
-fn reached(run: &Run, facts: &Under, phase: &PhaseSummary, name: &str, neighbour: &NeighbourSummary) -> Reached {
+/// The settings of a phase; nothing where instances of one neighbour differ, as while a staggered experiment changes them
+/// one by one: such phases lie between those to be compared.
+fn settings(phase: &PhaseSummary) -> Option<Under> {
+    let settings = phase.settings.iter().map(|(name, value)| (name.clone(), text::plain(value))).collect();
+    let settings = of_all_instances(settings);
+    let differs = |name: &String| name.split_once('.').is_some_and(|(workload, _)| instances_of(workload) != workload);
+    (!settings.keys().any(differs)).then_some(settings)
+}
+
+fn reached(run: &Run, all: &Under, phase: &PhaseSummary, name: &str, neighbour: &NeighbourSummary) -> Reached {
     let performance = &neighbour.performance;
     let interval = (performance.mean, performance.ci_low, performance.ci_high);
-    let settings = phase.settings.iter().map(|(name, value)| (name.clone(), text::plain(value)));
-    let all: Under = facts.clone().into_iter().chain(settings).collect();
     let mut under: Under = all
-        .into_iter()
+        .iter()
         .filter(|(setting, _)| is_of(setting, name))
-        .map(|(setting, value)| (short(&setting).to_owned(), value))
+        .map(|(setting, value)| (short(setting).to_owned(), value.clone()))
         .collect();
     under.insert(BESIDE.to_owned(), beside(run.source, &phase.id, name));
     under.insert("neighbour".to_owned(), name.to_owned());
@@ -118,8 +131,7 @@ fn reached(run: &Run, facts: &Under, phase: &PhaseSummary, name: &str, neighbour
 
 /// Whether a setting is the neighbour's own, or that of all instances of it (`n` of `n1`), or a fact of the run.
 fn is_of(setting: &str, neighbour: &str) -> bool {
-    let all = neighbour.trim_end_matches(|character: char| character.is_ascii_digit());
-    setting.split_once('.').is_none_or(|(workload, _)| workload == neighbour || workload == all)
+    setting.split_once('.').is_none_or(|(workload, _)| workload == neighbour || workload == instances_of(neighbour))
 }
 
 /// Who else runs in a phase: `nobody`, or the names.

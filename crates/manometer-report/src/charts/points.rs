@@ -101,10 +101,10 @@ fn point(source: &Source, run: &Under, phase: &PhaseSummary) -> Point {
 
 /// Settings of instances (`n1.write_ratio`, `n2.write_ratio`) that are the same for all of them as one (`n.write_ratio`):
 /// that is what a staggered experiment varies.
-fn of_all_instances(settings: Under) -> Under {
+pub(super) fn of_all_instances(settings: Under) -> Under {
     let common = |name: &str| {
         let (workload, setting) = name.split_once('.')?;
-        let all = workload.trim_end_matches(|character: char| character.is_ascii_digit());
+        let all = instances_of(workload);
         (all != workload).then(|| format!("{all}.{setting}"))
     };
     let mut values: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
@@ -161,7 +161,7 @@ pub(super) fn axis(points: &[Point], name: &str) -> Axis {
     }
     if name == KERNEL {
         values.sort_by_cached_key(|value| version(value));
-    } else if let Some(amounts) = values.iter().map(|value| amount(value)).collect::<Option<Vec<f64>>>() {
+    } else if let Some(amounts) = values.iter().map(|value| place(value)).collect::<Option<Vec<f64>>>() {
         let mut both: Vec<(f64, String)> = amounts.into_iter().zip(values).collect();
         both.sort_by(|left, right| left.0.total_cmp(&right.0));
         values = both.into_iter().map(|(_, value)| value).collect();
@@ -174,10 +174,20 @@ fn version(value: &str) -> Vec<u64> {
     value.split(|letter: char| !letter.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
+/// Where a value stands among numbers; what is not told of comes first.
+fn place(value: &str) -> Option<f64> {
+    if value.is_empty() { Some(f64::NEG_INFINITY) } else { amount(value) }
+}
+
 /// The number that a value is, sizes in bytes: `16`, `0.5`, `4KiB`.
 pub(super) fn amount(value: &str) -> Option<f64> {
     let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
     number.or_else(|| value.parse::<ByteSize>().ok().map(|bytes| bytes.0 as f64))
+}
+
+/// What an instance is one of: `n` of `n1`.
+pub(super) fn instances_of(workload: &str) -> &str {
+    workload.trim_end_matches(|character: char| character.is_ascii_digit())
 }
 
 /// `iodepth` of `writer.iodepth`.

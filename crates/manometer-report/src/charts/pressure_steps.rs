@@ -1,7 +1,7 @@
 //! How pressure changes from one value of a setting to the next, all else the same.
 
 use super::heat::Heat;
-use super::points::{Point, Under, amount, axis, difference, pressures, varying};
+use super::points::{Point, Under, amount, axis, difference, instances_of, pressures, varying};
 use super::{Chart, Draw, Drawing};
 use crate::source::Source;
 
@@ -19,8 +19,10 @@ fn draw(sources: &[Source]) -> Drawing {
     let points = pressures(sources);
     let mut heat = Heat::new();
     for axis in varying(&points) {
-        // Facts without a point in their name, such as the kernel, are no settings; words are in no order.
-        if axis.name.contains('.') && axis.values.iter().all(|value| amount(value).is_some()) {
+        // Facts without a point in their name, such as the kernel, are no settings; those of single instances take one
+        // step while the others wait; words are in no order.
+        let is_setting = axis.name.split_once('.').is_some_and(|(workload, _)| instances_of(workload) == workload);
+        if is_setting && axis.values.iter().all(|value| value.is_empty() || amount(value).is_some()) {
             heat.add(&format!("steps of {}", axis.name), &steps(&points, &axis.name), Some(&axis.name));
         }
     }
@@ -34,7 +36,8 @@ fn draw(sources: &[Source]) -> Drawing {
 /// The differences from each value of `name` to the next, in the order of the values.
 fn steps(points: &[Point], name: &str) -> Vec<Point> {
     let mut steps = Vec::new();
-    for pair in axis(points, name).values.windows(2) {
+    let values: Vec<String> = axis(points, name).values.into_iter().filter(|value| !value.is_empty()).collect();
+    for pair in values.windows(2) {
         for to in points.iter().filter(|point| point.under(name) == pair[1]) {
             let mut from = points.iter().filter(|from| from.under(name) == pair[0] && is_alike(from, to, name));
             // Where two phases fit, neither can be chosen.

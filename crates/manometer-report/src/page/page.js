@@ -34,7 +34,7 @@
       },
       axisY: { minExtent: 44, maxExtent: 44, domain: false, ticks: false },
       header: { labelColor: ink, labelFontSize: 13, labelFontWeight: 600, labelLimit: width - 60 },
-      legend: { labelColor: ink, titleColor: ink, labelFontSize: 12, labelLimit: narrow ? width - 90 : 320, columns: narrow ? 1 : 3, rowPadding: 2, symbolOpacity: 1, symbolSize: 70, symbolStrokeWidth: 2.5 },
+      legend: { labelColor: ink, titleColor: ink, labelFontSize: 12, labelLimit: narrow ? width - 90 : Math.min(320, Math.floor(width / 3) - 40), columns: narrow ? 1 : 3, rowPadding: 2, symbolOpacity: 1, symbolSize: 70, symbolStrokeWidth: 2.5 },
       range: { category, ordinal },
       mark: { color: category[0] },
       rule: { color: ink },
