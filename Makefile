@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`.
 
-.PHONY: demo test test-python wheel bench docs soak
+.PHONY: demo test test-python wheel bench docs gallery soak
 
 export ROCKSDB_LIB_DIR := $(shell setup/rocksdb --where)
 export ROCKSDB_STATIC := 1
@@ -57,6 +57,12 @@ docs:
 	cargo run --locked --quiet --package manometer -- schema > docs/experiment.schema.json
 	cargo run --locked --quiet --package manometer -- schema columns > docs/columns.md
 	$(python)/bin/python python/tools/generate_plot.py
+
+# Every chart from real recordings and traces in the folder DATA: docs/gallery.md and gallery.html.
+gallery: wheel
+	cargo build --release --locked --package manometer
+	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(target)/wheels/*.whl
+	PATH="$(abspath $(target))/release:$$PATH" $(python)/bin/python python/tools/generate_gallery.py $(DATA) gallery.html
 
 # Crashes rlsm often, cuts its power and compares it with a map for long, then runs every fuzz target for so many
 # minutes; what a fuzzer finds on the way stays out of the corpora that tests replay.

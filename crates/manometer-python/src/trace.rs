@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use manometer_trace::transform::slice::{Slice, Stretch};
-use manometer_trace::write::{OutputFormat, TraceWriter, create};
+use manometer_trace::write::{OutputFormat, copy, create};
 use manometer_trace::{Summary, TraceError, TraceForm, TraceReader, open, record_batch};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -147,22 +147,6 @@ impl Trace {
             let _ = std::fs::remove_file(out);
         }
         written.map(|written| written.to_string())
-    }
-}
-
-/// The requests that were copied, and the damage that ended them before the end.
-fn copy(reader: &mut dyn TraceReader, writer: &mut dyn TraceWriter) -> Result<(u64, Option<TraceError>), TraceError> {
-    let (mut requests, mut batch) = (0, Vec::new());
-    loop {
-        match reader.read(&mut batch) {
-            Ok(0) => return Ok((requests, None)),
-            Ok(read) => {
-                writer.write(&batch, reader.keys())?;
-                requests += read as u64;
-            }
-            Err(damage @ TraceError::Damaged { .. }) => return Ok((requests, Some(damage))),
-            Err(error) => return Err(error),
-        }
     }
 }
 

@@ -12,6 +12,7 @@ use std::path::Path;
 
 use crate::error::TraceError;
 use crate::key::KeyTable;
+use crate::reader::TraceReader;
 use crate::record::Record;
 
 /// Takes records, and makes a file of them.
@@ -101,6 +102,28 @@ pub fn create(path: &Path, format: &OutputFormat) -> Result<Box<dyn TraceWriter>
 }
 
 /// Cannot write: the file is named by who asked for it.
+/// Copies all requests, up to where the trace is damaged: how many there were, and the damage.
+///
+/// # Errors
+/// The trace cannot be read, or a request cannot be written.
+pub fn copy(
+    reader: &mut dyn TraceReader,
+    writer: &mut dyn TraceWriter,
+) -> Result<(u64, Option<TraceError>), TraceError> {
+    let (mut requests, mut batch) = (0, Vec::new());
+    loop {
+        match reader.read(&mut batch) {
+            Ok(0) => return Ok((requests, None)),
+            Ok(read) => {
+                writer.write(&batch, reader.keys())?;
+                requests += read as u64;
+            }
+            Err(damage @ TraceError::Damaged { .. }) => return Ok((requests, Some(damage))),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 pub(crate) fn failed(error: std::io::Error) -> TraceError {
     TraceError::io("the new trace cannot be written", error)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use manometer_trace::write::{Losses, OutputFormat, TraceWriter, create};
+use manometer_trace::write::{Losses, OutputFormat, copy, create};
 use manometer_trace::{TraceError, TraceReader};
 use serde_json::{Map, Number, Value, json};
 
@@ -116,20 +116,4 @@ fn rounded(number: &Number) -> String {
     let six =
         number.as_f64().filter(|_| number.is_f64()).and_then(|number| format!("{number:.5e}").parse::<f64>().ok());
     six.map_or_else(|| number.to_string(), |six| six.to_string())
-}
-
-/// The requests that were copied, and the damage that ended them before the end.
-fn copy(reader: &mut dyn TraceReader, writer: &mut dyn TraceWriter) -> Result<(u64, Option<TraceError>), TraceError> {
-    let (mut requests, mut batch) = (0, Vec::new());
-    loop {
-        match reader.read(&mut batch) {
-            Ok(0) => return Ok((requests, None)),
-            Ok(read) => {
-                writer.write(&batch, reader.keys())?;
-                requests += read as u64;
-            }
-            Err(damage @ TraceError::Damaged { .. }) => return Ok((requests, Some(damage))),
-            Err(error) => return Err(error),
-        }
-    }
 }

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""Writes the gallery: every chart from real recordings and traces, as docs/gallery.md with pictures and as one page.
+
+    python/tools/generate_gallery.py DATA PAGE.html
+
+DATA has the Storiks recordings (`storiks/`) and traces (`traces/`) that the tests use too. What they lack is measured
+here in some minutes: a run beside a neighbour, a replay, the rates that an engine bears, Redis and memcached under a
+trace. PAGE.html draws all charts as the report does, light or dark, narrow or wide, on paper too. Run it with the
+package installed, `manometer` on the path, and this repository as the current folder.
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import manometer
+import numpy as np
+from manometer.plot import _draw
+
+DOCS = Path("docs").resolve()
+ARRANGEMENTS = Path("arrangements").resolve()
+REQUESTS = 100_000
+SLOTS = 16_384
+RATES = "kv --workload ycsb-b --records 100000 --threads 8 --find-max --goal p99<=2ms --dir rates --out rates.html"
+# As the report writes a chart.
+FIGURE = re.compile(r'<section class="chart".*?<figure data-chart="([a-z-]+)">.*?</section>', re.DOTALL)
+DATA = re.compile(r'<script type="application/json">(.*?)</script>', re.DOTALL)
+MIB = 1 << 20
+
+ABOUT = """\
+Every chart, from real recordings: those of the author of Storiks on a Samsung 970 EVO Plus, and what `make gallery`
+measured beside a writer, on Redis and memcached, and of traces of Twitter's caches and CloudPhysics' disks. They are
+drawn by `manometer.plot` here ([python.md](python.md)); the [report](report.md) draws the same files, light or dark, on
+screens of any width and on paper. `make gallery DATA=...` writes this page, and `gallery.html`, which draws them as the
+report does."""
+
+OWN = """
+name = "a writer beside RocksDB"
+interval = "200ms"
+criterion = "response.read.p99"
+[device]
+directory = "own"
+[primary]
+engine = "rocksdb"
+workload = "ycsb-a"
+records = 200_000
+rate = 4000
+arrivals = "poisson"
+threads = 8
+options = { use_direct_reads = true }
+isolation = "cgroup"
+[[neighbour]]
+name = "writer"
+kind = "io"
+isolation = "cgroup"
+file_size = "1GiB"
+block_size = "64KiB"
+write_ratio = 0.5
+random_ratio = 1.0
+[plan]
+solo = true
+solo_warmup = "2s"
+warmup = "10s"
+phase = "20s"
+vary = { "writer.iodepth" = [1, 4, 16] }
+"""
+
+REPLAY = """
+name = "a trace beside a writer"
+interval = "1s"
+criterion = "response.read.p99"
+[device]
+directory = "replayed"
+[primary]
+engine = "rocksdb"
+workload = { trace = "part.csv" }
+[[neighbour]]
+name = "writer"
+kind = "io"
+file_size = "256MiB"
+write_ratio = 0.5
+[plan]
+warmup = "4s"
+phase = "20s"
+vary = { "writer.iodepth" = [16] }
+"""
+
+REAL_VS_SYNTHETIC = """
+kind = "real-vs-synthetic"
+name = "real against synthetic load"
+directory = "caches"
+trace = "part.csv"
+value_size = 1000
+engines = ["redis", "memcached"]
+caches = [0.2, 0.6, 1.0]
+repeats = 2
+threads = 4
+nodes = 10
+[slabs]
+memory = "32MiB"
+chunk_max = "16KiB"
+"""
+
+
+def said(*words: object) -> str:
+    """What the program prints."""
+    return subprocess.run(["manometer", *map(str, words)], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def document(*words: object) -> Any:
+    """The same as a JSON document."""
+    return json.loads(said(*words, "--format", "json"))
+
+
+def pages(data: Path) -> list[Path]:
+    """The pages that hold the charts, most telling first; made in the current folder."""
+    storiks, trace = data / "storiks", data / "traces" / "twitter_cluster52_1m.csv.zst"
+    sizes = [f"{primary}-at3_bs{size}_directio.out.xz" for primary in "ab" for size in (4, 32, 128, 512)]
+    logs = [path for size in sizes for path in sorted((storiks / "pressure1").glob(f"*workload{size}"))]
+    said("import", "storiks", *logs, "--out", "storiks")
+    said("trace", "slice", trace, "part.csv", "--requests", REQUESTS)
+    for name, text in (("own", OWN), ("replay", REPLAY), ("real-vs-synthetic", REAL_VS_SYNTHETIC)):
+        Path(f"{name}.toml").write_text(text)
+        said("run", f"{name}.toml", "--out", f"{name}-recorded")
+    # Status 3: no rate met the goal, which the page shows.
+    subprocess.run(["manometer", *RATES.split()], check=False, stdout=subprocess.DEVNULL)
+    said("cache", "curve", trace, "--policy", "lru", "--policy", "s3-fifo", "--policy", "arc", "--knee",
+         "--working-set", "--chart", "curve.html")  # fmt: skip
+    said("cache", "advise", trace, "--prices", ARRANGEMENTS / "prices-2015.toml", "--out", "advise.html")
+    made = [f"{name}-recorded/report.html" for name in ("own", "replay", "real-vs-synthetic")]
+    return [Path(page) for page in ["storiks/report.html", *made, "rates.html", "curve.html", "advise.html"]]
+
+
+def charts_of(page: Path) -> dict[str, list[dict[str, Any]]]:
+    """The rows of the first chart of each kind on a page."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for section in FIGURE.finditer(page.read_text()):
+        name = section[1]
+        if name in found or (rows := DATA.search(section[0])) is None:
+            continue
+        data = json.loads(rows[1])
+        columns = {
+            column: held.get("values") or [value for value, times in held["runs"] for _ in range(times)]
+            for column, held in data["columns"].items()
+        }
+        found[name] = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return found
+
+
+def cumulated(histogram: list[dict[str, Any]], of: float, factor: float = 1.0) -> list[tuple[float, float]]:
+    """The upper ends of a histogram's classes, times `factor`, with the share of `of` below them."""
+    shares = np.cumsum([part["samples"] for part in histogram]) / of
+    return [(part["below"] * factor, float(share)) for part, share in zip(histogram, shares, strict=True)]
+
+
+def of_traces(data: Path) -> dict[str, list[dict[str, Any]]]:
+    """Reuse, inter-arrivals and hot slots of traces."""
+    reuse, gaps = [], []
+    traces = {"Twitter, cluster 52": "twitter_cluster52_1m.csv.zst", "CloudPhysics": "cloudPhysicsIO.vscsi"}
+    for name, file in traces.items():
+        character = document("trace", "characterise", data / "traces" / file)
+        distances = character["reuse_distance"]["distances"]
+        for distance, share in cumulated(distances["histogram"], character["requests"]):
+            bounds = {"low": None, "high": None, "requests": character["requests"]}
+            reuse.append({"trace": name, "distance": max(distance, 1), "share": share, **bounds})
+        arrivals = character["inter_arrival_s"]
+        resolution_us = (character["times"]["resolution_s"] or 1e-6) * 1e6
+        for gap_us, share in cumulated(arrivals["histogram"], arrivals["samples"], 1e6):
+            gap = {"gap_us": max(gap_us, resolution_us), "share": share, "requests": arrivals["samples"]}
+            gaps.append({"trace": name, **gap})
+    return {"reuse-distance": reuse, "inter-arrivals": gaps, "hot-slots": hot_slots(data)}
+
+
+def hot_slots(data: Path) -> list[dict[str, Any]]:
+    """Requests for the slots of a cluster's keys, 64 stretches of them in stretches of 20 s."""
+    trace = manometer.trace.open(data / "traces" / "twitter_cluster52_1m.csv.zst")
+    wide, long_s, counted = SLOTS // 64, 20, {}
+    for batch in trace.batches(key_texts=False):
+        rows = batch.rows()
+        for row in rows:
+            place = (row["key"] % SLOTS // wide, row["time_ns"] // 10**9 // long_s)
+            counted[place] = counted.get(place, 0) + 1
+    return [
+        {"load": "Twitter, cluster 52", "slot": slot * wide, "slot_end": (slot + 1) * wide, "t_s": stretch * long_s,
+         "t_end_s": (stretch + 1) * long_s, "requests": requests / long_s}
+        for (slot, stretch), requests in sorted(counted.items())
+    ]  # fmt: skip
+
+
+def of_arrangements() -> dict[str, list[dict[str, Any]]]:
+    """What arrangements of devices reach, copy and cost."""
+    chosen = [ARRANGEMENTS / f"{name}.toml" for name in ("1h", "4h0", "dmcache-1s-4h0", "bcache-1s-4h0", "1s")]
+    bars, flows, costs = [], [], []
+    for access in ("read", "write"):
+        for order, size in enumerate(("64KiB", "512KiB", "4MiB")):
+            for result in document("cache", "tier", *chosen, "--workload", f"{access}-{size}")["results"]:
+                reached = result["mb_per_s"]
+                bars.append({"workload": f"random {access}s", "arrangement": result["arrangement"], "size": size,
+                             "size_order": order, "mb_per_s": reached, "cut_mb_per_s": min(reached, 600.0),
+                             "ci_low": None, "ci_high": None, "samples": 1})  # fmt: skip
+    tiers = [("SSD, read", "cache_read"), ("SSD, written", "cache_written"), ("disks, read", "origin_read"),
+             ("disks, written", "origin_written")]  # fmt: skip
+    for result in document("cache", "tier", *chosen[2:4], "--workload", "fileserver")["results"]:
+        for flow, moved in result["flows"].items():
+            for order, (tier, key) in enumerate(tiers):
+                flows.append({"arrangement": result["arrangement"], "tier": tier, "tier_order": order,
+                              "flow": "asked for" if flow == "file" else flow, "mib": moved[key] / MIB})  # fmt: skip
+    prices = ARRANGEMENTS / "prices-2015.toml"
+    for result in document("cache", "cost", ARRANGEMENTS / "thesis.json", "--prices", prices)["results"]:
+        if result["workload"] == "fileserver":
+            for part, cost in result["parts"].items():
+                if cost is not None:
+                    costs.append({"strip": "cost (USD)", "order": 0, "arrangement": result["arrangement"],
+                                  "part": part, "value": cost})  # fmt: skip
+            costs.append({"strip": "cost per MB/s of the file server (USD)", "order": 1, "part": "all",
+                          "arrangement": result["arrangement"], "value": result["cost_per_mb_per_s"]})  # fmt: skip
+    return {"arrangement-bars": bars, "tier-flows": flows, "cost-bars": costs}
+
+
+def page(shell: str, drawn: dict[str, list[dict[str, Any]]]) -> str:
+    """The gallery in the place of what the report `shell` says."""
+    sections, specs = [], {}
+    for name, chart in _draw.charts().items():
+        rows = drawn.get(name, [])
+        specs[name] = json.loads(manometer._native.chart_spec(name, len(rows), ["It was not measured."]))
+        columns = {column: {"values": [row[column] for row in rows]} for column in (rows[0] if rows else [])}
+        data = json.dumps({"rows": len(rows), "columns": columns}).replace("</", "<\\/")
+        sections.append(
+            f'<section class="chart"><h3>{chart["title"]}</h3><p class="reading">{chart["reading"]}</p>'
+            f'<figure data-chart="{name}"><div class="plot"></div><span class="save" data-name="{name}"></span>'
+            f'<script type="application/json">{data}</script></figure></section>'
+        )
+    body = "<main><h1>Gallery</h1>" + "".join(sections) + "</main>"
+    begin, end = shell.index("<main>"), shell.rindex("</main>") + len("</main>")
+    told = '<script type="application/json" id="specs">'
+    at = shell.index(told, end) + len(told)
+    last = shell.index("</script>", at)
+    return shell[:begin] + body + shell[end:at] + json.dumps(specs).replace("</", "<\\/") + shell[last:]
+
+
+def manual(drawn: dict[str, list[dict[str, Any]]]) -> str:
+    """docs/gallery.md, and its pictures."""
+    pictures = DOCS / "gallery"
+    pictures.mkdir(exist_ok=True)
+    told = ["# Gallery", "", ABOUT, ""]
+    for name, chart in _draw.charts().items():
+        rows = drawn[name]
+        _draw._chart(name, rows, "", []).save(pictures / f"{name}.png", scale_factor=1)
+        function = name.replace("-", "_")
+        told += [f"## {chart['title']}", "", f"`{name}`, `manometer.plot.{function}`. {chart['reading']}", ""]
+        told += [f"![{chart['title']}](gallery/{name}.png)", ""]
+    return "\n".join(told)
+
+
+def main() -> None:
+    """Makes everything in a folder of its own."""
+    data, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+    drawn: dict[str, list[dict[str, Any]]] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chdir(scratch)
+        found = pages(data)
+        # What joins recordings comes from the many, the rest from the run that has most of it.
+        for charts in [*map(charts_of, found), of_traces(data), of_arrangements()]:
+            drawn = charts | drawn
+        shell = found[0].read_text()
+    missing = _draw.charts().keys() - drawn.keys()
+    if missing:
+        raise SystemExit(f"nothing was found for {', '.join(sorted(missing))}")
+    out.write_text(page(shell, drawn))
+    (DOCS / "gallery.md").write_text(manual(drawn))
+
+
+if __name__ == "__main__":
+    main()
