@@ -28,7 +28,7 @@ test:
 test-python:
 	setup/setup build test
 	setup/python
-	cargo build --locked --package manometer
+	cargo test --workspace --locked --no-run
 	rm -rf $(target)/wheels-test $(target)/python-test
 	$(python)/bin/maturin build --quiet --profile dev --locked --out $(target)/wheels-test
 	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(target)/wheels-test/*.whl

@@ -12,8 +12,10 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock, Thread
 from types import TracebackType
-from typing import Any
+from typing import IO, Any, cast
 
 from manometer import _native, _recording
 from manometer._program import DONE, WRONG, command, program
@@ -26,6 +28,10 @@ from manometer.events import Event, Failed, Note, parse
 _STOPPING_S = 60.0
 # How many of the program's last words an error repeats.
 _WORDS = 30
+
+# Files of experiments that are texts, and how many runs read each.
+_IN_USE: dict[Path, int] = {}
+_LOCK = Lock()
 
 
 class Experiment:
@@ -135,16 +141,24 @@ class Experiment:
     @contextmanager
     def _file(self) -> Generator[Path, None, None]:
         if self._path is not None:
-            yield self._path
+            yield self._path.absolute()
             return
         # In the current folder, so that paths in it lead somewhere; of the same name for the same text, which `resume`
-        # knows it by.
-        path = Path(f".manometer-{hashlib.sha256(self._text.encode()).hexdigest()[:12]}.toml")
-        path.write_text(self._text)
+        # knows it by; counted, as it may be in use more than once.
+        path = Path(f".manometer-{hashlib.sha256(self._text.encode()).hexdigest()[:12]}.toml").absolute()
+        with _LOCK:
+            _IN_USE[path] = _IN_USE.get(path, 0) + 1
+            if _IN_USE[path] == 1:
+                part = path.with_suffix(f".{os.getpid()}")
+                part.write_text(self._text, encoding="utf-8")
+                part.replace(path)
         try:
             yield path
         finally:
-            path.unlink(missing_ok=True)
+            with _LOCK:
+                _IN_USE[path] -= 1
+                if _IN_USE[path] == 0:
+                    path.unlink(missing_ok=True)
 
     def _sets(self) -> list[str]:
         return [word for key, value in self._changes.items() for word in ("--set", f"{key}={_value(value)}")]
@@ -164,6 +178,7 @@ class Run:
         self._options = list(options)
         self._progress = Progress() if progress else None
         self._process: subprocess.Popen[str] | None = None
+        self._lines: SimpleQueue[str | None] = SimpleQueue()
         self._words: deque[str] = deque(maxlen=_WORDS)
         self._has_ended = False
         self._is_stopped = False
@@ -179,43 +194,58 @@ class Run:
 
     def __enter__(self) -> Run:
         """Starts the program."""
-        found = program()
+        found, sets = program(), self._experiment._sets()
+        self._out = self._out.absolute()
         self._file = self._experiment._file()
         path = self._file.__enter__()
         words = [found, "run", os.fspath(path), "--out", os.fspath(self._out), "--progress", "json"]
-        words += [*self._experiment._sets(), *self._options]
         try:
             # A session of its own: an interrupt at the keyboard ends the block, and that ends the run, once.
             self._process = subprocess.Popen(
-                words,
+                [*words, *sets, *self._options],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                text=True,
+                encoding="utf-8",
+                errors="replace",
                 start_new_session=True,
             )
         except OSError as error:
             self._file.__exit__(None, None, None)
             raise ProgramError(f"{found}: {error.strerror}") from error
+        # What the program says is taken at once, however slowly the block listens: a full pipe would hold up the run.
+        Thread(target=_hear, args=(cast("IO[str]", self._process.stderr), self._lines), daemon=True).start()
         return self
 
     def __iter__(self) -> Iterator[Event]:
-        """What goes on, until the run ends."""
-        if self._process is None or self._process.stderr is None:
-            return
-        for line in self._process.stderr:
+        """What goes on, until the run ends.
+
+        Raises:
+            ExperimentError: this is not within a block.
+        """
+        if self._process is None:
+            raise ExperimentError(
+                "a run is heard within its block: with experiment.start(...) as run: for event in run: …"
+            )
+        while not self._has_ended:
+            line = self._lines.get()
+            if line is None:
+                self._has_ended = True
+                return
             event = parse(line.rstrip("\n"))
-            match event:
-                case Note(text):
-                    self._words.append(text)
-                case Failed(workload, text):
-                    self._words.append(f"{workload} failed: {text}")
-                case _:
-                    pass
+            self._keep(event)
             if self._progress is not None:
                 self._progress.show(event)
             yield event
-        self._has_ended = True
+
+    def _keep(self, event: Event) -> None:
+        match event:
+            case Note(text):
+                self._words.append(text)
+            case Failed(workload, text):
+                self._words.append(f"{workload} failed: {text}")
+            case _:
+                pass
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -246,13 +276,22 @@ class Run:
             self._is_stopped = True
             process.send_signal(signal.SIGINT)
         try:
-            # What it still says must not fill the pipe.
-            _, said = process.communicate(timeout=_STOPPING_S)
+            process.wait(timeout=_STOPPING_S)
         except subprocess.TimeoutExpired:
             process.kill()
-            _, said = process.communicate()
-        self._words.extend(event.text for event in map(parse, (said or "").splitlines()) if isinstance(event, Note))
+            process.wait()
+            self._is_stopped = False
+            self._words.append(f"manometer did not end within {_STOPPING_S:.0f} s of an interrupt, and was killed")
+        while not self._has_ended and (line := self._lines.get()) is not None:
+            self._keep(parse(line.rstrip("\n")))
         return process.returncode
+
+
+def _hear(said: IO[str], lines: SimpleQueue[str | None]) -> None:
+    with said:
+        for line in said:
+            lines.put(line)
+    lines.put(None)
 
 
 def _wrong(error: ProgramError) -> ExperimentError | ProgramError:
@@ -263,7 +302,7 @@ def _is_text(source: str | PathLike[str]) -> bool:
     return isinstance(source, str) and "\n" in source
 
 
-def _json(source: Mapping[str, Any]) -> str:
+def _json(source: Any) -> str:
     try:
         return json.dumps(source)
     except TypeError as error:
@@ -271,4 +310,8 @@ def _json(source: Mapping[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, PathLike):
+        value = os.fspath(cast("PathLike[str]", value))
+    if value is None or isinstance(value, Mapping):
+        raise ExperimentError(f"changes have {value!r}: a change is a text, a number, a flag or a list of them")
+    return value if isinstance(value, str) else _json(value)

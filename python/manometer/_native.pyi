@@ -11,7 +11,7 @@ import numpy.typing as npt
 _Path: TypeAlias = str | PathLike[str]
 _Words: TypeAlias = npt.NDArray[np.uint64]
 _Requests: TypeAlias = (
-    tuple[Trace, int | None] | tuple[_Words, _Words | None, npt.NDArray[np.bool_] | None, _Words | None]
+    tuple[Trace, int | None] | tuple[_Words, _Words | None, npt.NDArray[np.uint8] | None, _Words | None]
 )
 
 @final

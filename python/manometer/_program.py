@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from os import PathLike
@@ -47,7 +48,24 @@ def command(*arguments: str | PathLike[str]) -> Any:
             A verdict of no (exit status 3) is no error: it stands in the document.
     """
     words = [program(), *(os.fspath(argument) for argument in arguments), "--format", "json"]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    with subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+    ) as done:
+        try:
+            out, said = done.communicate()
+        except KeyboardInterrupt:
+            # The terminal interrupts it as well; a notebook does not. It ends its work, and is waited for.
+            done.send_signal(signal.SIGINT)
+            done.communicate()
+            raise
     if done.returncode not in (DONE, NO):
-        raise ProgramError(done.stderr.strip() or f"manometer ended with status {done.returncode}", done.returncode)
-    return json.loads(done.stdout)
+        raise ProgramError(said.strip() or f"manometer ended with status {done.returncode}", done.returncode)
+    try:
+        return json.loads(out)
+    except json.JSONDecodeError as error:
+        raise ProgramError(f"`manometer {' '.join(words[1:])}` gives no JSON document: {out[:200]}", DONE) from error

@@ -149,6 +149,8 @@ class Recording:
         Raises:
             RecordingError: there are no such latencies; the text names those that there are.
         """
+        if by not in ("interval", "phase"):
+            raise RecordingError(f'by is {by!r}: write "interval" or "phase"')
         return self._native.latency(operation, workload, by == "phase")
 
     def __repr__(self) -> str:

@@ -71,7 +71,8 @@ def simulate(
     Every request but deletes looks its key up; what is not there is a miss, and is admitted as the policy sees fit.
 
     Args:
-        requests: a trace, its file, or the keys, shape (n,), whole numbers of up to 64 bits.
+        requests: a trace, its file, or the keys, shape (n,), whole numbers of up to 64 bits; arrays of 64 bits are not
+            copied, so no other thread may change them meanwhile.
         policies: their names, with parameters if need be: `["lru", "mq:lifetime=5000"]`.
         capacities: objects, or bytes with `by_size`.
         sizes: with keys: bytes of each request's object, shape (n,).
@@ -130,9 +131,10 @@ def curves(
         seed: which keys are in the sample.
 
     Returns:
-        A row for each policy and size: `policy`, `capacity`, `miss_ratio`, `error` (half of the 95 % interval; null
-        where nothing is estimated), `is_knee` (where more cache stops paying), `rate` (the share of the keys it was
-        made of), `footprint` (what all keys take). `metadata` has `unit`, `requests` and `left_out`.
+        A row for each policy and size: `policy`, `capacity` in `unit` (`objects` or `bytes`), `miss_ratio`, `error`
+        (half of the 95 % interval; null where nothing is estimated), `low`, `high` (its ends), `is_knee` (where more
+        cache stops paying), `rate` (the share of the keys it was made of), `footprint` (what all keys take): what
+        `manometer.plot.cache_curves` draws. `metadata` has `requests` and `left_out`.
 
     Raises:
         CacheError: as in `simulate`; or both `rate` and `samples` are given, or `rate` is no share.
@@ -187,15 +189,16 @@ def _words(name: str, values: Words, *, signed: bool = False) -> npt.NDArray[np.
         )
     if not signed and array.dtype.kind == "i" and array.min() < 0:
         raise CacheError(f"{name} hold {array.min()}: none can be below 0")
-    wide = array.astype(np.int64 if array.dtype.kind == "i" else np.uint64, order="C", copy=False)
+    kind = np.int64 if array.dtype.kind == "i" else np.uint64
+    wide = np.require(array, kind, ["C", "A"])
     return wide.view(np.uint64)  # pyright: ignore[reportUnknownMemberType]
 
 
-def _flags(writes: npt.NDArray[np.bool_] | Sequence[bool]) -> npt.NDArray[np.bool_]:
+def _flags(writes: npt.NDArray[np.bool_] | Sequence[bool]) -> npt.NDArray[np.uint8]:
     array: npt.NDArray[Any] = np.asarray(writes)
     if array.ndim != 1 or (array.size > 0 and array.dtype.kind != "b"):
         raise CacheError(f"writes have shape {array.shape} and type {array.dtype}: give flags in one dimension")
-    return np.ascontiguousarray(array, np.bool_)
+    return np.require(array, np.bool_, ["C", "A"]).view(np.uint8)  # pyright: ignore[reportUnknownMemberType]
 
 
 def _policies(policies: str | Sequence[str]) -> list[str]:
@@ -204,7 +207,7 @@ def _policies(policies: str | Sequence[str]) -> list[str]:
 
 def _capacities(capacities: int | Sequence[int]) -> list[int]:
     array = [capacities] if isinstance(capacities, (int, np.integer)) else list(capacities)
-    wrong = [capacity for capacity in array if not 1 <= capacity <= 1 << 63]
-    if wrong:
-        raise CacheError(f"{wrong[0]} is no capacity: write a whole number from 1 to 2^63")
+    for capacity in array:
+        if not isinstance(capacity, (int, np.integer)) or not 1 <= capacity <= 1 << 63:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise CacheError(f"{capacity} is no capacity: write a whole number from 1 to 2^63")
     return [int(capacity) for capacity in array]

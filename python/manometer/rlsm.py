@@ -132,6 +132,8 @@ class Batch:
         """Writes, unless something went wrong."""
         if kind is None:
             self._database.write(self._native)
+        else:
+            self._native = _native.Batch()
 
 
 class Database(_Readable):
@@ -196,7 +198,11 @@ class Database(_Readable):
         return json.loads(self._native.stats())
 
     def close(self) -> None:
-        """Takes writes to the device and closes; iterators that are still there keep the folder locked."""
+        """Takes writes to the device and closes; iterators that are still there keep the folder locked.
+
+        Raises:
+            DatabaseError: the file system refuses; closed it is all the same.
+        """
         self._native.close()
 
     def __enter__(self) -> Database:

@@ -57,7 +57,7 @@ def test_sizes_count_where_they_are_asked_for() -> None:
     assert (row["misses"], row["bypassed"]) == (3, 1)
     assert row["byte_miss_ratio"] == pytest.approx(330 / 350)
     curve = manometer.cache.curves(keys, sizes=sizes, by_size=True)
-    assert curve.metadata["unit"] == "bytes"
+    assert {row["unit"] for row in curve.rows()} == {"bytes"}
 
 
 def test_a_file_and_its_columns_are_the_same_requests(tmp_path: Path) -> None:
@@ -73,7 +73,16 @@ def test_a_file_and_its_columns_are_the_same_requests(tmp_path: Path) -> None:
     of_file = manometer.cache.curves(path, ["lru", "fifo"], by_size=True)
     of_keys = manometer.cache.curves(columns["key"].to_numpy(), ["lru", "fifo"], by_size=True, sizes=arrays["sizes"])
     assert of_file.rows() == of_keys.rows()
-    assert any(row["is_knee"] for row in of_file.rows()) or len(of_file) > 0
+    assert any(row["is_knee"] for row in of_file.rows())
+
+
+def test_curves_are_what_their_chart_draws() -> None:
+    curves = manometer.cache.curves(np.arange(5000) % 700, ["lru", "fifo"], samples=200)
+    rows = curves.rows()
+    assert {row["unit"] for row in rows} == {"objects"}
+    sampled = [row for row in rows if row["error"] is not None]
+    assert sampled and all(0 <= row["low"] <= row["miss_ratio"] <= row["high"] <= 1 for row in sampled)
+    assert manometer.plot.cache_curves(curves).to_dict()["description"]
 
 
 def test_blocks_of_a_device_are_asked_for_one_by_one(tmp_path: Path) -> None:
@@ -121,6 +130,8 @@ def test_what_cannot_be_simulated_is_told(tmp_path: Path) -> None:
         ("have no blocks", lambda: simulate([1], "lru", 1, block_bytes=4096)),
         ("both rate and samples", lambda: manometer.cache.curves([1], rate=0.5, samples=100)),
         ("rate", lambda: manometer.cache.curves([1], rate=2.0)),
+        ("sample of 0 keys", lambda: manometer.cache.curves([1], samples=0)),
+        ("1.5 is no capacity", lambda: simulate([1], "lru", [1.5])),  # pyright: ignore[reportArgumentType]
     ]
     for wanted, call in cases:
         with pytest.raises((CacheError, TraceError), match=wanted):
@@ -128,6 +139,8 @@ def test_what_cannot_be_simulated_is_told(tmp_path: Path) -> None:
     (tmp_path / "trace.csv").write_text("time_s,key,op\n0,1,get\n1,2,get\n2,3,get\nx,3,get\n4,1,get\n")
     with pytest.warns(DamagedTraceWarning, match="line 5"):
         simulate(tmp_path / "trace.csv", "lru", 1)
+    with pytest.raises(TraceError):
+        simulate(tmp_path / "trace.csv", "lru", 1, block_bytes=4096)
     with pytest.raises(CacheError, match="has its own"):
         simulate(tmp_path / "trace.csv", "lru", 1, sizes=[1])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +77,42 @@ def test_an_exception_ends_the_run_and_is_not_replaced(tmp_path: Path) -> None:
             if isinstance(event, events.PhaseBegun):
                 raise ZeroDivisionError
     assert isinstance(run.recording, manometer.Recording) and run.recording.status == "interrupted"
+
+
+def test_a_slow_listener_holds_nothing_up(tmp_path: Path) -> None:
+    changes = {"device.directory": tmp_path / "data", "interval": "10ms", "plan.phase": "3s"}
+    experiment = manometer.Experiment(SHORT, changes=changes)
+    with experiment.start(tmp_path / "out", progress=False) as run:
+        first = next(iter(run))
+        # All that is said until the end is more than a pipe holds.
+        while isinstance(first, events.Event) and not ended(tmp_path / "out"):
+            time.sleep(0.1)
+        heard = list(run)
+    assert isinstance(heard[-1], events.Ended | events.Note | events.Beat | events.Sample)
+    assert isinstance(run.recording, manometer.Recording) and run.recording.status == "complete"
+
+
+def ended(out: Path) -> bool:
+    return '"finished"' in (out / "events.jsonl").read_text() if (out / "events.jsonl").exists() else False
+
+
+def test_a_run_that_nobody_hears_any_more_ends(tmp_path: Path, needs_program: str) -> None:
+    (tmp_path / "short.toml").write_text(SHORT.replace('phase = "600ms"', 'phase = "600s"'))
+    words = [needs_program, "run", "short.toml", "--out", "out", "--progress", "json"]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
+        assert run.stderr is not None
+        run.stderr.readline()
+        run.stderr.close()
+        run.wait(timeout=120)
+    recording = manometer.open(tmp_path / "out")
+    assert isinstance(recording, manometer.Recording) and recording.status == "interrupted"
+
+
+def test_a_run_is_heard_within_its_block(experiment: manometer.Experiment, tmp_path: Path) -> None:
+    with pytest.raises(manometer.errors.ExperimentError, match="within its block"):
+        next(iter(experiment.start(tmp_path / "out", progress=False)))
+    with pytest.raises(manometer.errors.ExperimentError, match="changes have"):
+        manometer.Experiment(SHORT, changes={"name": None}).plan()
 
 
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, experiment: manometer.Experiment) -> None:

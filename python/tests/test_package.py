@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
 import sys
 from importlib import metadata, resources
 from pathlib import Path
@@ -58,4 +59,6 @@ def test_everything_public_is_documented(module: ModuleType) -> None:
 def test_charts_are_imported_only_when_asked_for() -> None:
     with pytest.raises(AttributeError, match="no attribute 'plots'"):
         _ = manometer.plots  # pyright: ignore[reportAttributeAccessIssue]
-    assert sys.modules["manometer.plot"] is manometer.plot
+    asked = "import sys, manometer; print('altair' in sys.modules); manometer.plot; print('altair' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True).stdout
+    assert said.split() == ["False", "True"]

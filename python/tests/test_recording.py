@@ -50,6 +50,13 @@ def test_samples_and_latencies_are_whole(recording: manometer.Recording) -> None
     assert len(recording.latency("write", "writer")) > 0
 
 
+def test_runs_are_named_apart(recording: manometer.Recording, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        shutil.copytree(recording.path, tmp_path / name / "recording")
+    both = manometer.Recordings(manometer.Recording(tmp_path / name / "recording") for name in ("a", "b"))
+    assert {row["run"] for row in both.phases.rows()} == {"a/recording", "b/recording"}
+
+
 def test_what_is_not_there_is_named_with_what_is(recording: manometer.Recording) -> None:
     with pytest.raises(manometer.RecordingError, match=r"no samples of `disk`; it has .*primary"):
         recording.samples("disk")

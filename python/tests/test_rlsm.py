@@ -127,6 +127,19 @@ def test_many_pairs_come_in_order(tmp_path: Path) -> None:
             copy[b"a"] = b"b"
 
 
+def test_a_batch_that_fails_keeps_its_writes(tmp_path: Path) -> None:
+    manometer.rlsm.open(tmp_path / "db").close()
+    with manometer.rlsm.open(tmp_path / "db", read_only=True) as db:
+        batch = db.batch()
+        batch[b"key"] = b"value"
+        with pytest.raises(DatabaseError), batch:
+            pass
+        assert len(batch) == 1
+        with pytest.raises(ZeroDivisionError), batch:
+            raise ZeroDivisionError
+        assert len(batch) == 0, "what an exception ended is not written by a block after it"
+
+
 def test_what_it_refuses_is_told(tmp_path: Path) -> None:
     db = manometer.rlsm.open(tmp_path / "db", sync=0.5, cache_bytes=1 << 20)
     with pytest.raises(DatabaseError, match="open elsewhere"):

@@ -12,6 +12,7 @@ package installed, `manometer` on the path, and this repository as the current f
 # pyright: basic
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -24,16 +25,19 @@ from typing import Any
 import manometer
 import numpy as np
 from manometer.plot import _draw
+from PIL import Image
 
 DOCS = Path("docs").resolve()
 ARRANGEMENTS = Path("arrangements").resolve()
-REQUESTS = 100_000
+REQUESTS = 200_000
 SLOTS = 16_384
 RATES = "kv --workload ycsb-b --records 100000 --threads 8 --find-max --goal p99<=2ms --dir rates --out rates.html"
 # As the report writes a chart.
 FIGURE = re.compile(r'<section class="chart".*?<figure data-chart="([a-z-]+)">.*?</section>', re.DOTALL)
 DATA = re.compile(r'<script type="application/json">(.*?)</script>', re.DOTALL)
 MIB = 1 << 20
+# Of a picture: more cannot be told apart, and make it four times as large.
+COLOURS = 128
 
 ABOUT = """\
 Every chart, from real recordings: those of the author of Storiks on a Samsung 970 EVO Plus, and what `make gallery`
@@ -120,12 +124,29 @@ def document(*words: object) -> Any:
     return json.loads(said(*words, "--format", "json"))
 
 
-def pages(data: Path) -> list[Path]:
-    """The pages that hold the charts, most telling first; made in the current folder."""
-    storiks, trace = data / "storiks", data / "traces" / "twitter_cluster52_1m.csv.zst"
-    sizes = [f"{primary}-at3_bs{size}_directio.out.xz" for primary in "ab" for size in (4, 32, 128, 512)]
-    logs = [path for size in sizes for path in sorted((storiks / "pressure1").glob(f"*workload{size}"))]
-    said("import", "storiks", *logs, "--out", "storiks")
+def imported(data: Path, name: str, primaries: str, kernels: str, sizes: tuple[int, ...]) -> Path:
+    """The page of the Storiks recordings of these primaries, kernels and block sizes [KiB]."""
+    found = [
+        path
+        for primary in primaries
+        for kernel in kernels
+        for size in sizes
+        for path in (data / "storiks" / "pressure1").glob(f"07_k50{kernel}_*workload{primary}-at3_bs{size}_*.out.xz")
+    ]
+    said("import", "storiks", *found, "--out", name)
+    return Path(name, "report.html")
+
+
+def pages(data: Path) -> list[tuple[Path, set[str]]]:
+    """The pages that hold the charts, and which to take of each, all where that is not said; the first that has one
+    counts. Made in the current folder."""
+    trace = data / "traces" / "twitter_cluster52_1m.csv.zst"
+    by_depth = data / "storiks" / "exp_03-iodepth_bs4rr100wr000.out.xz"
+    said("import", "storiks", by_depth, "--out", "by-depth")
+    sizes = imported(data, "sizes", "ab", "48", (4, 16, 64, 256, 512)), {"pressure-heat-map", "pressure-differences"}
+    one = imported(data, "one", "b", "8", (512,)), {"pressure-scale", "timeline", "criterion-distribution"}
+    few = imported(data, "few", "b", "8", (4, 32, 128, 512)), set[str]()
+    depth = Path("by-depth/report.html"), {"neighbour-throughput"}
     said("trace", "slice", trace, "part.csv", "--requests", REQUESTS)
     for name, text in (("own", OWN), ("replay", REPLAY), ("real-vs-synthetic", REAL_VS_SYNTHETIC)):
         Path(f"{name}.toml").write_text(text)
@@ -136,7 +157,8 @@ def pages(data: Path) -> list[Path]:
          "--working-set", "--chart", "curve.html")  # fmt: skip
     said("cache", "advise", trace, "--prices", ARRANGEMENTS / "prices-2015.toml", "--out", "advise.html")
     made = [f"{name}-recorded/report.html" for name in ("own", "replay", "real-vs-synthetic")]
-    return [Path(page) for page in ["storiks/report.html", *made, "rates.html", "curve.html", "advise.html"]]
+    rest = [(Path(page), set[str]()) for page in [*made, "rates.html", "curve.html", "advise.html"]]
+    return [sizes, one, depth, few, *rest]
 
 
 def charts_of(page: Path) -> dict[str, list[dict[str, Any]]]:
@@ -253,7 +275,9 @@ def manual(drawn: dict[str, list[dict[str, Any]]]) -> str:
     told = ["# Gallery", "", ABOUT, ""]
     for name, chart in _draw.charts().items():
         rows = drawn[name]
-        _draw._chart(name, rows, "", []).save(pictures / f"{name}.png", scale_factor=1)
+        picture = io.BytesIO()
+        _draw._chart(name, rows, "", []).save(picture, format="png", scale_factor=1)
+        Image.open(picture).quantize(COLOURS).save(pictures / f"{name}.png", optimize=True)
         function = name.replace("-", "_")
         told += [f"## {chart['title']}", "", f"`{name}`, `manometer.plot.{function}`. {chart['reading']}", ""]
         told += [f"![{chart['title']}](gallery/{name}.png)", ""]
@@ -267,10 +291,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
         found = pages(data)
-        # What joins recordings comes from the many, the rest from the run that has most of it.
-        for charts in [*map(charts_of, found), of_traces(data), of_arrangements()]:
-            drawn = charts | drawn
-        shell = found[0].read_text()
+        for path, wanted in found:
+            drawn = {name: rows for name, rows in charts_of(path).items() if not wanted or name in wanted} | drawn
+        drawn |= of_traces(data) | of_arrangements()
+        shell = found[0][0].read_text()
     missing = _draw.charts().keys() - drawn.keys()
     if missing:
         raise SystemExit(f"nothing was found for {', '.join(sorted(missing))}")

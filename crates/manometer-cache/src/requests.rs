@@ -104,7 +104,8 @@ pub(crate) fn read(
         match reader.read(&mut batch) {
             Ok(0) => return Ok(read),
             Ok(_) => {}
-            Err(damage) => return Ok(Read { damage: Some(damage), ..read }),
+            Err(damage @ TraceError::Damaged { .. }) => return Ok(Read { damage: Some(damage), ..read }),
+            Err(error) => return Err(error.into()),
         }
         if !has_begun && batch.first().is_some_and(|record| record.time_ns.is_none()) {
             details.times = false;

@@ -27,7 +27,10 @@ impl Chosen {
         let (filter, keys_max) = match sampling {
             Sampling::Whole => (SpatialFilter::ALL, usize::MAX),
             Sampling::Rate(rate) => (SpatialFilter::of_rate(rate)?, usize::MAX),
-            Sampling::Keys(keys) => (SpatialFilter::ALL, keys.max(1)),
+            Sampling::Keys(0) => {
+                return Err(CacheError::Wrong("a sample of 0 keys says nothing: take some thousand".to_owned()));
+            }
+            Sampling::Keys(keys) => (SpatialFilter::ALL, keys),
         };
         Ok((Self { filter, seed: rapidhash_v3(&seed.to_le_bytes()) }, keys_max))
     }
@@ -104,7 +107,7 @@ impl Sampled {
 
     /// Drops about half of the keys, and numbers the others anew.
     fn halve(&mut self) -> Result<(), CacheError> {
-        if self.numbers.len() < KEYS_MIN {
+        if self.requests.len() > self.requests_max && self.numbers.len() < KEYS_MIN {
             return Err(CacheError::Wrong(format!(
                 "{} keys have more than {} requests: simulate a slice of the trace",
                 self.numbers.len(),

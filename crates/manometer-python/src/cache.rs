@@ -24,7 +24,7 @@ pub(crate) enum Requested<'py> {
     Arrays(
         PyReadonlyArray1<'py, u64>,
         Option<PyReadonlyArray1<'py, u64>>,
-        Option<PyReadonlyArray1<'py, bool>>,
+        Option<PyReadonlyArray1<'py, u8>>,
         Option<PyReadonlyArray1<'py, u64>>,
     ),
 }
@@ -40,7 +40,8 @@ enum Source<'a> {
 struct Arrays<'a> {
     keys: &'a [u64],
     sizes: Option<&'a [u64]>,
-    writes: Option<&'a [bool]>,
+    /// 0 reads; anything else writes.
+    writes: Option<&'a [u8]>,
     times_ns: Option<&'a [u64]>,
 }
 
@@ -66,7 +67,7 @@ impl<'a> Source<'a> {
             Self::Arrays(arrays) => {
                 let told = [
                     ("sizes", arrays.sizes.map(<[u64]>::len)),
-                    ("writes", arrays.writes.map(<[bool]>::len)),
+                    ("writes", arrays.writes.map(<[u8]>::len)),
                     ("times", arrays.times_ns.map(<[u64]>::len)),
                 ];
                 for (name, len) in told {
@@ -94,7 +95,7 @@ impl TraceReader for ArrayReader<'_> {
         self.at = range.end;
         batch.clear();
         batch.extend(range.map(|at| {
-            let writes = writes.is_some_and(|writes| writes[at]);
+            let writes = writes.is_some_and(|writes| writes[at] != 0);
             let operation = if writes { Operation::Put } else { Operation::Get };
             Record {
                 value_size: sizes.map(|sizes| sizes[at]),
@@ -176,16 +177,12 @@ pub(crate) fn curves(
     let wanted = Wanted { by_size, capacities, sampling, windows: None, seed };
     let drawn = py.detach(|| manometer_cache::curve::curves(&mut *source.reader()?, &policies, &wanted));
     let drawn = drawn.map_err(error::cache)?;
-    let about = metadata([
-        ("unit", if by_size { "bytes" } else { "objects" }.to_owned()),
-        ("requests", drawn.requests.to_string()),
-        ("left_out", told_left_out(drawn.left_out)),
-    ]);
-    let columns = curve_columns(&policies, &drawn.curves);
+    let about = metadata([("requests", drawn.requests.to_string()), ("left_out", told_left_out(drawn.left_out))]);
+    let columns = curve_columns(&policies, &drawn.curves, if by_size { "bytes" } else { "objects" });
     Ok((Frame::of(columns, about)?, drawn.damage.as_ref().map(ToString::to_string)))
 }
 
-fn curve_columns(policies: &[Choice], curves: &[Curve]) -> Vec<Column> {
+fn curve_columns(policies: &[Choice], curves: &[Curve], unit: &str) -> Vec<Column> {
     let knees: Vec<_> = curves.iter().map(|curve| knees(&curve.points)).collect();
     let all = || {
         let of_curves = policies.iter().zip(curves).zip(&knees);
@@ -195,8 +192,11 @@ fn curve_columns(policies: &[Choice], curves: &[Curve]) -> Vec<Column> {
     vec![
         Column::texts("policy", all().map(|(policy, ..)| Some(policy.to_string()))),
         Column::whole("capacity", "", all().map(|(.., point)| Some(point.capacity))),
+        Column::texts("unit", all().map(|_| Some(unit.to_owned()))),
         Column::numbers("miss_ratio", "", all().map(|(.., point)| Some(point.miss_ratio))),
         Column::numbers("error", "", all().map(|(.., point)| point.error)),
+        Column::numbers("low", "", all().map(|(.., point)| Some((point.miss_ratio - point.error?).max(0.0)))),
+        Column::numbers("high", "", all().map(|(.., point)| Some((point.miss_ratio + point.error?).min(1.0)))),
         Column::flags("is_knee", all().map(|(_, _, knees, point)| Some(knees.contains(point)))),
         Column::numbers("rate", "", all().map(|(_, curve, ..)| Some(curve.rate))),
         Column::numbers("footprint", "", all().map(|(_, curve, ..)| Some(curve.footprint))),

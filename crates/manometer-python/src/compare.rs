@@ -13,14 +13,18 @@ use crate::recording::Recording;
 /// B against A, or a series in order, as one JSON object.
 #[pyfunction]
 pub(crate) fn compare(py: Python<'_>, paths: Vec<PathBuf>, bound: f64) -> PyResult<String> {
-    let compared = py.detach(|| {
-        let read = paths.iter().map(|path| Runs::read(path)).collect::<Result<Vec<_>, _>>()?;
-        match read.as_slice() {
-            [a, b] => pair(a, b, bound).map(|pair| json!(pair)),
-            all => series(all, bound).map(|series| json!(series)),
-        }
-    });
-    compared.map(|compared| compared.to_string()).map_err(|error| CompareError::new_err(error.to_string()))
+    py.detach(|| told(&paths, bound)).map_err(CompareError::new_err)
+}
+
+fn told(paths: &[PathBuf], bound: f64) -> Result<String, String> {
+    let read = paths.iter().map(|path| Runs::read(path)).collect::<Result<Vec<_>, _>>();
+    let told = match read.map_err(|error| error.to_string())?.as_slice() {
+        [] | [_] => return Err("give two recordings, or a series of them, to compare".to_owned()),
+        // A path that is no text cannot be told.
+        [a, b] => serde_json::to_string(&pair(a, b, bound).map_err(|error| error.to_string())?),
+        all => serde_json::to_string(&series(all, bound).map_err(|error| error.to_string())?),
+    };
+    told.map_err(|error| error.to_string())
 }
 
 /// What a reader of several recordings together must know, as one JSON array: what should be the same in all of them

@@ -13,7 +13,10 @@ use crate::error;
 
 /// An open database.
 #[pyclass(frozen, module = "manometer._native")]
-pub(crate) struct Database(RwLock<Option<Arc<rlsm::Database>>>);
+pub(crate) struct Database {
+    open: RwLock<Option<Arc<rlsm::Database>>>,
+    is_read_only: bool,
+}
 
 /// A database as it was.
 #[pyclass(frozen, module = "manometer._native")]
@@ -25,11 +28,51 @@ pub(crate) struct Batch(Mutex<rlsm::Batch>);
 
 /// Keys in order, with their values.
 #[pyclass(frozen, module = "manometer._native")]
-pub(crate) struct Pairs(Mutex<Iter>);
+pub(crate) struct Pairs(Mutex<Ahead>);
+
+/// What is read of an iterator at once.
+struct Ahead {
+    pairs: Iter,
+    /// What ended it behind pairs that were given.
+    failed: Option<rlsm::Error>,
+}
+
+/// Pairs are given together up to so many bytes.
+const AHEAD_BYTES: usize = 1 << 20;
+
+impl Ahead {
+    fn next(&mut self, most: usize) -> rlsm::Result<Vec<Pair>> {
+        if let Some(failed) = self.failed.take() {
+            return Err(failed);
+        }
+        let (mut read, mut bytes) = (Vec::new(), 0);
+        while read.len() < most && bytes < AHEAD_BYTES {
+            match self.pairs.next() {
+                None => break,
+                Some(Ok(pair)) => {
+                    bytes += pair.0.len() + pair.1.len();
+                    read.push(pair);
+                }
+                Some(Err(error)) if read.is_empty() => return Err(error),
+                Some(Err(error)) => {
+                    self.failed = Some(error);
+                    break;
+                }
+            }
+        }
+        Ok(read)
+    }
+}
+
+impl From<Iter> for Pairs {
+    fn from(pairs: Iter) -> Self {
+        Self(Mutex::new(Ahead { pairs, failed: None }))
+    }
+}
 
 impl Database {
     fn open_one(&self) -> PyResult<Arc<rlsm::Database>> {
-        let database = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let database = self.open.read().unwrap_or_else(PoisonError::into_inner).clone();
         database.ok_or_else(|| error::database("the database is closed: open it again"))
     }
 
@@ -67,12 +110,17 @@ impl Database {
         options = cache_bytes.map_or(options, |bytes| options.cache_bytes(bytes));
         let opened = py.detach(|| if read_only { options.open_read_only(&path) } else { options.open(&path) });
         let database = opened.map_err(error::database)?;
-        Ok(Self(RwLock::new(Some(Arc::new(database)))))
+        Ok(Self { open: RwLock::new(Some(Arc::new(database))), is_read_only: read_only })
     }
 
-    /// Closes the database; once more is no error.
-    fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(self.0.write().unwrap_or_else(PoisonError::into_inner).take()));
+    /// Takes what was written to the device, and closes the database; once more is no error.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let synced = py.detach(|| {
+            let closed = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
+            // Closing itself tells nobody what the file system refused.
+            closed.filter(|_| !self.is_read_only).map_or(Ok(()), |database| database.sync())
+        });
+        synced.map_err(error::database)
     }
 
     fn get<'py>(
@@ -101,11 +149,15 @@ impl Database {
         self.with(py, |database| database.delete_range(low, high))
     }
 
-    /// Makes the writes of a batch, which is empty from then on.
+    /// Makes the writes of a batch, which is empty from then on, unless they fail.
     fn write(&self, py: Python<'_>, batch: &Bound<'_, Batch>) -> PyResult<()> {
-        let database = self.open_one()?;
-        let batch = std::mem::take(&mut *batch.get().lock());
-        py.detach(move || database.write(batch)).map_err(error::database)
+        let batch = batch.get();
+        self.with(py, |database| {
+            let mut writes = batch.lock();
+            database.write(writes.clone())?;
+            *writes = rlsm::Batch::new();
+            Ok(())
+        })
     }
 
     fn snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
@@ -127,12 +179,12 @@ impl Database {
             None => database.range(bounds),
             Some(snapshot) => database.range_at(bounds, snapshot),
         });
-        Ok(Pairs(Mutex::new(pairs?)))
+        Ok(pairs?.into())
     }
 
     /// The keys that begin with `prefix`.
     fn prefix(&self, py: Python<'_>, prefix: &[u8]) -> PyResult<Pairs> {
-        Ok(Pairs(Mutex::new(self.with(py, |database| database.prefix(prefix))?)))
+        Ok(self.with(py, |database| database.prefix(prefix))?.into())
     }
 
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
@@ -212,8 +264,8 @@ impl Pairs {
     /// The next pairs, so many at most; none at the end.
     fn next<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let read = py.detach(|| {
-            let mut pairs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            pairs.by_ref().take(most).collect::<rlsm::Result<Vec<Pair>>>()
+            let mut ahead = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            ahead.next(most)
         });
         let pair = |(key, value): &Pair| PyTuple::new(py, [PyBytes::new(py, key), PyBytes::new(py, value)]);
         read.map_err(error::database)?.iter().map(pair).collect()

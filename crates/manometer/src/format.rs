@@ -41,6 +41,15 @@ pub fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Tells an event to the program that listens, as one line of JSON; what cannot be JSON is told as text.
+///
+/// # Errors
+/// Nobody listens any more.
+pub fn event(event: &impl Serialize) -> io::Result<()> {
+    let line = serde_json::to_string(event).unwrap_or_else(|error| error.to_string());
+    writeln!(io::stderr().lock(), "{line}")
+}
+
 /// Tells why the work failed, cause by cause.
 pub fn problem(error: &anyhow::Error) {
     note(&format!("manometer: {error:#}"));

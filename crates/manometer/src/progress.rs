@@ -30,15 +30,15 @@ pub enum Progress {
     Bars(Bars),
     /// A line per phase and per tenth of a preparation.
     Lines(Lines),
-    /// A JSON object per update.
-    Json,
+    /// A JSON object per update, and whether somebody still listens.
+    Json(bool),
 }
 
 impl Progress {
     /// In this form; as text, bars where standard error is a terminal, else lines.
     pub fn new(experiment: &Experiment, form: Form) -> Self {
         match form {
-            Form::Json => Self::Json,
+            Form::Json => Self::Json(true),
             Form::Text if stderr().is_terminal() => Self::Bars(Bars::new(experiment)),
             Form::Text => Self::Lines(Lines::default()),
         }
@@ -49,7 +49,13 @@ impl Progress {
         match self {
             Self::Bars(bars) => bars.show(update),
             Self::Lines(lines) => lines.show(update),
-            Self::Json => format::note(&serde_json::json!(update).to_string()),
+            Self::Json(is_heard) => {
+                let was_heard = std::mem::replace(is_heard, format::event(update).is_ok());
+                if was_heard && !*is_heard {
+                    // Who asked for the run has gone: it ends as at an interrupt, instead of loading the device on.
+                    let _ = signal_hook::low_level::raise(signal_hook::consts::SIGINT);
+                }
+            }
         }
     }
 

@@ -223,9 +223,11 @@ impl Session<'_> {
         let swept = &experiment.swept;
         if self.arguments.progress == Form::Json {
             let event = json!({
-                "event": "run", "run": number, "runs": of, "settings": swept, "path": dir, "seconds": plan.duration_s(),
+                "event": "run", "run": number, "runs": of, "settings": swept, "path": dir.to_string_lossy(), "seconds": plan.duration_s(),
             });
-            return format::note(&event.to_string());
+            // That nobody listens shows in the updates that follow.
+            let _ = format::event(&event);
+            return;
         }
         let number = if of == 1 { String::new() } else { format!("run {number} of {of}: ") };
         let swept = if swept.is_empty() { String::new() } else { format!(" ({})", settings_text(swept)) };

@@ -476,7 +476,8 @@ def neighbour_throughput(recordings: Many) -> ChartType:
 
     The neighbour's own throughput (upwards) by its queue depth, or by another setting of it (across), a line for
     each share of writes, or for each value of a further setting; whiskers are 95 % intervals. What else differs,
-    such as whether it runs alone, has a panel of its own.
+    such as whether it runs alone, has a panel of its own. Phases in which instances of one neighbour differ from
+    each other are left out.
 
     Args:
         recordings: several, the folder that holds them, or one.

@@ -13,6 +13,7 @@ use manometer_report::real_vs_synthetic as page;
 
 use super::{Arguments, default_out, interruption, show_problem};
 use crate::format::{self, Format};
+use crate::progress::Form;
 use crate::report::FILE;
 use crate::{DONE, FAILED, WRONG_REQUEST, table};
 
@@ -67,8 +68,9 @@ fn refusal(arguments: &Arguments) -> Option<String> {
     let alone = (arguments.files.len() > 1).then_some("run it alone, in a command of its own");
     let resumed = arguments.resume.then_some("it cannot be resumed: leave --resume out, and run it from its begin");
     let reused = arguments.reuse.then_some("it fills its caches itself: leave --reuse out");
+    let told = (arguments.progress == Form::Json).then_some("its progress is text: leave --progress out");
     let speed = arguments.write_speed.map(|_| "it writes to memory alone: leave --write-speed out");
-    let reason = alone.or(resumed).or(reused).or(speed)?;
+    let reason = alone.or(resumed).or(reused).or(told).or(speed)?;
     Some(format!("a file of the kind `{KIND}` is a comparison of its own: {reason}"))
 }
 
