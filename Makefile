@@ -32,6 +32,7 @@ test-python:
 	rm -rf $(target)/wheels-test $(target)/python-test
 	$(python)/bin/maturin build --quiet --profile dev --locked --out $(target)/wheels-test
 	$(python)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(target)/wheels-test/*.whl
+	$(python)/bin/pip check --disable-pip-version-check
 	$(python)/bin/ruff check python
 	$(python)/bin/ruff format --check python
 	PATH="$(python)/bin:$$PATH" pyright

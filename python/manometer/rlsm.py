@@ -115,7 +115,7 @@ class Batch:
         self._native.delete(key)
 
     def delete_range(self, low: bytes, high: bytes) -> None:
-        """Takes all keys away from `low` up to, but without, `high`."""
+        """Takes all keys away from `low` up to, but without, `high`; a DatabaseError where that is no range."""
         self._native.delete_range(low, high)
 
     def __len__(self) -> int:
@@ -162,7 +162,7 @@ class Database(_Readable):
         self._native.delete(key)
 
     def delete_range(self, low: bytes, high: bytes) -> None:
-        """Takes all keys away from `low` up to, but without, `high`."""
+        """Takes all keys away from `low` up to, but without, `high`; a DatabaseError where that is no range."""
         self._native.delete_range(low, high)
 
     def prefix(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -94,7 +94,7 @@ class Trace:
         return json.loads(self._native.info())
 
     def head(self, requests: int = 10) -> Frame:
-        """The first requests; reads no more than it gives.
+        """The first requests; reads hardly more than it gives.
 
         Raises:
             TraceError: the file cannot be read. Damage among them is warned of (`DamagedTraceWarning`).
@@ -110,6 +110,9 @@ class Trace:
             from_s: it begins with the first request so many seconds after the trace's first.
             seconds: it ends before the first request so long after that.
             requests: it has at most so many requests.
+
+        Raises:
+            TraceError: a time is below 0.
         """
         return Trace(self._native.slice(from_s, seconds, requests))
 

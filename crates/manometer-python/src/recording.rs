@@ -1,6 +1,6 @@
 //! A recording: what it is, what it holds, what it says.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -10,7 +10,7 @@ use manometer_analysis::summary::{Estimate, NeighbourSummary, PhaseSummary, Rati
 use manometer_measure::latency_log::LatencyLog;
 use manometer_measure::plan::{PhaseKind, Settings};
 use manometer_measure::{self as measure, LatencyHistogram, Samples};
-use manometer_report::Recorded;
+use manometer_report::{Recorded, own_ends};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -189,27 +189,13 @@ struct Row<'a> {
     step: Option<u64>,
 }
 
-/// What each folder is called beside the others: the shortest end of its path that is its own.
-fn names(dirs: &[PathBuf]) -> Vec<String> {
-    let deepest = dirs.iter().map(|dir| dir.components().count()).max().unwrap_or(0);
-    let ends = |depth: usize| -> Vec<String> {
-        let end = |dir: &PathBuf| {
-            let skipped = dir.components().count().saturating_sub(depth);
-            dir.components().skip(skipped).collect::<PathBuf>().to_string_lossy().into_owned()
-        };
-        dirs.iter().map(end).collect()
-    };
-    let is_distinct = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
-    (1..=deepest).map(ends).find(is_distinct).unwrap_or_else(|| ends(deepest))
-}
-
 fn rows<'a>(py: Python<'_>, recordings: &'a [Py<Recording>]) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     let absolute = |one: &Py<Recording>| {
         let dir = &one.get().recording().dir;
         std::path::absolute(dir).unwrap_or_else(|_| dir.clone())
     };
-    let names = names(&recordings.iter().map(absolute).collect::<Vec<_>>());
+    let names = own_ends(&recordings.iter().map(absolute).collect::<Vec<_>>());
     for (one, run) in recordings.iter().zip(names) {
         let Recorded { summary, settings, .. } = one.get().recorded(py);
         for phase in &summary.phases {

@@ -34,6 +34,7 @@ pub use page::{
     CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, WorkingSetStrip, cache_advice, cache_curves, page,
     rate_search, real_vs_synthetic,
 };
+pub use runs::own_ends;
 
 /// One recording and what the analysis says of it.
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! What runs are called where several are shown together.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use manometer_analysis::compare;
 use manometer_measure::Recording;
@@ -44,11 +45,25 @@ pub(crate) fn distinct_names<'a>(recordings: impl IntoIterator<Item = &'a Record
     let on = |place: usize| {
         hosts[place].iter().filter(|fact| differs(fact)).map(|(name, value)| format!(" · {name} {value}")).collect()
     };
-    let folder = |place: usize| {
-        let folder = recordings[place].recording.dir.file_name().unwrap_or_default();
-        format!(" · {}", folder.to_string_lossy())
+    let dirs: Vec<PathBuf> = recordings.iter().map(|recorded| recorded.recording.dir.clone()).collect();
+    let folders = own_ends(&dirs);
+    let told = told_apart(told_apart(names(recordings.iter().copied()), on), |place| format!(" · {}", folders[place]));
+    // The same folder twice.
+    told_apart(told, |place| format!(" · {}", place + 1))
+}
+
+/// What each folder is called beside the others: the shortest end of its path that is its own.
+pub fn own_ends(dirs: &[PathBuf]) -> Vec<String> {
+    let deepest = dirs.iter().map(|dir| dir.components().count()).max().unwrap_or(0);
+    let ends = |depth: usize| -> Vec<String> {
+        let end = |dir: &PathBuf| {
+            let skipped = dir.components().count().saturating_sub(depth);
+            dir.components().skip(skipped).collect::<PathBuf>().to_string_lossy().into_owned()
+        };
+        dirs.iter().map(end).collect()
     };
-    told_apart(told_apart(names(recordings.iter().copied()), on), folder)
+    let is_distinct = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
+    (1..=deepest).map(ends).find(is_distinct).unwrap_or_else(|| ends(deepest))
 }
 
 /// The names, each with more to it where two are alike.

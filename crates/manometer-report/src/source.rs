@@ -201,9 +201,14 @@ impl<'a> Source<'a> {
     /// `points` with their silences as gaps, thinned to about `limit`.
     pub(crate) fn line(&self, points: Vec<Point>, limit: usize) -> Vec<Point> {
         let points = with_gaps(points, self.recording.plan.interval_s);
-        let size = bucket_size(points.len(), limit);
+        thinned(&points, self.bucket_size(points.len(), limit))
+    }
+
+    /// How many of so many sample intervals one point stands for, so that a line has about `limit`.
+    pub(crate) fn bucket_size(&self, values: usize, limit: usize) -> usize {
+        let size = bucket_size(values, limit);
         self.thinnest.set(self.thinnest.get().max(size));
-        thinned(&points, size)
+        size
     }
 
     /// The largest number of sample intervals that one point of a line stands for so far.

@@ -70,7 +70,7 @@ pub(crate) fn thinned(points: &[Point], size: usize) -> Vec<Point> {
 
 /// Splits a run into parts of at most `size` points, as even as can be: a last part of one point would
 /// show that point's chance as a mean.
-fn even_parts(run: &[Point], size: usize) -> impl Iterator<Item = &[Point]> {
+pub(crate) fn even_parts<T>(run: &[T], size: usize) -> impl Iterator<Item = &[T]> {
     let parts = run.len().div_ceil(size);
     (0..parts).map(move |part| &run[run.len() * part / parts..run.len() * (part + 1) / parts])
 }

@@ -244,7 +244,7 @@ def hot_slots(rows: Figures) -> ChartType:
     """Hot slots.
 
     The requests for each stretch of slots of a cluster (across) in each stretch of time (upwards from the first):
-    dark is hot. A slot that stays hot is a column, a burst is a row.
+    bright is hot. A slot that stays hot is a column, a burst is a row.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -334,7 +334,8 @@ def io_stacked(recording: One) -> ChartType:
 
     The bytes that the device read and wrote, by the control group of the workload that caused them, or by its
     process where it has no group of its own. What is left of the device's own count is others: the file system,
-    the kernel writing back later, programs that are not ours.
+    the kernel writing back later, programs that are not ours. Above a workload of which nothing is known for a
+    while there is a gap.
 
     Args:
         recording: a recording, or its folder.

@@ -101,6 +101,7 @@ fn stretches(source: &Source, samples: &Samples) -> Vec<Stretch> {
 fn row(samples: &Samples, core: u32, stretch: &Stretch) -> Option<Row> {
     let mean = |kind: &str| {
         let values = samples.column(&format!("core{core}.{kind}"))?[stretch.rows.clone()].iter().flatten();
+        let values = values.filter(|value| value.is_finite());
         let count = values.clone().count();
         (count > 0).then(|| values.sum::<f64>() / count as f64)
     };

@@ -5,7 +5,7 @@ use crate::phases::PhaseSpan;
 use crate::source::Source;
 use crate::table::Table;
 use crate::text;
-use crate::thin::{Point, nearest};
+use crate::thin::{Point, even_parts, nearest, with_gaps};
 use crate::time::{TimeRow, bands};
 
 pub(super) const CHART: Chart = Chart {
@@ -13,7 +13,8 @@ pub(super) const CHART: Chart = Chart {
     title: "Who reads and writes",
     reading: "The bytes that the device read and wrote, by the control group of the workload that caused them, or by its \
               process where it has no group of its own. What is left of the device's own count is others: the file \
-              system, the kernel writing back later, programs that are not ours.",
+              system, the kernel writing back later, programs that are not ours. Above a workload of which nothing is \
+              known for a while there is a gap.",
     spec: include_str!("../../../../charts/io-stacked.vl.json"),
     draw: Draw::One(draw),
 };
@@ -23,6 +24,8 @@ const LIMIT: usize = 600;
 const MIB: f64 = 1_048_576.0;
 const STRIPS: [(&str, &str); 2] = [("Read (MiB/s)", "read_bytes"), ("Written (MiB/s)", "write_bytes")];
 const OTHERS: &str = "others";
+/// How far a part's sample may lie from the device's, in sample intervals.
+const NEAR: f64 = 0.75;
 
 /// One workload's bytes.
 struct Part {
@@ -38,7 +41,9 @@ fn draw(source: &Source) -> Drawing {
         if parts.is_empty() {
             continue;
         }
-        let stacked = stacked(&source.line(device, LIMIT), &parts);
+        let moments = moments(source, device, &parts);
+        let size = source.bucket_size(moments.len(), LIMIT);
+        let stacked = stacked(&thinned(&moments, size), &parts);
         words.push(format!("{title}: {}", in_words(&stacked)));
         rows.extend(strip((order, title), stacked, &spans));
     }
@@ -51,12 +56,83 @@ fn draw(source: &Source) -> Drawing {
 }
 
 fn parts(source: &Source, column: &str) -> Vec<Part> {
+    // A control group without a controller of I/O has the column, and no value in it.
+    let told = |series: String| {
+        source.column(&series, column, 1.0 / MIB).filter(|points| points.iter().any(|point| point.mean.is_some()))
+    };
     let part = |name: &str| {
-        let group = source.column(&format!("{name}.cgroup"), column, 1.0 / MIB);
-        let points = group.or_else(|| source.column(&format!("process.{name}"), column, 1.0 / MIB))?;
-        Some(Part { name: name.to_owned(), points: source.line(points, LIMIT) })
+        let points = told(format!("{name}.cgroup")).or_else(|| told(format!("process.{name}")))?;
+        Some(Part { name: name.to_owned(), points })
     };
     source.recording.plan.workloads.iter().filter_map(|workload| part(&workload.name)).collect()
+}
+
+/// What a part did at a moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Did {
+    /// So much, in MiB/s.
+    Much(f64),
+    /// Nothing: it did not run.
+    Nothing,
+    /// It ran, and what it did is not known.
+    Unknown,
+}
+
+/// The device and its parts at one moment.
+#[derive(Debug, Clone, PartialEq)]
+struct Moment {
+    t_s: f64,
+    /// The device's own count; nothing in a gap.
+    all: Option<f64>,
+    parts: Vec<Did>,
+}
+
+impl Moment {
+    /// What can be joined: moments with numbers of the same parts.
+    fn form(&self) -> (bool, Vec<std::mem::Discriminant<Did>>) {
+        (self.all.is_some(), self.parts.iter().map(std::mem::discriminant).collect())
+    }
+}
+
+/// The device's samples, each with what the parts did then.
+fn moments(source: &Source, device: Vec<Point>, parts: &[Part]) -> Vec<Moment> {
+    let (spans, interval_s) = (source.spans(), source.recording.plan.interval_s);
+    let runs = |name: &str, t_s: f64| {
+        let mut spans = spans.iter().filter(|span| span.begin_s <= t_s && t_s <= span.end_s);
+        spans.any(|span| span.phase.running.iter().any(|running| running == name))
+    };
+    let did = |part: &Part, t_s: f64| match nearest(&part.points, t_s, NEAR * interval_s) {
+        Some(value) => Did::Much(value),
+        None if runs(&part.name, t_s) => Did::Unknown,
+        None => Did::Nothing,
+    };
+    let moment = |point: Point| Moment {
+        t_s: point.t_s,
+        all: point.mean,
+        parts: parts.iter().map(|part| did(part, point.t_s)).collect(),
+    };
+    with_gaps(device, interval_s).into_iter().map(moment).collect()
+}
+
+/// Joins each `size` neighbouring moments into one with the means of all parts; none across a gap of any of them.
+fn thinned(moments: &[Moment], size: usize) -> Vec<Moment> {
+    let joined = |part: &[Moment]| {
+        let mean = |of: &dyn Fn(&Moment) -> f64| part.iter().map(of).sum::<f64>() / part.len() as f64;
+        let value = |place: usize| match part[0].parts[place] {
+            Did::Much(_) => Did::Much(mean(&|moment| match moment.parts[place] {
+                Did::Much(value) => value,
+                Did::Nothing | Did::Unknown => 0.0,
+            })),
+            same => same,
+        };
+        Moment {
+            t_s: mean(&|moment| moment.t_s),
+            all: part[0].all.map(|_| mean(&|moment| moment.all.unwrap_or(0.0))),
+            parts: (0..part[0].parts.len()).map(value).collect(),
+        }
+    };
+    let alike = moments.chunk_by(|left, right| left.form() == right.form());
+    alike.flat_map(|run| even_parts(run, size)).map(joined).collect()
 }
 
 /// A part at a moment: from where to where it reaches in the stack.
@@ -68,22 +144,27 @@ struct Slice {
     high: Option<f64>,
 }
 
-/// The parts upon one another at each of the device's moments, and upon them what is left of the device.
-fn stacked(device: &[Point], parts: &[Part]) -> Vec<Slice> {
+/// The parts upon one another at each moment, and upon them what is left of the device. Above a part of which nothing is
+/// known there is a gap: what stands upon it is not known either.
+fn stacked(moments: &[Moment], parts: &[Part]) -> Vec<Slice> {
     let mut slices = Vec::new();
-    let spacing_s = device.windows(2).map(|pair| pair[1].t_s - pair[0].t_s).fold(f64::INFINITY, f64::min);
-    for point in device {
-        let mut top = 0.0;
-        let mut push = |name: &str, value: Option<f64>| {
-            let low = value.map(|_| top);
-            top += value.unwrap_or(0.0);
-            slices.push(Slice { name: name.to_owned(), t_s: point.t_s, low, high: value.map(|_| top) });
+    for moment in moments {
+        let mut top = Some(0.0);
+        let mut push = |name: &str, did: Did| {
+            let (low, high) = match (did, top) {
+                (Did::Much(value), Some(below)) => (Some(below), Some(below + value)),
+                _ => (None, None),
+            };
+            top = if did == Did::Nothing { top } else { high };
+            slices.push(Slice { name: name.to_owned(), t_s: moment.t_s, low, high });
+            top
         };
-        let values = parts.iter().map(|part| (part, nearest(&part.points, point.t_s, 0.75 * spacing_s)));
-        let values: Vec<(&Part, Option<f64>)> = values.collect();
-        values.iter().for_each(|(part, value)| push(&part.name, *value));
-        let told: f64 = values.iter().filter_map(|(_, value)| *value).sum();
-        push(OTHERS, point.mean.map(|all| (all - told).max(0.0)));
+        let mut told = Some(0.0);
+        for (part, did) in parts.iter().zip(&moment.parts) {
+            told = push(&part.name, *did);
+        }
+        let rest = moment.all.zip(told).map_or(Did::Unknown, |(all, told)| Did::Much((all - told).max(0.0)));
+        push(OTHERS, rest);
     }
     slices
 }
@@ -125,20 +206,44 @@ fn in_words(slices: &[Slice]) -> String {
 mod tests {
     use super::*;
 
+    fn part(name: &str) -> Part {
+        Part { name: name.to_owned(), points: Vec::new() }
+    }
+
+    fn moment(t_s: f64, all: Option<f64>, parts: [Did; 2]) -> Moment {
+        Moment { t_s, all, parts: parts.to_vec() }
+    }
+
     #[test]
     fn parts_stand_upon_one_another_and_others_are_what_is_left() {
-        let line = |values: [Option<f64>; 3]| -> Vec<Point> {
-            values.into_iter().enumerate().map(|(second, value)| Point::of(second as f64, value)).collect()
-        };
-        let part = |name: &str, values| Part { name: name.to_owned(), points: line(values) };
-        let parts = [part("a", [Some(2.0), None, Some(9.0)]), part("b", [Some(3.0), Some(1.0), Some(0.0)])];
-        let stack = stacked(&line([Some(10.0), Some(4.0), Some(6.0)]), &parts);
+        let moments = [
+            moment(0.0, Some(10.0), [Did::Much(2.0), Did::Much(3.0)]),
+            moment(1.0, Some(4.0), [Did::Nothing, Did::Much(1.0)]),
+            moment(2.0, Some(6.0), [Did::Much(9.0), Did::Much(0.0)]),
+            moment(3.0, Some(6.0), [Did::Much(1.0), Did::Unknown]),
+            moment(4.0, None, [Did::Much(1.0), Did::Much(2.0)]),
+        ];
+        let stack = stacked(&moments, &[part("a"), part("b")]);
         let reach = |moment: usize| -> Vec<_> {
             stack[3 * moment..3 * moment + 3].iter().map(|slice| slice.low.zip(slice.high)).collect()
         };
         assert_eq!(reach(0), [Some((0.0, 2.0)), Some((2.0, 5.0)), Some((5.0, 10.0))]);
-        assert_eq!(reach(1), [None, Some((0.0, 1.0)), Some((1.0, 4.0))], "a gap stays a gap");
+        assert_eq!(reach(1), [None, Some((0.0, 1.0)), Some((1.0, 4.0))], "what did not run did nothing");
         assert_eq!(reach(2), [Some((0.0, 9.0)), Some((9.0, 9.0)), Some((9.0, 9.0))], "others are never below nothing");
-        assert_eq!(in_words(&stack), "a 5.5 on average, b 1.333 on average, others 2.667 on average");
+        assert_eq!(reach(3), [Some((0.0, 1.0)), None, None], "nobody knows whose the rest is");
+        assert_eq!(reach(4), [Some((0.0, 1.0)), Some((1.0, 3.0)), None]);
+    }
+
+    #[test]
+    fn moments_are_joined_with_all_their_parts_and_never_across_a_gap() {
+        let moments = [
+            moment(0.0, Some(10.0), [Did::Much(2.0), Did::Nothing]),
+            moment(1.0, Some(20.0), [Did::Much(4.0), Did::Nothing]),
+            moment(2.0, Some(30.0), [Did::Unknown, Did::Nothing]),
+            moment(3.0, Some(40.0), [Did::Much(6.0), Did::Much(8.0)]),
+        ];
+        let joined = [moment(0.5, Some(15.0), [Did::Much(3.0), Did::Nothing]), moments[2].clone(), moments[3].clone()];
+        assert_eq!(thinned(&moments, 2), joined);
+        assert_eq!(thinned(&moments, 1), moments);
     }
 }

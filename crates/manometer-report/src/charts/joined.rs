@@ -80,22 +80,32 @@ fn rows(
     value: impl Fn(&PhaseSummary) -> Interval,
 ) -> Vec<PhaseRow> {
     let ids = phase_ids(runs);
+    let of = |run: &Run, id: &str| run.source.summary.phases.iter().position(|phase| phase.id == id);
+    let shown = |run: &Run, id: &str| of(run, id).is_some_and(|place| is_shown(&run.source.summary.phases[place]));
+    let wanted: Vec<(usize, &String)> =
+        ids.iter().enumerate().filter(|(_, id)| runs.iter().any(|run| shown(run, id))).collect();
     let mut rows = Vec::new();
     for run in runs {
-        for phase in run.source.summary.phases.iter().filter(|phase| is_shown(phase)) {
-            let interval = value(phase);
+        for (phase_order, id) in &wanted {
+            let phase = of(run, id).map(|place| &run.source.summary.phases[place]);
+            if phase.is_some_and(|phase| !is_shown(phase)) {
+                continue;
+            }
+            // A phase that only other runs have is a gap of this one.
+            let interval = phase.map_or((None, None, None), &value);
             rows.push(PhaseRow {
                 strip: strip(run),
                 order,
                 run: run.name.clone(),
                 run_order: run.order,
-                phase: phase.id.clone(),
-                phase_order: ids.iter().position(|id| *id == phase.id).unwrap_or(ids.len()),
-                label: phase.label.clone(),
+                phase: (*id).clone(),
+                phase_order: *phase_order,
+                label: phase.map(|phase| phase.label.clone()).unwrap_or_default(),
                 value: interval.0,
                 low: interval.1,
                 high: interval.2,
-                text: in_words(run, phase, interval),
+                text: phase
+                    .map_or_else(|| "this run has no such phase".to_owned(), |phase| in_words(run, phase, interval)),
             });
         }
     }

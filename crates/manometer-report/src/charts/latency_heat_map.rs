@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{Chart, Draw, Drawing};
 use crate::source::Source;
 use crate::text;
-use crate::thin::bucket_size;
+use crate::thin::{SILENT_INTERVALS, bucket_size, even_parts};
 
 pub(super) const CHART: Chart = Chart {
     name: "latency-heat-map",
@@ -48,7 +48,10 @@ fn draw(source: &Source) -> Drawing {
         let intervals: Vec<&LatencyInterval> =
             log.intervals.iter().filter(|interval| interval.operation == operation).collect();
         let mut all = LatencyHistogram::new();
-        for stretch in intervals.chunks(bucket_size(intervals.len(), LIMIT)) {
+        let (size, silence_s) =
+            (bucket_size(intervals.len(), LIMIT), SILENT_INTERVALS * source.recording.plan.interval_s);
+        let without_silence = intervals.chunk_by(|left, right| right.begin_s - left.end_s <= silence_s);
+        for stretch in without_silence.flat_map(|run| even_parts(run, size)) {
             let histogram = joined(stretch);
             let times = (stretch[0].begin_s, stretch[stretch.len() - 1].end_s);
             rows.extend(cells(&operation, times, &histogram));

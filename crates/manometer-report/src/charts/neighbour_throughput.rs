@@ -1,11 +1,14 @@
 //! What neighbours reach themselves, by their settings.
 
+use std::collections::{HashMap, HashSet};
+
 use manometer_analysis::summary::{NeighbourSummary, PhaseSummary};
 use serde::Serialize;
 
 use super::joined::{Run, in_words, runs};
 use super::points::{
-    Axis, PHASE, Point, Under, amount, axis, instances_of, of_all_instances, run_facts, short, varying,
+    Axis, PHASE, Point, Under, amount, axis, instances_of, of_all_instances, of_several_instances, run_facts, short,
+    varying,
 };
 use super::{Chart, Draw, Drawing};
 use crate::source::Source;
@@ -50,6 +53,7 @@ struct Row {
 
 /// What one neighbour reached in one phase.
 struct Reached {
+    run: String,
     neighbour: String,
     unit: String,
     text: String,
@@ -64,17 +68,17 @@ fn draw(sources: &[Source]) -> Drawing {
         return Drawing::left_out("There are no two throughputs of neighbours to compare: this chart is left out.");
     }
     let directions = Directions::of(&points);
-    let mut panels: Vec<String> = Vec::new();
+    let titles = panel_titles(&reached, &directions);
+    let mut panels: Vec<&String> = Vec::new();
     let mut rows = Vec::new();
-    for reached in &reached {
-        let panel = directions.panel(reached);
+    for (reached, panel) in reached.iter().zip(&titles) {
         let known = panels.iter().position(|known| *known == panel);
         let panel_order = known.unwrap_or_else(|| {
-            panels.push(panel.clone());
+            panels.push(panel);
             panels.len() - 1
         });
         if panel_order < PANELS {
-            rows.push(directions.row(reached, panel, panel_order));
+            rows.push(directions.row(reached, panel.clone(), panel_order));
         }
     }
     let notes = match panels.len().saturating_sub(PANELS) {
@@ -84,6 +88,27 @@ fn draw(sources: &[Source]) -> Drawing {
     let words: Vec<String> =
         rows.iter().map(|row| format!("{}, {} {} {}: {}", row.panel, row.x_name, row.x, row.line, row.text)).collect();
     Drawing::of(&rows, &words, notes)
+}
+
+/// The panel of each. A line on which several runs, or phases of one, stand in one place would go back and forth: they get
+/// panels of their own.
+fn panel_titles(reached: &[Reached], directions: &Directions) -> Vec<String> {
+    let mut titles: Vec<String> = reached.iter().map(|reached| directions.panel(reached)).collect();
+    let more: [fn(&Reached) -> &String; 2] = [|reached| &reached.run, |reached| &reached.point.id];
+    for more in more {
+        let places: Vec<_> =
+            reached.iter().zip(&titles).map(|(one, title)| (title.clone(), directions.place(one))).collect();
+        let mut counts: HashMap<_, usize> = HashMap::new();
+        places.iter().for_each(|place| *counts.entry(place).or_default() += 1);
+        let shared: HashSet<&String> =
+            places.iter().filter(|place| counts[place] > 1).map(|(title, _)| title).collect();
+        for ((title, one), (before, _)) in titles.iter_mut().zip(reached).zip(&places) {
+            if shared.contains(before) {
+                *title = format!("{before}, {}", more(one));
+            }
+        }
+    }
+    titles
 }
 
 fn of_run(run: &Run) -> Vec<Reached> {
@@ -103,8 +128,7 @@ fn of_run(run: &Run) -> Vec<Reached> {
 fn settings(phase: &PhaseSummary) -> Option<Under> {
     let settings = phase.settings.iter().map(|(name, value)| (name.clone(), text::plain(value))).collect();
     let settings = of_all_instances(settings);
-    let differs = |name: &String| name.split_once('.').is_some_and(|(workload, _)| instances_of(workload) != workload);
-    (!settings.keys().any(differs)).then_some(settings)
+    of_several_instances(settings.keys().map(String::as_str)).is_empty().then_some(settings)
 }
 
 fn reached(run: &Run, all: &Under, phase: &PhaseSummary, name: &str, neighbour: &NeighbourSummary) -> Reached {
@@ -119,6 +143,7 @@ fn reached(run: &Run, all: &Under, phase: &PhaseSummary, name: &str, neighbour: 
     under.insert("neighbour".to_owned(), name.to_owned());
     let (value, low, high) = interval;
     Reached {
+        run: run.name.clone(),
         neighbour: name.to_owned(),
         unit: performance.unit.clone(),
         text: match &performance.reason {
@@ -172,6 +197,12 @@ impl Directions {
         let rest: String = self.rest.iter().filter_map(told).map(|told| format!(", {told}")).collect();
         let line = self.line.as_ref().map_or_else(String::new, |line| format!(", a line for each {}", line.name));
         format!("{} ({}){rest}; by {}{line}", reached.neighbour, reached.unit, self.x.name)
+    }
+
+    /// Where it stands in its panel: across, and on which line.
+    fn place(&self, reached: &Reached) -> (String, String) {
+        let under = |axis: &Axis| reached.point.under(&axis.name).to_owned();
+        (under(&self.x), self.line.as_ref().map_or_else(String::new, under))
     }
 
     fn row(&self, reached: &Reached, panel: String, panel_order: usize) -> Row {

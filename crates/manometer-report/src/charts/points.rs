@@ -102,19 +102,32 @@ fn point(source: &Source, run: &Under, phase: &PhaseSummary) -> Point {
 /// Settings of instances (`n1.write_ratio`, `n2.write_ratio`) that are the same for all of them as one (`n.write_ratio`):
 /// that is what a staggered experiment varies.
 pub(super) fn of_all_instances(settings: Under) -> Under {
+    let several = of_several_instances(settings.keys().map(String::as_str));
+    let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, common) in &several {
+        values.entry(common).or_default().insert(&settings[name]);
+    }
+    let shared = |name: &String| several.get(name).filter(|common| values[common.as_str()].len() == 1);
+    settings.iter().map(|(name, value)| (shared(name).unwrap_or(name).clone(), value.clone())).collect()
+}
+
+/// Of `names`, the settings of one of several instances of a workload, each with the name of the same setting of all: two
+/// workloads at least that differ by a number at their end, and none without one.
+pub(super) fn of_several_instances<'a>(names: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
+    let names: BTreeSet<&str> = names.collect();
     let common = |name: &str| {
         let (workload, setting) = name.split_once('.')?;
         let all = instances_of(workload);
         (all != workload).then(|| format!("{all}.{setting}"))
     };
-    let mut values: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    for (name, value) in &settings {
-        if let Some(common) = common(name) {
-            values.entry(common).or_default().insert(value);
-        }
-    }
-    let shared = |name: &str| common(name).filter(|common| values[common].len() == 1);
-    settings.iter().map(|(name, value)| (shared(name).unwrap_or_else(|| name.clone()), value.clone())).collect()
+    let told: Vec<(&str, String)> = names.iter().filter_map(|name| Some((*name, common(name)?))).collect();
+    let is_shared = |wanted: &String| {
+        told.iter().filter(|(_, common)| common == wanted).count() > 1 && !names.contains(wanted.as_str())
+    };
+    told.iter()
+        .filter(|(_, common)| is_shared(common))
+        .map(|(name, common)| ((*name).to_owned(), common.clone()))
+        .collect()
 }
 
 /// What holds for a whole run, as far as the recording tells it.
@@ -236,6 +249,8 @@ mod tests {
         assert_eq!(names, ["n.write_ratio", "writer.iodepth"]);
         let unlike = told(&[("n1.write_ratio", "0.1"), ("n2.write_ratio", "0.2")]);
         assert_eq!(unlike.len(), 2, "{unlike:?}");
+        let alone = told(&[("writer.iodepth", "4"), ("writer1.iodepth", "16"), ("log1.iodepth", "1")]);
+        assert_eq!(alone.len(), 3, "`writer` and `writer1` are two workloads, and one is no several: {alone:?}");
     }
 
     #[test]

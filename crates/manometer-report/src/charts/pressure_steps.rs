@@ -1,7 +1,7 @@
 //! How pressure changes from one value of a setting to the next, all else the same.
 
 use super::heat::Heat;
-use super::points::{Point, Under, amount, axis, difference, instances_of, pressures, varying};
+use super::points::{Point, Under, amount, axis, difference, of_several_instances, pressures, varying};
 use super::{Chart, Draw, Drawing};
 use crate::source::Source;
 
@@ -18,10 +18,12 @@ pub(super) const CHART: Chart = Chart {
 fn draw(sources: &[Source]) -> Drawing {
     let points = pressures(sources);
     let mut heat = Heat::new();
-    for axis in varying(&points) {
+    let axes = varying(&points);
+    let several = of_several_instances(axes.iter().map(|axis| axis.name.as_str()));
+    for axis in axes {
         // Facts without a point in their name, such as the kernel, are no settings; those of single instances take one
         // step while the others wait; words are in no order.
-        let is_setting = axis.name.split_once('.').is_some_and(|(workload, _)| instances_of(workload) == workload);
+        let is_setting = axis.name.contains('.') && !several.contains_key(&axis.name);
         if is_setting && axis.values.iter().all(|value| value.is_empty() || amount(value).is_some()) {
             heat.add(&format!("steps of {}", axis.name), &steps(&points, &axis.name), Some(&axis.name));
         }

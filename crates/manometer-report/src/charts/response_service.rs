@@ -55,6 +55,9 @@ fn draw(source: &Source) -> Drawing {
             }
         }
     }
+    if log.operations().is_empty() {
+        return Drawing::left_out("The recording holds no latencies of the primary: this chart is left out.");
+    }
     if rows.is_empty() {
         return Drawing::left_out(
             "The primary ran in a closed loop, in which a request is due when it is sent: this chart is left out.",

@@ -70,7 +70,8 @@ fn draw(source: &Source) -> Drawing {
     if rows.is_empty() {
         return Drawing::left_out("No two counters were sampled at the same moments: this chart is left out.");
     }
-    Drawing::of(&rows, &words, vec![words.join(". ") + "."])
+    let told = if words.is_empty() { Vec::new() } else { vec![words.join(". ") + "."] };
+    Drawing::of(&rows, &words, told)
 }
 
 /// The criterion and what else changes, at most so many as fit.

@@ -31,8 +31,9 @@ struct Row {
     run: String,
     run_order: usize,
     t_s: f64,
-    size_gib: f64,
-    amplification: f64,
+    /// Nothing, like the amplification, in a gap.
+    size_gib: Option<f64>,
+    amplification: Option<f64>,
     is_last: bool,
 }
 
@@ -41,8 +42,9 @@ fn draw(sources: &[Source]) -> Drawing {
     let mut words = Vec::new();
     for run in runs(sources) {
         let ours = of_run(&run);
-        if let Some(last) = ours.last() {
-            let (ratio, size) = (text::number(last.amplification), text::number(last.size_gib));
+        if let Some(last) = ours.iter().find(|row| row.is_last) {
+            let told = |number: Option<f64>| number.map_or_else(|| text::NOT_MEASURED.to_owned(), text::number);
+            let (ratio, size) = (told(last.amplification), told(last.size_gib));
             words.push(format!("{}: {ratio} with {size} GiB at its end", run.name));
         }
         rows.extend(ours);
@@ -55,24 +57,30 @@ fn draw(sources: &[Source]) -> Drawing {
 
 fn of_run(run: &Run) -> Vec<Row> {
     let Some((amplification, size)) = columns(run.source) else { return Vec::new() };
-    let both: Vec<(f64, f64, f64)> = amplification
-        .iter()
-        .zip(&size)
-        .filter_map(|(amplification, size)| Some((amplification.t_s, size.mean?, amplification.mean?)))
-        .collect();
-    // From the last backwards: the end is what a run is remembered by.
-    let mut shown: Vec<_> = both.iter().rev().step_by(bucket_size(both.len(), LIMIT)).collect();
-    shown.reverse();
-    let last = shown.len().saturating_sub(1);
-    let row = |(place, (t_s, size_gib, amplification)): (usize, &(f64, f64, f64))| Row {
+    let both = amplification.iter().zip(&size).map(|(amplification, size)| {
+        let values = size.mean.zip(amplification.mean);
+        (amplification.t_s, values.map(|(size_gib, _)| size_gib), values.map(|(_, amplification)| amplification))
+    });
+    let both: Vec<(f64, Option<f64>, Option<f64>)> = both.collect();
+    let step = bucket_size(both.len(), LIMIT);
+    let mut shown = Vec::new();
+    for run in both.chunk_by(|left, right| left.1.is_some() == right.1.is_some()) {
+        // From the last backwards: the end is what a run is remembered by. Of a gap one moment is enough.
+        let step = if run[0].1.is_some() { step } else { run.len() };
+        let from = shown.len();
+        shown.extend(run.iter().rev().step_by(step));
+        shown[from..].reverse();
+    }
+    let last = shown.iter().rposition(|(_, size_gib, _)| size_gib.is_some());
+    let row = |(place, (t_s, size_gib, amplification)): (usize, &(f64, Option<f64>, Option<f64>))| Row {
         run: run.name.clone(),
         run_order: run.order,
         t_s: *t_s,
         size_gib: *size_gib,
         amplification: *amplification,
-        is_last: place == last,
+        is_last: Some(place) == last,
     };
-    shown.into_iter().enumerate().map(row).collect()
+    if last.is_none() { Vec::new() } else { shown.iter().enumerate().map(row).collect() }
 }
 
 /// The write amplification and the size in GiB, sample by sample.

@@ -7,7 +7,7 @@ pub(crate) const CHART: Chart = Chart {
     name: "hot-slots",
     title: "Hot slots",
     reading: "The requests for each stretch of slots of a cluster (across) in each stretch of time (upwards from \
-              the first): dark is hot. A slot that stays hot is a column, a burst is a row.",
+              the first): bright is hot. A slot that stays hot is a column, a burst is a row.",
     spec: include_str!("../../../../../charts/hot-slots.vl.json"),
     draw: Draw::Figures(COLUMNS),
 };
