@@ -104,8 +104,7 @@ pub(crate) fn read(
         match reader.read(&mut batch) {
             Ok(0) => return Ok(read),
             Ok(_) => {}
-            Err(damage @ TraceError::Damaged { .. }) => return Ok(Read { damage: Some(damage), ..read }),
-            Err(error) => return Err(error.into()),
+            Err(damage) => return Ok(Read { damage: Some(damage), ..read }),
         }
         if !has_begun && batch.first().is_some_and(|record| record.time_ns.is_none()) {
             details.times = false;

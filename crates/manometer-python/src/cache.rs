@@ -155,7 +155,7 @@ fn simulated_frame(requests: &Requests, policies: &[Choice], outcomes: &[Outcome
         ("keys", requests.keys().to_string()),
         ("left_out", told_left_out(requests.left_out())),
     ]);
-    Ok((Frame::of(columns, about)?, requests.damage().map(ToString::to_string)))
+    Ok((Frame::of(columns, about)?, told_damage(requests.damage())?))
 }
 
 /// The misses of every policy over all sizes.
@@ -179,7 +179,7 @@ pub(crate) fn curves(
     let drawn = drawn.map_err(error::cache)?;
     let about = metadata([("requests", drawn.requests.to_string()), ("left_out", told_left_out(drawn.left_out))]);
     let columns = curve_columns(&policies, &drawn.curves, if by_size { "bytes" } else { "objects" });
-    Ok((Frame::of(columns, about)?, drawn.damage.as_ref().map(ToString::to_string)))
+    Ok((Frame::of(columns, about)?, told_damage(drawn.damage.as_ref())?))
 }
 
 fn curve_columns(policies: &[Choice], curves: &[Curve], unit: &str) -> Vec<Column> {
@@ -201,6 +201,15 @@ fn curve_columns(policies: &[Choice], curves: &[Curve], unit: &str) -> Vec<Colum
         Column::numbers("rate", "", all().map(|(_, curve, ..)| Some(curve.rate))),
         Column::numbers("footprint", "", all().map(|(_, curve, ..)| Some(curve.footprint))),
     ]
+}
+
+/// What ended the reading of a damaged trace; whatever else ended it is an error.
+fn told_damage(ended: Option<&TraceError>) -> PyResult<Option<String>> {
+    match ended {
+        None => Ok(None),
+        Some(damage @ TraceError::Damaged { .. }) => Ok(Some(damage.to_string())),
+        Some(error) => Err(error::trace(error)),
+    }
 }
 
 fn told_left_out(LeftOut { deletes, without_size, without_time }: LeftOut) -> String {

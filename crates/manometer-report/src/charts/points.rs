@@ -135,17 +135,76 @@ pub(super) fn run_facts(source: &Source) -> Under {
     let mut facts: Under =
         source.recorded.settings.iter().map(|(name, value)| (name.clone(), text::plain(value))).collect();
     let experiment: toml::Table = source.recording.experiment.parse().unwrap_or_default();
+    // What a sweep sets stands in the plan, not in the file.
+    for (name, value) in file_settings(&experiment) {
+        facts.entry(name).or_insert(value);
+    }
     let primary = source.primary().map_or("primary", |primary| primary.name.as_str());
     for (name, setting) in [("primary", "workload"), ("engine", "engine")] {
-        let told = experiment.get("primary").and_then(|primary| primary.get(setting)?.as_str());
-        // What a sweep sets stands in the plan, not in the file.
-        let swept = facts.remove(&format!("{primary}.{setting}"));
-        if let Some(value) = swept.or_else(|| told.map(str::to_owned)) {
+        if let Some(value) = facts.remove(&format!("{primary}.{setting}")) {
             facts.insert(name.to_owned(), value);
         }
     }
     facts.extend(host_facts(source.recording).into_iter().map(|(name, value)| (name.to_owned(), value)));
     facts
+}
+
+/// What an experiment file sets of its workloads, by the names that a sweep would have set it by.
+fn file_settings(experiment: &toml::Table) -> Vec<(String, String)> {
+    let mut settings = Vec::new();
+    let named = |table: &toml::Table| table.get("name").and_then(toml::Value::as_str).unwrap_or("primary").to_owned();
+    let primary = experiment.get("primary").and_then(toml::Value::as_table);
+    let neighbours = experiment.get("neighbour").and_then(toml::Value::as_array).into_iter().flatten();
+    for table in primary.into_iter().chain(neighbours.filter_map(toml::Value::as_table)) {
+        flatten(&named(table), table, &mut settings);
+    }
+    settings
+}
+
+fn flatten(name: &str, table: &toml::Table, settings: &mut Vec<(String, String)>) {
+    for (key, value) in table.iter().filter(|(key, _)| *key != "name") {
+        let name = format!("{name}.{key}");
+        match value {
+            toml::Value::Table(table) => flatten(&name, table, settings),
+            toml::Value::String(text) => settings.push((name, text.clone())),
+            other => settings.push((name, other.to_string())),
+        }
+    }
+}
+
+/// Points that are alike in all but one thing, in groups, in the order in which they begin: `rest` tells what else holds of
+/// a point.
+pub(super) fn alike<K: Ord>(points: &[Point], rest: impl Fn(&Point) -> K) -> Vec<Vec<&Point>> {
+    let mut places: BTreeMap<K, usize> = BTreeMap::new();
+    let mut groups: Vec<Vec<&Point>> = Vec::new();
+    for point in points {
+        let place = *places.entry(rest(point)).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[place].push(point);
+    }
+    groups
+}
+
+/// Each two neighbours among the values of `axis` that a group has, with their points. Where two points have one value,
+/// neither can be chosen.
+pub(super) fn neighbouring<'a>(group: &[&'a Point], axis: &Axis) -> Vec<(&'a Point, &'a Point)> {
+    let with = |value: &String| -> Vec<&'a Point> {
+        group.iter().copied().filter(|point| point.under(&axis.name) == value).collect()
+    };
+    let present: Vec<Vec<&Point>> =
+        axis.values.iter().filter(|value| !value.is_empty()).map(with).filter(|points| !points.is_empty()).collect();
+    let pairs = present.windows(2).filter_map(|pair| match (pair[0].as_slice(), pair[1].as_slice()) {
+        ([from], [to]) => Some((*from, *to)),
+        _ => None,
+    });
+    pairs.collect()
+}
+
+/// `under` without `name`.
+pub(super) fn without(under: &Under, name: &str) -> Under {
+    under.iter().filter(|(known, _)| *known != name).map(|(known, value)| (known.clone(), value.clone())).collect()
 }
 
 /// Something that points differ by, with its values in order.
@@ -237,6 +296,24 @@ mod tests {
         assert_eq!(axes[0].values, ["4KiB", "16KiB", "128KiB"]);
         assert_eq!(axes[1].values, ["5.4-x", "5.11"]);
         assert_eq!(short("io.block_size"), "block_size");
+    }
+
+    #[test]
+    fn the_file_tells_what_no_sweep_set() {
+        let file = r#"
+            [primary]
+            workload = "ycsb-b"
+            options = { use_direct_reads = true }
+            [[neighbour]]
+            name = "writer"
+            block_size = "4KiB"
+            instances = 2
+        "#;
+        let told: Under = file_settings(&file.parse().unwrap()).into_iter().collect();
+        assert_eq!(told["primary.workload"], "ycsb-b");
+        assert_eq!(told["primary.options.use_direct_reads"], "true");
+        assert_eq!((told["writer.block_size"].as_str(), told["writer.instances"].as_str()), ("4KiB", "2"));
+        assert_eq!(told.len(), 4);
     }
 
     #[test]

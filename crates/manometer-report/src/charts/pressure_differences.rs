@@ -1,7 +1,7 @@
 //! How pressure differs between primaries, engines, kernels and devices, all else the same.
 
 use super::heat::Heat;
-use super::points::{PHASE, Point, axis, difference, pressures};
+use super::points::{Point, alike, axis, difference, neighbouring, pressures, without};
 use super::{Chart, Draw, Drawing};
 use crate::runs::KERNEL;
 use crate::source::Source;
@@ -36,35 +36,21 @@ fn draw(sources: &[Source]) -> Drawing {
     Drawing::of(&cells, &words, notes)
 }
 
-/// The differences from each value of `side` to the next, where all else is the same.
+/// The differences from each value of `side` to the next one that was measured with all else the same, the phase's id
+/// included, by what they are between.
 fn between(points: &[Point], side: &str) -> Vec<(String, Vec<Point>)> {
-    let values = axis(points, side).values;
-    let pair = |pair: &[String]| {
-        let differences: Vec<Point> = points
-            .iter()
-            .filter(|to| to.under(side) == pair[1])
-            .filter_map(|to| Some(less(to, points.iter().find(|from| is_pair(from, to, side, &pair[0]))?, side)))
-            .collect();
-        (format!("{side} {} − {}", pair[1], pair[0]), differences)
-    };
-    let told = values.windows(2).filter(|pair| pair.iter().all(|value| !value.is_empty()));
-    told.map(pair).filter(|(_, differences)| !differences.is_empty()).collect()
-}
-
-/// Whether `from` has the value `value` of `side`, and all else as `to` has it, the phase's id included.
-fn is_pair(from: &Point, to: &Point, side: &str, value: &str) -> bool {
-    let others = |point: &Point| {
-        point
-            .run
-            .iter()
-            .filter(|(name, _)| *name != side)
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect::<Vec<_>>()
-    };
-    from.under(side) == value
-        && from.under(PHASE) == to.under(PHASE)
-        && from.phase == to.phase
-        && others(from) == others(to)
+    let axis = axis(points, side);
+    let groups = alike(points, |point| (point.id.clone(), point.phase.clone(), without(&point.run, side)));
+    let mut between: Vec<(String, Vec<Point>)> = Vec::new();
+    for (from, to) in groups.iter().flat_map(|group| neighbouring(group, &axis)) {
+        let title = format!("{side} {} − {}", to.under(side), from.under(side));
+        let difference = less(to, from, side);
+        match between.iter_mut().find(|(known, _)| *known == title) {
+            Some((_, differences)) => differences.push(difference),
+            None => between.push((title, vec![difference])),
+        }
+    }
+    between
 }
 
 fn less(to: &Point, from: &Point, side: &str) -> Point {

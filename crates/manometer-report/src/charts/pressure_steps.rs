@@ -1,7 +1,9 @@
 //! How pressure changes from one value of a setting to the next, all else the same.
 
 use super::heat::Heat;
-use super::points::{Point, Under, amount, axis, difference, of_several_instances, pressures, varying};
+use super::points::{
+    Point, alike, amount, axis, difference, neighbouring, of_several_instances, pressures, varying, without,
+};
 use super::{Chart, Draw, Drawing};
 use crate::source::Source;
 
@@ -35,31 +37,23 @@ fn draw(sources: &[Source]) -> Drawing {
     Drawing::of(&cells, &words, notes)
 }
 
-/// The differences from each value of `name` to the next, in the order of the values.
+/// The differences from each value of `name` to the next one that was measured with all else the same, in the order of the
+/// values. The phase's id may differ where `name` is a setting of phases.
 fn steps(points: &[Point], name: &str) -> Vec<Point> {
-    let mut steps = Vec::new();
-    let values: Vec<String> = axis(points, name).values.into_iter().filter(|value| !value.is_empty()).collect();
-    for pair in values.windows(2) {
-        for to in points.iter().filter(|point| point.under(name) == pair[1]) {
-            let mut from = points.iter().filter(|from| from.under(name) == pair[0] && is_alike(from, to, name));
-            // Where two phases fit, neither can be chosen.
-            if let (Some(from), None) = (from.next(), from.next()) {
-                steps.push(step(to, from, name, format!("{} → {}", pair[0], pair[1])));
-            }
-        }
-    }
-    steps
-}
-
-/// Whether all but `name` is the same: the phase's id too, where `name` is no setting of phases.
-fn is_alike(from: &Point, to: &Point, name: &str) -> bool {
-    let others = |under: &Under| {
-        let mut others = under.clone();
-        others.remove(name);
-        others
+    let axis = axis(points, name);
+    let rest = |point: &Point| {
+        let id = (!point.phase.contains_key(name)).then(|| point.id.clone());
+        (id, without(&point.phase, name), without(&point.run, name))
     };
-    let same_id = from.id == to.id || to.phase.contains_key(name);
-    same_id && others(&from.phase) == others(&to.phase) && others(&from.run) == others(&to.run)
+    let groups = alike(points, rest);
+    let mut steps: Vec<Point> = Vec::new();
+    for (from, to) in groups.iter().flat_map(|group| neighbouring(group, &axis)) {
+        steps.push(step(to, from, name, format!("{} → {}", from.under(name), to.under(name))));
+    }
+    let place =
+        |step: &Point| axis.values.iter().position(|value| step.under(name).starts_with(&format!("{value} → ")));
+    steps.sort_by_key(place);
+    steps
 }
 
 fn step(to: &Point, from: &Point, name: &str, value: String) -> Point {
@@ -75,6 +69,7 @@ fn step(to: &Point, from: &Point, name: &str, value: String) -> Point {
 
 #[cfg(test)]
 mod tests {
+    use super::super::points::Under;
     use super::*;
 
     fn point(ratio: &str, depth: &str, id: &str, value: f64) -> Point {
@@ -101,6 +96,16 @@ mod tests {
         };
         assert_eq!(told("io.iodepth"), [("1 → 2".to_owned(), Some(0.125)), ("2 → 16".to_owned(), Some(0.25))]);
         assert_eq!(told("io.write_ratio"), [("0 → 0.5".to_owned(), Some(0.25))]);
+    }
+
+    #[test]
+    fn a_step_goes_to_the_next_value_that_was_measured() {
+        let points = [point("0", "1", "w1", 0.125), point("0", "16", "w2", 0.5), point("0.5", "4", "w1", 0.75)];
+        let told: Vec<(String, Option<f64>)> = steps(&points, "io.iodepth")
+            .iter()
+            .map(|point| (point.under("io.iodepth").to_owned(), point.value))
+            .collect();
+        assert_eq!(told, [("1 → 16".to_owned(), Some(0.375))], "4 was measured under another share of writes");
     }
 
     #[test]
