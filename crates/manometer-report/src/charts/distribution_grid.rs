@@ -18,6 +18,8 @@ pub(super) const CHART: Chart = Chart {
 
 /// Steps of one line: panels are small.
 const LIMIT: usize = 60;
+/// Panels at most: more are told of, not shown.
+const PANELS: usize = 48;
 
 /// One step of one phase in the panel of its run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,7 +34,9 @@ struct Row {
 
 fn draw(sources: &[Source]) -> Drawing {
     let (mut rows, mut words) = (Vec::new(), Vec::new());
-    for Run { source, name, order } in runs(sources) {
+    let runs = runs(sources);
+    let more = runs.len().saturating_sub(PANELS);
+    for Run { source, name, order } in runs.into_iter().take(PANELS) {
         let steps = distribution::rows(source, LIMIT);
         words.extend(in_words(&steps).into_iter().map(|phase| format!("{name}, {phase}")));
         rows.extend(steps.into_iter().map(|step| Row {
@@ -45,5 +49,6 @@ fn draw(sources: &[Source]) -> Drawing {
     if rows.is_empty() {
         return Drawing::left_out("No run has samples of the criterion: this chart is left out.");
     }
-    Drawing::of(&rows, &words, Vec::new())
+    let notes = if more == 0 { Vec::new() } else { vec![format!("{more} more runs are not shown: choose fewer.")] };
+    Drawing::of(&rows, &words, notes)
 }

@@ -38,11 +38,13 @@ struct Row {
 fn draw(sources: &[Source]) -> Drawing {
     let runs = runs(sources);
     let ids = phase_ids(&runs);
-    let mut rows = Vec::new();
+    let (mut rows, mut without) = (Vec::new(), Vec::new());
     for run in &runs {
         let ours: Vec<Row> = run.source.summary.phases.iter().flat_map(|phase| bars(run, phase, &ids)).collect();
         if ours.iter().any(|row| row.who_order > 0 && row.value.is_some()) {
             rows.extend(ours);
+        } else {
+            without.push(run.name.as_str());
         }
     }
     if rows.is_empty() {
@@ -52,7 +54,8 @@ fn draw(sources: &[Source]) -> Drawing {
     }
     let words: Vec<String> =
         rows.iter().map(|row| format!("{}, {} {}: {} {}", row.run, row.phase, row.label, row.who, row.text)).collect();
-    Drawing::of(&rows, &words, Vec::new())
+    let note = format!("Not shown, because no neighbour was measured alone there: {}.", without.join("; "));
+    Drawing::of(&rows, &words, if without.is_empty() { Vec::new() } else { vec![note] })
 }
 
 /// The bars of a phase with neighbours: the primary's first.

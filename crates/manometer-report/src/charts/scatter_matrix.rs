@@ -51,7 +51,8 @@ struct Row {
 }
 
 fn draw(source: &Source) -> Drawing {
-    let counters = counters(source);
+    let mut counters = counters(source);
+    let more: Vec<String> = counters.drain(COUNTERS.min(counters.len())..).map(|counter| counter.name).collect();
     if counters.len() < 2 {
         return Drawing::left_out("The recording holds no two counters that change: this chart is left out.");
     }
@@ -70,11 +71,14 @@ fn draw(source: &Source) -> Drawing {
     if rows.is_empty() {
         return Drawing::left_out("No two counters were sampled at the same moments: this chart is left out.");
     }
-    let told = if words.is_empty() { Vec::new() } else { vec![words.join(". ") + "."] };
-    Drawing::of(&rows, &words, told)
+    let mut notes = if words.is_empty() { Vec::new() } else { vec![words.join(". ") + "."] };
+    if !more.is_empty() {
+        notes.push(format!("Not shown, to keep the panels few: {}.", more.join(", ")));
+    }
+    Drawing::of(&rows, &words, notes)
 }
 
-/// The criterion and what else changes, at most so many as fit.
+/// The criterion and what else changes, the most telling first.
 fn counters(source: &Source) -> Vec<Counter> {
     let criterion = &source.summary.criterion;
     let mut all =
@@ -87,7 +91,6 @@ fn counters(source: &Source) -> Vec<Counter> {
     all.extend(compactions(source));
     all.extend(HOST.into_iter().skip(2).filter_map(column));
     all.retain(changes);
-    all.truncate(COUNTERS);
     all
 }
 

@@ -66,7 +66,7 @@ fn draw(chart: &Chart, sources: &[Source; 1], place: &Place) -> Option<Drawing> 
     let drawing = match chart.draw {
         Draw::One(draw) => draw(&sources[0]),
         // Of several recordings these are drawn once, of all of them.
-        Draw::Any(draw) if !place.several => Some(draw(sources)).filter(|drawing| !drawing.table.is_empty())?,
+        Draw::Any(draw) if !place.several => draw(sources),
         _ => return None,
     };
     (!drawing.table.is_empty() || !drawing.notes.is_empty()).then_some(drawing)
@@ -149,7 +149,7 @@ pub(super) fn figure([name, title, reading]: [&str; 3], drawing: &Drawing, numbe
 }
 
 /// The charts that nothing fills, and why.
-fn charts_left_out(charts: &[&(&Chart, Drawing)], level: usize) -> String {
+pub(super) fn charts_left_out(charts: &[&(&Chart, Drawing)], level: usize) -> String {
     if charts.is_empty() {
         return String::new();
     }
