@@ -230,14 +230,10 @@ def open(path: str | PathLike[str]) -> Recording | Recordings:
     path = Path(path)
     if not path.is_dir():
         raise RecordingError(f"{path} is no folder: a recording is the folder that a run left behind")
-    if (path / "plan.json").exists():
+    runs, skipped = _native.recordings_in(path)
+    if runs == [path]:
         return Recording(path)
-    below = path / "runs" if (path / "runs").is_dir() else path
-    folders = sorted(folder for folder in below.iterdir() if folder.is_dir())
-    runs = [folder for folder in folders if (folder / "plan.json").exists()]
-    if not runs:
-        raise RecordingError(f"{path} is neither a recording (plan.json) nor a folder of some (runs/001, runs/002 …)")
-    return Recordings((Recording(run) for run in runs), skipped=(folder for folder in folders if folder not in runs))
+    return Recordings((Recording(run) for run in runs), skipped=skipped)
 
 
 def compare(*paths: str | PathLike[str], bound: float = 0.05) -> dict[str, Any]:

@@ -164,4 +164,12 @@ mod tests {
         let error = take(&mut sampled, std::iter::repeat_n(7, 5001)).unwrap_err();
         assert_eq!(error.to_string(), "1 keys have more than 5000 requests: simulate a slice of the trace");
     }
+
+    #[test]
+    fn a_sample_may_be_small_and_not_of_nothing() {
+        let mut sampled = Sampled::new(Sampling::Keys(100), 1).unwrap();
+        take(&mut sampled, 0..1000).unwrap();
+        assert!((1..=100).contains(&sampled.numbers.len()), "{}", sampled.numbers.len());
+        assert!(Sampled::new(Sampling::Keys(0), 1).err().unwrap().to_string().contains("0 keys"));
+    }
 }

@@ -98,7 +98,7 @@ impl Table {
 
     /// How long an interval is in the middle, in seconds; 1 where there are too few to tell.
     pub fn usual_interval_s(&self) -> f64 {
-        let mut lengths: Vec<u64> = self.rows.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+        let mut lengths: Vec<u64> = self.rows.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).collect();
         lengths.sort_unstable();
         lengths
             .get(lengths.len() / 2)

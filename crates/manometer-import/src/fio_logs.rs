@@ -66,6 +66,9 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Draft>, ImportError> {
     runs.into_iter().map(|(name, logs)| read_run(&name, &logs)).collect()
 }
 
+/// No run lasts for as long as half of what nanoseconds can count.
+const MS_MAX: u64 = u64::MAX / 2_000_000;
+
 /// One line: when, what, in which direction, and of how many bytes; none of an average.
 struct Line {
     at_ms: u64,
@@ -76,7 +79,8 @@ struct Line {
 
 fn line_of(text: &str) -> Option<Line> {
     let mut words = text.split(',').map(str::trim);
-    let (at_ms, value) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let at_ms = words.next()?.parse().ok().filter(|at_ms| *at_ms < MS_MAX)?;
+    let value = words.next()?.parse().ok()?;
     let direction = match words.next()? {
         "0" => "read",
         "1" => "write",

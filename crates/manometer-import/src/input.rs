@@ -88,6 +88,11 @@ impl Lines {
     }
 }
 
+/// Milliseconds as nanoseconds: none below 0, and as many as can be where a damaged file tells of more.
+pub(crate) fn ns_of_ms(ms: i64) -> u64 {
+    u64::try_from(ms).unwrap_or(0).saturating_mul(1_000_000)
+}
+
 /// All lines of a file, and what is wrong with its end.
 pub(crate) fn all_lines(path: &Path) -> Result<(Vec<String>, Option<String>), ImportError> {
     let mut lines = Lines::open(path)?;

@@ -11,7 +11,7 @@ use manometer_workload::command::parser::{self, Amount, Parser, Report};
 use regex::Regex;
 
 use crate::findings;
-use crate::input::all_lines;
+use crate::input::{all_lines, ns_of_ms};
 use crate::simple::Simple;
 use crate::{Draft, ImportError, Table};
 
@@ -155,7 +155,7 @@ impl Taken {
         }
         self.last_ms = Some(now_ms);
         if let (None, Some(elapsed_ms)) = (self.run.begin_unix_ms, elapsed_ms) {
-            self.run.begin_unix_ms = Some(now_ms - elapsed_ms);
+            self.run.begin_unix_ms = Some(now_ms.saturating_sub(elapsed_ms));
         }
     }
 
@@ -163,12 +163,12 @@ impl Taken {
         let told_ns = report.length_s.map(|length_s| (length_s * 1e9) as u64);
         // fio's clock tells when a document was written: the first one's length, when all began.
         if let (None, Some(now_ms), Some(told_ns)) = (self.run.begin_unix_ms, self.last_ms, told_ns) {
-            self.run.begin_unix_ms = Some(now_ms - (told_ns / 1_000_000) as i64);
+            self.run.begin_unix_ms = Some(now_ms.saturating_sub((told_ns / 1_000_000) as i64));
         }
         let heard = self.run.begin_unix_ms.zip(self.last_ms);
-        let heard_ns = heard.map(|(begin_ms, now_ms)| u64::try_from(now_ms - begin_ms).unwrap_or(0) * 1_000_000);
+        let heard_ns = heard.map(|(begin_ms, now_ms)| ns_of_ms(now_ms.saturating_sub(begin_ms)));
         let before_ns = self.run.end_ns;
-        let end_ns = heard_ns.unwrap_or(before_ns + told_ns.unwrap_or(0)).max(before_ns);
+        let end_ns = heard_ns.unwrap_or(before_ns.saturating_add(told_ns.unwrap_or(0))).max(before_ns);
         let length_ns = told_ns.unwrap_or(end_ns - before_ns);
         self.run.end_ns = end_ns;
         let length_s = length_ns as f64 / 1e9;

@@ -61,7 +61,7 @@ pub fn read(path: &Path) -> Result<Draft, ImportError> {
         findings.push(findings::cut_short(format!("{names} have no result: the run was cut short, or they failed")));
     }
     let status = if unfinished.is_empty() { Status::Complete } else { Status::Interrupted };
-    let since_begin_ns = |time_s: u64| (time_s - begin_s) * 1_000_000_000;
+    let since_begin_ns = |time_s: u64| (time_s - begin_s).saturating_mul(1_000_000_000);
     let mut table = Table::default();
     for one in &measured {
         let values = numbers(one.result);
@@ -277,7 +277,7 @@ fn environment(path: &Path, jobs: &[Value]) -> Value {
         },
         "host": {
             "kernel": report["kernel_version"],
-            "cpus": report["nr_cpus"],
+            "cores": report["nr_cpus"],
             "memory_bytes": report["total_memory"],
             "swap_bytes": report["total_swap"],
         },

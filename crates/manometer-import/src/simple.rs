@@ -7,7 +7,7 @@ use manometer_measure::event::{Finding, Status};
 use manometer_measure::plan::{Better, Criterion, Phase, PhaseKind, Plan, Role, Settings, Workload};
 use serde_json::json;
 
-use crate::input::file_stem;
+use crate::input::{file_stem, ns_of_ms};
 use crate::{Draft, ImportedPhase, Latencies, Table};
 
 /// What the workload is called.
@@ -105,7 +105,7 @@ impl Simple {
             environment: json!({ "imported": { "from": from, "program": program } }),
             constant: Settings::from_iter([("import.file".to_owned(), name.clone().into())]),
             experiment: format!("name = {}\n", toml_edit::Value::from(name)),
-            begin_unix_ns: self.begin_unix_ms.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0) * 1_000_000,
+            begin_unix_ns: ns_of_ms(self.begin_unix_ms.unwrap_or(0)),
             end_ns: self.end_ns,
             status: Some(if self.has_ended { Status::Complete } else { Status::Interrupted }),
             findings: self.findings,

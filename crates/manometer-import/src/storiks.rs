@@ -28,7 +28,7 @@ use self::neighbour::Report;
 use self::parameters::Parameters;
 use self::phases::Change;
 use crate::findings;
-use crate::input::{Lines, file_stem};
+use crate::input::{Lines, file_stem, ns_of_ms};
 use crate::{Draft, ImportError, Table, programs};
 
 /// Programs that write such logs, and the versions whose logs were seen.
@@ -134,7 +134,7 @@ impl Log {
 
     /// Nanoseconds since the begin.
     fn t_ns(&self, local_ms: i64) -> u64 {
-        u64::try_from(local_ms - self.begin_ms).unwrap_or(0) * 1_000_000
+        ns_of_ms(local_ms - self.begin_ms)
     }
 
     fn take(&mut self, line: &str) {
@@ -222,7 +222,8 @@ impl Log {
             let utc_s = report.get("time_system_s").and_then(Value::as_i64);
             let local = report.get("time_system").and_then(Value::as_str);
             let local = local.and_then(|time| log_line(&format!("[{time}.0] [info] x")).map(|line| line.local_ms));
-            self.zone_ms = utc_s.zip(local).map(|(utc_s, local_ms)| local_ms - utc_s * 1000);
+            self.zone_ms =
+                utc_s.zip(local).map(|(utc_s, local_ms)| local_ms.saturating_sub(utc_s.saturating_mul(1000)));
         }
         let workload = |container: &str| {
             let (kind, number) = container.rsplit_once('_')?;
@@ -240,9 +241,9 @@ impl Log {
 /// What a task's workload is called: the first primary is the primary, neighbours are numbered from 1.
 fn workload_name(task: &str, number: usize) -> String {
     match (task, number) {
-        ("access_time3", number) => format!("n{}", number + 1),
+        ("access_time3", number) => format!("n{}", number.saturating_add(1)),
         (_, 0) => "primary".to_owned(),
-        (program, number) => format!("{program}{}", number + 1),
+        (program, number) => format!("{program}{}", number.saturating_add(1)),
     }
 }
 
@@ -339,7 +340,7 @@ impl Log {
             }
             series.insert(name, std::mem::take(&mut taking.table));
         }
-        let unix_ms = self.begin_ms - self.zone_ms.unwrap_or(0);
+        let unix_ms = self.begin_ms.saturating_sub(self.zone_ms.unwrap_or(0));
         Ok(Draft {
             constant: experiment::settings(&self.parameters),
             experiment: experiment::text(&self.parameters, &file_stem(path)),
@@ -348,7 +349,7 @@ impl Log {
             phases,
             series,
             latencies: Vec::new(),
-            begin_unix_ns: u64::try_from(unix_ms).unwrap_or(0) * 1_000_000,
+            begin_unix_ns: ns_of_ms(unix_ms),
             end_ns,
             status: Some(if self.has_ended { Status::Complete } else { Status::Interrupted }),
             findings: self.findings,
@@ -358,10 +359,8 @@ impl Log {
     /// What is known of the host, and of where all this comes from.
     fn environment(&self, path: &Path) -> Value {
         let fact = |path: &[&str]| {
-            path.iter().try_fold(&Value::Null, |_, _| None::<&Value>).or_else(|| {
-                let (first, rest) = path.split_first()?;
-                rest.iter().try_fold(self.facts.get(*first)?, |value, name| value.get(*name))
-            })
+            let (first, rest) = path.split_first()?;
+            rest.iter().try_fold(self.facts.get(*first)?, |value, name| value.get(*name))
         };
         let kernel = fact(&["system_info", "kernel-release"]).and_then(Value::as_str).map(str::to_owned);
         let kernel = kernel.or_else(|| fact(&["system_info"])?.as_str()?.split(' ').nth(2).map(str::to_owned));
@@ -371,7 +370,7 @@ impl Log {
                 json!({ "zone_s": null, "uncertainty_s": 14.0 * 3600.0, "reason": "the log's times are the host's own, without their zone" })
             }
         };
-        let filesystem = fact(&["fs"]).and_then(Value::as_object).and_then(|systems| systems.values().next());
+        let file_system = fact(&["fs"]).and_then(Value::as_object).and_then(|systems| systems.values().next());
         json!({
             "imported": {
                 "from": path.file_name().map(|name| name.to_string_lossy()),
@@ -380,14 +379,14 @@ impl Log {
                 "parameters": self.parameters.all().collect::<BTreeMap<_, _>>(),
                 "clock": clock,
             },
-            "host": { "kernel": kernel, "cpus": fact(&["cpu", "count"]) },
+            "host": { "kernel": kernel, "cores": fact(&["cpu", "count"]) },
             "device": {
                 "name": fact(&["arg_device"]).cloned().or_else(|| self.parameters.get("io_device").map(Value::from)),
                 "model": fact(&["smart", "model"]),
                 "firmware": fact(&["smart", "firmware"]),
                 "scheduler": fact(&["disk", "scheduler"]),
             },
-            "filesystem": { "kind": filesystem.and_then(|system| system.get("fstype")), "options": filesystem.and_then(|system| system.get("opts")) },
+            "file_system": file_system.map(|system| json!({ "type": system.get("fstype"), "options": system.get("opts") })),
         })
     }
 }

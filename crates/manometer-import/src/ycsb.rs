@@ -76,7 +76,11 @@ fn histogram_log(path: &Path) -> Result<Option<HistogramLog>, ImportError> {
             Ok(LogEntry::Interval(line)) => match in_nanoseconds(line.encoded_histogram()) {
                 Ok(histogram) => {
                     let begin_ns = line.start_timestamp().as_nanos() as u64;
-                    log.intervals.push((begin_ns, begin_ns + line.duration().as_nanos() as u64, histogram));
+                    log.intervals.push((
+                        begin_ns,
+                        begin_ns.saturating_add(line.duration().as_nanos() as u64),
+                        histogram,
+                    ));
                 }
                 Err(reason) => {
                     log.damage = Some(format!("at histogram {}: {reason}", log.intervals.len() + 1));
@@ -133,10 +137,11 @@ fn merged(run: Option<Simple>, logs: &[HistogramLog]) -> Simple {
     }
     for log in logs {
         // The status lines have the host's own time, the log universal time.
-        let ahead_ms = log.base_unix_ms.zip(run.begin_unix_ms).map_or(0, |(base_ms, begin_ms)| base_ms - begin_ms);
         let ahead_ms =
-            if counts { ahead_ms } else { ahead_ms - (ahead_ms + ZONE_MS / 2).div_euclid(ZONE_MS) * ZONE_MS };
-        let shifted = |t_ns: u64| t_ns.saturating_add_signed(ahead_ms * 1_000_000);
+            log.base_unix_ms.zip(run.begin_unix_ms).map_or(0, |(base_ms, begin_ms)| base_ms.saturating_sub(begin_ms));
+        let ahead_ms =
+            if counts { ahead_ms } else { (ahead_ms.saturating_add(ZONE_MS / 2)).rem_euclid(ZONE_MS) - ZONE_MS / 2 };
+        let shifted = |t_ns: u64| t_ns.saturating_add_signed(ahead_ms.saturating_mul(1_000_000));
         for (begin_ns, end_ns, histogram) in &log.intervals {
             let (begin_ns, end_ns) = (shifted(*begin_ns), shifted(*end_ns));
             run.latency(&log.operation, begin_ns, end_ns, histogram.clone());
@@ -154,7 +159,7 @@ fn merged(run: Option<Simple>, logs: &[HistogramLog]) -> Simple {
         // Histograms from when requests were due count the same requests again.
         let sent = logs.iter().filter(|log| !log.operation.contains('.'));
         let counted = sent.flat_map(|log| {
-            let end = |end_ns: &u64| (end_ns + ROUND_NS / 2) / ROUND_NS * ROUND_NS;
+            let end = |end_ns: &u64| end_ns.saturating_add(ROUND_NS / 2) / ROUND_NS * ROUND_NS;
             let one = move |(begin_ns, end_ns, histogram): &(u64, u64, LatencyHistogram)| {
                 (log.operation.as_str(), *begin_ns, end(end_ns), histogram.len())
             };

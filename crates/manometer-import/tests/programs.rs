@@ -95,6 +95,21 @@ fn each_benchmark_of_db_bench_is_a_phase() {
 }
 
 #[test]
+fn clocks_beyond_all_bounds_are_no_trouble() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("far.txt");
+    let line = |time: &str, second: u64| {
+        format!(
+            "{time} {second} sec: 100 operations; 50 current ops/sec; [READ: Count=100, Max=9, Min=1, Avg=2, 90=3, 99=4, 99.9=5, 99.99=6]\n"
+        )
+    };
+    let text = line("2026-11-22 10:00:02:000", 9_000_000_000_000_000) + &line("9999-12-31 23:59:59:000", 4);
+    std::fs::write(&path, text).unwrap();
+    let draft = programs::read(ParserName::Ycsb, &path).unwrap();
+    draft.write(&dir.path().join("far")).unwrap();
+}
+
+#[test]
 fn documents_of_fio_bring_their_latencies() {
     let draft = programs::read(ParserName::Fio, &sample("fio.txt")).unwrap();
     let (_dir, recording, summary) = recorded(&draft);
@@ -132,4 +147,5 @@ fn logs_of_fio_are_averages_or_requests() {
     refuse(write("other.txt", ""), "NAME_bw.1.log");
     refuse(write("x_bw.1.log", ""), "empty");
     refuse(write("y_bw.1.log", "1000, 1024, 7, 0, 0\n"), "line 1");
+    refuse(write("z_bw.1.log", "1000, 1024, 0, 0, 0\n18446744073709551615, 1024, 0, 0, 0\n"), "line 2");
 }

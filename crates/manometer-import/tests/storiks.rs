@@ -194,4 +194,9 @@ fn what_is_no_log_is_refused_and_unknown_versions_are_named() {
     let ids: Vec<&str> = draft.findings.iter().map(|finding| finding.id.as_str()).collect();
     assert_eq!(ids, ["import-unknown-version", "import-clock-stepped", "import-cut-short"]);
     assert!(draft.findings[0].text.contains("storiks 7.3"));
+    // A damaged date, and a damaged number of a task.
+    let far =
+        status(12, 800).replacen("2021", "9999", 1) + &status(13, 900).replace("ycsb[0]", "ycsb[18446744073709551615]");
+    std::fs::write(&path, [head, &status(8, 200), &status(10, 400), &far].concat()).unwrap();
+    storiks::read(&path).unwrap().write(&dir.path().join("far")).unwrap();
 }

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use manometer_analysis::compare::{Conditions, Runs, pair, reference_drift, series, unlike};
+use manometer_analysis::compare::{self as analysis, Conditions, Runs, pair, reference_drift, series, unlike};
 use manometer_measure as measure;
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::error::CompareError;
+use crate::error::{self, CompareError};
 use crate::recording::Recording;
 
 /// B against A, or a series in order, as one JSON object.
@@ -25,6 +25,12 @@ fn told(paths: &[PathBuf], bound: f64) -> Result<String, String> {
         all => serde_json::to_string(&series(all, bound).map_err(|error| error.to_string())?),
     };
     told.map_err(|error| error.to_string())
+}
+
+/// The recordings that a folder stands for, and the folders beside them that are none.
+#[pyfunction]
+pub(crate) fn recordings_in(path: PathBuf) -> PyResult<(Vec<PathBuf>, Vec<PathBuf>)> {
+    analysis::recordings_in(&path).map_err(error::recording)
 }
 
 /// What a reader of several recordings together must know, as one JSON array: what should be the same in all of them

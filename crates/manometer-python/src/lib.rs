@@ -26,7 +26,7 @@ mod _native {
     #[pymodule_export]
     use crate::charts::{chart_spec, charts, draw};
     #[pymodule_export]
-    use crate::compare::{compare, findings};
+    use crate::compare::{compare, findings, recordings_in};
     #[pymodule_export]
     use crate::frame::Frame;
     #[pymodule_export]

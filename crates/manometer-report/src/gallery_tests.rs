@@ -50,10 +50,15 @@ fn what_nothing_can_be_drawn_of_says_why() {
     let recording = example::cut(dir.path());
     let summary = example::cut_summary(&recording);
     let recorded = [Recorded { recording, summary, settings: Default::default() }];
+    let mut silent = Vec::new();
     for chart in charts().iter().filter(|chart| chart.scope != Scope::Figures) {
         let drawn = draw(chart.name, &recorded).unwrap();
-        assert!(!drawn.rows.is_empty() || !drawn.notes.is_empty(), "{}", chart.name);
+        if drawn.rows.is_empty() && drawn.notes[0].starts_with("The recordings hold nothing") {
+            silent.push(chart.name);
+        }
     }
+    // Of what was no replay there is nothing to say.
+    assert_eq!(silent, ["replay-dispatch", "replay-interarrivals", "replay-windows"]);
 }
 
 #[test]

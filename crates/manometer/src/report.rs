@@ -73,11 +73,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<Recorded>> {
     let mut recorded = Vec::new();
     for path in paths {
-        if !path.join("runs").is_dir() {
-            recorded.push(read(path)?);
-            continue;
-        }
-        let (dirs, skipped) = compare::recordings_in(path)?;
+        // Of what holds none, reading tells what is missing.
+        let (dirs, skipped) = compare::recordings_in(path).unwrap_or_else(|_| (vec![path.clone()], Vec::new()));
         for dir in &skipped {
             format::note(&format!("{} is no recording: it is left out", dir.display()));
         }

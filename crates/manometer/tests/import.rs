@@ -58,6 +58,7 @@ fn several_files_become_runs_that_compare() {
     assert!(scene.path("both/report.html").is_file());
     let again = scene.run("report both --format json").status(0).json();
     assert_eq!(again["runs"], said["runs"]);
+    scene.run("report both/runs --out runs.html").status(0);
     let compared = scene.run("compare both/runs/001 both/runs/002 --format json").json();
     assert_eq!(compared["phases"][0]["ratio"], 4.0);
 }

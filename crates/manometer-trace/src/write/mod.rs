@@ -101,7 +101,6 @@ pub fn create(path: &Path, format: &OutputFormat) -> Result<Box<dyn TraceWriter>
     (format.create)(file)
 }
 
-/// Cannot write: the file is named by who asked for it.
 /// Copies all requests, up to where the trace is damaged: how many there were, and the damage.
 ///
 /// # Errors
@@ -124,6 +123,7 @@ pub fn copy(
     }
 }
 
+/// Cannot write: the file is named by who asked for it.
 pub(crate) fn failed(error: std::io::Error) -> TraceError {
     TraceError::io("the new trace cannot be written", error)
 }
