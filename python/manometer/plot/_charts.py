@@ -777,7 +777,7 @@ def throughput_latency(recordings: Many) -> ChartType:
 
     Each point is a phase: how much the primary did (across, with its 95 % interval) and how long its requests
     took (upwards, logarithmic); the square is w0. Towards the lower right is better. Where points rise without
-    moving to the right, requests only wait longer.
+    moving to the right, requests only wait longer. Lines join phases that follow each other.
 
     Args:
         recordings: several, the folder that holds them, or one.

@@ -170,6 +170,20 @@ fn each_phase_is_a_point_of_latency_against_throughput() {
 }
 
 #[test]
+fn lines_of_latency_against_throughput_do_not_pass_what_was_not_measured() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut runs = sweep(dir.path());
+    let phases = &mut runs[0].summary.phases;
+    let ids: Vec<String> = phases.iter().map(|phase| phase.id.clone()).collect();
+    phases[1].performance.mean = None;
+    let drawn = draw("throughput-latency", &runs[..1]).unwrap();
+    let line = rows(&drawn, &[("panel", drawn.rows[0]["panel"].clone())]);
+    let parts: Vec<_> =
+        line.iter().map(|row| (row["phase"].as_str().unwrap(), row["part"].as_u64().unwrap())).collect();
+    assert_eq!(parts[..2], [(ids[0].as_str(), 0), (ids[2].as_str(), 1)]);
+}
+
+#[test]
 fn write_amplification_follows_the_sum_of_the_levels() {
     let dir = tempfile::tempdir().unwrap();
     let drawn = draw("write-amplification-size", &sweep(dir.path())[..1]).unwrap();

@@ -1,5 +1,7 @@
 //! Latency against throughput: each phase as a point.
 
+use std::collections::BTreeSet;
+
 use manometer_analysis::summary::{LatencySummary, PhaseSummary};
 use manometer_measure::plan::PhaseKind;
 use serde::Serialize;
@@ -14,7 +16,7 @@ pub(super) const CHART: Chart = Chart {
     title: "Latency against throughput",
     reading: "Each point is a phase: how much the primary did (across, with its 95 % interval) and how long its requests took \
               (upwards, logarithmic); the square is w0. Towards the lower right is better. Where points rise without moving \
-              to the right, requests only wait longer.",
+              to the right, requests only wait longer. Lines join phases that follow each other.",
     spec: include_str!("../../../../charts/throughput-latency.vl.json"),
     draw: Draw::Any(draw),
 };
@@ -33,6 +35,8 @@ struct Row {
     run_order: usize,
     phase: String,
     order: usize,
+    /// How many phases before it have no point: where that changes, the line breaks.
+    part: usize,
     label: String,
     baseline: bool,
     unit: String,
@@ -67,43 +71,60 @@ fn draw(sources: &[Source]) -> Drawing {
 }
 
 fn of_run(run: &Run) -> Vec<Row> {
+    let phases = &run.source.summary.phases;
+    let throughputs: Vec<_> = phases.iter().map(|phase| throughput(run.source, phase)).collect();
+    let operations: BTreeSet<&String> = phases.iter().flat_map(|phase| phase.latency_us.keys()).collect();
+    let lines = operations.into_iter().flat_map(|operation| PERCENTILES.map(|percentile| (operation, percentile)));
+    lines.flat_map(|(operation, percentile)| line(run, &throughputs, operation, percentile)).collect()
+}
+
+/// A row for each phase that has both.
+fn line(run: &Run, throughputs: &[Option<Throughput>], operation: &str, (name, percentile): Percentile) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (order, phase) in run.source.summary.phases.iter().enumerate() {
-        let Some((throughput, low, high, unit)) = throughput(run.source, phase) else { continue };
-        for (operation, latency) in &phase.latency_us {
-            rows.extend(PERCENTILES.iter().filter_map(|(name, percentile)| {
-                Some(Row {
-                    panel: format!("{operation}: {name} of the latency; throughput in {unit}"),
-                    panel_order: 0,
-                    run: run.name.clone(),
-                    run_order: run.order,
-                    phase: phase.id.clone(),
-                    order,
-                    label: phase.label.clone(),
-                    baseline: phase.kind == PhaseKind::Baseline,
-                    unit: unit.clone(),
-                    throughput,
-                    low,
-                    high,
-                    latency_us: percentile(latency)?,
-                    requests: latency.samples,
-                })
-            }));
-        }
+    for (order, (phase, throughput)) in run.source.summary.phases.iter().zip(throughputs).enumerate() {
+        let latency = phase.latency_us.get(operation);
+        let latency_us = latency.and_then(percentile);
+        let (Some(throughput), Some(latency), Some(latency_us)) = (throughput, latency, latency_us) else { continue };
+        rows.push(Row {
+            panel: format!("{operation}: {name} of the latency; throughput in {}", throughput.unit),
+            panel_order: 0,
+            run: run.name.clone(),
+            run_order: run.order,
+            phase: phase.id.clone(),
+            order,
+            part: order - rows.len(),
+            label: phase.label.clone(),
+            baseline: phase.kind == PhaseKind::Baseline,
+            unit: throughput.unit.clone(),
+            throughput: throughput.mean,
+            low: throughput.low,
+            high: throughput.high,
+            latency_us,
+            requests: latency.samples,
+        });
     }
     rows
 }
 
-/// The primary's throughput in a phase, with its interval and unit. Where the throughput is not what is judged, its mean
-/// over the phase's samples has none.
-fn throughput(source: &Source, phase: &PhaseSummary) -> Option<(f64, Option<f64>, Option<f64>, String)> {
+/// The primary's throughput in a phase.
+struct Throughput {
+    mean: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    unit: String,
+}
+
+/// With its interval. Where the throughput is not what is judged, its mean over the phase's samples has none.
+fn throughput(source: &Source, phase: &PhaseSummary) -> Option<Throughput> {
     if source.summary.criterion.metric == "throughput" {
         let estimate = &phase.performance;
-        return Some((estimate.mean?, estimate.ci_low, estimate.ci_high, estimate.unit.clone()));
+        let (low, high) = (estimate.ci_low, estimate.ci_high);
+        return Some(Throughput { mean: estimate.mean?, low, high, unit: estimate.unit.clone() });
     }
     let primary = source.primary()?;
     let points = source.throughput(primary)?;
     let ours = points.iter().filter(|point| source.is_in(phase, point.t_s));
     let values: Vec<f64> = ours.filter_map(|point| point.mean).collect();
-    (!values.is_empty()).then(|| (values.iter().sum::<f64>() / values.len() as f64, None, None, primary.unit.clone()))
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    (!values.is_empty()).then(|| Throughput { mean, low: None, high: None, unit: primary.unit.clone() })
 }
