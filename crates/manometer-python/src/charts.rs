@@ -25,11 +25,17 @@ pub(crate) fn charts() -> String {
     Value::from_iter(all).to_string()
 }
 
+/// The colours of all charts, as JSON.
+#[pyfunction]
+pub(crate) fn colours() -> &'static str {
+    manometer_report::COLOURS
+}
+
 /// What a chart shows of recordings, as one JSON object.
 #[pyfunction]
 pub(crate) fn draw(py: Python<'_>, name: &str, recordings: Vec<Py<Recording>>) -> PyResult<String> {
-    let recorded: Vec<Recorded> = recordings.iter().map(|one| one.get().recorded(py).clone()).collect();
-    let drawn = py.detach(|| manometer_report::draw(name, &recorded));
+    let recorded: Vec<&Recorded> = recordings.iter().map(|one| one.get().recorded(py)).collect();
+    let drawn = py.detach(|| manometer_report::draw(name, recorded));
     let drawn = drawn.map_err(refused)?;
     Ok(json!({ "rows": drawn.rows, "in_words": drawn.in_words, "notes": drawn.notes }).to_string())
 }

@@ -24,7 +24,7 @@ mod _native {
     #[pymodule_export]
     use crate::cache::{curves, policies, simulate};
     #[pymodule_export]
-    use crate::charts::{chart_spec, charts, draw};
+    use crate::charts::{chart_spec, charts, colours, draw};
     #[pymodule_export]
     use crate::compare::{compare, findings, recordings_in};
     #[pymodule_export]

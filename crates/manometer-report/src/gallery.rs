@@ -6,6 +6,11 @@ use crate::charts::{CHARTS, Chart, Draw, Drawing};
 use crate::source::Source;
 use crate::{Recorded, ReportError};
 
+/// The colours of all charts on a light and on a dark ground, as JSON: `ground`, `ink`, `soft` (secondary text), `line`
+/// (axes), `series` in order, told apart by colour-blind readers too, and `shades`, a scale of Vega's for what is more
+/// than these.
+pub const COLOURS: &str = include_str!("../../../charts/colours.json");
+
 /// What a chart is made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
@@ -83,9 +88,9 @@ fn info(chart: &Chart) -> ChartInfo {
 ///
 /// # Errors
 /// There is no such chart, it is drawn from figures, or it shows one recording and there are several.
-pub fn draw(name: &str, recorded: &[Recorded]) -> Result<Drawn, ReportError> {
+pub fn draw<'a>(name: &str, recorded: impl IntoIterator<Item = &'a Recorded>) -> Result<Drawn, ReportError> {
     let chart = find(name)?;
-    let sources: Vec<Source> = recorded.iter().map(Source::new).collect();
+    let sources: Vec<Source> = recorded.into_iter().map(Source::new).collect();
     let drawing = match (chart.draw, &sources[..]) {
         (Draw::Figures(columns), _) => {
             let columns = columns.iter().map(|column| column.name).collect();

@@ -29,7 +29,7 @@ use manometer_analysis::summary::Summary;
 use manometer_measure::Recording;
 use manometer_measure::plan::Settings;
 
-pub use gallery::{ChartInfo, ColumnInfo, Drawn, Scope, charts, draw, spec};
+pub use gallery::{COLOURS, ChartInfo, ColumnInfo, Drawn, Scope, charts, draw, spec};
 pub use page::{
     CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, WorkingSetStrip, cache_advice, cache_curves, page,
     rate_search, real_vs_synthetic,

@@ -141,6 +141,7 @@ fn page(charts: &[(&str, Value, Vec<Value>)]) -> String {
         .replace("{{version}}", "0")
         .replace("{{style}}", include_str!("../src/page/page.css"))
         .replace("{{script}}", include_str!("../src/page/page.js"))
+        .replace("{{colours}}", manometer_report::COLOURS)
         .replace("{{main}}", &main)
         .replace("{{specs}}", &Value::Object(specs).to_string())
         .replace("{{libraries}}", &scripts)

@@ -27,10 +27,6 @@ _Json: TypeAlias = "dict[str, _Json] | list[_Json] | str | float | bool | None"
 
 # Where the page would say how wide a chart is.
 _WIDTH = 800
-# The page's colours on a light ground, told apart by colour-blind readers too; in order, more than these are shades.
-_COLOURS = ["#0072b2", "#b86e00", "#00795a", "#a0417d", "#b54400", "#4c5a66", "#6a4fb0"]
-_IN_ORDER = ["#1c2127", *_COLOURS]
-_SHADES = {"scheme": "viridis", "extent": [0, 0.88]}
 _LEGEND = {"columns": 3, "labelLimit": 320, "symbolOpacity": 1}
 
 
@@ -38,6 +34,12 @@ _LEGEND = {"columns": 3, "labelLimit": 320, "symbolOpacity": 1}
 def charts() -> dict[str, dict[str, Any]]:
     """Every chart by its name: title, reading, scope, columns."""
     return {chart["name"]: chart for chart in json.loads(_native.charts())}
+
+
+@lru_cache
+def _colours() -> dict[str, Any]:
+    """The report's colours on a light ground."""
+    return json.loads(_native.colours())["light"]
 
 
 def of_one(name: str, recording: One) -> ChartType:
@@ -85,10 +87,16 @@ def _chart(name: str, rows: list[dict[str, Any]], in_words: str, notes: list[str
 def _config(spec: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
     field = _ordered_field(spec) or "phase"
     ordered = {row[field] for row in rows if row.get(field) is not None}
-    shades = _IN_ORDER if len(ordered) <= len(_IN_ORDER) else _SHADES
+    colours = _colours()
+    series: list[str] = colours["series"]
+    in_order = [colours["ink"], *series]
     return {
-        "range": {"category": _COLOURS, "ordinal": shades},
-        "mark": {"color": _COLOURS[0]},
+        "range": {
+            "category": series,
+            "ordinal": in_order if len(ordered) <= len(in_order) else colours["shades"],
+        },
+        "mark": {"color": series[0]},
+        "title": {"anchor": "start"},
         "view": {"stroke": None},
         "legend": _LEGEND,
     }

@@ -19,6 +19,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::charts::{CHARTS, Chart};
+use crate::gallery::COLOURS;
 use crate::{Recorded, ReportError, vendor};
 
 use html::{escape, fill, json};
@@ -64,6 +65,7 @@ fn whole(title: &str, main: &str, specs: &Map<String, Value>, [data, digits]: [&
             ("style", STYLE),
             ("script", SCRIPT),
             ("main", main),
+            ("colours", COLOURS),
             ("data", data),
             ("digits", digits),
             ("specs", &json(specs)),

@@ -13,18 +13,14 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
 
   // Text, lines and series in colours that hold their contrast on the page's ground. The series' colours
-  // are those of Okabe and Ito, darkened or lightened, told apart by colour-blind readers too. Phases and runs beyond
-  // their number take the colours of an ordered scale.
-  function theme(width, colours) {
-    const [ink, soft, line] = dark.matches ? ["#e8eaec", "#a2abb3", "#333b43"] : ["#1c2127", "#566069", "#dcdfe2"];
-    const category = dark.matches
-      ? ["#56b4e9", "#e69f00", "#2fc49a", "#f0e442", "#e48fc0", "#ff8a4c", "#c9cdd1"]
-      : ["#0072b2", "#b86e00", "#00795a", "#a0417d", "#b54400", "#4c5a66", "#6a4fb0"];
-    const ladder = { scheme: "viridis", extent: dark.matches ? [0.25, 1] : [0, 0.88] };
-    const ordinal = colours > category.length + 1 ? ladder : [ink, ...category];
+  // are those of Okabe and Ito, darkened or lightened. Phases and runs beyond their number take those of a scale.
+  function theme(width, ordered) {
+    const palette = JSON.parse(document.getElementById("colours").textContent)[dark.matches ? "dark" : "light"];
+    const { ground, ink, soft, line, series } = palette;
+    const ordinal = ordered > series.length + 1 ? palette.shades : [ink, ...series];
     const narrow = width < 560;
     return {
-      background: dark.matches ? "#1b2026" : "#ffffff",
+      background: ground,
       font: getComputedStyle(document.body).fontFamily,
       padding: { left: 2, right: 10, top: 4, bottom: 4 },
       view: { stroke: null },
@@ -35,8 +31,8 @@
       axisY: { minExtent: 44, maxExtent: 44, domain: false, ticks: false },
       header: { labelColor: ink, labelFontSize: 13, labelFontWeight: 600, labelLimit: width - 60 },
       legend: { labelColor: ink, titleColor: ink, labelFontSize: 12, labelLimit: narrow ? width - 90 : Math.min(320, Math.floor(width / 3) - 40), columns: narrow ? 1 : 3, rowPadding: 2, symbolOpacity: 1, symbolSize: 70, symbolStrokeWidth: 2.5 },
-      range: { category, ordinal },
-      mark: { color: category[0] },
+      range: { category: series, ordinal },
+      mark: { color: series[0] },
       rule: { color: ink },
       tick: { color: ink },
       text: { color: ink },
@@ -76,7 +72,7 @@
   async function embed(chart, width, around) {
     chart.view?.finalize();
     const spec = { ...fitted(chart.spec, width - around, beside(chart.spec, width)), datasets: { [chart.spec.data.name]: chart.rows } };
-    const options = { actions: false, ast: true, config: theme(width, chart.colours), renderer: "svg" };
+    const options = { actions: false, ast: true, config: theme(width, chart.ordered), renderer: "svg" };
     chart.view = (await vegaEmbed(chart.plot, spec, options)).view;
     return chart.plot.querySelector("svg").viewBox.baseVal.width - width;
   }
@@ -142,14 +138,14 @@
   function chartOf(figure, specs) {
     const data = rows(JSON.parse(figure.querySelector("script").textContent));
     const spec = specs[figure.dataset.chart];
-    const ordered = orderedField(spec) ?? "phase";
+    const field = orderedField(spec) ?? "phase";
     return {
       figure,
       plot: figure.querySelector(".plot"),
       name: figure.querySelector(".save").dataset.name,
       spec,
       rows: data,
-      colours: new Set(data.map((row) => row[ordered]).filter((value) => value !== null && value !== undefined)).size,
+      ordered: new Set(data.map((row) => row[field]).filter((value) => value !== null && value !== undefined)).size,
     };
   }
 
