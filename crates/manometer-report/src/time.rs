@@ -32,6 +32,8 @@ pub(crate) struct TimeRow {
     pub(crate) label: Option<String>,
     /// Who runs beside the primary in the phase, and with what settings, in the uppermost strip.
     pub(crate) more: Option<String>,
+    /// The phase's own name for what it is beside, where bands are too narrow for `more`.
+    pub(crate) short: Option<String>,
 }
 
 /// A named line.
@@ -113,6 +115,7 @@ pub(crate) fn bands(title: &str, order: usize, phases: &[PhaseSpan]) -> Vec<Time
         high: None,
         label: (order == 0).then(|| span.phase.id.clone()),
         more: (order == 0).then(|| span.neighbours()),
+        short: (order == 0 && !span.neighbours().is_empty()).then(|| span.phase.label.clone()),
     };
     phases.iter().map(band).collect()
 }
@@ -130,5 +133,6 @@ fn point_row(strip: &Strip, order: usize, line: &Line, point: &Point) -> TimeRow
         high: point.high,
         label: None,
         more: None,
+        short: None,
     }
 }

@@ -183,6 +183,7 @@ fn strip((order, title): (usize, &str), slices: Vec<Slice>, spans: &[PhaseSpan])
         high: slice.high,
         label: None,
         more: None,
+        short: None,
     }));
     rows
 }

@@ -220,12 +220,14 @@ fn the_timeline_names_the_neighbours_of_each_phase() {
     let dir = tempfile::tempdir().unwrap();
     let rows = rows(draw(&complete(dir.path()), "timeline"));
     let bands = rows.iter().filter(|row| row["row"] == "phase" && row["order"] == 0);
-    let told: Vec<(&Value, &Value)> = bands.map(|row| (&row["label"], &row["more"])).collect();
+    let told: Vec<(&Value, &Value)> = bands.clone().map(|row| (&row["label"], &row["more"])).collect();
+    let short: Vec<Option<&str>> = bands.take(4).map(|row| row["short"].as_str()).collect();
     let expected = [("warmup", ""), ("w0", ""), ("w1", "writer iodepth 1"), ("w2", "writer iodepth 16")];
     assert!(told.len() >= expected.len(), "{told:?}");
     for ((label, more), (phase, neighbours)) in told.iter().zip(expected) {
         assert_eq!((label.as_str(), more.as_str()), (Some(phase), Some(neighbours)));
     }
+    assert_eq!(short, [None, None, Some("writer.iodepth = 1"), Some("writer.iodepth = 16")]);
     assert!(rows.iter().filter(|row| row["order"] == 1).all(|row| row["more"].is_null()), "told once, above");
 }
 
