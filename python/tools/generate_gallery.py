@@ -29,7 +29,7 @@ from PIL import Image
 
 DOCS = Path("docs").resolve()
 ARRANGEMENTS = Path("arrangements").resolve()
-REQUESTS = 200_000
+REQUESTS = 500_000
 SLOTS = 16_384
 RATES = "kv --workload ycsb-b --records 100000 --threads 8 --find-max --goal p99<=2ms --dir rates --out rates.html"
 # As the report writes a chart.
@@ -40,11 +40,11 @@ MIB = 1 << 20
 COLOURS = 128
 
 ABOUT = """\
-Every chart, from real recordings: those of the author of Storiks on a Samsung 970 EVO Plus, and what `make gallery`
-measured beside a writer, on Redis and memcached, and of traces of Twitter's caches and CloudPhysics' disks. They are
-drawn by `manometer.plot` here ([python.md](python.md)); the [report](report.md) draws the same files, light or dark, on
-screens of any width and on paper. `make gallery DATA=...` writes this page, and `gallery.html`, which draws them as the
-report does."""
+Every chart, from real recordings: those of the author of Storiks on a Samsung 970 EVO Plus, what `make gallery`
+measured beside a writer, of growing databases, on Redis and memcached, and of traces of Twitter's caches, of
+CloudPhysics' and a web server's disks. They are drawn by `manometer.plot` here ([python.md](python.md)); the
+[report](report.md) draws the same files, light or dark, on screens of any width and on paper. `make gallery DATA=...`
+writes this page, and `gallery.html`, which draws them as the report does."""
 
 OWN = """
 name = "a writer beside RocksDB"
@@ -77,6 +77,37 @@ phase = "20s"
 vary = { "writer.iodepth" = [1, 4, 16] }
 """
 
+# The same as fast as it can, so that the throughput shows what it loses.
+CLOSED = "".join(line for line in OWN.splitlines(True) if not line.startswith(("criterion", "rate", "arrivals")))
+
+# Engines under inserts alone, with small memtables, so that they compact while they grow.
+INSERTS = """
+recordcount=100000
+insertproportion=1
+readproportion=0
+updateproportion=0
+fieldcount=1
+fieldlength=400
+"""
+GROWING = {
+    "rocksdb": 'write_buffer_size = "2MiB", target_file_size_base = "2MiB", max_bytes_for_level_base = "8MiB"',
+    "rlsm": 'memtable_bytes = "2MiB"',
+}
+GROW = """
+name = "ENGINE"
+interval = "200ms"
+[device]
+directory = "grow-ENGINE"
+[primary]
+engine = "ENGINE"
+workload = "inserts.properties"
+rate = 20_000
+threads = 4
+options = { OPTIONS }
+[plan]
+phase = "40s"
+"""
+
 REPLAY = """
 name = "a trace beside a writer"
 interval = "1s"
@@ -85,7 +116,8 @@ criterion = "response.read.p99"
 directory = "replayed"
 [primary]
 engine = "rocksdb"
-workload = { trace = "part.csv" }
+workload = { trace = "web.csv", time = "scaled", factor = 20 }
+threads = 16
 [[neighbour]]
 name = "writer"
 kind = "io"
@@ -141,6 +173,7 @@ def pages(data: Path) -> list[tuple[Path, set[str]]]:
     """The pages that hold the charts, and which to take of each, all where that is not said; the first that has one
     counts. Made in the current folder."""
     trace = data / "traces" / "twitter_cluster52_1m.csv.zst"
+    web = data / "traces" / "blkreplay_loads" / "linux-webserver-2.load.gz"
     by_depth = data / "storiks" / "exp_03-iodepth_bs4rr100wr000.out.xz"
     said("import", "storiks", by_depth, "--out", "by-depth")
     sizes = imported(data, "sizes", "ab", "48", (4, 16, 64, 256, 512)), {"pressure-heat-map", "pressure-differences"}
@@ -148,7 +181,13 @@ def pages(data: Path) -> list[tuple[Path, set[str]]]:
     few = imported(data, "few", "b", "8", (4, 32, 128, 512)), set[str]()
     depth = Path("by-depth/report.html"), {"neighbour-throughput"}
     said("trace", "slice", trace, "part.csv", "--requests", REQUESTS)
-    for name, text in (("own", OWN), ("replay", REPLAY), ("real-vs-synthetic", REAL_VS_SYNTHETIC)):
+    said("trace", "slice", web, "web.csv", "--requests", 80_000)
+    Path("inserts.properties").write_text(INSERTS)
+    for engine, options in GROWING.items():
+        Path(f"{engine}.toml").write_text(GROW.replace("ENGINE", engine).replace("OPTIONS", options))
+        said("run", f"{engine}.toml", "--out", f"{engine}-recorded")
+    said("report", *(f"{engine}-recorded" for engine in GROWING), "--out", "grown.html")
+    for name, text in (("closed", CLOSED), ("own", OWN), ("replay", REPLAY), ("real-vs-synthetic", REAL_VS_SYNTHETIC)):
         Path(f"{name}.toml").write_text(text)
         said("run", f"{name}.toml", "--out", f"{name}-recorded")
     # Status 3: no rate met the goal, which the page shows.
@@ -158,7 +197,9 @@ def pages(data: Path) -> list[tuple[Path, set[str]]]:
     said("cache", "advise", trace, "--prices", ARRANGEMENTS / "prices-2015.toml", "--out", "advise.html")
     made = [f"{name}-recorded/report.html" for name in ("own", "replay", "real-vs-synthetic")]
     rest = [(Path(page), set[str]()) for page in [*made, "rates.html", "curve.html", "advise.html"]]
-    return [sizes, one, depth, few, *rest]
+    grown = Path("grown.html"), {"write-amplification-size"}
+    closed = Path("closed-recorded/report.html"), {"pressure-twins", "throughput-latency"}
+    return [sizes, one, depth, grown, closed, few, *rest]
 
 
 def charts_of(page: Path) -> dict[str, list[dict[str, Any]]]:
@@ -186,7 +227,11 @@ def cumulated(histogram: list[dict[str, Any]], of: float, factor: float = 1.0) -
 def of_traces(data: Path) -> dict[str, list[dict[str, Any]]]:
     """Reuse, inter-arrivals and hot slots of traces."""
     reuse, gaps = [], []
-    traces = {"Twitter, cluster 52": "twitter_cluster52_1m.csv.zst", "CloudPhysics": "cloudPhysicsIO.vscsi"}
+    traces = {
+        "Twitter, cluster 52": "twitter_cluster52_1m.csv.zst",
+        "CloudPhysics": "cloudPhysicsIO.vscsi",
+        "a web server's disk": "blkreplay_loads/linux-webserver-2.load.gz",
+    }
     for name, file in traces.items():
         character = document("trace", "characterise", data / "traces" / file)
         distances = character["reuse_distance"]["distances"]
@@ -195,6 +240,8 @@ def of_traces(data: Path) -> dict[str, list[dict[str, Any]]]:
             reuse.append({"trace": name, "distance": max(distance, 1), "share": share, **bounds})
         arrivals = character["inter_arrival_s"]
         resolution_us = (character["times"]["resolution_s"] or 1e-6) * 1e6
+        if resolution_us > 1e5:
+            continue  # a clock in seconds tells nothing of what lies between requests
         for gap_us, share in cumulated(arrivals["histogram"], arrivals["samples"], 1e6):
             gap = {"gap_us": max(gap_us, resolution_us), "share": share, "requests": arrivals["samples"]}
             gaps.append({"trace": name, **gap})
