@@ -100,7 +100,8 @@ class Recording:
         return _native.phases([self._native], False)
 
     def pressure(self, neighbour: str | None = None) -> Frame:
-        """The pressure of each phase with its 95 % interval (seed 001, definition 3: the share of ρ(w0) that is gone).
+        """The pressure of each phase with its 95 % interval: the share of ρ(w0) that is gone (Lange 2023, seed 000,
+        definition 3).
 
         Columns: `phase`, `label`, `step` of the pressure scale from 1, `pressure` (0 is no harm, 0.9 is nine tenths
         gone, below 0 is help), `pressure_low`, `pressure_high`, `reason` where one is null, and the settings.
@@ -114,7 +115,8 @@ class Recording:
         return _native.pressures([self._native], neighbour, False)
 
     def scale(self) -> list[list[str]]:
-        """The pressure scale: phases by growing pressure; those that cannot be told apart share a step."""
+        """The pressure scale: phases by growing pressure; those that cannot be told apart, or not be
+        tested, share a step."""
         return self.summary["scale"]
 
     @property

@@ -1,8 +1,8 @@
 """Caches on paper: what a cache of a size and a policy would have done to requests.
 
 Requests are a trace, its file, or an array of keys. Other threads of Python run meanwhile, and the work itself is
-spread over all cores. Policies and their sources are in the manual (docs/cache-policies.md); the curves are those of
-seed 005 and of SHARDS and Mattson's stack.
+spread over all cores. Policies and their sources are in the manual (docs/cache-policies.md), those of dos Santos 2015
+(seed 001, chapter 3) among them; curves are made by Mattson's stack (1970) and SHARDS (Waldspurger et al. 2015).
 """
 
 from __future__ import annotations

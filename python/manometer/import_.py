@@ -20,7 +20,7 @@ Paths: TypeAlias = str | PathLike[str]
 
 
 def storiks(*files: Paths, out: Paths) -> Recording | Recordings:
-    """Logs of Storiks 0.1 and of rocksdb_test 1.x (`.out`, also packed): the measurements of seed 001.
+    """Logs of Storiks 0.1 and of rocksdb_test 1.x (`.out`, also packed): the measurements of Lange 2023 (seed 000).
 
     Raises:
         ImportFileError: a file is none, cannot be read, or `out` is not empty.

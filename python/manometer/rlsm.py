@@ -1,4 +1,5 @@
-"""The engine rlsm (seed 002, section 3.3: a log-structured merge tree of key ranges) as a mapping of bytes to bytes.
+"""The engine rlsm as a mapping of bytes to bytes: a log-structured merge tree of key ranges (Song 2018, seed 002,
+section 3.3).
 
 ```python
 with manometer.rlsm.open("db") as db:

@@ -1,7 +1,8 @@
 """Traces: recorded sequences of requests, of 28 formats, plain or compressed.
 
 A trace is read anew each time it is asked for something, in memory that does not grow with it; what is cut out of it
-is read through the cut. Formats are in the manual (docs/traces.md); their origins in seeds 003 and 005.
+is read through the cut. Formats are in the manual (docs/traces.md), KV-replay's among them (Boza 2018, seed 003,
+chapter 4).
 """
 
 from __future__ import annotations

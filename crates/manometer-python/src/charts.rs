@@ -19,7 +19,8 @@ pub(crate) fn charts() -> String {
         let column = |column: &ColumnInfo| json!({"name": column.name, "unit": column.unit, "meaning": column.meaning});
         let columns: Vec<Value> = chart.columns.iter().map(column).collect();
         json!({
-            "name": chart.name, "title": chart.title, "reading": chart.reading, "scope": scope, "columns": columns,
+            "name": chart.name, "title": chart.title, "origin": chart.origin, "reading": chart.reading,
+            "scope": scope, "columns": columns,
         })
     });
     Value::from_iter(all).to_string()

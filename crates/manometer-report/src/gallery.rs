@@ -6,9 +6,9 @@ use crate::charts::{CHARTS, Chart, Draw, Drawing};
 use crate::source::Source;
 use crate::{Recorded, ReportError};
 
-/// The colours of all charts on a light and on a dark ground, as JSON: `ground`, `ink`, `soft` (secondary text), `line`
-/// (axes), `series` in order, told apart by colour-blind readers too, and `shades`, a scale of Vega's for what is more
-/// than these.
+/// The colours of text, axes and series on a light and on a dark ground, as JSON: `ground`, `ink`, `soft` (secondary
+/// text), `line` (axes), `series` in order, told apart by colour-blind readers too, and `shades`, a scale of Vega's for
+/// what is more than these.
 pub const COLOURS: &str = include_str!("../../../charts/colours.json");
 
 /// What a chart is made from.
@@ -47,6 +47,8 @@ pub struct ChartInfo {
     pub name: &'static str,
     /// Its title.
     pub title: &'static str,
+    /// The work that it comes from, with its figures; nothing where it is the field's or ours.
+    pub origin: Option<&'static str>,
     /// How to read it.
     pub reading: &'static str,
     /// Its Vega-Lite file.
@@ -81,7 +83,8 @@ fn info(chart: &Chart) -> ChartInfo {
         Draw::Any(_) | Draw::Joined(_) => (Scope::ManyRecordings, NONE),
         Draw::Figures(columns) => (Scope::Figures, columns),
     };
-    ChartInfo { name: chart.name, title: chart.title, reading: chart.reading, spec: chart.spec, scope, columns }
+    let &Chart { name, title, origin, reading, spec, .. } = chart;
+    ChartInfo { name, title, origin, reading, spec, scope, columns }
 }
 
 /// What the chart `name` shows of `recorded`.

@@ -32,7 +32,7 @@ pub(crate) struct TimeRow {
     pub(crate) label: Option<String>,
     /// Who runs beside the primary in the phase, and with what settings, in the uppermost strip.
     pub(crate) more: Option<String>,
-    /// The phase's own name for what it is beside, where bands are too narrow for `more`.
+    /// The same where bands are too narrow for it: the phase's own name, if that is shorter.
     pub(crate) short: Option<String>,
 }
 
@@ -115,9 +115,15 @@ pub(crate) fn bands(title: &str, order: usize, phases: &[PhaseSpan]) -> Vec<Time
         high: None,
         label: (order == 0).then(|| span.phase.id.clone()),
         more: (order == 0).then(|| span.neighbours()),
-        short: (order == 0 && !span.neighbours().is_empty()).then(|| span.phase.label.clone()),
+        short: (order == 0).then(|| shorter(span)).flatten(),
     };
     phases.iter().map(band).collect()
+}
+
+/// The shorter of what tells the neighbours of a phase, if it has any.
+fn shorter(span: &PhaseSpan) -> Option<String> {
+    let (all, own) = (span.neighbours(), &span.phase.label);
+    (!all.is_empty()).then(|| if own.len() < all.len() { own.clone() } else { all })
 }
 
 fn point_row(strip: &Strip, order: usize, line: &Line, point: &Point) -> TimeRow {

@@ -58,7 +58,8 @@ def advised_tiers(rows: Figures) -> ChartType:
     """Disks, SSDs, and SSDs before disks.
 
     What each arrangement does with the trace, and what each of its MB/s costs: long bars are good above, short
-    ones below.
+    ones below. 1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD before
+    four disks.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -79,8 +80,11 @@ def advised_tiers(rows: Figures) -> ChartType:
 def arrangement_bars(rows: Figures) -> ChartType:
     """Arrangements of disks and SSDs.
 
-    The throughput of each arrangement with requests of each size; whiskers are 95 % intervals. A bar that would
-    dwarf the others is cut at the edge, and its number says how far it goes.
+    The throughput of each arrangement with requests of each size; whiskers are 95 % intervals, where there is
+    one. A bar that would dwarf the others is cut at the edge, and its number says how far it goes. 1h is a disk,
+    1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD before four disks.
+
+    After dos Santos 2015 (seed 001), Figures 6.4, 6.5 and 6.8.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -132,6 +136,9 @@ def cost_bars(rows: Figures) -> ChartType:
     """What arrangements cost.
 
     What each arrangement costs, by its parts, and what each unit of its performance costs: short bars are good.
+    1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD before four disks.
+
+    After dos Santos 2015 (seed 001), Table 6.3.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -182,8 +189,10 @@ def cpu_cores(recording: One) -> ChartType:
 def criterion_distribution(recording: One) -> ChartType:
     """Distribution of the criterion.
 
-    The share of a phase's sample intervals (upwards) in which the criterion was at most so much (across). A steep
-    line is a steady phase; where a line lies to the left of another, less was done.
+    The share of a phase's sample intervals (upwards) in which the criterion was at most so much (across). The
+    dashed line is w0. A steep line is a steady phase; where a line lies to the left of another, less was done.
+
+    After Lange 2023 (seed 000), Figures 4.8 and 4.17.
 
     Args:
         recording: a recording, or its folder.
@@ -216,6 +225,8 @@ def device_health(recording: One) -> ChartType:
     began, how worn and how warm it is. A point is a reading; a device that fills up or grows hot slows down for
     reasons that no workload shows.
 
+    After Lange 2023 (seed 000), Figure 4.6.
+
     Args:
         recording: a recording, or its folder.
 
@@ -230,6 +241,8 @@ def distribution_grid(recordings: Many) -> ChartType:
 
     The share of a phase's sample intervals (upwards) in which the criterion was at most so much (across), a panel
     for each run, all on the same scale; the dashed line is w0. A steep line is a steady phase.
+
+    After Lange 2023 (seed 000), Figures 4.8 and 4.17.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -269,6 +282,8 @@ def hot_spot_arrivals(rows: Figures) -> ChartType:
     The requests of the node that gets most in any second. Where keys are asked for again soon, a node is hot for
     a while; where popular keys are drawn at random, it is always as hot.
 
+    After Boza 2018 (seed 003), Figure 5.9.
+
     Args:
         rows: a frame, or dictionaries, with the columns below.
 
@@ -289,6 +304,8 @@ def hot_spots(rows: Figures) -> ChartType:
     The requests that each node gets in each second, where the nodes share the slots of a Redis Cluster evenly:
     from the least to the most, between the quartiles the box. It is computed from the keys' slots, at the speed
     at which the trace was replayed.
+
+    After Boza 2018 (seed 003), Figure 5.9.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -349,9 +366,10 @@ def io_stacked(recording: One) -> ChartType:
 def latency_against_rate(rows: Figures) -> ChartType:
     """Latency against rate.
 
-    The response time, from when a request was due (upwards), at each rate that was asked for (across). The dashed
-    line is the goal, the dotted one the highest rate that meets it; both axes are logarithmic. A rate can miss
-    the goal below the line, where too little of it was reached.
+    The judged percentile of the response time, from when a request was due (upwards), at each rate that was asked
+    for (across); the line is the median of a rate's trials. The dashed line is the goal, the dotted one the
+    highest rate that meets it in most of its trials; both axes are logarithmic. A rate can miss the goal below
+    the line, where too little of it was reached.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -393,8 +411,8 @@ def latency_spectrum(recording: One) -> ChartType:
 
     The share of requests (across, ever rarer towards the right) that took at most so long (upwards), for every
     operation of the primary. In an open loop the dotted line counts from when requests were due: the gap to the
-    line of its phase is time that they waited, which a closed loop hides. A spectrum ends where its phase has no
-    more requests to tell.
+    line of its phase is time that they waited, which a closed loop hides. Dashed is w0. A spectrum ends where its
+    phase has no more requests to tell.
 
     Args:
         recording: a recording, or its folder.
@@ -412,6 +430,8 @@ def levels(recording: One) -> ChartType:
     files or runs of all levels, and those of them that compactions work on. Levels that stayed empty are left
     out.
 
+    After Lange 2023 (seed 000), Figure 4.2.
+
     Args:
         recording: a recording, or its folder.
 
@@ -427,6 +447,8 @@ def miss_ratio_curves(rows: Figures) -> ChartType:
     The share of the reads that found nothing (upwards), on caches of growing memory (across). The solid line is
     the trace; how far the dashed ones are from it is what a synthetic load gets wrong. The pale bands are 95 %
     intervals over the repeats.
+
+    After Boza 2018 (seed 003), Figure 5.5.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -452,6 +474,8 @@ def miss_ratio_engines(rows: Figures) -> ChartType:
 
     The same curves, one panel for each load: how far the engines are apart, each of which has its own
     approximation of LRU, depends on the load as well.
+
+    After Boza 2018 (seed 003), Figure 5.6.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -479,6 +503,8 @@ def neighbour_throughput(recordings: Many) -> ChartType:
     each share of writes, or for each value of a further setting; whiskers are 95 % intervals. What else differs,
     such as whether it runs alone, has a panel of its own. Phases in which instances of one neighbour differ from
     each other are left out.
+
+    After Lange 2023 (seed 000), Figures 4.9, 4.10, 4.16 and 4.20.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -518,7 +544,7 @@ def pressure_bars(recordings: Many) -> ChartType:
     """Pressure, run by run.
 
     What each phase costs the primary against the w0 of its own run: orange is harm, blue is help, whiskers are 95
-    % intervals. All panels have the same scale.
+    % intervals, where there is one. All panels have the same scale.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -534,7 +560,9 @@ def pressure_differences(recordings: Many) -> ChartType:
 
     Each cell is the pressure of one primary, engine, kernel or device less that of another, under the same
     settings: orange where the first named suffers more, blue where it suffers less. A number is bold where its 95
-    % interval is on one side of 0.
+    % interval is on one side of 0; one without an interval never is. Shades are shares of the panel's largest.
+
+    After Lange 2023 (seed 000), Figures 4.15, 4.19, 4.22 and 4.26.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -549,8 +577,8 @@ def pressure_heat_map(recordings: Many) -> ChartType:
     """Pressure by settings.
 
     Each cell is the pressure under one combination of settings: orange costs the primary, blue helps it. Where
-    there is room, the 95 % interval stands beneath; a number is bold where that is on one side of 0. An empty
-    cell was not measured.
+    there is room, the 95 % interval stands beneath; a number is bold where that is on one side of 0; one without
+    an interval, of a phase that is too short for one, never is. An empty cell was not measured.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -565,7 +593,10 @@ def pressure_lines(recordings: Many) -> ChartType:
     """The runs, phase by phase.
 
     The performance of the primary in each phase above, its pressure against the w0 of its own run beneath, a line
-    for each run; whiskers are 95 % intervals. Where lines part, what the runs differ by matters.
+    for each run; whiskers are 95 % intervals, where there is one. Where lines part, what the runs differ by
+    matters.
+
+    After Lange 2023 (seed 000), Figures 4.11 and 4.13.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -580,7 +611,11 @@ def pressure_scale(recording: One) -> ChartType:
     """Pressure scale.
 
     What each phase costs the primary against w0, where it runs alone: 0 is no harm, 0.5 means that half of the
-    performance is gone, below 0 the neighbours help. Phases of one step cannot be told apart statistically.
+    performance is gone, below 0 the neighbours help. A new step begins where a phase differs significantly from
+    the step's first; a phase without a 95 % interval cannot be tested and stays on it. A dashed whisker is no
+    such interval, but how much the sample intervals swing.
+
+    After Lange et al. 2021 (seed 004); Lange 2023 (seed 000), definition 2.
 
     Args:
         recording: a recording, or its folder.
@@ -595,8 +630,10 @@ def pressure_steps(recordings: Many) -> ChartType:
     """Pressure step by step.
 
     Each cell is what the pressure grows by (orange) or falls by (blue) when a setting goes from one value to the
-    next, all else the same. A number is bold where its 95 % interval is on one side of 0; phases of one run share
-    their w0, so that their intervals are wider than they need be.
+    next, all else the same. A number is bold where its 95 % interval is on one side of 0; one without an interval
+    never is. Phases of one run share their w0, so that their intervals are wider than they need be.
+
+    After Lange 2023 (seed 000), Figures 4.23 to 4.25.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -611,8 +648,10 @@ def pressure_twins(recordings: Many) -> ChartType:
     """Who suffers: the primary and its neighbours.
 
     Twin bars for each phase: what it costs the primary against running alone, and what it costs each neighbour
-    against running alone. Whiskers are 95 % intervals. Where one bar is long and the other short, one side pays
-    for both.
+    against running alone. Whiskers are 95 % intervals, where there is one. Where one bar is long and the other
+    short, one side pays for both.
+
+    After Lange 2023 (seed 000), Figures 4.12, 4.14, 4.18 and 4.21.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -627,7 +666,10 @@ def read_speed_up(rows: Figures) -> ChartType:
     """Speed-up of reads from the smallest cache to the largest.
 
     How many times faster readers have their values with the largest cache than with the smallest. A reader waits
-    for its read, and after a miss for the put as well; where what misses comes from is not part of it.
+    for its read, and after a miss for the put as well; where what misses comes from is not part of it. Whiskers
+    are 95 % intervals over the repeats.
+
+    After Boza 2018 (seed 003), Figure 5.7.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -655,6 +697,8 @@ def replay_dispatch(recording: One) -> ChartType:
     line goes from the first percentile to the 99th, the diamond marks the 90th, the circle the longest. Less than
     a nanosecond is drawn as one.
 
+    After Boza 2018 (seed 003), Figure 5.2.
+
     Args:
         recording: a recording, or its folder.
 
@@ -670,6 +714,8 @@ def replay_interarrivals(recording: One) -> ChartType:
     The share of requests (upwards) that came at most so long after the one before them (across), as the trace has
     it and as it was replayed. The widest gap between the two lines is the Kolmogorov-Smirnov distance.
 
+    After Boza 2018 (seed 003), Figure 5.3.
+
     Args:
         recording: a recording, or its folder.
 
@@ -684,6 +730,8 @@ def replay_windows(recording: One) -> ChartType:
 
     How many requests came in each window of time, as the trace has them and as they were replayed. Bursts that
     the replay did not keep stand out as two lines.
+
+    After Boza 2018 (seed 003), Figure 5.4.
 
     Args:
         recording: a recording, or its folder.
@@ -753,7 +801,9 @@ def slab_sizes(rows: Figures) -> ChartType:
     """Values of many sizes and of one on memcached.
 
     The trace with values spread evenly over the classes of slabs, and with all of them as large as those are on
-    average.
+    average. Whiskers are 95 % intervals over the repeats.
+
+    After Boza 2018 (seed 003), Figure 5.8.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -794,6 +844,8 @@ def tier_flows(rows: Figures) -> ChartType:
     The bytes that were read from and written to each tier, by what they were for: what was asked for, and what
     was moved between the tiers for its sake.
 
+    After dos Santos 2015 (seed 001), Figure 6.1.
+
     Args:
         rows: a frame, or dictionaries, with the columns below.
 
@@ -816,6 +868,8 @@ def timeline(recording: One) -> ChartType:
     The primary's throughput above, what its neighbours did beneath, what the engine compacted beneath that. Bands
     are phases; a line that breaks was not measured there.
 
+    After Lange 2023 (seed 000), Figures 4.1, 4.3 to 4.5 and 4.7.
+
     Args:
         recording: a recording, or its folder.
 
@@ -830,6 +884,8 @@ def warm_up(recording: One) -> ChartType:
 
     The share of look-ups that the engine's cache answered, above, and the primary's throughput beneath, the warm-
     up included. While the hit ratio still climbs, the cache is not warm, and what is measured is its filling.
+
+    After dos Santos 2015 (seed 001), Figures 6.2 and 6.3.
 
     Args:
         recording: a recording, or its folder.
@@ -869,9 +925,11 @@ def working_set(rows: Figures) -> ChartType:
 def write_amplification_size(recordings: Many) -> ChartType:
     """Write amplification against size.
 
-    How many bytes reached the device for each byte that was put (upwards), as the database grew (across), from
-    the begin of each run to the point at its end. A line that climbs says that a larger database costs more for
-    each put.
+    How many bytes reached the device for each byte that was put (upwards), with the size of the database
+    (across), from the beginning of each run to the point at its end; a compaction that makes it smaller takes the
+    line back. A line that climbs says that a larger database costs more for each put.
+
+    After Song 2018 (seed 002), Figure 4.8.
 
     Args:
         recordings: several, the folder that holds them, or one.

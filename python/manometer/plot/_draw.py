@@ -32,7 +32,7 @@ _LEGEND = {"columns": 3, "labelLimit": 320, "symbolOpacity": 1}
 
 @lru_cache
 def charts() -> dict[str, dict[str, Any]]:
-    """Every chart by its name: title, reading, scope, columns."""
+    """Every chart by its name: title, origin, reading, scope, columns."""
     return {chart["name"]: chart for chart in json.loads(_native.charts())}
 
 
@@ -89,13 +89,18 @@ def _config(spec: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
     ordered = {row[field] for row in rows if row.get(field) is not None}
     colours = _colours()
     series: list[str] = colours["series"]
-    in_order = [colours["ink"], *series]
+    ink, ground = colours["ink"], colours["ground"]
+    in_order = [ink, *series]
     return {
         "range": {
             "category": series,
             "ordinal": in_order if len(ordered) <= len(in_order) else colours["shades"],
         },
         "mark": {"color": series[0]},
+        "rule": {"color": ink},
+        "tick": {"color": ink},
+        "text": {"color": ink},
+        "style": {"halo": {"color": ground, "stroke": ground, "strokeWidth": 3, "strokeJoin": "round"}},
         "title": {"anchor": "start"},
         "view": {"stroke": None},
         "legend": _LEGEND,

@@ -8,6 +8,7 @@ use crate::time::{Line, Strip, column_line};
 pub(super) const CHART: Chart = Chart {
     name: "cpu",
     title: "Processor use",
+    origin: None,
     reading: "Cores in use on the whole host by kind, the cores each workload's process used, and the share of time \
               in which some task waited for a processor, for input and output, or for memory.",
     spec: include_str!("../../../../charts/cpu.vl.json"),

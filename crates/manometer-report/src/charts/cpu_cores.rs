@@ -13,8 +13,10 @@ use crate::thin::{SILENT_INTERVALS, bucket_size};
 pub(super) const CHART: Chart = Chart {
     name: "cpu-cores",
     title: "Processor use by core",
-    reading: "A row for each core, time across: dark is idle, bright is busy in programs, in the kernel, with interrupts \
-              or taken by the hypervisor. One bright row beside dark ones is a thread that everything waits for.",
+    origin: None,
+    reading: "A row for each core, time across: dark is idle, bright is busy in programs, in the kernel, with \
+              interrupts or taken by the hypervisor. One bright row beside dark ones is a thread that everything waits \
+              for.",
     spec: include_str!("../../../../charts/cpu-cores.vl.json"),
     draw: Draw::One(draw),
 };

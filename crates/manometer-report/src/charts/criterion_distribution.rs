@@ -10,8 +10,10 @@ use crate::text;
 pub(super) const CHART: Chart = Chart {
     name: "criterion-distribution",
     title: "Distribution of the criterion",
+    origin: Some("Lange 2023 (seed 000), Figures 4.8 and 4.17"),
     reading: "The share of a phase's sample intervals (upwards) in which the criterion was at most so much (across). \
-              A steep line is a steady phase; where a line lies to the left of another, less was done.",
+              The dashed line is w0. A steep line is a steady phase; where a line lies to the left of another, less \
+              was done.",
     spec: include_str!("../../../../charts/criterion-distribution.vl.json"),
     draw: Draw::One(draw),
 };

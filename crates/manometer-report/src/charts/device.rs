@@ -7,6 +7,7 @@ use crate::time::{Line, Strip, column_line};
 pub(super) const CHART: Chart = Chart {
     name: "device",
     title: "Device use",
+    origin: None,
     reading: "What the block device did for everybody on this host, as the kernel counts it: bytes, requests, the \
               share of time it was busy, and the requests under way at the end of each interval.",
     spec: include_str!("../../../../charts/device.vl.json"),

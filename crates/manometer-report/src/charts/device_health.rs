@@ -8,6 +8,7 @@ use crate::time::{Line, Strip};
 pub(super) const CHART: Chart = Chart {
     name: "device-health",
     title: "The device from within",
+    origin: Some("Lange 2023 (seed 000), Figure 4.6"),
     reading: "What the device's own log (SMART) tells: how much of it holds data, what was written to it since the \
               recording began, how worn and how warm it is. A point is a reading; a device that fills up or grows hot \
               slows down for reasons that no workload shows.",

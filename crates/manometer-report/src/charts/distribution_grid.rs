@@ -10,8 +10,9 @@ use crate::source::Source;
 pub(super) const CHART: Chart = Chart {
     name: "distribution-grid",
     title: "Distributions of the criterion, run by run",
-    reading: "The share of a phase's sample intervals (upwards) in which the criterion was at most so much (across), a panel \
-              for each run, all on the same scale; the dashed line is w0. A steep line is a steady phase.",
+    origin: Some("Lange 2023 (seed 000), Figures 4.8 and 4.17"),
+    reading: "The share of a phase's sample intervals (upwards) in which the criterion was at most so much (across), a \
+              panel for each run, all on the same scale; the dashed line is w0. A steep line is a steady phase.",
     spec: include_str!("../../../../charts/distribution-grid.vl.json"),
     draw: Draw::Joined(draw),
 };

@@ -11,8 +11,9 @@ use crate::time::{TimeRow, bands};
 pub(super) const CHART: Chart = Chart {
     name: "io-stacked",
     title: "Who reads and writes",
-    reading: "The bytes that the device read and wrote, by the control group of the workload that caused them, or by its \
-              process where it has no group of its own. What is left of the device's own count is others: the file \
+    origin: None,
+    reading: "The bytes that the device read and wrote, by the control group of the workload that caused them, or by \
+              its process where it has no group of its own. What is left of the device's own count is others: the file \
               system, the kernel writing back later, programs that are not ours. Above a workload of which nothing is \
               known for a while there is a gap.",
     spec: include_str!("../../../../charts/io-stacked.vl.json"),

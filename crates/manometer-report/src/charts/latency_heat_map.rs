@@ -14,9 +14,10 @@ use crate::thin::{SILENT_INTERVALS, bucket_size, even_parts};
 pub(super) const CHART: Chart = Chart {
     name: "latency-heat-map",
     title: "Latency over time",
-    reading: "The requests of each stretch of time by how long they took (upwards, logarithmic): bright is where most of \
-              them are. Two bright bands are two kinds of request, those that waited for the device and those that did \
-              not; a column that reaches up is a stall.",
+    origin: None,
+    reading: "The requests of each stretch of time by how long they took (upwards, logarithmic): bright is where most \
+              of them are. Two bright bands are two kinds of request, those that waited for the device and those that \
+              did not; a column that reaches up is a stall.",
     spec: include_str!("../../../../charts/latency-heat-map.vl.json"),
     draw: Draw::One(draw),
 };

@@ -12,9 +12,11 @@ use crate::text;
 pub(super) const CHART: Chart = Chart {
     name: "latency-spectrum",
     title: "Latency spectra",
+    origin: None,
     reading: "The share of requests (across, ever rarer towards the right) that took at most so long (upwards), for \
-              every operation of the primary. In an open loop the dotted line counts from when requests were due: the gap \
-              to the line of its phase is time that they waited, which a closed loop hides. A spectrum ends where its phase has no more requests to tell.",
+              every operation of the primary. In an open loop the dotted line counts from when requests were due: the \
+              gap to the line of its phase is time that they waited, which a closed loop hides. Dashed is w0. A \
+              spectrum ends where its phase has no more requests to tell.",
     spec: include_str!("../../../../charts/latency-spectrum.vl.json"),
     draw: Draw::One(draw),
 };

@@ -7,9 +7,10 @@ use crate::time::{Line, Strip};
 pub(super) const CHART: Chart = Chart {
     name: "levels",
     title: "LSM levels",
-    reading: "The size of each level of the primary's log-structured merge tree, each on a scale of its own; beneath, the \
-              files or runs of all levels, and those of them that compactions work on. Levels that stayed empty are left \
-              out.",
+    origin: Some("Lange 2023 (seed 000), Figure 4.2"),
+    reading: "The size of each level of the primary's log-structured merge tree, each on a scale of its own; beneath, \
+              the files or runs of all levels, and those of them that compactions work on. Levels that stayed empty \
+              are left out.",
     spec: include_str!("../../../../charts/levels.vl.json"),
     draw: Draw::One(draw),
 };

@@ -50,6 +50,8 @@ pub(crate) struct Chart {
     pub(crate) name: &'static str,
     /// Its title on the page.
     pub(crate) title: &'static str,
+    /// The work that it comes from.
+    pub(crate) origin: Option<&'static str>,
     /// How to read it.
     pub(crate) reading: &'static str,
     /// The Vega-Lite file.

@@ -17,10 +17,11 @@ use crate::text;
 pub(super) const CHART: Chart = Chart {
     name: "neighbour-throughput",
     title: "What neighbours reach",
-    reading: "The neighbour's own throughput (upwards) by its queue depth, or by another setting of it (across), a line for \
-              each share of writes, or for each value of a further setting; whiskers are 95 % intervals. What else differs, \
-              such as whether it runs alone, has a panel of its own. Phases in which instances of one neighbour differ from \
-              each other are left out.",
+    origin: Some("Lange 2023 (seed 000), Figures 4.9, 4.10, 4.16 and 4.20"),
+    reading: "The neighbour's own throughput (upwards) by its queue depth, or by another setting of it (across), a \
+              line for each share of writes, or for each value of a further setting; whiskers are 95 % intervals. What \
+              else differs, such as whether it runs alone, has a panel of its own. Phases in which instances of one \
+              neighbour differ from each other are left out.",
     spec: include_str!("../../../../charts/neighbour-throughput.vl.json"),
     draw: Draw::Any(draw),
 };

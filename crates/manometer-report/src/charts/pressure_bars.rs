@@ -7,8 +7,9 @@ use crate::source::Source;
 pub(super) const CHART: Chart = Chart {
     name: "pressure-bars",
     title: "Pressure, run by run",
-    reading: "What each phase costs the primary against the w0 of its own run: orange is harm, blue is help, whiskers are \
-              95 % intervals. All panels have the same scale.",
+    origin: None,
+    reading: "What each phase costs the primary against the w0 of its own run: orange is harm, blue is help, whiskers \
+              are 95 % intervals, where there is one. All panels have the same scale.",
     spec: include_str!("../../../../charts/pressure-bars.vl.json"),
     draw: Draw::Joined(draw),
 };

@@ -8,9 +8,10 @@ use crate::source::Source;
 pub(super) const CHART: Chart = Chart {
     name: "pressure-heat-map",
     title: "Pressure by settings",
-    reading: "Each cell is the pressure under one combination of settings: orange costs the primary, blue helps it. Where \
-              there is room, the 95 % interval stands beneath; a number is bold where that is on one side of 0. An empty \
-              cell was not measured.",
+    origin: None,
+    reading: "Each cell is the pressure under one combination of settings: orange costs the primary, blue helps it. \
+              Where there is room, the 95 % interval stands beneath; a number is bold where that is on one side of 0; \
+              one without an interval, of a phase that is too short for one, never is. An empty cell was not measured.",
     spec: include_str!("../../../../charts/pressure-heat-map.vl.json"),
     draw: Draw::Any(draw),
 };

@@ -7,8 +7,10 @@ use crate::source::Source;
 pub(super) const CHART: Chart = Chart {
     name: "pressure-lines",
     title: "The runs, phase by phase",
-    reading: "The performance of the primary in each phase above, its pressure against the w0 of its own run beneath, a line \
-              for each run; whiskers are 95 % intervals. Where lines part, what the runs differ by matters.",
+    origin: Some("Lange 2023 (seed 000), Figures 4.11 and 4.13"),
+    reading: "The performance of the primary in each phase above, its pressure against the w0 of its own run beneath, \
+              a line for each run; whiskers are 95 % intervals, where there is one. Where lines part, what the runs \
+              differ by matters.",
     spec: include_str!("../../../../charts/pressure-lines.vl.json"),
     draw: Draw::Joined(draw),
 };

@@ -13,9 +13,11 @@ use crate::text;
 pub(super) const CHART: Chart = Chart {
     name: "pressure-scale",
     title: "Pressure scale",
+    origin: Some("Lange et al. 2021 (seed 004); Lange 2023 (seed 000), definition 2"),
     reading: "What each phase costs the primary against w0, where it runs alone: 0 is no harm, 0.5 means that half \
-              of the performance is gone, below 0 the neighbours help. Phases of one step cannot be told apart \
-              statistically.",
+              of the performance is gone, below 0 the neighbours help. A new step begins where a phase differs \
+              significantly from the step's first; a phase without a 95 % interval cannot be tested and stays on it. \
+              A dashed whisker is no such interval, but how much the sample intervals swing.",
     spec: include_str!("../../../../charts/pressure-scale.vl.json"),
     draw: Draw::One(draw),
 };
@@ -109,7 +111,7 @@ fn whisker(summary: &Summary, phase: &PhaseSummary) -> Option<(f64, f64, &'stati
     {
         return Some((low, high, INTERVAL));
     }
-    if phase.performance.ci_low.is_some() {
+    if phase.kind == PhaseKind::Baseline && phase.performance.ci_low.is_some() {
         // The interval of w0 against itself has no width.
         return None;
     }

@@ -10,9 +10,11 @@ use crate::source::Source;
 pub(super) const CHART: Chart = Chart {
     name: "pressure-steps",
     title: "Pressure step by step",
-    reading: "Each cell is what the pressure grows by (orange) or falls by (blue) when a setting goes from one value to the \
-              next, all else the same. A number is bold where its 95 % interval is on one side of 0; phases of one run share \
-              their w0, so that their intervals are wider than they need be.",
+    origin: Some("Lange 2023 (seed 000), Figures 4.23 to 4.25"),
+    reading: "Each cell is what the pressure grows by (orange) or falls by (blue) when a setting goes from one value \
+              to the next, all else the same. A number is bold where its 95 % interval is on one side of 0; one \
+              without an interval never is. Phases of one run share their w0, so that their intervals are wider than \
+              they need be.",
     spec: include_str!("../../../../charts/pressure-steps.vl.json"),
     draw: Draw::Any(draw),
 };

@@ -12,9 +12,10 @@ use crate::text;
 pub(super) const CHART: Chart = Chart {
     name: "pressure-twins",
     title: "Who suffers: the primary and its neighbours",
-    reading: "Twin bars for each phase: what it costs the primary against running alone, and what it costs each neighbour \
-              against running alone. Whiskers are 95 % intervals. Where one bar is long and the other short, one side pays \
-              for both.",
+    origin: Some("Lange 2023 (seed 000), Figures 4.12, 4.14, 4.18 and 4.21"),
+    reading: "Twin bars for each phase: what it costs the primary against running alone, and what it costs each \
+              neighbour against running alone. Whiskers are 95 % intervals, where there is one. Where one bar is long \
+              and the other short, one side pays for both.",
     spec: include_str!("../../../../charts/pressure-twins.vl.json"),
     draw: Draw::Any(draw),
 };

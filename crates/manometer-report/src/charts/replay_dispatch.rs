@@ -10,9 +10,10 @@ use crate::text;
 pub(super) const CHART: Chart = Chart {
     name: "replay-dispatch",
     title: "Dispatch error of the replay",
-    reading: "How long after they were due requests were sent: half of them within the box, whose bar is the median; the \
-              line goes from the first percentile to the 99th, the diamond marks the 90th, the circle the longest. Less \
-              than a nanosecond is drawn as one.",
+    origin: Some("Boza 2018 (seed 003), Figure 5.2"),
+    reading: "How long after they were due requests were sent: half of them within the box, whose bar is the median; \
+              the line goes from the first percentile to the 99th, the diamond marks the 90th, the circle the longest. \
+              Less than a nanosecond is drawn as one.",
     spec: include_str!("../../../../charts/replay-dispatch.vl.json"),
     draw: Draw::One(draw),
 };

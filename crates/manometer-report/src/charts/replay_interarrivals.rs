@@ -10,8 +10,10 @@ use crate::text;
 pub(super) const CHART: Chart = Chart {
     name: "replay-interarrivals",
     title: "Inter-arrivals of trace and replay",
-    reading: "The share of requests (upwards) that came at most so long after the one before them (across), as the trace \
-              has it and as it was replayed. The widest gap between the two lines is the Kolmogorov-Smirnov distance.",
+    origin: Some("Boza 2018 (seed 003), Figure 5.3"),
+    reading: "The share of requests (upwards) that came at most so long after the one before them (across), as the \
+              trace has it and as it was replayed. The widest gap between the two lines is the Kolmogorov-Smirnov \
+              distance.",
     spec: include_str!("../../../../charts/replay-interarrivals.vl.json"),
     draw: Draw::One(draw),
 };

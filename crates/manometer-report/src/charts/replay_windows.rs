@@ -9,6 +9,7 @@ use crate::source::Source;
 pub(super) const CHART: Chart = Chart {
     name: "replay-windows",
     title: "Bursts of trace and replay",
+    origin: Some("Boza 2018 (seed 003), Figure 5.4"),
     reading: "How many requests came in each window of time, as the trace has them and as they were replayed. Bursts \
               that the replay did not keep stand out as two lines.",
     spec: include_str!("../../../../charts/replay-windows.vl.json"),

@@ -11,6 +11,7 @@ use crate::text;
 pub(super) const CHART: Chart = Chart {
     name: "response-service",
     title: "Response against service time",
+    origin: None,
     reading: "Each line goes through the percentiles of one phase: the time from when a request was sent (across), and \
               the time from when it was due (upwards). On the dashed line nothing waited before it was sent; above it, \
               the distance is waiting, which a closed loop would hide.",

@@ -227,7 +227,7 @@ fn the_timeline_names_the_neighbours_of_each_phase() {
     for ((label, more), (phase, neighbours)) in told.iter().zip(expected) {
         assert_eq!((label.as_str(), more.as_str()), (Some(phase), Some(neighbours)));
     }
-    assert_eq!(short, [None, None, Some("writer.iodepth = 1"), Some("writer.iodepth = 16")]);
+    assert_eq!(short, [None, None, Some("writer iodepth 1"), Some("writer iodepth 16")]);
     assert!(rows.iter().filter(|row| row["order"] == 1).all(|row| row["more"].is_null()), "told once, above");
 }
 

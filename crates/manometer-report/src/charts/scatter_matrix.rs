@@ -9,8 +9,10 @@ use crate::thin::{Point, bucket_size, nearest};
 pub(super) const CHART: Chart = Chart {
     name: "scatter-matrix",
     title: "Counters against one another",
-    reading: "A panel for every two counters, the first named upwards, the second across; each point is a sample interval, \
-              coloured by phase. Points along a line mean that the two swing together; a cloud, that they do not.",
+    origin: None,
+    reading: "A panel for every two counters, the first named upwards, the second across; each point is a sample \
+              interval, coloured by phase. Points along a line mean that the two swing together; a cloud, that they do \
+              not.",
     spec: include_str!("../../../../charts/scatter-matrix.vl.json"),
     draw: Draw::One(draw),
 };
@@ -109,10 +111,12 @@ fn compactions(source: &Source) -> Option<Counter> {
     Some(Counter { name: "compaction writes (MiB/s)".to_owned(), points })
 }
 
+/// Whether a counter swings by more than a hundredth of its largest value: less is noise, which a scale of its own
+/// would magnify.
 fn changes(counter: &Counter) -> bool {
-    let mut values = counter.points.iter().filter_map(|point| point.mean);
-    let first = values.next();
-    values.any(|value| Some(value) != first)
+    let values = || counter.points.iter().filter_map(|point| point.mean);
+    let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+    most - least > 0.01 * least.abs().max(most.abs())
 }
 
 /// The moments that are shown: those of the criterion in measured phases, evenly thinned.

@@ -14,9 +14,10 @@ use crate::text;
 pub(super) const CHART: Chart = Chart {
     name: "throughput-latency",
     title: "Latency against throughput",
-    reading: "Each point is a phase: how much the primary did (across, with its 95 % interval) and how long its requests took \
-              (upwards, logarithmic); the square is w0. Towards the lower right is better. Where points rise without moving \
-              to the right, requests only wait longer. Lines join phases that follow each other.",
+    origin: None,
+    reading: "Each point is a phase: how much the primary did (across, with its 95 % interval) and how long its \
+              requests took (upwards, logarithmic); the square is w0. Towards the lower right is better. Where points \
+              rise without moving to the right, requests only wait longer. Lines join phases that follow each other.",
     spec: include_str!("../../../../charts/throughput-latency.vl.json"),
     draw: Draw::Any(draw),
 };

@@ -9,8 +9,9 @@ use crate::time::{Line, Strip};
 pub(super) const CHART: Chart = Chart {
     name: "timeline",
     title: "The run over time",
-    reading: "The primary's throughput above, what its neighbours did beneath, what the engine compacted beneath \
-              that. Bands are phases; a line that breaks was not measured there.",
+    origin: Some("Lange 2023 (seed 000), Figures 4.1, 4.3 to 4.5 and 4.7"),
+    reading: "The primary's throughput above, what its neighbours did beneath, what the engine compacted beneath that. \
+              Bands are phases; a line that breaks was not measured there.",
     spec: include_str!("../../../../charts/timeline.vl.json"),
     draw: Draw::One(draw),
 };

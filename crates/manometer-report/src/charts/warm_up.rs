@@ -8,6 +8,7 @@ use crate::time::{Line, Strip};
 pub(super) const CHART: Chart = Chart {
     name: "warm-up",
     title: "Cache and throughput through the warm-up",
+    origin: Some("dos Santos 2015 (seed 001), Figures 6.2 and 6.3"),
     reading: "The share of look-ups that the engine's cache answered, above, and the primary's throughput beneath, the \
               warm-up included. While the hit ratio still climbs, the cache is not warm, and what is measured is its \
               filling.",

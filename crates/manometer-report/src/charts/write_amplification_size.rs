@@ -12,9 +12,10 @@ use crate::thin::{Point, bucket_size};
 pub(super) const CHART: Chart = Chart {
     name: "write-amplification-size",
     title: "Write amplification against size",
-    reading: "How many bytes reached the device for each byte that was put (upwards), as the database grew (across), from the \
-              begin of each run to the point at its end. A line that climbs says that a larger database costs more for each \
-              put.",
+    origin: Some("Song 2018 (seed 002), Figure 4.8"),
+    reading: "How many bytes reached the device for each byte that was put (upwards), with the size of the database \
+              (across), from the beginning of each run to the point at its end; a compaction that makes it smaller \
+              takes the line back. A line that climbs says that a larger database costs more for each put.",
     spec: include_str!("../../../../charts/write-amplification-size.vl.json"),
     draw: Draw::Any(draw),
 };

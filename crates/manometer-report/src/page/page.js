@@ -36,6 +36,7 @@
       rule: { color: ink },
       tick: { color: ink },
       text: { color: ink },
+      style: { halo: { color: ground, stroke: ground, strokeWidth: 3, strokeJoin: "round" } },
     };
   }
 

@@ -6,8 +6,10 @@ use crate::gallery::ColumnInfo;
 pub(crate) const CHART: Chart = Chart {
     name: "advised-tiers",
     title: "Disks, SSDs, and SSDs before disks",
+    origin: None,
     reading: "What each arrangement does with the trace, and what each of its MB/s costs: long bars are good above, \
-              short ones below.",
+              short ones below. 1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, \
+              bcache-1s-4h0 an SSD before four disks.",
     spec: include_str!("../../../../../charts/advised-tiers.vl.json"),
     draw: Draw::Figures(COLUMNS),
 };

@@ -6,6 +6,7 @@ use crate::gallery::ColumnInfo;
 pub(crate) const CHART: Chart = Chart {
     name: "cache-curves",
     title: "Miss-ratio curves",
+    origin: None,
     reading: "The share of the requests that a cache misses (upwards), by its capacity (across, each doubling as \
               wide). Pale bands are the 95 % intervals of what is estimated from a sample; circles are knees, where \
               more cache stops paying.",

@@ -6,6 +6,7 @@ use crate::gallery::ColumnInfo;
 pub(crate) const CHART: Chart = Chart {
     name: "hot-slots",
     title: "Hot slots",
+    origin: None,
     reading: "The requests for each stretch of slots of a cluster (across) in each stretch of time (upwards from \
               the first): bright is hot. A slot that stays hot is a column, a burst is a row.",
     spec: include_str!("../../../../../charts/hot-slots.vl.json"),

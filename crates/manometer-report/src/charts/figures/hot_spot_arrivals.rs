@@ -6,6 +6,7 @@ use crate::gallery::ColumnInfo;
 pub(crate) const CHART: Chart = Chart {
     name: "hot-spot-arrivals",
     title: "The hottest node, second by second",
+    origin: Some("Boza 2018 (seed 003), Figure 5.9"),
     reading: "The requests of the node that gets most in any second. Where keys are asked for again soon, a node is \
               hot for a while; where popular keys are drawn at random, it is always as hot.",
     spec: include_str!("../../../../../charts/hot-spot-arrivals.vl.json"),

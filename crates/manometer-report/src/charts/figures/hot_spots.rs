@@ -6,6 +6,7 @@ use crate::gallery::ColumnInfo;
 pub(crate) const CHART: Chart = Chart {
     name: "hot-spots",
     title: "Hot spots in a cluster",
+    origin: Some("Boza 2018 (seed 003), Figure 5.9"),
     reading: "The requests that each node gets in each second, where the nodes share the slots of a Redis Cluster \
               evenly: from the least to the most, between the quartiles the box. It is computed from the keys' \
               slots, at the speed at which the trace was replayed.",

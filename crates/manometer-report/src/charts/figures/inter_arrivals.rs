@@ -6,6 +6,7 @@ use crate::gallery::ColumnInfo;
 pub(crate) const CHART: Chart = Chart {
     name: "inter-arrivals",
     title: "Inter-arrivals",
+    origin: None,
     reading: "The share of the requests (upwards) that came at most so long after the one before them (across, \
               logarithmic).",
     spec: include_str!("../../../../../charts/inter-arrivals.vl.json"),

@@ -6,6 +6,7 @@ use crate::gallery::ColumnInfo;
 pub(crate) const CHART: Chart = Chart {
     name: "miss-ratio-curves",
     title: "Miss ratio: the trace and synthetic loads",
+    origin: Some("Boza 2018 (seed 003), Figure 5.5"),
     reading: "The share of the reads that found nothing (upwards), on caches of growing memory (across). The solid \
               line is the trace; how far the dashed ones are from it is what a synthetic load gets wrong. The pale \
               bands are 95 % intervals over the repeats.",

@@ -6,6 +6,7 @@ use crate::gallery::ColumnInfo;
 pub(crate) const CHART: Chart = Chart {
     name: "miss-ratio-engines",
     title: "Miss ratio: one engine and the other",
+    origin: Some("Boza 2018 (seed 003), Figure 5.6"),
     reading: "The same curves, one panel for each load: how far the engines are apart, each of which has its own \
               approximation of LRU, depends on the load as well.",
     spec: include_str!("../../../../../charts/miss-ratio-engines.vl.json"),

@@ -6,6 +6,7 @@ use crate::gallery::ColumnInfo;
 pub(crate) const CHART: Chart = Chart {
     name: "policy-curves",
     title: "How much memory, and which policy",
+    origin: None,
     reading: "The share of the requests that find nothing (upwards) with growing memory (across), for the policies \
               that did best, LRU, and OPT, which knows the future, dotted. The dashed upright line is the memory \
               that is recommended; pale bands are 95 % intervals where a sample of the keys was simulated.",

@@ -6,9 +6,10 @@ use crate::gallery::ColumnInfo;
 pub(crate) const CHART: Chart = Chart {
     name: "read-speed-up",
     title: "Speed-up of reads from the smallest cache to the largest",
+    origin: Some("Boza 2018 (seed 003), Figure 5.7"),
     reading: "How many times faster readers have their values with the largest cache than with the smallest. A \
               reader waits for its read, and after a miss for the put as well; where what misses comes from is not \
-              part of it.",
+              part of it. Whiskers are 95 % intervals over the repeats.",
     spec: include_str!("../../../../../charts/read-speed-up.vl.json"),
     draw: Draw::Figures(COLUMNS),
 };

@@ -6,6 +6,7 @@ use crate::gallery::ColumnInfo;
 pub(crate) const CHART: Chart = Chart {
     name: "reuse-distance",
     title: "Reuse distance",
+    origin: None,
     reading: "The share of the requests (upwards) whose key was asked for before with at most so many other keys in \
               between (across, logarithmic). A line ends below 100 %: the rest are first requests for their key. A \
               cache with LRU and room for so many keys has this share of hits.",

@@ -6,6 +6,7 @@ use crate::gallery::ColumnInfo;
 pub(crate) const CHART: Chart = Chart {
     name: "working-set",
     title: "Working set",
+    origin: None,
     reading: "How much is asked for in a window of so many requests, or of so much time (across), on average over \
               all such windows of the trace; both scales are logarithmic.",
     spec: include_str!("../../../../../charts/working-set.vl.json"),
