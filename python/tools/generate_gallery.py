@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Writes the gallery: every chart from real recordings and traces, as docs/gallery.md with pictures and as one page.
+"""Writes the gallery: every chart from real data, as docs/gallery.md with pictures and as one page.
 
     python/tools/generate_gallery.py DATA PAGE.html
 
 DATA has the Storiks recordings (`storiks/`) and traces (`traces/`) that the tests use too. What they lack is measured
-here in some minutes: a run beside a neighbour, a replay, the rates that an engine bears, Redis and memcached under a
-trace. PAGE.html draws all charts as the report does, light or dark, narrow or wide, on paper too. Run it with the
-package installed, `manometer` on the path, and this repository as the current folder.
+here in twenty minutes: runs beside a neighbour as fast as they can and at a rate, databases that grow, a replay, the
+rates that an engine bears, Redis and memcached under a trace. PAGE.html draws all charts as the report does, light or
+dark, narrow or wide, on paper too. Run it with the package installed, `manometer` on the path, and this repository as
+the current folder.
 """
 
 # pyright: basic
 from __future__ import annotations
 
+import binascii
 import io
 import json
 import os
@@ -36,15 +38,17 @@ RATES = "kv --workload ycsb-b --records 100000 --threads 8 --find-max --goal p99
 FIGURE = re.compile(r'<section class="chart".*?<figure data-chart="([a-z-]+)">.*?</section>', re.DOTALL)
 DATA = re.compile(r'<script type="application/json">(.*?)</script>', re.DOTALL)
 MIB = 1 << 20
-# Of a picture: more cannot be told apart, and make it four times as large.
+# Of a picture: all of them make it three times as large.
 COLOURS = 128
 
 ABOUT = """\
-Every chart, from real recordings: those of the author of Storiks on a Samsung 970 EVO Plus, what `make gallery`
-measured beside a writer, of growing databases, on Redis and memcached, and of traces of Twitter's caches, of
-CloudPhysics' and a web server's disks. They are drawn by `manometer.plot` here ([python.md](python.md)); the
-[report](report.md) draws the same files, light or dark, on screens of any width and on paper. `make gallery DATA=...`
-writes this page, and `gallery.html`, which draws them as the report does."""
+Every chart, from real data: recordings of the author of Storiks, on a Samsung 970 EVO Plus and a 980 PRO; runs that
+`make gallery` measured on a virtual disk, beside a writer, of databases that grow, of a replay, of Redis and memcached;
+traces of Twitter's caches and of the disks of CloudPhysics and of a web server; and, of tiers, what is simulated of
+the arrangements of the cache thesis and what it found. Works are cited as in [origins.md](origins.md). The charts are
+drawn by `manometer.plot` here ([python.md](python.md)); the [report](report.md) draws the same files, light or dark, on
+screens of any width and on paper. `make gallery DATA=...` writes this page, and `gallery.html`, which draws them as the
+report does."""
 
 OWN = """
 name = "a writer beside RocksDB"
@@ -178,7 +182,8 @@ def pages(data: Path) -> list[tuple[Path, set[str]]]:
     said("import", "storiks", by_depth, "--out", "by-depth")
     sizes = imported(data, "sizes", "ab", "48", (4, 16, 64, 256, 512)), {"pressure-heat-map", "pressure-differences"}
     one = imported(data, "one", "b", "8", (512,)), {"pressure-scale", "timeline", "criterion-distribution"}
-    few = imported(data, "few", "b", "8", (4, 32, 128, 512)), set[str]()
+    joined = {"pressure-lines", "pressure-bars", "pressure-steps", "distribution-grid"}
+    few = imported(data, "few", "b", "8", (4, 32, 128, 512)), joined | {"device-health", "levels"}
     depth = Path("by-depth/report.html"), {"neighbour-throughput"}
     said("trace", "slice", trace, "part.csv", "--requests", REQUESTS)
     said("trace", "slice", web, "web.csv", "--requests", 80_000)
@@ -251,16 +256,19 @@ def of_traces(data: Path) -> dict[str, list[dict[str, Any]]]:
 def hot_slots(data: Path) -> list[dict[str, Any]]:
     """Requests for the slots of a cluster's keys, 64 stretches of them in stretches of 20 s."""
     trace = manometer.trace.open(data / "traces" / "twitter_cluster52_1m.csv.zst")
-    wide, long_s, counted = SLOTS // 64, 20, {}
-    for batch in trace.batches(key_texts=False):
-        rows = batch.rows()
-        for row in rows:
-            place = (row["key"] % SLOTS // wide, row["time_ns"] // 10**9 // long_s)
-            counted[place] = counted.get(place, 0) + 1
+    wide, long_s, counted, last = SLOTS // 64, 20, {}, 0
+    for batch in trace.batches():
+        for row in batch.rows():
+            # CRC16 as Redis Cluster has it.
+            slot = binascii.crc_hqx(str(row["key"]).encode(), 0) % SLOTS
+            last = row["time_ns"] // 10**9 // long_s
+            counted[slot // wide, last] = counted.get((slot // wide, last), 0) + 1
+    # The last stretch is no whole one.
     return [
         {"load": "Twitter, cluster 52", "slot": slot * wide, "slot_end": (slot + 1) * wide, "t_s": stretch * long_s,
          "t_end_s": (stretch + 1) * long_s, "requests": requests / long_s}
         for (slot, stretch), requests in sorted(counted.items())
+        if stretch < last
     ]  # fmt: skip
 
 
@@ -287,9 +295,9 @@ def of_arrangements() -> dict[str, list[dict[str, Any]]]:
         if result["workload"] == "fileserver":
             for part, cost in result["parts"].items():
                 if cost is not None:
-                    costs.append({"strip": "cost (USD)", "order": 0, "arrangement": result["arrangement"],
+                    costs.append({"strip": "cost of 150 GB (USD)", "order": 0, "arrangement": result["arrangement"],
                                   "part": part, "value": cost})  # fmt: skip
-            costs.append({"strip": "cost per MB/s of the file server (USD)", "order": 1, "part": "all",
+            costs.append({"strip": "cost per MB/s of the file server (USD)", "order": 1, "part": "total",
                           "arrangement": result["arrangement"], "value": result["cost_per_mb_per_s"]})  # fmt: skip
     return {"arrangement-bars": bars, "tier-flows": flows, "cost-bars": costs}
 
@@ -315,18 +323,25 @@ def page(shell: str, drawn: dict[str, list[dict[str, Any]]]) -> str:
     return shell[:begin] + body + shell[end:at] + json.dumps(specs).replace("</", "<\\/") + shell[last:]
 
 
-def manual(drawn: dict[str, list[dict[str, Any]]]) -> str:
-    """docs/gallery.md, and its pictures."""
+def draw_pictures(drawn: dict[str, list[dict[str, Any]]]) -> None:
+    """A picture of each chart, in docs/gallery/."""
     pictures = DOCS / "gallery"
     pictures.mkdir(exist_ok=True)
+    for name in _draw.charts():
+        picture = io.BytesIO()
+        _draw._chart(name, drawn[name], "", []).save(picture, format="png", scale_factor=1)
+        flat = Image.open(picture).convert("RGB").quantize(COLOURS, method=Image.Quantize.MEDIANCUT)
+        flat.save(pictures / f"{name}.png", optimize=True)
+
+
+def manual() -> str:
+    """docs/gallery.md."""
     told = ["# Gallery", "", ABOUT, ""]
     for name, chart in _draw.charts().items():
-        rows = drawn[name]
-        picture = io.BytesIO()
-        _draw._chart(name, rows, "", []).save(picture, format="png", scale_factor=1)
-        Image.open(picture).quantize(COLOURS).save(pictures / f"{name}.png", optimize=True)
+        origin = f" After {chart['origin']}." if chart["origin"] else ""
         function = name.replace("-", "_")
-        told += [f"## {chart['title']}", "", f"`{name}`, `manometer.plot.{function}`. {chart['reading']}", ""]
+        told += [f"## {chart['title']}", ""]
+        told += [f"`{name}`, `manometer.plot.{function}`. {chart['reading']}{origin}", ""]
         told += [f"![{chart['title']}](gallery/{name}.png)", ""]
     return "\n".join(told)
 
@@ -346,7 +361,8 @@ def main() -> None:
     if missing:
         raise SystemExit(f"nothing was found for {', '.join(sorted(missing))}")
     out.write_text(page(shell, drawn))
-    (DOCS / "gallery.md").write_text(manual(drawn))
+    draw_pictures(drawn)
+    (DOCS / "gallery.md").write_text(manual())
 
 
 if __name__ == "__main__":

@@ -41,7 +41,10 @@ def function_name(chart: dict[str, Any]) -> str:
 def function(chart: dict[str, Any]) -> str:
     """The function of one chart."""
     parameter, draw, argument, about = OF[chart["scope"]]
-    body = [f'"""{chart["title"]}.', "", *wrapped(chart["reading"]), "", "Args:", f"    {about}"]
+    body = [f'"""{chart["title"]}.', "", *wrapped(chart["reading"])]
+    if chart["origin"]:
+        body += ["", *wrapped(f"After {chart['origin']}.")]
+    body += ["", "Args:", f"    {about}"]
     if chart["columns"]:
         body += ["", "Columns of its rows:"]
         for column in chart["columns"]:
