@@ -31,7 +31,7 @@ from PIL import Image
 
 DOCS = Path("docs").resolve()
 ARRANGEMENTS = Path("arrangements").resolve()
-REQUESTS = 500_000
+REQUESTS = 300_000
 SLOTS = 16_384
 RATES = "kv --workload ycsb-b --records 100000 --threads 8 --find-max --goal p99<=2ms --dir rates --out rates.html"
 # As the report writes a chart.
