@@ -111,7 +111,7 @@ fn whisker(summary: &Summary, phase: &PhaseSummary) -> Option<(f64, f64, &'stati
     {
         return Some((low, high, INTERVAL));
     }
-    if phase.kind == PhaseKind::Baseline && phase.performance.ci_low.is_some() {
+    if phase.performance.ci_low.is_some() {
         // The interval of w0 against itself has no width.
         return None;
     }

@@ -216,6 +216,17 @@ fn rows(drawing: Drawing) -> Vec<serde_json::Map<String, Value>> {
 }
 
 #[test]
+fn narrow_bands_are_named_by_what_is_shorter() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut recorded = complete(dir.path());
+    let phases = &mut recorded.recording.plan.phases;
+    phases.iter_mut().find(|phase| phase.id == "w2").unwrap().label = "deep".into();
+    let rows = rows(draw(&recorded, "timeline"));
+    let band = rows.iter().find(|row| row["order"] == 0 && row["label"] == "w2").unwrap();
+    assert_eq!((&band["more"], &band["short"]), (&"writer iodepth 16".into(), &"deep".into()));
+}
+
+#[test]
 fn the_timeline_names_the_neighbours_of_each_phase() {
     let dir = tempfile::tempdir().unwrap();
     let rows = rows(draw(&complete(dir.path()), "timeline"));
