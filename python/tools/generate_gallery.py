@@ -43,12 +43,12 @@ COLOURS = 128
 
 ABOUT = """\
 Every chart, from real data: recordings of the author of Storiks, on a Samsung 970 EVO Plus and a 980 PRO; runs that
-`make gallery` measured on a virtual disk, beside a writer, of databases that grow, of a replay, of Redis and memcached;
-traces of Twitter's caches and of the disks of CloudPhysics and of a web server; and, of tiers, what is simulated of
-the arrangements of the cache thesis and what it found. Works are cited as in [origins.md](origins.md). The charts are
-drawn by `manometer.plot` here ([python.md](python.md)); the [report](report.md) draws the same files, light or dark, on
-screens of any width and on paper. `make gallery DATA=...` writes this page, and `gallery.html`, which draws them as the
-report does."""
+`make gallery` measured on its own host (for the page in the repository a virtual disk), beside a writer, of databases
+that grow, of a replay, of Redis and memcached; traces of Twitter's caches and of the disks of CloudPhysics and of a web
+server; and, of tiers, what is simulated of the arrangements of the cache thesis and what it found. Works are cited as
+in [origins.md](origins.md). The charts are drawn by `manometer.plot` here ([python.md](python.md)); the
+[report](report.md) draws the same files, light or dark, on screens of any width and on paper. `make gallery DATA=...`
+writes this page, and `gallery.html`, which draws them as the report does."""
 
 OWN = """
 name = "a writer beside RocksDB"
