@@ -1,4 +1,5 @@
-//! What every fuzz target does with its bytes: read them as a trace, as far as anybody would wait.
+//! The fuzz targets: `trace_<format>` for every format of a trace, `trace_any` for a format found by content, and those
+//! of `rlsm`. Each has its corpus in `corpus/`.
 
 use std::io::{Cursor, Write as _};
 
@@ -7,9 +8,42 @@ use manometer_trace::{Format, ReadOptions, Trace, TraceError, open, open_stream}
 /// A line may stand for more requests than anybody can wait for.
 const BATCHES_MAX: usize = 64;
 
-/// Reads the bytes in the format of this name, or in the one that they show.
-pub fn read(format: Option<&str>, bytes: &[u8]) {
-    let format = format.map(|name| Format::find(name).expect("the targets are named after formats"));
+/// What is fuzzed.
+#[derive(Debug)]
+pub enum Target {
+    /// A trace, in this format or in the one that its content shows.
+    Trace(Option<&'static Format>),
+    /// A file or directory of the engine.
+    Rlsm(fn(&[u8])),
+}
+
+impl Target {
+    /// The one that `FUZZ_TARGET` names.
+    pub fn from_environment() -> Self {
+        let name = std::env::var("FUZZ_TARGET").expect("FUZZ_TARGET names what to fuzz");
+        Self::find(&name).unwrap_or_else(|| panic!("`{name}` is no fuzz target"))
+    }
+
+    /// The target of this name.
+    pub fn find(name: &str) -> Option<Self> {
+        match name.strip_prefix("trace_") {
+            Some("any") => Some(Self::Trace(None)),
+            Some(format) => Some(Self::Trace(Some(Format::find(&format.replace('_', "-")).ok()?))),
+            None => rlsm::fuzzing::TARGETS.iter().find(|target| target.0 == name).map(|target| Self::Rlsm(target.1)),
+        }
+    }
+
+    /// Reads `bytes` without panic.
+    pub fn run(&self, bytes: &[u8]) {
+        match self {
+            Self::Trace(format) => read(*format, bytes),
+            Self::Rlsm(read) => read(bytes),
+        }
+    }
+}
+
+/// Reads the bytes as a trace, as far as anybody would wait.
+fn read(format: Option<&'static Format>, bytes: &[u8]) {
     let options = ReadOptions { format, keep_keys: true, ..ReadOptions::default() };
     let Ok(mut trace) = opened(bytes, &options) else { return };
     let mut batch = Vec::new();

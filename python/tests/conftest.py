@@ -1,11 +1,22 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import manometer
 import pytest
 from manometer._program import program
-from scene import REPOSITORY, SHORT
+from scene import REPOSITORY, SHORT, skip
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Lists skipped tests beside those of the crates, for the closing lines of `make test`."""
+    file = os.environ.get("MANOMETER_SKIPPED_TESTS")
+    if not (file and report.skipped and isinstance(report.longrepr, tuple)):
+        return
+    cause, _, detail = report.longrepr[2].removeprefix("Skipped: ").partition(": ")
+    with Path(file).open("a") as skipped:
+        skipped.write(f"{cause}\tpython::{report.nodeid}\t{' '.join(detail.split())}\n")
 
 
 @pytest.fixture(scope="session")
@@ -13,7 +24,7 @@ def needs_program() -> str:
     try:
         return program()
     except manometer.errors.ProgramError as error:
-        pytest.skip(str(error))
+        skip("program", str(error))
 
 
 @pytest.fixture(scope="session")

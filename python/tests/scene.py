@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import NoReturn
+
+import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-SHARED = REPOSITORY.parent / "shared" / "data"
+DATA = Path(os.environ.get("MANOMETER_DATA", REPOSITORY.parent / "shared" / "data"))
+
+
+def skip(cause: str, detail: str) -> NoReturn:
+    """Skips the test for a cause of docs/testing.md."""
+    pytest.skip(f"{cause}: {detail}")
+
+
+def real_data(path: str) -> Path:
+    """A file of the real traces and logs; skips the test where it is absent."""
+    found = DATA / path
+    if not found.exists():
+        skip("real-data", f"there is no {found}")
+    return found
+
 
 SHORT = """
 name = "short"

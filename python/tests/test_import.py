@@ -7,7 +7,7 @@ from pathlib import Path
 import manometer
 import pytest
 from manometer.errors import ImportFileError
-from scene import SHARED
+from scene import real_data
 
 
 def test_one_file_is_a_recording_and_several_are_runs(ycsb_text: Path, tmp_path: Path) -> None:
@@ -39,9 +39,7 @@ def test_what_cannot_be_imported_is_told_and_leaves_nothing(ycsb_text: Path, tmp
 
 
 def test_the_authors_recordings_have_the_slides_scale(tmp_path: Path) -> None:
-    path = SHARED / "storiks" / "icpe2021" / "ycsb_wb,at3_bs512_directio.out.xz"
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
+    path = real_data("storiks/icpe2021/ycsb_wb,at3_bs512_directio.out.xz")
     recording = manometer.import_.storiks(path, out=tmp_path / "slides")
     assert isinstance(recording, manometer.Recording)
     pressures = [row["pressure"] for row in recording.pressure().rows()]
@@ -49,7 +47,5 @@ def test_the_authors_recordings_have_the_slides_scale(tmp_path: Path) -> None:
 
 
 def test_flags_become_an_experiment() -> None:
-    path = SHARED / "storiks" / "exp_01-ycsb_workloadb.flags"
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
+    path = real_data("storiks/exp_01-ycsb_workloadb.flags")
     assert "[primary]" in manometer.import_.flags(path)

@@ -2,13 +2,13 @@
 //!
 //! Prints one JSON document. `benches/aa.py` runs it beside the same on real recordings.
 
-#[path = "../tests/synthetic/simulated.rs"]
+#[path = "../tests/integration/synthetic/simulated.rs"]
 mod simulated;
 
 use std::io::Write as _;
 
 use manometer_analysis::pressure::pressure_of;
-use manometer_measure::plan::Better;
+use manometer_measure::plan::BetterDirection;
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use simulated::{COEFFICIENTS, SAWS, series};
@@ -27,7 +27,7 @@ fn main() -> std::io::Result<()> {
             let noise = series(&mut random, SAMPLES, coefficient, saw);
             noise.iter().map(|value| 1_000.0 + 50.0 * value).collect::<Vec<_>>()
         };
-        let pressure = pressure_of(&phase(), &phase(), "ops/s", Better::Higher);
+        let pressure = pressure_of(&phase(), &phase(), "ops/s", BetterDirection::Higher);
         if let Some((low, high)) = pressure.ci_low.zip(pressure.ci_high) {
             given += 1;
             hold += usize::from((low..=high).contains(&0.0));

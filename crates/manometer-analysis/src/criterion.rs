@@ -1,71 +1,74 @@
-//! What is judged, read from its name: `throughput`, a latency such as `latency.read.p99`, or the same from when
-//! requests were due, such as `response.read.p99`.
+//! The criterion of an experiment, parsed from its name: `throughput`, a latency such as `latency.read.p99`, or a response
+//! time such as `response.read.p99`.
 
 use manometer_measure::LatencyHistogram;
 use manometer_measure::histogram::PERCENTILES;
 use manometer_measure::plan::Criterion;
 
-/// A criterion that cannot be computed.
+/// A criterion that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CriterionError {
-    /// The name means nothing.
-    #[error("`{0}` is no criterion: write `throughput`, `latency.read.p99`, `response.read.p99` and the like")]
+    /// The name is unknown.
+    #[error(
+        "unknown criterion `{0}`: use `throughput`, `latency.<operation>.<percentile>` or `response.<operation>.<percentile>`, such as `latency.read.p99`"
+    )]
     UnknownMetric(String),
-    /// The unit does not fit.
-    #[error("`{unit}` is no unit of {metric}: write {wanted}")]
+    /// The unit does not fit the criterion.
+    #[error("unknown unit `{unit}` for {metric}: use {expected}")]
     UnknownUnit {
         /// The criterion's name.
         metric: String,
-        /// The unit as given.
+        /// The given unit.
         unit: String,
-        /// The units that would fit.
-        wanted: &'static str,
+        /// The units that fit.
+        expected: &'static str,
     },
 }
 
-/// A criterion that can be computed.
+/// A parsed criterion.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Metric {
     /// Requests or bytes per second.
-    Throughput(Throughput),
-    /// A percentile of the latencies of one operation, interval by interval.
+    Throughput(ThroughputUnit),
+    /// A percentile of the latencies of one operation, per sample interval.
     Latency {
         /// The operation.
         operation: String,
-        /// Whether from when requests were due, instead of from when they were sent.
+        /// Whether it is the response time, from when a request was due, instead of the service time, from when it was
+        /// sent.
         response: bool,
-        /// Which of them.
+        /// The percentile.
         percentile: Percentile,
-        /// How many nanoseconds one unit has.
+        /// Nanoseconds per unit.
         ns_per_unit: f64,
     },
 }
 
-/// What is counted per second.
+/// The unit of a throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Throughput {
-    /// Requests of all operations: `ops/s`.
+pub enum ThroughputUnit {
+    /// Requests per second of all operations: `ops/s`.
     Requests,
-    /// Bytes of all operations: `MiB/s`.
+    /// Mebibytes per second of all operations: `MiB/s`.
     Mebibytes,
 }
 
-/// A place in the distribution of latencies.
+/// A percentile of a latency distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Percentile {
     /// The latency that this share of requests does not exceed.
     Quantile(f64),
-    /// The longest.
-    Longest,
+    /// The maximum.
+    Max,
 }
 
-impl Throughput {
-    /// Reads `ops/s` or `MiB/s`.
+impl ThroughputUnit {
+    /// Parses `ops/s` or `MiB/s`.
     ///
     /// # Errors
-    /// It is neither.
-    pub fn of_unit(unit: &str) -> Result<Self, CriterionError> {
+    /// The unit is neither.
+    pub fn of(unit: &str) -> Result<Self, CriterionError> {
         match unit {
             "ops/s" => Ok(Self::Requests),
             "MiB/s" => Ok(Self::Mebibytes),
@@ -75,14 +78,14 @@ impl Throughput {
 }
 
 impl Metric {
-    /// Reads `criterion`.
+    /// Parses `criterion`.
     ///
     /// # Errors
-    /// Its metric or its unit means nothing.
+    /// Its metric or its unit is unknown.
     pub fn of(criterion: &Criterion) -> Result<Self, CriterionError> {
         let Criterion { metric, unit, .. } = criterion;
         if metric == "throughput" {
-            return Throughput::of_unit(unit).map(Self::Throughput);
+            return ThroughputUnit::of(unit).map(Self::Throughput);
         }
         let unknown = || CriterionError::UnknownMetric(metric.clone());
         let (kind, rest) = metric.split_once('.').ok_or_else(unknown)?;
@@ -107,35 +110,35 @@ impl Metric {
 impl Percentile {
     fn of_name(name: &str) -> Option<Self> {
         let quantile = PERCENTILES.iter().find(|(known, _)| *known == name).map(|(_, share)| Self::Quantile(*share));
-        quantile.or((name == "max").then_some(Self::Longest))
+        quantile.or((name == "max").then_some(Self::Max))
     }
 
-    /// Its latency in nanoseconds; nothing of an empty histogram.
+    /// Its latency in nanoseconds; `None` for an empty histogram.
     pub fn ns(self, histogram: &LatencyHistogram) -> Option<u64> {
         match self {
             Self::Quantile(share) => histogram.quantile_ns(share),
-            Self::Longest => histogram.max_ns(),
+            Self::Max => histogram.max_ns(),
         }
     }
 }
 
-fn unknown_unit(metric: &str, unit: &str, wanted: &'static str) -> CriterionError {
-    CriterionError::UnknownUnit { metric: metric.to_owned(), unit: unit.to_owned(), wanted }
+fn unknown_unit(metric: &str, unit: &str, expected: &'static str) -> CriterionError {
+    CriterionError::UnknownUnit { metric: metric.to_owned(), unit: unit.to_owned(), expected }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manometer_measure::plan::Better;
+    use manometer_measure::plan::BetterDirection;
 
     fn metric(metric: &str, unit: &str) -> Result<Metric, CriterionError> {
-        Metric::of(&Criterion { metric: metric.into(), unit: unit.into(), better: Better::Higher })
+        Metric::of(&Criterion { metric: metric.into(), unit: unit.into(), better: BetterDirection::Higher })
     }
 
     #[test]
-    fn criteria_read_as_people_write_them() {
-        assert_eq!(metric("throughput", "ops/s"), Ok(Metric::Throughput(Throughput::Requests)));
-        assert_eq!(metric("throughput", "MiB/s"), Ok(Metric::Throughput(Throughput::Mebibytes)));
+    fn criteria_are_parsed() {
+        assert_eq!(metric("throughput", "ops/s"), Ok(Metric::Throughput(ThroughputUnit::Requests)));
+        assert_eq!(metric("throughput", "MiB/s"), Ok(Metric::Throughput(ThroughputUnit::Mebibytes)));
         for (name, response) in [("latency.read.p99", false), ("response.read.p99", true)] {
             let percentile = Percentile::Quantile(0.99);
             let p99 = Metric::Latency { operation: "read".into(), response, percentile, ns_per_unit: 1e3 };
@@ -145,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_what_would_be_right() {
+    fn unknown_criteria_and_units_are_refused_with_the_valid_ones() {
         for (name, unit) in [("latency", "us"), ("latency.p99", "us"), ("latency.read.p98", "us"), ("joy", "ops/s")] {
             assert!(matches!(metric(name, unit), Err(CriterionError::UnknownMetric(_))), "{name}");
         }

@@ -1,8 +1,7 @@
-//! What a recording means: steady state, intervals, pressure, the pressure scale, findings.
+//! What a recording means: steady state, confidence intervals, pressure, the pressure scale, findings.
 //!
-//! [`summarise`](summarise::summarise) computes everything from a recording and nothing else; the formulas
-//! are in [`statistics`], and `docs/analysis.md` says where each comes from. How it looks is left to
-//! `manometer-report`.
+//! [`summarise`](summarise::summarise()) computes everything from a recording and nothing else. The formulas are in
+//! [`statistics`]; `docs/analysis.md` gives their sources. `manometer-report` presents the results.
 
 pub mod compare;
 pub mod criterion;
@@ -10,16 +9,19 @@ mod fairness;
 pub mod fidelity;
 pub mod findings;
 mod headline;
-pub mod levels;
-mod phases;
+mod latencies;
+pub mod lsm_levels;
+mod phase_outcome;
+mod phase_result;
 pub mod pressure;
 pub mod real_vs_synthetic;
+mod recording_data;
+pub mod rules;
 pub mod scale;
-pub mod series;
-mod sources;
 pub mod statistics;
-pub mod steady;
+pub mod steady_state;
 pub mod summarise;
 pub mod summary;
+pub mod time_series;
 
 pub use summarise::summarise;

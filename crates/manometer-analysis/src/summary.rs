@@ -1,5 +1,5 @@
-//! `summary.json`: what the analysis says. The contract of `docs/recording.md`: fields may be added,
-//! never renamed; a number that was not measured is null, with a `reason` beside it.
+//! `summary.json`: the results of the analysis. The contract of `docs/recording.md`: fields may be added, never renamed;
+//! a number that was not measured is null, with a `reason` beside it.
 
 use std::collections::BTreeMap;
 
@@ -9,34 +9,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::fidelity::Fidelity;
 
-/// What the analysis of one recording says.
+/// The results of the analysis of one recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Our version.
+    /// The version of Manometer.
     pub manometer: String,
     /// The experiment's name.
     pub experiment: String,
-    /// `complete`, `interrupted`, `failed`, or `cut` when the recording has no end.
+    /// `complete`, `interrupted`, `failed`, or `cut` if the recording has no end.
     pub status: String,
-    /// What is judged.
+    /// The criterion by which phases are compared.
     pub criterion: Criterion,
-    /// One sentence for people: what the worst neighbour costs.
+    /// The main result in a sentence: the largest interference that was measured.
     pub headline: String,
     /// The rule by which phases share a step of the scale.
     pub scale_rule: String,
-    /// Every phase of the plan, in order, warm-up left out.
+    /// Every phase of the plan except the warm-up, in order.
     pub phases: Vec<PhaseSummary>,
-    /// The phases by growing pressure; those that cannot be told apart share a step.
+    /// The pressure scale: the phases in ascending order of pressure; phases that do not differ significantly share a
+    /// step.
     pub scale: Vec<Vec<String>>,
-    /// How like its trace each workload was that replayed one.
+    /// The fidelity of each replay, by workload.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub replays: BTreeMap<String, Fidelity>,
-    /// What a reader must know.
+    /// The findings, in the order in which they should be read.
     pub findings: Vec<Finding>,
 }
 
 impl Summary {
-    /// Whether `phase` is the one that pressures are measured against.
+    /// Whether `phase` is the baseline of all pressures.
     pub fn is_baseline(&self, phase: &PhaseSummary) -> bool {
         let first = |measured: bool| {
             let mut baselines = self.phases.iter().filter(|phase| phase.kind == PhaseKind::Baseline);
@@ -46,53 +47,53 @@ impl Summary {
     }
 }
 
-/// What one phase showed.
+/// The results of one phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhaseSummary {
     /// Its id in the plan.
     pub id: String,
-    /// What is special about it.
+    /// Its label: the settings that set it apart.
     pub label: String,
-    /// What it is for.
+    /// Its kind.
     pub kind: PhaseKind,
-    /// When its measurement began, in seconds since the recording's start; null when it did not.
+    /// When its measurement started, in seconds since the start of the recording; null if it did not.
     pub start_s: Option<f64>,
-    /// When its measurement ended.
+    /// When its measurement ended, in the same unit.
     pub end_s: Option<f64>,
-    /// Whether the criterion neither drifted nor swung; null when that cannot be told.
+    /// Whether the phase is in steady state; null where the test needs more samples.
     pub steady: Option<bool>,
     /// The settings in force.
     pub settings: Settings,
-    /// The criterion, as measured on the primary.
-    pub performance: Estimate,
-    /// What the phase costs against `w0`; null for `w0`'s lack, and for solo phases.
-    pub pressure: Ratio,
-    /// What each neighbour reached itself.
+    /// The criterion as measured on the primary.
+    pub performance: MeanEstimate,
+    /// The pressure against `w0`; null without a measured `w0`, and for solo phases.
+    pub pressure: IntervalEstimate,
+    /// The performance of each neighbour.
     pub neighbours: BTreeMap<String, NeighbourSummary>,
-    /// How evenly all who ran suffered, where neighbours were measured alone too.
+    /// The fairness among all workloads, where neighbours were also measured alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fairness: Option<Fairness>,
     /// The primary's latencies by operation.
     pub latency_us: BTreeMap<String, LatencySummary>,
-    /// The same from when requests were due, where the primary ran in an open loop.
+    /// The primary's response times, from when each request was due; only in an open loop.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub response_us: BTreeMap<String, LatencySummary>,
 }
 
-/// A mean over a phase, with its 95 % interval.
+/// The mean of a phase's sample intervals, with its 95 % confidence interval.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Estimate {
+pub struct MeanEstimate {
     /// The mean.
     pub mean: Option<f64>,
     /// The interval's lower end.
     pub ci_low: Option<f64>,
     /// The interval's upper end.
     pub ci_high: Option<f64>,
-    /// How many sample intervals it comes from.
+    /// The number of sample intervals.
     pub samples: usize,
-    /// The unit of all three.
+    /// The unit of the mean and its interval.
     pub unit: String,
-    /// Quantiles over the sample intervals, 5 %, 25 %, 50 %, 75 %, 95 %; shown where there is no interval.
+    /// The 5 %, 25 %, 50 %, 75 % and 95 % quantiles of the sample intervals; only where there is no interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantiles: Option<[f64; 5]>,
     /// Why something is null.
@@ -100,10 +101,10 @@ pub struct Estimate {
     pub reason: Option<String>,
 }
 
-/// A pressure, with its 95 % interval.
+/// A number with its 95 % confidence interval, such as a pressure or a ratio.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Ratio {
-    /// The pressure: 0 no harm, 0.9 nine tenths gone, below 0 help.
+pub struct IntervalEstimate {
+    /// The number.
     pub value: Option<f64>,
     /// The interval's lower end.
     pub ci_low: Option<f64>,
@@ -114,28 +115,45 @@ pub struct Ratio {
     pub reason: Option<String>,
 }
 
-/// What a neighbour reached in a phase.
+impl IntervalEstimate {
+    /// `value` with the ends of its interval, or `reason` where there are none.
+    pub(crate) fn of(value: f64, ends: Option<(f64, f64)>, reason: &str) -> Self {
+        Self {
+            value: value.is_finite().then_some(value),
+            ci_low: ends.map(|(low, _)| low),
+            ci_high: ends.map(|(_, high)| high),
+            reason: ends.is_none().then(|| reason.to_owned()),
+        }
+    }
+
+    /// A number that was not measured, and why.
+    pub(crate) fn missing(reason: &str) -> Self {
+        Self { reason: Some(reason.to_owned()), ..Self::default() }
+    }
+}
+
+/// The results of one neighbour in a phase.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct NeighbourSummary {
     /// Its own performance.
-    pub performance: Estimate,
-    /// What the phase costs it against running alone; null unless it was measured alone.
-    pub pressure: Ratio,
+    pub performance: MeanEstimate,
+    /// Its pressure against running alone; null unless it was measured alone.
+    pub pressure: IntervalEstimate,
 }
 
-/// How evenly the harm of a phase falls on those who share the device.
+/// How evenly a phase slows down the workloads that share the device.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Fairness {
-    /// By workload: what it reaches alone by what it reaches here, 1 is no harm.
+    /// By workload: its performance alone divided by its performance here; 1 is no slowdown.
     pub slowdown: BTreeMap<String, Option<f64>>,
-    /// Jain's index on the slowdowns: 1 where all suffer alike, 1 / n where one of n alone does.
+    /// Jain's fairness index of the slowdowns: 1 if all are equal, 1 / n in the most unequal case among n.
     pub jain_index: Option<f64>,
     /// Why something is null.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Latencies of one operation in a phase, in microseconds.
+/// The latencies of one operation in a phase, in microseconds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LatencySummary {
     /// The median.
@@ -146,8 +164,8 @@ pub struct LatencySummary {
     pub p99: Option<f64>,
     /// The 99.9th percentile.
     pub p999: Option<f64>,
-    /// The longest.
+    /// The maximum.
     pub max: Option<f64>,
-    /// How many requests.
+    /// The number of requests.
     pub samples: u64,
 }

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use manometer_cache::curve::{Sampling, Wanted, curves};
+use manometer_cache::curve::{CurveOptions, curves};
+use manometer_cache::sampling::Sampling;
 use manometer_trace::{ReadOptions, open};
 
 #[expect(clippy::print_stdout, clippy::disallowed_methods, clippy::unwrap_used, reason = "it measures by hand")]
@@ -16,7 +17,7 @@ fn main() {
         let sampling = match way.split_once('=') {
             Some(("rate", rate)) => Sampling::Rate(rate.parse().unwrap()),
             Some((_, keys)) => Sampling::Keys(keys.parse().unwrap()),
-            None => Sampling::Whole,
+            None => Sampling::Full,
         };
         let mut worst = vec![0.0_f64; capacities.len()];
         let (mut outside, mut seconds, mut rate) = (0, 0.0, 0.0);
@@ -24,7 +25,7 @@ fn main() {
         for seed in 1..=seeds {
             let begin = Instant::now();
             let mut trace = open(Path::new(&arguments[0]), &ReadOptions::default()).unwrap();
-            let wanted = Wanted {
+            let wanted = CurveOptions {
                 by_size: false,
                 capacities: capacities.clone(),
                 sampling: Some(sampling),

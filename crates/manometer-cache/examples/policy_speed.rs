@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Instant;
 
+use manometer_cache::PolicySpec;
 use manometer_cache::Requests;
-use manometer_cache::policy::Choice;
-use manometer_cache::requests::Details;
+use manometer_cache::request::RequestFields;
 use manometer_trace::{ReadOptions, open};
 
 #[expect(clippy::print_stdout, clippy::disallowed_methods, clippy::unwrap_used, reason = "it measures by hand")]
@@ -15,15 +15,15 @@ fn main() {
         (arguments.next().unwrap(), arguments.next().unwrap(), arguments.next().unwrap());
     let begin = Instant::now();
     let mut trace = open(Path::new(&trace), &ReadOptions::default()).unwrap();
-    let requests = Requests::read(&mut *trace.reader, Details::NONE).unwrap();
+    let requests = Requests::read(&mut *trace.reader, RequestFields::NONE).unwrap();
     let millions = requests.len() as f64 / 1e6;
     let seconds = begin.elapsed().as_secs_f64();
     println!("read: {:.1} M/s, {} requests, {} keys", millions / seconds, requests.len(), requests.keys());
     for policy in policies.split(',') {
-        let choice: Choice = policy.parse().unwrap();
+        let choice: PolicySpec = policy.parse().unwrap();
         for capacity in capacities.split(',') {
             let begin = Instant::now();
-            let tally = choice.make(capacity.parse().unwrap(), &requests, false, 1).run(&requests);
+            let tally = choice.create(capacity.parse().unwrap(), &requests, false, 1).run(&requests);
             let seconds = begin.elapsed().as_secs_f64();
             println!("{policy} {capacity}: {:.1} M/s, {} misses", millions / seconds, tally.misses);
         }

@@ -8,7 +8,7 @@ use thiserror::Error;
 pub enum CacheError {
     /// What was asked for is wrong.
     #[error("{0}")]
-    Wrong(String),
+    Invalid(String),
     /// The trace is.
     #[error(transparent)]
     Trace(#[from] TraceError),

@@ -11,9 +11,9 @@ pub trait Weight: Copy + Send {
 
 /// Every object takes one place.
 #[derive(Debug, Clone, Copy)]
-pub struct One;
+pub struct UnitWeight;
 
-impl Weight for One {
+impl Weight for UnitWeight {
     fn of(_: u64) -> Self {
         Self
     }
@@ -25,9 +25,9 @@ impl Weight for One {
 
 /// An object takes its bytes. Kept in two halves, so that it does not widen what stands beside it.
 #[derive(Debug, Clone, Copy)]
-pub struct Bytes([u32; 2]);
+pub struct ByteWeight([u32; 2]);
 
-impl Weight for Bytes {
+impl Weight for ByteWeight {
     fn of(bytes: u64) -> Self {
         let bytes = bytes.max(1);
         Self([bytes as u32, (bytes >> 32) as u32])

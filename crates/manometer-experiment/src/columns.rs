@@ -57,12 +57,14 @@ pub fn manual() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use manometer_testing::repository_file;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn the_columns_in_the_manual_are_current() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/columns.md");
+        let path = repository_file("docs/columns.md");
         assert!(std::fs::read_to_string(path).unwrap() == manual(), "docs/columns.md is not current: run `make docs`");
     }
 

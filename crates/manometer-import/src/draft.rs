@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use manometer_measure::clock::WallAnchor;
-use manometer_measure::event::{Finding, Status};
+use manometer_measure::event::{Finding, RunStatus};
 use manometer_measure::plan::Settings;
 use manometer_measure::{Column, Event, LatencyHistogram, Phase, Plan, RecordingWriter};
 use serde_json::Value;
@@ -33,7 +33,7 @@ pub struct Draft {
     /// The last moment, in nanoseconds since the first.
     pub end_ns: u64,
     /// How the run ended.
-    pub status: Option<Status>,
+    pub status: Option<RunStatus>,
     /// What a reader of the result must know.
     pub findings: Vec<Finding>,
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use manometer_measure::event::Status;
-use manometer_measure::plan::{Better, Criterion, Phase, PhaseKind, Plan, Settings};
+use manometer_measure::event::RunStatus;
+use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan, Settings};
 use serde_json::{Map, Value, json};
 
 use crate::findings;
@@ -60,7 +60,7 @@ pub fn read(path: &Path) -> Result<Draft, ImportError> {
         let names = unfinished.iter().copied().collect::<Vec<_>>().join(", ");
         findings.push(findings::cut_short(format!("{names} have no result: the run was cut short, or they failed")));
     }
-    let status = if unfinished.is_empty() { Status::Complete } else { Status::Interrupted };
+    let status = if unfinished.is_empty() { RunStatus::Complete } else { RunStatus::Interrupted };
     let since_begin_ns = |time_s: u64| (time_s - begin_s).saturating_mul(1_000_000_000);
     let mut table = Table::default();
     for one in &measured {
@@ -80,7 +80,7 @@ pub fn read(path: &Path) -> Result<Draft, ImportError> {
         phases: phases.collect(),
         plan: Plan {
             experiment: name.clone(),
-            criterion: Criterion { metric: "throughput".into(), unit: "ops/s".into(), better: Better::Higher },
+            criterion: Criterion { metric: "throughput".into(), unit: "ops/s".into(), better: BetterDirection::Higher },
             interval_s: 1.0,
             seed: 0,
             sweep: Settings::new(),

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use manometer_measure::event::{Finding, Status};
-use manometer_measure::plan::{Better, Criterion, Phase, PhaseKind, Plan, Role, Settings, Workload};
+use manometer_measure::event::{Finding, RunStatus};
+use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan, Role, Settings, Workload};
 use serde_json::json;
 
 use crate::input::{file_stem, ns_of_ms};
@@ -84,7 +84,11 @@ impl Simple {
         };
         let plan = Plan {
             experiment: name.clone(),
-            criterion: Criterion { metric: "throughput".into(), unit: unit.to_owned(), better: Better::Higher },
+            criterion: Criterion {
+                metric: "throughput".into(),
+                unit: unit.to_owned(),
+                better: BetterDirection::Higher,
+            },
             interval_s: self.table.usual_interval_s(),
             seed: 0,
             sweep: Settings::new(),
@@ -107,7 +111,7 @@ impl Simple {
             experiment: format!("name = {}\n", toml_edit::Value::from(name)),
             begin_unix_ns: ns_of_ms(self.begin_unix_ms.unwrap_or(0)),
             end_ns: self.end_ns,
-            status: Some(if self.has_ended { Status::Complete } else { Status::Interrupted }),
+            status: Some(if self.has_ended { RunStatus::Complete } else { RunStatus::Interrupted }),
             findings: self.findings,
         }
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use manometer_measure::clock::WallAnchor;
 use manometer_measure::host::{self, Observer};
-use manometer_measure::plan::{Better, Criterion, Plan};
+use manometer_measure::plan::{BetterDirection, Criterion, Plan};
 use manometer_measure::{Clock as _, MonotonicClock, RecordingWriter};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
@@ -33,7 +33,11 @@ fn tools_s() -> Option<f64> {
 fn plan() -> Plan {
     Plan {
         experiment: "the cost of observing".to_owned(),
-        criterion: Criterion { metric: "throughput".to_owned(), unit: "ops/s".to_owned(), better: Better::Higher },
+        criterion: Criterion {
+            metric: "throughput".to_owned(),
+            unit: "ops/s".to_owned(),
+            better: BetterDirection::Higher,
+        },
         interval_s: 1.0,
         seed: 1,
         sweep: serde_json::Map::new(),

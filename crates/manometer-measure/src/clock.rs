@@ -17,13 +17,13 @@ pub trait Clock: Send + Sync {
     fn now_ns(&self) -> u64;
 
     /// A stopwatch's reading: cheaper than [`now_ns`](Self::now_ns), and good for one difference only, by
-    /// [`between_ns`](Self::between_ns).
+    /// [`elapsed_ns`](Self::elapsed_ns).
     fn ticks(&self) -> u64 {
         self.now_ns()
     }
 
     /// Nanoseconds from the reading `start` to the reading `end` of [`ticks`](Self::ticks).
-    fn between_ns(&self, start: u64, end: u64) -> u64 {
+    fn elapsed_ns(&self, start: u64, end: u64) -> u64 {
         end.saturating_sub(start)
     }
 
@@ -59,8 +59,8 @@ impl Clock for MonotonicClock {
     }
 
     #[inline]
-    fn between_ns(&self, start: u64, end: u64) -> u64 {
-        stopwatch::between_ns(start, end)
+    fn elapsed_ns(&self, start: u64, end: u64) -> u64 {
+        stopwatch::elapsed_ns(start, end)
     }
 
     #[inline]
@@ -127,7 +127,7 @@ impl WallAnchor {
 }
 
 /// The first multiple of `step_ns` after `t_ns`: the next beat of samples taken every `step_ns`.
-pub fn next_multiple(t_ns: u64, step_ns: u64) -> u64 {
+pub fn next_tick_ns(t_ns: u64, step_ns: u64) -> u64 {
     (t_ns / step_ns + 1) * step_ns
 }
 

@@ -22,7 +22,7 @@ const CHRONY_LEAP: usize = 13;
 
 /// Who keeps a host's calendar in step, and within how much of the true time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InStep {
+pub struct ClockSync {
     /// `chrony` or `ptp`.
     pub by: String,
     /// The most that it says to be off, in nanoseconds.
@@ -44,8 +44,9 @@ pub struct RoundTrip {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OffsetSource {
-    /// Both calendars are kept in step.
-    InStep,
+    /// Both wall clocks are synchronised.
+    #[serde(rename = "in-step")]
+    Synchronised,
     /// From the fastest of several round trips.
     RoundTrip,
 }
@@ -67,7 +68,7 @@ pub struct ClockOffset {
 
 impl ClockOffset {
     /// The offset that `trips` show, with what both hosts say of their calendars; nothing without any.
-    pub fn of(trips: &[RoundTrip], ours: Option<&InStep>, theirs: Option<&InStep>) -> Option<Self> {
+    pub fn of(trips: &[RoundTrip], ours: Option<&ClockSync>, theirs: Option<&ClockSync>) -> Option<Self> {
         let best = trips.iter().min_by_key(|trip| trip.length_ns())?;
         let estimated = Self {
             offset_ns: difference(best.told.monotonic_ns, best.middle_ns()),
@@ -89,7 +90,7 @@ impl ClockOffset {
         // Where the calendars agree, the monotonic clocks differ by what their anchors do.
         let since = |anchor: WallAnchor| difference(anchor.monotonic_ns, anchor.unix_ns);
         let offset_ns = since(best.told).wrapping_sub(since(best.asked));
-        Some(Self { offset_ns, within_ns, source: OffsetSource::InStep, ..estimated })
+        Some(Self { offset_ns, within_ns, source: OffsetSource::Synchronised, ..estimated })
     }
 
     /// The other host's clock at our `t_ns`.
@@ -109,7 +110,7 @@ impl RoundTrip {
 }
 
 /// Who keeps this host's calendar in step; nothing where nobody says so.
-pub fn in_step() -> Option<InStep> {
+pub fn clock_sync() -> Option<ClockSync> {
     let chrony = || program::answer("chronyc", &["-c", "tracking"], LIMIT).ok().and_then(|told| chrony(&told));
     let ptp = || {
         let told = program::answer("pmc", &["-u", "-b", "0", "GET CURRENT_DATA_SET"], LIMIT);
@@ -119,24 +120,24 @@ pub fn in_step() -> Option<InStep> {
 }
 
 /// Reads `chronyc -c tracking`: the most that the clock can be off is its offset, the dispersion and half the delay.
-fn chrony(told: &str) -> Option<InStep> {
+fn chrony(told: &str) -> Option<ClockSync> {
     let fields: Vec<&str> = told.trim().split(',').collect();
     if fields.len() != CHRONY_FIELDS || fields[CHRONY_LEAP] == "Not synchronised" {
         return None;
     }
     let seconds = |place: usize| fields[place].parse::<f64>().ok().filter(|seconds| seconds.is_finite());
     let within_s = seconds(CHRONY_OFFSET)?.abs() + seconds(CHRONY_DISPERSION)? + seconds(CHRONY_DELAY)?.abs() / 2.0;
-    Some(InStep { by: "chrony".to_owned(), within_ns: (within_s * 1e9).ceil() as u64 })
+    Some(ClockSync { by: "chrony".to_owned(), within_ns: (within_s * 1e9).ceil() as u64 })
 }
 
 /// Reads the data set of `pmc`: the offset from the master, and the whole path, which may be of one direction.
-fn ptp(told: &str) -> Option<InStep> {
+fn ptp(told: &str) -> Option<ClockSync> {
     let number = |name: &str| {
         let value = told.lines().find_map(|line| line.trim().strip_prefix(name))?;
         value.trim().parse::<f64>().ok().filter(|value| value.is_finite())
     };
     let within_ns = number("offsetFromMaster")?.abs() + number("meanPathDelay")?.abs();
-    Some(InStep { by: "ptp".to_owned(), within_ns: within_ns.ceil() as u64 })
+    Some(ClockSync { by: "ptp".to_owned(), within_ns: within_ns.ceil() as u64 })
 }
 
 fn difference(left: u64, right: u64) -> i64 {
@@ -164,8 +165,8 @@ mod tests {
         }
     }
 
-    fn within(within_ns: u64) -> InStep {
-        InStep { by: "chrony".to_owned(), within_ns }
+    fn within(within_ns: u64) -> ClockSync {
+        ClockSync { by: "chrony".to_owned(), within_ns }
     }
 
     #[test]
@@ -188,7 +189,7 @@ mod tests {
     fn calendars_in_step_tell_it_better_than_a_slow_network() {
         let trips = [trip(20 * SECOND_NS, 9_000_000, 1_000_000, -7_000_000_000, 2_000)];
         let offset = ClockOffset::of(&trips, Some(&within(30_000)), Some(&within(20_000))).unwrap();
-        assert_eq!((offset.source, offset.within_ns), (OffsetSource::InStep, 50_000));
+        assert_eq!((offset.source, offset.within_ns), (OffsetSource::Synchronised, 50_000));
         assert_eq!(offset.offset_ns, -7_000_002_000, "right but for the 2 µs by which the calendars differ");
         let far = ClockOffset::of(&trips, Some(&within(30_000_000)), Some(&within(1))).unwrap();
         assert_eq!((far.source, far.within_ns), (OffsetSource::RoundTrip, 5_000_000), "the round trip is surer");
@@ -216,7 +217,7 @@ mod tests {
     fn chrony_says_how_far_it_may_be_off() {
         let told = "CB00710F,203.0.113.15,3,1485433082.123456789,0.000006523,-0.000010124,0.000020000,-13.441,0.002,\
                     0.065,0.049812,0.000311,512.5,Normal\n";
-        assert_eq!(chrony(told), Some(InStep { by: "chrony".to_owned(), within_ns: 25_223_523 }));
+        assert_eq!(chrony(told), Some(ClockSync { by: "chrony".to_owned(), within_ns: 25_223_523 }));
         let lost = "7F7F0101,,0,0.000000000,0.000000000,0.000000000,0.000000000,0.000,0.000,0.000,1.000000000,\
                     1.000000000,0.0,Not synchronised\n";
         assert_eq!(chrony(lost), None);
@@ -230,7 +231,7 @@ mod tests {
     fn ptp_says_how_far_it_may_be_off() {
         let told = "sending: GET CURRENT_DATA_SET\n\t001122.fffe.334455-0 seq 0 RESPONSE MANAGEMENT CURRENT_DATA_SET \
                     \n\t\tstepsRemoved     1\n\t\toffsetFromMaster -63.0\n\t\tmeanPathDelay    1470.5\n";
-        assert_eq!(ptp(told), Some(InStep { by: "ptp".to_owned(), within_ns: 1_534 }));
+        assert_eq!(ptp(told), Some(ClockSync { by: "ptp".to_owned(), within_ns: 1_534 }));
         assert_eq!(ptp("sending: GET CURRENT_DATA_SET\n"), None);
     }
 }

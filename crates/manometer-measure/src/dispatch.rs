@@ -1,48 +1,48 @@
-//! How a schedule was kept: when requests were due, and when they were sent.
+//! How closely a replay kept its schedule: when requests were due and when they were sent.
 //!
-//! What is kept grows with the schedule's span in windows, not with its requests. What it says of a replay is left to
-//! `manometer-analysis`.
+//! Memory grows with the number of windows in the schedule's span, not with the number of requests.
+//! `manometer-analysis` judges the result.
 
 use serde::{Deserialize, Serialize};
 
-use crate::cells::{cell_of, nearest_cell, value_of};
 use crate::histogram::{LatencyHistogram, MAX_LATENCY_NS};
+use crate::histogram_bins::{bin_of, lowest_value_of, nearest_bin};
 
-/// How exactly two gaps are told apart: by a microsecond, and beyond 2 ms by a thousandth.
+/// The resolution of gaps between requests: 1 µs, and one thousandth of a gap above 2 ms.
 pub const GAP_UNIT_NS: u64 = 1_000;
-/// A request that is sent later than this after it was due is late.
+/// A request is late when it is sent more than this after it was due.
 pub const LATE_NS: u64 = 100_000;
-/// Windows that a schedule is counted in, where it has so many: fewer say little of bursts.
-const WINDOWS_WANTED: u64 = 256;
-/// The windows that there are, the longest first.
+/// The least number of windows that shows bursts. A shorter span uses the shortest window.
+const WINDOWS_MIN: u64 = 256;
+/// The window lengths, longest first.
 const WINDOWS_NS: [u64; 4] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000];
-/// The most windows that are kept: where there would be more, each becomes twice as long.
+/// The most windows that are kept. Beyond it, every window doubles in length.
 const WINDOWS_MAX: u64 = 1 << 20;
-/// What is made room for beyond the span, as a replay that falls behind takes longer, and at most beforehand.
-const WINDOWS_BEYOND: u64 = 1024;
-const WINDOWS_ROOM_MAX: u64 = 1 << 16;
+/// Windows reserved beyond the span, since a replay that falls behind takes longer, and the most that are reserved.
+const WINDOWS_RESERVE: u64 = 1024;
+const WINDOWS_RESERVE_MAX: u64 = 1 << 16;
 
-/// How finely a schedule is looked at.
+/// The resolution at which a schedule is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grain {
-    /// How exactly two gaps are told apart, in nanoseconds.
+pub struct DispatchResolution {
+    /// The resolution of gaps between requests, in nanoseconds.
     pub gap_ns: u64,
-    /// From when on a request is late, in nanoseconds after it was due.
+    /// The delay beyond which a request is late, in nanoseconds.
     pub late_ns: u64,
     /// The length of a window, in nanoseconds.
     pub window_ns: u64,
-    /// How long the schedule is.
+    /// The length of the schedule, in nanoseconds.
     pub span_ns: u64,
 }
 
-impl Grain {
-    /// The grain of a schedule of `span_ns` whose own clock goes in steps of `step_ns`: what happens between two
-    /// steps it does not know.
+impl DispatchResolution {
+    /// The resolution for a schedule of `span_ns` whose timestamps have a granularity of `step_ns`. No figure is finer
+    /// than the granularity.
     pub fn new(span_ns: u64, step_ns: u64) -> Self {
-        let enough = |window_ns: &u64| span_ns / window_ns >= WINDOWS_WANTED;
+        let enough = |window_ns: &u64| span_ns / window_ns >= WINDOWS_MIN;
         let shortest = WINDOWS_NS[WINDOWS_NS.len() - 1];
         let mut window_ns = WINDOWS_NS.into_iter().find(enough).unwrap_or(shortest).max(step_ns);
-        // Half of them are for a replay that takes longer.
+        // The other half is left for a replay that takes longer.
         while span_ns / window_ns >= WINDOWS_MAX / 2 {
             window_ns = window_ns.saturating_mul(2);
         }
@@ -50,36 +50,37 @@ impl Grain {
     }
 }
 
-/// What became of a replay, whole or one thread's or process's share of it.
+/// The outcome of a replay, or of one thread's or process's share of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Replayed {
+pub struct ReplayOutcome {
     /// The model's name.
     pub model: String,
-    /// Whether the model keeps an order: then requests out of it are errors.
+    /// Whether the model guarantees an order, so that a request out of order is an error.
     pub ordered: bool,
-    /// From its begin to its last answer, pauses taken out, in nanoseconds.
+    /// The time from its start to its last response without pauses, in nanoseconds.
     pub length_ns: u64,
-    /// Whether somebody ended it before the trace ended.
-    pub cut: bool,
-    /// Requests that the trace has.
+    /// Whether it was stopped before the trace ended.
+    #[serde(alias = "cut")]
+    pub interrupted: bool,
+    /// Requests in the trace.
     pub requests: u64,
-    /// Requests that were sent.
+    /// Requests sent.
     pub sent: u64,
-    /// Requests that the engine did not answer as it should.
+    /// Requests that failed.
     pub errors: u64,
-    /// What was wrong with the first of them.
+    /// The message of the first failure.
     pub error: Option<String>,
-    /// Requests that were sent after one that the trace has behind them, where the model says which must not.
+    /// Requests sent after a request that follows them in the trace, where the model forbids that.
     pub order_violations: u64,
-    /// How the schedule was kept; nothing where requests are sent as fast as they are answered.
+    /// When requests were due and sent; `None` where requests are sent as fast as possible.
     pub dispatch: Option<Dispatch>,
 }
 
-impl Replayed {
-    /// Adds what became of another share of the same replay.
+impl ReplayOutcome {
+    /// Adds the outcome of another share of the same replay.
     pub fn add(&mut self, other: &Self) {
         self.length_ns = self.length_ns.max(other.length_ns);
-        self.cut |= other.cut;
+        self.interrupted |= other.interrupted;
         self.requests += other.requests;
         self.sent += other.sent;
         self.errors += other.errors;
@@ -91,39 +92,41 @@ impl Replayed {
         }
     }
 
-    /// Requests that should have been sent and were not; those behind a cut should not.
+    /// Requests that should have been sent and were not. An interrupted replay drops none.
     pub fn dropped(&self) -> u64 {
-        if self.cut { 0 } else { self.requests.saturating_sub(self.sent) }
+        if self.interrupted { 0 } else { self.requests.saturating_sub(self.sent) }
     }
 }
 
-/// What was kept of a schedule and of what became of it. Times count from the schedule's zero.
+/// When requests were due and when they were sent, relative to the start of the schedule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dispatch {
-    /// How finely it was looked at.
-    pub grain: Grain,
-    /// How long after they were due requests were sent.
+    /// The resolution of the figures below.
+    #[serde(alias = "grain")]
+    pub resolution: DispatchResolution,
+    /// The delay between due time and send time.
     pub error: LatencyHistogram,
-    /// Requests that were late.
+    /// Late requests.
     pub late: u64,
     /// When requests were due.
-    pub due: Course,
-    /// When they were sent.
-    pub sent: Course,
+    pub due: DispatchTimes,
+    /// When requests were sent.
+    pub sent: DispatchTimes,
 }
 
 impl Dispatch {
-    /// Nothing yet.
-    pub fn new(grain: Grain) -> Self {
-        Self { grain, error: LatencyHistogram::new(), late: 0, due: Course::new(grain), sent: Course::new(grain) }
+    /// An empty record.
+    pub fn new(resolution: DispatchResolution) -> Self {
+        let times = DispatchTimes::new(resolution);
+        Self { resolution, error: LatencyHistogram::new(), late: 0, due: times.clone(), sent: times }
     }
 
-    /// Counts a request. Requests come in the order in which they are due and sent.
+    /// Counts a request. Both times never decrease from one call to the next.
     #[inline]
     pub fn count(&mut self, due_ns: u64, sent_ns: u64) {
         let error_ns = sent_ns.saturating_sub(due_ns);
         self.error.record(error_ns);
-        self.late += u64::from(error_ns > self.grain.late_ns);
+        self.late += u64::from(error_ns > self.resolution.late_ns);
         self.due.count(due_ns);
         self.sent.count(sent_ns);
         if self.due.windows.window_ns != self.sent.windows.window_ns {
@@ -131,7 +134,7 @@ impl Dispatch {
         }
     }
 
-    /// Has the windows of both be equally long, so that they can be laid over one another.
+    /// Makes the windows of both equally long, so that they can be compared.
     #[cold]
     fn align(&mut self) {
         let window_ns = self.due.windows.window_ns.max(self.sent.windows.window_ns);
@@ -139,7 +142,7 @@ impl Dispatch {
         self.sent.windows.widen_to(window_ns);
     }
 
-    /// Adds what another thread or process kept of its share of the same schedule.
+    /// Adds the record of another thread or process for its share of the same schedule.
     pub fn add(&mut self, other: &Self) {
         self.error.add(&other.error);
         self.late += other.late;
@@ -149,23 +152,23 @@ impl Dispatch {
     }
 }
 
-/// When requests came.
+/// The due times or the send times of requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Course {
-    /// When the first came, in nanoseconds since the schedule's zero; nothing before the first.
+pub struct DispatchTimes {
+    /// The first request, in nanoseconds since the start of the schedule; `None` before the first.
     pub first_ns: Option<u64>,
-    /// When the last came.
+    /// The last request, in nanoseconds since the start of the schedule.
     pub last_ns: u64,
-    /// How far they were apart.
-    pub gaps: Gaps,
-    /// How many came in each window.
-    pub windows: Windows,
+    /// The gaps between consecutive requests.
+    pub gaps: GapHistogram,
+    /// The requests in each window.
+    pub windows: WindowCounts,
 }
 
-impl Course {
-    fn new(grain: Grain) -> Self {
-        let windows = Windows::new(grain.window_ns, grain.span_ns);
-        Self { first_ns: None, last_ns: 0, gaps: Gaps::new(grain.gap_ns), windows }
+impl DispatchTimes {
+    fn new(resolution: DispatchResolution) -> Self {
+        let windows = WindowCounts::new(resolution.window_ns, resolution.span_ns);
+        Self { first_ns: None, last_ns: 0, gaps: GapHistogram::new(resolution.gap_ns), windows }
     }
 
     #[inline]
@@ -187,100 +190,101 @@ impl Course {
     }
 }
 
-/// How far requests were apart, each gap in the cell that is nearest to it.
+/// The gaps between consecutive requests, each counted in the nearest bin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(into = "GapsForm", from = "GapsForm")]
-pub struct Gaps {
+#[serde(into = "EncodedGaps", from = "EncodedGaps")]
+pub struct GapHistogram {
     unit_ns: u64,
     counts: Vec<u64>,
 }
 
-/// The machine form of [`Gaps`]: the cells that are not empty.
+/// The serialised form of [`GapHistogram`]: the bins that are not empty.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct GapsForm {
+struct EncodedGaps {
     unit_ns: u64,
-    cells: Vec<(usize, u64)>,
+    #[serde(alias = "cells")]
+    bins: Vec<(usize, u64)>,
 }
 
-const CELLS: usize = cell_of(MAX_LATENCY_NS) + 2;
+const BINS: usize = bin_of(MAX_LATENCY_NS) + 2;
 
-impl Gaps {
+impl GapHistogram {
     fn new(unit_ns: u64) -> Self {
-        Self { unit_ns, counts: vec![0; CELLS] }
+        Self { unit_ns, counts: vec![0; BINS] }
     }
 
     #[inline]
     fn count(&mut self, gap_ns: u64) {
         let units = gap_ns.saturating_add(self.unit_ns / 2) / self.unit_ns;
-        self.counts[nearest_cell(units.min(MAX_LATENCY_NS))] += 1;
+        self.counts[nearest_bin(units.min(MAX_LATENCY_NS))] += 1;
     }
 
     fn add(&mut self, other: &Self) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
     }
 
-    /// How many gaps each cell counted, from the shortest.
+    /// The number of gaps in each bin, shortest first.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// The gap in nanoseconds that the share `quantile` (0 to 1) of gaps does not exceed; nothing without any.
+    /// The gap in nanoseconds at `quantile` (0 to 1); `None` without any gap.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
         let all: u64 = self.counts.iter().sum();
-        let wanted = ((all as f64 * quantile).ceil() as u64).max(1);
-        let mut seen = 0;
-        let cell = self.counts.iter().position(|count| {
-            seen += count;
-            seen >= wanted
+        let rank = ((all as f64 * quantile).ceil() as u64).max(1);
+        let mut passed = 0;
+        let bin = self.counts.iter().position(|count| {
+            passed += count;
+            passed >= rank
         })?;
-        Some(value_of(cell).saturating_mul(self.unit_ns))
+        Some(lowest_value_of(bin).saturating_mul(self.unit_ns))
     }
 }
 
-impl From<Gaps> for GapsForm {
-    fn from(gaps: Gaps) -> Self {
-        let cells = gaps.counts.into_iter().enumerate().filter(|(_, count)| *count > 0).collect();
-        Self { unit_ns: gaps.unit_ns, cells }
+impl From<GapHistogram> for EncodedGaps {
+    fn from(gaps: GapHistogram) -> Self {
+        let bins = gaps.counts.into_iter().enumerate().filter(|(_, count)| *count > 0).collect();
+        Self { unit_ns: gaps.unit_ns, bins }
     }
 }
 
-impl From<GapsForm> for Gaps {
-    fn from(form: GapsForm) -> Self {
-        let mut gaps = Self::new(form.unit_ns.max(1));
-        for (cell, count) in form.cells {
-            gaps.counts[cell.min(CELLS - 1)] += count;
+impl From<EncodedGaps> for GapHistogram {
+    fn from(encoded: EncodedGaps) -> Self {
+        let mut gaps = Self::new(encoded.unit_ns.max(1));
+        for (bin, count) in encoded.bins {
+            gaps.counts[bin.min(BINS - 1)] += count;
         }
         gaps
     }
 }
 
-/// How many requests came in each window, from the schedule's zero on.
+/// The number of requests in each window since the start of the schedule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Windows {
+pub struct WindowCounts {
     window_ns: u64,
     counts: Vec<u64>,
     end_ns: u64,
 }
 
-impl Windows {
+impl WindowCounts {
     fn new(window_ns: u64, span_ns: u64) -> Self {
-        let room = (span_ns / window_ns).saturating_add(WINDOWS_BEYOND).min(WINDOWS_ROOM_MAX);
-        Self { window_ns, counts: Vec::with_capacity(room as usize), end_ns: 0 }
+        let capacity = (span_ns / window_ns).saturating_add(WINDOWS_RESERVE).min(WINDOWS_RESERVE_MAX);
+        Self { window_ns, counts: Vec::with_capacity(capacity as usize), end_ns: 0 }
     }
 
-    /// A request at `t_ns`, which is not before the one before it.
+    /// Counts a request at `t_ns`, which is not before the previous one.
     #[inline]
     fn count(&mut self, t_ns: u64) {
         if t_ns >= self.end_ns {
-            self.reach(t_ns);
+            self.extend_to(t_ns);
         }
         if let Some(last) = self.counts.last_mut() {
             *last += 1;
         }
     }
 
-    /// Goes on to the window of `t_ns`.
-    fn reach(&mut self, t_ns: u64) {
+    /// Extends the windows up to `t_ns`.
+    fn extend_to(&mut self, t_ns: u64) {
         while t_ns / self.window_ns >= WINDOWS_MAX {
             self.double();
         }
@@ -317,12 +321,12 @@ impl Windows {
         self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
     }
 
-    /// The length of a window in nanoseconds.
+    /// The length of a window, in nanoseconds.
     pub fn window_ns(&self) -> u64 {
         self.window_ns
     }
 
-    /// How many requests came in each.
+    /// The number of requests in each window.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
@@ -333,23 +337,26 @@ mod tests {
     use super::*;
 
     fn dispatch(times: &[(u64, u64)]) -> Dispatch {
-        let mut dispatch = Dispatch::new(Grain::new(10_000_000_000, 1));
+        let mut dispatch = Dispatch::new(DispatchResolution::new(10_000_000_000, 1));
         times.iter().for_each(|(due_ns, sent_ns)| dispatch.count(*due_ns, *sent_ns));
         dispatch
     }
 
     #[test]
-    fn what_is_kept_tells_errors_gaps_and_windows() {
-        let kept = dispatch(&[(0, 100), (10_000_000, 10_000_000), (30_000_000, 30_200_000)]);
-        assert_eq!((kept.error.len(), kept.late, kept.error.max_ns()), (3, 1, Some(200_063)));
-        assert_eq!((kept.due.first_ns, kept.due.last_ns, kept.sent.last_ns), (Some(0), 30_000_000, 30_200_000));
-        assert_eq!(kept.due.gaps.quantile_ns(0.5), Some(10_000_000));
-        assert_eq!(kept.due.gaps.quantile_ns(1.0), Some(20_000_000));
-        assert_eq!((kept.due.windows.window_ns(), kept.due.windows.counts()), (10_000_000, &[1, 1, 0, 1][..]));
+    fn a_dispatch_counts_errors_gaps_and_windows() {
+        let recorded = dispatch(&[(0, 100), (10_000_000, 10_000_000), (30_000_000, 30_200_000)]);
+        assert_eq!((recorded.error.len(), recorded.late, recorded.error.max_ns()), (3, 1, Some(200_063)));
+        assert_eq!(
+            (recorded.due.first_ns, recorded.due.last_ns, recorded.sent.last_ns),
+            (Some(0), 30_000_000, 30_200_000)
+        );
+        assert_eq!(recorded.due.gaps.quantile_ns(0.5), Some(10_000_000));
+        assert_eq!(recorded.due.gaps.quantile_ns(1.0), Some(20_000_000));
+        assert_eq!((recorded.due.windows.window_ns(), recorded.due.windows.counts()), (10_000_000, &[1, 1, 0, 1][..]));
     }
 
     #[test]
-    fn parts_make_the_whole() {
+    fn the_shares_of_a_replay_add_up() {
         let mut whole = dispatch(&[(0, 0), (2_000_000, 2_000_000)]);
         whole.add(&dispatch(&[(12_000_000, 12_300_000)]));
         assert_eq!((whole.error.len(), whole.late), (3, 1));
@@ -358,60 +365,62 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_of_a_trace_says_how_finely_it_is_looked_at() {
+    fn the_resolution_is_no_finer_than_the_trace_s_clock() {
         let second = 1_000_000_000;
-        let coarse = Grain::new(1_000 * second, second);
+        let coarse = DispatchResolution::new(1_000 * second, second);
         assert_eq!((coarse.gap_ns, coarse.late_ns, coarse.window_ns), (second, second, second));
-        let short = Grain::new(second, 1);
+        let short = DispatchResolution::new(second, 1);
         assert_eq!((short.gap_ns, short.late_ns, short.window_ns), (GAP_UNIT_NS, LATE_NS, 1_000_000));
     }
 
     #[test]
-    fn no_window_is_shorter_than_a_step_of_the_trace_s_clock() {
+    fn no_window_is_shorter_than_the_trace_s_clock_granularity() {
         let second = 1_000_000_000;
-        assert_eq!(Grain::new(10 * second, second).window_ns, second);
+        assert_eq!(DispatchResolution::new(10 * second, second).window_ns, second);
     }
 
     #[test]
-    fn what_is_kept_is_bounded_whatever_the_span() {
+    fn memory_is_bounded_for_any_span() {
         let span_ns = 18_000_000_000_000_000_000;
-        let grain = Grain::new(span_ns, 1);
-        assert!(span_ns / grain.window_ns < WINDOWS_MAX);
-        let mut kept = Dispatch::new(grain);
-        [0, span_ns, u64::MAX].into_iter().for_each(|t_ns| kept.count(t_ns, t_ns));
-        assert!(kept.due.windows.counts().len() as u64 <= WINDOWS_MAX);
-        assert_eq!(kept.due.windows.counts().iter().sum::<u64>(), 3);
+        let resolution = DispatchResolution::new(span_ns, 1);
+        assert!(span_ns / resolution.window_ns < WINDOWS_MAX);
+        let mut recorded = Dispatch::new(resolution);
+        [0, span_ns, u64::MAX].into_iter().for_each(|t_ns| recorded.count(t_ns, t_ns));
+        assert!(recorded.due.windows.counts().len() as u64 <= WINDOWS_MAX);
+        assert_eq!(recorded.due.windows.counts().iter().sum::<u64>(), 3);
     }
 
     #[test]
-    fn windows_of_a_replay_that_takes_far_longer_stay_those_of_its_trace() {
-        let mut kept = Dispatch::new(Grain::new(1_000_000, 1));
-        kept.count(0, 0);
-        kept.count(1_000_000, 4_000_000_000_000);
-        let windows_ns = [&kept.due, &kept.sent].map(|course| course.windows.window_ns());
+    fn due_and_sent_windows_stay_equal_in_a_replay_that_takes_far_longer() {
+        let mut recorded = Dispatch::new(DispatchResolution::new(1_000_000, 1));
+        recorded.count(0, 0);
+        recorded.count(1_000_000, 4_000_000_000_000);
+        let windows_ns = [&recorded.due, &recorded.sent].map(|times| times.windows.window_ns());
         assert_eq!(windows_ns, [4_000_000; 2]);
-        assert_eq!(kept.due.windows.counts(), [2]);
-        assert_eq!(kept.sent.windows.counts().len(), 1_000_001);
-        let mut short = Dispatch::new(Grain::new(1_000_000, 1));
+        assert_eq!(recorded.due.windows.counts(), [2]);
+        assert_eq!(recorded.sent.windows.counts().len(), 1_000_001);
+        let mut short = Dispatch::new(DispatchResolution::new(1_000_000, 1));
         short.count(0, 5_000_000);
-        short.add(&kept);
+        short.add(&recorded);
         assert_eq!((short.due.windows.counts(), short.sent.windows.window_ns()), (&[3][..], 4_000_000));
         assert_eq!(short.sent.windows.counts()[..2], [1, 1]);
     }
 
     #[test]
-    fn what_is_kept_survives_its_machine_form() {
-        let kept = dispatch(&[(0, 100), (10_000_000, 10_000_000)]);
-        let text = serde_json::to_string(&kept).unwrap();
+    fn a_dispatch_survives_serialisation() {
+        let recorded = dispatch(&[(0, 100), (10_000_000, 10_000_000)]);
+        let text = serde_json::to_string(&recorded).unwrap();
         assert!(text.len() < 2_000, "{text}");
-        assert_eq!(serde_json::from_str::<Dispatch>(&text).unwrap(), kept);
+        assert_eq!(serde_json::from_str::<Dispatch>(&text).unwrap(), recorded);
+        let former = text.replace("\"resolution\"", "\"grain\"").replace("\"bins\"", "\"cells\"");
+        assert_eq!(serde_json::from_str::<Dispatch>(&former).unwrap(), recorded, "the keys of earlier recordings");
     }
 
     #[test]
-    fn no_gap_is_too_long() {
-        let kept = dispatch(&[(0, 0), (4_000_000_000_000, 4_000_000_000_000)]);
-        assert_eq!(kept.due.gaps.counts().iter().sum::<u64>(), 1);
-        let mut gaps = Gaps::new(1_000);
+    fn the_longest_gap_is_counted() {
+        let recorded = dispatch(&[(0, 0), (4_000_000_000_000, 4_000_000_000_000)]);
+        assert_eq!(recorded.due.gaps.counts().iter().sum::<u64>(), 1);
+        let mut gaps = GapHistogram::new(1_000);
         gaps.count(u64::MAX - 1_000);
         assert_eq!(gaps.counts().iter().sum::<u64>(), 1);
     }

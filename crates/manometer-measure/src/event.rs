@@ -1,27 +1,27 @@
-//! `events.jsonl`: what happened, as it happened.
+//! `events.jsonl`: the events of a run, in order.
 
 use serde::{Deserialize, Serialize};
 
-use crate::dispatch::Replayed;
+use crate::dispatch::ReplayOutcome;
 use crate::plan::Settings;
 
 /// One line of `events.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventLine {
-    /// When, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// The time, in nanoseconds of `CLOCK_MONOTONIC`.
     pub t_ns: u64,
-    /// What.
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// Something that happened in a run.
+/// An event of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The recording begins.
     Started,
-    /// All settings of a phase are in force and have settled: its measurement begins.
+    /// The settings of a phase are applied and settled: its measurement begins.
     PhaseStarted {
         /// The phase's id in the plan.
         phase: String,
@@ -31,98 +31,99 @@ pub enum Event {
         /// The phase's id in the plan.
         phase: String,
     },
-    /// The interval of a phase is still too wide: it is measured for longer.
+    /// The confidence interval of a phase is too wide: the phase is extended.
     PhaseProlonged {
         /// The phase's id in the plan.
         phase: String,
         /// By how many seconds.
         by_s: f64,
-        /// How wide the interval is by now: of the pressure, or a share of the performance; null where there is none.
+        /// The width of the interval: of the pressure, or relative to the performance; null without an interval.
         width: Option<f64>,
-        /// How wide it may be.
+        /// The width to reach.
         wanted: f64,
     },
-    /// A phase could not be measured, or not to its end.
+    /// A phase was not measured, or not to its end.
     PhaseGap {
         /// The phase's id in the plan.
         phase: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A workload put new settings into force.
+    /// A workload applied new settings.
     Setting {
         /// The workload.
         workload: String,
-        /// The settings that changed, with their new values.
+        /// The settings that changed and their new values.
         settings: Settings,
     },
-    /// A workload is prepared: what it found and chose.
+    /// A workload is prepared.
     Ready {
         /// The workload.
         workload: String,
-        /// What it found and chose, such as its I/O engine.
+        /// What it detected and chose, such as its I/O engine.
         facts: Settings,
     },
-    /// Something happened in a workload: an external program was started, say.
+    /// A note from a workload, such as the start of an external program.
     Note {
         /// The workload.
         workload: String,
-        /// What, for people.
+        /// The text, for people.
         text: String,
     },
-    /// What became of a replay.
+    /// A replay ended.
     Replayed {
         /// The workload.
         workload: String,
-        /// How its schedule was kept.
-        replayed: Box<Replayed>,
+        /// Its outcome.
+        replayed: Box<ReplayOutcome>,
     },
     /// A workload failed.
     Error {
         /// The workload.
         workload: String,
-        /// What was wrong.
+        /// The error message.
         text: String,
     },
-    /// A process that is none of ours used storage during the phase that ends at this moment.
-    Stranger {
-        /// Its number.
+    /// A foreign process used storage during the phase that ends at this moment.
+    #[serde(alias = "stranger")]
+    ForeignProcess {
+        /// Its process id.
         pid: u32,
-        /// Its program, as the kernel names it.
+        /// Its command, as the kernel names it.
         command: String,
-        /// Bytes that it caused to be read in the phase, from any device.
+        /// Bytes that it read from any device in the phase.
         read_bytes: u64,
-        /// Bytes that it caused to be written in the phase, to any device.
+        /// Bytes that it wrote to any device in the phase.
         written_bytes: u64,
     },
-    /// Something that a reader of the result must know.
+    /// A finding about the run.
     Finding(Finding),
     /// The recording ends.
     Finished {
-        /// How.
-        status: Status,
+        /// How it ended.
+        status: RunStatus,
     },
 }
 
-/// Something that a reader of a result must know.
+/// A statement about the result that its reader must know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Its kind, fixed, for machines: `phase-too-short`.
+    /// The rule's id, stable, for machines: `phase-too-short`.
     pub id: String,
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
-    /// The phase it is about, if it is about one.
+    /// The phase it concerns, if it concerns one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// What it means and what to do, for people.
     pub text: String,
 }
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Good to know.
+    /// For information.
     Info,
     /// The numbers need care.
     Warning,
@@ -133,11 +134,24 @@ pub enum Severity {
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum RunStatus {
     /// Every phase ran.
     Complete,
-    /// Somebody asked it to stop.
+    /// The user stopped it.
     Interrupted,
     /// A workload or the conductor failed.
     Failed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_of_earlier_recordings_are_read() {
+        let line = r#"{"t_ns":5,"event":"stranger","pid":7,"command":"dd","read_bytes":1,"written_bytes":2}"#;
+        let read: EventLine = serde_json::from_str(line).unwrap();
+        assert!(matches!(read.event, Event::ForeignProcess { pid: 7, .. }), "{read:?}");
+        assert_eq!(serde_json::to_value(&read).unwrap()["event"], "foreign_process");
+    }
 }

@@ -108,7 +108,7 @@ pub struct LatencyLog {
     /// The intervals, in the order written.
     pub intervals: Vec<LatencyInterval>,
     /// Whether the file holds more than could be read.
-    pub cut: bool,
+    pub truncated: bool,
 }
 
 impl LatencyLog {
@@ -120,12 +120,12 @@ impl LatencyLog {
         let bytes = std::fs::read(path)?;
         // A line counts only with its end: a shortened number would otherwise pass for a whole one.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let mut log = Self { cut: whole < bytes.len(), ..Self::default() };
+        let mut log = Self { truncated: whole < bytes.len(), ..Self::default() };
         for entry in IntervalLogIterator::new(&bytes[..whole]) {
             match entry {
                 Ok(LogEntry::Interval(line)) => {
                     if LatencyHistogram::from_base64(line.encoded_histogram()).is_err() {
-                        log.cut = true;
+                        log.truncated = true;
                         break;
                     }
                     let begin_s = line.start_timestamp().as_secs_f64();
@@ -138,7 +138,7 @@ impl LatencyLog {
                 }
                 Ok(_) => {}
                 Err(_) => {
-                    log.cut = true;
+                    log.truncated = true;
                     break;
                 }
             }
@@ -212,7 +212,7 @@ mod tests {
         let path = dir.path().join("a.hlog");
         log(&path);
         let log = LatencyLog::read(&path).unwrap();
-        assert!(!log.cut);
+        assert!(!log.truncated);
         assert_eq!(log.operations(), ["read", "update"]);
         assert_eq!(log.between("read", 1.0, 3.0).len(), 20);
         assert_eq!(log.between("read", 1.4, 3.4).len(), 20);

@@ -5,7 +5,6 @@
 //! `manometer-analysis`.
 
 pub mod capture;
-pub mod cells;
 pub mod clock;
 pub mod clock_offset;
 pub mod dispatch;
@@ -13,7 +12,9 @@ pub mod doctor;
 pub mod event;
 pub mod file_lock;
 pub mod histogram;
+pub mod histogram_bins;
 pub mod host;
+pub mod human;
 pub mod latency_log;
 pub mod live;
 pub mod operation;
@@ -22,10 +23,11 @@ mod program;
 pub mod recording;
 pub mod samples;
 pub mod stopwatch;
+pub mod suggest;
 pub mod units;
 
 pub use clock::{Clock, ManualClock, MonotonicClock};
-pub use dispatch::{Dispatch, Replayed};
+pub use dispatch::{Dispatch, ReplayOutcome};
 pub use event::{Event, EventLine, Severity};
 pub use file_lock::FileLock;
 pub use histogram::LatencyHistogram;

@@ -77,13 +77,13 @@ pub struct Criterion {
     /// Its unit.
     pub unit: String,
     /// Which direction is good.
-    pub better: Better,
+    pub better: BetterDirection,
 }
 
 /// Which direction of a criterion is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Better {
+pub enum BetterDirection {
     /// More is better: a throughput.
     Higher,
     /// Less is better: a latency.

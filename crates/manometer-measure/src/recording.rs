@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::clock::WallAnchor;
-use crate::event::{Event, EventLine, Status};
+use crate::event::{Event, EventLine, RunStatus};
 use crate::histogram::LatencyHistogram;
 use crate::latency_log::{LatencyLog, LatencyLogWriter};
 use crate::plan::Plan;
@@ -212,7 +212,7 @@ impl RecordingWriter {
     ///
     /// # Errors
     /// A file cannot be written; the streams not yet turned stay as they are.
-    pub fn finish(mut self, t_ns: u64, status: Status) -> Result<(), RecordingError> {
+    pub fn finish(mut self, t_ns: u64, status: RunStatus) -> Result<(), RecordingError> {
         self.event(t_ns, Event::Finished { status })?;
         for (source, writer) in self.samples.drain() {
             let stream = self.dir.join("samples").join(format!("{source}.arrows"));
@@ -301,7 +301,7 @@ impl Recording {
     }
 
     /// How the run ended; nothing when it was cut short.
-    pub fn status(&self) -> Option<Status> {
+    pub fn status(&self) -> Option<RunStatus> {
         self.events.iter().rev().find_map(|line| match line.event {
             Event::Finished { status } => Some(status),
             _ => None,
@@ -386,7 +386,7 @@ fn read_events(path: &Path, damage: &mut Vec<String>) -> Vec<EventLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Better, Criterion, Phase, PhaseKind, Role, Workload};
+    use crate::plan::{BetterDirection, Criterion, Phase, PhaseKind, Role, Workload};
     use proptest::prelude::*;
 
     const START: WallAnchor = WallAnchor { monotonic_ns: 7_000_000_000, unix_ns: 1_700_000_000_000_000_000 };
@@ -394,7 +394,7 @@ mod tests {
     fn plan() -> Plan {
         Plan {
             experiment: "a test".to_owned(),
-            criterion: Criterion { metric: "throughput".into(), unit: "ops/s".into(), better: Better::Higher },
+            criterion: Criterion { metric: "throughput".into(), unit: "ops/s".into(), better: BetterDirection::Higher },
             interval_s: 1.0,
             seed: 1,
             sweep: Default::default(),
@@ -436,9 +436,9 @@ mod tests {
     #[test]
     fn a_finished_recording_is_whole() {
         let dir = tempfile::tempdir().unwrap();
-        record(dir.path()).finish(12_000_000_000, Status::Complete).unwrap();
+        record(dir.path()).finish(12_000_000_000, RunStatus::Complete).unwrap();
         let recording = Recording::open(dir.path()).unwrap();
-        assert_eq!(recording.status(), Some(Status::Complete));
+        assert_eq!(recording.status(), Some(RunStatus::Complete));
         assert_eq!(recording.plan, plan());
         assert_eq!(recording.start, START);
         assert_eq!(recording.series(), ["primary"]);
@@ -505,7 +505,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let writer = record(dir.path());
             if finished {
-                writer.finish(12_000_000_000, Status::Complete).unwrap();
+                writer.finish(12_000_000_000, RunStatus::Complete).unwrap();
             } else {
                 drop(writer);
             }

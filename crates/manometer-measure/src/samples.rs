@@ -160,7 +160,7 @@ pub struct Samples {
     /// The values, `values[column][row]`.
     pub values: Vec<Vec<Option<f64>>>,
     /// Whether the file ended before its stream did.
-    pub cut: bool,
+    pub truncated: bool,
 }
 
 impl Samples {
@@ -178,7 +178,7 @@ impl Samples {
         let mut file = File::open(path)?;
         let ended = has_end_marker(&mut file)?;
         let reader = StreamReader::try_new(BufReader::new(file), None)?;
-        let mut samples = Self { cut: !ended, ..Self::of_schema(&reader.schema())? };
+        let mut samples = Self { truncated: !ended, ..Self::of_schema(&reader.schema())? };
         for batch in reader.map_while(Result::ok) {
             samples.extend(&batch)?;
         }
@@ -270,10 +270,10 @@ mod tests {
         let writer = write(&path, 3);
         let living = Samples::read_stream(&path).unwrap();
         assert_eq!(living.t_ns, [0, 1_000, 2_000]);
-        assert!(living.cut, "the stream has no end yet");
+        assert!(living.truncated, "the stream has no end yet");
         writer.finish().unwrap();
         let ended = Samples::read_stream(&path).unwrap();
-        assert!(!ended.cut);
+        assert!(!ended.truncated);
         assert_eq!(ended.column("read.operations").unwrap(), [Some(0.0), Some(1.0), Some(2.0)]);
         assert_eq!(ended.column("read.bytes").unwrap(), [None, None, None]);
         assert_eq!(ended.columns, columns());

@@ -51,7 +51,7 @@ pub(crate) fn ticks() -> u64 {
 
 /// The nanoseconds from the reading `start` to the reading `end`.
 #[inline]
-pub(crate) fn between_ns(start: u64, end: u64) -> u64 {
+pub(crate) fn elapsed_ns(start: u64, end: u64) -> u64 {
     in_ns(pace(), end.saturating_sub(start))
 }
 
@@ -170,7 +170,7 @@ mod tests {
         let (outer_ns, start, inner_ns) = (clock.now_ns(), ticks(), clock.now_ns());
         while clock.now_ns() < inner_ns + 5_000_000 {}
         let (inner_ns, end, outer_ns) = (clock.now_ns() - inner_ns, ticks(), clock.now_ns() - outer_ns);
-        let within_ns = between_ns(start, end);
+        let within_ns = elapsed_ns(start, end);
         assert!((inner_ns - inner_ns / 1_000..=outer_ns + outer_ns / 1_000).contains(&within_ns), "{within_ns}");
     }
 

@@ -1,9 +1,12 @@
 //! Caches on paper, over files and over arrays of numpy.
 
-use manometer_cache::curve::{Curve, Sampling, Wanted, knees};
-use manometer_cache::policy::{Choice, POLICIES, Parameter, Seconds};
-use manometer_cache::requests::{Details, LeftOut};
-use manometer_cache::simulate::Outcome;
+use manometer_cache::PolicySpec;
+use manometer_cache::curve::{CurveOptions, MissRatioCurve, knees};
+use manometer_cache::policy::{POLICIES, PolicyParameter, TimeSource};
+use manometer_cache::request::RequestFields;
+use manometer_cache::sampling::Sampling;
+use manometer_cache::simulate::SimulationResult;
+use manometer_cache::trace_scan::ExcludedRequests;
 use manometer_cache::{CacheError, Requests};
 use manometer_trace::transform::blocks::Blocks;
 use manometer_trace::{BATCH_RECORDS, Operation, Record, TraceError, TraceReader};
@@ -73,7 +76,9 @@ impl<'a> Source<'a> {
                 for (name, len) in told {
                     if let Some(len) = len.filter(|len| *len != arrays.keys.len()) {
                         let keys = arrays.keys.len();
-                        return Err(CacheError::Wrong(format!("there are {keys} keys and {len} {name}: one for each")));
+                        return Err(CacheError::Invalid(format!(
+                            "there are {keys} keys and {len} {name}: one for each"
+                        )));
                     }
                 }
                 Ok(Box::new(ArrayReader { arrays: *arrays, at: 0 }))
@@ -123,8 +128,8 @@ pub(crate) fn simulate(
     let source = requested.source()?;
     let policies = choices(&policies)?;
     let simulated = py.detach(|| {
-        let sizes = Details { sizes: by_size, ..Details::NONE };
-        let details = policies.iter().fold(sizes, |all, policy| all.and(policy.kind().details));
+        let sizes = RequestFields { sizes: by_size, ..RequestFields::NONE };
+        let details = policies.iter().fold(sizes, |all, policy| all.union(policy.kind().details));
         let requests = Requests::read(&mut *source.reader()?, details)?;
         let outcomes = manometer_cache::simulate::simulate(&requests, &policies, &capacities, by_size, seed);
         Ok((requests, outcomes))
@@ -133,13 +138,14 @@ pub(crate) fn simulate(
     simulated_frame(&requests, &policies, &outcomes)
 }
 
-fn simulated_frame(requests: &Requests, policies: &[Choice], outcomes: &[Outcome]) -> PyResult<Told> {
+fn simulated_frame(requests: &Requests, policies: &[PolicySpec], outcomes: &[SimulationResult]) -> PyResult<Told> {
     let all = || outcomes.iter();
-    let second = |outcome: &Outcome| match policies[outcome.policy].seconds(requests) {
-        Some(Seconds::Requests(requests)) => Some(requests as f64),
-        Some(Seconds::Times) | None => None,
+    let second = |outcome: &SimulationResult| match policies[outcome.policy].time_source(requests) {
+        Some(TimeSource::RequestRate(requests)) => Some(requests as f64),
+        Some(TimeSource::Trace) | None => None,
     };
-    let of_bytes = |outcome: &Outcome| if requests.sizes().is_empty() { None } else { outcome.tally.byte_miss_ratio() };
+    let of_bytes =
+        |outcome: &SimulationResult| if requests.sizes().is_empty() { None } else { outcome.tally.byte_miss_ratio() };
     let columns = vec![
         Column::texts("policy", all().map(|outcome| Some(policies[outcome.policy].to_string()))),
         Column::whole("capacity", "", all().map(|outcome| Some(outcome.capacity))),
@@ -153,7 +159,7 @@ fn simulated_frame(requests: &Requests, policies: &[Choice], outcomes: &[Outcome
     let about = metadata([
         ("requests", requests.len().to_string()),
         ("keys", requests.keys().to_string()),
-        ("left_out", told_left_out(requests.left_out())),
+        ("left_out", told_left_out(requests.excluded())),
     ]);
     Ok((Frame::of(columns, about)?, told_damage(requests.damage())?))
 }
@@ -174,15 +180,15 @@ pub(crate) fn curves(
     let source = requested.source()?;
     let policies = choices(&policies)?;
     let sampling = rate.map(Sampling::Rate).or(samples.map(Sampling::Keys));
-    let wanted = Wanted { by_size, capacities, sampling, windows: None, seed };
+    let wanted = CurveOptions { by_size, capacities, sampling, windows: None, seed };
     let drawn = py.detach(|| manometer_cache::curve::curves(&mut *source.reader()?, &policies, &wanted));
     let drawn = drawn.map_err(error::cache)?;
-    let about = metadata([("requests", drawn.requests.to_string()), ("left_out", told_left_out(drawn.left_out))]);
+    let about = metadata([("requests", drawn.requests.to_string()), ("left_out", told_left_out(drawn.excluded))]);
     let columns = curve_columns(&policies, &drawn.curves, if by_size { "bytes" } else { "objects" });
     Ok((Frame::of(columns, about)?, told_damage(drawn.damage.as_ref())?))
 }
 
-fn curve_columns(policies: &[Choice], curves: &[Curve], unit: &str) -> Vec<Column> {
+fn curve_columns(policies: &[PolicySpec], curves: &[MissRatioCurve], unit: &str) -> Vec<Column> {
     let knees: Vec<_> = curves.iter().map(|curve| knees(&curve.points)).collect();
     let all = || {
         let of_curves = policies.iter().zip(curves).zip(&knees);
@@ -212,19 +218,19 @@ fn told_damage(ended: Option<&TraceError>) -> PyResult<Option<String>> {
     }
 }
 
-fn told_left_out(LeftOut { deletes, without_size, without_time }: LeftOut) -> String {
+fn told_left_out(ExcludedRequests { deletes, without_size, without_time }: ExcludedRequests) -> String {
     json!({ "deletes": deletes, "without_size": without_size, "without_time": without_time }).to_string()
 }
 
-fn choices(texts: &[String]) -> PyResult<Vec<Choice>> {
+fn choices(texts: &[String]) -> PyResult<Vec<PolicySpec>> {
     texts.iter().map(|text| text.parse()).collect::<Result<_, _>>().map_err(error::cache)
 }
 
 /// Every policy that there is, with its parameters, as one JSON array.
 #[pyfunction]
 pub(crate) fn policies() -> String {
-    let parameter = |known: &Parameter| json!({ "name": known.name, "meaning": known.meaning, "default": known.default, "min": known.min, "max": known.max });
-    let kind = |kind: &&manometer_cache::policy::Kind| {
+    let parameter = |known: &PolicyParameter| json!({ "name": known.name, "meaning": known.meaning, "default": known.default, "min": known.min, "max": known.max });
+    let kind = |kind: &&manometer_cache::policy::PolicyKind| {
         let parameters: Vec<_> = kind.parameters.iter().map(parameter).collect();
         json!({ "name": kind.name, "about": kind.about, "source": kind.source, "parameters": parameters })
     };

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use manometer_analysis::compare::{self as analysis, Conditions, Runs, pair, reference_drift, series, unlike};
+use manometer_analysis::compare::{
+    self as analysis, Conditions, RunSet, compare_pair, compare_series, condition_differences, reference_drift,
+};
 use manometer_measure as measure;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -17,12 +19,12 @@ pub(crate) fn compare(py: Python<'_>, paths: Vec<PathBuf>, bound: f64) -> PyResu
 }
 
 fn told(paths: &[PathBuf], bound: f64) -> Result<String, String> {
-    let read = paths.iter().map(|path| Runs::read(path)).collect::<Result<Vec<_>, _>>();
+    let read = paths.iter().map(|path| RunSet::read(path)).collect::<Result<Vec<_>, _>>();
     let told = match read.map_err(|error| error.to_string())?.as_slice() {
         [] | [_] => return Err("give two recordings, or a series of them, to compare".to_owned()),
         // A path that is no text cannot be told.
-        [a, b] => serde_json::to_string(&pair(a, b, bound).map_err(|error| error.to_string())?),
-        all => serde_json::to_string(&series(all, bound).map_err(|error| error.to_string())?),
+        [a, b] => serde_json::to_string(&compare_pair(a, b, bound).map_err(|error| error.to_string())?),
+        all => serde_json::to_string(&compare_series(all, bound).map_err(|error| error.to_string())?),
     };
     told.map_err(|error| error.to_string())
 }
@@ -40,7 +42,7 @@ pub(crate) fn findings(py: Python<'_>, recordings: Vec<Py<Recording>>) -> String
     let recordings: Vec<&measure::Recording> = recordings.iter().map(|one| one.get().recording()).collect();
     py.detach(|| {
         let conditions: Vec<Conditions> = recordings.iter().map(|one| Conditions::of(one)).collect();
-        let mut findings = unlike(recordings.iter().map(|one| one.dir.as_path()).zip(&conditions));
+        let mut findings = condition_differences(recordings.iter().map(|one| one.dir.as_path()).zip(&conditions));
         findings.extend(reference_drift(&recordings));
         json!(findings).to_string()
     })

@@ -27,7 +27,7 @@ pub(crate) fn trace(error: impl Display) -> PyErr {
 /// A cache that cannot be simulated.
 pub(crate) fn cache(error: OfCache) -> PyErr {
     match error {
-        OfCache::Wrong(what) => CacheError::new_err(what),
+        OfCache::Invalid(what) => CacheError::new_err(what),
         OfCache::Trace(error) => trace(error),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrow::array::{ArrayRef, Float64Array, UInt64Array};
 use arrow::datatypes::{DataType, Field, Schema};
-use manometer_analysis::summary::{Estimate, NeighbourSummary, PhaseSummary, Ratio, Summary};
+use manometer_analysis::summary::{IntervalEstimate, MeanEstimate, NeighbourSummary, PhaseSummary, Summary};
 use manometer_measure::latency_log::LatencyLog;
 use manometer_measure::plan::{PhaseKind, Settings};
 use manometer_measure::{self as measure, LatencyHistogram, Samples};
@@ -135,7 +135,7 @@ fn samples_frame(recording: &measure::Recording, samples: Samples) -> PyResult<F
         fields.push(Field::new(&column.name, DataType::Float64, true).with_metadata(metadata));
         arrays.push(Arc::new(Float64Array::from(values)));
     }
-    let schema = Schema::new_with_metadata(fields, metadata([("cut", samples.cut.to_string())]));
+    let schema = Schema::new_with_metadata(fields, metadata([("cut", samples.truncated.to_string())]));
     Frame::of_arrays(Arc::new(schema), arrays)
 }
 
@@ -147,7 +147,7 @@ fn latency_by_interval(log: &LatencyLog, operation: &str) -> PyResult<Frame> {
         Column::numbers("end_s", "s", intervals.iter().map(|interval| Some(interval.end_s))),
     ];
     columns.extend(latency_columns(&histograms));
-    Frame::of(columns, metadata([("cut", log.cut.to_string())]))
+    Frame::of(columns, metadata([("cut", log.truncated.to_string())]))
 }
 
 fn latency_by_phase(log: &LatencyLog, operation: &str, summary: &Summary) -> PyResult<Frame> {
@@ -161,7 +161,7 @@ fn latency_by_phase(log: &LatencyLog, operation: &str, summary: &Summary) -> PyR
         Column::texts("label", summary.phases.iter().map(|phase| Some(&phase.label))),
     ];
     columns.extend(latency_columns(&histograms));
-    Frame::of(columns, metadata([("cut", log.cut.to_string())]))
+    Frame::of(columns, metadata([("cut", log.truncated.to_string())]))
 }
 
 fn latency_columns(histograms: &[LatencyHistogram]) -> Vec<Column> {
@@ -224,7 +224,7 @@ fn setting_columns(rows: &[Row<'_>]) -> Vec<Column> {
     settings::columns(&all)
 }
 
-fn estimate_columns(estimates: &[&Estimate]) -> Vec<Column> {
+fn estimate_columns(estimates: &[&MeanEstimate]) -> Vec<Column> {
     let unit = estimates.first().map(|first| first.unit.as_str()).unwrap_or_default();
     // Recordings that are judged by different criteria have no unit in common.
     let unit = if estimates.iter().all(|estimate| estimate.unit == unit) { unit } else { "" };
@@ -238,7 +238,7 @@ fn estimate_columns(estimates: &[&Estimate]) -> Vec<Column> {
     ]
 }
 
-fn ratio_columns(ratios: &[&Ratio]) -> Vec<Column> {
+fn ratio_columns(ratios: &[&IntervalEstimate]) -> Vec<Column> {
     let all = || ratios.iter();
     vec![
         Column::numbers("pressure", "", all().map(|ratio| ratio.value)),
@@ -252,7 +252,7 @@ fn ratio_columns(ratios: &[&Ratio]) -> Vec<Column> {
 #[pyfunction]
 pub(crate) fn phases(py: Python<'_>, recordings: Vec<Py<Recording>>, named: bool) -> PyResult<Frame> {
     let rows = rows(py, &recordings);
-    let estimates: Vec<&Estimate> = rows.iter().map(|row| &row.phase.performance).collect();
+    let estimates: Vec<&MeanEstimate> = rows.iter().map(|row| &row.phase.performance).collect();
     let mut columns = phase_columns(&rows, named);
     let kind = |row: &Row<'_>| json!(row.phase.kind).as_str().map(str::to_owned);
     columns.push(Column::texts("kind", rows.iter().map(kind)));
@@ -278,7 +278,7 @@ pub(crate) fn pressures(
     match neighbour {
         None => {
             rows.retain(|row| row.phase.kind != PhaseKind::Solo);
-            let ratios: Vec<&Ratio> = rows.iter().map(|row| &row.phase.pressure).collect();
+            let ratios: Vec<&IntervalEstimate> = rows.iter().map(|row| &row.phase.pressure).collect();
             columns = phase_columns(&rows, named);
             columns.push(Column::whole("step", "", rows.iter().map(|row| row.step)));
             columns.extend(ratio_columns(&ratios));

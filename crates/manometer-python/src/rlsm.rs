@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use rlsm::{Iter, Options, Pair};
+use rlsm::{Iter, KvPair, Options};
 use serde_json::json;
 
 use crate::error;
@@ -41,7 +41,7 @@ struct Ahead {
 const AHEAD_BYTES: usize = 1 << 20;
 
 impl Ahead {
-    fn next(&mut self, most: usize) -> rlsm::Result<Vec<Pair>> {
+    fn next(&mut self, most: usize) -> rlsm::Result<Vec<KvPair>> {
         if let Some(failed) = self.failed.take() {
             return Err(failed);
         }
@@ -267,7 +267,7 @@ impl Pairs {
             let mut ahead = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             ahead.next(most)
         });
-        let pair = |(key, value): &Pair| PyTuple::new(py, [PyBytes::new(py, key), PyBytes::new(py, value)]);
+        let pair = |(key, value): &KvPair| PyTuple::new(py, [PyBytes::new(py, key), PyBytes::new(py, value)]);
         read.map_err(error::database)?.iter().map(pair).collect()
     }
 }

@@ -1,5 +1,6 @@
 //! Every chart for those who draw it elsewhere than on the page: what there is, and the rows that fill it.
 
+use manometer_measure::suggest::similar;
 use serde_json::{Map, Value};
 
 use crate::charts::{CHARTS, Chart, Draw, Drawing};
@@ -124,9 +125,8 @@ pub fn spec(name: &str, rows: usize, why: &[String]) -> Result<Value, ReportErro
 
 fn find(name: &str) -> Result<&'static Chart, ReportError> {
     CHARTS.iter().find(|chart| chart.name == name).ok_or_else(|| {
-        let distance = |chart: &&Chart| strsim::damerau_levenshtein(name, chart.name);
-        let nearest = CHARTS.iter().min_by_key(distance).map_or("", |chart| chart.name);
-        ReportError::UnknownChart { name: name.to_owned(), nearest }
+        let similar = similar(name, CHARTS.iter().map(|chart| chart.name));
+        ReportError::UnknownChart { name: name.to_owned(), similar }
     })
 }
 

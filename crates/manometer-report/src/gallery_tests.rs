@@ -66,7 +66,7 @@ fn wrong_requests_are_refused_with_what_would_be_right() {
     let dir = tempfile::tempdir().unwrap();
     let recorded = complete(dir.path());
     let told = |name: &str, recorded: &[Recorded]| draw(name, recorded).unwrap_err().to_string();
-    assert_eq!(told("timelines", &[]), "there is no chart `timelines`; the nearest is `timeline`");
+    assert_eq!(told("timelines", &[]), "there is no chart `timelines`; did you mean `timeline`?");
     let told_of_figures = told("inter-arrivals", &[]);
     assert!(
         told_of_figures.ends_with("give it rows with the columns trace, gap_us, share, requests"),

@@ -20,7 +20,7 @@ mod time;
 mod vendor;
 
 #[cfg(test)]
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/integration/example/mod.rs"]
 mod example;
 
 use std::path::PathBuf;
@@ -28,6 +28,7 @@ use std::path::PathBuf;
 use manometer_analysis::summary::Summary;
 use manometer_measure::Recording;
 use manometer_measure::plan::Settings;
+use manometer_measure::suggest::did_you_mean;
 
 pub use gallery::{COLOURS, ChartInfo, ColumnInfo, Drawn, Scope, charts, draw, spec};
 pub use page::{
@@ -55,12 +56,12 @@ pub enum ReportError {
     #[error("a report needs at least one recording")]
     NoRecording,
     /// A chart that there is not.
-    #[error("there is no chart `{name}`; the nearest is `{nearest}`")]
+    #[error("there is no chart `{name}`{}", did_you_mean(*similar))]
     UnknownChart {
         /// The name as given.
         name: String,
         /// The chart whose name is most like it.
-        nearest: &'static str,
+        similar: Option<&'static str>,
     },
     /// A chart that no recording fills.
     #[error(

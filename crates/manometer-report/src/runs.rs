@@ -16,7 +16,7 @@ pub(crate) const KERNEL: &str = "kernel";
 /// What each of `recordings` is called: what a sweep set for it, and which of its repeats it is.
 pub(crate) fn names<'a>(recordings: impl IntoIterator<Item = &'a Recorded>) -> Vec<String> {
     let recordings: Vec<&Recorded> = recordings.into_iter().collect();
-    let repeats = compare::repeats(&recordings.iter().map(|recorded| &recorded.recording).collect::<Vec<_>>());
+    let repeats = compare::repeat_numbers(&recordings.iter().map(|recorded| &recorded.recording).collect::<Vec<_>>());
     // Numbers tell repeats apart: where nothing ran twice there is nothing to tell.
     let numbered = repeats.iter().any(|repeat| *repeat > 1);
     let told = differing(&recordings);

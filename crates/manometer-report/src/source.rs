@@ -85,7 +85,7 @@ impl<'a> Source<'a> {
         match self.recording.samples(name) {
             Ok(samples) => {
                 // The series of a run that has no end have none either; that is said once, of the run.
-                if samples.cut && self.recording.status().is_some() {
+                if samples.truncated && self.recording.status().is_some() {
                     self.note(format!("the sample series `{name}` ends before its stream does: it was cut short"));
                 }
                 Some(Rc::new(samples))
@@ -103,7 +103,7 @@ impl<'a> Source<'a> {
             let Some(primary) = self.primary() else { return LatencyLog::default() };
             match self.recording.latency(&primary.name) {
                 Ok(log) => {
-                    if log.cut {
+                    if log.truncated {
                         self.note(format!("the latency log of `{}` was cut short", primary.name));
                     }
                     log

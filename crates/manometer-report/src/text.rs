@@ -3,9 +3,6 @@
 use manometer_measure::plan::Settings;
 use serde_json::Value;
 
-const KIB: f64 = 1024.0;
-const BYTE_UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-
 /// What stands where nothing was measured.
 pub(crate) const NOT_MEASURED: &str = "not measured";
 
@@ -50,17 +47,6 @@ pub(crate) fn latency(us: f64) -> String {
         size if size >= 1e3 => format!("{} ms", number(us / 1e3)),
         _ => format!("{} µs", number(us)),
     }
-}
-
-/// A number of bytes in the unit that suits it.
-pub(crate) fn bytes(bytes: f64) -> String {
-    let mut value = bytes;
-    let mut unit = 0;
-    while value.abs() >= KIB && unit + 1 < BYTE_UNITS.len() {
-        value /= KIB;
-        unit += 1;
-    }
-    format!("{} {}", number(value), BYTE_UNITS[unit])
 }
 
 /// A stretch of time given in seconds.
@@ -121,8 +107,6 @@ mod tests {
         assert_eq!(latency(85.0), "85 µs");
         assert_eq!(latency(1850.0), "1.85 ms");
         assert_eq!(latency(2.5e6), "2.5 s");
-        assert_eq!(bytes(512.0), "512 B");
-        assert_eq!(bytes(1.5 * KIB * KIB), "1.5 MiB");
         assert_eq!(seconds(10.0), "10 s");
         assert_eq!(seconds(900.0), "15 min 0 s");
         assert_eq!(seconds(8000.0), "2 h 13 min");

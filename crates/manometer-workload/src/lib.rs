@@ -1,16 +1,19 @@
-//! Who asks: the sources of requests.
+//! Load generators: the sources of requests.
 //!
-//! [`io`] reads and writes files, the seed's `access_time3` done better, [`files`] makes, uses and deletes many; [`kv`] is YCSB on a key-value
-//! engine, [`replay`] a recorded trace
-//! on one; [`command`] is an external program. All are driven through [`control`] and tell what they did through [`protocol`] messages, so
-//! that a thread, a worker process or a person at a terminal can run them alike.
+//! [`io`] reads and writes files, the seed's `access_time3` done better; [`files`] creates, uses and deletes many;
+//! [`kv`] is YCSB and db_bench on a key-value engine; [`replay`] sends a recorded trace to one; [`command`] is an external
+//! program. Each prepares its data and hands itself, as a [`workload::Workload`], to a [`workload::Driver`]:
+//! `manometer-session` has the one there is.
 
 pub mod command;
-pub mod control;
+pub mod error;
 pub mod files;
 pub mod io;
 pub mod kv;
-pub mod protocol;
 pub mod replay;
+pub mod sample;
 pub mod script;
+pub mod setting_error;
 pub mod settings;
+mod settings_file;
+pub mod workload;

@@ -2,8 +2,7 @@
 
 use manometer_measure::Span;
 use manometer_measure::plan::Settings;
-
-use crate::protocol::parse_setting;
+use serde_json::Value;
 
 /// Changes that are made together.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +56,37 @@ pub fn parse_script(
     Ok(steps.into_iter().map(|(_, step)| step).collect())
 }
 
-fn parse_step(text: &str) -> Result<(u64, (String, serde_json::Value)), String> {
+/// Reads `name=value`; a value that is no number, flag or null is a text.
+fn parse_setting(text: &str) -> Option<(String, Value)> {
+    let (name, value) = text.split_once('=')?;
+    let (name, value) = (name.trim(), value.trim());
+    if name.is_empty() || value.is_empty() {
+        return None;
+    }
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+    Some((name.to_owned(), value))
+}
+
+/// Reads `name=value name=value …`; a value of several words stands in quotes.
+pub fn parse_settings(text: &str) -> Option<Settings> {
+    words(text).map(parse_setting).collect()
+}
+
+/// The words of `text`: white space separates them, except between quotes.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let (mut quoted, mut escaped) = (false, false);
+    let words = text.split(move |character: char| {
+        let ends = !quoted && character.is_whitespace();
+        if character == '"' && !escaped {
+            quoted = !quoted;
+        }
+        escaped = quoted && character == '\\' && !escaped;
+        ends
+    });
+    words.filter(|word| !word.is_empty())
+}
+
+fn parse_step(text: &str) -> Result<(u64, (String, Value)), String> {
     const WANTED: &str = "write `time: setting = value`, such as `20m: iodepth = 2`";
     let (time, change) = text.split_once(':').ok_or(WANTED)?;
     let at: Span = time.trim().parse().map_err(|error| format!("{error}"))?;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use manometer_target::engine::Keeps;
-use manometer_target::engine::directory::Marker;
+use manometer_target::engine::directory::DatabaseManifest;
+use manometer_target::engine::{EngineOptions, Storage};
 use rapidhash::v3::rapidhash_v3;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,8 @@ use serde_json::{Map, Value};
 use crate::command::{self, CommandSettings};
 use crate::files::{self, FilesPlan, FilesSettings};
 use crate::io::{self, IoSettings};
-use crate::kv::{self, EngineOptions, KvPlan, KvSettings, Operation, RateForm};
+use crate::kv::{self, KvPlan, KvSettings, Operation, RateForm};
 use crate::replay::{self, ReplaySettings};
-
-/// A file that settings name and that is longer holds data, and is not read as a whole.
-pub(crate) const LONGEST_FILE_BYTES: u64 = 16 << 20;
 
 /// A workload of any kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,7 +67,7 @@ impl WorkloadSettings {
 
     /// What the marker of its database says once that is loaded with `seed`; nothing where it has none of its own, for
     /// a trace, which has to be read for it, and for settings that are not valid.
-    pub fn marker(&self, seed: u64) -> Option<Marker> {
+    pub fn marker(&self, seed: u64) -> Option<DatabaseManifest> {
         match self {
             Self::Kv(kv) if self.keeps_data() => Some(kv::marker(&KvPlan::new(kv).ok()?, seed)),
             Self::Files(files) => FilesPlan::new(files).ok().map(|plan| plan.marker(seed)),
@@ -107,9 +104,8 @@ impl WorkloadSettings {
             Self::Command(_) | Self::Io(_) | Self::Files(_) => true,
             Self::Replay(replay) => replay.keeps_data(),
             // A fill begins with an empty database, and leaves one all the same.
-            Self::Kv(kv) => {
-                KvPlan::new(kv).is_ok_and(|plan| plan.engine.keeps == Keeps::Disk && !plan.options.lead_elsewhere())
-            }
+            Self::Kv(kv) => KvPlan::new(kv)
+                .is_ok_and(|plan| plan.engine.storage == Storage::Disk && !plan.options.use_external_server()),
         }
     }
 
@@ -172,7 +168,7 @@ impl WorkloadSettings {
             Self::Io(io) => io.file_size.0,
             Self::Files(files) => FilesPlan::new(files).map_or(0, |plan| plan.bytes()),
             Self::Kv(kv) => match KvPlan::new(kv) {
-                Ok(plan) if plan.engine.keeps == Keeps::Disk && !plan.options.lead_elsewhere() => {
+                Ok(plan) if plan.engine.storage == Storage::Disk && !plan.options.use_external_server() => {
                     plan.load_bytes().max(plan.fill_bytes())
                 }
                 _ => 0,
@@ -229,24 +225,6 @@ fn kv_files(kv: &KvSettings) -> Vec<PathBuf> {
 
 fn read<T: DeserializeOwned>(settings: Map<String, Value>) -> Result<T, String> {
     serde_json::from_value(Value::Object(settings)).map_err(|error| error.to_string())
-}
-
-/// A setting that is wrong.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}`: got {got}; {wanted}")]
-pub struct SettingError {
-    /// The setting, as it is called or as it was misspelt.
-    pub name: String,
-    /// What was given.
-    pub got: String,
-    /// What would be right.
-    pub wanted: String,
-}
-
-impl SettingError {
-    pub(crate) fn new(name: &str, got: impl ToString, wanted: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), got: got.to_string(), wanted: wanted.into() }
-    }
 }
 
 #[cfg(test)]

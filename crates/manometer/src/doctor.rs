@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use comfy_table::{Cell, ColumnConstraint};
-use manometer_measure::doctor::{Check, Facts, Status};
+use manometer_measure::doctor::{Check, CheckStatus, Facts};
 use serde_json::json;
 
 use crate::format::{self, Format};
@@ -58,15 +58,15 @@ fn screen(checks: &[Check]) -> String {
         }
     }
     let count = |status| checks.iter().filter(|check| check.status == status).count();
-    let (ok, limited, missing) = (count(Status::Ok), count(Status::Limited), count(Status::Missing));
+    let (ok, limited, missing) = (count(CheckStatus::Ok), count(CheckStatus::Limited), count(CheckStatus::Missing));
     format!("{}\n{ok} ok, {limited} limited, {missing} missing", table.trim_fmt())
 }
 
-fn word(status: Status) -> &'static str {
+fn word(status: CheckStatus) -> &'static str {
     match status {
-        Status::Ok => "ok",
-        Status::Limited => "limited",
-        Status::Missing => "missing",
+        CheckStatus::Ok => "ok",
+        CheckStatus::Limited => "limited",
+        CheckStatus::Missing => "missing",
     }
 }
 
@@ -74,7 +74,9 @@ fn word(status: Status) -> &'static str {
 fn words(check: &Check) -> String {
     let found = format!("{} · {}", check.text, check.why);
     match check.status {
-        Status::Limited | Status::Missing if !check.remedy.is_empty() => format!("{found} → {}", check.remedy),
+        CheckStatus::Limited | CheckStatus::Missing if !check.remedy.is_empty() => {
+            format!("{found} → {}", check.remedy)
+        }
         _ => found,
     }
 }
@@ -83,21 +85,21 @@ fn words(check: &Check) -> String {
 mod tests {
     use super::*;
 
-    fn check(status: Status, text: &str, remedy: &str) -> Check {
+    fn check(status: CheckStatus, text: &str, remedy: &str) -> Check {
         Check { id: "swap", status, text: text.to_owned(), why: "it matters", remedy: remedy.to_owned() }
     }
 
     #[test]
     fn a_remedy_is_shown_only_where_it_is_needed() {
-        assert_eq!(words(&check(Status::Ok, "none", "swapon")), "none · it matters");
-        assert_eq!(words(&check(Status::Limited, "2 GiB", "swapoff -a")), "2 GiB · it matters → swapoff -a");
-        assert_eq!(words(&check(Status::Missing, "none", "")), "none · it matters");
+        assert_eq!(words(&check(CheckStatus::Ok, "none", "swapon")), "none · it matters");
+        assert_eq!(words(&check(CheckStatus::Limited, "2 GiB", "swapoff -a")), "2 GiB · it matters → swapoff -a");
+        assert_eq!(words(&check(CheckStatus::Missing, "none", "")), "none · it matters");
     }
 
     #[test]
     fn the_screen_is_no_wider_than_it_says_and_counts() {
         let long = "mq-deadline ".repeat(20);
-        let checks = [check(Status::Ok, &long, ""), check(Status::Limited, "2 GiB", "swapoff -a")];
+        let checks = [check(CheckStatus::Ok, &long, ""), check(CheckStatus::Limited, "2 GiB", "swapoff -a")];
         let screen = screen(&checks);
         assert!(screen.lines().all(|line| line.chars().count() <= usize::from(WIDTH)), "{screen}");
         assert!(screen.ends_with("1 ok, 1 limited, 0 missing"), "{screen}");

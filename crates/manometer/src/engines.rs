@@ -34,7 +34,7 @@ fn machine_form(engine: &manometer_target::engine::EngineInfo) -> serde_json::Va
         "about": engine.about,
         "abilities": engine.abilities,
         "durability": engine.durability,
-        "keeps": engine.keeps,
+        "keeps": engine.storage,
         "key_bytes_max": engine.key_bytes_max,
     })
 }

@@ -102,7 +102,7 @@ fn tell(files: &Files, recorded: &[Recorded]) -> anyhow::Result<()> {
     }
     let page = files.out.join(report::FILE);
     report::write_page(&page, recorded)?;
-    let findings = report::across(recorded);
+    let findings = report::common_findings(recorded);
     match files.format {
         Format::Json => format::json(&report::runs_document(recorded, &findings)),
         Format::Text => {

@@ -17,6 +17,7 @@ mod report;
 mod rlsm;
 mod run;
 mod schema;
+mod signals;
 mod table;
 mod trace;
 mod watch;
@@ -47,9 +48,9 @@ struct Arguments {
 enum Verb {
     Run(run::Arguments),
     Prepare(prepare::Arguments),
-    Report(report::Arguments),
+    Report(report::ReportArgs),
     Cache(cache::CacheArgs),
-    Compare(compare::Arguments),
+    Compare(compare::CompareArgs),
     Import(import::Arguments),
     Io(io::Args),
     Kv(Box<kv::KvArgs>),

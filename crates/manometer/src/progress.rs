@@ -6,7 +6,7 @@ use std::io::{IsTerminal as _, stderr};
 use clap::ValueEnum;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use manometer_experiment::Experiment;
-use manometer_experiment::conductor::Update;
+use manometer_experiment::progress::ProgressUpdate;
 
 use crate::format;
 use crate::table::number;
@@ -45,7 +45,7 @@ impl Progress {
     }
 
     /// Shows one update.
-    pub fn show(&mut self, update: &Update<'_>) {
+    pub fn show(&mut self, update: &ProgressUpdate<'_>) {
         match self {
             Self::Bars(bars) => bars.show(update),
             Self::Lines(lines) => lines.show(update),
@@ -98,35 +98,35 @@ impl Bars {
         }
     }
 
-    fn show(&mut self, update: &Update<'_>) {
+    fn show(&mut self, update: &ProgressUpdate<'_>) {
         match update {
-            Update::Preparing { workload, what, done, total } => {
+            ProgressUpdate::Preparing { workload, what, done, total } => {
                 self.phase.set_message("preparing");
                 self.say(workload, format!("{what} {:.0} %", percent(*done, *total)));
             }
-            Update::Ready { workload } => self.say(workload, "ready".to_owned()),
-            Update::Phase { id, label, seconds } => {
+            ProgressUpdate::Ready { workload } => self.say(workload, "ready".to_owned()),
+            ProgressUpdate::Phase { id, label, seconds } => {
                 self.phase_s = *seconds;
                 self.phase.set_position(0);
                 self.phase.set_message(format!("{id}  {label}"));
                 self.workloads.values().for_each(|bar| bar.set_message("idle"));
             }
-            Update::Rate { workload, rate, unit, p99_us } => {
+            ProgressUpdate::Rate { workload, rate, unit, p99_us } => {
                 self.say(workload, rate_text(*rate, unit, *p99_us));
             }
-            Update::Beat { phase_left_s, run_left_s } => {
+            ProgressUpdate::Tick { phase_left_s, run_left_s } => {
                 let done = 1.0 - phase_left_s / self.phase_s.max(1e-9);
                 self.phase.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);
                 self.phase.set_prefix(format!("{phase_left_s:.0} s, in all {run_left_s:.0} s left"));
             }
-            Update::Finding(finding) => {
+            ProgressUpdate::Finding(finding) => {
                 // Drawn above the bars; nothing is lost if the terminal is gone.
                 let _ = self.all.println(format!("{}: {}", finding.id, finding.text));
             }
-            Update::Ended { workload, text } => {
+            ProgressUpdate::Ended { workload, text } => {
                 let _ = self.all.println(format!("{workload} has ended: {text}"));
             }
-            Update::Failed { workload, text } => {
+            ProgressUpdate::Failed { workload, text } => {
                 let _ = self.all.println(format!("{workload} failed: {text}"));
             }
         }
@@ -150,34 +150,34 @@ pub struct Lines {
 const BEATS_PER_LINE: u64 = 10;
 
 impl Lines {
-    fn show(&mut self, update: &Update<'_>) {
+    fn show(&mut self, update: &ProgressUpdate<'_>) {
         match update {
-            Update::Preparing { workload, what, done, total } => {
+            ProgressUpdate::Preparing { workload, what, done, total } => {
                 let tenth = percent(*done, *total) as u64 / 10;
                 if self.tenths.insert(format!("{workload} {what}"), tenth) != Some(tenth) {
                     format::note(&format!("  {workload}: {what} {} %", tenth * 10));
                 }
             }
-            Update::Ready { workload } => format::note(&format!("  {workload}: ready")),
-            Update::Phase { id, label, seconds } => {
+            ProgressUpdate::Ready { workload } => format::note(&format!("  {workload}: ready")),
+            ProgressUpdate::Phase { id, label, seconds } => {
                 self.rates.clear();
                 self.beats = 0;
                 format::note(&format!("{id}  {label}: {seconds:.0} s"));
             }
-            Update::Rate { workload, rate, unit, p99_us } => {
+            ProgressUpdate::Rate { workload, rate, unit, p99_us } => {
                 self.rates.retain(|(name, _)| name != workload);
                 self.rates.push(((*workload).to_owned(), rate_text(*rate, unit, *p99_us)));
             }
-            Update::Beat { run_left_s, .. } => {
+            ProgressUpdate::Tick { run_left_s, .. } => {
                 self.beats += 1;
                 if self.beats.is_multiple_of(BEATS_PER_LINE) && !self.rates.is_empty() {
                     let rates: Vec<String> = self.rates.iter().map(|(name, text)| format!("{name} {text}")).collect();
                     format::note(&format!("  {} | {run_left_s:.0} s left", rates.join(" | ")));
                 }
             }
-            Update::Finding(finding) => format::note(&format!("{}: {}", finding.id, finding.text)),
-            Update::Ended { workload, text } => format::note(&format!("{workload} has ended: {text}")),
-            Update::Failed { workload, text } => format::note(&format!("{workload} failed: {text}")),
+            ProgressUpdate::Finding(finding) => format::note(&format!("{}: {}", finding.id, finding.text)),
+            ProgressUpdate::Ended { workload, text } => format::note(&format!("{workload} has ended: {text}")),
+            ProgressUpdate::Failed { workload, text } => format::note(&format!("{workload} failed: {text}")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `manometer report`: recordings become a page.
+//! `manometer report`: an HTML page of recordings.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,29 +15,31 @@ use serde_json::{Value, json};
 use crate::format::{self, Format};
 use crate::{WRONG_REQUEST, table};
 
-/// The report's name in the recording's folder.
+/// The file name of the report in the recording's folder.
 pub const FILE: &str = "report.html";
 
-/// Analyse a recording anew and write its report: one HTML file that opens anywhere.
+/// Analyse recordings and write a report: one HTML file that needs no network.
+///
+/// Also writes each recording's `summary.json` anew.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  manometer report manometer-runs/a-recording\n  \
     manometer report runs/001 runs/002 --out both.html\n  \
-    manometer report manometer-runs/a-sweep   # all of its runs")]
-pub struct Arguments {
-    /// Folders of recordings, or of runs as a sweep or an import leaves them.
+    manometer report manometer-runs/a-sweep   # all its runs")]
+pub struct ReportArgs {
+    /// Recordings, or folders of recordings from a sweep or an import.
     #[arg(required = true)]
     recordings: Vec<PathBuf>,
-    /// The page's file; `report.html` in the first recording unless said.
+    /// The report's file [default: `report.html` in the first recording].
     #[arg(long)]
     out: Option<PathBuf>,
-    /// For whom to print.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Writes the page and prints what it says.
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let recorded = match read_all(&arguments.recordings) {
+/// Writes the report and prints the summaries.
+pub fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
+    let recorded = match read_all(&args.recordings) {
         Ok(recorded) => recorded,
         Err(error) => {
             format::problem(&error);
@@ -46,37 +48,37 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     };
     for one in &recorded {
         let dir = &one.recording.dir;
-        // Somebody else's recording may be read-only; with a page of its own elsewhere, that is no failure.
+        // A recording may be read-only; with `--out` the report is written nevertheless.
         match write_summary(dir, &one.summary) {
-            Err(error) if arguments.out.is_some() => format::note(&format!("summary.json was not written: {error}")),
-            outcome => outcome?,
+            Err(error) if args.out.is_some() => format::note(&format!("cannot write summary.json: {error}")),
+            result => result?,
         }
     }
-    let page = arguments.out.clone().unwrap_or_else(|| arguments.recordings[0].join(FILE));
+    let page = args.out.clone().unwrap_or_else(|| args.recordings[0].join(FILE));
     write_page(&page, &recorded)?;
-    if arguments.format == Format::Json {
+    if args.format == Format::Json {
         return match recorded.as_slice() {
             [one] => format::json(&one.summary),
-            many => format::json(&runs_document(many, &across(many))),
+            many => format::json(&runs_document(many, &common_findings(many))),
         }
         .map(|()| ExitCode::SUCCESS);
     }
     for one in &recorded {
         format::text(&table::summary(&one.summary))?;
     }
-    let across = table::findings(&across(&recorded));
-    format::text(&format!("{across}\nReport: {}", page.display()))?;
+    let findings = table::findings(&common_findings(&recorded));
+    format::text(&format!("{findings}\nReport: {}", page.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads what `paths` name, folders of runs too.
+/// Reads the recordings in `paths`, which may be folders of recordings.
 fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<Recorded>> {
     let mut recorded = Vec::new();
     for path in paths {
-        // Of what holds none, reading tells what is missing.
+        // Where there is none, reading the folder gives the reason.
         let (dirs, skipped) = compare::recordings_in(path).unwrap_or_else(|_| (vec![path.clone()], Vec::new()));
         for dir in &skipped {
-            format::note(&format!("{} is no recording: it is left out", dir.display()));
+            format::note(&format!("{} is not a recording: skipped", dir.display()));
         }
         for dir in dirs {
             recorded.push(read(&dir)?);
@@ -101,24 +103,24 @@ pub fn read(dir: &Path) -> Result<Recorded, RecordingError> {
     Ok(Recorded { recording, summary, settings })
 }
 
-/// The machine form of several runs; `findings` are those over all of them.
+/// The JSON document of several runs; `findings` are those of all together.
 pub fn runs_document(recorded: &[Recorded], findings: &[Finding]) -> Value {
-    let repeats = compare::repeats(&recordings(recorded));
-    let one = |(one, repeat): (&Recorded, u32)| {
-        let Recorded { recording, settings, summary } = one;
+    let repeats = compare::repeat_numbers(&recordings(recorded));
+    let run = |(recorded, repeat): (&Recorded, u32)| {
+        let Recorded { recording, settings, summary } = recorded;
         let reference = recording.plan.reference;
         json!({
             "dir": recording.dir, "settings": settings, "reference": reference, "repeat": repeat, "summary": summary,
         })
     };
-    json!({ "runs": recorded.iter().zip(repeats).map(one).collect::<Vec<_>>(), "findings": findings })
+    json!({ "runs": recorded.iter().zip(repeats).map(run).collect::<Vec<_>>(), "findings": findings })
 }
 
-/// What a reader of several runs together must know: what should be the same in all of them and is not, a sweep's
-/// reference among it.
-pub fn across(recorded: &[Recorded]) -> Vec<Finding> {
+/// The findings of several runs together: conditions that differ, and a drift of the reference run.
+pub fn common_findings(recorded: &[Recorded]) -> Vec<Finding> {
     let conditions: Vec<Conditions> = recorded.iter().map(|one| Conditions::of(&one.recording)).collect();
-    let mut findings = compare::unlike(recorded.iter().map(|one| one.recording.dir.as_path()).zip(&conditions));
+    let mut findings =
+        compare::condition_differences(recorded.iter().map(|one| one.recording.dir.as_path()).zip(&conditions));
     findings.extend(compare::reference_drift(&recordings(recorded)));
     findings
 }

@@ -22,6 +22,8 @@ enum What {
     Experiment,
     /// Every sample series and its columns, with units, sources and meanings, as Markdown.
     Columns,
+    /// Every finding with its severity, meaning and remedy, as Markdown.
+    Findings,
 }
 
 /// Prints what was asked for.
@@ -29,6 +31,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match arguments.what {
         What::Experiment => format::json(&manometer_experiment::file::json_schema())?,
         What::Columns => format::text(manometer_experiment::columns::manual().trim_end())?,
+        What::Findings => format::text(manometer_analysis::rules::manual().trim_end())?,
     }
     Ok(ExitCode::SUCCESS)
 }

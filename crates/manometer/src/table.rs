@@ -2,7 +2,7 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
-use manometer_analysis::summary::{Estimate, PhaseSummary, Ratio, Summary};
+use manometer_analysis::summary::{IntervalEstimate, MeanEstimate, PhaseSummary, Summary};
 use manometer_measure::event::{Finding, Severity};
 use manometer_measure::plan::{PhaseKind, Plan};
 
@@ -75,7 +75,7 @@ pub fn findings(findings: &[Finding]) -> String {
     findings.iter().map(line).collect()
 }
 
-fn estimate(estimate: &Estimate) -> String {
+fn estimate(estimate: &MeanEstimate) -> String {
     match (estimate.mean, estimate.ci_low, estimate.ci_high) {
         (Some(mean), Some(low), Some(high)) => format!("{} ± {}", number(mean), number((high - low) / 2.0)),
         (Some(mean), _, _) => number(mean),
@@ -83,7 +83,7 @@ fn estimate(estimate: &Estimate) -> String {
     }
 }
 
-fn pressure(ratio: &Ratio) -> String {
+fn pressure(ratio: &IntervalEstimate) -> String {
     match (ratio.value, ratio.ci_low, ratio.ci_high) {
         (Some(value), Some(low), Some(high)) => format!("{} [{low:.2}, {high:.2}]", share(value)),
         (Some(value), _, _) => share(value),
@@ -124,15 +124,6 @@ fn fairness(phase: &PhaseSummary) -> String {
 /// A stretch of time in whole seconds: `1h 30m`.
 pub fn duration(seconds: f64) -> String {
     humantime::format_duration(std::time::Duration::from_secs(seconds.round() as u64)).to_string()
-}
-
-/// Bytes in the unit that keeps the number short.
-pub fn bytes(bytes: u64) -> String {
-    let (unit, size) = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)]
-        .into_iter()
-        .find(|(_, shift)| bytes >> shift > 0)
-        .unwrap_or(("B", 0));
-    format!("{} {unit}", number(bytes as f64 / (1_u64 << size) as f64))
 }
 
 /// A number with about three significant digits and thousands set apart.

@@ -12,6 +12,6 @@ pub struct Arguments {}
 
 /// Runs the job on standard input; what failed has been told there too.
 pub fn run(_: &Arguments) -> anyhow::Result<ExitCode> {
-    let outcome = manometer_experiment::worker::run();
+    let outcome = manometer_session::worker::run();
     Ok(ExitCode::from(if outcome.is_ok() { DONE } else { FAILED }))
 }

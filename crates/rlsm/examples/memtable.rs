@@ -1,15 +1,15 @@
-//! What the memory buffer does in a second of a thread's processor time, and what an entry takes in it, behind the
-//! engine's interface: `memtable RECORDS [VALUE_BYTES]`. Keys have 16 bytes, and nothing is flushed.
+//! Measures the throughput of the memtable per second of processor time, and its memory per entry, through the engine's
+//! interface: `memtable RECORDS [VALUE_BYTES]`. Keys have 16 bytes; nothing is flushed.
 
-#![allow(clippy::print_stdout, reason = "it is a program of its own")]
+#![allow(clippy::print_stdout, reason = "an example program prints its result")]
 
 use std::hint::black_box;
 
-use rlsm::storage::simulated::Simulated;
+use rlsm::storage::simulated::SimulatedStorage;
 use rlsm::{Batch, Database, Maintenance, Options, Sync};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Puts in a batch: so many that the log's part in them is small.
+/// Puts per batch: enough that the WAL's share of the cost is small.
 const BATCH: u64 = 1000;
 
 fn key(number: u64) -> [u8; 16] {
@@ -18,15 +18,15 @@ fn key(number: u64) -> [u8; 16] {
     key
 }
 
-/// Processor time: what others do on this machine is not in it.
-fn timed(what: &str, times: u64, work: impl FnOnce() -> rlsm::Result<()>) -> rlsm::Result<()> {
+/// Prints the throughput of `work` by the thread's processor time, without that of other processes.
+fn timed(description: &str, times: u64, work: impl FnOnce() -> rlsm::Result<()>) -> rlsm::Result<()> {
     let now = || {
         let time = clock_gettime(ClockId::ThreadCPUTime);
         time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
     };
     let start = now();
     work()?;
-    println!("{what:28} {:8.2} million/s", times as f64 / (now() - start) / 1e6);
+    println!("{description:28} {:8.2} million/s", times as f64 / (now() - start) / 1e6);
     Ok(())
 }
 
@@ -55,10 +55,10 @@ fn main() -> rlsm::Result<()> {
         return Ok(());
     };
     let value = vec![7; arguments.get(1).copied().unwrap_or(100) as usize];
-    // The buffer is not to be full, so that all of it is measured.
+    // The memtable must not become full.
     let memtable_bytes = records * (16 + value.len() as u64) * 2;
     let options = Options::new().memtable_bytes(memtable_bytes).sync(Sync::Never).maintenance(Maintenance::Inline);
-    let database = options.open_on(std::sync::Arc::new(Simulated::new(1)))?;
+    let database = options.open_on(std::sync::Arc::new(SimulatedStorage::new(1)))?;
     let empty = database.stats()?.memtable_bytes;
     timed("put", records, || put_all(&database, records, &value))?;
     let stats = database.stats()?;

@@ -1,23 +1,24 @@
-//! Counts bytes for the decisions of `rlsm::plan`, without writing any: random keys are loaded, then updated uniformly.
+//! Simulates the compaction decisions of `rlsm::plan` by counting bytes: random keys are loaded, then updated
+//! uniformly.
 //!
-//! `simulator [VALUE_BYTES]` prints, for each size of the data in memory buffers and each way to flush, what is written
-//! for each byte of the user's, the space taken for each byte that is not superseded, and the runs of a range.
+//! `simulator [VALUE_BYTES]` prints write amplification, space amplification and the runs per range, for several sizes
+//! of the data in memtables and both ways to flush.
 
-#![allow(clippy::print_stdout, reason = "it is a program of its own")]
+#![allow(clippy::print_stdout, reason = "an example program prints its result")]
 
-use rlsm::plan::{Balance, Load, PlanSettings, balance};
+use rlsm::plan::{CompactionSettings, RangeAction, RangeLoad, plan_range};
 
-/// A memory buffer, in bytes; only ratios count.
+/// The size of a memtable, in bytes. Only ratios matter.
 const MEMTABLE: f64 = 1e6;
 
-/// What a write takes in the log, as an item of the log's index, and in a run, for each byte of key and value.
+/// Bytes per byte of key and value: in the WAL, in the index of a log run, and in a run.
 struct Overheads {
     log: f64,
     index: f64,
     run: f64,
 }
 
-/// Measured on files of the engine, for keys of 16 bytes.
+/// Measured on files of the engine, with keys of 16 bytes.
 fn overheads(value_bytes: f64) -> Overheads {
     let user = 16.0 + value_bytes;
     Overheads { log: 1.0 + 12.0 / user, index: 12.0 / user, run: 1.0 + 6.0 / user }
@@ -35,11 +36,11 @@ struct Range {
     live: f64,
     stale: f64,
     runs: usize,
-    dice: u64,
+    jitter: u64,
 }
 
 struct Database {
-    settings: PlanSettings,
+    settings: CompactionSettings,
     overheads: Overheads,
     flush: Flush,
     ranges: Vec<Range>,
@@ -50,7 +51,7 @@ struct Database {
 
 impl Database {
     fn new(value_bytes: f64, flush: Flush) -> Self {
-        let settings = PlanSettings {
+        let settings = CompactionSettings {
             memtable_bytes: MEMTABLE as u64,
             range_bytes: 2 * MEMTABLE as u64,
             split_ratio: 1.2,
@@ -65,7 +66,7 @@ impl Database {
         self.drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
     }
 
-    /// Fills one memory buffer, and compacts if that is due.
+    /// Fills a memtable, and compacts if that is due.
     fn fill(&mut self, is_update: bool) {
         let flushed = match self.flush {
             Flush::Copy => self.overheads.run,
@@ -82,36 +83,36 @@ impl Database {
     fn compact(&mut self, is_update: bool) {
         let batch = std::mem::take(&mut self.level0);
         if self.ranges.is_empty() {
-            let dice = self.draw();
+            let jitter = self.draw();
             self.written += batch * self.overheads.run;
-            self.ranges.push(Range { width: 1.0, live: batch, stale: 0.0, runs: 1, dice });
+            self.ranges.push(Range { width: 1.0, live: batch, stale: 0.0, runs: 1, jitter });
             return;
         }
         for range in std::mem::take(&mut self.ranges) {
             let added = batch * range.width;
             let (live, stale) =
                 if is_update { (range.live, range.stale + added) } else { (range.live + added, range.stale) };
-            let load = Load {
+            let load = RangeLoad {
                 bytes: (live + stale) as u64,
                 stale_bytes: stale as u64,
                 runs: range.runs + 1,
-                dice: range.dice,
+                jitter: range.jitter,
             };
-            match balance(&self.settings, load) {
-                Balance::Append => {
+            match plan_range(&self.settings, load) {
+                RangeAction::Append => {
                     self.written += added * self.overheads.run;
                     self.ranges.push(Range { live, stale, runs: range.runs + 1, ..range });
                 }
-                Balance::Rewrite { parts } => {
+                RangeAction::Rewrite { parts } => {
                     self.written += live * self.overheads.run;
                     for _ in 0..parts {
-                        let (share, dice) = (1.0 / parts as f64, self.draw());
+                        let (share, jitter) = (1.0 / parts as f64, self.draw());
                         self.ranges.push(Range {
                             width: range.width * share,
                             live: live * share,
                             stale: 0.0,
                             runs: 1,
-                            dice,
+                            jitter,
                         });
                     }
                 }
@@ -119,7 +120,7 @@ impl Database {
         }
     }
 
-    /// For each byte that is not superseded. The log of the memory buffer is there, too.
+    /// Space amplification: bytes per live byte, including the WAL of the memtable.
     fn space(&self) -> f64 {
         let live: f64 = self.ranges.iter().map(|range| range.live).sum();
         let held: f64 = self.ranges.iter().map(|range| range.live + range.stale).sum();
@@ -137,24 +138,24 @@ impl Database {
 
 fn main() {
     let value_bytes = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(100.0);
-    println!("values of {value_bytes} bytes; written per byte of the user's, space per live byte, runs per range");
+    println!("values of {value_bytes} bytes: write amplification, space amplification, runs per range");
     for (name, flush) in [("copy", Flush::Copy), ("index", Flush::Index)] {
-        for buffers in [50, 150, 350, 500] {
+        for memtables in [50, 150, 350, 500] {
             let mut database = Database::new(value_bytes, flush);
-            (0..buffers).for_each(|_| database.fill(false));
-            let loaded = database.written / (f64::from(buffers) * MEMTABLE);
-            // One round until superseded versions are spread evenly, then three that count.
-            (0..buffers).for_each(|_| database.fill(true));
+            (0..memtables).for_each(|_| database.fill(false));
+            let loaded = database.written / (f64::from(memtables) * MEMTABLE);
+            // One round until superseded versions are spread evenly, then three that are measured.
+            (0..memtables).for_each(|_| database.fill(true));
             let before = database.written;
             let (mut space, mut runs) = (0.0, 0.0);
-            for _ in 0..3 * buffers {
+            for _ in 0..3 * memtables {
                 database.fill(true);
                 space += database.space();
                 runs += database.runs();
             }
-            let rounds = f64::from(3 * buffers);
+            let rounds = f64::from(3 * memtables);
             println!(
-                "{name:>5}, data of {buffers:>3} buffers: load {loaded:.2}, update {:.2}, space {:.2}, runs {:.1}",
+                "{name:>5}, data of {memtables:>3} memtables: load {loaded:.2}, update {:.2}, space {:.2}, runs {:.1}",
                 (database.written - before) / (rounds * MEMTABLE),
                 space / rounds,
                 runs / rounds

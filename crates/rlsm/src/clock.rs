@@ -1,10 +1,10 @@
-//! The time that passes, for what is counted.
+//! Elapsed time, for statistics and pacing.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// How long the machine has run, but for when it slept.
+/// `CLOCK_MONOTONIC`: time since an unspecified start, without the time in suspend.
 pub(crate) fn now() -> Duration {
     let time = clock_gettime(ClockId::Monotonic);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)

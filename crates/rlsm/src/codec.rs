@@ -1,15 +1,15 @@
-//! Numbers and byte strings as all files have them, and reading them back from bytes that may be anything.
+//! The encoding of numbers and byte strings in all files, and decoding them from untrusted bytes.
 //!
-//! A varint is LEB128: seven bits a byte, the lowest first; a set highest bit says that more follow. Numbers of a fixed
-//! length are little-endian.
+//! A varint is LEB128: seven bits per byte, the lowest first; a set highest bit says that more follow. Numbers of a
+//! fixed length are little-endian.
 
-/// Why there is no varint.
+/// Why a varint cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BadVarint {
-    /// The bytes end before it does.
-    Cut,
-    /// It exceeds 64 bits.
-    TooLong,
+pub(crate) enum VarintError {
+    /// The bytes end before the varint does.
+    Truncated,
+    /// The value exceeds 64 bits.
+    Overflow,
 }
 
 /// Appends a varint.
@@ -21,30 +21,30 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// How many bytes [`put_varint`] appends.
+/// The number of bytes that [`put_varint`] appends.
 pub(crate) fn varint_len(value: u64) -> usize {
     (u64::BITS - (value | 1).leading_zeros()).div_ceil(7) as usize
 }
 
-/// Appends a length and the bytes.
+/// Appends a byte string: a varint length, then the bytes.
 pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// The two bytes at `at`, which are there, as a number.
+/// Decodes a `u16` at `at`. Panics if `bytes` are too short.
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// The four bytes at `at`, which are there, as a number.
+/// Decodes a `u32` at `at`. Panics if `bytes` are too short.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// Reads the varint at `at` and moves `at` behind it, or to where it cannot be read any further.
+/// Decodes the varint at `at` and advances `at` past it; after an error, to where decoding stopped.
 #[inline(always)]
-pub(crate) fn varint(bytes: &[u8], at: &mut usize) -> Result<u64, BadVarint> {
+pub(crate) fn varint(bytes: &[u8], at: &mut usize) -> Result<u64, VarintError> {
     let Some(word) = bytes.get(*at..).and_then(|rest| rest.first_chunk()).copied().map(u32::from_le_bytes) else {
         return varint_by_byte(bytes, at);
     };
@@ -52,7 +52,7 @@ pub(crate) fn varint(bytes: &[u8], at: &mut usize) -> Result<u64, BadVarint> {
     if ends == 0 {
         return varint_by_byte(bytes, at);
     }
-    // Up to four bytes without a branch: all up to the first that ends a number count.
+    // Up to four bytes without a branch: mask off everything after the byte that ends the varint.
     let counted = word & (ends ^ ends.wrapping_sub(1));
     *at += ends.trailing_zeros() as usize / 8 + 1;
     Ok(u64::from(
@@ -60,34 +60,34 @@ pub(crate) fn varint(bytes: &[u8], at: &mut usize) -> Result<u64, BadVarint> {
     ))
 }
 
-fn varint_by_byte(bytes: &[u8], at: &mut usize) -> Result<u64, BadVarint> {
+fn varint_by_byte(bytes: &[u8], at: &mut usize) -> Result<u64, VarintError> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
-        let byte = *bytes.get(*at).ok_or(BadVarint::Cut)?;
+        let byte = *bytes.get(*at).ok_or(VarintError::Truncated)?;
         *at += 1;
         if shift == 63 && byte > 1 {
-            return Err(BadVarint::TooLong);
+            return Err(VarintError::Overflow);
         }
         value |= u64::from(byte & 0x7f) << shift;
         if byte < 0x80 {
             return Ok(value);
         }
     }
-    Err(BadVarint::TooLong)
+    Err(VarintError::Overflow)
 }
 
-/// Bytes that are taken from the front, each step `None` where they end too early.
-pub(crate) struct Input<'a> {
+/// Decodes values from the front of a byte slice. Every method returns `None` if the bytes end too early.
+pub(crate) struct ByteReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Input<'a> {
+impl<'a> ByteReader<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    /// How much was taken, in bytes.
+    /// The number of bytes consumed.
     pub fn position(&self) -> usize {
         self.at
     }
@@ -102,7 +102,7 @@ impl<'a> Input<'a> {
         Some(taken)
     }
 
-    /// What was not taken yet.
+    /// The bytes that are not consumed yet.
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }
@@ -112,9 +112,9 @@ impl<'a> Input<'a> {
         varint(self.bytes, &mut self.at).ok()
     }
 
-    /// As [`Input::varint`], with the reason if there is none; faster where nearly all numbers have one byte.
+    /// As [`ByteReader::varint`], with the reason of a failure; faster where most varints have one byte.
     #[inline(always)]
-    pub fn short_varint(&mut self) -> Result<u64, BadVarint> {
+    pub fn short_varint(&mut self) -> Result<u64, VarintError> {
         match self.bytes.get(self.at) {
             Some(&byte) if byte < 0x80 => {
                 self.at += 1;
@@ -124,12 +124,12 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// A number of things that follow, each at least one byte: so no damaged count makes room for more than there is.
+    /// A count of items that follow. Each takes at least one byte, so a damaged count cannot cause a large allocation.
     pub fn count(&mut self) -> Option<usize> {
         usize::try_from(self.varint()?).ok().filter(|count| *count <= self.left())
     }
 
-    /// A length, then as many bytes.
+    /// A byte string.
     pub fn bytes(&mut self) -> Option<&'a [u8]> {
         let len = self.count()?;
         self.take(len)
@@ -159,14 +159,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_come_back(values in proptest::collection::vec(any::<u64>().prop_map(|v| v >> (v % 64)), 0..50)) {
+        fn varints_survive_encoding(values in proptest::collection::vec(any::<u64>().prop_map(|v| v >> (v % 64)), 0..50)) {
             let mut bytes = Vec::new();
             for value in &values {
                 let before = bytes.len();
                 put_varint(&mut bytes, *value);
                 prop_assert_eq!(bytes.len() - before, varint_len(*value));
             }
-            let (mut input, mut short) = (Input::new(&bytes), Input::new(&bytes));
+            let (mut input, mut short) = (ByteReader::new(&bytes), ByteReader::new(&bytes));
             for value in &values {
                 prop_assert_eq!(input.varint(), Some(*value));
                 prop_assert_eq!(short.short_varint(), Ok(*value));
@@ -175,7 +175,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..20)) {
+        fn arbitrary_bytes_cause_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..20)) {
             let mut at = 0;
             while varint(&bytes, &mut at).is_ok() {}
             prop_assert!(at <= bytes.len());
@@ -183,12 +183,12 @@ mod tests {
     }
 
     #[test]
-    fn too_long_and_cut_numbers_are_told_apart() {
+    fn truncated_and_overflowing_varints_are_distinguished() {
         let past_64_bits = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2];
-        assert_eq!(varint(&[0xff; 11], &mut 0), Err(BadVarint::TooLong));
-        assert_eq!(varint(&past_64_bits, &mut 0), Err(BadVarint::TooLong));
-        assert_eq!(varint(&[0x80], &mut 0), Err(BadVarint::Cut));
-        assert_eq!(varint(&[], &mut 0), Err(BadVarint::Cut));
-        assert_eq!(varint(&[1], &mut 7), Err(BadVarint::Cut));
+        assert_eq!(varint(&[0xff; 11], &mut 0), Err(VarintError::Overflow));
+        assert_eq!(varint(&past_64_bits, &mut 0), Err(VarintError::Overflow));
+        assert_eq!(varint(&[0x80], &mut 0), Err(VarintError::Truncated));
+        assert_eq!(varint(&[], &mut 0), Err(VarintError::Truncated));
+        assert_eq!(varint(&[1], &mut 7), Err(VarintError::Truncated));
     }
 }

@@ -1,4 +1,4 @@
-//! The database as its users see it.
+//! The public interface of a database.
 
 use std::ops::RangeBounds;
 use std::path::Path;
@@ -6,36 +6,36 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::background::{Background, Inline, Work};
 use crate::backup;
-use crate::compact;
-use crate::core::Core;
+use crate::compaction;
+use crate::engine::Engine;
 use crate::flush::flush_all;
-use crate::group::Group;
-use crate::iterate::{Iter, Lock};
+use crate::group_commit::GroupCommit;
+use crate::iterator::{DirectoryLock, Iter};
 use crate::layout::Layout;
+use crate::maintenance::{BackgroundMaintenance, InlineMaintenance, MaintenanceRunner};
 use crate::memory::{Batch, Snapshot};
-use crate::merge::Bounds;
-use crate::open::{Recovery, open};
+use crate::merge::KeyBounds;
+use crate::open::{RecoveryReport, open};
 use crate::options::{Maintenance, Options};
 use crate::read;
 use crate::run::Value;
 use crate::stats::Stats;
-use crate::storage::Storage;
-use crate::verify::Verification;
-use crate::write::SharedWriter;
-use crate::{Error, Result, Sequence};
+use crate::storage::{OverlayStorage, Storage, create_directory, open_directory};
+use crate::verify::{self, VerifyReport};
+use crate::write_pipeline::SharedPipeline;
+use crate::{Error, Result, SequenceNumber};
 
-/// A group of writes is closed when it holds so many bytes.
+/// A write group is closed once it holds this many bytes.
 const GROUP_BYTES: u64 = 1 << 20;
 
-/// An open database. It can be shared between threads by reference; dropping it closes it, but for iterators that are
-/// still there: they go on, and the folder stays locked until the last of them is dropped.
+/// An open database. Threads share it by reference. Dropping it closes it; iterators that are still alive go on, and
+/// the directory stays locked until the last of them is dropped.
 ///
 /// ```
 /// # fn main() -> rlsm::Result<()> {
-/// # let folder = tempfile::tempdir().unwrap();
-/// let database = rlsm::Database::open(folder.path())?;
+/// # let directory = tempfile::tempdir().unwrap();
+/// let database = rlsm::Database::open(directory.path())?;
 /// database.put(b"apple", b"green")?;
 /// assert_eq!(database.get(b"apple")?.as_deref(), Some(&b"green"[..]));
 /// database.delete(b"apple")?;
@@ -44,38 +44,69 @@ const GROUP_BYTES: u64 = 1 << 20;
 /// # }
 /// ```
 pub struct Database {
-    pub(crate) core: Arc<Core>,
-    group: Group<Batch, Sequence>,
-    pub(crate) writer: Arc<SharedWriter>,
-    work: Work,
-    recovery: Recovery,
+    pub(crate) engine: Arc<Engine>,
+    group: GroupCommit<Batch, SequenceNumber>,
+    pub(crate) pipeline: Arc<SharedPipeline>,
+    maintenance: MaintenanceRunner,
+    recovery: RecoveryReport,
     is_read_only: bool,
-    lock: Lock,
+    lock: DirectoryLock,
 }
 
-impl Database {
-    /// Opens the database in `folder` with the default options, making both if they are not there.
+impl Options {
+    /// Opens the database in `directory`. A missing directory or database is created.
+    ///
+    /// # Errors
+    /// An option is out of bounds, the database is open elsewhere, one of its files is damaged or missing, or the file
+    /// system refuses.
+    pub fn open(self, directory: impl AsRef<Path>) -> Result<Database> {
+        self.open_on(Arc::new(create_directory(directory.as_ref())?))
+    }
+
+    /// Opens the existing database in `directory` without changing its files: recovery happens in memory, and writes
+    /// are refused. The directory is locked meanwhile.
+    ///
+    /// # Errors
+    /// As [`Options::open`]; or `directory` holds no database.
+    pub fn open_read_only(self, directory: impl AsRef<Path>) -> Result<Database> {
+        let disk = open_directory(directory.as_ref())?;
+        verify::files(&disk)?;
+        let options = self.maintenance(Maintenance::Inline);
+        Database::open_read_only(Arc::new(OverlayStorage::new(Arc::new(disk))), options.resolved()?)
+    }
+
+    /// Opens the database on the caller's [`Storage`].
     ///
     /// # Errors
     /// As [`Options::open`].
-    pub fn open(folder: impl AsRef<Path>) -> Result<Self> {
-        Options::new().open(folder)
+    pub fn open_on(self, storage: Arc<dyn Storage>) -> Result<Database> {
+        Database::open_with(storage, self.resolved()?)
+    }
+}
+
+impl Database {
+    /// Opens the database in `directory` with default options. A missing directory or database is created.
+    ///
+    /// # Errors
+    /// As [`Options::open`].
+    pub fn open(directory: impl AsRef<Path>) -> Result<Self> {
+        Options::new().open(directory)
     }
 
     pub(crate) fn open_with(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
         let opened = open(storage, options)?;
-        let core = Arc::new(opened.core);
-        let writer = Arc::new(Mutex::new(opened.writer));
-        let work = match options.maintenance {
-            Maintenance::Background => Work::Background(Background::start(&core, &writer)?),
-            Maintenance::Inline => Work::Inline(Inline::start(&core, &writer)?),
+        let engine = Arc::new(opened.engine);
+        let pipeline = Arc::new(Mutex::new(opened.pipeline));
+        let maintenance = match options.maintenance {
+            Maintenance::Background => MaintenanceRunner::Background(BackgroundMaintenance::start(&engine, &pipeline)?),
+            Maintenance::Inline => MaintenanceRunner::Inline(InlineMaintenance::start(&engine, &pipeline)?),
         };
-        let group = Group::new(GROUP_BYTES);
+        let group = GroupCommit::new(GROUP_BYTES);
         Ok(Self {
-            core,
+            engine,
             group,
-            writer,
-            work,
+            pipeline,
+            maintenance,
             recovery: opened.recovery,
             is_read_only: false,
             lock: Arc::from(opened.lock),
@@ -90,27 +121,30 @@ impl Database {
 
     fn check_writable(&self) -> Result<()> {
         if self.is_read_only {
-            return Err(Error::Invalid { what: "the database was opened to be read only".to_owned() });
+            return Err(Error::Invalid {
+                problem: "the database is open read-only; open it with `Options::open` to write".to_owned(),
+            });
         }
-        self.core.check()
+        self.engine.check()
     }
 
     /// What opening the database found and did.
-    pub fn recovery(&self) -> &Recovery {
+    pub fn recovery(&self) -> &RecoveryReport {
         &self.recovery
     }
 
-    /// Gives `key` a value.
+    /// Sets the value of `key`.
     ///
     /// # Errors
-    /// The key is longer than 65,535 bytes or the value than 1 GiB; the file system refuses, now or once before.
+    /// The key is longer than 65,535 bytes or the value than 1 GiB; the file system refuses; or an earlier failure
+    /// stopped all writing ([`Error::Poisoned`]).
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         let mut batch = Batch::new();
         batch.put(key, value)?;
         self.write(batch)
     }
 
-    /// Takes `key` away, if it is there.
+    /// Deletes `key`, if it exists.
     ///
     /// # Errors
     /// As [`Database::put`].
@@ -120,7 +154,7 @@ impl Database {
         self.write(batch)
     }
 
-    /// Takes all keys away from `low` up to, but without, `high`.
+    /// Deletes all keys from `low` up to, and excluding, `high`.
     ///
     /// # Errors
     /// As [`Database::put`]; or `low` is not below `high`.
@@ -130,7 +164,7 @@ impl Database {
         self.write(batch)
     }
 
-    /// Makes all writes of `batch`, or none of them, even if the machine fails in between.
+    /// Applies all operations of `batch`, or none of them, even across a crash.
     ///
     /// # Errors
     /// As [`Database::put`].
@@ -140,51 +174,51 @@ impl Database {
             return Ok(());
         }
         let bytes = batch.user_bytes();
-        let pressure = &self.core.pressure;
-        let gather = |waiting: &dyn Fn() -> usize| {
-            if self.core.options.sync == crate::options::Sync::Always {
+        let pressure = &self.engine.pressure;
+        let linger = |waiting: &dyn Fn() -> usize| {
+            if self.engine.options.sync == crate::options::Sync::Always {
                 pressure.linger(waiting);
             }
         };
-        self.group.submit(batch, bytes, gather, |batches| {
-            pressure.note_group(batches.len());
+        self.group.submit(batch, bytes, linger, |batches| {
+            pressure.record_group_size(batches.len());
             let bytes = batches.iter().map(Batch::user_bytes).sum();
-            self.work.make_room(&self.core, &self.writer, bytes)?;
-            self.writer.lock().write(&self.core, &batches)
+            self.maintenance.make_room_for_write(&self.engine, &self.pipeline, bytes)?;
+            self.pipeline.lock().write(&self.engine, &batches)
         })?;
-        self.work.after_write(&self.core, &self.writer)
+        self.maintenance.run_after_write(&self.engine, &self.pipeline)
     }
 
-    /// The value of `key`, if it has one.
+    /// Returns the value of `key`, if it has one.
     ///
     /// # Errors
     /// A file cannot be read, or is damaged.
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
-        let view = self.core.view();
-        let visible = self.core.visible();
-        read::get(&self.core, &view, key, visible)
+        let superversion = self.engine.superversion();
+        let visible = self.engine.last_visible();
+        read::get(&self.engine, &superversion, key, visible)
     }
 
-    /// The value that `key` had when `snapshot` was taken.
+    /// Returns the value that `key` had when `snapshot` was taken.
     ///
     /// # Errors
-    /// As [`Database::get`]; or the snapshot is of another database, or of before this one was opened.
+    /// As [`Database::get`]; or the snapshot belongs to another database, or to an earlier opening of this one.
     pub fn get_at(&self, key: &[u8], snapshot: &Snapshot) -> Result<Option<Value>> {
-        self.core.snapshots.check(snapshot)?;
-        read::get(&self.core, &self.core.view(), key, snapshot.sequence())
+        self.engine.snapshots.check(snapshot)?;
+        read::get(&self.engine, &self.engine.superversion(), key, snapshot.sequence())
     }
 
-    /// The database as it is now, for as long as the snapshot lives.
+    /// Takes a snapshot of the current state. Versions that it sees are retained while it lives.
     pub fn snapshot(&self) -> Snapshot {
-        self.core.snapshots.take(|| self.core.visible())
+        self.engine.snapshots.take(|| self.engine.last_visible())
     }
 
-    /// The keys in `range`, in order, as they are now.
+    /// Iterates over the keys in `range`, in order, as of now.
     ///
     /// ```
     /// # fn main() -> rlsm::Result<()> {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let database = rlsm::Database::open(folder.path())?;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let database = rlsm::Database::open(directory.path())?;
     /// for key in [b"a", b"b", b"c"] {
     ///     database.put(key, b"")?;
     /// }
@@ -197,60 +231,60 @@ impl Database {
     /// # Errors
     /// As [`Database::get`].
     pub fn range<'a>(&self, range: impl RangeBounds<&'a [u8]>) -> Result<Iter> {
-        self.iter(self.snapshot(), Bounds::new(range))
+        self.iter(self.snapshot(), KeyBounds::new(range))
     }
 
-    /// The keys in `range` as they were when `snapshot` was taken.
+    /// Iterates over the keys in `range` as of `snapshot`.
     ///
     /// # Errors
     /// As [`Database::get_at`].
     pub fn range_at<'a>(&self, range: impl RangeBounds<&'a [u8]>, snapshot: &Snapshot) -> Result<Iter> {
-        self.core.snapshots.check(snapshot)?;
-        self.iter(snapshot.clone(), Bounds::new(range))
+        self.engine.snapshots.check(snapshot)?;
+        self.iter(snapshot.clone(), KeyBounds::new(range))
     }
 
-    /// The keys that begin with `prefix`, in order, as they are now.
+    /// Iterates over the keys that begin with `prefix`, in order, as of now.
     ///
     /// # Errors
     /// As [`Database::get`].
     pub fn prefix(&self, prefix: &[u8]) -> Result<Iter> {
-        self.iter(self.snapshot(), Bounds::prefix(prefix))
+        self.iter(self.snapshot(), KeyBounds::prefix(prefix))
     }
 
-    fn iter(&self, snapshot: Snapshot, bounds: Bounds) -> Result<Iter> {
-        Iter::new(&self.core, snapshot, bounds, Arc::clone(&self.lock))
+    fn iter(&self, snapshot: Snapshot, bounds: KeyBounds) -> Result<Iter> {
+        Iter::new(&self.engine, snapshot, bounds, Arc::clone(&self.lock))
     }
 
-    /// What the database has done since it was opened, and how it stands.
+    /// Statistics: counters since the database was opened, and its current state.
     ///
     /// # Errors
-    /// The folder cannot be listed.
+    /// The directory cannot be listed.
     pub fn stats(&self) -> Result<Stats> {
-        Stats::of(&self.core)
+        Stats::of(&self.engine)
     }
 
-    /// The runs on the device and where they lie.
+    /// The runs on the device, by level and range.
     pub fn layout(&self) -> Layout {
-        Layout::of(&self.core.view().version)
+        Layout::of(&self.engine.superversion().version)
     }
 
-    /// Reads every run on the device, and tells what is damaged. Nothing is changed. Logs and the manifest, which are
-    /// being written, are for [`crate::verify`] to read once the database is closed.
-    pub fn verify(&self) -> Verification {
-        let view = self.core.view_to_keep();
-        let mut found = Verification::default();
-        found.version(&view.version);
+    /// Reads every run on the device and reports damage. Nothing is changed. WALs and the manifest are being written
+    /// to: [`crate::verify()`] reads them once the database is closed.
+    pub fn verify(&self) -> VerifyReport {
+        let superversion = self.engine.owned_superversion();
+        let mut found = VerifyReport::default();
+        found.version(&superversion.version);
         found
     }
 
-    /// Copies the database as it is now to `folder`, which is empty or made: a database of its own. Writes go on
-    /// meanwhile. Blocks are shared where the file system can.
+    /// Copies the current state to `directory`, which is empty or does not exist: a database of its own. Writes go on
+    /// meanwhile. Blocks are shared where the file system supports it (reflinks).
     ///
     /// ```
     /// # fn main() -> rlsm::Result<()> {
-    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let directory = tempfile::tempdir().unwrap();
     /// # let backup = tempfile::tempdir().unwrap();
-    /// # let database = rlsm::Database::open(folder.path())?;
+    /// # let database = rlsm::Database::open(directory.path())?;
     /// database.put(b"apple", b"green")?;
     /// database.backup(backup.path())?;
     /// assert!(rlsm::Database::open(backup.path())?.get(b"apple")?.is_some());
@@ -259,75 +293,76 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// As [`Database::flush`]; or `folder` is not empty or cannot be written to. A backup that fails leaves no database
-    /// there.
-    pub fn backup(&self, folder: impl AsRef<Path>) -> Result<()> {
-        self.backup_on(&(Arc::new(backup::folder(folder.as_ref())?) as Arc<dyn Storage>))
+    /// As [`Database::flush`]; or `directory` is not empty or cannot be written to. A backup that fails leaves no
+    /// database there.
+    pub fn backup(&self, directory: impl AsRef<Path>) -> Result<()> {
+        self.backup_on(&(Arc::new(create_directory(directory.as_ref())?) as Arc<dyn Storage>))
     }
 
-    /// As [`Database::backup`], on a file layer of the caller's.
+    /// As [`Database::backup`], to the caller's [`Storage`].
     ///
     /// # Errors
     /// As [`Database::backup`].
     pub fn backup_on(&self, to: &Arc<dyn Storage>) -> Result<()> {
         self.flush()?;
-        backup::backup(&self.core, to)
+        backup::backup(&self.engine, to)
     }
 
-    /// Takes every write so far to the device.
+    /// Makes every write so far durable.
     ///
     /// # Errors
     /// As [`Database::put`].
     pub fn sync(&self) -> Result<()> {
-        self.writer.lock().sync(&self.core)
+        self.pipeline.lock().sync(&self.engine)
     }
 
-    /// Writes what is in memory to Level 0, and returns when it lies there.
+    /// Flushes the memtables to Level 0 and returns once they are durable there.
     ///
     /// # Errors
     /// As [`Database::put`].
     pub fn flush(&self) -> Result<()> {
         self.check_writable()?;
-        let _alone = self.work.pause();
-        self.writer.lock().freeze(&self.core)?;
-        flush_all(&self.core)
+        let _paused = self.maintenance.pause();
+        self.pipeline.lock().rotate_memtable(&self.engine)?;
+        flush_all(&self.engine)
     }
 
-    /// Flushes, compacts all of Level 0, and writes every range anew that holds more than one run.
+    /// Flushes, compacts all of Level 0, and rewrites every range that has more than one run.
     ///
     /// # Errors
     /// As [`Database::put`].
     pub fn compact(&self) -> Result<()> {
         self.check_writable()?;
-        let _alone = self.work.pause();
-        self.writer.lock().freeze(&self.core)?;
-        flush_all(&self.core)?;
-        while compact::compact(&self.core, true)? {}
-        compact::rewrite_all(&self.core)?;
-        while compact::merge_small(&self.core)? {}
-        self.core.reclaim()
+        let _paused = self.maintenance.pause();
+        self.pipeline.lock().rotate_memtable(&self.engine)?;
+        flush_all(&self.engine)?;
+        while compaction::compact_level0(&self.engine, true)? {}
+        compaction::rewrite_all_ranges(&self.engine)?;
+        while compaction::merge_small_range(&self.engine)? {}
+        self.engine.reclaim()
     }
 
-    /// Waits until no flush and no compaction is due. What [`Options::feel_pressure`] puts off is not due.
+    /// Runs maintenance until no flush and no compaction is due. Work that [`Options::feel_pressure`] postpones is not
+    /// due.
     ///
     /// # Errors
-    /// One of them failed.
+    /// A flush or a compaction failed.
     pub fn settle(&self) -> Result<()> {
         self.check_writable()?;
-        let _alone = self.work.pause();
-        self.work.catch_up(&self.core, &self.writer)
+        let _paused = self.maintenance.pause();
+        self.maintenance.run_all_due(&self.engine, &self.pipeline)
     }
 }
 
 impl Drop for Database {
-    /// Takes writes to the device, unless they are kept by the system's pleasure. A failure shows at the next opening,
-    /// as a shorter log.
+    /// Syncs the WAL, except with [`Sync::Never`](crate::Sync::Never). A failure cannot be returned: the next opening
+    /// finds a shorter WAL.
     fn drop(&mut self) {
-        self.work.stop();
-        if self.core.options.sync != crate::options::Sync::Never {
-            let _: Result<()> = self.writer.lock().sync(&self.core);
+        self.maintenance.stop();
+        if self.engine.options.sync != crate::options::Sync::Never {
+            let _: Result<()> = self.pipeline.lock().sync(&self.engine);
         }
-        // What is not given back now is given back by the next opening.
-        let _: Result<()> = self.core.reclaim();
+        // Space that is not reclaimed now is reclaimed by the next opening.
+        let _: Result<()> = self.engine.reclaim();
     }
 }

@@ -1,7 +1,7 @@
-//! One version of one key.
+//! Entries: versions of keys.
 
-/// The number of a write: later writes have higher numbers, and no two share one.
-pub type Sequence = u64;
+/// The number of a write. Later writes have higher numbers; every operation of a batch has its own.
+pub type SequenceNumber = u64;
 
 /// The longest key, in bytes.
 pub(crate) const KEY_BYTES_MAX: usize = u16::MAX as usize;
@@ -9,42 +9,42 @@ pub(crate) const KEY_BYTES_MAX: usize = u16::MAX as usize;
 /// The longest value, in bytes.
 pub(crate) const VALUE_BYTES_MAX: usize = 1 << 30;
 
-/// Sequences, and the numbers of files, are below this.
+/// Sequence numbers and file numbers are below this.
 pub(crate) const NUMBER_LIMIT: u64 = 1 << 63;
 
-/// What a version says of its key.
+/// The kind of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum EntryKind {
     /// The key has a value.
     Put,
-    /// The key is gone.
+    /// The key is deleted: a tombstone.
     Delete,
 }
 
-/// One version of one key, borrowed from where it lies.
+/// A version of a key, borrowed from where it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry<'a> {
     pub key: &'a [u8],
-    pub sequence: Sequence,
-    pub kind: Kind,
-    /// Empty for [`Kind::Delete`].
+    pub sequence: SequenceNumber,
+    pub kind: EntryKind,
+    /// Empty for [`EntryKind::Delete`].
     pub value: &'a [u8],
 }
 
 impl Entry<'_> {
-    /// What the user counts: key and value.
+    /// Key and value, in bytes.
     pub fn user_bytes(&self) -> u64 {
         (self.key.len() + self.value.len()) as u64
     }
 }
 
-/// All keys from `low` up to, but without, `high` are gone for every version before `sequence`.
+/// A range tombstone: deletes every version below `sequence` of the keys from `low` up to, and excluding, `high`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RangeDelete {
-    /// The first key that is gone.
+pub struct RangeTombstone {
+    /// The lowest deleted key.
     pub low: Box<[u8]>,
-    /// The first key after it that stays.
+    /// The lowest key above the deleted ones.
     pub high: Box<[u8]>,
-    /// When.
-    pub sequence: Sequence,
+    /// The sequence number of the delete.
+    pub sequence: SequenceNumber,
 }

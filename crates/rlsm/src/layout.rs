@@ -1,15 +1,15 @@
-//! What lies where, for tools.
+//! The placement of runs, for tools.
 
-use crate::Sequence;
-use crate::levels::{LiveRun, Runs, Version};
+use crate::SequenceNumber;
+use crate::levels::{LiveRun, RunSet, Version};
 
-/// The runs of a database and where they lie.
+/// The runs of a database by level and range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Layout {
-    /// The runs of Level 0, from the oldest.
+    /// The runs of Level 0, the oldest first.
     pub level0: Vec<RunInfo>,
-    /// The ranges of Level 1, in the order of their keys.
+    /// The ranges of Level 1, in key order.
     pub ranges: Vec<RangeInfo>,
 }
 
@@ -17,38 +17,38 @@ pub struct Layout {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RangeInfo {
-    /// The lowest key that it takes for its own.
+    /// The lowest key of the range.
     pub low: Box<[u8]>,
-    /// The highest.
+    /// The highest key of the range.
     pub high: Box<[u8]>,
-    /// Its runs, from the oldest.
+    /// The runs of the range, the oldest first.
     pub runs: Vec<RunInfo>,
 }
 
-/// A run: entries that were written together.
+/// A run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunInfo {
-    /// The file that it lies in.
+    /// The name of its file.
     pub file: String,
-    /// Where its footer begins there.
+    /// The offset of its footer in the file.
     pub footer_offset: u64,
-    /// The versions of keys in it.
+    /// Number of versions of keys.
     pub entries: u64,
-    /// How many of them are deletes.
+    /// How many of them are tombstones.
     pub deletes: u64,
-    /// Deletes of key ranges.
-    pub range_deletes: u64,
-    /// Keys and values of all entries, in bytes.
+    /// Number of range tombstones.
+    pub range_tombstones: u64,
+    /// Keys and values of all versions, in bytes.
     pub user_bytes: u64,
-    /// What it takes in the file, in bytes.
+    /// Bytes that the run takes in the file.
     pub stored_bytes: u64,
     /// The lowest key.
     pub low: Box<[u8]>,
     /// The highest key.
     pub high: Box<[u8]>,
-    /// The numbers of its first and its last write.
-    pub sequences: (Sequence, Sequence),
+    /// The lowest and the highest sequence number.
+    pub sequences: (SequenceNumber, SequenceNumber),
 }
 
 impl Layout {
@@ -62,7 +62,7 @@ impl Layout {
     }
 }
 
-fn infos(runs: &Runs) -> Vec<RunInfo> {
+fn infos(runs: &RunSet) -> Vec<RunInfo> {
     runs.list().iter().map(|run| info(run)).collect()
 }
 
@@ -72,7 +72,7 @@ fn info(run: &LiveRun) -> RunInfo {
         footer_offset: run.footer.offset,
         entries: run.entries,
         deletes: run.deletes,
-        range_deletes: run.range_deletes.len() as u64,
+        range_tombstones: run.range_tombstones.len() as u64,
         user_bytes: run.user_bytes,
         stored_bytes: run.stored_bytes,
         low: run.low.clone(),

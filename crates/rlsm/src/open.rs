@@ -1,113 +1,121 @@
-//! Opening a database: the manifest is read, what it does not name is removed, the logs are replayed.
+//! Opening a database: recover the levels from the manifest, replay the WALs, remove unneeded files.
 
 use std::sync::Arc;
 
-use crate::core::Core;
+use crate::engine::Engine;
+use crate::file_name::FileName;
 use crate::flush::flush_all;
-use crate::levels::{Levels, Recovered, recover};
-use crate::log::{End, LogKind, LogReader};
+use crate::levels::{RecoveredLevels, VersionSet, recover};
+use crate::log::{LogEnd, LogKind, LogReader};
 use crate::memory::{Memtable, decode};
-use crate::names::FileName;
 use crate::options::{Maintenance, Options};
-use crate::pressure::{Feeling, Pressure, measured};
-use crate::storage::Storage;
-use crate::write::Writer;
-use crate::{Error, Result, Sequence};
+use crate::pressure::{Pressure, PressureSource, measure_storage};
+use crate::storage::{Storage, list};
+use crate::write_pipeline::WritePipeline;
+use crate::{Error, Result, SequenceNumber};
 
 /// What opening a database found and did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Recovery {
-    /// Whether the folder held no database.
+pub struct RecoveryReport {
+    /// Whether the directory held no database.
     pub is_new: bool,
-    /// How many write-ahead logs were replayed.
+    /// Number of WALs replayed.
     pub logs: u64,
-    /// How many batches they held.
+    /// Number of batches replayed.
     pub batches: u64,
-    /// Bytes of logs from where a crash had torn one: writes that were never acknowledged as kept.
+    /// Bytes after the last whole record of a WAL or of the manifest: a crash cut them off before they were
+    /// acknowledged as durable.
     pub torn_bytes: u64,
-    /// Files that a crash had left unfinished; they were removed.
+    /// Unfinished files of a crash, which were removed.
     pub removed: Vec<String>,
 }
 
-/// A database that is open but for its threads.
-pub(crate) struct Opened {
-    pub core: Core,
-    pub writer: Writer,
-    pub recovery: Recovery,
+/// A database that is open, without its threads.
+pub(crate) struct OpenedDatabase {
+    pub engine: Engine,
+    pub pipeline: WritePipeline,
+    pub recovery: RecoveryReport,
     pub lock: Box<dyn Send + std::marker::Sync>,
 }
 
-pub(crate) fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Opened> {
-    let lock = storage.lock().map_err(Error::io("locking", crate::names::LOCK))?;
-    let lock = lock.ok_or_else(|| Error::Locked { folder: storage.place() })?;
-    let pressure = Arc::new(Pressure::new(options.feeling, options.maintenance == Maintenance::Background));
-    let storages = match options.feeling {
-        Feeling::Off => (Arc::clone(&storage), Arc::clone(&storage)),
-        Feeling::Measured | Feeling::InTurns => measured(storage, &pressure),
+pub(crate) fn open(storage: Arc<dyn Storage>, options: Options) -> Result<OpenedDatabase> {
+    let lock = storage.lock().map_err(Error::io("locking", crate::file_name::LOCK))?;
+    let lock = lock.ok_or_else(|| Error::Locked { directory: storage.description() })?;
+    let pressure = Arc::new(Pressure::new(options.pressure_source, options.maintenance == Maintenance::Background));
+    let storages = match options.pressure_source {
+        PressureSource::Off => (Arc::clone(&storage), Arc::clone(&storage)),
+        PressureSource::Measured | PressureSource::Alternating => measure_storage(storage, &pressure),
     };
     let storage = Arc::clone(&storages.0);
-    // What Level 0 gathers depends on the data, which is not known yet.
+    // How many runs Level 0 collects depends on the data, which is not known yet.
     let found = recover(&*storage, 4)?;
-    let mut recovery = Recovery { is_new: found.is_new, torn_bytes: found.torn_bytes, ..Recovery::default() };
-    storage.reach("open: before the logs are replayed");
+    let mut recovery =
+        RecoveryReport { is_new: found.is_new, torn_bytes: found.torn_bytes, ..RecoveryReport::default() };
+    storage.fail_point("open: before the WALs are replayed");
     let memtable = Arc::new(Memtable::new(options.plan.memtable_bytes));
     let replayed = replay(&*storage, &found, &memtable, &mut recovery)?;
-    storage.reach("open: before a new manifest is begun");
-    // Logs that hold nothing beyond the levels are done with: the next one to be begun is the oldest needed.
+    storage.fail_point("open: before a new manifest is started");
+    // WALs without writes beyond the levels are not needed: the next one to be created is then the oldest needed.
     let number = found.next_number;
     let needed = found.logs.first().copied().filter(|_| !memtable.is_empty());
     let log = needed.unwrap_or(number + 1);
     let manifest_bytes = options.manifest_bytes;
-    let (grave, version, flushed) = (found.grave, found.version, found.flushed);
-    let levels = Levels::begin(Arc::clone(&storage), grave, version, log, flushed, number, manifest_bytes)?;
+    let (reclaimer, version, flushed) = (found.reclaimer, found.version, found.flushed);
+    let levels = VersionSet::begin(Arc::clone(&storage), reclaimer, version, log, flushed, number, manifest_bytes)?;
     let first = found.flushed + 1;
-    let core = Core::new(options, storages, pressure, levels, memtable, replayed);
-    storage.reach("open: before a log is begun");
-    let mut writer = Writer::begin(&core, core.new_number(), first, replayed + 1)?;
-    // What was replayed is flushed at once, so that the logs can go.
-    storage.reach("open: before what was replayed is flushed");
-    writer.freeze(&core)?;
-    flush_all(&core)?;
-    storage.reach("open: after what was replayed is flushed");
-    writer.forget_before(core.log());
-    writer.sync(&core)?;
-    for name in unneeded(&*storage, &core, &found.unpublished)? {
-        storage.reach("open: before an unneeded file is removed");
+    let engine = Engine::new(options, storages, pressure, levels, memtable, replayed);
+    storage.fail_point("open: before a WAL is created");
+    let mut pipeline = WritePipeline::begin(&engine, engine.next_file_number(), first, replayed + 1)?;
+    // Replayed writes are flushed at once, so that their WALs can be removed.
+    storage.fail_point("open: before replayed writes are flushed");
+    pipeline.rotate_memtable(&engine)?;
+    flush_all(&engine)?;
+    storage.fail_point("open: after replayed writes are flushed");
+    pipeline.forget_wals_before(engine.log());
+    pipeline.sync(&engine)?;
+    for name in unneeded(&*storage, &engine, &found.unpublished)? {
+        storage.fail_point("open: before an unneeded file is removed");
         storage.remove(&name).map_err(Error::io("removing", &name))?;
         recovery.removed.extend(found.unpublished.contains(&name).then_some(name));
     }
-    Ok(Opened { core, writer, recovery, lock })
+    Ok(OpenedDatabase { engine, pipeline, recovery, lock })
 }
 
-/// Old manifests and logs, and what a crash left behind.
-fn unneeded(storage: &dyn Storage, core: &Core, unpublished: &[String]) -> Result<Vec<String>> {
-    let (manifest, log, grave) = (core.manifest_number(), core.log(), core.grave());
+/// Old manifests and WALs, and what a crash left behind.
+fn unneeded(storage: &dyn Storage, engine: &Engine, unpublished: &[String]) -> Result<Vec<String>> {
+    let (manifest, log, reclaimer) = (engine.manifest_number(), engine.log(), engine.reclaimer());
     let is_old = |name: &String| match FileName::parse(name) {
         Some(FileName::Manifest(number)) => number < manifest,
-        Some(FileName::Wal(number)) => number < log && !grave.holds(number),
+        Some(FileName::Wal(number)) => number < log && !reclaimer.is_file_in_use(number),
         _ => unpublished.contains(name),
     };
-    Ok(storage.list().map_err(Error::io("listing", "the folder"))?.into_iter().filter(is_old).collect())
+    Ok(list(storage)?.into_iter().filter(is_old).collect())
 }
 
-/// Where the logs stop to be whole.
-struct Tear {
+/// Where the sequence of WAL records breaks off.
+struct TornWal {
     file: String,
     offset: u64,
-    what: &'static str,
+    problem: &'static str,
 }
 
-/// Puts what the logs hold beyond the levels, up to the first tear, into `memtable`, and returns the last write.
-fn replay(storage: &dyn Storage, found: &Recovered, memtable: &Memtable, recovery: &mut Recovery) -> Result<Sequence> {
+/// Applies the writes that the WALs hold beyond the levels to `memtable`, up to the first break. Returns the last
+/// write.
+fn replay(
+    storage: &dyn Storage,
+    found: &RecoveredLevels,
+    memtable: &Memtable,
+    recovery: &mut RecoveryReport,
+) -> Result<SequenceNumber> {
     let mut last = found.flushed;
-    let mut tear: Option<Tear> = None;
+    let mut tear: Option<TornWal> = None;
     let mut before = None;
     for &number in &found.logs {
         let name = FileName::Wal(number).to_string();
         let mut reader = LogReader::open(storage, LogKind::Wal, number)?;
         if tear.is_some() && follows(storage, number, last)? {
-            // Only an index was torn that was being put behind the records.
+            // Only an index that was being appended after the records is torn.
             tear = None;
         }
         if tear.is_none() {
@@ -124,34 +132,38 @@ fn replay(storage: &dyn Storage, found: &Recovered, memtable: &Memtable, recover
     Ok(last)
 }
 
-/// Whether the first write of a log is the one after `last`.
-fn follows(storage: &dyn Storage, number: u64, last: Sequence) -> Result<bool> {
+/// Whether the first write of a WAL is the one after `last`.
+fn follows(storage: &dyn Storage, number: u64, last: SequenceNumber) -> Result<bool> {
     let mut reader = LogReader::open(storage, LogKind::Wal, number)?;
     let Some(record) = reader.next() else { return Ok(false) };
     let name = FileName::Wal(number).to_string();
     Ok(decode(record.payload, &name, record.offset)?.first == last + 1)
 }
 
-/// Replays one log behind the one of that name and length.
+/// Replays one WAL. `before` is the name and length of the WAL before it.
 fn replay_log(
     reader: &mut LogReader,
     name: &str,
     before: Option<(String, u64)>,
     memtable: &Memtable,
-    last: &mut Sequence,
-    recovery: &mut Recovery,
-) -> Result<Option<Tear>> {
+    last: &mut SequenceNumber,
+    recovery: &mut RecoveryReport,
+) -> Result<Option<TornWal>> {
     let len = reader.len();
     while let Some(record) = reader.next() {
         let batch = decode(record.payload, name, record.offset)?;
         if batch.first > *last + 1 {
-            // Writes in between are missing: the log before this one lost its end.
-            let what = "the writes up to those of the next log are missing behind it";
+            // Writes in between are missing: the WAL before this one lost its end.
+            let problem = "the writes between its last record and the next WAL are missing";
             let Some((file, offset)) = before else {
-                return Err(Error::corrupt(name, record.offset, "writes before its first record are missing"));
+                return Err(Error::corrupt(
+                    name,
+                    record.offset,
+                    "the writes before its first record are missing: the WAL before it is gone or cut off",
+                ));
             };
             recovery.torn_bytes += len - record.offset;
-            return Ok(Some(Tear { file, offset, what }));
+            return Ok(Some(TornWal { file, offset, problem }));
         }
         if batch.first == *last + 1 {
             memtable.apply(batch.first, batch.operations());
@@ -160,20 +172,20 @@ fn replay_log(
         }
     }
     Ok(match reader.end() {
-        End::Clean => None,
-        End::Torn { offset, what } | End::Damaged { offset, what, .. } => {
+        LogEnd::Clean => None,
+        LogEnd::Torn { offset, problem } | LogEnd::Damaged { offset, problem, .. } => {
             recovery.torn_bytes += reader.len() - offset;
-            Some(Tear { file: name.to_owned(), offset, what })
+            Some(TornWal { file: name.to_owned(), offset, problem })
         }
     })
 }
 
-/// A crash tears nothing that was durable, as a record behind the tear may tell it was.
-fn refuse_damage(tear: &Tear, reader: &mut LogReader, name: &str) -> Result<()> {
+/// A crash tears nothing that was durable. A record written after a sync proves that what comes before it was.
+fn refuse_damage(tear: &TornWal, reader: &mut LogReader, name: &str) -> Result<()> {
     let was_synced = match reader.end() {
-        End::Damaged { was_synced, .. } if was_synced => true,
-        // What comes before the tear in its own log tells nothing of it.
+        LogEnd::Damaged { was_synced, .. } if was_synced => true,
+        // Records before the break in the same WAL prove nothing about it.
         _ => name != tear.file && reader.saw_synced(),
     };
-    if was_synced { Err(Error::corrupt(&tear.file, tear.offset, tear.what)) } else { Ok(()) }
+    if was_synced { Err(Error::corrupt(&tear.file, tear.offset, tear.problem)) } else { Ok(()) }
 }

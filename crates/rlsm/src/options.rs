@@ -1,59 +1,58 @@
-//! How a database is opened.
+//! Options.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::plan::PlanSettings;
-use crate::pressure::Feeling;
-use crate::run::{Compression, WriteOptions};
-use crate::storage::{Disk, Overlay, Storage};
+use crate::plan::CompactionSettings;
+use crate::pressure::PressureSource;
+use crate::run::{Compression, DataFileOptions};
 use crate::{Error, Result};
 
-/// When a write counts as kept.
+/// When a write is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sync {
-    /// Once it is on the device. Writes that come together share one sync.
+    /// A write returns once it is on the device (`fdatasync`). Concurrent writes share one sync.
     Always,
-    /// Once the system has it; the device gets it at this interval at the latest. A crash of the process loses
-    /// nothing, one of the machine loses the writes since the last sync.
+    /// A write returns once the operating system has it; the WAL is synced at this interval. A crash of the process
+    /// loses nothing, a crash of the host the writes since the last sync.
     Interval(Duration),
-    /// Once the system has it; the device gets it when the system pleases, or at [`crate::Database::sync`].
+    /// A write returns once the operating system has it; the system writes it back in its own time, or
+    /// [`crate::Database::sync`] does.
     Never,
 }
 
-/// How a full memory buffer becomes a run of Level 0.
+/// How a full memtable becomes a run of Level 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flush {
-    /// The write-ahead log that has the same writes becomes the run: an index by hash is put behind it. So nothing is
-    /// written twice, unless it is read much: what iterators went through is copied in the order of keys, and while
-    /// gets have to read small entries of Level 0 they are copied in that of hashes.
+    /// The WAL with the same writes becomes the run: only an index by hash is appended to it, so nothing is written
+    /// twice. A memtable that was scanned often is copied in key order instead. While gets have to read small entries
+    /// of Level 0, it is copied in hash order.
     Index,
-    /// The buffer is written into a file of its own, in the order of hashes (seed 002, section 3.3.1), and may be
-    /// packed; superseded versions are left out.
+    /// The memtable is written to a data file in hash order (Song 2018, section 3.3.1) and can be compressed.
+    /// Superseded versions are dropped.
     Copy,
 }
 
-/// Who flushes and compacts.
+/// Which threads flush and compact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Maintenance {
-    /// Threads of the database's own.
+    /// Background threads of the database.
     Background,
-    /// Whoever writes, before the write returns: slower, and the same every time.
+    /// The thread that writes, before its write returns. Slower, and deterministic.
     Inline,
 }
 
-/// The settings of a database. Each can be changed from one opening to the next.
+/// The options of a database. Each can change from one opening to the next.
 ///
 /// ```
 /// # fn main() -> rlsm::Result<()> {
-/// # let folder = tempfile::tempdir().unwrap();
-/// let database = rlsm::Options::new().memtable_bytes(8 << 20).sync(rlsm::Sync::Never).open(folder.path())?;
+/// # let directory = tempfile::tempdir().unwrap();
+/// let database = rlsm::Options::new().memtable_bytes(8 << 20).sync(rlsm::Sync::Never).open(directory.path())?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
-    pub(crate) plan: PlanSettings,
+    pub(crate) plan: CompactionSettings,
     range_bytes: Option<u64>,
     pub(crate) sync: Sync,
     pub(crate) cache_bytes: u64,
@@ -64,12 +63,12 @@ pub struct Options {
     pub(crate) compaction_bytes: Option<u64>,
     pub(crate) manifest_bytes: u64,
     pub(crate) maintenance: Maintenance,
-    pub(crate) feeling: Feeling,
+    pub(crate) pressure_source: PressureSource,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let plan = PlanSettings { memtable_bytes: 64 << 20, range_bytes: 0, split_ratio: 1.2, stale_ratio: 0.4 };
+        let plan = CompactionSettings { memtable_bytes: 64 << 20, range_bytes: 0, split_ratio: 1.2, stale_ratio: 0.4 };
         Self {
             plan,
             range_bytes: None,
@@ -82,148 +81,118 @@ impl Default for Options {
             compaction_bytes: None,
             manifest_bytes: 1 << 20,
             maintenance: Maintenance::Background,
-            feeling: Feeling::Off,
+            pressure_source: PressureSource::Off,
         }
     }
 }
 
 impl Options {
-    /// The defaults.
+    /// The default options.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The size at which the memory buffer is frozen and flushed, in bytes, from 64 KiB on. Default: 64 MiB.
+    /// The size at which the memtable is flushed, in bytes: at least 64 KiB. Default: 64 MiB.
     pub fn memtable_bytes(mut self, bytes: u64) -> Self {
         self.plan.memtable_bytes = bytes;
         self
     }
 
-    /// The size of a key range that others are measured by, in bytes. Default: two memory buffers.
+    /// The reference size of a key range, in bytes: [`Options::split_ratio`] and merges of small ranges refer to it.
+    /// Default: two memtables.
     pub fn range_bytes(mut self, bytes: u64) -> Self {
         self.range_bytes = Some(bytes);
         self
     }
 
-    /// A range is partitioned beyond so many times [`Options::range_bytes`], from 1 on. Default: 1.2.
+    /// A range larger than this times [`Options::range_bytes`] is partitioned: 1 to 100. Default: 1.2.
     pub fn split_ratio(mut self, ratio: f64) -> Self {
         self.plan.split_ratio = ratio;
         self
     }
 
-    /// A range is rewritten once so much is superseded for each byte that is not, from 0.1 on. Less saves space, more
-    /// saves writes. Default: 0.4.
+    /// A range is rewritten once it has more than this many superseded bytes per live byte: 0.1 to 100. Lower values
+    /// save space, higher ones write amplification. Default: 0.4.
     pub fn stale_ratio(mut self, ratio: f64) -> Self {
         self.plan.stale_ratio = ratio;
         self
     }
 
-    /// When a write counts as kept. Default: [`Sync::Always`].
+    /// When a write is durable. Default: [`Sync::Always`].
     pub fn sync(mut self, sync: Sync) -> Self {
         self.sync = sync;
         self
     }
 
-    /// Memory for blocks read from files, in bytes. Default: 128 MiB.
+    /// The capacity of the block cache, in bytes: a quarter of it is for sorted views of runs. Long scans may hold as
+    /// much again as blocks may take. Default: 128 MiB.
     pub fn cache_bytes(mut self, bytes: u64) -> Self {
         self.cache_bytes = bytes;
         self
     }
 
-    /// What a block takes before compression at most, in bytes, from 512 to 262,144; one of fewer than eight entries may
-    /// take four times as much, and more for one large entry. Default: 4 KiB.
+    /// The maximum size of a block before compression, in bytes: 512 to 262,144. A block of fewer than eight entries
+    /// may be four times as large, and larger for one large entry. Default: 4 KiB.
     pub fn block_bytes(mut self, bytes: u32) -> Self {
         self.block_bytes = bytes;
         self
     }
 
-    /// How a full memory buffer becomes a run of Level 0. Default: [`Flush::Index`].
+    /// How a full memtable becomes a run of Level 0. Default: [`Flush::Index`].
     pub fn flush(mut self, flush: Flush) -> Self {
         self.flush = flush;
         self
     }
 
-    /// How blocks of Level 0 are packed; with [`Flush::Copy`] only. Default: not at all.
+    /// The compression of Level 0, with [`Flush::Copy`] only. Default: none.
     pub fn level0_compression(mut self, compression: Compression) -> Self {
         self.level0_compression = compression;
         self
     }
 
-    /// How blocks of Level 1 are packed. Default: [`Compression::Lz4`].
+    /// The compression of Level 1. Default: [`Compression::Lz4`].
     pub fn level1_compression(mut self, compression: Compression) -> Self {
         self.level1_compression = compression;
         self
     }
 
-    /// How much of Level 0 a compaction holds in memory at once, in bytes: what is more is read in several passes.
-    /// Default: two memory buffers.
+    /// About how many bytes of Level 0 a compaction holds in memory at once; it reads a larger input in several passes.
+    /// A range that it rewrites comes on top. Default: two memtables.
     pub fn compaction_bytes(mut self, bytes: u64) -> Self {
         self.compaction_bytes = Some(bytes);
         self
     }
 
-    /// The size below which a manifest is not written anew, in bytes. For tests, which have no time to write so much.
+    /// The size below which a manifest is not rewritten, in bytes. Tests lower it.
     #[doc(hidden)]
     pub fn manifest_bytes(mut self, bytes: u64) -> Self {
         self.manifest_bytes = bytes;
         self
     }
 
-    /// Who flushes and compacts. Default: threads in the background.
+    /// Which threads flush and compact. Default: [`Maintenance::Background`].
     pub fn maintenance(mut self, maintenance: Maintenance) -> Self {
         self.maintenance = maintenance;
         self
     }
 
-    /// Whether the database measures its device, and is content with less of it while a neighbour squeezes it: ranges
-    /// are rewritten later, within bounds on space and on what a read costs; compaction writes in slices and pauses;
-    /// writers wait for one another a little; memory goes to what waits most. Default: no.
-    pub fn feel_pressure(mut self, does: bool) -> Self {
-        self.feeling = if does { Feeling::Measured } else { Feeling::Off };
+    /// Whether the database measures the latency of its device and yields while a noisy neighbour slows it: rewrites of
+    /// ranges are postponed, within bounds on space and runs; compaction syncs in slices and pauses; group commits
+    /// linger for more writers; memory moves between memtable and block cache. Default: no.
+    pub fn feel_pressure(mut self, enabled: bool) -> Self {
+        self.pressure_source = if enabled { PressureSource::Measured } else { PressureSource::Off };
         self
     }
 
-    /// As if a neighbour came and went by turns, whatever the device does. For tests, which are to be the same every
-    /// time.
+    /// Simulates a neighbour that comes and goes, whatever the device does. For deterministic tests.
     #[doc(hidden)]
-    pub fn squeezed_in_turns(mut self) -> Self {
-        self.feeling = Feeling::InTurns;
+    pub fn alternating_pressure(mut self) -> Self {
+        self.pressure_source = PressureSource::Alternating;
         self
     }
 
-    /// Opens the database in `folder`, making both if they are not there.
-    ///
-    /// # Errors
-    /// An option is out of bounds, the database is open elsewhere, one of its files is damaged or missing, or the file
-    /// system refuses.
-    pub fn open(self, folder: impl AsRef<std::path::Path>) -> Result<crate::Database> {
-        let folder = folder.as_ref();
-        let disk = Disk::create(folder).map_err(Error::io("making the folder", &folder.display().to_string()))?;
-        self.open_on(Arc::new(disk))
-    }
-
-    /// Opens the database in `folder`, which is there, without changing any of its files: what opening does to them is
-    /// done in memory, and writes are refused.
-    ///
-    /// # Errors
-    /// As [`Options::open`]; or there is no database.
-    pub fn open_read_only(self, folder: impl AsRef<std::path::Path>) -> Result<crate::Database> {
-        let disk = crate::verify::disk(folder.as_ref())?;
-        crate::verify::files(&disk)?;
-        let options = Self { maintenance: Maintenance::Inline, ..self };
-        crate::Database::open_read_only(Arc::new(Overlay::over(Arc::new(disk))), options.resolved()?)
-    }
-
-    /// Opens the database on a file layer of the caller's.
-    ///
-    /// # Errors
-    /// As [`Options::open`].
-    pub fn open_on(self, storage: Arc<dyn Storage>) -> Result<crate::Database> {
-        crate::Database::open_with(storage, self.resolved()?)
-    }
-
-    /// The options with what follows from others filled in.
-    fn resolved(mut self) -> Result<Self> {
+    /// Checks the options and fills in those that follow from others.
+    pub(crate) fn resolved(mut self) -> Result<Self> {
         self.plan.range_bytes = self.range_bytes.unwrap_or(self.plan.memtable_bytes.saturating_mul(2));
         let bounds = [
             ("memtable_bytes", self.plan.memtable_bytes as f64, 65_536.0, 1e12),
@@ -234,24 +203,28 @@ impl Options {
         ];
         for (name, got, least, most) in bounds {
             if !(least..=most).contains(&got) {
-                return Err(Error::Invalid { what: format!("option `{name}` is {got}; it takes {least} to {most}") });
+                return Err(Error::Invalid {
+                    problem: format!("option `{name}` is {got}; it must be {least} to {most}"),
+                });
             }
         }
         if self.sync == Sync::Interval(Duration::ZERO) {
-            let what = "option `sync` is an interval of no time; to sync every write is `Always`".to_owned();
-            return Err(Error::Invalid { what });
+            let problem = "option `sync` has an interval of 0; set a longer one, or `Sync::Always` to sync every write"
+                .to_owned();
+            return Err(Error::Invalid { problem });
         }
         if self.flush == Flush::Index && self.level0_compression != Compression::None {
-            let what = "option `level0_compression` needs option `flush` to be `Copy`: a log is not packed".to_owned();
-            return Err(Error::Invalid { what });
+            let problem =
+                "option `level0_compression` needs `flush` to be `Flush::Copy`: a WAL is not compressed".to_owned();
+            return Err(Error::Invalid { problem });
         }
         Ok(self)
     }
 
-    /// How runs of a level are written.
-    pub(crate) fn write_options(&self, level: u8) -> WriteOptions {
+    /// How data files of a level are written.
+    pub(crate) fn write_options(&self, level: u8) -> DataFileOptions {
         let compression = if level == 0 { self.level0_compression } else { self.level1_compression };
-        WriteOptions { block_bytes: self.block_bytes as usize, compression, ..WriteOptions::default() }
+        DataFileOptions { block_bytes: self.block_bytes as usize, compression, ..DataFileOptions::default() }
     }
 
     pub(crate) fn compaction_bytes_max(&self) -> u64 {
@@ -264,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_option_that_cannot_be_is_named() {
+    fn an_invalid_option_is_named() {
         let wrong = [
             ("memtable_bytes", Options::new().memtable_bytes(1)),
             ("range_bytes", Options::new().range_bytes(1)),

@@ -1,46 +1,64 @@
-//! The way of a look-up: memory, Level 0, the one range of the key.
+//! Point look-ups: the memtables, then Level 0, then the one range of the key.
 
-use crate::core::{Core, View};
+use crate::engine::{Engine, SuperVersion};
 use crate::hash::hash;
 use crate::run::Value;
-use crate::{Kind, Result, Sequence};
+use crate::{EntryKind, Result, SequenceNumber};
 
-/// The value of `key` as `snapshot` sees it.
-pub(crate) fn get(core: &Core, view: &View, key: &[u8], snapshot: Sequence) -> Result<Option<Value>> {
-    let Some((sequence, kind, value)) = newest(core, view, key, snapshot)? else { return Ok(None) };
-    if kind == Kind::Delete || newest_range_delete(view, key, snapshot).is_some_and(|delete| delete > sequence) {
+/// The value of `key` that `snapshot` sees.
+pub(crate) fn get(
+    engine: &Engine,
+    superversion: &SuperVersion,
+    key: &[u8],
+    snapshot: SequenceNumber,
+) -> Result<Option<Value>> {
+    let Some((sequence, kind, value)) = newest(engine, superversion, key, snapshot)? else { return Ok(None) };
+    if kind == EntryKind::Delete
+        || newest_range_tombstone(superversion, key, snapshot).is_some_and(|delete| delete > sequence)
+    {
         return Ok(None);
     }
     Ok(Some(value))
 }
 
-fn newest(core: &Core, view: &View, key: &[u8], snapshot: Sequence) -> Result<Option<(Sequence, Kind, Value)>> {
+fn newest(
+    engine: &Engine,
+    superversion: &SuperVersion,
+    key: &[u8],
+    snapshot: SequenceNumber,
+) -> Result<Option<(SequenceNumber, EntryKind, Value)>> {
     let hash = hash(key);
-    let mut buffers = [&view.memtable].into_iter().chain(view.frozen.iter().rev().map(|frozen| &frozen.memtable));
+    let mut buffers = [&superversion.memtable]
+        .into_iter()
+        .chain(superversion.immutable_memtables.iter().rev().map(|immutable| &immutable.memtable));
     if let Some((sequence, kind, value)) = buffers.find_map(|memtable| memtable.get(hash, key, snapshot)) {
         return Ok(Some((sequence, kind, Value::from(value))));
     }
-    let mut found = view.version.level0.get(&core.cache, hash, key, snapshot)?;
-    if found.as_ref().is_some_and(|found| !found.was_here) {
-        core.level0_misses.add(1);
+    let mut found = superversion.version.level0.get(&engine.cache, hash, key, snapshot)?;
+    if found.as_ref().is_some_and(|found| !found.was_cached) {
+        engine.level0_misses.add(1);
     }
     if found.is_none()
-        && let Some(range) = view.version.range_of(key)
+        && let Some(range) = superversion.version.range_of(key)
     {
-        found = range.runs.get(&core.cache, hash, key, snapshot)?;
+        found = range.runs.get(&engine.cache, hash, key, snapshot)?;
     }
     Ok(found.map(|found| (found.sequence, found.kind, found.value)))
 }
 
-/// The newest deletion of a range of keys with `key` among them.
-fn newest_range_delete(view: &View, key: &[u8], snapshot: Sequence) -> Option<Sequence> {
-    let buffers = [&view.memtable].into_iter().chain(view.frozen.iter().map(|frozen| &frozen.memtable));
-    let in_memory = buffers.filter_map(|memtable| memtable.range_deletes().newest_over(key, snapshot)).max();
-    if !view.version.has_range_deletes {
+/// The newest range tombstone over `key` that `snapshot` sees.
+fn newest_range_tombstone(superversion: &SuperVersion, key: &[u8], snapshot: SequenceNumber) -> Option<SequenceNumber> {
+    let buffers = [&superversion.memtable]
+        .into_iter()
+        .chain(superversion.immutable_memtables.iter().map(|immutable| &immutable.memtable));
+    let in_memory = buffers.filter_map(|memtable| memtable.range_tombstones().newest_covering(key, snapshot)).max();
+    if !superversion.version.has_range_tombstones {
         return in_memory;
     }
-    let range = view.version.range_of(key).into_iter().flat_map(|range| range.runs.range_deletes());
-    let over = |delete: &&crate::RangeDelete| *delete.low <= *key && *key < *delete.high && delete.sequence <= snapshot;
-    let in_runs = view.version.level0.range_deletes().chain(range).filter(over).map(|delete| delete.sequence).max();
+    let range = superversion.version.range_of(key).into_iter().flat_map(|range| range.runs.range_tombstones());
+    let over =
+        |delete: &&crate::RangeTombstone| *delete.low <= *key && *key < *delete.high && delete.sequence <= snapshot;
+    let in_runs =
+        superversion.version.level0.range_tombstones().chain(range).filter(over).map(|delete| delete.sequence).max();
     in_memory.max(in_runs)
 }

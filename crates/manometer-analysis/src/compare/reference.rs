@@ -1,65 +1,76 @@
-//! The same run again and again: the repeats of a combination, and whether the reference of a sweep stayed what it was.
+//! Repeated runs: their numbers, and whether the reference run of a sweep drifted.
 
 use std::path::Path;
 
 use manometer_measure::Recording;
-use manometer_measure::event::Finding;
+use manometer_measure::event::{Finding, Severity};
 
-use super::rules::DRIFT;
-use super::{BOUND, PhaseComparison, Runs, Verdict, pair};
+use super::pair::{PhaseComparison, compare_pair};
+use super::runs::RunSet;
+use super::verdict::{DEFAULT_BOUND, Verdict};
+use crate::findings::Rule;
 
-/// One warning for each sweep among `recordings` (in the order in which they ran) whose reference runs are not the
-/// same. A run is a reference where its plan says so: another of the same name is none.
+pub(super) const REFERENCE_DRIFT: Rule = Rule {
+    id: "reference-drift",
+    severity: Severity::Warning,
+    source: "Didona et al., pitfall 3; Storiks 3.4.1 (WR2)",
+    meaning: "a later run of a sweep's reference differs from the first significantly and by 5 % or more in some phase",
+    remedy: "The results in between include a part of that drift: let the device settle for longer, or shuffle the runs and \
+        repeat them.",
+};
+
+/// One warning for each sweep among `recordings`, in the order in which they ran, whose reference runs differ. A run is a
+/// reference if its plan says so.
 ///
-/// Each is compared with the first. What cannot be told, because phases are too short, is no difference.
+/// Each is compared with the first. An unknown difference, because phases are too short, is not reported.
 pub fn reference_drift(recordings: &[&Recording]) -> Vec<Finding> {
     let mut sweeps: Vec<(String, Vec<&Recording>)> = Vec::new();
     for recording in recordings.iter().copied().filter(|recording| recording.plan.reference) {
-        let whole = identity(recording);
-        match sweeps.iter_mut().find(|(known, _)| *known == whole) {
+        let sweep = sweep_identity(recording);
+        match sweeps.iter_mut().find(|(known, _)| *known == sweep) {
             Some((_, references)) => references.push(recording),
-            None => sweeps.push((whole, vec![recording])),
+            None => sweeps.push((sweep, vec![recording])),
         }
     }
     sweeps.iter().filter_map(|(_, references)| drift_of(references)).collect()
 }
 
-/// What makes it the reference of one sweep and of no other: its whole file, the device directory included, but the
-/// write budget, which may be raised while a set is under way.
-fn identity(recording: &Recording) -> String {
-    let own = recording.experiment.lines().filter(|line| !line.trim_start().starts_with("write_budget"));
-    own.collect::<Vec<_>>().join("\n")
+/// What identifies the sweep of a recording: its experiment file, device directory included, without the write budget,
+/// which may be raised while the set runs.
+fn sweep_identity(recording: &Recording) -> String {
+    let lines = recording.experiment.lines().filter(|line| !line.trim_start().starts_with("write_budget"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Which run of its kind each of `recordings` (in the order in which they ran) is, counted from 1: of the same file with
-/// the same settings, a sweep's reference being a kind of its own.
-pub fn repeats(recordings: &[&Recording]) -> Vec<u32> {
-    let mut seen = Vec::new();
-    let mut count = |recording: &&Recording| {
-        let kind = (identity(recording), recording.plan.sweep.clone(), recording.plan.reference);
-        seen.push(kind.clone());
-        seen.iter().filter(|other| **other == kind).count() as u32
+/// The number of each of `recordings`, in the order in which they ran, among its repeats, counted from 1. Repeats have the
+/// same file and settings; the reference of a sweep is counted on its own.
+pub fn repeat_numbers(recordings: &[&Recording]) -> Vec<u32> {
+    let mut known = Vec::new();
+    let mut number = |recording: &&Recording| {
+        let combination = (sweep_identity(recording), recording.plan.sweep.clone(), recording.plan.reference);
+        known.push(combination.clone());
+        known.iter().filter(|other| **other == combination).count() as u32
     };
-    recordings.iter().map(&mut count).collect()
+    recordings.iter().map(&mut number).collect()
 }
 
 fn drift_of(references: &[&Recording]) -> Option<Finding> {
     let (first, later) = references.split_first()?;
-    let told: Vec<String> = later.iter().filter_map(|other| difference(&first.dir, &other.dir)).collect();
-    let sentence = format!("The reference run drifted: against {}, {}.", first.dir.display(), told.join("; "));
-    (!told.is_empty()).then(|| DRIFT.tell(None, &sentence))
+    let differences: Vec<String> = later.iter().filter_map(|other| difference(&first.dir, &other.dir)).collect();
+    let sentence = format!("The reference run drifted: against {}, {}.", first.dir.display(), differences.join("; "));
+    (!differences.is_empty()).then(|| REFERENCE_DRIFT.finding(None, &sentence))
 }
 
-/// The phases in which `b` differs from `a`, in words.
+/// The phases in which `b` differs from `a`, as text.
 fn difference(a: &Path, b: &Path) -> Option<String> {
-    // What cannot be compared (no primary, unreadable) is told where it is analysed alone.
-    let compared = pair(&Runs::read(a).ok()?, &Runs::read(b).ok()?, BOUND).ok()?;
-    let differ = compared.phases.iter().filter(|phase| phase.verdict == Verdict::Different);
-    let words: Vec<String> = differ.filter_map(in_words).collect();
-    (!words.is_empty()).then(|| format!("{} differs in {}", b.display(), words.join(", ")))
+    // Errors (no primary, unreadable) are reported by the analysis of the recording itself.
+    let comparison = compare_pair(&RunSet::read(a).ok()?, &RunSet::read(b).ok()?, DEFAULT_BOUND).ok()?;
+    let different = comparison.phases.iter().filter(|phase| phase.verdict == Verdict::Different);
+    let phases: Vec<String> = different.filter_map(phase_text).collect();
+    (!phases.is_empty()).then(|| format!("{} differs in {}", b.display(), phases.join(", ")))
 }
 
-fn in_words(phase: &PhaseComparison) -> Option<String> {
+fn phase_text(phase: &PhaseComparison) -> Option<String> {
     let (low, high) = (phase.ci_low?, phase.ci_high?);
     Some(format!("{} by a factor of {:.2} [{low:.2}, {high:.2}]", phase.id, phase.ratio?))
 }

@@ -1,36 +1,34 @@
-//! Whether blocks were discarded while it was measured.
+//! Whether blocks were discarded (TRIM) during the measurement.
 
 use manometer_measure::event::{Finding, Severity};
+use manometer_measure::human;
 
-use super::evidence::{Evidence, amount};
-use super::{Rule, bytes_text, only};
+use super::evidence::{Evidence, total_of_rate};
+use super::rule::{Family, Rule};
+use super::text::only_phase;
 
-/// Less than this in a phase is housekeeping.
-const LEAST_BYTES: f64 = (1_u64 << 20) as f64;
+/// Smaller amounts per phase are housekeeping.
+const MIN_BYTES: f64 = (1_u64 << 20) as f64;
 
 const DISCARD: Rule = Rule {
     id: "discard-during-run",
     severity: Severity::Warning,
     source: "Didona et al., pitfall 3; Storiks 3.4.1 (WR2) and 4.2",
-    meaning: "1 MiB or more was discarded in a phase, which changes the share of free flash and takes time itself",
-    remedy: "Mount without `discard` and stop `fstrim.timer`, or say that it belongs to what is measured.",
+    meaning: "1 MiB or more was discarded in a phase, which takes time and changes the share of free flash",
+    remedy: "Mount without `discard` and stop `fstrim.timer`, unless discards belong to what is measured.",
 };
 
-pub(super) const RULES: &[Rule] = &[DISCARD];
+pub(super) const FAMILY: Family = Family { rules: &[DISCARD], evaluate };
 
-pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
-    discarded(evidence).into_iter().collect()
-}
-
-fn discarded(evidence: &Evidence<'_>) -> Option<Finding> {
-    let device = evidence.series("device")?;
+fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let Some(device) = evidence.series("device") else { return Vec::new() };
     let phases: Vec<(&str, f64)> = evidence
-        .measured()
-        .filter_map(|(one, window)| Some((one.phase.id.as_str(), amount(device, "discard_bytes", window)?)))
-        .filter(|(_, bytes)| *bytes >= LEAST_BYTES)
+        .measured_phases()
+        .filter_map(|(result, window)| Some((result.id(), total_of_rate(device, "discard_bytes", window)?)))
+        .filter(|(_, discarded)| *discarded >= MIN_BYTES)
         .collect();
     let ids: Vec<&str> = phases.iter().map(|(id, _)| *id).collect();
-    let all: f64 = phases.iter().map(|(_, bytes)| bytes).sum();
-    let sentence = format!("{} were discarded in {}.", bytes_text(all), ids.join(", "));
-    (!ids.is_empty()).then(|| DISCARD.tell(only(&ids), &sentence))
+    let total: f64 = phases.iter().map(|(_, discarded)| discarded).sum();
+    let sentence = format!("{} were discarded in {}.", human::bytes(total as u64), ids.join(", "));
+    (!ids.is_empty()).then(|| DISCARD.finding(only_phase(&ids), &sentence)).into_iter().collect()
 }

@@ -1,53 +1,53 @@
-//! What findings are judged by: a recording, what was read of it, and what was computed.
+//! What rules are evaluated on: a recording, the series that were read from it, and the results of its phases.
 
 use manometer_measure::{Event, PhaseKind, Recording, Samples};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::series::Window;
-use crate::sources::Sources;
+use crate::phase_result::PhaseResult;
+use crate::recording_data::RecordingData;
 use crate::statistics::moments::mean;
-use crate::summarise::Judged;
+use crate::time_series::TimeWindow;
 
-/// No reading that was asked for at the end of a phase comes later than this.
-const LATE_NS: u64 = 15_000_000_000;
+/// A reading requested at the end of a phase arrives within this time.
+const MAX_READING_DELAY_NS: u64 = 15_000_000_000;
 
-/// What findings are judged by.
+/// What rules are evaluated on.
 pub(super) struct Evidence<'a> {
     pub(super) recording: &'a Recording,
-    pub(super) sources: &'a Sources,
-    pub(super) judged: &'a [Judged<'a>],
+    pub(super) data: &'a RecordingData,
+    pub(super) results: &'a [PhaseResult<'a>],
 }
 
 impl<'a> Evidence<'a> {
-    /// The phases that were measured, with when.
-    pub(super) fn measured(&self) -> impl Iterator<Item = (&'a Judged<'a>, Window)> {
-        self.judged.iter().filter_map(|one| Some((one, one.fate.window().ok()?)))
+    /// The measured phases.
+    pub(super) fn measured_phases(&self) -> impl Iterator<Item = (&'a PhaseResult<'a>, TimeWindow)> {
+        self.results.iter().filter_map(|result| Some((result, result.outcome.window().ok()?)))
     }
 
     /// The measured phases in which the primary ran.
-    pub(super) fn with_primary(&self) -> impl Iterator<Item = (&'a Judged<'a>, Window)> {
-        self.measured().filter(|(one, _)| one.phase.kind != PhaseKind::Solo)
+    pub(super) fn primary_phases(&self) -> impl Iterator<Item = (&'a PhaseResult<'a>, TimeWindow)> {
+        self.measured_phases().filter(|(result, _)| result.phase.kind != PhaseKind::Solo)
     }
 
-    /// From the begin of the first measured phase to the end of the last; what was read at its very begin counts too.
-    pub(super) fn whole(&self) -> Option<Window> {
-        let begin_ns = self.measured().map(|(_, window)| window.begin_ns).min()?;
-        let end_ns = self.measured().map(|(_, window)| window.end_ns).max()?;
-        Some(Window { begin_ns: begin_ns.saturating_sub(1), end_ns })
+    /// From the start of the first measured phase, readings at that moment included, to the end of the last.
+    pub(super) fn measured_time(&self) -> Option<TimeWindow> {
+        let begin_ns = self.measured_phases().map(|(_, window)| window.begin_ns).min()?;
+        let end_ns = self.measured_phases().map(|(_, window)| window.end_ns).max()?;
+        Some(TimeWindow { begin_ns: begin_ns.saturating_sub(1), end_ns })
     }
 
     /// The sample series `source`.
     pub(super) fn series(&self, source: &str) -> Option<&'a Samples> {
-        self.sources.samples(source)
+        self.data.samples(source)
     }
 
-    /// The state of the primary's engine.
+    /// The statistics of the primary's engine.
     pub(super) fn engine(&self) -> Option<&'a Samples> {
         self.series(&format!("{}.engine", self.recording.plan.primary()?.name))
     }
 
-    /// What the primary told when it was ready.
-    pub(super) fn facts(&self) -> Option<&'a serde_json::Map<String, Value>> {
+    /// What the primary reported when it was ready.
+    pub(super) fn primary_facts(&self) -> Option<&'a Map<String, Value>> {
         let primary = &self.recording.plan.primary()?.name;
         self.recording.events.iter().rev().find_map(|line| match &line.event {
             Event::Ready { workload, facts } if workload == primary => Some(facts),
@@ -55,49 +55,64 @@ impl<'a> Evidence<'a> {
         })
     }
 
-    /// What is known of the measured device; nothing where none was recorded.
-    pub(super) fn device(&self) -> Option<&'a serde_json::Map<String, Value>> {
+    /// The measured device; `None` where none was recorded.
+    pub(super) fn device(&self) -> Option<&'a Map<String, Value>> {
         self.recording.environment.get("device")?.as_object()
     }
 
-    /// The measured device where it can be flash that we see: neither a hypervisor's nor rotating.
-    pub(super) fn flash(&self) -> Option<&'a serde_json::Map<String, Value>> {
-        let says = |device: &serde_json::Map<String, Value>, key: &str| device.get(key) == Some(&Value::Bool(true));
-        self.device().filter(|device| !says(device, "virtual") && !says(device, "rotational"))
+    /// The measured device if it can be flash: neither virtual nor rotating.
+    pub(super) fn flash(&self) -> Option<&'a Map<String, Value>> {
+        let is_set = |device: &Map<String, Value>, key: &str| device.get(key) == Some(&Value::Bool(true));
+        self.device().filter(|device| !is_set(device, "virtual") && !is_set(device, "rotational"))
     }
 
     /// The state of the device as prepared.
-    pub(super) fn device_state(&self) -> Option<&'a serde_json::Map<String, Value>> {
+    pub(super) fn device_state(&self) -> Option<&'a Map<String, Value>> {
         self.recording.environment.get("device_state")?.as_object()
     }
 }
 
-/// The numbers of a column in `window`, with when each interval ended.
-pub(super) fn rows(samples: &Samples, column: &str, window: Window) -> Vec<(u64, f64)> {
+/// The values of a column in `window`, each with the end of its interval.
+pub(super) fn values(samples: &Samples, column: &str, window: TimeWindow) -> Vec<(u64, f64)> {
     let Some(values) = samples.column(column) else { return Vec::new() };
     let inside =
         samples.t_ns.iter().zip(values).filter(|(t_ns, _)| **t_ns > window.begin_ns && **t_ns <= window.end_ns);
-    let rows = inside.filter_map(|(t_ns, value)| Some((*t_ns, (*value).filter(|value| value.is_finite())?)));
-    rows.collect()
+    inside.filter_map(|(t_ns, value)| Some((*t_ns, (*value).filter(|value| value.is_finite())?))).collect()
 }
 
-/// The numbers of a column that is read rarely, with when: those from the begin of `window` to its end, and where none
-/// stands at the end the first behind it, which was asked for there and came late.
-pub(super) fn states(samples: &Samples, column: &str, window: Window) -> Vec<(u64, f64)> {
-    let late = Window { begin_ns: window.begin_ns.saturating_sub(1), end_ns: window.end_ns.saturating_add(LATE_NS) };
-    let mut rows = rows(samples, column, late);
-    let end = rows.iter().position(|(t_ns, _)| *t_ns >= window.end_ns);
-    rows.truncate(end.map_or(rows.len(), |end| end + 1));
-    rows
+/// The readings of a column that is read rarely: those from the start of `window` to its end, and without one at the end
+/// the first after it, which was requested there and arrived late.
+pub(super) fn readings(samples: &Samples, column: &str, window: TimeWindow) -> Vec<(u64, f64)> {
+    let extended = TimeWindow {
+        begin_ns: window.begin_ns.saturating_sub(1),
+        end_ns: window.end_ns.saturating_add(MAX_READING_DELAY_NS),
+    };
+    let mut readings = values(samples, column, extended);
+    let end = readings.iter().position(|(t_ns, _)| *t_ns >= window.end_ns);
+    readings.truncate(end.map_or(readings.len(), |end| end + 1));
+    readings
+}
+
+/// The first and the last reading of a column in `window`; `None` for fewer than two.
+pub(super) fn first_and_last(samples: &Samples, column: &str, window: TimeWindow) -> Option<(f64, f64)> {
+    match readings(samples, column, window).as_slice() {
+        [first, .., last] => Some((first.1, last.1)),
+        _ => None,
+    }
+}
+
+/// The growth of a counter in `window`; `None` where it was not read twice.
+pub(super) fn growth(samples: &Samples, column: &str, window: TimeWindow) -> Option<f64> {
+    first_and_last(samples, column, window).map(|(first, last)| last - first)
 }
 
 /// The mean of a column in `window`.
-pub(super) fn mean_of(samples: &Samples, column: &str, window: Window) -> Option<f64> {
-    mean(&rows(samples, column, window).into_iter().map(|(_, value)| value).collect::<Vec<_>>())
+pub(super) fn mean_of(samples: &Samples, column: &str, window: TimeWindow) -> Option<f64> {
+    mean(&values(samples, column, window).into_iter().map(|(_, value)| value).collect::<Vec<_>>())
 }
 
-/// What a rate per second amounts to over `window`; nothing where it was not seen.
-pub(super) fn amount(samples: &Samples, column: &str, window: Window) -> Option<f64> {
+/// The total of a rate per second over `window`; `None` where it was not sampled.
+pub(super) fn total_of_rate(samples: &Samples, column: &str, window: TimeWindow) -> Option<f64> {
     Some(mean_of(samples, column, window)? * window.seconds())
 }
 
@@ -108,20 +123,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_state_at_the_end_is_the_first_that_stands_there_or_behind() {
+    fn the_last_reading_is_the_first_at_or_shortly_after_the_end() {
         const SECOND: u64 = 1_000_000_000;
         let of = |seconds: &[u64]| {
             let samples = Samples {
                 t_ns: seconds.iter().map(|second| second * SECOND).collect(),
                 columns: vec![Column::new("temperature", "°C")],
                 values: vec![seconds.iter().map(|second| Some(*second as f64)).collect()],
-                cut: false,
+                truncated: false,
             };
-            let rows = states(&samples, "temperature", Window { begin_ns: 10 * SECOND, end_ns: 60 * SECOND });
-            rows.into_iter().map(|(_, value)| value).collect::<Vec<_>>()
+            let window = TimeWindow { begin_ns: 10 * SECOND, end_ns: 60 * SECOND };
+            readings(&samples, "temperature", window).into_iter().map(|(_, value)| value).collect::<Vec<_>>()
         };
         assert_eq!(of(&[9, 10, 40, 60, 61]), [10.0, 40.0, 60.0]);
-        assert_eq!(of(&[11, 40, 63, 64]), [11.0, 40.0, 63.0], "it came late");
+        assert_eq!(of(&[11, 40, 63, 64]), [11.0, 40.0, 63.0], "it arrived late");
         assert_eq!(of(&[11, 40, 76]), [11.0, 40.0], "that is another reading");
         assert_eq!(of(&[]), [] as [f64; 0]);
     }

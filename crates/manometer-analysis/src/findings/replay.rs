@@ -1,128 +1,190 @@
-//! Whether a replay was what its trace is.
+//! Whether a replay is faithful to its trace.
 
 use manometer_measure::event::{EventLine, Finding, Severity};
 use manometer_measure::plan::Phase;
-use manometer_measure::{Event, Recording};
+use manometer_measure::{Event, Recording, ReplayOutcome};
 
-use super::Rule;
 use super::evidence::Evidence;
+use super::rule::{Family, Rule};
 use crate::fidelity::Fidelity;
 
-pub(crate) const NOT_FAITHFUL: Rule = Rule {
+const NOT_FAITHFUL: Rule = Rule {
     id: "replay-not-faithful",
     severity: Severity::Warning,
     source: "KV-replay 5.4",
-    meaning: "a replay kept the times, the inter-arrivals or the order of its trace too badly, or failed too many of its \
-              requests, to stand for it",
-    remedy: "Leave the machine to it, give it more threads or processes, or take an engine that keeps up.",
+    meaning: "the dispatch error, the inter-arrival times, the order or the failures of a replay exceed the tolerances: it \
+        does not represent its trace",
+    remedy: "Replay on an idle host, with more threads or processes, or on an engine that keeps up.",
 };
 
-pub(crate) const CUT: Rule = Rule {
+const CUT: Rule = Rule {
     id: "replay-cut",
     severity: Severity::Info,
     source: "the run",
-    meaning: "a replay was ended before its trace was",
-    remedy: "Let it run to the trace's end where the whole trace matters.",
+    meaning: "a replay was stopped before the end of its trace",
+    remedy: "Let it run to the end if the whole trace matters.",
 };
 
-const ENDED: Rule = Rule {
+const TRACE_ENDED: Rule = Rule {
     id: "trace-ended",
     severity: Severity::Warning,
     source: "the run",
-    meaning: "a replay's trace came to its end before the plan did: the phases from there on that it belongs to are gaps",
+    meaning: "the trace of a replay ended before the plan: the replay's phases from there on are gaps",
     remedy: "Clone the trace, slow it down, or shorten the plan.",
 };
 
-pub(crate) const FAILED: Rule = Rule {
+/// Requests failed.
+pub(crate) const REQUESTS_FAILED: Rule = Rule {
     id: "requests-failed",
     severity: Severity::Warning,
     source: "the run",
-    meaning: "requests of a replay were not answered as they should be",
-    remedy: "Mend what the first error names; latencies are of the requests that were answered.",
+    meaning: "requests of a replay failed",
+    remedy: "Fix the cause of the first error; the latencies cover only the requests that succeeded.",
 };
 
-const UNTOLD: Rule = Rule {
+const NO_OUTCOME: Rule = Rule {
     id: "replay-untold",
     severity: Severity::Error,
     source: "the run",
-    meaning: "a replay did not tell what became of it: it was lost, or had not ended 10 s after it was told to",
-    remedy: "Mend what the other errors name, or find what the engine waits for, and run it again.",
+    meaning: "a replay did not report its outcome: its worker was lost, or did not stop within 10 s",
+    remedy: "Fix the other errors, or find out what the engine waits for, and run it again.",
 };
 
-/// Some of the processes of a replay are lost.
+/// A process of a replay was lost.
 pub const INCOMPLETE: Rule = Rule {
     id: "replay-incomplete",
     severity: Severity::Error,
     source: "the processes",
-    meaning: "a process of a replay was lost, and the others were ended",
-    remedy: "Mend what it names, and replay again.",
+    meaning: "a process of a replay was lost, and the others were stopped",
+    remedy: "Fix the cause, and replay again.",
 };
 
-/// The calendars of two hosts differ.
+/// The wall clocks of two hosts differ.
 pub const CLOCKS_APART: Rule = Rule {
     id: "clocks-apart",
     severity: Severity::Warning,
     source: "the hosts' clocks",
-    meaning: "a host's calendar differs from ours by more than a second, or by more than chrony or PTP say",
-    remedy: "Have chrony or PTP keep the hosts in step before times of theirs are put beside one another.",
+    meaning: "the wall clock of another host differs from this one by more than a second, or by more than chrony or PTP report",
+    remedy: "Synchronise the hosts with chrony or PTP before you compare their timestamps.",
 };
 
-/// It is not known well enough when a process on another host began.
+/// The clock offset of another host is not known precisely enough.
 pub const CLOCKS_UNSURE: Rule = Rule {
     id: "clocks-unsure",
     severity: Severity::Warning,
     source: "the hosts' clocks",
-    meaning: "a host's clock is known less exactly than a request may be late, 100 µs",
-    remedy: "Take a faster network, or have PTP keep the hosts in step.",
+    meaning: "the clock offset of another host is known less precisely than the lateness limit of a request, 100 µs",
+    remedy: "Use a faster network, or synchronise the hosts with PTP.",
 };
 
-pub(super) const RULES: &[Rule] = &[NOT_FAITHFUL, CUT, ENDED, FAILED, UNTOLD, INCOMPLETE, CLOCKS_APART, CLOCKS_UNSURE];
+pub(super) const FAMILY: Family = Family {
+    rules: &[NOT_FAITHFUL, CUT, TRACE_ENDED, REQUESTS_FAILED, NO_OUTCOME, INCOMPLETE, CLOCKS_APART, CLOCKS_UNSURE],
+    evaluate,
+};
 
-pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let told = |event: &Event| match event {
+fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let recording = evidence.recording;
+    let of_replay = |event: &Event| match event {
         Event::Replayed { workload, replayed } => {
-            let mut findings = Fidelity::of(replayed).findings(replayed);
+            let mut findings = findings(&Fidelity::of(replayed), replayed);
             findings.iter_mut().for_each(|finding| finding.text.insert_str(0, &format!("`{workload}`: ")));
             findings
         }
         _ => Vec::new(),
     };
-    let ended = evidence.recording.events.iter().filter_map(|line| ended(evidence.recording, line));
-    let untold = untold(evidence.recording);
-    let untold = untold.map(|name| UNTOLD.tell(None, &format!("`{name}` told nothing of its replay.")));
-    evidence.recording.events.iter().flat_map(|line| told(&line.event)).chain(ended).chain(untold).collect()
+    let replays = recording.events.iter().flat_map(|line| of_replay(&line.event));
+    let trace_ended = recording.events.iter().filter_map(|line| trace_ended(recording, line));
+    let no_outcome = without_outcome(recording)
+        .map(|name| NO_OUTCOME.finding(None, &format!("`{name}` did not report the outcome of its replay.")));
+    replays.chain(trace_ended).chain(no_outcome).collect()
 }
 
-/// That a replay told its trace's end in `told`, and phases that it belongs to were gaps from then on.
-fn ended(recording: &Recording, told: &EventLine) -> Option<Finding> {
-    let Event::Replayed { workload, replayed } = &told.event else { return None };
-    let its_own = |phase: &&Phase| phase.running.contains(workload);
-    let is_gap = |phase: &&Phase| {
-        let mut later = recording.events.iter().filter(|line| line.t_ns >= told.t_ns);
-        later.any(|line| matches!(&line.event, Event::PhaseGap { phase: gap, .. } if *gap == phase.id))
-    };
-    let gaps: Vec<&str> =
-        recording.plan.phases.iter().filter(its_own).filter(is_gap).map(|phase| phase.id.as_str()).collect();
-    let sentence = || {
-        format!(
-            "The trace of `{workload}` came to its end, after {} requests, before the plan did: {} of its phases could \
-             not be measured, or not to their ends, from {} on.",
-            replayed.sent,
-            gaps.len(),
-            gaps[0]
-        )
-    };
-    (!replayed.cut && !gaps.is_empty()).then(|| ENDED.tell(None, &sentence()))
+/// The findings of one replay: the tolerances it exceeds, failed requests, and whether it was stopped early.
+pub fn findings(fidelity: &Fidelity, replayed: &ReplayOutcome) -> Vec<Finding> {
+    let faults = fidelity.faults(replayed);
+    let not_faithful = (!faults.is_empty())
+        .then(|| NOT_FAITHFUL.finding(None, &format!("The replay is not faithful: {}.", faults.join("; "))));
+    let failed = (fidelity.errors > 0).then(|| {
+        let first = replayed.error.as_deref().unwrap_or("unknown");
+        let sentence = format!("{} of {} requests failed; the first error: {first}.", fidelity.errors, replayed.sent);
+        REQUESTS_FAILED.finding(None, &sentence)
+    });
+    let cut = replayed.interrupted.then(|| {
+        let sentence = format!(
+            "The replay was stopped early: {} of the trace's {} requests were sent.",
+            replayed.sent, replayed.requests
+        );
+        CUT.finding(None, &sentence)
+    });
+    not_faithful.into_iter().chain(failed).chain(cut).collect()
 }
 
-/// The replays that were ready and of which nothing was told before the run ended.
-fn untold(recording: &Recording) -> impl Iterator<Item = &str> {
-    let ended = recording.status().is_some();
-    let replays = recording.plan.workloads.iter().filter(move |one| ended && one.kind == "replay");
-    let is_untold = |name: &str| {
+/// A replay whose trace ended in `line` before its phases did.
+fn trace_ended(recording: &Recording, line: &EventLine) -> Option<Finding> {
+    let Event::Replayed { workload, replayed } = &line.event else { return None };
+    let runs_replay = |phase: &&Phase| phase.running.contains(workload);
+    let is_gap_since = |phase: &&Phase| {
+        let mut since = recording.events.iter().filter(|other| other.t_ns >= line.t_ns);
+        since.any(|other| matches!(&other.event, Event::PhaseGap { phase: gap, .. } if *gap == phase.id))
+    };
+    let gaps = recording.plan.phases.iter().filter(runs_replay).filter(is_gap_since);
+    let gaps: Vec<&str> = gaps.map(|phase| phase.id.as_str()).collect();
+    let first = gaps.first().filter(|_| !replayed.interrupted)?;
+    let sentence = format!(
+        "The trace of `{workload}` ended after {} requests, before the plan did: from {first} on, {} of its phases were not \
+         measured or only in part.",
+        replayed.sent,
+        gaps.len()
+    );
+    Some(TRACE_ENDED.finding(None, &sentence))
+}
+
+/// The replays of a finished run that were ready and reported no outcome.
+fn without_outcome(recording: &Recording) -> impl Iterator<Item = &str> {
+    let is_finished = recording.status().is_some();
+    let replays = recording.plan.workloads.iter().filter(move |workload| is_finished && workload.kind == "replay");
+    let has_no_outcome = |name: &str| {
         let mut events = recording.events.iter().map(|line| &line.event);
         let is_ready = events.clone().any(|event| matches!(event, Event::Ready { workload, .. } if workload == name));
         is_ready && !events.any(|event| matches!(event, Event::Replayed { workload, .. } if workload == name))
     };
-    replays.map(|one| one.name.as_str()).filter(move |name| is_untold(name))
+    replays.map(|workload| workload.name.as_str()).filter(move |name| has_no_outcome(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fidelity::synthetic_replay;
+
+    fn findings_of(replayed: &ReplayOutcome) -> Vec<Finding> {
+        findings(&Fidelity::of(replayed), replayed)
+    }
+
+    #[test]
+    fn an_exact_replay_has_no_findings() {
+        assert_eq!(findings_of(&synthetic_replay(1_000, |_| 200)), []);
+    }
+
+    #[test]
+    fn an_interrupted_replay_has_a_finding() {
+        let interrupted = ReplayOutcome { interrupted: true, requests: 2_000, ..synthetic_replay(1_000, |_| 0) };
+        let text = &findings_of(&interrupted)[0].text;
+        assert!(text.contains("1000 of the trace's 2000 requests were sent"), "{text}");
+    }
+
+    #[test]
+    fn failed_requests_are_a_finding_with_the_first_error() {
+        let failed =
+            ReplayOutcome { errors: 2, error: Some("it is gone".to_owned()), ..synthetic_replay(1_000, |_| 0) };
+        let findings = findings_of(&failed);
+        assert_eq!((findings.len(), findings[0].id.as_str()), (1, "requests-failed"));
+        assert!(findings[0].text.contains("2 of 1000 requests failed; the first error: it is gone."));
+    }
+
+    #[test]
+    fn faults_come_first() {
+        let failed = ReplayOutcome { errors: 990, ..synthetic_replay(1_000, |_| 0) };
+        let text = &findings_of(&failed)[0].text;
+        assert!(text.contains("not faithful: 99.0 % of the requests failed"), "{text}");
+    }
 }

@@ -1,32 +1,37 @@
-//! What a reader must know of a comparison of a trace with synthetic loads of it.
+//! What a reader must know of a comparison of a trace with synthetic loads.
 
 use manometer_measure::event::{Finding, Severity};
 
-use super::{Difference, EngineResult, Load, Replay, TRACE};
-use crate::findings::{Rule, replay::FAILED};
+use super::curves::{CurveDifference, EngineResult};
+use super::replays::{CacheReplay, ComparedLoad, TRACE};
+use crate::findings::Rule;
+use crate::findings::replay::REQUESTS_FAILED;
+
+/// The largest relative difference in the number of keys that is not reported.
+const KEYS_TOLERANCE: f64 = 0.013;
 
 const KEYS_NOT_MATCHED: Rule = Rule {
     id: "keys-not-matched",
     severity: Severity::Warning,
     source: "the loads",
-    meaning: "a synthetic load asks for over 1.3 % more or fewer keys than its trace",
-    remedy: "Read its miss ratios as wrong for that as well as for their order.",
+    meaning: "a synthetic load requests over 1.3 % more or fewer keys than its trace",
+    remedy: "Expect its miss ratios to be wrong for that reason as well.",
 };
 
 const SPEED_UP_UNSURE: Rule = Rule {
     id: "speed-up-unsure",
     severity: Severity::Info,
     source: "the replays",
-    meaning: "the error of a synthetic load's speed-up by cache may be chance: its interval holds 0",
-    remedy: "Repeat it more often, on a machine that does nothing else.",
+    meaning: "the error of a synthetic load's speed-up by cache is not significant: its interval includes 0",
+    remedy: "Increase `repeats`, and run it on an idle host.",
 };
 
 const TOO_FEW_REPEATS: Rule = Rule {
     id: "too-few-repeats",
     severity: Severity::Info,
     source: "the replays",
-    meaning: "the trace's own miss ratio is known less exactly than the nearest synthetic load is off",
-    remedy: "Repeat it more often to tell them apart.",
+    meaning: "the interval of the trace's own miss ratio is wider than the error of the closest synthetic load",
+    remedy: "Increase `repeats` to distinguish them.",
 };
 
 /// The trace of a comparison cannot be read to its end.
@@ -34,17 +39,17 @@ pub const TRACE_DAMAGED: Rule = Rule {
     id: "trace-damaged",
     severity: Severity::Warning,
     source: "the trace",
-    meaning: "the trace of a comparison is cut or damaged, and was taken to its last good record",
-    remedy: "Get a whole copy of it where its end matters.",
+    meaning: "the trace of a comparison is truncated or damaged, and was read up to its last valid record",
+    remedy: "Copy the whole trace if its end matters.",
 };
 
-/// Several of the caches of a comparison are of one size.
+/// Several caches of a comparison have the same size.
 pub const CACHES_TOO_SMALL: Rule = Rule {
     id: "caches-too-small",
     severity: Severity::Warning,
     source: "the engine",
-    meaning: "an engine that takes its memory in whole MiB makes no difference between caches of a comparison",
-    remedy: "Make values larger with `value_size`, or take a trace of more keys.",
+    meaning: "caches of a comparison have the same size in an engine whose memory is configured in whole MiB",
+    remedy: "Increase `value_size`, or use a trace with more keys.",
 };
 
 /// A comparison ended before its last replay.
@@ -52,22 +57,24 @@ pub const REPLAY_FAILED: Rule = Rule {
     id: "replay-failed",
     severity: Severity::Error,
     source: "the replays",
-    meaning: "a replay of a comparison failed; what was measured before is told, the rest is missing",
-    remedy: "Mend what it names, and run it again.",
+    meaning: "a replay of a comparison failed; the results cover the replays before it",
+    remedy: "Fix the cause, and run it again.",
 };
 
-/// What is told of comparisons alone.
-pub(crate) const RULES: [Rule; 6] =
-    [TRACE_DAMAGED, CACHES_TOO_SMALL, REPLAY_FAILED, KEYS_NOT_MATCHED, SPEED_UP_UNSURE, TOO_FEW_REPEATS];
+/// The rules for comparisons with synthetic loads.
+pub(crate) const RULES: &[Rule] =
+    &[TRACE_DAMAGED, CACHES_TOO_SMALL, REPLAY_FAILED, KEYS_NOT_MATCHED, SPEED_UP_UNSURE, TOO_FEW_REPEATS];
 
-/// Of all `replays`, and of what was computed from them.
-pub fn findings(engines: &[EngineResult], loads: &[Load], replays: &[Replay]) -> Vec<Finding> {
-    let of_loads = failures(replays).into_iter().chain(unmatched(loads));
-    of_loads.chain(engines.iter().flat_map(|engine| unsure(engine).into_iter().chain(noisy(engine)))).collect()
+/// The findings of all `replays`, and of what was computed from them.
+pub fn findings(engines: &[EngineResult], loads: &[ComparedLoad], replays: &[CacheReplay]) -> Vec<Finding> {
+    let of_engine =
+        |engine: &EngineResult| speed_up_unsure(engine).into_iter().chain(too_few_repeats(engine)).collect::<Vec<_>>();
+    let of_loads = requests_failed(replays).into_iter().chain(keys_not_matched(loads));
+    of_loads.chain(engines.iter().flat_map(of_engine)).collect()
 }
 
-fn failures(replays: &[Replay]) -> Option<Finding> {
-    let failed: Vec<&Replay> = replays.iter().filter(|replay| replay.errors > 0).collect();
+fn requests_failed(replays: &[CacheReplay]) -> Option<Finding> {
+    let failed: Vec<&CacheReplay> = replays.iter().filter(|replay| replay.errors > 0).collect();
     let first = failed.first()?;
     let sentence = format!(
         "Requests failed in {} of {} replays; in the first, of {} on {}, {} of {}: {}. Failed reads are in no miss ratio.",
@@ -77,38 +84,40 @@ fn failures(replays: &[Replay]) -> Option<Finding> {
         first.engine,
         first.errors,
         first.requests,
-        first.error.as_deref().unwrap_or("the engine did not say why")
+        first.error.as_deref().unwrap_or("the engine gave no reason")
     );
-    Some(FAILED.tell(None, &sentence))
+    Some(REQUESTS_FAILED.finding(None, &sentence))
 }
 
-fn unmatched(loads: &[Load]) -> impl Iterator<Item = Finding> {
+fn keys_not_matched(loads: &[ComparedLoad]) -> impl Iterator<Item = Finding> {
     let keys = loads.iter().find(|load| load.name == TRACE).map_or(0, |load| load.keys);
-    let is_off = move |load: &&Load| load.keys.abs_diff(keys) as f64 > 0.013 * keys as f64;
+    let is_off = move |load: &&ComparedLoad| load.keys.abs_diff(keys) as f64 > KEYS_TOLERANCE * keys as f64;
     loads.iter().filter(|load| load.name != TRACE).filter(is_off).map(move |load| {
-        let sentence = format!("The load {} asks for {} keys, the trace for {keys}.", load.name, load.keys);
-        KEYS_NOT_MATCHED.tell(None, &sentence)
+        let sentence = format!("The load {} requests {} keys, the trace {keys}.", load.name, load.keys);
+        KEYS_NOT_MATCHED.finding(None, &sentence)
     })
 }
 
-fn unsure(engine: &EngineResult) -> Option<Finding> {
-    let is_unsure = |one: &&Difference| one.speed_up.mean.is_some() && !one.speed_up.is_sure();
-    let loads: Vec<&str> = engine.differences.iter().filter(is_unsure).map(|one| one.load.as_str()).collect();
+fn speed_up_unsure(engine: &EngineResult) -> Option<Finding> {
+    let is_unsure =
+        |difference: &&CurveDifference| difference.speed_up.mean.is_some() && !difference.speed_up.is_significant();
+    let unsure = engine.differences.iter().filter(is_unsure);
+    let loads: Vec<&str> = unsure.map(|difference| difference.load.as_str()).collect();
     let sentence =
-        format!("On {} errors of the speed-up cannot be told from chance ({}).", engine.engine, loads.join(", "));
-    (!loads.is_empty()).then(|| SPEED_UP_UNSURE.tell(None, &sentence))
+        format!("On {} the error of the speed-up is not significant for {}.", engine.engine, loads.join(", "));
+    (!loads.is_empty()).then(|| SPEED_UP_UNSURE.finding(None, &sentence))
 }
 
-fn noisy(engine: &EngineResult) -> Option<Finding> {
-    let (curve, nearest) = (engine.curves.first()?, engine.differences.first()?);
-    let noise = curve.points.iter().filter_map(|point| Some(point.miss_ratio.ci_high? - point.miss_ratio.mean?));
-    let noise = noise.max_by(f64::total_cmp).filter(|noise| *noise > nearest.rmse)?;
+fn too_few_repeats(engine: &EngineResult) -> Option<Finding> {
+    let (curve, closest) = (engine.curves.first()?, engine.differences.first()?);
+    let half_widths = curve.points.iter().filter_map(|point| Some(point.miss_ratio.ci_high? - point.miss_ratio.mean?));
+    let widest = half_widths.max_by(f64::total_cmp).filter(|widest| *widest > closest.rmse)?;
     let sentence = format!(
-        "On {} the trace's own miss ratio is only known to {:.2} points, and {} is {:.2} points off.",
+        "On {} the trace's own miss ratio is known to ±{:.2} points, and {} is {:.2} points off.",
         engine.engine,
-        100.0 * noise,
-        nearest.load,
-        100.0 * nearest.rmse
+        100.0 * widest,
+        closest.load,
+        100.0 * closest.rmse
     );
-    Some(TOO_FEW_REPEATS.tell(None, &sentence))
+    Some(TOO_FEW_REPEATS.finding(None, &sentence))
 }

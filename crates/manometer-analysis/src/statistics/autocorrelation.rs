@@ -1,11 +1,11 @@
-//! How long a series remembers.
+//! The autocorrelation of a series and its integrated autocorrelation time.
 
 use super::moments::mean;
 
-/// A time beyond this share of the series cannot be told from a drift: the sum ends there.
+/// The sum of autocorrelations stops at this share of the series: a longer time is indistinguishable from a drift.
 const LONGEST_SHARE: f64 = 0.25;
 
-/// The AR(1) estimate is kept below this, so that its time stays finite.
+/// The upper limit of the AR(1) coefficient; it keeps the autocorrelation time finite.
 const GREATEST_COEFFICIENT: f64 = 0.99;
 
 /// The autocorrelation at `lag`, with divisor n and around the series' own mean; 0 for a constant series
@@ -16,15 +16,14 @@ pub fn autocorrelation(series: &[f64], lag: usize) -> f64 {
     if spread > 0.0 { covariance_sum(&centred, lag) / spread } else { 0.0 }
 }
 
-/// The integrated autocorrelation time τ = 1 + 2 Σ r(lag), in samples, at least 1: n samples tell as much
-/// about their mean as n / τ independent ones.
+/// The integrated autocorrelation time τ = 1 + 2 Σ r(lag), in samples, at least 1: n samples carry as much information
+/// about their mean as n / τ independent samples.
 ///
-/// It is the greater of two estimates, since each alone is too short on short series: the sum by Geyer's
-/// initial monotone sequence (1992: sums of neighbouring pairs of lags, up to the first that is not
-/// positive, made non-increasing), and (1 + φ) / (1 − φ) of the AR(1) process with the measured lag-1
-/// autocorrelation, corrected for its bias (Kendall 1954: φ = r(1) + (1 + 3 r(1)) / n) and raised by one
-/// standard error (Bartlett 1946: √((1 − φ²) / n)): a short series that remembers less than it should by
-/// chance would otherwise be the very one that gets an interval.
+/// The greater of two estimates is used, because each alone is biased low on short series: Geyer's initial monotone
+/// sequence (1992: sums of adjacent pairs of lags, up to the first that is not positive, made non-increasing), and
+/// (1 + φ) / (1 − φ) of the AR(1) process with the measured lag-1 autocorrelation, corrected for its bias (Kendall
+/// 1954: φ = r(1) + (1 + 3 r(1)) / n) and raised by one standard error (Bartlett 1946: √((1 − φ²) / n)). Without the
+/// raise, the short series whose autocorrelation is underestimated by chance would be the ones that get an interval.
 pub fn autocorrelation_time(series: &[f64]) -> f64 {
     let centred = centred(series);
     let spread = covariance_sum(&centred, 0);
@@ -71,21 +70,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alternation_is_anticorrelated_and_needs_no_batches() {
+    fn an_alternating_series_has_the_shortest_time() {
         let series: Vec<f64> = (0..100).map(|index| f64::from(index % 2)).collect();
         assert!((autocorrelation(&series, 1) + 0.99).abs() < 1e-9);
         assert_eq!(autocorrelation_time(&series), 1.0);
     }
 
     #[test]
-    fn a_constant_has_no_memory() {
+    fn a_constant_series_has_no_autocorrelation() {
         assert_eq!(autocorrelation(&[3.0; 9], 1), 0.0);
         assert_eq!(autocorrelation_time(&[3.0; 9]), 1.0);
         assert_eq!(autocorrelation_time(&[]), 1.0);
     }
 
     #[test]
-    fn a_drift_remembers_longer_than_any_batch_could() {
+    fn a_drifting_series_has_a_time_longer_than_any_batch() {
         let series: Vec<f64> = (0..600).map(f64::from).collect();
         assert!(autocorrelation_time(&series) > 600.0 / 15.0);
     }

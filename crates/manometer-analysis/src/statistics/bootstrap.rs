@@ -1,11 +1,11 @@
-//! How sure a mean over several runs is: the hierarchical bootstrap over runs and batches.
+//! The hierarchical bootstrap over runs and batches: confidence intervals for means over several runs.
 //!
-//! Runs are drawn with replacement, and within each drawn run its batches (Davison & Hinkley 1997, section 3.8;
-//! Kalibera & Jones 2013). Drawn plainly this is wrong twice: means of runs already hold the noise of their batches,
-//! so that it would count double, and few runs scatter too little about their own mean. So the runs are drawn towards
-//! their mean until runs and batches together scatter as the runs did, deviations are enlarged by √(n / (n − 1))
-//! (Rao & Wu 1988), and the quantiles are moved apart as Student's t is wider than the normal distribution
-//! (Hesterberg 2015). With a single run nothing is known of how runs differ: its batches alone are drawn.
+//! Runs are resampled with replacement, and within each resampled run its batches (Davison & Hinkley 1997, section 3.8;
+//! Kalibera & Jones 2013). The plain procedure has two biases: the means of runs already contain the noise of their
+//! batches, which would count twice, and few runs vary too little about their own mean. Therefore the runs are shrunk
+//! towards their mean until runs and batches together have the variance of the runs, deviations are enlarged by
+//! √(n / (n − 1)) (Rao & Wu 1988), and the quantiles are widened by the ratio of Student's t to the normal quantile
+//! (Hesterberg 2015). A single run shows nothing of the variance between runs: only its batches are resampled.
 
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -13,36 +13,36 @@ use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use super::SIGNIFICANCE;
 use super::autocorrelation::autocorrelation_time;
-use super::batches::{Measured, batch_count};
+use super::batches::{SampleMean, batch_count};
 use super::moments::{mean, quantiles};
-use super::student::{combined_freedom, critical_value};
+use super::student::{combined_degrees_of_freedom, critical_value};
 
-/// How often a bootstrap draws.
+/// The number of bootstrap resamples.
 pub const RESAMPLES: usize = 10_000;
 
-/// What the batches of one series say of the error of its mean.
+/// The noise of the mean of one series, estimated from its batches.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Noise {
-    /// The batches' deviations, so that the mean of as many draws has the series' standard error.
+pub struct BatchNoise {
+    /// The deviations of the batch means, scaled so that the mean of as many draws has the series' standard error.
     deviations: Vec<f64>,
     variance: f64,
-    freedom: f64,
+    degrees_of_freedom: f64,
 }
 
-impl Noise {
-    /// The noise of the mean of `series`, which is `measured`; nothing where it has no batches.
+impl BatchNoise {
+    /// The noise of `sample_mean`, the mean of `series`; `None` where the series has too few batches.
     ///
-    /// The shape is that of the batch means, the size that of the standard error: the slow waves know it better.
-    pub fn of(series: &[f64], measured: &Measured) -> Option<Self> {
+    /// The shape comes from the batch means, the size from the standard error, which the slow waves estimate better.
+    pub fn of(series: &[f64], sample_mean: &SampleMean) -> Option<Self> {
         let count = batch_count(series.len(), autocorrelation_time(series))?;
         let means: Vec<f64> = (0..count)
             .filter_map(|batch| mean(&series[batch * series.len() / count..(batch + 1) * series.len() / count]))
             .collect();
         let centre = mean(&means)?;
         let squares: f64 = means.iter().map(|mean| (mean - centre).powi(2)).sum();
-        let scale = if squares > 0.0 { measured.standard_error * count as f64 / squares.sqrt() } else { 0.0 };
+        let scale = if squares > 0.0 { sample_mean.standard_error * count as f64 / squares.sqrt() } else { 0.0 };
         let deviations = means.iter().map(|mean| (mean - centre) * scale).collect();
-        Some(Self { deviations, variance: measured.variance(), freedom: measured.freedom })
+        Some(Self { deviations, variance: sample_mean.variance(), degrees_of_freedom: sample_mean.degrees_of_freedom })
     }
 
     fn draw(&self, random: &mut Xoshiro256PlusPlus) -> f64 {
@@ -51,25 +51,28 @@ impl Noise {
     }
 }
 
-/// What one run says of a quantity.
+/// A quantity as one run measured it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unit {
+pub struct RunValue {
     /// The quantity.
     pub value: f64,
-    /// What makes it unsure within the run, each with the weight by which it moves the quantity; empty where the
-    /// run was too short to tell.
-    pub noise: Vec<(f64, Noise)>,
+    /// The sources of noise within the run, each with the weight by which it moves the quantity; empty where the run was
+    /// too short to estimate it.
+    pub noise: Vec<(f64, BatchNoise)>,
 }
 
-impl Unit {
+impl RunValue {
     fn variance(&self) -> f64 {
         self.noise.iter().map(|(weight, noise)| weight * weight * noise.variance).sum()
     }
 
-    fn freedom(&self) -> Option<f64> {
-        let parts: Vec<(f64, f64)> =
-            self.noise.iter().map(|(weight, noise)| (weight * weight * noise.variance, noise.freedom)).collect();
-        combined_freedom(&parts)
+    fn degrees_of_freedom(&self) -> Option<f64> {
+        let parts: Vec<(f64, f64)> = self
+            .noise
+            .iter()
+            .map(|(weight, noise)| (weight * weight * noise.variance, noise.degrees_of_freedom))
+            .collect();
+        combined_degrees_of_freedom(&parts)
     }
 
     fn draw(&self, random: &mut Xoshiro256PlusPlus) -> f64 {
@@ -77,45 +80,51 @@ impl Unit {
     }
 }
 
-/// The mean of a quantity over the runs of one side, and how it might have come out.
+/// The mean of a quantity over the runs of one side, with its bootstrap resamples.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Side {
+pub struct BootstrapMean {
     /// The mean over the runs.
     pub value: f64,
-    /// How many runs.
+    /// The number of runs.
     pub runs: usize,
-    /// The variance of a single run about the side's true mean; of one run alone only what its batches show.
+    /// The variance of a single run about the true mean; with one run, only the variance that its batches show.
     pub variance_of_run: f64,
-    freedom: Option<f64>,
+    degrees_of_freedom: Option<f64>,
     draws: Vec<f64>,
 }
 
-impl Side {
-    /// Draws the mean over `units`; nothing without units, and of a single one without batches.
-    pub fn of(units: &[Unit], random: &mut Xoshiro256PlusPlus) -> Option<Self> {
-        let runs = units.len();
-        let values: Vec<f64> = units.iter().map(|unit| unit.value).collect();
+impl BootstrapMean {
+    /// Resamples the mean of `run_values`; `None` without runs, and for a single run without batches.
+    pub fn of(run_values: &[RunValue], random: &mut Xoshiro256PlusPlus) -> Option<Self> {
+        let runs = run_values.len();
+        let values: Vec<f64> = run_values.iter().map(|run| run.value).collect();
         let value = mean(&values)?;
-        let within = units.iter().map(Unit::variance).sum::<f64>() / runs as f64;
-        if let [only] = units {
+        let within = run_values.iter().map(RunValue::variance).sum::<f64>() / runs as f64;
+        if let [only] = run_values {
             if only.noise.is_empty() {
                 return None;
             }
             let draws = (0..RESAMPLES).map(|_| value + only.draw(random)).collect();
-            return Some(Self { value, runs, variance_of_run: within, freedom: only.freedom(), draws });
+            return Some(Self {
+                value,
+                runs,
+                variance_of_run: within,
+                degrees_of_freedom: only.degrees_of_freedom(),
+                draws,
+            });
         }
         let between = values.iter().map(|each| (each - value).powi(2)).sum::<f64>() / (runs as f64 - 1.0);
-        let spread = Spread::of(between, within, runs);
+        let scale = ResamplingScale::of(between, within, runs);
         let mut draw = || {
-            let drawn = (0..runs).map(|_| {
-                let unit = &units[random.random_range(0..runs)];
-                spread.of_runs * (unit.value - value) + spread.of_batches * unit.draw(random)
+            let deviations = (0..runs).map(|_| {
+                let run = &run_values[random.random_range(0..runs)];
+                scale.runs * (run.value - value) + scale.batches * run.draw(random)
             });
-            value + drawn.sum::<f64>() / runs as f64
+            value + deviations.sum::<f64>() / runs as f64
         };
         let draws = (0..RESAMPLES).map(|_| draw()).collect();
-        let freedom = (between > 0.0).then_some(runs as f64 - 1.0);
-        Some(Self { value, runs, variance_of_run: between, freedom, draws })
+        let degrees_of_freedom = (between > 0.0).then_some(runs as f64 - 1.0);
+        Some(Self { value, runs, variance_of_run: between, degrees_of_freedom, draws })
     }
 
     /// The variance of the mean.
@@ -124,89 +133,91 @@ impl Side {
     }
 }
 
-/// By how much deviations of runs and of batches are enlarged or shrunk, so that together they scatter as the runs.
-struct Spread {
-    of_runs: f64,
-    of_batches: f64,
+/// The factors for the deviations of runs and of batches, so that both together have the variance of the runs.
+struct ResamplingScale {
+    runs: f64,
+    batches: f64,
 }
 
-impl Spread {
+impl ResamplingScale {
     fn of(between: f64, within: f64, runs: usize) -> Self {
         if between <= 0.0 {
-            return Self { of_runs: 0.0, of_batches: 0.0 };
+            return Self { runs: 0.0, batches: 0.0 };
         }
         let share_of_batches = (within / between).min(1.0);
         let enlarged = (runs as f64 / (runs as f64 - 1.0)).sqrt();
-        let of_batches = if within > 0.0 { (between * share_of_batches / within).sqrt() } else { 0.0 };
-        Self { of_runs: enlarged * (1.0 - share_of_batches).sqrt(), of_batches }
+        let batches = if within > 0.0 { (between * share_of_batches / within).sqrt() } else { 0.0 };
+        Self { runs: enlarged * (1.0 - share_of_batches).sqrt(), batches }
     }
 }
 
 /// The 95 % interval of B − A.
-pub fn difference_interval(a: &Side, b: &Side) -> Option<(f64, f64)> {
-    let freedom = freedom(&[(a.variance(), a.freedom), (b.variance(), b.freedom)]);
+pub fn difference_interval(a: &BootstrapMean, b: &BootstrapMean) -> Option<(f64, f64)> {
+    let degrees_of_freedom =
+        degrees_of_freedom(&[(a.variance(), a.degrees_of_freedom), (b.variance(), b.degrees_of_freedom)]);
     let draws: Vec<f64> = a.draws.iter().zip(&b.draws).map(|(a, b)| b - a).collect();
-    interval(b.value - a.value, &draws, freedom)
+    interval(b.value - a.value, &draws, degrees_of_freedom)
 }
 
-/// The 95 % interval of B / A; nothing where A is not surely above 0.
+/// The 95 % interval of B / A; `None` where A is not significantly above 0.
 ///
-/// Where both are above 0 in every draw the interval is that of the logarithm, so that A / B has the interval turned
-/// over.
-pub fn ratio_interval(a: &Side, b: &Side) -> Option<(f64, f64)> {
+/// Where both are above 0 in every resample, the interval is computed on the logarithm, so that the interval of A / B is
+/// its inverse.
+pub fn ratio_interval(a: &BootstrapMean, b: &BootstrapMean) -> Option<(f64, f64)> {
     let ratio = b.value / a.value;
-    let freedom = freedom(&ratio_parts(a, b, 0));
-    let surely_above = critical(a.freedom)? * a.variance().sqrt() < a.value;
-    if !ratio.is_finite() || !surely_above || a.draws.iter().any(|draw| *draw <= 0.0) {
+    let degrees_of_freedom = degrees_of_freedom(&ratio_parts(a, b, 0));
+    let is_above_0 = critical(a.degrees_of_freedom)? * a.variance().sqrt() < a.value;
+    if !ratio.is_finite() || !is_above_0 || a.draws.iter().any(|draw| *draw <= 0.0) {
         return None;
     }
     let draws = a.draws.iter().zip(&b.draws).map(|(a, b)| b / a);
     if ratio > 0.0 && b.draws.iter().all(|draw| *draw > 0.0) {
-        let (low, high) = interval(ratio.ln(), &draws.map(f64::ln).collect::<Vec<_>>(), freedom)?;
+        let (low, high) = interval(ratio.ln(), &draws.map(f64::ln).collect::<Vec<_>>(), degrees_of_freedom)?;
         return Some((low.exp(), high.exp()));
     }
-    interval(ratio, &draws.collect::<Vec<_>>(), freedom)
+    interval(ratio, &draws.collect::<Vec<_>>(), degrees_of_freedom)
 }
 
-/// The half width that the 95 % interval of B / A would have with `more` further runs on each side.
-pub fn half_width_with(a: &Side, b: &Side, more: usize) -> Option<f64> {
+/// The expected half width of the 95 % interval of B / A with `more` additional runs on each side.
+pub fn half_width_with(a: &BootstrapMean, b: &BootstrapMean, more: usize) -> Option<f64> {
     let parts = ratio_parts(a, b, more);
     let variance: f64 = parts.iter().map(|(variance, _)| variance).sum();
-    Some(critical(freedom(&parts))? * variance.sqrt())
+    Some(critical(degrees_of_freedom(&parts))? * variance.sqrt())
 }
 
-/// What each side adds to the variance of B / A, with its degrees of freedom, with `more` further runs on each.
-fn ratio_parts(a: &Side, b: &Side, more: usize) -> [(f64, Option<f64>); 2] {
+/// The contribution of each side to the variance of B / A, with its degrees of freedom, with `more` additional runs.
+fn ratio_parts(a: &BootstrapMean, b: &BootstrapMean, more: usize) -> [(f64, Option<f64>); 2] {
     let ratio = b.value / a.value;
-    let part = |side: &Side, weight: f64| {
+    let part = |side: &BootstrapMean, weight: f64| {
         let runs = (side.runs + more) as f64;
-        let freedom = if more == 0 { side.freedom } else { Some(runs - 1.0) };
-        (weight * weight * side.variance_of_run / runs, freedom)
+        let degrees_of_freedom = if more == 0 { side.degrees_of_freedom } else { Some(runs - 1.0) };
+        (weight * weight * side.variance_of_run / runs, degrees_of_freedom)
     };
     [part(a, ratio / a.value), part(b, 1.0 / a.value)]
 }
 
-/// Degrees of freedom of the sum; nothing where nothing scatters.
-fn freedom(parts: &[(f64, Option<f64>)]) -> Option<f64> {
+/// The degrees of freedom of the sum; `None` where all variances are 0.
+fn degrees_of_freedom(parts: &[(f64, Option<f64>)]) -> Option<f64> {
     let known: Vec<(f64, f64)> =
-        parts.iter().filter_map(|(variance, freedom)| Some((*variance, (*freedom)?))).collect();
-    combined_freedom(&known)
+        parts.iter().filter_map(|(variance, degrees_of_freedom)| Some((*variance, (*degrees_of_freedom)?))).collect();
+    combined_degrees_of_freedom(&known)
 }
 
-/// Student's critical value; where nothing scatters, the normal one does as well.
-fn critical(freedom: Option<f64>) -> Option<f64> {
-    freedom.map_or_else(|| Some(normal_critical()), |freedom| critical_value(SIGNIFICANCE, freedom))
+/// Student's critical value; the normal one without degrees of freedom, where all variances are 0.
+fn critical(degrees_of_freedom: Option<f64>) -> Option<f64> {
+    degrees_of_freedom
+        .map_or_else(|| Some(normal_critical()), |degrees_of_freedom| critical_value(SIGNIFICANCE, degrees_of_freedom))
 }
 
 fn normal_critical() -> f64 {
     Normal::standard().inverse_cdf(1.0 - SIGNIFICANCE / 2.0)
 }
 
-fn interval(value: f64, draws: &[f64], freedom: Option<f64>) -> Option<(f64, f64)> {
+fn interval(value: f64, draws: &[f64], degrees_of_freedom: Option<f64>) -> Option<(f64, f64)> {
     let tail = SIGNIFICANCE / 2.0;
     let [low, high] = quantiles(draws, [tail, 1.0 - tail])?;
-    let wider = critical(freedom)? / normal_critical();
-    let ends = (value + (low - value).min(0.0) * wider, value + (high - value).max(0.0) * wider);
+    let widening = critical(degrees_of_freedom)? / normal_critical();
+    let ends = (value + (low - value).min(0.0) * widening, value + (high - value).max(0.0) * widening);
     (ends.0.is_finite() && ends.1.is_finite()).then_some(ends)
 }
 
@@ -220,46 +231,46 @@ mod tests {
         Xoshiro256PlusPlus::seed_from_u64(1)
     }
 
-    fn run(level: f64) -> Unit {
+    fn run(level: f64) -> RunValue {
         let series: Vec<f64> = (0..200).map(|t| level + f64::from((t * 7919) % 13) - 6.0).collect();
-        let measured = Measured::of(&series).unwrap();
-        Unit { value: measured.mean, noise: vec![(1.0, Noise::of(&series, &measured).unwrap())] }
+        let measured = SampleMean::of(&series).unwrap();
+        RunValue { value: measured.mean, noise: vec![(1.0, BatchNoise::of(&series, &measured).unwrap())] }
     }
 
-    fn bare(value: f64) -> Unit {
-        Unit { value, noise: Vec::new() }
+    fn bare(value: f64) -> RunValue {
+        RunValue { value, noise: Vec::new() }
     }
 
-    fn scatter(side: &Side) -> f64 {
+    fn variance_of_draws(side: &BootstrapMean) -> f64 {
         let centre = mean(&side.draws).unwrap();
         side.draws.iter().map(|draw| (draw - centre).powi(2)).sum::<f64>() / side.draws.len() as f64
     }
 
     #[test]
-    fn draws_scatter_as_the_mean_does() {
-        let many: Vec<Unit> = [90.0, 97.0, 101.0, 104.0, 111.0].map(run).into();
+    fn resamples_have_the_variance_of_the_mean() {
+        let many: Vec<RunValue> = [90.0, 97.0, 101.0, 104.0, 111.0].map(run).into();
         let alone = [run(100.0)];
-        let short: Vec<Unit> = [90.0, 100.0, 110.0].map(bare).into();
-        for units in [&many[..], &alone, &short] {
-            let side = Side::of(units, &mut random()).unwrap();
-            let ratio = scatter(&side) / side.variance();
+        let short: Vec<RunValue> = [90.0, 100.0, 110.0].map(bare).into();
+        for run_values in [&many[..], &alone, &short] {
+            let side = BootstrapMean::of(run_values, &mut random()).unwrap();
+            let ratio = variance_of_draws(&side) / side.variance();
             assert!((ratio - 1.0).abs() < 0.05, "{ratio} of {} runs", side.runs);
         }
-        let side = Side::of(&short, &mut random()).unwrap();
+        let side = BootstrapMean::of(&short, &mut random()).unwrap();
         assert!((side.variance_of_run - 100.0).abs() < 1e-9);
     }
 
     #[test]
-    fn runs_that_differ_less_than_their_batches_still_scatter_as_runs() {
-        let side = Side::of(&[run(100.0), run(100.01), run(99.99)], &mut random()).unwrap();
-        assert!((scatter(&side) / side.variance() - 1.0).abs() < 0.05);
+    fn runs_that_differ_less_than_their_batches_have_the_variance_of_runs() {
+        let side = BootstrapMean::of(&[run(100.0), run(100.01), run(99.99)], &mut random()).unwrap();
+        assert!((variance_of_draws(&side) / side.variance() - 1.0).abs() < 0.05);
     }
 
     #[test]
-    fn two_repeats_are_as_unsure_as_students_t_says() {
+    fn the_interval_of_two_repeats_is_as_wide_as_students_t() {
         let (a, b) = ([bare(99.0), bare(101.0)], [bare(198.0), bare(202.0)]);
         let mut random = random();
-        let (a, b) = (Side::of(&a, &mut random).unwrap(), Side::of(&b, &mut random).unwrap());
+        let (a, b) = (BootstrapMean::of(&a, &mut random).unwrap(), BootstrapMean::of(&b, &mut random).unwrap());
         let (low, high) = ratio_interval(&a, &b).unwrap();
         let half = half_width_with(&a, &b, 0).unwrap();
         assert!(((high - low) / 2.0 / half - 1.0).abs() < 0.15, "{low} {high} {half}");
@@ -267,13 +278,13 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_scatter_is_exact_and_what_cannot_be_told_is_nothing() {
-        let still = Side::of(&[bare(5.0), bare(5.0)], &mut random()).unwrap();
+    fn without_variance_the_interval_is_exact_and_without_information_there_is_none() {
+        let still = BootstrapMean::of(&[bare(5.0), bare(5.0)], &mut random()).unwrap();
         assert_eq!(ratio_interval(&still, &still), Some((1.0, 1.0)));
         assert_eq!(difference_interval(&still, &still), Some((0.0, 0.0)));
-        assert_eq!(Side::of(&[bare(5.0)], &mut random()), None);
-        assert_eq!(Side::of(&[], &mut random()), None);
-        let zero = Side::of(&[bare(0.0), bare(0.0)], &mut random()).unwrap();
+        assert_eq!(BootstrapMean::of(&[bare(5.0)], &mut random()), None);
+        assert_eq!(BootstrapMean::of(&[], &mut random()), None);
+        let zero = BootstrapMean::of(&[bare(0.0), bare(0.0)], &mut random()).unwrap();
         assert_eq!(ratio_interval(&zero, &still), None);
         assert_eq!(ratio_interval(&still, &zero), Some((0.0, 0.0)));
     }

@@ -1,7 +1,7 @@
-//! Many tests at once (Holm 1979).
+//! Correction of p-values for multiple tests (Holm 1979).
 
-/// The p-values adjusted so that the chance of any false alarm among them all stays at the level each is
-/// compared with: in growing order p(i) · (m − i), never falling, at most 1. In the order given.
+/// The Holm-adjusted p-values, in the order given: sorted ascending, p(i) · (m − i), made non-decreasing, at most 1.
+/// Comparing each with a level keeps the chance of any false positive at that level.
 pub fn adjusted(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));

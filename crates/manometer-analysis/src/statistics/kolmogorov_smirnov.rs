@@ -1,7 +1,7 @@
-//! The distance of Kolmogorov (1933) and Smirnov (1939) between two distributions: the most that the shares of values
-//! up to any point differ.
+//! The two-sample Kolmogorov-Smirnov distance (1933, 1939): the largest difference between two cumulative
+//! distributions.
 
-/// The distance between two distributions that are counted in the same cells; nothing where one is empty.
+/// The distance between two histograms with the same classes; `None` where one is empty.
 pub fn distance(one: &[u64], other: &[u64]) -> Option<f64> {
     let all = [one, other].map(|counts| counts.iter().sum::<u64>() as f64);
     if all.contains(&0.0) {

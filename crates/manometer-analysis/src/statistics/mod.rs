@@ -1,12 +1,12 @@
-//! The formulas: pure functions of numbers, each with its source. What the numbers stand for is left to
-//! the modules beside this one.
+//! The formulas: pure functions of numbers, each with its source. The modules beside this one know what the numbers
+//! stand for.
 //!
-//! A series is a slice of equally spaced samples. Shares are shares of one, never per cent.
+//! A series is a slice of equally spaced samples. Shares are fractions of 1, never per cent.
 
 pub mod autocorrelation;
 pub mod batches;
 pub mod bootstrap;
-pub mod change;
+pub mod change_points;
 pub mod fieller;
 pub mod holm;
 pub mod kolmogorov_smirnov;
@@ -16,7 +16,7 @@ pub mod snia;
 pub mod student;
 pub mod trend;
 
-pub use batches::Measured;
+pub use batches::SampleMean;
 
-/// The chance that an interval misses the truth, and that a test speaks up where nothing is: 5 %.
+/// The significance level of every test and interval: 5 %.
 pub const SIGNIFICANCE: f64 = 0.05;

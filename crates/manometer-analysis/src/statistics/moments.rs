@@ -1,12 +1,12 @@
-//! Means, variances, quantiles and the straight line.
+//! Means, quantiles and the least-squares slope.
 
-/// The arithmetic mean; nothing of nothing.
+/// The arithmetic mean; `None` without values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// The quantiles at `shares` (each 0 to 1), interpolated linearly between order statistics (type 7 of
-/// Hyndman & Fan 1996); nothing of nothing.
+/// Hyndman & Fan 1996); `None` without values.
 pub fn quantiles<const N: usize>(values: &[f64], shares: [f64; N]) -> Option<[f64; N]> {
     if values.is_empty() {
         return None;
@@ -21,12 +21,12 @@ pub fn quantiles<const N: usize>(values: &[f64], shares: [f64; N]) -> Option<[f6
     }))
 }
 
-/// The median; nothing of nothing.
+/// The median; `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantiles(values, [0.5]).map(|[median]| median)
 }
 
-/// The slope per step of the least-squares line through equally spaced values; nothing of fewer than two.
+/// The slope per step of the least-squares line through equally spaced values; `None` for fewer than two.
 pub fn slope(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;

@@ -1,15 +1,15 @@
-//! Where a warm-up ends (White 1997; MSER-5: White, Cobb & Spratt 2000).
+//! The end of the warm-up by MSER-5 (White 1997; White, Cobb & Spratt 2000).
 
 use super::moments::mean;
 
-/// Samples are averaged by this many first.
+/// Samples per batch.
 const BATCH: usize = 5;
 
-/// How many samples at the begin of `series` the rule would leave out: the cut d, in batches of five, that
-/// minimises Σ (z − mean of the rest)² / (k − d)² over the k − d batches behind it.
+/// The number of samples at the start of `series` that the rule truncates: the cut d, in batches of five, that
+/// minimises Σ (z − mean of the rest)² / (k − d)² over the k − d batches after it.
 ///
-/// Only cuts up to the middle are considered: near the end the minimum says nothing, and on real
-/// recordings it lies there more often than not.
+/// Only cuts in the first half are considered: near the end the minimum is meaningless, and on real recordings it lies
+/// there more often than not.
 pub fn warm_up_samples(series: &[f64]) -> usize {
     let batches: Vec<f64> = series.chunks_exact(BATCH).filter_map(mean).collect();
     let cuts = (0..=batches.len() / 2).filter_map(|cut| Some((cut, standard_error(batches.get(cut..)?)?)));

@@ -2,26 +2,26 @@
 
 use super::moments::{mean, slope};
 
-/// How many rounds the rule looks at.
+/// The number of rounds in the rule's measurement window.
 pub const ROUNDS: usize = 5;
 
-/// The rounds may differ by this share of their average.
+/// The largest allowed range of the rounds, as a share of their average.
 pub const GREATEST_RANGE: f64 = 0.20;
 
-/// The fitted line may rise or fall by this share of the average from the first round to the last.
+/// The largest allowed excursion of the fitted line from the first round to the last, as a share of the average.
 pub const GREATEST_EXCURSION: f64 = 0.10;
 
-/// How five rounds lie to each other, as shares of their average.
+/// The spread of five rounds, as shares of their average.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rounds {
-    /// Greatest minus least.
+    /// The largest minus the smallest.
     pub range: f64,
-    /// What the least-squares line rises or falls from the first round to the last.
+    /// The rise or fall of the least-squares line from the first round to the last.
     pub excursion: f64,
 }
 
 impl Rounds {
-    /// Looks at the averages of five rounds; nothing where they are not above 0 on average.
+    /// The spread of the averages of five rounds; `None` where their average is not above 0.
     pub fn of(averages: [f64; ROUNDS]) -> Option<Self> {
         let average = mean(&averages).filter(|average| average.is_finite() && *average > 0.0)?;
         let greatest = averages.into_iter().fold(f64::MIN, f64::max);
@@ -31,7 +31,7 @@ impl Rounds {
     }
 
     /// Whether both are within the rule's limits.
-    pub fn steady(&self) -> bool {
+    pub fn is_steady(&self) -> bool {
         self.range <= GREATEST_RANGE && self.excursion <= GREATEST_EXCURSION
     }
 }
@@ -42,11 +42,11 @@ mod tests {
 
     #[test]
     fn range_and_excursion_each_have_a_limit() {
-        assert!(Rounds::of([100.0, 105.0, 95.0, 105.0, 100.0]).unwrap().steady());
+        assert!(Rounds::of([100.0, 105.0, 95.0, 105.0, 100.0]).unwrap().is_steady());
         let wide = Rounds::of([100.0, 115.0, 85.0, 115.0, 100.0]).unwrap();
-        assert!(wide.range > GREATEST_RANGE && !wide.steady());
+        assert!(wide.range > GREATEST_RANGE && !wide.is_steady());
         let sloped = Rounds::of([94.0, 97.0, 100.0, 103.0, 106.0]).unwrap();
-        assert!((sloped.excursion - 0.12).abs() < 1e-12 && sloped.range < GREATEST_RANGE && !sloped.steady());
+        assert!((sloped.excursion - 0.12).abs() < 1e-12 && sloped.range < GREATEST_RANGE && !sloped.is_steady());
     }
 
     #[test]

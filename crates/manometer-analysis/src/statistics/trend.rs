@@ -1,30 +1,30 @@
-//! Whether a series drifts: Mann and Kendall's test (1945, 1975) with the correction of Hamed & Rao (1998)
-//! for samples that remember each other, and the slope of Theil (1950) and Sen (1968).
+//! The trend of a series: the Mann-Kendall test (1945, 1975) with the correction of Hamed & Rao (1998) for
+//! autocorrelation, and the Theil-Sen slope (1950, 1968).
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use super::autocorrelation::autocorrelation;
 use super::moments::{mean, median};
 
-/// Longer series are averaged down to this many points first: the tests look at every pair.
+/// Longer series are averaged down to this many points first: the test compares every pair.
 pub const MOST_POINTS: usize = 600;
 
-/// The test's normal approximation wants at least this many points.
+/// The test's normal approximation needs at least this many points.
 pub const FEWEST_POINTS: usize = 10;
 
-/// What the test found.
+/// The result of the test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
     /// The two-sided p-value of "no trend".
     pub p_value: f64,
-    /// What the Theil-Sen line rises (falls below 0) over the whole series, in the unit of the samples.
+    /// The rise of the Theil-Sen line over the whole series, in the unit of the samples; below 0 it falls.
     pub rise: f64,
 }
 
 impl Trend {
-    /// Tests `series`; nothing of fewer than ten points.
+    /// Tests `series`; `None` for fewer than ten points.
     pub fn of(series: &[f64]) -> Option<Self> {
-        let points = thinned(series);
+        let points = downsample(series);
         if points.len() < FEWEST_POINTS {
             return None;
         }
@@ -37,8 +37,8 @@ impl Trend {
     }
 }
 
-/// Averages neighbours until at most [`MOST_POINTS`] are left.
-fn thinned(series: &[f64]) -> Vec<f64> {
+/// Averages adjacent samples down to at most [`MOST_POINTS`] points.
+fn downsample(series: &[f64]) -> Vec<f64> {
     let together = series.len().div_ceil(MOST_POINTS).max(1);
     series.chunks(together).filter_map(mean).collect()
 }
@@ -68,9 +68,9 @@ fn score_variance(points: &[f64]) -> f64 {
     (term(points.len() as f64) - ties) / 18.0
 }
 
-/// By how much autocorrelation widens the score: 1 + 2 / (n (n−1) (n−2)) Σ (n−k) (n−k−1) (n−k−2) r(k) over
+/// The factor by which autocorrelation widens the score's variance: 1 + 2 / (n (n−1) (n−2)) Σ (n−k) (n−k−1) (n−k−2) r(k) over
 /// the significant autocorrelations r(k) of the ranks of the detrended points. At least 1: the correction
-/// never makes the test bolder.
+/// never makes the test more sensitive.
 fn correction(points: &[f64], slope: f64) -> f64 {
     let detrended: Vec<f64> = points.iter().enumerate().map(|(t, value)| value - slope * t as f64).collect();
     let ranks = ranks(&detrended);
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rising_series_is_told_from_a_level_one() {
+    fn a_rising_series_has_a_trend_and_a_level_one_has_none() {
         let noise = |t: usize| ((t * 7919) % 13) as f64;
         let level: Vec<f64> = (0..100).map(noise).collect();
         let rising: Vec<f64> = (0..100).map(|t| noise(t) + 0.2 * t as f64).collect();
@@ -126,8 +126,8 @@ mod tests {
     }
 
     #[test]
-    fn long_series_are_thinned() {
-        assert_eq!(thinned(&vec![1.0; 5_000]).len(), 556);
-        assert_eq!(thinned(&[1.0; 600]).len(), 600);
+    fn long_series_are_downsampled() {
+        assert_eq!(downsample(&vec![1.0; 5_000]).len(), 556);
+        assert_eq!(downsample(&[1.0; 600]).len(), 600);
     }
 }

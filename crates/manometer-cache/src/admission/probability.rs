@@ -4,14 +4,15 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
-use super::{Admission, Gate};
-use crate::policy::{Parameter, Request};
+use super::{AdmissionFilter, AdmissionKind};
+use crate::policy::PolicyParameter;
+use crate::request::Request;
 
-pub(super) const ADMISSION: Admission = Admission {
+pub(super) const ADMISSION: AdmissionKind = AdmissionKind {
     name: "probability",
     about: "lets objects in by chance",
     source: "common practice",
-    parameters: &[Parameter {
+    parameters: &[PolicyParameter {
         name: "p",
         meaning: "how probable it is that an object is let in",
         default: 0.5,
@@ -19,7 +20,7 @@ pub(super) const ADMISSION: Admission = Admission {
         max: 1.0,
         is_whole: false,
     }],
-    make: |setting| {
+    create: |setting| {
         let random = Xoshiro256PlusPlus::seed_from_u64(setting.seed ^ STREAM);
         Box::new(Probability { probability: setting.parameters[0], random })
     },
@@ -33,7 +34,7 @@ struct Probability {
     random: Xoshiro256PlusPlus,
 }
 
-impl Gate for Probability {
+impl AdmissionFilter for Probability {
     fn admits(&mut self, _: &Request) -> bool {
         self.random.random::<f64>() < self.probability
     }

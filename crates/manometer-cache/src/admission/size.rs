@@ -1,13 +1,14 @@
 //! By size: what is small enough. Where sizes do not count it lets everything in.
 
-use super::{Admission, Gate};
-use crate::policy::{Parameter, Request};
+use super::{AdmissionFilter, AdmissionKind};
+use crate::policy::PolicyParameter;
+use crate::request::Request;
 
-pub(super) const ADMISSION: Admission = Admission {
+pub(super) const ADMISSION: AdmissionKind = AdmissionKind {
     name: "size",
     about: "lets in objects up to a size",
     source: "common practice",
-    parameters: &[Parameter {
+    parameters: &[PolicyParameter {
         name: "max",
         meaning: "the most bytes of an object",
         default: (1_u32 << 20) as f64,
@@ -15,14 +16,14 @@ pub(super) const ADMISSION: Admission = Admission {
         max: 1e15,
         is_whole: true,
     }],
-    make: |setting| Box::new(Size { size_max: setting.parameters[0] as u64 }),
+    create: |setting| Box::new(Size { size_max: setting.parameters[0] as u64 }),
 };
 
 struct Size {
     size_max: u64,
 }
 
-impl Gate for Size {
+impl AdmissionFilter for Size {
     fn admits(&mut self, request: &Request) -> bool {
         request.size <= self.size_max
     }

@@ -1,15 +1,16 @@
 //! By frequency as TinyLFU counts it, against a threshold: a policy need not know beforehand what it would evict.
 //! Against the victim itself `w-tinylfu` compares.
 
-use super::{Admission, Gate};
-use crate::policy::{Parameter, Request};
-use crate::sketch::Sketch;
+use super::{AdmissionFilter, AdmissionKind};
+use crate::count_min_sketch::CountMinSketch;
+use crate::policy::PolicyParameter;
+use crate::request::Request;
 
-pub(super) const ADMISSION: Admission = Admission {
+pub(super) const ADMISSION: AdmissionKind = AdmissionKind {
     name: "tinylfu",
     about: "lets in what was requested often enough of late, as a sketch counts it",
     source: "Einziger, Friedman and Manes, ACM Transactions on Storage 2017",
-    parameters: &[Parameter {
+    parameters: &[PolicyParameter {
         name: "requests",
         meaning: "how many requests of late, this one among them, let an object in",
         default: 2.0,
@@ -17,19 +18,19 @@ pub(super) const ADMISSION: Admission = Admission {
         max: 15.0,
         is_whole: true,
     }],
-    make: |setting| {
-        let sketch = Sketch::new(setting.objects());
+    create: |setting| {
+        let sketch = CountMinSketch::new(setting.objects());
         Box::new(TinyLfu { requests_min: setting.parameters[0] as u8, sketch })
     },
 };
 
 struct TinyLfu {
     requests_min: u8,
-    sketch: Sketch,
+    sketch: CountMinSketch,
 }
 
-impl Gate for TinyLfu {
-    fn see(&mut self, request: &Request) {
+impl AdmissionFilter for TinyLfu {
+    fn observe(&mut self, request: &Request) {
         self.sketch.add(request.id);
     }
 

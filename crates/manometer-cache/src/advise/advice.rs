@@ -6,10 +6,11 @@ use manometer_trace::character::{Character, Options, Report};
 use serde::Serialize;
 
 use super::recommend::best_cached;
-use super::tiers::{CHANGES, Ran, Replayed, changed, with_origins};
+use super::replay::{CHANGES, ReplayInput, ReplayResult, changed, with_origins};
 use super::{
-    Basis, Change, Evidence, Memory, Opens, PolicyCurve, PolicyVerdict, PricedTier, Ranking, Recommendation, Sample,
-    Sizes, Traits, Varied, WORKLOAD, curves, lru_curve, memory, price, recommend, shipped, steps,
+    AdviceBasis, Evidence, MemoryAdvice, OpenTrace, PolicyCurve, PolicyRanking, PolicySample, PolicyVerdict,
+    PricedTier, Recommendation, SensitivityChange, SensitivityResult, TierSizes, TraceTraits, WORKLOAD, curves,
+    lru_curve, memory, price, recommend, shipped, steps,
 };
 use crate::CacheError;
 use crate::cost::{self, Goal, Prices};
@@ -22,7 +23,7 @@ const REPLAYED_MAX: u64 = 1_000_000;
 
 /// What is asked for.
 #[derive(Debug)]
-pub struct Asked {
+pub struct AdviseRequest {
     /// What the trace is called.
     pub name: String,
     /// What an object takes whose size the trace does not tell.
@@ -41,7 +42,7 @@ pub struct Asked {
 
 /// How the trace was replayed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ReplayTold {
+pub struct ReplaySummary {
     /// The requests that were replayed.
     pub requests: u64,
     /// How many were under way at any time.
@@ -49,12 +50,12 @@ pub struct ReplayTold {
     /// The bytes of storage that they touch.
     pub storage_bytes: u64,
     /// How large the levels were; null where arrangements were named, which have their own sizes.
-    pub sizes: Option<Sizes>,
+    pub sizes: Option<TierSizes>,
 }
 
 /// By which prices was counted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PricesTold {
+pub struct PriceSummary {
     /// Their file.
     pub name: String,
     /// Their currency.
@@ -67,7 +68,7 @@ pub struct PricesTold {
 
 /// Which arrangements reach what was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct GoalTold {
+pub struct GoalSummary {
     /// What was asked for.
     pub goals: Vec<String>,
     /// Those that reach it with their costs, the cheapest first.
@@ -80,27 +81,27 @@ pub struct Advice {
     /// What the trace is called.
     pub trace: String,
     /// Its character.
-    pub character: Traits,
+    pub character: TraceTraits,
     /// What of it was looked at.
-    pub basis: Basis,
+    pub basis: AdviceBasis,
     /// Requests that no cache is asked for.
     pub left_out: u64,
     /// All policies.
-    pub ranking: Ranking,
+    pub ranking: PolicyRanking,
     /// The curves of the best, of LRU, and of OPT, the last.
     pub curves: Vec<PolicyCurve>,
     /// Where more memory stops paying.
-    pub memory: Memory,
+    pub memory: MemoryAdvice,
     /// How it was replayed.
-    pub replay: ReplayTold,
+    pub replay: ReplaySummary,
     /// What arrangements do and cost.
     pub tiers: Vec<PricedTier>,
     /// What the cheapest with a cache does after changes.
-    pub varied: Vec<Varied>,
+    pub varied: Vec<SensitivityResult>,
     /// By which prices.
-    pub prices: PricesTold,
+    pub prices: PriceSummary,
     /// Which arrangements reach what was asked for.
-    pub goal: Option<GoalTold>,
+    pub goal: Option<GoalSummary>,
     /// What to do.
     pub recommendation: Recommendation,
     /// Why the trace was not read to its end.
@@ -112,20 +113,20 @@ pub struct Advice {
 ///
 /// # Errors
 /// The trace cannot be opened or has no requests, or prices or arrangements do not fit it.
-pub fn advise(opens: Opens<'_>, asked: &Asked) -> Result<Advice, CacheError> {
+pub fn advise(opens: OpenTrace<'_>, asked: &AdviseRequest) -> Result<Advice, CacheError> {
     let (report, damage) = character(opens)?;
-    let basis = Basis::new(&report, asked.object_size.0)?;
+    let basis = AdviceBasis::new(&report, asked.object_size.0)?;
     let (lru, left_out) = lru_curve(opens, &basis)?;
-    let sample = Sample::read(&mut *opens()?, &basis)?;
+    let sample = PolicySample::read(&mut *opens()?, &basis)?;
     let ranking = sample.rank(lru.footprint)?;
     let curves = curves(&sample, &basis, &shown(&ranking), &steps(&lru.points), lru.footprint)?;
     let policy = PolicyVerdict::of(&ranking);
     let own = curves.iter().find(|curve| curve.policy == policy.policy);
     let memory =
-        own.and_then(memory).ok_or_else(|| CacheError::Wrong("no cache is large enough to tell".to_owned()))?;
+        own.and_then(memory).ok_or_else(|| CacheError::Invalid("no cache is large enough to tell".to_owned()))?;
     let footprint_bytes = basis.bytes(lru.footprint.round() as u64);
-    let replayed = Replayed::read(&mut *opens()?, REPLAYED_MAX, asked.threads, asked.object_size)?;
-    let own_sizes = asked.arrangements.is_empty().then(|| Sizes::of(replayed.bytes(), memory.recommended.bytes));
+    let replayed = ReplayInput::read(&mut *opens()?, REPLAYED_MAX, asked.threads, asked.object_size)?;
+    let own_sizes = asked.arrangements.is_empty().then(|| TierSizes::of(replayed.bytes(), memory.recommended.bytes));
     let arrangements = match &own_sizes {
         Some(sizes) => shipped(sizes)?,
         None => with_origins(asked.arrangements.clone()),
@@ -135,7 +136,7 @@ pub fn advise(opens: Opens<'_>, asked: &Asked) -> Result<Advice, CacheError> {
     let priced = price(&ran, &asked.prices)?;
     let varied = vary(&ran, &priced.tiers, &replayed, &asked.prices)?;
     let dates = dates(&ran, &asked.prices)?;
-    let character = Traits::of(&report, footprint_bytes);
+    let character = TraceTraits::of(&report, footprint_bytes);
     let recommendation = recommend(&Evidence {
         has_reads: character.reads_share > 0.0,
         policy: &policy,
@@ -155,7 +156,7 @@ pub fn advise(opens: Opens<'_>, asked: &Asked) -> Result<Advice, CacheError> {
         ranking,
         curves,
         memory,
-        replay: ReplayTold {
+        replay: ReplaySummary {
             requests: replayed.requests(),
             threads: asked.threads,
             storage_bytes: replayed.bytes(),
@@ -164,7 +165,7 @@ pub fn advise(opens: Opens<'_>, asked: &Asked) -> Result<Advice, CacheError> {
         goal: goal(&asked.goals, &priced.outcomes, &priced.costs)?,
         tiers: priced.tiers,
         varied,
-        prices: PricesTold {
+        prices: PriceSummary {
             name: asked.prices_name.clone(),
             currency: asked.prices.currency.clone(),
             dates,
@@ -175,7 +176,7 @@ pub fn advise(opens: Opens<'_>, asked: &Asked) -> Result<Advice, CacheError> {
     })
 }
 
-fn character(opens: Opens<'_>) -> Result<(Report, Option<TraceError>), CacheError> {
+fn character(opens: OpenTrace<'_>) -> Result<(Report, Option<TraceError>), CacheError> {
     let mut trace = opens()?;
     let (mut character, mut batch) = (Character::new(Options::default()), Vec::new());
     let damage = loop {
@@ -189,7 +190,7 @@ fn character(opens: Opens<'_>) -> Result<(Report, Option<TraceError>), CacheErro
 }
 
 /// The policies whose curves are drawn: the best, LRU, and OPT.
-fn shown(ranking: &Ranking) -> Vec<String> {
+fn shown(ranking: &PolicyRanking) -> Vec<String> {
     let mut shown: Vec<String> = ranking.policies.iter().take(BEST).map(|ranked| ranked.policy.clone()).collect();
     if shown.iter().all(|policy| policy != "lru") {
         shown.push("lru".to_owned());
@@ -210,7 +211,7 @@ fn devices<'a>(arrangements: impl Iterator<Item = &'a Arrangement>) -> impl Iter
     })
 }
 
-fn dates(ran: &[Ran], prices: &Prices) -> Result<String, CacheError> {
+fn dates(ran: &[ReplayResult], prices: &Prices) -> Result<String, CacheError> {
     let dates = devices(ran.iter().map(|ran| &ran.arrangement)).map(|device| Ok(prices.of(device)?.date.clone()));
     let mut dates = dates.collect::<Result<Vec<String>, CacheError>>()?;
     dates.sort_unstable();
@@ -219,21 +220,27 @@ fn dates(ran: &[Ran], prices: &Prices) -> Result<String, CacheError> {
 }
 
 /// What the arrangement with a cache that costs least per MB/s does after each change, and its origin alone.
-fn vary(ran: &[Ran], tiers: &[PricedTier], replayed: &Replayed, prices: &Prices) -> Result<Vec<Varied>, CacheError> {
+fn vary(
+    ran: &[ReplayResult],
+    tiers: &[PricedTier],
+    replayed: &ReplayInput,
+    prices: &Prices,
+) -> Result<Vec<SensitivityResult>, CacheError> {
     let Some(best) = best_cached(tiers) else { return Ok(Vec::new()) };
     let Some(alone) = tiers[best].alone else { return Ok(Vec::new()) };
-    let pair = |change: Change| {
+    let pair = |change: SensitivityChange| {
         let cached = changed(&ran[best].arrangement, change)?;
-        let memory = Change::Memory(1.0);
+        let memory = SensitivityChange::Memory(1.0);
         let alone = &ran[alone].arrangement;
-        let alone = changed(alone, if matches!(change, Change::Cache(_)) { memory } else { change })?;
+        let alone = changed(alone, if matches!(change, SensitivityChange::Cache(_)) { memory } else { change })?;
         Some((change, [alone, cached]))
     };
-    let (changes, pairs): (Vec<Change>, Vec<[Arrangement; 2]>) = CHANGES.into_iter().filter_map(pair).unzip();
+    let (changes, pairs): (Vec<SensitivityChange>, Vec<[Arrangement; 2]>) =
+        CHANGES.into_iter().filter_map(pair).unzip();
     let again = replayed.on(pairs.into_iter().flatten().collect())?;
     let varied = changes.into_iter().zip(again.chunks(2)).map(|(change, pair)| {
         let tiers = price(pair, prices)?.tiers;
-        Ok(Varied {
+        Ok(SensitivityResult {
             change,
             alone_mb_per_s: tiers[0].mb_per_s,
             cached_mb_per_s: tiers[1].mb_per_s,
@@ -244,23 +251,27 @@ fn vary(ran: &[Ran], tiers: &[PricedTier], replayed: &Replayed, prices: &Prices)
     varied.collect()
 }
 
-fn goal(goals: &[Goal], outcomes: &[cost::Outcome], costs: &[cost::Cost]) -> Result<Option<GoalTold>, CacheError> {
+fn goal(
+    goals: &[Goal],
+    outcomes: &[cost::ArrangementResult],
+    costs: &[cost::ArrangementCost],
+) -> Result<Option<GoalSummary>, CacheError> {
     if goals.is_empty() {
         return Ok(None);
     }
     let goals: Vec<Goal> = goals.iter().map(|goal| Goal { workload: WORKLOAD.to_owned(), ..goal.clone() }).collect();
-    let meeting = cost::verdict(&goals, outcomes, costs)?.meeting;
-    Ok(Some(GoalTold { goals: goals.iter().map(ToString::to_string).collect(), meeting }))
+    let meeting = cost::evaluate_goals(&goals, outcomes, costs)?.meeting;
+    Ok(Some(GoalSummary { goals: goals.iter().map(ToString::to_string).collect(), meeting }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::advise::basis::tests_trace;
-    use crate::advise::{SHIPPED_PRICES, SsdVerdict, Tier};
+    use crate::advise::{SHIPPED_PRICES, SsdVerdict, TierKind};
 
-    fn asked() -> Asked {
-        Asked {
+    fn asked() -> AdviseRequest {
+        AdviseRequest {
             name: "a trace".to_owned(),
             object_size: ByteSize(4096),
             threads: 4,
@@ -288,7 +299,7 @@ mod tests {
         assert_eq!(advice.prices.dates, "2015");
         assert_eq!(advice.goal.as_ref().unwrap().meeting.len(), 7);
         assert!(!matches!(advice.recommendation.ssd, SsdVerdict::Unknown { .. }));
-        assert!(advice.tiers.iter().any(|tier| tier.tier == Tier::Ssds));
+        assert!(advice.tiers.iter().any(|tier| tier.tier == TierKind::Ssds));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use manometer_trace::character::Report;
 use serde::Serialize;
 
 use crate::CacheError;
-use crate::curve::Sampling;
+use crate::sampling::Sampling;
 
 /// About how many keys are simulated.
 const KEYS: f64 = 65_536.0;
@@ -15,7 +15,7 @@ const KEYS_MIN: f64 = 4096.0;
 
 /// What of a trace is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Basis {
+pub struct AdviceBasis {
     /// Whether objects have their sizes, which are known of most requests and differ.
     pub by_size: bool,
     /// The bytes of a unit of capacity: 1, or those that an object is taken to have.
@@ -28,17 +28,17 @@ pub struct Basis {
     pub seed: u64,
 }
 
-impl Basis {
+impl AdviceBasis {
     /// What is looked at of a trace of this character; objects without sizes are taken to have `object_bytes`.
     ///
     /// # Errors
     /// It has no requests.
     pub fn new(report: &Report, object_bytes: u64) -> Result<Self, CacheError> {
         if report.requests == 0 {
-            return Err(CacheError::Wrong("the trace has no requests: there is nothing to advise on".to_owned()));
+            return Err(CacheError::Invalid("the trace has no requests: there is nothing to advise on".to_owned()));
         }
         if object_bytes == 0 {
-            return Err(CacheError::Wrong("an object takes 0 bytes: it has to take 1 at least".to_owned()));
+            return Err(CacheError::Invalid("an object takes 0 bytes: it has to take 1 at least".to_owned()));
         }
         let requests = report.requests as f64;
         let sizes = report.value_size_bytes.as_ref().filter(|sizes| sizes.samples >= requests / 2.0);
@@ -56,12 +56,12 @@ impl Basis {
 
     /// How policies are simulated.
     pub(super) fn sampling(&self) -> Sampling {
-        if self.rate < 1.0 { Sampling::Rate(self.rate) } else { Sampling::Whole }
+        if self.rate < 1.0 { Sampling::Rate(self.rate) } else { Sampling::Full }
     }
 
     /// How LRU's curve is made.
     pub(super) fn lru_sampling(&self) -> Sampling {
-        if self.is_lru_sampled { Sampling::Keys(KEYS as usize) } else { Sampling::Whole }
+        if self.is_lru_sampled { Sampling::Keys(KEYS as usize) } else { Sampling::Full }
     }
 
     /// A capacity in bytes.
@@ -96,11 +96,11 @@ mod tests {
     #[test]
     fn objects_have_the_sizes_that_most_requests_tell() {
         let sized = report("time,key,size,op\n0,a,10,get\n1,b,20,get\n");
-        let basis = Basis::new(&sized, 4096).unwrap();
+        let basis = AdviceBasis::new(&sized, 4096).unwrap();
         assert_eq!((basis.by_size, basis.unit_bytes, basis.rate), (true, 1, 1.0));
-        let equal = Basis::new(&report("time,key,size,op\n0,a,512,get\n1,b,512,get\n"), 4096).unwrap();
+        let equal = AdviceBasis::new(&report("time,key,size,op\n0,a,512,get\n1,b,512,get\n"), 4096).unwrap();
         assert_eq!((equal.by_size, equal.unit_bytes), (false, 512));
-        let bare = Basis::new(&report("7\n0\n1\n"), 4096).unwrap();
+        let bare = AdviceBasis::new(&report("7\n0\n1\n"), 4096).unwrap();
         assert_eq!((bare.by_size, bare.bytes(3)), (false, 3 * 4096));
     }
 
@@ -108,14 +108,14 @@ mod tests {
     fn large_traces_are_looked_at_by_a_sample_of_their_keys() {
         let mut report = report("7\n0\n1\n");
         (report.requests, report.keys) = (100_000_000, 1e6);
-        assert_eq!(Basis::new(&report, 4096).unwrap().rate, 0.01);
+        assert_eq!(AdviceBasis::new(&report, 4096).unwrap().rate, 0.01);
         (report.requests, report.keys) = (1_000_000, 655_360.0);
-        assert_eq!(Basis::new(&report, 4096).unwrap().rate, 0.1);
+        assert_eq!(AdviceBasis::new(&report, 4096).unwrap().rate, 0.1);
     }
 
     #[test]
     fn nothing_is_advised_on_nothing() {
-        assert!(Basis::new(&Character::new(Options::default()).report(), 4096).is_err());
-        assert!(Basis::new(&report("7\n"), 0).is_err());
+        assert!(AdviceBasis::new(&Character::new(Options::default()).report(), 4096).is_err());
+        assert!(AdviceBasis::new(&report("7\n"), 0).is_err());
     }
 }

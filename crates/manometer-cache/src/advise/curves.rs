@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::{Basis, Opens, Sample};
+use super::{AdviceBasis, OpenTrace, PolicySample};
 use crate::CacheError;
-use crate::curve::{self, Curve, Point, Wanted};
-use crate::policy::Choice;
-use crate::requests::LeftOut;
+use crate::curve::{self, CurveOptions, CurvePoint, MissRatioCurve};
+use crate::policy_spec::PolicySpec;
+use crate::trace_scan::ExcludedRequests;
 
 /// Steps of LRU's curve between two sizes that other policies are simulated at: there are 32 in each doubling.
 const STRIDE: usize = 16;
@@ -38,8 +38,8 @@ pub struct PolicyCurve {
 }
 
 impl PolicyCurve {
-    fn new(policy: String, points: &[Point], basis: &Basis, footprint: f64) -> Self {
-        let point = |point: &Point| MissPoint {
+    fn new(policy: String, points: &[CurvePoint], basis: &AdviceBasis, footprint: f64) -> Self {
+        let point = |point: &CurvePoint| MissPoint {
             capacity: point.capacity,
             bytes: basis.bytes(point.capacity),
             share: (point.capacity as f64 / footprint).min(1.0),
@@ -54,28 +54,28 @@ impl PolicyCurve {
 ///
 /// # Errors
 /// The trace cannot be read, or has nothing that a cache would be asked for.
-pub fn lru_curve(opens: Opens<'_>, basis: &Basis) -> Result<(Curve, LeftOut), CacheError> {
-    let wanted = Wanted {
+pub fn lru_curve(opens: OpenTrace<'_>, basis: &AdviceBasis) -> Result<(MissRatioCurve, ExcludedRequests), CacheError> {
+    let wanted = CurveOptions {
         by_size: basis.by_size,
         capacities: Vec::new(),
         sampling: Some(basis.lru_sampling()),
         windows: None,
         seed: basis.seed,
     };
-    let drawn = curve::curves(&mut *opens()?, &[Choice::lru()], &wanted)?;
+    let drawn = curve::curves(&mut *opens()?, &[PolicySpec::lru()], &wanted)?;
     match drawn.curves.into_iter().next().filter(|lru| !lru.points.is_empty() && lru.footprint > 0.0) {
         None => {
             let text = "the trace asks no cache for anything: all it has are deletes, or objects of no bytes";
-            Err(CacheError::Wrong(text.to_owned()))
+            Err(CacheError::Invalid(text.to_owned()))
         }
-        Some(lru) => Ok((lru, drawn.left_out)),
+        Some(lru) => Ok((lru, drawn.excluded)),
     }
 }
 
 /// The points of LRU's curve at whose sizes other policies are simulated, up to where all objects fit in.
-pub fn steps(points: &[Point]) -> Vec<Point> {
+pub fn steps(points: &[CurvePoint]) -> Vec<CurvePoint> {
     let stride = (points.len() / SIZES).clamp(1, STRIDE);
-    let mut steps: Vec<Point> = points.iter().rev().step_by(stride).take(SIZES).copied().collect();
+    let mut steps: Vec<CurvePoint> = points.iter().rev().step_by(stride).take(SIZES).copied().collect();
     steps.reverse();
     steps
 }
@@ -85,13 +85,13 @@ pub fn steps(points: &[Point]) -> Vec<Point> {
 /// # Errors
 /// There is no such policy.
 pub fn curves(
-    sample: &Sample,
-    basis: &Basis,
+    sample: &PolicySample,
+    basis: &AdviceBasis,
     policies: &[String],
-    lru: &[Point],
+    lru: &[CurvePoint],
     footprint: f64,
 ) -> Result<Vec<PolicyCurve>, CacheError> {
-    let others: Vec<Choice> =
+    let others: Vec<PolicySpec> =
         policies.iter().filter(|policy| *policy != "lru").map(|policy| policy.parse()).collect::<Result<_, _>>()?;
     let mut drawn = sample.curves(&others, lru).into_iter();
     let points = policies.iter().map(|policy| {
@@ -107,7 +107,8 @@ mod tests {
 
     #[test]
     fn sizes_end_where_all_objects_fit_in_and_are_no_more_than_needed() {
-        let points: Vec<Point> = (1..=900).map(|capacity| Point { capacity, miss_ratio: 0.5, error: None }).collect();
+        let points: Vec<CurvePoint> =
+            (1..=900).map(|capacity| CurvePoint { capacity, miss_ratio: 0.5, error: None }).collect();
         let steps = steps(&points);
         assert_eq!((steps.len(), steps[20].capacity, steps[19].capacity), (21, 900, 884));
         assert_eq!(super::steps(&points[..1]), points[..1]);
@@ -118,10 +119,10 @@ mod tests {
     fn curves_are_drawn_at_the_same_sizes() {
         let text: String = (0..3000_u64).map(|request| format!("{}\n", request * request % 101)).collect();
         let opens = || Ok(crate::advise::basis::tests_trace(&text));
-        let basis = Basis { by_size: false, unit_bytes: 10, rate: 1.0, is_lru_sampled: false, seed: 1 };
+        let basis = AdviceBasis { by_size: false, unit_bytes: 10, rate: 1.0, is_lru_sampled: false, seed: 1 };
         let (lru, _) = lru_curve(&opens, &basis).unwrap();
         let sizes = steps(&lru.points);
-        let sample = Sample::read(&mut *opens().unwrap(), &basis).unwrap();
+        let sample = PolicySample::read(&mut *opens().unwrap(), &basis).unwrap();
         let drawn = curves(&sample, &basis, &["lru".to_owned(), "arc".to_owned()], &sizes, lru.footprint).unwrap();
         let capacities = |curve: &PolicyCurve| curve.points.iter().map(|point| point.capacity).collect::<Vec<_>>();
         assert_eq!(capacities(&drawn[0]), capacities(&drawn[1]));
@@ -133,7 +134,7 @@ mod tests {
     #[test]
     fn a_trace_of_deletes_is_refused() {
         let opens = || Ok(crate::advise::basis::tests_trace("time,key,size,op\n0,a,10,delete\n"));
-        let basis = Basis { by_size: true, unit_bytes: 1, rate: 1.0, is_lru_sampled: false, seed: 1 };
+        let basis = AdviceBasis { by_size: true, unit_bytes: 1, rate: 1.0, is_lru_sampled: false, seed: 1 };
         assert!(lru_curve(&opens, &basis).is_err());
     }
 }

@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use super::curves::{MissPoint, PolicyCurve};
-use crate::curve::{Point, knees};
+use crate::curve::{CurvePoint, knees};
 
 /// Which share of all objects is held where the curve has no knee: the cache thesis's 20 % of 20 %.
 pub const SHARE_WITHOUT_KNEE: f64 = 0.04;
 
 /// How much memory, and what half and twice as much would do.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Memory {
+pub struct MemoryAdvice {
     /// By the curve of which policy.
     pub policy: String,
     /// The sizes where more stops paying.
@@ -26,18 +26,18 @@ pub struct Memory {
 }
 
 /// How much memory the curve tells to take; nothing of a curve without points.
-pub fn memory(curve: &PolicyCurve) -> Option<Memory> {
+pub fn memory(curve: &PolicyCurve) -> Option<MemoryAdvice> {
     let points = &curve.points;
     let (first, all) = (points.first()?, points.last()?);
-    let plain: Vec<Point> = points
+    let plain: Vec<CurvePoint> = points
         .iter()
-        .map(|point| Point { capacity: point.capacity, miss_ratio: point.miss_ratio, error: point.error })
+        .map(|point| CurvePoint { capacity: point.capacity, miss_ratio: point.miss_ratio, error: point.error })
         .collect();
     let at_most = |capacity: u64| points.iter().rfind(|point| point.capacity <= capacity).copied();
     let knees: Vec<MissPoint> = knees(&plain).iter().filter_map(|knee| at_most(knee.capacity)).collect();
     let share = points.iter().rfind(|point| point.share <= SHARE_WITHOUT_KNEE);
     let recommended = knees.last().or(share).unwrap_or(first);
-    Some(Memory {
+    Some(MemoryAdvice {
         policy: curve.policy.clone(),
         recommended: *recommended,
         half: at_most(recommended.capacity / 2),

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use super::tiers::Ran;
+use super::replay::ReplayResult;
 use crate::CacheError;
-use crate::cost::{self, BreakEven, Level, Prices, Rule, bill, break_even};
-use crate::tier::{Arrangement, Raid};
+use crate::cost::{self, BreakEven, CostRule, DeviceLevel, Prices, break_even, compute_costs};
+use crate::raid_level::RaidLevel;
+use crate::tier::Arrangement;
 
 /// What the results of a trace are called where a goal is asked for.
 pub const WORKLOAD: &str = "trace";
@@ -13,7 +14,7 @@ pub const WORKLOAD: &str = "trace";
 /// What an arrangement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Tier {
+pub enum TierKind {
     /// Disks alone.
     Disks,
     /// SSDs alone.
@@ -28,7 +29,7 @@ pub struct PricedTier {
     /// Its name.
     pub arrangement: String,
     /// What it is.
-    pub tier: Tier,
+    pub tier: TierKind,
     /// What it does, in 10^6 bytes per second.
     pub mb_per_s: f64,
     /// The same in requests.
@@ -57,13 +58,13 @@ pub struct PricedTier {
 
 /// Arrangements with their prices.
 #[derive(Debug, Clone)]
-pub struct Priced {
+pub struct PricedTiers {
     /// In the order in which they were given.
     pub tiers: Vec<PricedTier>,
     /// As [`cost`] knows them.
-    pub outcomes: Vec<cost::Outcome>,
+    pub outcomes: Vec<cost::ArrangementResult>,
     /// What it says of them.
-    pub costs: Vec<cost::Cost>,
+    pub costs: Vec<cost::ArrangementCost>,
     /// Whether prices of a GB were counted, as some devices have no other.
     pub is_per_gb: bool,
 }
@@ -73,26 +74,31 @@ pub struct Priced {
 ///
 /// # Errors
 /// A device has no price, or is too small.
-pub fn price(ran: &[Ran], prices: &Prices) -> Result<Priced, CacheError> {
-    let outcomes: Vec<cost::Outcome> = ran.iter().map(outcome).collect();
+pub fn price(ran: &[ReplayResult], prices: &Prices) -> Result<PricedTiers, CacheError> {
+    let outcomes: Vec<cost::ArrangementResult> = ran.iter().map(outcome).collect();
     let mut is_per_gb = false;
-    for level in outcomes.iter().flat_map(cost::Outcome::levels) {
+    for level in outcomes.iter().flat_map(cost::ArrangementResult::levels) {
         is_per_gb |= prices.of(&level.device)?.size_gb.is_none();
     }
-    let rule = if is_per_gb { Rule::PerGb } else { Rule::Money { years: None } };
-    let costs = bill(&outcomes, prices, rule)?.costs;
+    let rule = if is_per_gb { CostRule::PerGb } else { CostRule::Money { years: None } };
+    let costs = compute_costs(&outcomes, prices, rule)?.costs;
     let even = break_even(&outcomes, &costs);
     let tiers = ran.iter().zip(&costs).enumerate();
     let tiers = tiers.map(|(place, (ran, cost))| {
         let even = even.iter().find(|(index, _)| *index == place).map(|(_, even)| even);
         tier(ran, cost, even, prices)
     });
-    Ok(Priced { tiers: tiers.collect::<Result<_, _>>()?, outcomes, costs, is_per_gb })
+    Ok(PricedTiers { tiers: tiers.collect::<Result<_, _>>()?, outcomes, costs, is_per_gb })
 }
 
-fn tier(ran: &Ran, cost: &cost::Cost, even: Option<&BreakEven>, prices: &Prices) -> Result<PricedTier, CacheError> {
-    let Ran { arrangement, outcome } = ran;
-    let is_flash = prices.of(&arrangement.origin.device)?.kind == cost::Kind::Ssd;
+fn tier(
+    ran: &ReplayResult,
+    cost: &cost::ArrangementCost,
+    even: Option<&BreakEven>,
+    prices: &Prices,
+) -> Result<PricedTier, CacheError> {
+    let ReplayResult { arrangement, outcome } = ran;
+    let is_flash = prices.of(&arrangement.origin.device)?.kind == cost::DeviceKind::Ssd;
     let (alone, break_even_per_gb, per_gb_now, break_even_reason) = match even {
         Some(BreakEven::At { alone, per_gb, per_gb_now }) => (Some(*alone), Some(*per_gb), Some(*per_gb_now), None),
         Some(BreakEven::Unknown(reason)) => (None, None, None, Some(reason.clone())),
@@ -101,9 +107,9 @@ fn tier(ran: &Ran, cost: &cost::Cost, even: Option<&BreakEven>, prices: &Prices)
     Ok(PricedTier {
         arrangement: arrangement.name.clone(),
         tier: match (&arrangement.cache, is_flash) {
-            (Some(_), _) => Tier::Cached,
-            (None, true) => Tier::Ssds,
-            (None, false) => Tier::Disks,
+            (Some(_), _) => TierKind::Cached,
+            (None, true) => TierKind::Ssds,
+            (None, false) => TierKind::Disks,
         },
         mb_per_s: outcome.mb_per_s,
         requests_per_s: outcome.requests_per_s,
@@ -120,9 +126,9 @@ fn tier(ran: &Ran, cost: &cost::Cost, even: Option<&BreakEven>, prices: &Prices)
     })
 }
 
-fn outcome(ran: &Ran) -> cost::Outcome {
-    let Ran { arrangement: Arrangement { name, origin, cache, .. }, outcome } = ran;
-    cost::Outcome {
+fn outcome(ran: &ReplayResult) -> cost::ArrangementResult {
+    let ReplayResult { arrangement: Arrangement { name, origin, cache, .. }, outcome } = ran;
+    cost::ArrangementResult {
         arrangement: name.clone(),
         workload: WORKLOAD.to_owned(),
         mb_per_s: outcome.mb_per_s,
@@ -134,16 +140,9 @@ fn outcome(ran: &Ran) -> cost::Outcome {
     }
 }
 
-fn level(device: &str, count: u64, bytes: u64, raid: Raid) -> Level {
-    let raid = match raid {
-        Raid::None => None,
-        Raid::Raid0 => Some(cost::Raid::Raid0),
-        Raid::Raid1 => Some(cost::Raid::Raid1),
-        Raid::Raid10 => Some(cost::Raid::Raid10),
-        Raid::Raid5 => Some(cost::Raid::Raid5),
-    };
+fn level(device: &str, count: u64, bytes: u64, raid: RaidLevel) -> DeviceLevel {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
-    Level { device: device.to_owned(), count, bytes: bytes as f64, raid }
+    DeviceLevel { device: device.to_owned(), count, bytes: bytes as f64, raid }
 }
 
 #[cfg(test)]
@@ -152,13 +151,13 @@ mod tests {
 
     use super::*;
     use crate::advise::basis::tests_trace;
-    use crate::advise::tiers::Replayed;
-    use crate::advise::{SHIPPED_PRICES, Sizes, shipped};
+    use crate::advise::replay::ReplayInput;
+    use crate::advise::{SHIPPED_PRICES, TierSizes, shipped};
 
-    fn ran() -> Vec<Ran> {
+    fn ran() -> Vec<ReplayResult> {
         let text: String = (0..3000).map(|request| format!("{}\n", request * 7919 % 2003)).collect();
-        let replayed = Replayed::read(&mut *tests_trace(&text), 3000, 16, ByteSize(4096)).unwrap();
-        replayed.on(shipped(&Sizes::of(replayed.bytes(), 1 << 20)).unwrap()).unwrap()
+        let replayed = ReplayInput::read(&mut *tests_trace(&text), 3000, 16, ByteSize(4096)).unwrap();
+        replayed.on(shipped(&TierSizes::of(replayed.bytes(), 1 << 20)).unwrap()).unwrap()
     }
 
     #[test]
@@ -166,12 +165,12 @@ mod tests {
         let priced = price(&ran(), &Prices::read(SHIPPED_PRICES.0, SHIPPED_PRICES.1).unwrap()).unwrap();
         assert!(priced.is_per_gb, "the shipped means are by the GB");
         for tier in &priced.tiers {
-            assert_eq!(tier.break_even_per_gb.is_some(), tier.tier == Tier::Cached, "{}", tier.arrangement);
+            assert_eq!(tier.break_even_per_gb.is_some(), tier.tier == TierKind::Cached, "{}", tier.arrangement);
             assert_eq!(tier.break_even_reason, None);
         }
         let of = |name: &str| priced.tiers.iter().position(|tier| tier.arrangement == name).unwrap();
         assert_eq!(priced.tiers[of("dmcache-1s-4h0")].alone, Some(of("4h0")));
-        assert_eq!(priced.tiers[of("1s")].tier, Tier::Ssds);
+        assert_eq!(priced.tiers[of("1s")].tier, TierKind::Ssds);
         assert!((priced.tiers[of("4h0")].cost - 4.0 * 0.0545).abs() < 1e-12);
     }
 

@@ -3,14 +3,17 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::basis::Basis;
+use super::basis::AdviceBasis;
 use crate::CacheError;
-use crate::curve::Point;
-use crate::curve::groups::{GROUPS, half_interval};
-use crate::curve::simulated::{Miniature, Misses};
-use crate::policy::{Choice, POLICIES};
-use crate::requests::{Details, Requests, read};
-use crate::sampled::Sampled;
+use crate::curve::CurvePoint;
+use crate::curve::interval::{KEY_GROUPS, interval_half_width};
+use crate::curve::miniature::{GroupMisses, MiniatureSimulation};
+use crate::policy::POLICIES;
+use crate::policy_spec::PolicySpec;
+use crate::request::RequestFields;
+use crate::requests::Requests;
+use crate::sampling::RequestSampler;
+use crate::trace_scan::scan_trace;
 use manometer_trace::TraceReader;
 
 /// The sizes at which policies are compared, as shares of what all objects take.
@@ -18,7 +21,7 @@ const SHARES: [f64; 5] = [0.01, 0.03, 0.1, 0.3, 0.6];
 
 /// A policy against LRU.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Ranked {
+pub struct PolicyRank {
     /// Its name.
     pub policy: String,
     /// Its misses by LRU's, less 1, in the mean over the sizes: below 0 it misses less.
@@ -31,53 +34,54 @@ pub struct Ranked {
 
 /// All policies, the best first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Ranking {
+pub struct PolicyRanking {
     /// The sizes: objects, or bytes.
     pub capacities: Vec<u64>,
     /// The requests that were simulated.
     pub requests: u64,
     /// Every policy but OPT.
-    pub policies: Vec<Ranked>,
+    pub policies: Vec<PolicyRank>,
     /// OPT, which knows what will be requested: no policy can do better where objects are alike.
-    pub bound: Option<Ranked>,
+    pub bound: Option<PolicyRank>,
 }
 
 /// The requests that policies are simulated with.
 #[derive(Debug)]
-pub struct Sample {
+pub struct PolicySample {
     requests: Requests,
-    basis: Basis,
+    basis: AdviceBasis,
     /// The requests of all keys.
     all: u64,
 }
 
-impl Sample {
+impl PolicySample {
     /// Reads those of the basis.
     ///
     /// # Errors
     /// They do not fit in memory.
-    pub fn read(reader: &mut dyn TraceReader, basis: &Basis) -> Result<Self, CacheError> {
-        let details = POLICIES.iter().fold(Details { sizes: basis.by_size, ..Details::NONE }, |all, kind| {
-            all.and(Details { sizes: false, ..kind.details })
-        });
-        let mut sampled = Sampled::new(basis.sampling(), basis.seed)?;
-        let read = read(reader, details, |batch, details| sampled.take(batch, details))?;
-        Ok(Self { requests: sampled.end().0, basis: *basis, all: read.requests })
+    pub fn read(reader: &mut dyn TraceReader, basis: &AdviceBasis) -> Result<Self, CacheError> {
+        let details =
+            POLICIES.iter().fold(RequestFields { sizes: basis.by_size, ..RequestFields::NONE }, |all, kind| {
+                all.union(RequestFields { sizes: false, ..kind.details })
+            });
+        let mut sampled = RequestSampler::new(basis.sampling(), basis.seed)?;
+        let scan = scan_trace(reader, details, |batch, details| sampled.add(batch, details))?;
+        Ok(Self { requests: sampled.finish().0, basis: *basis, all: scan.requests })
     }
 
     /// Simulates every policy at shares of `footprint`, in miniature where the basis is a sample.
     ///
     /// # Errors
     /// A policy is not known by its own name.
-    pub fn rank(&self, footprint: f64) -> Result<Ranking, CacheError> {
+    pub fn rank(&self, footprint: f64) -> Result<PolicyRanking, CacheError> {
         let capacities = capacities(footprint);
-        let choices: Vec<Choice> = POLICIES.iter().map(|kind| kind.name.parse()).collect::<Result<_, _>>()?;
+        let choices: Vec<PolicySpec> = POLICIES.iter().map(|kind| kind.name.parse()).collect::<Result<_, _>>()?;
         let misses = self.simulate(&choices, &capacities);
         let of = |policy: usize| &misses[policy * capacities.len()..(policy + 1) * capacities.len()];
         let lru = choices.iter().position(|choice| choice.kind().name == "lru").map_or(&[][..], of);
         let requests = self.requests.len() as u64;
-        let mut policies: Vec<Ranked> = (0..choices.len())
-            .map(|policy| Ranked {
+        let mut policies: Vec<PolicyRank> = (0..choices.len())
+            .map(|policy| PolicyRank {
                 policy: choices[policy].to_string(),
                 miss_ratios: of(policy).iter().map(|misses| sum(misses) / (requests as f64).max(1.0)).collect(),
                 ..against(of(policy), lru, self.basis.rate)
@@ -86,12 +90,12 @@ impl Sample {
         let opt = policies.iter().position(|ranked| ranked.policy == "opt");
         let bound = opt.map(|opt| policies.remove(opt));
         policies.sort_by(|one, other| one.relative.total_cmp(&other.relative));
-        Ok(Ranking { capacities, requests, policies, bound })
+        Ok(PolicyRanking { capacities, requests, policies, bound })
     }
 
     /// The curves of policies at the sizes of LRU's, which is known of all keys: where the basis is a sample, LRU's plus
     /// by how much they differ in miniature, from where caches in miniature hold enough.
-    pub fn curves(&self, policies: &[Choice], lru: &[Point]) -> Vec<Vec<Point>> {
+    pub fn curves(&self, policies: &[PolicySpec], lru: &[CurvePoint]) -> Vec<Vec<CurvePoint>> {
         let mini = self.miniature();
         if self.basis.rate < 1.0 {
             let smallest = mini.smallest();
@@ -100,14 +104,14 @@ impl Sample {
         mini.whole(policies, &lru.iter().map(|point| point.capacity).collect::<Vec<u64>>())
     }
 
-    fn miniature(&self) -> Miniature<'_> {
-        let Basis { rate, by_size, seed, .. } = self.basis;
-        Miniature { requests: &self.requests, by_size, seed, rate, all: self.all }
+    fn miniature(&self) -> MiniatureSimulation<'_> {
+        let AdviceBasis { rate, by_size, seed, .. } = self.basis;
+        MiniatureSimulation { requests: &self.requests, by_size, seed, rate, all: self.all }
     }
 
     /// Every policy at every capacity, policy by policy.
-    fn simulate(&self, choices: &[Choice], capacities: &[u64]) -> Vec<Misses> {
-        let cells: Vec<(&Choice, u64)> =
+    fn simulate(&self, choices: &[PolicySpec], capacities: &[u64]) -> Vec<GroupMisses> {
+        let cells: Vec<(&PolicySpec, u64)> =
             choices.iter().flat_map(|choice| capacities.iter().map(move |capacity| (choice, *capacity))).collect();
         let mini = self.miniature();
         cells.into_par_iter().with_max_len(1).map(|(choice, capacity)| mini.misses(choice, capacity)).collect()
@@ -120,13 +124,13 @@ fn capacities(footprint: f64) -> Vec<u64> {
     capacities
 }
 
-fn sum(misses: &Misses) -> f64 {
+fn sum(misses: &GroupMisses) -> f64 {
     misses.iter().sum::<u64>() as f64
 }
 
 /// The mean over the sizes of own misses by LRU's, less 1, and how sure it is by how far groups of keys are off it.
-fn against(own: &[Misses], lru: &[Misses], rate: f64) -> Ranked {
-    let mut off = [0.0; GROUPS];
+fn against(own: &[GroupMisses], lru: &[GroupMisses], rate: f64) -> PolicyRank {
+    let mut off = [0.0; KEY_GROUPS];
     let mut ratios = Vec::new();
     for (own, lru) in own.iter().zip(lru).filter(|(_, lru)| sum(lru) > 0.0) {
         let ratio = sum(own) / sum(lru);
@@ -137,8 +141,8 @@ fn against(own: &[Misses], lru: &[Misses], rate: f64) -> Ranked {
     }
     let sizes = (ratios.len() as f64).max(1.0);
     let relative = if ratios.is_empty() { 0.0 } else { ratios.iter().sum::<f64>() / sizes - 1.0 };
-    let error = half_interval(&off.map(|off| off / sizes), rate);
-    Ranked { policy: String::new(), relative, error, miss_ratios: Vec::new() }
+    let error = interval_half_width(&off.map(|off| off / sizes), rate);
+    PolicyRank { policy: String::new(), relative, error, miss_ratios: Vec::new() }
 }
 
 #[cfg(test)]
@@ -147,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_policy_is_told_by_the_mean_of_its_misses_by_those_of_lru() {
-        let misses = |each: u64| [each; GROUPS];
+        let misses = |each: u64| [each; KEY_GROUPS];
         let half = against(&[misses(5), misses(9)], &[misses(10), misses(10)], 0.5);
         assert!((half.relative + 0.3).abs() < 1e-12);
         assert_eq!(half.error, 0.0, "all groups of keys agree");
@@ -164,8 +168,8 @@ mod tests {
     fn every_policy_but_opt_is_ranked_on_a_loop_that_lru_cannot_keep() {
         let text: String = (0..5000).map(|request| format!("{}\n", request % 100)).collect();
         let mut trace = crate::advise::basis::tests_trace(&text);
-        let basis = Basis { by_size: false, unit_bytes: 4096, rate: 1.0, is_lru_sampled: false, seed: 1 };
-        let ranking = Sample::read(&mut *trace, &basis).unwrap().rank(100.0).unwrap();
+        let basis = AdviceBasis { by_size: false, unit_bytes: 4096, rate: 1.0, is_lru_sampled: false, seed: 1 };
+        let ranking = PolicySample::read(&mut *trace, &basis).unwrap().rank(100.0).unwrap();
         assert_eq!(ranking.capacities, [1, 3, 10, 30, 60]);
         assert_eq!((ranking.requests, ranking.policies.len()), (5000, POLICIES.len() - 1));
         let bound = ranking.bound.unwrap();
@@ -180,10 +184,10 @@ mod tests {
         let key = |request: u64| (request * request * 7919 + request / 3) % 50_021;
         let text: String = (0..200_000).map(|request| format!("{}\n", key(request))).collect();
         let opens = || Ok(crate::advise::basis::tests_trace(&text));
-        let whole = Basis { by_size: false, unit_bytes: 1, rate: 1.0, is_lru_sampled: false, seed: 1 };
+        let whole = AdviceBasis { by_size: false, unit_bytes: 1, rate: 1.0, is_lru_sampled: false, seed: 1 };
         let (lru, _) = crate::advise::lru_curve(&opens, &whole).unwrap();
-        let sizes: Vec<Point> = lru.points.iter().step_by(16).copied().collect();
-        let read = |rate| Sample::read(&mut *opens().unwrap(), &Basis { rate, ..whole }).unwrap();
+        let sizes: Vec<CurvePoint> = lru.points.iter().step_by(16).copied().collect();
+        let read = |rate| PolicySample::read(&mut *opens().unwrap(), &AdviceBasis { rate, ..whole }).unwrap();
         let arc = ["arc".parse().unwrap()];
         let (exact, near) = (read(1.0).curves(&arc, &sizes).remove(0), read(0.2).curves(&arc, &sizes).remove(0));
         assert_eq!(exact.len(), sizes.len());

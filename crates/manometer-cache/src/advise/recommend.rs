@@ -1,12 +1,12 @@
 //! The decision, by what was found and nothing else.
 
+use manometer_measure::human::{bytes, percent, significant};
 use serde::Serialize;
 
-use super::memory::Memory;
-use super::pricing::{PricedTier, Tier};
-use super::rank::Ranking;
-use super::tiers::{Change, Varied};
-use super::words::{bytes, percent, three};
+use super::memory::MemoryAdvice;
+use super::pricing::{PricedTier, TierKind};
+use super::rank::PolicyRanking;
+use super::replay::{SensitivityChange, SensitivityResult};
 
 /// Another policy than LRU is not worth it for less than this share of LRU's misses.
 pub const GAIN_MIN: f64 = 0.01;
@@ -21,7 +21,7 @@ pub struct Evidence<'a> {
     /// Which policy, by [`PolicyVerdict::of`].
     pub policy: &'a PolicyVerdict,
     /// Where more memory stops paying with it.
-    pub memory: &'a Memory,
+    pub memory: &'a MemoryAdvice,
     /// What all objects take.
     pub footprint_bytes: u64,
     /// What those take that were replayed, in the pages of storage.
@@ -29,7 +29,7 @@ pub struct Evidence<'a> {
     /// What arrangements do and cost.
     pub tiers: &'a [PricedTier],
     /// What the cheapest with a cache does after changes.
-    pub varied: &'a [Varied],
+    pub varied: &'a [SensitivityResult],
     /// Of the prices.
     pub currency: &'a str,
     /// When they were.
@@ -52,7 +52,7 @@ pub struct PolicyVerdict {
 impl PolicyVerdict {
     /// The policy that did best, if it has fewer misses than LRU by more than the error and by a hundredth of them at
     /// least; else LRU.
-    pub fn of(ranking: &Ranking) -> Self {
+    pub fn of(ranking: &PolicyRanking) -> Self {
         let best = ranking.policies.iter().find(|ranked| ranked.relative < 0.0);
         let (name, relative, error) =
             best.map_or(("lru", 0.0, 0.0), |best| (best.policy.as_str(), best.relative, best.error));
@@ -67,9 +67,9 @@ impl PolicyVerdict {
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum SsdVerdict {
     /// It does.
-    Pays(Pays),
+    Pays(SsdComparison),
     /// It does not.
-    DoesNotPay(Pays),
+    DoesNotPay(SsdComparison),
     /// It cannot be told.
     Unknown {
         /// Why.
@@ -79,7 +79,7 @@ pub enum SsdVerdict {
 
 /// The arrangement with a cache that costs least per MB/s, against its origin alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Pays {
+pub struct SsdComparison {
     /// The arrangement.
     pub arrangement: String,
     /// Its origin alone.
@@ -98,7 +98,7 @@ pub struct Pays {
 
 /// A sentence, and what it is about.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Sentence {
+pub struct AdviceSentence {
     /// `memory`, `policy`, `ssd`, `sensitivity` or `caution`.
     pub about: &'static str,
     /// What it says.
@@ -117,12 +117,12 @@ pub struct Recommendation {
     /// What costs least per MB/s of all.
     pub cheapest: Option<String>,
     /// All of it in sentences.
-    pub sentences: Vec<Sentence>,
+    pub sentences: Vec<AdviceSentence>,
 }
 
 /// The place of the arrangement with a cache that costs least per MB/s of those whose break-even is known.
 pub fn best_cached(tiers: &[PricedTier]) -> Option<usize> {
-    let known = |place: &usize| tiers[*place].tier == Tier::Cached && tiers[*place].break_even_per_gb.is_some();
+    let known = |place: &usize| tiers[*place].tier == TierKind::Cached && tiers[*place].break_even_per_gb.is_some();
     (0..tiers.len()).filter(known).min_by(|one, other| by_cost(&tiers[*one], &tiers[*other]))
 }
 
@@ -135,7 +135,7 @@ pub fn recommend(evidence: &Evidence<'_>) -> Recommendation {
     let ssd = ssd(evidence.tiers);
     let cheapest = evidence.tiers.iter().min_by(|one, other| by_cost(one, other));
     let mut sentences = Vec::new();
-    let mut say = |about, text| sentences.push(Sentence { about, text });
+    let mut say = |about, text| sentences.push(AdviceSentence { about, text });
     say("memory", memory_sentence(evidence.memory));
     say("policy", policy_sentence(evidence.policy));
     say("ssd", ssd_sentence(&ssd, evidence));
@@ -174,7 +174,7 @@ fn ssd(tiers: &[PricedTier]) -> SsdVerdict {
     else {
         return unknown("the origin alone was not tried");
     };
-    let pays = Pays {
+    let pays = SsdComparison {
         arrangement: best.arrangement.clone(),
         alone: alone.arrangement.clone(),
         times_as_fast: best.mb_per_s / alone.mb_per_s,
@@ -186,8 +186,8 @@ fn ssd(tiers: &[PricedTier]) -> SsdVerdict {
     if break_even_per_gb >= per_gb_now { SsdVerdict::Pays(pays) } else { SsdVerdict::DoesNotPay(pays) }
 }
 
-fn memory_sentence(memory: &Memory) -> String {
-    let Memory { recommended, knees, all, policy, .. } = memory;
+fn memory_sentence(memory: &MemoryAdvice) -> String {
+    let MemoryAdvice { recommended, knees, all, policy, .. } = memory;
     let (size, share, missed) = (bytes(recommended.bytes), percent(recommended.share), percent(recommended.miss_ratio));
     let found = format!("Take {size} of memory, {share} of what all objects take: {policy} then misses {missed}");
     let floor = percent(all.miss_ratio);
@@ -233,13 +233,13 @@ fn ssd_sentence(ssd: &SsdVerdict, evidence: &Evidence<'_>) -> String {
         SsdVerdict::DoesNotPay(pays) => (pays, false),
         SsdVerdict::Unknown { reason } => return format!("Whether an SSD tier pays cannot be told: {reason}."),
     };
-    let Pays { arrangement, alone, times_as_fast, break_even_per_gb, per_gb_now, .. } = pays;
+    let SsdComparison { arrangement, alone, times_as_fast, break_even_per_gb, per_gb_now, .. } = pays;
     let verdict = if is_yes { "An SSD tier pays" } else { "An SSD tier does not pay" };
     let limit = match *break_even_per_gb {
-        price if price > 0.0 => format!("up to {} {currency} a GB", three(price)),
+        price if price > 0.0 => format!("up to {} {currency} a GB", significant(price)),
         _ => "not even as a gift".to_owned(),
     };
-    let (times, now) = (three(*times_as_fast), three(*per_gb_now));
+    let (times, now) = (significant(*times_as_fast), significant(*per_gb_now));
     format!(
         "{verdict} at these prices ({dates}): {arrangement} is {times} times as fast as {alone}, which pays {limit}; a \
          GB of SSD costs {now} {currency}."
@@ -248,16 +248,16 @@ fn ssd_sentence(ssd: &SsdVerdict, evidence: &Evidence<'_>) -> String {
 
 fn cheapest_sentence(cheapest: &PricedTier, currency: &str) -> String {
     let what = match cheapest.tier {
-        Tier::Disks => "disks alone",
-        Tier::Ssds => "SSDs alone",
-        Tier::Cached => "an SSD before disks",
+        TierKind::Disks => "disks alone",
+        TierKind::Ssds => "SSDs alone",
+        TierKind::Cached => "an SSD before disks",
     };
-    let (name, cost) = (&cheapest.arrangement, three(cheapest.cost_per_mb_per_s));
-    let speed = three(cheapest.mb_per_s);
+    let (name, cost) = (&cheapest.arrangement, significant(cheapest.cost_per_mb_per_s));
+    let speed = significant(cheapest.mb_per_s);
     format!("Of all, {name} costs least per MB/s: {what}, {cost} {currency}, at {speed} MB/s.")
 }
 
-fn memory_sensitivity(memory: &Memory) -> String {
+fn memory_sensitivity(memory: &MemoryAdvice) -> String {
     let twice = match memory.twice.capacity > memory.recommended.capacity {
         true => format!("{} would miss {}", bytes(memory.twice.bytes), percent(memory.twice.miss_ratio)),
         false => "more would change nothing".to_owned(),
@@ -283,7 +283,7 @@ fn pages_sentence(evidence: &Evidence<'_>) -> String {
 }
 
 /// Which changes would change the answer.
-fn ssd_sensitivity(pays: &Pays, is_yes: bool, varied: &[Varied]) -> String {
+fn ssd_sensitivity(pays: &SsdComparison, is_yes: bool, varied: &[SensitivityResult]) -> String {
     let mut tried = vec![
         ("half the price of SSDs".to_owned(), Some(pays.pays_at_half)),
         ("twice the price of SSDs".to_owned(), Some(pays.pays_at_twice)),
@@ -305,12 +305,12 @@ fn ssd_sensitivity(pays: &Pays, is_yes: bool, varied: &[Varied]) -> String {
     told.join(" ")
 }
 
-fn change(change: Change) -> String {
+fn change(change: SensitivityChange) -> String {
     match change {
-        Change::Memory(factor) if factor < 1.0 => "half the memory".to_owned(),
-        Change::Memory(_) => "twice the memory".to_owned(),
-        Change::MemoryShare(share) => format!("memory for {:.0} % of the data", 100.0 * share),
-        Change::Cache(factor) if factor < 1.0 => "half the cache".to_owned(),
-        Change::Cache(_) => "twice the cache".to_owned(),
+        SensitivityChange::Memory(factor) if factor < 1.0 => "half the memory".to_owned(),
+        SensitivityChange::Memory(_) => "twice the memory".to_owned(),
+        SensitivityChange::MemoryShare(share) => format!("memory for {:.0} % of the data", 100.0 * share),
+        SensitivityChange::Cache(factor) if factor < 1.0 => "half the cache".to_owned(),
+        SensitivityChange::Cache(_) => "twice the cache".to_owned(),
     }
 }

@@ -2,19 +2,21 @@
 
 use super::memory::tests::curve;
 use super::recommend::{Evidence, PolicyVerdict, Recommendation, SsdVerdict, best_cached, recommend};
-use super::{Change, Memory, PricedTier, Ranked, Ranking, Tier, Varied, memory};
+use super::{
+    MemoryAdvice, PolicyRank, PolicyRanking, PricedTier, SensitivityChange, SensitivityResult, TierKind, memory,
+};
 
-fn ranking(policies: &[(&str, f64, f64)]) -> Ranking {
-    let ranked = |(policy, relative, error): &(&str, f64, f64)| Ranked {
+fn ranking(policies: &[(&str, f64, f64)]) -> PolicyRanking {
+    let ranked = |(policy, relative, error): &(&str, f64, f64)| PolicyRank {
         policy: (*policy).to_owned(),
         relative: *relative,
         error: *error,
         miss_ratios: Vec::new(),
     };
-    Ranking { capacities: Vec::new(), requests: 1, policies: policies.iter().map(ranked).collect(), bound: None }
+    PolicyRanking { capacities: Vec::new(), requests: 1, policies: policies.iter().map(ranked).collect(), bound: None }
 }
 
-fn knee() -> Memory {
+fn knee() -> MemoryAdvice {
     memory(&curve("lru", &[1.0, 0.6, 0.1, 0.1, 0.1, 0.1])).unwrap()
 }
 
@@ -36,12 +38,17 @@ fn tiers(cached_mb_per_s: f64, break_even: f64) -> Vec<PricedTier> {
         per_gb_now: None,
         break_even_reason: None,
     };
-    let mut cached = tier("cached", Tier::Cached, cached_mb_per_s, 10.0);
+    let mut cached = tier("cached", TierKind::Cached, cached_mb_per_s, 10.0);
     (cached.alone, cached.break_even_per_gb, cached.per_gb_now) = (Some(0), Some(break_even), Some(1.0));
-    vec![tier("disks", Tier::Disks, 10.0, 5.0), cached, tier("flash", Tier::Ssds, 50.0, 60.0)]
+    vec![tier("disks", TierKind::Disks, 10.0, 5.0), cached, tier("flash", TierKind::Ssds, 50.0, 60.0)]
 }
 
-fn decide(policy: &PolicyVerdict, memory: &Memory, tiers: &[PricedTier], varied: &[Varied]) -> Recommendation {
+fn decide(
+    policy: &PolicyVerdict,
+    memory: &MemoryAdvice,
+    tiers: &[PricedTier],
+    varied: &[SensitivityResult],
+) -> Recommendation {
     let (currency, dates) = ("EUR", "2026");
     recommend(&Evidence {
         has_reads: true,
@@ -85,11 +92,10 @@ fn a_policy_has_to_beat_lru_beyond_the_error_and_by_a_hundredth() {
 fn memory_is_told_with_what_half_and_twice_as_much_would_do() {
     let made = decide(&lru(), &knee(), &[], &[]);
     assert_eq!(made.memory_bytes, 4 * 4096);
-    let text = "Take 16.0 KiB of memory, 12.5 % of what all objects take: lru then misses 10.0 %. More stops paying \
+    let text = "Take 16 KiB of memory, 12.5 % of what all objects take: lru then misses 10.0 %. More stops paying \
                 there: with room for all, 10.0 % are still missed.";
     assert_eq!(told(&made, "memory"), text);
-    let text =
-        "Half the memory (8.00 KiB) would miss 60.0 %, against 10.0 %; twice as much, 32.0 KiB would miss 10.0 %.";
+    let text = "Half the memory (8 KiB) would miss 60.0 %, against 10.0 %; twice as much, 32 KiB would miss 10.0 %.";
     assert_eq!(told(&made, "sensitivity"), text);
     let even = memory(&curve("lru", &[1.0, 0.8, 0.6, 0.4, 0.2, 0.0])).unwrap();
     let made = decide(&lru(), &even, &[], &[]);
@@ -97,7 +103,7 @@ fn memory_is_told_with_what_half_and_twice_as_much_would_do() {
     assert!(told(&made, "sensitivity").starts_with("What half the memory would do is below"));
     let steps = memory(&curve("lru", &[1.0, 0.6, 0.6, 0.6, 0.1, 0.1, 0.1])).unwrap();
     let text = told(&decide(&lru(), &steps, &[], &[]), "memory");
-    assert!(text.ends_with("Less memory pays best up to 8.00 KiB (60.0 % missed)."), "{text}");
+    assert!(text.ends_with("Less memory pays best up to 8 KiB (60.0 % missed)."), "{text}");
     let one = memory(&curve("lru", &[0.25])).unwrap();
     let text = told(&decide(&lru(), &one, &[], &[]), "memory");
     assert!(text.ends_with("misses 25.0 %, and nothing but what was never there before."), "{text}");
@@ -129,14 +135,19 @@ fn a_tier_that_does_not_pay_is_not() {
 
 #[test]
 fn what_is_changed_is_told_by_what_it_changes() {
-    let varied =
-        |change, pays| Varied { change, alone_mb_per_s: 1.0, cached_mb_per_s: 1.0, break_even_per_gb: None, pays };
+    let varied = |change, pays| SensitivityResult {
+        change,
+        alone_mb_per_s: 1.0,
+        cached_mb_per_s: 1.0,
+        break_even_per_gb: None,
+        pays,
+    };
     let all = [
-        varied(Change::Memory(0.5), Some(true)),
-        varied(Change::Memory(2.0), Some(false)),
-        varied(Change::MemoryShare(0.04), Some(true)),
-        varied(Change::Cache(0.5), None),
-        varied(Change::Cache(2.0), Some(false)),
+        varied(SensitivityChange::Memory(0.5), Some(true)),
+        varied(SensitivityChange::Memory(2.0), Some(false)),
+        varied(SensitivityChange::MemoryShare(0.04), Some(true)),
+        varied(SensitivityChange::Cache(0.5), None),
+        varied(SensitivityChange::Cache(2.0), Some(false)),
     ];
     let made = decide(&lru(), &knee(), &tiers(30.0, 3.0), &all);
     let text = "The SSD tier still pays with half the price of SSDs, twice the price of SSDs, half the memory, memory for \
@@ -167,6 +178,6 @@ fn what_cannot_be_told_is_said() {
         dates: "2026",
     });
     let text = told(&made, "caution");
-    assert!(text.starts_with("The trace has no reads") && text.contains("1.00 MiB, and 20.0 MiB on storage"), "{text}");
+    assert!(text.starts_with("The trace has no reads") && text.contains("1 MiB, and 20 MiB on storage"), "{text}");
     assert_eq!(made.cheapest, None);
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::CacheError;
 use crate::tier::device::DeviceSettings;
-use crate::tier::{Arrangement, HostSettings, OriginSettings, SecondSettings};
+use crate::tier::{Arrangement, HostSettings, OriginSettings, SecondLevelSettings};
 
 macro_rules! shipped {
     ($($name:literal),*) => {
@@ -35,7 +35,7 @@ const MIB: u64 = 1 << 20;
 
 /// How large the levels are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Sizes {
+pub struct TierSizes {
     /// What data come from.
     pub origin: u64,
     /// The SSD before it.
@@ -44,7 +44,7 @@ pub struct Sizes {
     pub ram: u64,
 }
 
-impl Sizes {
+impl TierSizes {
     /// For a trace that touches so many bytes of storage, with so much memory.
     pub fn of(touched: u64, ram: u64) -> Self {
         let mib = |bytes: f64| (bytes as u64).div_ceil(MIB).saturating_mul(MIB);
@@ -56,22 +56,22 @@ impl Sizes {
 
 /// What is read of the file of an arrangement: its sizes are set, its workloads not asked for.
 #[derive(Deserialize)]
-struct Shape {
+struct ArrangementShape {
     host: HostSettings,
     origin: OriginSettings,
-    cache: Option<SecondSettings>,
+    cache: Option<SecondLevelSettings>,
 }
 
 /// The shipped arrangements that tell whether an SSD tier pays: disks, SSDs, and SSDs before disks.
 ///
 /// # Errors
 /// The data do not fit on their devices.
-pub fn shipped(sizes: &Sizes) -> Result<Vec<Arrangement>, CacheError> {
-    let wrong = |name: &str, text: String| CacheError::Wrong(format!("the arrangement `{name}`: {text}"));
+pub fn shipped(sizes: &TierSizes) -> Result<Vec<Arrangement>, CacheError> {
+    let wrong = |name: &str, text: String| CacheError::Invalid(format!("the arrangement `{name}`: {text}"));
     let devices: BTreeMap<String, DeviceSettings> =
         toml::from_str(DEVICES).map_err(|error| wrong("devices", error.to_string()))?;
     let arrangement = |(name, text): &(&str, &str)| {
-        let Shape { mut host, mut origin, mut cache } =
+        let ArrangementShape { mut host, mut origin, mut cache } =
             toml::from_str(text).map_err(|error| wrong(name, error.to_string()))?;
         (host.ram, origin.size) = (ByteSize(sizes.ram), ByteSize(sizes.origin));
         if let Some(cache) = &mut cache {
@@ -89,7 +89,7 @@ pub fn shipped(sizes: &Sizes) -> Result<Vec<Arrangement>, CacheError> {
             devices: devices.clone(),
             workloads: BTreeMap::new(),
         };
-        arrangement.check().map_err(|text| wrong(name, format!("it does not hold the trace: {text}")))?;
+        arrangement.validate().map_err(|text| wrong(name, format!("it does not hold the trace: {text}")))?;
         Ok(arrangement)
     };
     ARRANGEMENTS.iter().map(arrangement).collect()
@@ -102,8 +102,8 @@ mod tests {
 
     #[test]
     fn the_shipped_files_are_read_and_have_their_sizes_from_the_trace() {
-        let sizes = Sizes::of(1000 * MIB, 40 * MIB);
-        assert_eq!(sizes, Sizes { origin: 1250 * MIB, cache: 250 * MIB, ram: 40 * MIB });
+        let sizes = TierSizes::of(1000 * MIB, 40 * MIB);
+        assert_eq!(sizes, TierSizes { origin: 1250 * MIB, cache: 250 * MIB, ram: 40 * MIB });
         let all = shipped(&sizes).unwrap();
         assert_eq!(all.len(), ARRANGEMENTS.len());
         let cached = all.iter().find(|arrangement| arrangement.name == "dmcache-1s-4h0").unwrap();
@@ -116,12 +116,12 @@ mod tests {
 
     #[test]
     fn the_smallest_trace_has_room() {
-        assert_eq!(Sizes::of(1, 1), Sizes { origin: ORIGIN_MIN, cache: 4 * MIB, ram: RAM_MIN });
+        assert_eq!(TierSizes::of(1, 1), TierSizes { origin: ORIGIN_MIN, cache: 4 * MIB, ram: RAM_MIN });
     }
 
     #[test]
     fn a_trace_that_no_device_holds_is_refused() {
-        let error = shipped(&Sizes::of(1 << 42, MIB)).unwrap_err().to_string();
+        let error = shipped(&TierSizes::of(1 << 42, MIB)).unwrap_err().to_string();
         assert!(error.contains("`1h`") && error.contains("does not hold the trace"), "{error}");
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// The character of a trace. What it does not tell is null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Traits {
+pub struct TraceTraits {
     /// Requests.
     pub requests: u64,
     /// Different keys; an estimate where they are sampled.
@@ -37,7 +37,7 @@ pub struct Traits {
     pub requests_per_s: Option<f64>,
 }
 
-impl Traits {
+impl TraceTraits {
     pub(super) fn of(report: &Report, footprint_bytes: u64) -> Self {
         let share = |wanted: fn(Operation) -> bool| -> f64 {
             let is_wanted = |name: &str| name.parse::<Operation>().is_ok_and(wanted);

@@ -1,27 +1,16 @@
 //! What each arrangement costs.
 
-use super::life::Life;
-use super::outcome::Outcome;
-use super::parts::Parts;
+use super::parts::CostParts;
 use super::price::Prices;
-use crate::CacheError;
-
-/// How costs are counted.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Rule {
-    /// What has to be paid: for devices and, over so many years, for their energy and for SSDs that wear out.
-    Money {
-        /// For how many years; without it only devices are counted.
-        years: Option<f64>,
-    },
-    /// The price of a GB of every device, a cache's by its share of the origin's size: no amount to be paid, but a
-    /// measure that does not depend on how large devices happen to be.
-    PerGb,
-}
+use super::result::ArrangementResult;
+use super::rule::CostRule;
+use super::ssd_life::SsdLife;
+use crate::error::CacheError;
+use crate::raid_level::RaidLevel;
 
 /// What one arrangement costs on one workload.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cost {
+pub struct ArrangementCost {
     /// All that is counted.
     pub total: f64,
     /// The devices, when they are bought first.
@@ -35,16 +24,16 @@ pub struct Cost {
     /// The total by 1,000 requests per second.
     pub per_1000_requests_per_s: Option<f64>,
     /// How long the SSDs last.
-    pub life: Life,
+    pub life: SsdLife,
     /// The GB of the cache that are counted, and the price of each.
     pub cache_gb: Option<(f64, f64)>,
 }
 
 /// What all arrangements cost, counted alike.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bill {
+pub struct CostReport {
     /// A cost for each outcome.
-    pub costs: Vec<Cost>,
+    pub costs: Vec<ArrangementCost>,
     /// Why energy is in no total.
     pub energy_left_out: Option<String>,
     /// Why SSDs bought anew are in no total.
@@ -58,27 +47,32 @@ pub struct Bill {
 ///
 /// # Errors
 /// A device has no price, or is too small.
-pub fn bill(outcomes: &[Outcome], prices: &Prices, rule: Rule) -> Result<Bill, CacheError> {
-    let parts = |outcome: &Outcome| {
-        let parts = Parts::of(outcome, prices, rule);
-        parts.map_err(|error| CacheError::Wrong(format!("{}: {error}", outcome.name())))
+pub fn compute_costs(
+    outcomes: &[ArrangementResult],
+    prices: &Prices,
+    rule: CostRule,
+) -> Result<CostReport, CacheError> {
+    let parts = |outcome: &ArrangementResult| {
+        let parts = CostParts::of(outcome, prices, rule);
+        parts.map_err(|error| CacheError::Invalid(format!("{}: {error}", outcome.name())))
     };
-    let parts: Vec<Parts> = outcomes.iter().map(parts).collect::<Result<_, _>>()?;
-    let over_years = matches!(rule, Rule::Money { years: Some(_) });
+    let parts: Vec<CostParts> = outcomes.iter().map(parts).collect::<Result<_, _>>()?;
+    let over_years = matches!(rule, CostRule::Money { years: Some(_) });
     let energy_left_out = over_years.then(|| no_energy(outcomes, &parts, prices)).flatten();
     let replacement_left_out = over_years.then(|| no_replacement(outcomes, &parts)).flatten();
     let counts = [over_years && energy_left_out.is_none(), over_years && replacement_left_out.is_none()];
-    let costs = outcomes.iter().zip(parts).map(|(outcome, parts)| Cost::of(outcome, parts, counts)).collect();
+    let costs =
+        outcomes.iter().zip(parts).map(|(outcome, parts)| ArrangementCost::of(outcome, parts, counts)).collect();
     let raid_unknown = match rule {
-        Rule::Money { .. } => raid_unknown(outcomes, prices),
-        Rule::PerGb => Vec::new(),
+        CostRule::Money { .. } => raid_unknown(outcomes, prices),
+        CostRule::PerGb => Vec::new(),
     };
-    Ok(Bill { costs, energy_left_out, replacement_left_out, raid_unknown })
+    Ok(CostReport { costs, energy_left_out, replacement_left_out, raid_unknown })
 }
 
-impl Cost {
-    fn of(outcome: &Outcome, parts: Parts, [energy_counts, replacement_counts]: [bool; 2]) -> Self {
-        let Parts { devices, energy, replacement, life, cache } = parts;
+impl ArrangementCost {
+    fn of(outcome: &ArrangementResult, parts: CostParts, [energy_counts, replacement_counts]: [bool; 2]) -> Self {
+        let CostParts { devices, energy, replacement, life, cache } = parts;
         let counted = |part: Option<f64>, counts: bool| part.filter(|_| counts).unwrap_or(0.0);
         let total = devices + counted(energy, energy_counts) + counted(replacement, replacement_counts);
         let per_1000_requests_per_s = outcome.requests_per_s.map(|requests| total / (requests / 1000.0));
@@ -91,7 +85,7 @@ impl Cost {
     }
 }
 
-fn no_energy(outcomes: &[Outcome], parts: &[Parts], prices: &Prices) -> Option<String> {
+fn no_energy(outcomes: &[ArrangementResult], parts: &[CostParts], prices: &Prices) -> Option<String> {
     let (outcome, _) = outcomes.iter().zip(parts).find(|(_, parts)| parts.energy.is_none())?;
     let unrated = outcome.levels().find(|level| prices.of(&level.device).is_ok_and(|price| price.watts.is_none()));
     Some(match unrated {
@@ -100,17 +94,17 @@ fn no_energy(outcomes: &[Outcome], parts: &[Parts], prices: &Prices) -> Option<S
     })
 }
 
-fn no_replacement(outcomes: &[Outcome], parts: &[Parts]) -> Option<String> {
+fn no_replacement(outcomes: &[ArrangementResult], parts: &[CostParts]) -> Option<String> {
     outcomes.iter().zip(parts).find_map(|(outcome, parts)| match &parts.life {
-        Life::Unknown(reason) => Some(format!("{}: {reason}", outcome.name())),
+        SsdLife::Unknown(reason) => Some(format!("{}: {reason}", outcome.name())),
         _ => None,
     })
 }
 
-fn raid_unknown(outcomes: &[Outcome], prices: &Prices) -> Vec<String> {
+fn raid_unknown(outcomes: &[ArrangementResult], prices: &Prices) -> Vec<String> {
     let by_gb = |device: &str| prices.of(device).is_ok_and(|price| price.size_gb.is_none());
-    let doubtful = |outcome: &&Outcome| {
-        outcome.levels().any(|level| level.count > 1 && level.raid.is_none() && by_gb(&level.device))
+    let doubtful = |outcome: &&ArrangementResult| {
+        outcome.levels().any(|level| level.count > 1 && level.raid == RaidLevel::None && by_gb(&level.device))
     };
     let mut names: Vec<String> = outcomes.iter().filter(doubtful).map(|outcome| outcome.arrangement.clone()).collect();
     names.sort_unstable();

@@ -1,7 +1,7 @@
 //! The price at which a cache pays.
 
-use super::bill::Cost;
-use super::outcome::Outcome;
+use super::bill::ArrangementCost;
+use super::result::ArrangementResult;
 
 /// When an arrangement with a cache costs as much per MB/s as its origin alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,8 +30,8 @@ impl BreakEven {
 }
 
 /// For each outcome with a cache, by its index: from what price on the cache pays.
-pub fn break_even(outcomes: &[Outcome], costs: &[Cost]) -> Vec<(usize, BreakEven)> {
-    let with_cache = |(index, cost): (usize, &Cost)| {
+pub fn break_even(outcomes: &[ArrangementResult], costs: &[ArrangementCost]) -> Vec<(usize, BreakEven)> {
+    let with_cache = |(index, cost): (usize, &ArrangementCost)| {
         let (gb, per_gb_now) = cost.cache_gb?;
         let outcome = outcomes.get(index)?;
         let told = match alone(outcome, outcomes) {
@@ -48,9 +48,10 @@ pub fn break_even(outcomes: &[Outcome], costs: &[Cost]) -> Vec<(usize, BreakEven
 }
 
 /// Which outcome is that of the same origin without a cache.
-fn alone(outcome: &Outcome, outcomes: &[Outcome]) -> Result<usize, String> {
-    let same =
-        |other: &Outcome| other.cache.is_none() && other.workload == outcome.workload && other.origin == outcome.origin;
+fn alone(outcome: &ArrangementResult, outcomes: &[ArrangementResult]) -> Result<usize, String> {
+    let same = |other: &ArrangementResult| {
+        other.cache.is_none() && other.workload == outcome.workload && other.origin == outcome.origin
+    };
     let found: Vec<usize> = (0..outcomes.len()).filter(|index| same(&outcomes[*index])).collect();
     match found[..] {
         [one] => Ok(one),

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::bill::Cost;
-use super::number::above_zero;
-use super::outcome::Outcome;
+use super::bill::ArrangementCost;
+use super::positive::positive;
+use super::result::ArrangementResult;
 use crate::CacheError;
 
 /// In what a goal is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measure {
+pub enum GoalMetric {
     /// 10^6 bytes per second.
     MbPerS,
     /// Requests per second.
@@ -23,14 +23,14 @@ pub struct Goal {
     /// The workload.
     pub workload: String,
     /// Of what.
-    pub measure: Measure,
+    pub measure: GoalMetric,
     /// How much.
     pub least: f64,
 }
 
 /// Which arrangements meet all goals.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {
+pub struct GoalVerdict {
     /// Those that do with what they cost, the cheapest first; the dearest cost where goals are for several workloads.
     pub meeting: Vec<(String, f64)>,
     /// Those of which it cannot be told, with the reason.
@@ -43,15 +43,15 @@ impl FromStr for Goal {
     fn from_str(text: &str) -> Result<Self, CacheError> {
         let wrong = || {
             let wanted = "fileserver>=50MB/s or oltp>=1000requests/s";
-            CacheError::Wrong(format!("`{text}` is no goal: write a workload and the least, as {wanted}"))
+            CacheError::Invalid(format!("`{text}` is no goal: write a workload and the least, as {wanted}"))
         };
         let (workload, least) = text.split_once(">=").ok_or_else(wrong)?;
         let (workload, least) = (workload.trim(), least.trim());
         let (least, measure) = match least.strip_suffix("requests/s") {
-            Some(least) => (least, Measure::RequestsPerS),
-            None => (least.strip_suffix("MB/s").unwrap_or(least), Measure::MbPerS),
+            Some(least) => (least, GoalMetric::RequestsPerS),
+            None => (least.strip_suffix("MB/s").unwrap_or(least), GoalMetric::MbPerS),
         };
-        let least = above_zero("goal", least.trim().parse().map_err(|_| wrong())?).map_err(|_| wrong())?;
+        let least = positive("goal", least.trim().parse().map_err(|_| wrong())?).map_err(|_| wrong())?;
         if workload.is_empty() { Err(wrong()) } else { Ok(Self { workload: workload.to_owned(), measure, least }) }
     }
 }
@@ -59,18 +59,18 @@ impl FromStr for Goal {
 impl fmt::Display for Goal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = match self.measure {
-            Measure::MbPerS => "MB/s",
-            Measure::RequestsPerS => "requests/s",
+            GoalMetric::MbPerS => "MB/s",
+            GoalMetric::RequestsPerS => "requests/s",
         };
         write!(f, "{} ≥ {} {unit}", self.workload, self.least)
     }
 }
 
 impl Goal {
-    fn is_met(&self, outcome: &Outcome) -> Result<bool, String> {
+    fn is_met(&self, outcome: &ArrangementResult) -> Result<bool, String> {
         let reached = match self.measure {
-            Measure::MbPerS => Some(outcome.mb_per_s),
-            Measure::RequestsPerS => outcome.requests_per_s,
+            GoalMetric::MbPerS => Some(outcome.mb_per_s),
+            GoalMetric::RequestsPerS => outcome.requests_per_s,
         };
         match reached {
             Some(reached) => Ok(reached >= self.least),
@@ -83,14 +83,18 @@ impl Goal {
 ///
 /// # Errors
 /// There are no results of a goal's workload.
-pub fn verdict(goals: &[Goal], outcomes: &[Outcome], costs: &[Cost]) -> Result<Verdict, CacheError> {
+pub fn evaluate_goals(
+    goals: &[Goal],
+    outcomes: &[ArrangementResult],
+    costs: &[ArrangementCost],
+) -> Result<GoalVerdict, CacheError> {
     for goal in goals {
         if outcomes.iter().all(|outcome| outcome.workload != goal.workload) {
             let mut known: Vec<&str> = outcomes.iter().map(|outcome| outcome.workload.as_str()).collect();
             known.sort_unstable();
             known.dedup();
             let known = known.join(", ");
-            return Err(CacheError::Wrong(format!("there are no results of `{}`, but of {known}", goal.workload)));
+            return Err(CacheError::Invalid(format!("there are no results of `{}`, but of {known}", goal.workload)));
         }
     }
     let mut arrangements: Vec<&str> = Vec::new();
@@ -99,9 +103,9 @@ pub fn verdict(goals: &[Goal], outcomes: &[Outcome], costs: &[Cost]) -> Result<V
             arrangements.push(&outcome.arrangement);
         }
     }
-    let mut verdict = Verdict { meeting: Vec::new(), unknown: Vec::new() };
+    let mut verdict = GoalVerdict { meeting: Vec::new(), unknown: Vec::new() };
     for name in arrangements {
-        let own: Vec<(&Outcome, &Cost)> =
+        let own: Vec<(&ArrangementResult, &ArrangementCost)> =
             outcomes.iter().zip(costs).filter(|(outcome, _)| outcome.arrangement == name).collect();
         match cost_where_met(goals, &own) {
             Ok(Some(cost)) => verdict.meeting.push((name.to_owned(), cost)),
@@ -114,7 +118,7 @@ pub fn verdict(goals: &[Goal], outcomes: &[Outcome], costs: &[Cost]) -> Result<V
 }
 
 /// The dearest of the costs on the goals' workloads; none where a goal is missed, whatever is not known of the others.
-fn cost_where_met(goals: &[Goal], own: &[(&Outcome, &Cost)]) -> Result<Option<f64>, String> {
+fn cost_where_met(goals: &[Goal], own: &[(&ArrangementResult, &ArrangementCost)]) -> Result<Option<f64>, String> {
     let judged: Vec<Result<Option<f64>, String>> = goals
         .iter()
         .map(|goal| {

@@ -5,19 +5,21 @@
 
 mod bill;
 mod break_even;
+mod device_level;
 mod goal;
-mod level;
-mod life;
-mod number;
-mod outcome;
 mod parts;
+mod positive;
 mod price;
 mod price_file;
+mod result;
+mod rule;
+mod ssd_life;
 
-pub use bill::{Bill, Cost, Rule, bill};
+pub use bill::{ArrangementCost, CostReport, compute_costs};
 pub use break_even::{BreakEven, break_even};
-pub use goal::{Goal, Measure, Verdict, verdict};
-pub use level::{Level, Raid};
-pub use life::Life;
-pub use outcome::{Outcome, outcomes};
-pub use price::{Electricity, Kind, Price, Prices};
+pub use device_level::DeviceLevel;
+pub use goal::{Goal, GoalMetric, GoalVerdict, evaluate_goals};
+pub use price::{DeviceKind, Electricity, Price, Prices};
+pub use result::{ArrangementResult, read_results};
+pub use rule::CostRule;
+pub use ssd_life::SsdLife;

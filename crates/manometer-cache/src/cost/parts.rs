@@ -1,19 +1,19 @@
 //! What an arrangement's cost is made of.
 
-use super::bill::Rule;
-use super::level::Level;
-use super::life::{DAYS_PER_YEAR, Life};
-use super::outcome::Outcome;
-use super::price::{Kind, Price, Prices};
+use super::device_level::DeviceLevel;
+use super::price::{DeviceKind, Price, Prices};
+use super::result::ArrangementResult;
+use super::rule::CostRule;
+use super::ssd_life::{DAYS_PER_YEAR, SsdLife};
 use crate::CacheError;
 
 /// The parts of a cost, where they are asked for and known.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Parts {
+pub(super) struct CostParts {
     pub(super) devices: f64,
     pub(super) energy: Option<f64>,
     pub(super) replacement: Option<f64>,
-    pub(super) life: Life,
+    pub(super) life: SsdLife,
     pub(super) cache: Option<CachePart>,
 }
 
@@ -28,37 +28,37 @@ pub(super) struct CachePart {
 }
 
 /// A level, what its devices cost, and how many GB of them are bought.
-struct Bought<'a> {
-    level: &'a Level,
+struct PurchasedLevel<'a> {
+    level: &'a DeviceLevel,
     price: &'a Price,
     gb: f64,
 }
 
-impl Bought<'_> {
+impl PurchasedLevel<'_> {
     fn cost(&self) -> f64 {
         self.price.per_gb * self.gb
     }
 
     fn is_flash(&self) -> bool {
-        self.price.kind == Kind::Ssd
+        self.price.kind == DeviceKind::Ssd
     }
 }
 
-impl Parts {
-    pub(super) fn of(outcome: &Outcome, prices: &Prices, rule: Rule) -> Result<Self, CacheError> {
+impl CostParts {
+    pub(super) fn of(outcome: &ArrangementResult, prices: &Prices, rule: CostRule) -> Result<Self, CacheError> {
         let bought = |level| bought(level, outcome, prices, rule);
-        let levels: Vec<Bought<'_>> = outcome.levels().map(bought).collect::<Result<_, _>>()?;
-        let flash: Vec<(&Level, &Price)> =
+        let levels: Vec<PurchasedLevel<'_>> = outcome.levels().map(bought).collect::<Result<_, _>>()?;
+        let flash: Vec<(&DeviceLevel, &Price)> =
             levels.iter().filter(|bought| bought.is_flash()).map(|bought| (bought.level, bought.price)).collect();
-        let life = Life::of(outcome, &flash);
+        let life = SsdLife::of(outcome, &flash);
         let years = match rule {
-            Rule::Money { years } => years,
-            Rule::PerGb => None,
+            CostRule::Money { years } => years,
+            CostRule::PerGb => None,
         };
         let replacements = years.and_then(|years| life.replacements(years));
-        let flash_cost: f64 = levels.iter().filter(|bought| bought.is_flash()).map(Bought::cost).sum();
+        let flash_cost: f64 = levels.iter().filter(|bought| bought.is_flash()).map(PurchasedLevel::cost).sum();
         Ok(Self {
-            devices: levels.iter().map(Bought::cost).sum(),
+            devices: levels.iter().map(PurchasedLevel::cost).sum(),
             energy: years.and_then(|years| energy(&levels, prices, years)),
             replacement: replacements.map(|replacements| replacements * flash_cost),
             life,
@@ -71,17 +71,22 @@ impl Parts {
     }
 }
 
-fn bought<'a>(level: &'a Level, outcome: &Outcome, prices: &'a Prices, rule: Rule) -> Result<Bought<'a>, CacheError> {
+fn bought<'a>(
+    level: &'a DeviceLevel,
+    outcome: &ArrangementResult,
+    prices: &'a Prices,
+    rule: CostRule,
+) -> Result<PurchasedLevel<'a>, CacheError> {
     let price = prices.of(&level.device)?;
     let gb = match rule {
-        Rule::Money { .. } => price.gb_bought(level)?,
-        Rule::PerGb => f64::from(level.count) * level.bytes / outcome.origin.bytes,
+        CostRule::Money { .. } => price.gb_bought(level)?,
+        CostRule::PerGb => f64::from(level.count) * level.bytes / outcome.origin.bytes,
     };
-    Ok(Bought { level, price, gb })
+    Ok(PurchasedLevel { level, price, gb })
 }
 
-fn energy(levels: &[Bought<'_>], prices: &Prices, years: f64) -> Option<f64> {
-    let watts = |bought: &Bought<'_>| Some(bought.price.watts? * f64::from(bought.level.count));
+fn energy(levels: &[PurchasedLevel<'_>], prices: &Prices, years: f64) -> Option<f64> {
+    let watts = |bought: &PurchasedLevel<'_>| Some(bought.price.watts? * f64::from(bought.level.count));
     let watts: f64 = levels.iter().map(watts).sum::<Option<f64>>()?;
     Some(watts / 1000.0 * 24.0 * DAYS_PER_YEAR * years * prices.electricity.as_ref()?.per_kwh)
 }

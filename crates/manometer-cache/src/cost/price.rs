@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::level::Level;
+use super::device_level::DeviceLevel;
 use crate::CacheError;
 
 /// The bytes of a GB as shops sell it.
@@ -13,7 +13,7 @@ const SOLD_BELOW: f64 = 1.01;
 /// What a device stores in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum DeviceKind {
     /// On turning platters.
     Hdd,
     /// In flash, which writes wear.
@@ -28,7 +28,7 @@ pub struct Price {
     /// What it is sold as.
     pub product: String,
     /// What it stores in.
-    pub kind: Kind,
+    pub kind: DeviceKind,
     /// The price of one GB.
     pub per_gb: f64,
     /// The GB of a whole device, where devices are bought whole.
@@ -75,19 +75,19 @@ impl Prices {
     pub fn of(&self, device: &str) -> Result<&Price, CacheError> {
         self.devices.iter().find(|price| price.device == device).ok_or_else(|| {
             let known: Vec<&str> = self.devices.iter().map(|price| price.device.as_str()).collect();
-            CacheError::Wrong(format!("`{device}` has no price; these have: {}", known.join(", ")))
+            CacheError::Invalid(format!("`{device}` has no price; these have: {}", known.join(", ")))
         })
     }
 }
 
 impl Price {
     /// The GB that are bought for a level: of whole devices, or those that it takes.
-    pub(super) fn gb_bought(&self, level: &Level) -> Result<f64, CacheError> {
+    pub(super) fn gb_bought(&self, level: &DeviceLevel) -> Result<f64, CacheError> {
         let needed = level.raw_bytes() / GB;
         let Some(size) = self.size_gb else { return Ok(needed) };
         let bought = f64::from(level.count) * size;
         if needed > bought * SOLD_BELOW {
-            return Err(CacheError::Wrong(format!(
+            return Err(CacheError::Invalid(format!(
                 "{needed} GB with their copies do not fit on {} × {} ({size} GB each): price a larger device",
                 level.count, self.device
             )));

@@ -3,24 +3,24 @@
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
-use super::number::{above_zero, above_zero_if_given};
-use super::price::{Electricity, Kind, Price, Prices};
+use super::positive::{optional_positive, positive};
+use super::price::{DeviceKind, Electricity, Price, Prices};
 use crate::CacheError;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct PriceFile {
     #[serde(default)]
-    price: Vec<Spanned<PriceTable>>,
-    electricity: Option<Spanned<ElectricityTable>>,
+    price: Vec<Spanned<RawPrice>>,
+    electricity: Option<Spanned<RawElectricity>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PriceTable {
+struct RawPrice {
     device: Option<String>,
     product: Option<String>,
-    kind: Option<Kind>,
+    kind: Option<DeviceKind>,
     price: Option<f64>,
     size_gb: Option<f64>,
     price_per_gb: Option<f64>,
@@ -34,7 +34,7 @@ struct PriceTable {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ElectricityTable {
+struct RawElectricity {
     price_per_kwh: f64,
     currency: Option<String>,
     date: Option<Value>,
@@ -47,11 +47,11 @@ impl Prices {
     /// # Errors
     /// What is wrong with them, with its line.
     pub fn read(file: &str, text: &str) -> Result<Self, CacheError> {
-        let document: Document =
-            toml::from_str(text).map_err(|error| CacheError::Wrong(format!("{file}: no prices: {error}")))?;
+        let document: PriceFile =
+            toml::from_str(text).map_err(|error| CacheError::Invalid(format!("{file}: no prices: {error}")))?;
         let at = |start: usize, error: CacheError| {
             let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
-            CacheError::Wrong(format!("{file}:{line}: {error}"))
+            CacheError::Invalid(format!("{file}:{line}: {error}"))
         };
         let mut prices = Self { currency: String::new(), electricity: None, devices: Vec::new() };
         for table in document.price {
@@ -59,21 +59,21 @@ impl Prices {
             prices.add(table.into_inner()).map_err(|error| at(start, error))?;
         }
         if prices.devices.is_empty() {
-            return Err(CacheError::Wrong(format!("{file}: there are no prices in it: write `[[price]]` tables")));
+            return Err(CacheError::Invalid(format!("{file}: there are no prices in it: write `[[price]]` tables")));
         }
         if let Some(table) = document.electricity {
             let start = table.span().start;
-            let named = |error| CacheError::Wrong(format!("the price of electricity: {error}"));
+            let named = |error| CacheError::Invalid(format!("the price of electricity: {error}"));
             prices.take_electricity(table.into_inner()).map_err(|error| at(start, named(error)))?;
         }
         Ok(prices)
     }
 
-    fn add(&mut self, table: PriceTable) -> Result<(), CacheError> {
+    fn add(&mut self, table: RawPrice) -> Result<(), CacheError> {
         let device = given("device", table.device.clone())?;
-        let named = |error| CacheError::Wrong(format!("the price of `{device}`: {error}"));
+        let named = |error| CacheError::Invalid(format!("the price of `{device}`: {error}"));
         if self.devices.iter().any(|known| known.device == device) {
-            return Err(named(CacheError::Wrong("it is given twice".to_owned())));
+            return Err(named(CacheError::Invalid("it is given twice".to_owned())));
         }
         self.take_currency(table.currency.clone()).map_err(named)?;
         let price = table.check(device.clone()).map_err(named)?;
@@ -81,10 +81,10 @@ impl Prices {
         Ok(())
     }
 
-    fn take_electricity(&mut self, table: ElectricityTable) -> Result<(), CacheError> {
+    fn take_electricity(&mut self, table: RawElectricity) -> Result<(), CacheError> {
         self.take_currency(table.currency)?;
         self.electricity = Some(Electricity {
-            per_kwh: above_zero("price_per_kwh", table.price_per_kwh)?,
+            per_kwh: positive("price_per_kwh", table.price_per_kwh)?,
             date: date(table.date)?,
             source: given("source", table.source)?,
         });
@@ -94,10 +94,10 @@ impl Prices {
     fn take_currency(&mut self, currency: Option<String>) -> Result<(), CacheError> {
         let currency = given("currency", currency)?;
         if currency.len() != 3 || !currency.bytes().all(|byte| byte.is_ascii_uppercase()) {
-            return Err(CacheError::Wrong(format!("it is in `{currency}`: write three letters, as USD")));
+            return Err(CacheError::Invalid(format!("it is in `{currency}`: write three letters, as USD")));
         }
         if !self.currency.is_empty() && self.currency != currency {
-            return Err(CacheError::Wrong(format!(
+            return Err(CacheError::Invalid(format!(
                 "it is in {currency}, others are in {}: write all in one currency",
                 self.currency
             )));
@@ -107,17 +107,17 @@ impl Prices {
     }
 }
 
-impl PriceTable {
+impl RawPrice {
     fn check(self, device: String) -> Result<Price, CacheError> {
         let (per_gb, size_gb) = match (self.price, self.size_gb, self.price_per_gb) {
             (Some(price), Some(size), None) => {
-                let size = above_zero("size_gb", size)?;
-                (above_zero("price", price)? / size, Some(size))
+                let size = positive("size_gb", size)?;
+                (positive("price", price)? / size, Some(size))
             }
-            (None, None, Some(per_gb)) => (above_zero("price_per_gb", per_gb)?, None),
+            (None, None, Some(per_gb)) => (positive("price_per_gb", per_gb)?, None),
             _ => {
                 let text = "write `price` and `size_gb` of a whole device, or `price_per_gb` alone";
-                return Err(CacheError::Wrong(text.to_owned()));
+                return Err(CacheError::Invalid(text.to_owned()));
             }
         };
         let rated = self.watts.is_some() || self.endurance_tb.is_some();
@@ -125,8 +125,8 @@ impl PriceTable {
             return Err(missing("data_sheet", "where `watts` and `endurance_tb` are from"));
         }
         let kind = self.kind.ok_or_else(|| missing("kind", "\"hdd\" or \"ssd\""))?;
-        if kind == Kind::Hdd && self.endurance_tb.is_some() {
-            return Err(CacheError::Wrong("`endurance_tb` is for SSDs, which writes wear".to_owned()));
+        if kind == DeviceKind::Hdd && self.endurance_tb.is_some() {
+            return Err(CacheError::Invalid("`endurance_tb` is for SSDs, which writes wear".to_owned()));
         }
         Ok(Price {
             device,
@@ -136,15 +136,15 @@ impl PriceTable {
             size_gb,
             date: date(self.date)?,
             source: given("source", self.source)?,
-            watts: above_zero_if_given("watts", self.watts)?,
-            endurance_tb: above_zero_if_given("endurance_tb", self.endurance_tb)?,
+            watts: optional_positive("watts", self.watts)?,
+            endurance_tb: optional_positive("endurance_tb", self.endurance_tb)?,
             data_sheet: self.data_sheet,
         })
     }
 }
 
 fn missing(field: &str, wanted: &str) -> CacheError {
-    CacheError::Wrong(format!("there is no `{field}`: write {wanted}"))
+    CacheError::Invalid(format!("there is no `{field}`: write {wanted}"))
 }
 
 fn given(field: &str, text: Option<String>) -> Result<String, CacheError> {

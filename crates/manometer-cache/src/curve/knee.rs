@@ -1,6 +1,6 @@
 //! Where more cache stops paying.
 
-use super::Point;
+use super::CurvePoint;
 
 /// By how much of the whole fall a knee stands off the line around it, at the least.
 const BEND_MIN: f64 = 0.05;
@@ -9,7 +9,7 @@ const BEND_MIN: f64 = 0.05;
 /// which each doubling of the cache counts alike, and again between that and either end (Satopää and others, Kneedle,
 /// 2011, applied to the parts as well). A shoulder, where it stands farther above the line, parts it likewise without
 /// being one.
-pub fn knees(points: &[Point]) -> Vec<Point> {
+pub fn knees(points: &[CurvePoint]) -> Vec<CurvePoint> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
     let fall = first.miss_ratio - last.miss_ratio;
     let mut found = Vec::new();
@@ -20,10 +20,10 @@ pub fn knees(points: &[Point]) -> Vec<Point> {
     found
 }
 
-fn part(points: &[Point], fall: f64, found: &mut Vec<Point>) {
+fn part(points: &[CurvePoint], fall: f64, found: &mut Vec<CurvePoint>) {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return };
     let width = (last.capacity as f64 / first.capacity as f64).log2();
-    let below = |point: &Point| {
+    let below = |point: &CurvePoint| {
         let at = (point.capacity as f64 / first.capacity as f64).log2() / width;
         first.miss_ratio + at * (last.miss_ratio - first.miss_ratio) - point.miss_ratio
     };
@@ -40,8 +40,8 @@ fn part(points: &[Point], fall: f64, found: &mut Vec<Point>) {
 mod tests {
     use super::*;
 
-    fn points(ratios: &[f64]) -> Vec<Point> {
-        let point = |(at, ratio): (usize, &f64)| Point { capacity: 1 << at, miss_ratio: *ratio, error: None };
+    fn points(ratios: &[f64]) -> Vec<CurvePoint> {
+        let point = |(at, ratio): (usize, &f64)| CurvePoint { capacity: 1 << at, miss_ratio: *ratio, error: None };
         ratios.iter().enumerate().map(point).collect()
     }
 

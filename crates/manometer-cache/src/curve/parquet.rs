@@ -9,13 +9,13 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
-use super::{Curve, Point};
+use super::{CurvePoint, MissRatioCurve};
 
 /// Writes curves, each with its policy's name, whose capacities are in `unit`.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_parquet(file: impl Write + Send, unit: &str, curves: &[(String, &Curve)]) -> io::Result<()> {
+pub fn write_parquet(file: impl Write + Send, unit: &str, curves: &[(String, &MissRatioCurve)]) -> io::Result<()> {
     let field = |name: &str, kind, nullable| Field::new(name, kind, nullable);
     let schema = Arc::new(Schema::new(vec![
         field("policy", DataType::Utf8, false),
@@ -24,7 +24,7 @@ pub fn write_parquet(file: impl Write + Send, unit: &str, curves: &[(String, &Cu
         field("miss_ratio", DataType::Float64, false),
         field("error", DataType::Float64, true),
     ]));
-    let rows: Vec<(&str, &Point)> =
+    let rows: Vec<(&str, &CurvePoint)> =
         curves.iter().flat_map(|(name, curve)| curve.points.iter().map(move |point| (name.as_str(), point))).collect();
     let columns: Vec<ArrayRef> = vec![
         Arc::new(StringArray::from_iter_values(rows.iter().map(|(policy, _)| policy))),

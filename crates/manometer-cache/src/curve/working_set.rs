@@ -14,10 +14,9 @@ use manometer_trace::Record;
 use manometer_trace::key::IdHasher;
 use rapidhash::v3::rapidhash_v3;
 
-use super::Sampling;
-use super::groups::{GROUPS, half_interval};
+use super::interval::{KEY_GROUPS, interval_half_width};
 use crate::error::CacheError;
-use crate::sampled::Chosen;
+use crate::sampling::{KeySample, Sampling};
 
 /// How many requests are known whole.
 const HEAD_REQUESTS: usize = 1 << 16;
@@ -29,14 +28,14 @@ const SECONDS: [u64; 10] = [1, 10, 60, 600, 3600, 21_600, 86_400, 604_800, 2_592
 
 /// Which windows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Windows {
+pub struct WindowLengths {
     /// Lengths in requests.
     pub requests: Vec<u64>,
     /// Lengths in nanoseconds.
     pub times_ns: Vec<u64>,
 }
 
-impl Default for Windows {
+impl Default for WindowLengths {
     /// Four to each doubling, and usual stretches of time.
     fn default() -> Self {
         let octaves = (0..60).flat_map(|octave| (STEPS + 1..=2 * STEPS).map(move |step| step << octave));
@@ -51,25 +50,25 @@ impl Default for Windows {
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkingSet {
     /// Windows of so many requests, up to the whole trace.
-    pub over_requests: Vec<Window>,
+    pub over_requests: Vec<WorkingSetWindow>,
     /// Windows of so many nanoseconds, shorter than the trace; none where a request has no time.
-    pub over_time: Option<Vec<Window>>,
+    pub over_time: Option<Vec<WorkingSetWindow>>,
 }
 
 /// The windows of one length.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Window {
+pub struct WorkingSetWindow {
     /// Requests, or nanoseconds.
     pub length: u64,
     /// How many different keys.
-    pub keys: Amount,
+    pub keys: WorkingSetSize,
     /// Their bytes, each key with those of its last request in the window.
-    pub bytes: Amount,
+    pub bytes: WorkingSetSize,
 }
 
 /// How much, on average over the windows.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Amount {
+pub struct WorkingSetSize {
     /// The mean.
     pub mean: f64,
     /// Half of the 95 % interval around it; none where nothing is estimated.
@@ -77,54 +76,54 @@ pub struct Amount {
 }
 
 /// Of a key and of its bytes.
-type Weight = [f64; 2];
+type KeyWeight = [f64; 2];
 
 /// Counts while requests go by.
-pub(super) struct Counter {
-    chosen: Chosen,
+pub(super) struct WorkingSetCounter {
+    key_sample: KeySample,
     keys_max: usize,
     /// The share of the keys that the sample began with, of which halves went so often.
     halvings: i32,
-    known: HashMap<u64, Last, IdHasher>,
-    head: Head,
-    requests: Axis,
-    times: Option<Axis>,
+    known: HashMap<u64, LastRequest, IdHasher>,
+    head: RecentRequests,
+    requests: WindowAxis,
+    times: Option<WindowAxis>,
     first_ns: Option<u64>,
-    now: Moment,
+    now: RequestTime,
 }
 
 /// When a request comes: how many came until it, and how long after the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Moment {
+struct RequestTime {
     position: u64,
     time_ns: u64,
 }
 
 /// A key's last request.
 #[derive(Debug, Clone, Copy)]
-struct Last {
-    at: Moment,
-    weight: Weight,
+struct LastRequest {
+    at: RequestTime,
+    weight: KeyWeight,
 }
 
-impl Counter {
-    pub(super) fn new(windows: &Windows, sampling: Sampling, seed: u64) -> Result<Self, CacheError> {
-        let room = if sampling == Sampling::Whole { usize::MAX } else { HEAD_REQUESTS };
-        let (chosen, keys_max) = Chosen::new(sampling, seed)?;
+impl WorkingSetCounter {
+    pub(super) fn new(windows: &WindowLengths, sampling: Sampling, seed: u64) -> Result<Self, CacheError> {
+        let room = if sampling == Sampling::Full { usize::MAX } else { HEAD_REQUESTS };
+        let (key_sample, keys_max) = KeySample::new(sampling, seed)?;
         Ok(Self {
-            chosen,
+            key_sample,
             keys_max,
             halvings: 0,
             known: HashMap::default(),
-            head: Head { room, last: HashMap::default(), order: VecDeque::new() },
-            requests: Axis::new(&windows.requests),
-            times: Some(Axis::new(&windows.times_ns)),
+            head: RecentRequests { room, last: HashMap::default(), order: VecDeque::new() },
+            requests: WindowAxis::new(&windows.requests),
+            times: Some(WindowAxis::new(&windows.times_ns)),
             first_ns: None,
-            now: Moment::default(),
+            now: RequestTime::default(),
         })
     }
 
-    pub(super) fn take(&mut self, batch: &[Record]) {
+    pub(super) fn add(&mut self, batch: &[Record]) {
         batch.iter().for_each(|record| self.request(record));
     }
 
@@ -138,10 +137,10 @@ impl Counter {
             }
             None => self.times = None,
         }
-        let last = Last { at: self.now, weight: [1.0, record.value_size.unwrap_or(0) as f64] };
+        let last = LastRequest { at: self.now, weight: [1.0, record.value_size.unwrap_or(0) as f64] };
         let before = self.head.put(record.key, last);
         if let Some(before) = before {
-            self.each_axis(|axis, of| axis.within.pair(&axis.lengths, of(before.at), of(last.at), before.weight));
+            self.each_axis(|axis, of| axis.within.add_reuse(&axis.lengths, of(before.at), of(last.at), before.weight));
         }
         if self.head.room < usize::MAX {
             self.sample(record.key, last, before.is_none());
@@ -153,28 +152,28 @@ impl Counter {
     }
 
     /// Takes a request in where its key is in the sample; `is_late` where the one before it is none that is known whole.
-    fn sample(&mut self, key: u64, last: Last, is_late: bool) {
-        if !self.chosen.keeps(key) {
+    fn sample(&mut self, key: u64, last: LastRequest, is_late: bool) {
+        if !self.key_sample.contains(key) {
             return;
         }
         if let Some(before) = self.known.insert(key, last).filter(|_| is_late) {
             self.count_late(key, before, last.at);
         }
         while self.known.len() > self.keys_max {
-            self.chosen.halve();
+            self.key_sample.halve();
             self.halvings += 1;
-            let chosen = self.chosen;
-            self.known.retain(|key, _| chosen.keeps(*key));
+            let key_sample = self.key_sample;
+            self.known.retain(|key, _| key_sample.contains(*key));
         }
     }
 
-    fn count_late(&mut self, key: u64, before: Last, at: Moment) {
-        let group = rapidhash_v3(&key.to_le_bytes()) as usize % GROUPS;
+    fn count_late(&mut self, key: u64, before: LastRequest, at: RequestTime) {
+        let group = rapidhash_v3(&key.to_le_bytes()) as usize % KEY_GROUPS;
         let weight = before.weight.map(|weight| weight * 2_f64.powi(self.halvings));
-        self.each_axis(|axis, of| axis.late[group].pair(&axis.lengths, of(before.at), of(at), weight));
+        self.each_axis(|axis, of| axis.late[group].add_reuse(&axis.lengths, of(before.at), of(at), weight));
     }
 
-    fn each_axis(&mut self, mut count: impl FnMut(&mut Axis, fn(Moment) -> u64)) {
+    fn each_axis(&mut self, mut count: impl FnMut(&mut WindowAxis, fn(RequestTime) -> u64)) {
         count(&mut self.requests, |moment| moment.position);
         if let Some(times) = &mut self.times {
             count(times, |moment| moment.time_ns);
@@ -182,14 +181,14 @@ impl Counter {
     }
 
     pub(super) fn finish(mut self) -> WorkingSet {
-        let end = Moment { position: self.now.position + 1, time_ns: self.now.time_ns };
+        let end = RequestTime { position: self.now.position + 1, time_ns: self.now.time_ns };
         let head = std::mem::take(&mut self.head.last);
         for last in head.values() {
-            self.each_axis(|axis, of| axis.within.pair(&axis.lengths, of(last.at), of(end), last.weight));
+            self.each_axis(|axis, of| axis.within.add_reuse(&axis.lengths, of(last.at), of(end), last.weight));
         }
         let late = std::mem::take(&mut self.known).into_iter().filter(|(key, _)| !head.contains_key(key));
         late.for_each(|(key, last)| self.count_late(key, last, end));
-        let rate = self.chosen.rate();
+        let rate = self.key_sample.rate();
         WorkingSet {
             over_requests: self.requests.windows(end.position, rate),
             over_time: self.times.filter(|_| self.first_ns.is_some()).map(|axis| axis.windows(end.time_ns, rate)),
@@ -198,17 +197,17 @@ impl Counter {
 }
 
 /// The requests that came last.
-struct Head {
+struct RecentRequests {
     room: usize,
     /// The last of them for each key.
-    last: HashMap<u64, Last, IdHasher>,
+    last: HashMap<u64, LastRequest, IdHasher>,
     /// Their keys; not where there is room for all.
     order: VecDeque<u64>,
 }
 
-impl Head {
+impl RecentRequests {
     /// Puts a request in: the one before it for the same key.
-    fn put(&mut self, key: u64, last: Last) -> Option<Last> {
+    fn put(&mut self, key: u64, last: LastRequest) -> Option<LastRequest> {
         if self.room < usize::MAX {
             self.order.push_back(key);
         }
@@ -216,7 +215,7 @@ impl Head {
     }
 
     /// Drops the oldest request where there is no room for it: that, where no other for its key came after it.
-    fn drop_oldest(&mut self, now: Moment) -> Option<Last> {
+    fn drop_oldest(&mut self, now: RequestTime) -> Option<LastRequest> {
         if self.order.len() <= self.room {
             return None;
         }
@@ -228,43 +227,43 @@ impl Head {
 }
 
 /// What is counted of windows along one axis.
-struct Axis {
+struct WindowAxis {
     lengths: Vec<u64>,
     /// Of requests followed by one for their key while they were known whole.
-    within: Bent,
+    within: PiecewiseLinear,
     /// Of all others, as if none followed.
-    dropped: Bent,
+    dropped: PiecewiseLinear,
     /// Of those of them whose key is in the sample, with what followed, by group.
-    late: [Bent; GROUPS],
+    late: [PiecewiseLinear; KEY_GROUPS],
     /// How much time there was at least until a request was dropped.
     exact_until: u64,
 }
 
-impl Axis {
+impl WindowAxis {
     fn new(lengths: &[u64]) -> Self {
         let mut lengths = lengths.to_vec();
         lengths.sort_unstable();
         lengths.dedup();
-        let bent = Bent::new(lengths.len());
+        let zero = PiecewiseLinear::new(lengths.len());
         Self {
-            within: bent.clone(),
-            dropped: bent.clone(),
-            late: std::array::from_fn(|_| bent.clone()),
+            within: zero.clone(),
+            dropped: zero.clone(),
+            late: std::array::from_fn(|_| zero.clone()),
             lengths,
             exact_until: u64::MAX,
         }
     }
 
-    fn drop(&mut self, at: u64, now: u64, weight: Weight) {
+    fn drop(&mut self, at: u64, now: u64, weight: KeyWeight) {
         self.exact_until = self.exact_until.min(now - at);
-        self.dropped.rise(weight);
-        self.dropped.bend(&self.lengths, at, weight.map(|weight| -weight));
+        self.dropped.add_slope(weight);
+        self.dropped.add_bend(&self.lengths, at, weight.map(|weight| -weight));
     }
 
     /// The windows of all lengths that are shorter than `end`.
-    fn windows(&self, end: u64, rate: f64) -> Vec<Window> {
+    fn windows(&self, end: u64, rate: f64) -> Vec<WorkingSetWindow> {
         let (within, dropped) = (self.within.values(&self.lengths), self.dropped.values(&self.lengths));
-        let late: Vec<Vec<Weight>> = self.late.iter().map(|late| late.values(&self.lengths)).collect();
+        let late: Vec<Vec<KeyWeight>> = self.late.iter().map(|late| late.values(&self.lengths)).collect();
         let shown = self.lengths.partition_point(|length| *length < end);
         let window = |at: usize| {
             let length = self.lengths[at];
@@ -276,16 +275,16 @@ impl Axis {
                 let (sum, error) = sum?;
                 let windows = (end - length) as f64;
                 let error = (length > self.exact_until && rate < 1.0).then_some(error / windows);
-                Some(Amount { mean: (within[at][what] + sum) / windows, error })
+                Some(WorkingSetSize { mean: (within[at][what] + sum) / windows, error })
             };
-            Some(Window { length, keys: amount(0)?, bytes: amount(1)? })
+            Some(WorkingSetWindow { length, keys: amount(0)?, bytes: amount(1)? })
         };
         (0..shown).map_while(window).collect()
     }
 
     /// What all requests that were dropped count, by those in the sample, and half of its interval; none where there
     /// are none in it.
-    fn estimate(&self, what: usize, late: &[Vec<Weight>], at: usize, rate: f64) -> Option<(f64, f64)> {
+    fn estimate(&self, what: usize, late: &[Vec<KeyWeight>], at: usize, rate: f64) -> Option<(f64, f64)> {
         let all = self.dropped.slope[what];
         let seen: f64 = self.late.iter().map(|late| late.slope[what]).sum();
         if seen == 0.0 {
@@ -293,45 +292,45 @@ impl Axis {
         }
         let share = late.iter().map(|late| late[at][what]).sum::<f64>() / seen;
         let off = std::array::from_fn(|group| late[group][at][what] - share * self.late[group].slope[what]);
-        Some((share * all, half_interval(&off, rate) / seen * all))
+        Some((share * all, interval_half_width(&off, rate) / seen * all))
     }
 }
 
 /// A sum over requests that is straight but for bends, known at the lengths of windows.
 #[derive(Debug, Clone)]
-struct Bent {
-    slope: Weight,
+struct PiecewiseLinear {
+    slope: KeyWeight,
     /// Between each length and the one before it, by how much it bends, and that times where.
-    bends: Vec<(Weight, Weight)>,
+    bends: Vec<(KeyWeight, KeyWeight)>,
 }
 
-impl Bent {
+impl PiecewiseLinear {
     fn new(lengths: usize) -> Self {
         Self { slope: [0.0; 2], bends: vec![([0.0; 2], [0.0; 2]); lengths + 1] }
     }
 
     /// A request at `from` for whose key the next one is at `to`.
-    fn pair(&mut self, lengths: &[u64], from: u64, to: u64, weight: Weight) {
+    fn add_reuse(&mut self, lengths: &[u64], from: u64, to: u64, weight: KeyWeight) {
         let less = weight.map(|weight| -weight);
-        self.rise(weight);
-        self.bend(lengths, from, less);
-        self.bend(lengths, to - from, less);
-        self.bend(lengths, to, weight);
+        self.add_slope(weight);
+        self.add_bend(lengths, from, less);
+        self.add_bend(lengths, to - from, less);
+        self.add_bend(lengths, to, weight);
     }
 
-    fn rise(&mut self, weight: Weight) {
+    fn add_slope(&mut self, weight: KeyWeight) {
         add(&mut self.slope, weight);
     }
 
-    fn bend(&mut self, lengths: &[u64], at: u64, weight: Weight) {
+    fn add_bend(&mut self, lengths: &[u64], at: u64, weight: KeyWeight) {
         let (bend, moment) = &mut self.bends[lengths.partition_point(|length| *length <= at)];
         add(bend, weight);
         add(moment, weight.map(|weight| weight * at as f64));
     }
 
-    fn values(&self, lengths: &[u64]) -> Vec<Weight> {
+    fn values(&self, lengths: &[u64]) -> Vec<KeyWeight> {
         let (mut slope, mut moment) = (self.slope, [0.0; 2]);
-        let value = |(length, (bend, at)): (&u64, &(Weight, Weight))| {
+        let value = |(length, (bend, at)): (&u64, &(KeyWeight, KeyWeight))| {
             add(&mut slope, *bend);
             add(&mut moment, *at);
             std::array::from_fn(|what| *length as f64 * slope[what] - moment[what])
@@ -340,7 +339,7 @@ impl Bent {
     }
 }
 
-fn add(sum: &mut Weight, weight: Weight) {
+fn add(sum: &mut KeyWeight, weight: KeyWeight) {
     sum.iter_mut().zip(weight).for_each(|(sum, weight)| *sum += weight);
 }
 
@@ -354,12 +353,12 @@ mod tests {
         Record { time_ns, value_size: Some(size), ..Record::new(Operation::Get, key) }
     }
 
-    fn counted(records: &[Record], windows: &Windows, sampling: Sampling, head: usize) -> WorkingSet {
-        let mut counter = Counter::new(windows, sampling, 1).unwrap();
-        if sampling != Sampling::Whole {
+    fn counted(records: &[Record], windows: &WindowLengths, sampling: Sampling, head: usize) -> WorkingSet {
+        let mut counter = WorkingSetCounter::new(windows, sampling, 1).unwrap();
+        if sampling != Sampling::Full {
             counter.head.room = head;
         }
-        counter.take(records);
+        counter.add(records);
         counter.finish()
     }
 
@@ -374,8 +373,8 @@ mod tests {
         [0, 1].map(|what| all.iter().map(|one| one[what]).sum::<f64>() / all.len() as f64)
     }
 
-    fn is_near(window: &Window, plain: [f64; 2]) -> bool {
-        let near = |amount: Amount, plain: f64| (amount.mean - plain).abs() < 1e-6 && amount.error.is_none();
+    fn is_near(window: &WorkingSetWindow, plain: [f64; 2]) -> bool {
+        let near = |amount: WorkingSetSize, plain: f64| (amount.mean - plain).abs() < 1e-6 && amount.error.is_none();
         near(window.keys, plain[0]) && near(window.bytes, plain[1])
     }
 
@@ -391,9 +390,9 @@ mod tests {
             }).collect();
             let span = now - records[0].time_ns.unwrap();
             let lengths: Vec<u64> = (1..300).collect();
-            let windows = Windows { requests: lengths.clone(), times_ns: lengths };
+            let windows = WindowLengths { requests: lengths.clone(), times_ns: lengths };
             // With every key in the sample, what is estimated is exact as well.
-            for sampling in [Sampling::Whole, Sampling::Rate(1.0), Sampling::Keys(100)] {
+            for sampling in [Sampling::Full, Sampling::Rate(1.0), Sampling::Keys(100)] {
                 let counted = counted(&records, &windows, sampling, head);
                 prop_assert_eq!(counted.over_requests.len(), records.len());
                 for window in &counted.over_requests {
@@ -431,19 +430,21 @@ mod tests {
     #[test]
     fn samples_say_how_far_they_are_off() {
         let records = skewed(200_000);
-        let windows = Windows { times_ns: (1..20).map(|at| at * 10_000_000).collect(), ..Windows::default() };
-        let exact = counted(&records, &windows, Sampling::Whole, 0);
+        let windows =
+            WindowLengths { times_ns: (1..20).map(|at| at * 10_000_000).collect(), ..WindowLengths::default() };
+        let exact = counted(&records, &windows, Sampling::Full, 0);
         for sampling in [Sampling::Rate(0.1), Sampling::Keys(2000)] {
             let sampled = counted(&records, &windows, sampling, 1000);
-            let pairs = |sampled: &[Window], exact: &[Window]| -> Vec<(Amount, Amount)> {
-                assert_eq!(sampled.len(), exact.len());
-                std::iter::zip(sampled, exact)
-                    .flat_map(|(sampled, exact)| [(sampled.keys, exact.keys), (sampled.bytes, exact.bytes)])
-                    .collect()
-            };
+            let pairs =
+                |sampled: &[WorkingSetWindow], exact: &[WorkingSetWindow]| -> Vec<(WorkingSetSize, WorkingSetSize)> {
+                    assert_eq!(sampled.len(), exact.len());
+                    std::iter::zip(sampled, exact)
+                        .flat_map(|(sampled, exact)| [(sampled.keys, exact.keys), (sampled.bytes, exact.bytes)])
+                        .collect()
+                };
             let mut all = pairs(&sampled.over_requests, &exact.over_requests);
             all.extend(pairs(&sampled.over_time.unwrap(), &exact.over_time.clone().unwrap()));
-            let off = |(sampled, exact): &(Amount, Amount)| (sampled.mean - exact.mean).abs();
+            let off = |(sampled, exact): &(WorkingSetSize, WorkingSetSize)| (sampled.mean - exact.mean).abs();
             let told = all.iter().filter(|pair| off(pair) <= pair.0.error.unwrap_or(1e-6 * pair.1.mean)).count();
             assert!(told * 100 >= all.len() * 80, "{sampling:?}: {told} of {}", all.len());
             let worst = all.iter().map(|pair| off(pair) / pair.1.mean).fold(0.0, f64::max);
@@ -454,20 +455,20 @@ mod tests {
 
     #[test]
     fn without_times_there_are_no_windows_in_time() {
-        let counted = counted(&[record(1, 1, None)], &Windows::default(), Sampling::Whole, 0);
+        let counted = counted(&[record(1, 1, None)], &WindowLengths::default(), Sampling::Full, 0);
         assert_eq!((counted.over_requests.len(), counted.over_time), (1, None));
     }
 
     #[test]
     fn without_requests_there_are_no_windows() {
-        let counted = counted(&[], &Windows::default(), Sampling::Keys(64), 10);
+        let counted = counted(&[], &WindowLengths::default(), Sampling::Keys(64), 10);
         assert_eq!(counted, WorkingSet { over_requests: Vec::new(), over_time: None });
     }
 
     #[test]
     fn times_and_sizes_at_their_limits_are_counted() {
         let far = [record(1, u64::MAX, Some(0)), record(1, u64::MAX, Some(u64::MAX)), record(2, 0, Some(3))];
-        let counted = counted(&far, &Windows::default(), Sampling::Whole, 0);
+        let counted = counted(&far, &WindowLengths::default(), Sampling::Full, 0);
         assert_eq!(counted.over_requests[2].keys.mean, 2.0);
         assert!(counted.over_time.unwrap().iter().all(|window| window.keys.mean.is_finite()));
     }

@@ -6,10 +6,11 @@
 
 use std::marker::PhantomData;
 
-use super::lists::Lists;
-use super::{Evicted, Policy, Request, Setting};
+use super::lists::WeightedLists;
+use super::{CacheConfig, EvictionLog, Policy};
 use crate::arena::Slot;
-use crate::number::Id;
+use crate::key_id::KeyId;
+use crate::request::Request;
 use crate::weight::Weight;
 
 pub(super) const T1: usize = 0;
@@ -18,31 +19,31 @@ pub(super) const B1: usize = 2;
 pub(super) const B2: usize = 3;
 
 /// What a request does.
-pub(super) trait Replacement: Sized + Send {
+pub(super) trait AdaptiveRule: Sized + Send {
     /// What is kept with each object.
     type Mark: Copy + Send;
 
     /// An object is requested that is held.
-    fn hit<W: Weight>(cache: &mut Adaptive<W, Self>, slot: Slot, weight: W);
+    fn on_hit<W: Weight>(cache: &mut AdaptivePolicy<W, Self>, slot: Slot, weight: W);
 
     /// An object is requested that is not held, but maybe known as a ghost.
-    fn miss<W: Weight>(cache: &mut Adaptive<W, Self>, id: Id, ghost: Option<Slot>, weight: W);
+    fn on_miss<W: Weight>(cache: &mut AdaptivePolicy<W, Self>, id: KeyId, ghost: Option<Slot>, weight: W);
 }
 
-pub(super) struct Adaptive<W, R: Replacement> {
+pub(super) struct AdaptivePolicy<W, R: AdaptiveRule> {
     pub(super) capacity: u64,
     /// How much of the capacity is meant for the first list.
     pub(super) target: f64,
-    pub(super) lists: Lists<R::Mark, W, 4>,
-    evicted: Evicted,
+    pub(super) lists: WeightedLists<R::Mark, W, 4>,
+    eviction_log: EvictionLog,
     replacement: PhantomData<R>,
 }
 
-impl<W: Weight, R: Replacement> Adaptive<W, R> {
-    pub(super) fn new(setting: &Setting<'_>) -> Self {
-        let lists = Lists::new(setting.requests.keys());
-        let evicted = Evicted::default();
-        Self { capacity: setting.capacity, target: 0.0, lists, evicted, replacement: PhantomData }
+impl<W: Weight, R: AdaptiveRule> AdaptivePolicy<W, R> {
+    pub(super) fn new(setting: &CacheConfig<'_>) -> Self {
+        let lists = WeightedLists::new(setting.requests.keys());
+        let eviction_log = EvictionLog::default();
+        Self { capacity: setting.capacity, target: 0.0, lists, eviction_log, replacement: PhantomData }
     }
 
     fn is_held(&self, slot: Slot) -> bool {
@@ -50,7 +51,7 @@ impl<W: Weight, R: Replacement> Adaptive<W, R> {
     }
 
     /// Moves the share as a ghost's request tells.
-    pub(super) fn follow(&mut self, ghost: Slot, weight: W) {
+    pub(super) fn adapt_target(&mut self, ghost: Slot, weight: W) {
         let in_second = self.lists.list(ghost) == B2;
         let (this, other) = if in_second { (B2, B1) } else { (B1, B2) };
         let ratio = self.lists.weight(other) as f64 / self.lists.weight(this) as f64;
@@ -62,21 +63,21 @@ impl<W: Weight, R: Replacement> Adaptive<W, R> {
     /// Makes a ghost of an object.
     #[inline]
     pub(super) fn evict(&mut self, slot: Slot) {
-        self.evicted.note(self.lists.id(slot));
-        self.lists.renew(slot, self.lists.list(slot) + B1);
+        self.eviction_log.record(self.lists.id(slot));
+        self.lists.move_to(slot, self.lists.list(slot) + B1);
     }
 
     /// Drops the oldest of the first list, without a ghost of it, until that weighs no more than `limit`.
     pub(super) fn drop_above(&mut self, limit: u64) {
         while self.lists.weight(T1) > limit {
             let Some(slot) = self.lists.oldest(T1) else { break };
-            self.evicted.note(self.lists.id(slot));
-            self.lists.forget(slot);
+            self.eviction_log.record(self.lists.id(slot));
+            self.lists.remove(slot);
         }
     }
 }
 
-impl<W: Weight, R: Replacement> Policy for Adaptive<W, R> {
+impl<W: Weight, R: AdaptiveRule> Policy for AdaptivePolicy<W, R> {
     fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -85,17 +86,17 @@ impl<W: Weight, R: Replacement> Policy for Adaptive<W, R> {
         self.lists.weight(T1) + self.lists.weight(T2)
     }
 
-    fn holds(&self, id: Id) -> bool {
+    fn holds(&self, id: KeyId) -> bool {
         self.lists.find(id).is_some_and(|slot| self.is_held(slot))
     }
 
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
+    fn eviction_log(&mut self) -> &mut EvictionLog {
+        &mut self.eviction_log
     }
 
-    fn remove(&mut self, id: Id) {
+    fn remove(&mut self, id: KeyId) {
         if let Some(slot) = self.lists.find(id).filter(|slot| self.is_held(*slot)) {
-            self.lists.forget(slot);
+            self.lists.remove(slot);
         }
     }
 
@@ -104,10 +105,10 @@ impl<W: Weight, R: Replacement> Policy for Adaptive<W, R> {
         let weight = W::of(request.size);
         let known = self.lists.find(request.id);
         if let Some(slot) = known.filter(|slot| self.is_held(*slot)) {
-            R::hit(self, slot, weight);
+            R::on_hit(self, slot, weight);
             return true;
         }
-        R::miss(self, request.id, known, weight);
+        R::on_miss(self, request.id, known, weight);
         false
     }
 }

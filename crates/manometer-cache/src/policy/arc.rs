@@ -1,24 +1,24 @@
 //! ARC: two lists of what was requested once and more often, and what was evicted from each tells which deserves room.
 
-use super::adaptive::{Adaptive, B1, B2, Replacement, T1, T2};
-use super::{Kind, Policy, by_weight};
+use super::adaptive::{AdaptivePolicy, AdaptiveRule, B1, B2, T1, T2};
+use super::{Policy, PolicyKind};
 use crate::arena::Slot;
-use crate::number::Id;
-use crate::requests::Details;
+use crate::key_id::KeyId;
+use crate::request::RequestFields;
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "arc",
     about: "balances what was requested once against what was requested more often",
     source: "Megiddo and Modha, FAST 2003; cache thesis 3.4",
     parameters: &[],
-    details: Details::NONE,
-    make: by_weight!(Arc),
+    details: RequestFields::NONE,
+    create: by_weight!(Arc),
 };
 
-type Arc<W> = Adaptive<W, Recency>;
+type Arc<W> = AdaptivePolicy<W, LruReplacement>;
 
-struct Recency;
+struct LruReplacement;
 
 impl<W: Weight> Arc<W> {
     /// Makes ghosts of the oldest objects until no more than `limit` is held.
@@ -34,40 +34,40 @@ impl<W: Weight> Arc<W> {
 
     fn ghost_hit(&mut self, slot: Slot, weight: W) {
         let in_second = self.lists.list(slot) == B2;
-        self.follow(slot, weight);
+        self.adapt_target(slot, weight);
         self.replace_above(self.capacity - weight.get(), in_second);
         self.lists.reweigh(slot, weight);
-        self.lists.renew(slot, T2);
+        self.lists.move_to(slot, T2);
     }
 
-    fn admit(&mut self, id: Id, weight: W) {
+    fn admit(&mut self, id: KeyId, weight: W) {
         let (capacity, size) = (self.capacity, weight.get());
         let first = self.lists.weight(T1) + self.lists.weight(B1);
         if first > capacity - size {
             let limit = (capacity - size).saturating_sub(self.lists.weight(T1));
-            self.lists.forget_above(B1, limit);
+            self.lists.trim(B1, limit);
             self.drop_above(capacity - size);
         } else {
             let others = first + self.lists.weight(T2) + size;
-            self.lists.forget_above(B2, capacity.saturating_mul(2).saturating_sub(others));
+            self.lists.trim(B2, capacity.saturating_mul(2).saturating_sub(others));
         }
         self.replace_above(capacity - size, false);
         self.lists.insert(T1, id, (), weight);
     }
 }
 
-impl Replacement for Recency {
+impl AdaptiveRule for LruReplacement {
     type Mark = ();
 
-    fn hit<W: Weight>(cache: &mut Arc<W>, slot: Slot, weight: W) {
+    fn on_hit<W: Weight>(cache: &mut Arc<W>, slot: Slot, weight: W) {
         let has_grown = cache.lists.reweigh(slot, weight);
-        cache.lists.renew(slot, T2);
+        cache.lists.move_to(slot, T2);
         if has_grown {
             cache.replace_above(cache.capacity, false);
         }
     }
 
-    fn miss<W: Weight>(cache: &mut Arc<W>, id: Id, ghost: Option<Slot>, weight: W) {
+    fn on_miss<W: Weight>(cache: &mut Arc<W>, id: KeyId, ghost: Option<Slot>, weight: W) {
         match ghost {
             Some(ghost) => cache.ghost_hit(ghost, weight),
             None => cache.admit(id, weight),

@@ -10,25 +10,25 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
-use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight};
+use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter};
 use crate::arena::{Arena, List, Slot};
-use crate::number::Id;
-use crate::requests::Details;
+use crate::key_id::KeyId;
+use crate::request::{Request, RequestFields};
 use crate::weight::Weight;
 
-pub(super) const LRU: Kind = Kind {
+pub(super) const LRU: PolicyKind = PolicyKind {
     name: "bcache",
     about: "evicts whole buckets: the least recently used by what they still hold",
-    details: Details { writes: true, ..Details::NONE },
-    make: by_weight!(BcacheLru),
+    details: RequestFields { writes: true, ..RequestFields::NONE },
+    create: by_weight!(BcacheLru),
     ..FIFO
 };
 
-pub(super) const FIFO: Kind = Kind {
+pub(super) const FIFO: PolicyKind = PolicyKind {
     name: "bcache-fifo",
     about: "evicts whole buckets in turn",
     source: "Linux, drivers/md/bcache; cache thesis 4.1",
-    parameters: &[Parameter {
+    parameters: &[PolicyParameter {
         name: "buckets",
         meaning: "into how many buckets the capacity is parted, where it is no less",
         default: 1024.0,
@@ -36,24 +36,24 @@ pub(super) const FIFO: Kind = Kind {
         max: 1e6,
         is_whole: true,
     }],
-    details: Details { writes: true, ..Details::NONE },
-    make: by_weight!(BcacheFifo),
+    details: RequestFields { writes: true, ..RequestFields::NONE },
+    create: by_weight!(BcacheFifo),
 };
 
-pub(super) const RANDOM: Kind = Kind {
+pub(super) const RANDOM: PolicyKind = PolicyKind {
     name: "bcache-random",
     about: "evicts whole buckets by chance",
-    details: Details { writes: true, ..Details::NONE },
-    make: by_weight!(BcacheRandom),
+    details: RequestFields { writes: true, ..RequestFields::NONE },
+    create: by_weight!(BcacheRandom),
     ..FIFO
 };
 
-type BcacheLru<W> = Bcache<W, { Order::Lru as u8 }>;
-type BcacheFifo<W> = Bcache<W, { Order::Fifo as u8 }>;
-type BcacheRandom<W> = Bcache<W, { Order::Random as u8 }>;
+type BcacheLru<W> = Bcache<W, { ReplacementOrder::Lru as u8 }>;
+type BcacheFifo<W> = Bcache<W, { ReplacementOrder::Fifo as u8 }>;
+type BcacheRandom<W> = Bcache<W, { ReplacementOrder::Random as u8 }>;
 
 /// Which bucket goes.
-enum Order {
+enum ReplacementOrder {
     Lru,
     Fifo,
     Random,
@@ -76,7 +76,7 @@ struct Object<W> {
 struct Bucket {
     objects: List,
     /// What was appended.
-    filled: u64,
+    filled_table: u64,
     /// What of that is still there.
     used: u64,
     /// The priority that it had at moment 0, had it not been used since.
@@ -95,11 +95,11 @@ struct Bcache<W, const ORDER: u8> {
     fallen: u64,
     to_fall: i128,
     random: Xoshiro256PlusPlus,
-    evicted: Evicted,
+    eviction_log: EvictionLog,
 }
 
 impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
-    fn new(setting: &Setting<'_>) -> Self {
+    fn new(setting: &CacheConfig<'_>) -> Self {
         let buckets = (setting.parameters[0] as u64).min(setting.capacity).max(1);
         Self {
             capacity: setting.capacity,
@@ -111,7 +111,7 @@ impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
             fallen: 0,
             to_fall: 0,
             random: Xoshiro256PlusPlus::seed_from_u64(setting.seed),
-            evicted: Evicted::default(),
+            eviction_log: EvictionLog::default(),
         }
     }
 
@@ -142,8 +142,8 @@ impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
     fn victim(&mut self) -> usize {
         let buckets = self.buckets.len();
         match ORDER {
-            fifo if fifo == Order::Fifo as u8 => (self.open + 1) % buckets,
-            random if random == Order::Random as u8 => self.random.random_range(0..buckets),
+            fifo if fifo == ReplacementOrder::Fifo as u8 => (self.open + 1) % buckets,
+            random if random == ReplacementOrder::Random as u8 => self.random.random_range(0..buckets),
             _ => {
                 let oldest = self.buckets.iter().map(|bucket| bucket.falls_from).min().unwrap_or(0);
                 let least = oldest.saturating_sub(self.fallen);
@@ -168,26 +168,26 @@ impl<W: Weight, const ORDER: u8> Bcache<W, ORDER> {
     fn reopen(&mut self) {
         self.open = self.victim();
         while let Some(slot) = self.buckets[self.open].objects.oldest() {
-            self.evicted.note(self.arena.id(slot));
+            self.eviction_log.record(self.arena.id(slot));
             self.take_out(slot);
         }
-        self.buckets[self.open].filled = 0;
+        self.buckets[self.open].filled_table = 0;
         self.touch(self.open);
     }
 
     /// Puts an object that is not there into the open bucket; says whether it fits into any.
-    fn append(&mut self, id: Id, weight: W) -> bool {
+    fn append(&mut self, id: KeyId, weight: W) -> bool {
         let size = weight.get();
         if size > self.bucket_size {
             return false;
         }
-        if self.buckets[self.open].filled + size > self.room(self.open) {
+        if self.buckets[self.open].filled_table + size > self.room(self.open) {
             self.reopen();
         }
         let slot = self.arena.insert(id, Object { bucket: self.open as u32, weight });
         let bucket = &mut self.buckets[self.open];
         bucket.objects.push(&mut self.arena, slot);
-        bucket.filled += size;
+        bucket.filled_table += size;
         bucket.used += size;
         self.used += size;
         true
@@ -203,15 +203,15 @@ impl<W: Weight, const ORDER: u8> Policy for Bcache<W, ORDER> {
         self.used
     }
 
-    fn holds(&self, id: Id) -> bool {
+    fn holds(&self, id: KeyId) -> bool {
         self.arena.find(id).is_some()
     }
 
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
+    fn eviction_log(&mut self) -> &mut EvictionLog {
+        &mut self.eviction_log
     }
 
-    fn remove(&mut self, id: Id) {
+    fn remove(&mut self, id: KeyId) {
         if let Some(slot) = self.arena.find(id) {
             self.take_out(slot);
         }
@@ -228,7 +228,7 @@ impl<W: Weight, const ORDER: u8> Policy for Bcache<W, ORDER> {
         if request.is_write || before.get() != weight.get() {
             self.take_out(slot);
             if !self.append(request.id, weight) {
-                self.evicted.note(request.id);
+                self.eviction_log.record(request.id);
             }
         } else {
             self.touch(bucket as usize);

@@ -1,24 +1,24 @@
 //! CAR: ARC with clocks in place of the two lists of what is held, so that a hit only sets a mark.
 
-use super::adaptive::{Adaptive, B1, B2, Replacement, T1, T2};
-use super::{Kind, Policy, by_weight};
+use super::adaptive::{AdaptivePolicy, AdaptiveRule, B1, B2, T1, T2};
+use super::{Policy, PolicyKind};
 use crate::arena::Slot;
-use crate::number::Id;
-use crate::requests::Details;
+use crate::key_id::KeyId;
+use crate::request::RequestFields;
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "car",
     about: "ARC with clocks: a hit only sets a mark",
     source: "Bansal and Modha, FAST 2004",
     parameters: &[],
-    details: Details::NONE,
-    make: by_weight!(Car),
+    details: RequestFields::NONE,
+    create: by_weight!(Car),
 };
 
-type Car<W> = Adaptive<W, Clocks>;
+type Car<W> = AdaptivePolicy<W, ClockReplacement>;
 
-struct Clocks;
+struct ClockReplacement;
 
 impl<W: Weight> Car<W> {
     fn replace_above(&mut self, limit: u64) {
@@ -27,44 +27,44 @@ impl<W: Weight> Car<W> {
             let from = if !self.lists.is_empty(T1) && from_first || self.lists.is_empty(T2) { T1 } else { T2 };
             let Some(slot) = self.lists.oldest(from) else { break };
             if std::mem::replace(self.lists.value_mut(slot), false) {
-                self.lists.renew(slot, T2);
+                self.lists.move_to(slot, T2);
             } else {
                 self.evict(slot);
             }
         }
     }
 
-    fn admit(&mut self, id: Id, weight: W) {
+    fn admit(&mut self, id: KeyId, weight: W) {
         let (capacity, size) = (self.capacity, weight.get());
         let first = self.lists.weight(T1) + self.lists.weight(B1) + size;
         if first > capacity {
-            self.lists.forget_above(B1, (capacity - size).saturating_sub(self.lists.weight(T1)));
+            self.lists.trim(B1, (capacity - size).saturating_sub(self.lists.weight(T1)));
         } else {
             let others = first + self.lists.weight(T2);
-            self.lists.forget_above(B2, capacity.saturating_mul(2).saturating_sub(others));
+            self.lists.trim(B2, capacity.saturating_mul(2).saturating_sub(others));
         }
         self.lists.insert(T1, id, false, weight);
     }
 }
 
-impl Replacement for Clocks {
+impl AdaptiveRule for ClockReplacement {
     /// Whether the object was requested since the hand passed.
     type Mark = bool;
 
-    fn hit<W: Weight>(cache: &mut Car<W>, slot: Slot, weight: W) {
+    fn on_hit<W: Weight>(cache: &mut Car<W>, slot: Slot, weight: W) {
         *cache.lists.value_mut(slot) = true;
         if cache.lists.reweigh(slot, weight) {
             cache.replace_above(cache.capacity);
         }
     }
 
-    fn miss<W: Weight>(cache: &mut Car<W>, id: Id, ghost: Option<Slot>, weight: W) {
+    fn on_miss<W: Weight>(cache: &mut Car<W>, id: KeyId, ghost: Option<Slot>, weight: W) {
         cache.replace_above(cache.capacity - weight.get());
         match ghost {
             Some(ghost) => {
-                cache.follow(ghost, weight);
+                cache.adapt_target(ghost, weight);
                 cache.lists.reweigh(ghost, weight);
-                cache.lists.renew(ghost, T2);
+                cache.lists.move_to(ghost, T2);
             }
             None => cache.admit(id, weight),
         }

@@ -1,16 +1,16 @@
 //! CLOCK: FIFO in which what was requested meanwhile gets another round.
 
-use super::queue::{Order, Queue, Row};
-use super::{Kind, Parameter, Setting, by_weight};
+use super::queue::{QueueDiscipline, QueueEntries, QueuePolicy};
+use super::{CacheConfig, PolicyKind, PolicyParameter};
 use crate::arena::Slot;
-use crate::requests::Details;
+use crate::request::RequestFields;
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "clock",
     about: "first in, first out, but what was requested meanwhile gets another round",
     source: "Corbató, MIT Project MAC 1968",
-    parameters: &[Parameter {
+    parameters: &[PolicyParameter {
         name: "bits",
         meaning: "bits of the counter of hits; each round that an object is spared takes one hit off",
         default: 1.0,
@@ -18,38 +18,38 @@ pub(super) const KIND: Kind = Kind {
         max: 8.0,
         is_whole: true,
     }],
-    details: Details::NONE,
-    make: by_weight!(Clock),
+    details: RequestFields::NONE,
+    create: by_weight!(Clock),
 };
 
-type Clock<W> = Queue<W, Rounds>;
+type Clock<W> = QueuePolicy<W, SecondChance>;
 
-struct Rounds {
+struct SecondChance {
     hits_max: u8,
 }
 
-impl Order for Rounds {
+impl QueueDiscipline for SecondChance {
     /// Hits that still spare the object a round each.
     type Mark = u8;
 
-    fn new(setting: &Setting<'_>) -> Self {
+    fn new(setting: &CacheConfig<'_>) -> Self {
         Self { hits_max: u8::MAX >> (8 - setting.parameters[0] as u32) }
     }
 
-    fn hit<W: Weight>(&mut self, row: &mut Row<u8, W>, slot: Slot) {
-        let hits = row.mark_mut(slot);
+    fn on_hit<W: Weight>(&mut self, entries: &mut QueueEntries<u8, W>, slot: Slot) {
+        let hits = entries.mark_mut(slot);
         *hits = hits.saturating_add(1).min(self.hits_max);
     }
 
-    fn victim<W: Weight>(&mut self, row: &mut Row<u8, W>) -> Option<Slot> {
+    fn select_victim<W: Weight>(&mut self, entries: &mut QueueEntries<u8, W>) -> Option<Slot> {
         loop {
-            let slot = row.oldest()?;
-            let hits = row.mark_mut(slot);
+            let slot = entries.oldest()?;
+            let hits = entries.mark_mut(slot);
             if *hits == 0 {
                 return Some(slot);
             }
             *hits -= 1;
-            row.renew(slot);
+            entries.move_to_newest(slot);
         }
     }
 }

@@ -4,26 +4,26 @@
 //! Left to the simulation of tiers: sequential requests, which bypass it, dirty blocks, which it does not demote, and
 //! discards. Where objects have sizes both sets are in bytes.
 
-use super::lists::Lists;
-use super::seconds::{REQUESTS_PER_SECOND, Seconds};
-use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, is_full};
+use super::lists::WeightedLists;
+use super::time_source::{REQUESTS_PER_SECOND, TimeSource};
+use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, is_full};
 use crate::arena::Slot;
-use crate::number::Id;
-use crate::requests::Details;
+use crate::key_id::KeyId;
+use crate::request::{Request, RequestFields};
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "dm-cache-mq",
     about: "promotes what was requested often enough while it waited among as many candidates",
     source: "Linux, dm-cache-policy-mq.c, version 1.1 of 2013; cache thesis 4.2",
     parameters: &[
-        Parameter {
+        PolicyParameter {
             name: "read",
             meaning: "how many requests above the threshold a read needs",
             default: 4.0,
             ..EXTRA
         },
-        Parameter {
+        PolicyParameter {
             name: "write",
             meaning: "how many requests above the threshold a write needs",
             default: 8.0,
@@ -31,11 +31,12 @@ pub(super) const KIND: Kind = Kind {
         },
         REQUESTS_PER_SECOND,
     ],
-    details: Details { writes: true, times: true, ..Details::NONE },
-    make: by_weight!(DmCacheMq),
+    details: RequestFields { writes: true, times: true, ..RequestFields::NONE },
+    create: by_weight!(DmCacheMq),
 };
 
-const EXTRA: Parameter = Parameter { name: "", meaning: "", default: 0.0, min: 0.0, max: 1e9, is_whole: true };
+const EXTRA: PolicyParameter =
+    PolicyParameter { name: "", meaning: "", default: 0.0, min: 0.0, max: 1e9, is_whole: true };
 
 const LEVELS: usize = 16;
 /// The sets.
@@ -56,32 +57,32 @@ struct Object {
 struct DmCacheMq<W> {
     capacity: u64,
     extra: [u64; 2],
-    seconds: Seconds,
+    seconds: TimeSource,
     threshold: u64,
     /// How many hits make a generation, and how many there were since the threshold was taken.
     generation: u64,
     hits: u64,
-    lists: Lists<Object, W, { 2 * LEVELS }>,
+    lists: WeightedLists<Object, W, { 2 * LEVELS }>,
     /// Which list is the lowest of each set: sets are shifted down by turning them.
     lowest: [usize; 2],
     weights: [u64; 2],
-    evicted: Evicted,
+    eviction_log: EvictionLog,
 }
 
 impl<W: Weight> DmCacheMq<W> {
-    fn new(setting: &Setting<'_>) -> Self {
+    fn new(setting: &CacheConfig<'_>) -> Self {
         let [read, write, rate] = [0, 1, 2].map(|at| setting.parameters[at]);
         Self {
             capacity: setting.capacity,
             extra: [read as u64, write as u64],
-            seconds: Seconds::new(setting.requests, rate),
+            seconds: TimeSource::new(setting.requests, rate),
             threshold: 0,
             generation: (setting.capacity / setting.mean_weight()).max(GENERATION_MIN),
             hits: 0,
-            lists: Lists::new(setting.requests.keys()),
+            lists: WeightedLists::new(setting.requests.keys()),
             lowest: [0; 2],
             weights: [0; 2],
-            evicted: Evicted::default(),
+            eviction_log: EvictionLog::default(),
         }
     }
 
@@ -102,7 +103,7 @@ impl<W: Weight> DmCacheMq<W> {
         let oldest = |level| self.lists.oldest(self.list(set, level)).map(|slot| (level, slot));
         let Some((level, slot)) = (0..LEVELS).find_map(oldest) else { return };
         if set == CACHED {
-            self.evicted.note(self.lists.id(slot));
+            self.eviction_log.record(self.lists.id(slot));
         }
         self.forget(slot);
         if level == 0 && self.lists.is_empty(self.lowest[set] + set * LEVELS) {
@@ -112,7 +113,7 @@ impl<W: Weight> DmCacheMq<W> {
 
     fn forget(&mut self, slot: Slot) {
         self.weights[self.set_of(slot)] -= self.lists.weight_of(slot).get();
-        self.lists.forget(slot);
+        self.lists.remove(slot);
     }
 
     fn pop_above(&mut self, set: usize, limit: u64) {
@@ -131,7 +132,7 @@ impl<W: Weight> DmCacheMq<W> {
         let hits = object.hits;
         self.hits += 1;
         self.take_threshold();
-        self.lists.renew(slot, self.list_for(self.set_of(slot), hits));
+        self.lists.move_to(slot, self.list_for(self.set_of(slot), hits));
         true
     }
 
@@ -161,7 +162,7 @@ impl<W: Weight> DmCacheMq<W> {
         self.threshold + self.extra[usize::from(request.is_write)]
     }
 
-    fn insert(&mut self, set: usize, id: Id, object: Object, weight: W) {
+    fn insert(&mut self, set: usize, id: KeyId, object: Object, weight: W) {
         self.pop_above(set, self.capacity - weight.get());
         self.weights[set] += weight.get();
         self.lists.insert(self.list_for(set, object.hits), id, object, weight);
@@ -194,15 +195,15 @@ impl<W: Weight> Policy for DmCacheMq<W> {
         self.weights[CACHED]
     }
 
-    fn holds(&self, id: Id) -> bool {
+    fn holds(&self, id: KeyId) -> bool {
         self.lists.find(id).is_some_and(|slot| self.set_of(slot) == CACHED)
     }
 
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
+    fn eviction_log(&mut self) -> &mut EvictionLog {
+        &mut self.eviction_log
     }
 
-    fn remove(&mut self, id: Id) {
+    fn remove(&mut self, id: KeyId) {
         if let Some(slot) = self.lists.find(id).filter(|slot| self.set_of(*slot) == CACHED) {
             self.forget(slot);
         }

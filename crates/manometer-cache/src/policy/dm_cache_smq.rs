@@ -5,19 +5,19 @@
 //! A hot spot is one object here. Left to the simulation of tiers: hot spots of several neighbouring blocks, and dirty
 //! blocks, which are not demoted before they are clean. Where objects have sizes the limits are in bytes.
 
-use super::levels::{LEVELS, Levels};
-use super::seconds::{REQUESTS_PER_SECOND, Seconds};
-use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, is_full};
-use crate::number::Id;
-use crate::requests::Details;
+use super::smq_levels::{LEVELS, SmqLevels};
+use super::time_source::{REQUESTS_PER_SECOND, TimeSource};
+use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, is_full};
+use crate::key_id::KeyId;
+use crate::request::{Request, RequestFields};
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "dm-cache-smq",
     about: "promotes what is hottest in a queue of levels, the more readily the better that predicted",
     source: "Linux, dm-cache-policy-smq.c, 2015",
     parameters: &[
-        Parameter {
+        PolicyParameter {
             name: "write",
             meaning: "how many levels hotter than a read a write has to be",
             default: 2.0,
@@ -27,8 +27,8 @@ pub(super) const KIND: Kind = Kind {
         },
         REQUESTS_PER_SECOND,
     ],
-    details: Details { writes: true, times: true, ..Details::NONE },
-    make: by_weight!(DmCacheSmq),
+    details: RequestFields { writes: true, times: true, ..RequestFields::NONE },
+    create: by_weight!(DmCacheSmq),
 };
 
 /// One in so many of what the cache has room for is remembered as hot spots, at least so many.
@@ -48,13 +48,13 @@ const IDLE_SECONDS_MAX: u32 = 2 * DEMOTION_PERIOD_SECONDS;
 
 /// How well a queue predicts.
 #[derive(Debug, Clone, Copy, Default)]
-struct Predictions {
+struct PredictionStats {
     good: u64,
     bad: u64,
 }
 
-impl Predictions {
-    fn note(&mut self, level: Option<usize>) {
+impl PredictionStats {
+    fn record(&mut self, level: Option<usize>) {
         let is_good = level.is_some_and(|level| level >= GOOD_LEVEL);
         *(if is_good { &mut self.good } else { &mut self.bad }) += 1;
     }
@@ -70,21 +70,21 @@ struct DmCacheSmq<W> {
     hot_spots_max: u64,
     hot_spots_used: u64,
     write_extra: usize,
-    seconds: Seconds,
+    seconds: TimeSource,
     second: u32,
-    hot_spots: Levels<W>,
-    cached: Levels<W>,
-    hot_spot_predictions: Predictions,
-    cache_predictions: Predictions,
+    hot_spots: SmqLevels<W>,
+    cached: SmqLevels<W>,
+    hot_spot_predictions: PredictionStats,
+    cache_predictions: PredictionStats,
     /// From which level on reads are promoted.
     promoted: usize,
     /// How many levels a hot spot's first request within a second lifts it.
     jump: usize,
-    evicted: Evicted,
+    eviction_log: EvictionLog,
 }
 
 impl<W: Weight> DmCacheSmq<W> {
-    fn new(setting: &Setting<'_>) -> Self {
+    fn new(setting: &CacheConfig<'_>) -> Self {
         let keys = setting.requests.keys();
         let mean = setting.mean_weight();
         let hot_spots_max = (setting.capacity / HOT_SPOTS.0).max(HOT_SPOTS.1.saturating_mul(mean));
@@ -95,15 +95,15 @@ impl<W: Weight> DmCacheSmq<W> {
             hot_spots_max,
             hot_spots_used: 0,
             write_extra: setting.parameters[0] as usize,
-            seconds: Seconds::new(setting.requests, setting.parameters[1]),
+            seconds: TimeSource::new(setting.requests, setting.parameters[1]),
             second: 0,
-            hot_spots: Levels::new(keys, TOP_LEVELS, in_top),
-            cached: Levels::with_marks(keys),
-            hot_spot_predictions: Predictions::default(),
-            cache_predictions: Predictions::default(),
+            hot_spots: SmqLevels::new(keys, TOP_LEVELS, in_top),
+            cached: SmqLevels::with_sentinels(keys),
+            hot_spot_predictions: PredictionStats::default(),
+            cache_predictions: PredictionStats::default(),
             promoted: LEVELS,
             jump: 1,
-            evicted: Evicted::default(),
+            eviction_log: EvictionLog::default(),
         }
     }
 
@@ -117,7 +117,7 @@ impl<W: Weight> DmCacheSmq<W> {
 
     fn tick(&mut self, second: u32) {
         if second.is_multiple_of(DEMOTION_PERIOD_SECONDS) {
-            self.cached.renew_mark((second / DEMOTION_PERIOD_SECONDS) as usize % 2);
+            self.cached.advance_sentinels((second / DEMOTION_PERIOD_SECONDS) as usize % 2);
         }
         let is_full = is_full(self.capacity, self.used, self.cached.objects());
         let levels = if is_full { BY_SIXTEENTHS[self.cache_predictions.sixteenths()] } else { WITH_ROOM };
@@ -129,17 +129,17 @@ impl<W: Weight> DmCacheSmq<W> {
         self.promoted = LEVELS - levels / share;
         self.jump = jump;
         self.hot_spots.balance();
-        self.hot_spot_predictions = Predictions::default();
+        self.hot_spot_predictions = PredictionStats::default();
         if second.is_multiple_of(CACHE_PERIOD_SECONDS) {
             self.cached.balance();
-            self.cache_predictions = Predictions::default();
+            self.cache_predictions = PredictionStats::default();
         }
     }
 
     /// Takes note of a request for a hot spot; says on which level it is now.
-    fn heat(&mut self, id: Id, weight: W, second: u32) -> usize {
+    fn heat(&mut self, id: KeyId, weight: W, second: u32) -> usize {
         let known = self.hot_spots.find(id);
-        self.hot_spot_predictions.note(known.map(|slot| self.hot_spots.level(slot)));
+        self.hot_spot_predictions.record(known.map(|slot| self.hot_spots.level(slot)));
         if let Some(slot) = known {
             self.hot_spots_used = self.hot_spots_used - self.hot_spots.reweigh(slot, weight) + weight.get();
             let lift = if self.hot_spots.is_first_in(slot, second) { self.jump } else { 0 };
@@ -158,9 +158,9 @@ impl<W: Weight> DmCacheSmq<W> {
     /// Makes room for a promotion, if what may be demoted suffices.
     fn has_room(&mut self, weight: W) -> bool {
         while self.used > self.capacity - weight.get() {
-            let Some((id, size)) = self.cached.evict_marked() else { return false };
+            let Some((id, size)) = self.cached.evict_before_sentinel() else { return false };
             self.used -= size;
-            self.evicted.note(id);
+            self.eviction_log.record(id);
         }
         true
     }
@@ -175,17 +175,17 @@ impl<W: Weight> Policy for DmCacheSmq<W> {
         self.used
     }
 
-    fn holds(&self, id: Id) -> bool {
+    fn holds(&self, id: KeyId) -> bool {
         self.cached.find(id).is_some()
     }
 
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
+    fn eviction_log(&mut self) -> &mut EvictionLog {
+        &mut self.eviction_log
     }
 
-    fn remove(&mut self, id: Id) {
+    fn remove(&mut self, id: KeyId) {
         if let Some(slot) = self.cached.find(id) {
-            self.used -= self.cached.forget(slot).1;
+            self.used -= self.cached.remove(slot).1;
         }
     }
 
@@ -194,7 +194,7 @@ impl<W: Weight> Policy for DmCacheSmq<W> {
         self.pass_to(second);
         let level = self.heat(request.id, weight, self.second);
         let held = self.cached.find(request.id);
-        self.cache_predictions.note(held.map(|slot| self.cached.level(slot)));
+        self.cache_predictions.record(held.map(|slot| self.cached.level(slot)));
         if let Some(slot) = held {
             self.used = self.used - self.cached.reweigh(slot, weight) + weight.get();
             if self.cached.is_first_in(slot, self.second / CACHE_PERIOD_SECONDS) {
@@ -203,7 +203,7 @@ impl<W: Weight> Policy for DmCacheSmq<W> {
             while self.used > self.capacity {
                 let Some((id, size)) = self.cached.evict(Some(request.id)) else { break };
                 self.used -= size;
-                self.evicted.note(id);
+                self.eviction_log.record(id);
             }
             return true;
         }

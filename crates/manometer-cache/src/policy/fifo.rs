@@ -1,26 +1,26 @@
 //! First in, first out: what was admitted first goes, however often it is requested.
 
-use super::queue::{Order, Queue};
-use super::{Kind, Setting, by_weight};
-use crate::requests::Details;
+use super::queue::{QueueDiscipline, QueuePolicy};
+use super::{CacheConfig, PolicyKind};
+use crate::request::RequestFields;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "fifo",
     about: "evicts what was admitted first",
     source: "Belady, IBM Systems Journal 1966; cache thesis 3.2",
     parameters: &[],
-    details: Details::NONE,
-    make: by_weight!(Fifo),
+    details: RequestFields::NONE,
+    create: by_weight!(Fifo),
 };
 
-type Fifo<W> = Queue<W, Admission>;
+type Fifo<W> = QueuePolicy<W, AdmissionOrder>;
 
-struct Admission;
+struct AdmissionOrder;
 
-impl Order for Admission {
+impl QueueDiscipline for AdmissionOrder {
     type Mark = ();
 
-    fn new(_: &Setting<'_>) -> Self {
+    fn new(_: &CacheConfig<'_>) -> Self {
         Self
     }
 }

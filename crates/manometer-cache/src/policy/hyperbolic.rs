@@ -4,17 +4,17 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
-use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight};
-use crate::number::Id;
-use crate::pool::Pool;
-use crate::requests::Details;
+use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter};
+use crate::key_id::KeyId;
+use crate::request::{Request, RequestFields};
+use crate::sample_pool::SamplePool;
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "hyperbolic",
     about: "evicts, of a sample, what had the fewest requests for its time in the cache",
     source: "Blankstein, Sen and Freedman, USENIX ATC 2017",
-    parameters: &[Parameter {
+    parameters: &[PolicyParameter {
         name: "samples",
         meaning: "how many objects are drawn for each that goes",
         default: 64.0,
@@ -22,8 +22,8 @@ pub(super) const KIND: Kind = Kind {
         max: 10_000.0,
         is_whole: true,
     }],
-    details: Details::NONE,
-    make: by_weight!(Hyperbolic),
+    details: RequestFields::NONE,
+    create: by_weight!(Hyperbolic),
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -37,20 +37,20 @@ struct Hyperbolic<W> {
     capacity: u64,
     used: u64,
     samples: u32,
-    pool: Pool<Object<W>>,
+    pool: SamplePool<Object<W>>,
     random: Xoshiro256PlusPlus,
-    evicted: Evicted,
+    eviction_log: EvictionLog,
 }
 
 impl<W: Weight> Hyperbolic<W> {
-    fn new(setting: &Setting<'_>) -> Self {
+    fn new(setting: &CacheConfig<'_>) -> Self {
         Self {
             capacity: setting.capacity,
             used: 0,
             samples: setting.parameters[0] as u32,
-            pool: Pool::new(setting.requests.keys()),
+            pool: SamplePool::new(setting.requests.keys()),
             random: Xoshiro256PlusPlus::seed_from_u64(setting.seed),
-            evicted: Evicted::default(),
+            eviction_log: EvictionLog::default(),
         }
     }
 
@@ -70,7 +70,7 @@ impl<W: Weight> Hyperbolic<W> {
             }
             self.used -= lowest.1.weight.get();
             self.pool.remove(lowest.0);
-            self.evicted.note(lowest.0);
+            self.eviction_log.record(lowest.0);
         }
     }
 }
@@ -84,15 +84,15 @@ impl<W: Weight> Policy for Hyperbolic<W> {
         self.used
     }
 
-    fn holds(&self, id: Id) -> bool {
-        self.pool.has(id)
+    fn holds(&self, id: KeyId) -> bool {
+        self.pool.contains(id)
     }
 
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
+    fn eviction_log(&mut self) -> &mut EvictionLog {
+        &mut self.eviction_log
     }
 
-    fn remove(&mut self, id: Id) {
+    fn remove(&mut self, id: KeyId) {
         if let Some(object) = self.pool.get_mut(id) {
             self.used -= object.weight.get();
             self.pool.remove(id);

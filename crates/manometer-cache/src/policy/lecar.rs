@@ -8,20 +8,27 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
-use super::lists::Lists;
-use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, share};
-use crate::heap::Heap;
-use crate::number::Id;
-use crate::requests::Details;
+use super::lists::WeightedLists;
+use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, share};
+use crate::indexed_heap::IndexedHeap;
+use crate::key_id::KeyId;
+use crate::request::{Request, RequestFields};
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "lecar",
     about: "evicts by LRU or LFU, whichever regretted it less of late",
     source: "Vietri et al., HotStorage 2018",
     parameters: &[
-        Parameter { name: "rate", meaning: "how fast it learns", default: 0.45, min: 0.0, max: 100.0, is_whole: false },
-        Parameter {
+        PolicyParameter {
+            name: "rate",
+            meaning: "how fast it learns",
+            default: 0.45,
+            min: 0.0,
+            max: 100.0,
+            is_whole: false,
+        },
+        PolicyParameter {
             name: "discount",
             meaning: "what is left of a regret after as many requests as objects are held",
             default: 0.005,
@@ -29,7 +36,7 @@ pub(super) const KIND: Kind = Kind {
             max: 1.0,
             is_whole: false,
         },
-        Parameter {
+        PolicyParameter {
             name: "history",
             meaning: "how many times the capacity is remembered of what each of the two evicted",
             default: 0.5,
@@ -38,8 +45,8 @@ pub(super) const KIND: Kind = Kind {
             is_whole: false,
         },
     ],
-    details: Details::NONE,
-    make: by_weight!(LeCar),
+    details: RequestFields::NONE,
+    create: by_weight!(LeCar),
 };
 
 /// Neither is trusted more than this.
@@ -51,7 +58,7 @@ const GHOSTS_OF_LFU: usize = 2;
 
 /// What is remembered of an eviction.
 #[derive(Debug, Clone, Copy, Default)]
-struct Eviction {
+struct EvictionRecord {
     position: u32,
     requests: u32,
 }
@@ -64,15 +71,15 @@ struct LeCar<W> {
     /// The probability of eviction by LRU.
     lru: f64,
     /// By recency.
-    lists: Lists<Eviction, W, 3>,
+    lists: WeightedLists<EvictionRecord, W, 3>,
     /// By the number of requests, then by the last.
-    heap: Heap<(u32, u32), ()>,
+    heap: IndexedHeap<(u32, u32), ()>,
     random: Xoshiro256PlusPlus,
-    evicted: Evicted,
+    eviction_log: EvictionLog,
 }
 
 impl<W: Weight> LeCar<W> {
-    fn new(setting: &Setting<'_>) -> Self {
+    fn new(setting: &CacheConfig<'_>) -> Self {
         let [rate, discount, history] = [0, 1, 2].map(|at| setting.parameters[at]);
         let keys = setting.requests.keys();
         Self {
@@ -81,10 +88,10 @@ impl<W: Weight> LeCar<W> {
             discount,
             history_max: share(setting.capacity, history),
             lru: 0.5,
-            lists: Lists::new(keys),
-            heap: Heap::new(keys),
+            lists: WeightedLists::new(keys),
+            heap: IndexedHeap::new(keys),
             random: Xoshiro256PlusPlus::seed_from_u64(setting.seed),
-            evicted: Evicted::default(),
+            eviction_log: EvictionLog::default(),
         }
     }
 
@@ -97,15 +104,15 @@ impl<W: Weight> LeCar<W> {
             let id = self.lists.id(slot);
             let requests = self.heap.get(id).map_or(0, |((requests, _), ())| requests);
             self.heap.remove(id);
-            self.evicted.note(id);
+            self.eviction_log.record(id);
             if oldest == rarest {
-                self.lists.forget(slot);
+                self.lists.remove(slot);
                 continue;
             }
             let history = if by_lru { GHOSTS_OF_LRU } else { GHOSTS_OF_LFU };
-            *self.lists.value_mut(slot) = Eviction { position: now, requests };
-            self.lists.renew(slot, history);
-            self.lists.forget_above(history, self.history_max);
+            *self.lists.value_mut(slot) = EvictionRecord { position: now, requests };
+            self.lists.move_to(slot, history);
+            self.lists.trim(history, self.history_max);
         }
     }
 
@@ -129,18 +136,18 @@ impl<W: Weight> Policy for LeCar<W> {
         self.lists.weight(HELD)
     }
 
-    fn holds(&self, id: Id) -> bool {
+    fn holds(&self, id: KeyId) -> bool {
         self.heap.get(id).is_some()
     }
 
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
+    fn eviction_log(&mut self) -> &mut EvictionLog {
+        &mut self.eviction_log
     }
 
-    fn remove(&mut self, id: Id) {
+    fn remove(&mut self, id: KeyId) {
         if let Some(slot) = self.lists.find(id).filter(|slot| self.lists.list(*slot) == HELD) {
             self.heap.remove(id);
-            self.lists.forget(slot);
+            self.lists.remove(slot);
         }
     }
 
@@ -152,7 +159,7 @@ impl<W: Weight> Policy for LeCar<W> {
             self.heap.update(request.id, (requests + 1, now), ());
             if let Some(slot) = known {
                 self.lists.reweigh(slot, weight);
-                self.lists.renew(slot, HELD);
+                self.lists.move_to(slot, HELD);
             }
             self.evict_above(self.capacity, now);
             return true;
@@ -162,10 +169,10 @@ impl<W: Weight> Policy for LeCar<W> {
             let eviction = self.lists.value(ghost);
             requests += eviction.requests;
             self.learn(self.lists.list(ghost), now - eviction.position);
-            self.lists.forget(ghost);
+            self.lists.remove(ghost);
         }
         self.evict_above(self.capacity - weight.get(), now);
-        self.lists.insert(HELD, request.id, Eviction::default(), weight);
+        self.lists.insert(HELD, request.id, EvictionRecord::default(), weight);
         self.heap.insert(request.id, (requests, now), ());
         false
     }

@@ -1,23 +1,23 @@
 //! LFU with dynamic ageing: what was popular once and is requested no longer is overtaken in the end.
 
-use super::prioritised::{Prioritised, Priority};
-use super::{Kind, by_weight};
-use crate::requests::Details;
+use super::PolicyKind;
+use super::priority::{PriorityFunction, PriorityPolicy};
+use crate::request::RequestFields;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "lfu-da",
     about: "LFU with ageing: what is admitted or requested starts from the count of what was evicted last",
     source: "Arlitt et al., Performance Evaluation Review 2000",
     parameters: &[],
-    details: Details::NONE,
-    make: by_weight!(LfuDa),
+    details: RequestFields::NONE,
+    create: by_weight!(LfuDa),
 };
 
-type LfuDa<W> = Prioritised<W, AgedFrequency>;
+type LfuDa<W> = PriorityPolicy<W, AgedFrequency>;
 
 struct AgedFrequency;
 
-impl Priority for AgedFrequency {
+impl PriorityFunction for AgedFrequency {
     fn of(age: f64, requests: u32, _: u64) -> f64 {
         age + f64::from(requests)
     }

@@ -5,18 +5,18 @@
 //! takes its place. As in the authors' program the stack has no limit of its own. Where objects have sizes both sets
 //! are in bytes, and the large set gives way where an object is larger than the small one.
 
-use super::{Evicted, Kind, Parameter, Policy, Request, SWITCH, Setting, by_weight, share};
+use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, SWITCH, share};
 use crate::arena::{Arena, List, NONE, Slot};
-use crate::number::Id;
-use crate::requests::Details;
+use crate::key_id::KeyId;
+use crate::request::{Request, RequestFields};
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "lirs",
     about: "keeps what comes again after few other objects; all else passes through a small queue",
     source: "Jiang and Zhang, SIGMETRICS 2002; cache thesis 3.3",
     parameters: &[
-        Parameter {
+        PolicyParameter {
             name: "queue",
             meaning: "share of the capacity for the queue, which has at least 2 units",
             default: 0.01,
@@ -24,29 +24,29 @@ pub(super) const KIND: Kind = Kind {
             max: 1.0,
             is_whole: false,
         },
-        Parameter {
+        PolicyParameter {
             name: "skip-repeats",
             meaning: "1: a request for the object of the one before changes nothing, as in the authors' program",
             ..SWITCH
         },
     ],
-    details: Details::NONE,
-    make: by_weight!(Lirs),
+    details: RequestFields::NONE,
+    create: by_weight!(Lirs),
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Residence {
     /// Of the large set: in the stack.
-    Low,
+    Lir,
     /// Of the small set: in the queue, and in the stack or not.
-    High,
+    ResidentHir,
     /// Not in the cache, but in the stack.
-    Ghost,
+    NonResidentHir,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Object<W> {
-    state: State,
+    state: Residence,
     in_stack: bool,
     /// Where it is in the queue.
     queued: Slot,
@@ -56,33 +56,33 @@ struct Object<W> {
 struct Lirs<W> {
     capacity: u64,
     used: u64,
-    low_max: u64,
-    low: u64,
+    lir_max: u64,
+    lir: u64,
     skips_repeats: bool,
-    last: Option<Id>,
+    last: Option<KeyId>,
     arena: Arena<Object<W>>,
     stack: List,
     /// The queue's places: whose each is, as a slot of the arena.
     places: Arena<()>,
     queue: List,
-    evicted: Evicted,
+    eviction_log: EvictionLog,
 }
 
 impl<W: Weight> Lirs<W> {
-    fn new(setting: &Setting<'_>) -> Self {
+    fn new(setting: &CacheConfig<'_>) -> Self {
         let capacity = setting.capacity;
         Self {
             capacity,
             used: 0,
-            low_max: capacity - share(capacity, setting.parameters[0]).max(2).min(capacity),
-            low: 0,
+            lir_max: capacity - share(capacity, setting.parameters[0]).max(2).min(capacity),
+            lir: 0,
             skips_repeats: setting.parameters[1] == 1.0,
             last: None,
             arena: Arena::new(setting.requests.keys()),
             stack: List::default(),
             places: Arena::new(0),
             queue: List::default(),
-            evicted: Evicted::default(),
+            eviction_log: EvictionLog::default(),
         }
     }
 
@@ -90,11 +90,11 @@ impl<W: Weight> Lirs<W> {
     fn prune(&mut self) {
         while let Some(slot) = self.stack.oldest() {
             let object = self.arena.value_mut(slot);
-            if object.state == State::Low {
+            if object.state == Residence::Lir {
                 break;
             }
             object.in_stack = false;
-            let is_ghost = object.state == State::Ghost;
+            let is_ghost = object.state == Residence::NonResidentHir;
             self.stack.unlink(&mut self.arena, slot);
             if is_ghost {
                 self.arena.remove(slot);
@@ -106,7 +106,7 @@ impl<W: Weight> Lirs<W> {
         let place = self.places.insert(slot, ());
         self.queue.push(&mut self.places, place);
         let object = self.arena.value_mut(slot);
-        object.state = State::High;
+        object.state = Residence::ResidentHir;
         object.queued = place;
     }
 
@@ -123,7 +123,7 @@ impl<W: Weight> Lirs<W> {
         self.stack.unlink(&mut self.arena, slot);
         let object = self.arena.value_mut(slot);
         object.in_stack = false;
-        self.low -= object.weight.get();
+        self.lir -= object.weight.get();
         self.enqueue(slot);
         self.prune();
     }
@@ -135,11 +135,11 @@ impl<W: Weight> Lirs<W> {
                 continue;
             };
             let slot = self.dequeue(place);
-            self.evicted.note(self.arena.id(slot));
+            self.eviction_log.record(self.arena.id(slot));
             let object = self.arena.value_mut(slot);
             self.used -= object.weight.get();
             if object.in_stack {
-                object.state = State::Ghost;
+                object.state = Residence::NonResidentHir;
             } else {
                 self.arena.remove(slot);
             }
@@ -158,9 +158,9 @@ impl<W: Weight> Lirs<W> {
             }
         }
         match state {
-            State::Ghost => return false,
-            State::Low => self.low -= weight.get(),
-            State::High => _ = self.dequeue(queued),
+            Residence::NonResidentHir => return false,
+            Residence::Lir => self.lir -= weight.get(),
+            Residence::ResidentHir => _ = self.dequeue(queued),
         }
         self.used -= weight.get();
         true
@@ -168,8 +168,8 @@ impl<W: Weight> Lirs<W> {
 
     /// Whether a new object joins the large set at once: while all that is held fits there, and where it is empty.
     fn fills_up(&self, weight: W) -> bool {
-        let others = if self.low == 0 { 0 } else { self.used };
-        others + weight.get() <= self.low_max
+        let others = if self.lir == 0 { 0 } else { self.used };
+        others + weight.get() <= self.lir_max
     }
 
     fn put_in(&mut self, slot: Slot, is_low: bool) {
@@ -180,14 +180,14 @@ impl<W: Weight> Lirs<W> {
         self.stack.push(&mut self.arena, slot);
         if !is_low {
             self.enqueue(slot);
-            if self.low == 0 {
+            if self.lir == 0 {
                 self.prune();
             }
             return;
         }
-        self.arena.value_mut(slot).state = State::Low;
-        self.low += size;
-        while self.low > self.low_max {
+        self.arena.value_mut(slot).state = Residence::Lir;
+        self.lir += size;
+        while self.lir > self.lir_max {
             self.demote();
         }
     }
@@ -202,15 +202,15 @@ impl<W: Weight> Policy for Lirs<W> {
         self.used
     }
 
-    fn holds(&self, id: Id) -> bool {
-        self.arena.find(id).is_some_and(|slot| self.arena.value(slot).state != State::Ghost)
+    fn holds(&self, id: KeyId) -> bool {
+        self.arena.find(id).is_some_and(|slot| self.arena.value(slot).state != Residence::NonResidentHir)
     }
 
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
+    fn eviction_log(&mut self) -> &mut EvictionLog {
+        &mut self.eviction_log
     }
 
-    fn remove(&mut self, id: Id) {
+    fn remove(&mut self, id: KeyId) {
         if !self.holds(id) {
             return;
         }
@@ -227,7 +227,7 @@ impl<W: Weight> Policy for Lirs<W> {
             return true;
         }
         let weight = W::of(request.size);
-        let object = Object { state: State::Ghost, in_stack: false, queued: NONE, weight };
+        let object = Object { state: Residence::NonResidentHir, in_stack: false, queued: NONE, weight };
         let Some(slot) = self.arena.find(request.id) else {
             self.evict_above(self.capacity - weight.get());
             let slot = self.arena.insert(request.id, object);
@@ -243,7 +243,7 @@ impl<W: Weight> Policy for Lirs<W> {
             self.evict_above(limit);
         }
         let fills_up = !is_hit && self.fills_up(weight);
-        self.put_in(slot, state == State::Low || in_stack || fills_up);
+        self.put_in(slot, state == Residence::Lir || in_stack || fills_up);
         is_hit
     }
 }

@@ -1,7 +1,7 @@
 //! What ARC, 2Q and others have in common: objects and ghosts in several lists that know what they weigh.
 
 use crate::arena::{Arena, List, Slot};
-use crate::number::Id;
+use crate::key_id::KeyId;
 use crate::weight::Weight;
 
 #[derive(Debug, Clone, Copy)]
@@ -12,26 +12,26 @@ struct Object<V, W> {
 }
 
 /// `N` lists; every object that is known is in one of them.
-pub(super) struct Lists<V, W, const N: usize> {
+pub(super) struct WeightedLists<V, W, const N: usize> {
     arena: Arena<Object<V, W>>,
     lists: [List; N],
     /// What each list weighs.
     weights: [u64; N],
 }
 
-impl<V: Copy, W: Weight, const N: usize> Lists<V, W, N> {
+impl<V: Copy, W: Weight, const N: usize> WeightedLists<V, W, N> {
     /// For objects with numbers below `keys`.
     pub(super) fn new(keys: usize) -> Self {
         Self { arena: Arena::new(keys), lists: [List::default(); N], weights: [0; N] }
     }
 
     #[inline]
-    pub(super) fn find(&self, id: Id) -> Option<Slot> {
+    pub(super) fn find(&self, id: KeyId) -> Option<Slot> {
         self.arena.find(id)
     }
 
     #[inline]
-    pub(super) fn id(&self, slot: Slot) -> Id {
+    pub(super) fn id(&self, slot: Slot) -> KeyId {
         self.arena.id(slot)
     }
 
@@ -97,7 +97,7 @@ impl<V: Copy, W: Weight, const N: usize> Lists<V, W, N> {
 
     /// Takes in an object that is not known, as the newest of a list.
     #[inline]
-    pub(super) fn insert(&mut self, list: usize, id: Id, value: V, weight: W) -> Slot {
+    pub(super) fn insert(&mut self, list: usize, id: KeyId, value: V, weight: W) -> Slot {
         let slot = self.arena.insert(id, Object { list: list as u8, value, weight });
         self.weights[list] += weight.get();
         self.lists[list].push(&mut self.arena, slot);
@@ -106,11 +106,11 @@ impl<V: Copy, W: Weight, const N: usize> Lists<V, W, N> {
 
     /// Makes an object the newest of a list, whichever it was in.
     #[inline]
-    pub(super) fn renew(&mut self, slot: Slot, to: usize) {
+    pub(super) fn move_to(&mut self, slot: Slot, to: usize) {
         let Object { list, weight, .. } = self.arena.value(slot);
         let from = usize::from(list);
         if from == to {
-            return self.lists[to].renew(&mut self.arena, slot);
+            return self.lists[to].move_to_newest(&mut self.arena, slot);
         }
         self.lists[from].unlink(&mut self.arena, slot);
         self.weights[from] -= weight.get();
@@ -131,7 +131,7 @@ impl<V: Copy, W: Weight, const N: usize> Lists<V, W, N> {
 
     /// Forgets an object.
     #[inline]
-    pub(super) fn forget(&mut self, slot: Slot) {
+    pub(super) fn remove(&mut self, slot: Slot) {
         let Object { list, weight, .. } = self.arena.value(slot);
         let list = usize::from(list);
         self.lists[list].unlink(&mut self.arena, slot);
@@ -141,10 +141,10 @@ impl<V: Copy, W: Weight, const N: usize> Lists<V, W, N> {
 
     /// Forgets the oldest of a list until it weighs no more than `limit`.
     #[inline]
-    pub(super) fn forget_above(&mut self, list: usize, limit: u64) {
+    pub(super) fn trim(&mut self, list: usize, limit: u64) {
         while self.weights[list] > limit {
             let Some(slot) = self.oldest(list) else { break };
-            self.forget(slot);
+            self.remove(slot);
         }
     }
 }

@@ -1,32 +1,32 @@
 //! Least recently used: what was not requested for longest goes.
 
-use super::queue::{Order, Queue, Row};
-use super::{Kind, Setting, by_weight};
+use super::queue::{QueueDiscipline, QueueEntries, QueuePolicy};
+use super::{CacheConfig, PolicyKind};
 use crate::arena::Slot;
-use crate::requests::Details;
+use crate::request::RequestFields;
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "lru",
     about: "evicts what was not requested for longest",
     source: "Mattson et al., IBM Systems Journal 1970; cache thesis 3.2",
     parameters: &[],
-    details: Details::NONE,
-    make: by_weight!(Lru),
+    details: RequestFields::NONE,
+    create: by_weight!(Lru),
 };
 
-type Lru<W> = Queue<W, Recency>;
+type Lru<W> = QueuePolicy<W, RecencyOrder>;
 
-struct Recency;
+struct RecencyOrder;
 
-impl Order for Recency {
+impl QueueDiscipline for RecencyOrder {
     type Mark = ();
 
-    fn new(_: &Setting<'_>) -> Self {
+    fn new(_: &CacheConfig<'_>) -> Self {
         Self
     }
 
-    fn hit<W: Weight>(&mut self, row: &mut Row<(), W>, slot: Slot) {
-        row.renew(slot);
+    fn on_hit<W: Weight>(&mut self, entries: &mut QueueEntries<(), W>, slot: Slot) {
+        entries.move_to_newest(slot);
     }
 }

@@ -2,19 +2,19 @@
 //! popular is rarely requested soon again. What is not requested for its lifetime moves a queue down; the count is
 //! remembered for a while after eviction. Where objects have sizes the history's limit is in bytes.
 
-use super::{Evicted, Kind, Parameter, Policy, Request, SWITCH, Setting, by_weight, share};
+use super::lists::WeightedLists;
+use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, SWITCH, share};
 use crate::arena::Slot;
-use crate::number::Id;
-use crate::policy::lists::Lists;
-use crate::requests::Details;
+use crate::key_id::KeyId;
+use crate::request::{Request, RequestFields};
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "mq",
     about: "queues by the logarithm of an object's requests; what is not requested for a while moves down",
     source: "Zhou, Philbin and Li, USENIX 2001; cache thesis 3.5",
     parameters: &[
-        Parameter {
+        PolicyParameter {
             name: "queues",
             meaning: "how many queues",
             default: 8.0,
@@ -22,7 +22,7 @@ pub(super) const KIND: Kind = Kind {
             max: QUEUES_MAX as f64,
             is_whole: true,
         },
-        Parameter {
+        PolicyParameter {
             name: "lifetime",
             meaning: "after how many requests to the cache an object that is not requested moves down",
             default: 10_000.0,
@@ -30,7 +30,7 @@ pub(super) const KIND: Kind = Kind {
             max: (1_u32 << 31) as f64,
             is_whole: true,
         },
-        Parameter {
+        PolicyParameter {
             name: "history",
             meaning: "how many times the capacity is remembered after eviction",
             default: 4.0,
@@ -38,28 +38,28 @@ pub(super) const KIND: Kind = Kind {
             max: 1000.0,
             is_whole: false,
         },
-        Parameter {
+        PolicyParameter {
             name: "recall-first",
             meaning: "1: the count is recalled before another object is evicted and remembered, as in libCacheSim",
             ..SWITCH
         },
     ],
-    details: Details::NONE,
-    make: by_weight!(Mq),
+    details: RequestFields::NONE,
+    create: by_weight!(Mq),
 };
 
 const QUEUES_MAX: usize = 16;
 const HISTORY: usize = QUEUES_MAX;
 
 #[derive(Debug, Clone, Copy)]
-struct Use {
+struct Usage {
     /// Kept in two halves, so that it does not widen what stands beside it.
     expires: [u16; 2],
     /// How often it was requested, up to what still tells queues apart.
     count: u16,
 }
 
-impl Use {
+impl Usage {
     #[inline]
     fn new(expires: u32, count: u16) -> Self {
         Self { expires: [expires as u16, (expires >> 16) as u16], count }
@@ -80,15 +80,15 @@ struct Mq<W> {
     recalls_first: bool,
     now: u32,
     /// Before when nothing of each queue expires: what joins a queue expires after all that is in it.
-    wakes: [u32; QUEUES_MAX],
+    next_expiry: [u32; QUEUES_MAX],
     /// The first of them.
-    wakes_first: u32,
-    lists: Lists<Use, W, { QUEUES_MAX + 1 }>,
-    evicted: Evicted,
+    earliest_expiry: u32,
+    lists: WeightedLists<Usage, W, { QUEUES_MAX + 1 }>,
+    eviction_log: EvictionLog,
 }
 
 impl<W: Weight> Mq<W> {
-    fn new(setting: &Setting<'_>) -> Self {
+    fn new(setting: &CacheConfig<'_>) -> Self {
         let [queues, lifetime, history, recalls_first] = [0, 1, 2, 3].map(|at| setting.parameters[at]);
         Self {
             capacity: setting.capacity,
@@ -98,10 +98,10 @@ impl<W: Weight> Mq<W> {
             history_max: share(setting.capacity, history),
             recalls_first: recalls_first == 1.0,
             now: 0,
-            wakes: [0; QUEUES_MAX],
-            wakes_first: 0,
-            lists: Lists::new(setting.requests.keys()),
-            evicted: Evicted::default(),
+            next_expiry: [0; QUEUES_MAX],
+            earliest_expiry: 0,
+            lists: WeightedLists::new(setting.requests.keys()),
+            eviction_log: EvictionLog::default(),
         }
     }
 
@@ -113,9 +113,9 @@ impl<W: Weight> Mq<W> {
         while self.used > limit {
             let Some(slot) = (0..self.queues).find_map(|queue| self.lists.oldest(queue)) else { break };
             self.used -= self.lists.weight_of(slot).get();
-            self.evicted.note(self.lists.id(slot));
-            self.lists.renew(slot, HISTORY);
-            self.lists.forget_above(HISTORY, self.history_max);
+            self.eviction_log.record(self.lists.id(slot));
+            self.lists.move_to(slot, HISTORY);
+            self.lists.trim(HISTORY, self.history_max);
         }
     }
 
@@ -127,13 +127,13 @@ impl<W: Weight> Mq<W> {
         let mut count = 1;
         if let Some(ghost) = self.lists.find(request.id) {
             count = self.lists.value(ghost).count.saturating_add(1);
-            self.lists.forget(ghost);
+            self.lists.remove(ghost);
         }
         if self.recalls_first {
             self.evict_above(limit);
         }
         self.used += weight.get();
-        let value = Use::new(self.now + self.lifetime, count);
+        let value = Usage::new(self.now + self.lifetime, count);
         self.lists.insert(self.queue_of(count), request.id, value, weight);
     }
 
@@ -141,23 +141,23 @@ impl<W: Weight> Mq<W> {
         self.used = self.used - self.lists.weight_of(slot).get() + weight.get();
         self.lists.reweigh(slot, weight);
         let count = self.lists.value(slot).count.saturating_add(1);
-        *self.lists.value_mut(slot) = Use::new(self.now + self.lifetime, count);
-        self.lists.renew(slot, self.queue_of(count));
+        *self.lists.value_mut(slot) = Usage::new(self.now + self.lifetime, count);
+        self.lists.move_to(slot, self.queue_of(count));
         self.evict_above(self.capacity);
     }
 
     /// Moves what has expired a queue down, at most one object of each queue.
     fn adjust(&mut self) {
         self.now += 1;
-        if self.wakes_first >= self.now {
+        if self.earliest_expiry >= self.now {
             return;
         }
-        self.wakes_first = u32::MAX;
+        self.earliest_expiry = u32::MAX;
         for queue in 1..self.queues {
-            if self.wakes[queue] < self.now {
-                self.wakes[queue] = self.expire(queue);
+            if self.next_expiry[queue] < self.now {
+                self.next_expiry[queue] = self.expire(queue);
             }
-            self.wakes_first = self.wakes_first.min(self.wakes[queue]);
+            self.earliest_expiry = self.earliest_expiry.min(self.next_expiry[queue]);
         }
     }
 
@@ -169,8 +169,8 @@ impl<W: Weight> Mq<W> {
         if value.expires() >= self.now {
             return value.expires();
         }
-        *self.lists.value_mut(slot) = Use::new(next, value.count);
-        self.lists.renew(slot, queue - 1);
+        *self.lists.value_mut(slot) = Usage::new(next, value.count);
+        self.lists.move_to(slot, queue - 1);
         self.lists.oldest(queue).map_or(next, |slot| self.lists.value(slot).expires())
     }
 }
@@ -184,18 +184,18 @@ impl<W: Weight> Policy for Mq<W> {
         self.used
     }
 
-    fn holds(&self, id: Id) -> bool {
+    fn holds(&self, id: KeyId) -> bool {
         self.lists.find(id).is_some_and(|slot| self.lists.list(slot) != HISTORY)
     }
 
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
+    fn eviction_log(&mut self) -> &mut EvictionLog {
+        &mut self.eviction_log
     }
 
-    fn remove(&mut self, id: Id) {
+    fn remove(&mut self, id: KeyId) {
         if let Some(slot) = self.lists.find(id).filter(|slot| self.lists.list(*slot) != HISTORY) {
             self.used -= self.lists.weight_of(slot).get();
-            self.lists.forget(slot);
+            self.lists.remove(slot);
         }
     }
 

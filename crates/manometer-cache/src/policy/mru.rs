@@ -1,36 +1,36 @@
 //! Most recently used: what was requested just before goes, which suits loops longer than the cache.
 
-use super::queue::{Order, Queue, Row};
-use super::{Kind, Setting, by_weight};
+use super::queue::{QueueDiscipline, QueueEntries, QueuePolicy};
+use super::{CacheConfig, PolicyKind};
 use crate::arena::Slot;
-use crate::requests::Details;
+use crate::request::RequestFields;
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "mru",
     about: "evicts what was requested last",
     source: "Chou and DeWitt, VLDB 1985",
     parameters: &[],
-    details: Details::NONE,
-    make: by_weight!(Mru),
+    details: RequestFields::NONE,
+    create: by_weight!(Mru),
 };
 
-type Mru<W> = Queue<W, ReverseRecency>;
+type Mru<W> = QueuePolicy<W, ReverseRecencyOrder>;
 
-struct ReverseRecency;
+struct ReverseRecencyOrder;
 
-impl Order for ReverseRecency {
+impl QueueDiscipline for ReverseRecencyOrder {
     type Mark = ();
 
-    fn new(_: &Setting<'_>) -> Self {
+    fn new(_: &CacheConfig<'_>) -> Self {
         Self
     }
 
-    fn hit<W: Weight>(&mut self, row: &mut Row<(), W>, slot: Slot) {
-        row.renew(slot);
+    fn on_hit<W: Weight>(&mut self, entries: &mut QueueEntries<(), W>, slot: Slot) {
+        entries.move_to_newest(slot);
     }
 
-    fn victim<W: Weight>(&mut self, row: &mut Row<(), W>) -> Option<Slot> {
-        row.newest()
+    fn select_victim<W: Weight>(&mut self, entries: &mut QueueEntries<(), W>) -> Option<Slot> {
+        entries.newest()
     }
 }

@@ -1,21 +1,21 @@
 //! OPT: what is requested again last goes. No policy that admits whatever it is asked for misses less often where all
 //! objects are of one size; where sizes differ this is the usual approximation.
 
-use super::{Evicted, Kind, Policy, Request, Setting, by_weight};
-use crate::Requests;
-use crate::moments::Moments;
-use crate::number::Id;
-use crate::pages::filled;
-use crate::requests::Details;
+use super::{CacheConfig, EvictionLog, Policy, PolicyKind};
+use crate::bit_set::HierarchicalBitSet;
+use crate::huge_pages::filled_table;
+use crate::key_id::KeyId;
+use crate::request::{Request, RequestFields};
+use crate::requests::Requests;
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "opt",
     about: "evicts what is requested again last: the bound for all others; an approximation where sizes differ",
     source: "Belady, IBM Systems Journal 1966; cache thesis 3.1",
     parameters: &[],
-    details: Details::NONE,
-    make: by_weight!(Opt),
+    details: RequestFields::NONE,
+    create: by_weight!(Opt),
 };
 
 /// An object stands for itself by the moment at which it is requested next, of which no two are equal.
@@ -24,23 +24,23 @@ struct Opt<'a, W> {
     used: u64,
     requests: &'a Requests,
     next: &'a [u32],
-    moments: Moments,
+    next_uses: HierarchicalBitSet,
     /// Of each key's object, where it is in the cache: when it is requested next, and what it weighs.
     held: Vec<Option<(u32, W)>>,
-    evicted: Evicted,
+    eviction_log: EvictionLog,
 }
 
 impl<'a, W: Weight> Opt<'a, W> {
-    fn new(setting: &Setting<'a>) -> Self {
+    fn new(setting: &CacheConfig<'a>) -> Self {
         let requests = setting.requests;
         Self {
             capacity: setting.capacity,
             used: 0,
             requests,
-            next: requests.next(),
-            moments: Moments::new(requests.len() + requests.keys()),
-            held: filled(None, requests.keys()),
-            evicted: Evicted::default(),
+            next: requests.next_uses(),
+            next_uses: HierarchicalBitSet::new(requests.len() + requests.keys()),
+            held: filled_table(None, requests.keys()),
+            eviction_log: EvictionLog::default(),
         }
     }
 
@@ -55,10 +55,10 @@ impl<'a, W: Weight> Opt<'a, W> {
 
     fn evict_above(&mut self, limit: u64) {
         while self.used > limit {
-            let Some(moment) = self.moments.latest() else { break };
+            let Some(value) = self.next_uses.max() else { break };
             let never = self.requests.len() as u32;
-            let id = self.requests.ids().get(moment as usize).copied().unwrap_or(moment.wrapping_sub(never));
-            self.evicted.note(id);
+            let id = self.requests.ids().get(value as usize).copied().unwrap_or(value.wrapping_sub(never));
+            self.eviction_log.record(id);
             self.remove(id);
         }
     }
@@ -73,18 +73,18 @@ impl<W: Weight> Policy for Opt<'_, W> {
         self.used
     }
 
-    fn holds(&self, id: Id) -> bool {
+    fn holds(&self, id: KeyId) -> bool {
         self.held[id as usize].is_some()
     }
 
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
+    fn eviction_log(&mut self) -> &mut EvictionLog {
+        &mut self.eviction_log
     }
 
     #[inline]
-    fn remove(&mut self, id: Id) {
-        if let Some((moment, weight)) = self.held[id as usize].take() {
-            self.moments.remove(moment);
+    fn remove(&mut self, id: KeyId) {
+        if let Some((value, weight)) = self.held[id as usize].take() {
+            self.next_uses.remove(value);
             self.used -= weight.get();
         }
     }
@@ -98,7 +98,7 @@ impl<W: Weight> Policy for Opt<'_, W> {
         self.evict_above(self.capacity - weight.get());
         self.used += weight.get();
         self.held[request.id as usize] = Some((next, weight));
-        self.moments.insert(next);
+        self.next_uses.insert(next);
         is_hit
     }
 }

@@ -1,27 +1,28 @@
 //! What FIFO, LRU, MRU, CLOCK and SIEVE have in common: all that is held stands in one row.
 
-use super::{Evicted, Policy, Request, Setting};
+use super::{CacheConfig, EvictionLog, Policy};
 use crate::arena::{Arena, List, Slot};
-use crate::number::Id;
+use crate::key_id::KeyId;
+use crate::request::Request;
 use crate::weight::Weight;
 
 /// What a hit does, and what goes.
-pub(super) trait Order: Send {
+pub(super) trait QueueDiscipline: Send {
     /// What is kept with each object.
     type Mark: Copy + Default + Send;
 
-    fn new(setting: &Setting<'_>) -> Self;
+    fn new(setting: &CacheConfig<'_>) -> Self;
 
     /// An object is requested that is held.
-    fn hit<W: Weight>(&mut self, _: &mut Row<Self::Mark, W>, _: Slot) {}
+    fn on_hit<W: Weight>(&mut self, _: &mut QueueEntries<Self::Mark, W>, _: Slot) {}
 
     /// The object that goes next: the oldest unless said otherwise.
-    fn victim<W: Weight>(&mut self, row: &mut Row<Self::Mark, W>) -> Option<Slot> {
-        row.list.oldest()
+    fn select_victim<W: Weight>(&mut self, entries: &mut QueueEntries<Self::Mark, W>) -> Option<Slot> {
+        entries.list.oldest()
     }
 
     /// An object is about to leave.
-    fn leave<W: Weight>(&mut self, _: &Row<Self::Mark, W>, _: Slot) {}
+    fn on_removal<W: Weight>(&mut self, _: &QueueEntries<Self::Mark, W>, _: Slot) {}
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -31,12 +32,12 @@ struct Object<M, W> {
 }
 
 /// Objects from the newest to the oldest.
-pub(super) struct Row<M, W> {
+pub(super) struct QueueEntries<M, W> {
     arena: Arena<Object<M, W>>,
     list: List,
 }
 
-impl<M: Copy, W: Copy> Row<M, W> {
+impl<M: Copy, W: Copy> QueueEntries<M, W> {
     pub(super) fn newest(&self) -> Option<Slot> {
         self.list.newest()
     }
@@ -55,42 +56,48 @@ impl<M: Copy, W: Copy> Row<M, W> {
     }
 
     /// Makes an object the newest.
-    pub(super) fn renew(&mut self, slot: Slot) {
-        self.list.renew(&mut self.arena, slot);
+    pub(super) fn move_to_newest(&mut self, slot: Slot) {
+        self.list.move_to_newest(&mut self.arena, slot);
     }
 }
 
-pub(super) struct Queue<W, O: Order> {
+pub(super) struct QueuePolicy<W, O: QueueDiscipline> {
     capacity: u64,
     used: u64,
-    row: Row<O::Mark, W>,
+    entries: QueueEntries<O::Mark, W>,
     order: O,
-    evicted: Evicted,
+    eviction_log: EvictionLog,
 }
 
-impl<W: Weight, O: Order> Queue<W, O> {
-    pub(super) fn new(setting: &Setting<'_>) -> Self {
-        let row = Row { arena: Arena::new(setting.requests.keys()), list: List::default() };
-        Self { capacity: setting.capacity, used: 0, row, order: O::new(setting), evicted: Evicted::default() }
+impl<W: Weight, O: QueueDiscipline> QueuePolicy<W, O> {
+    pub(super) fn new(setting: &CacheConfig<'_>) -> Self {
+        let entries = QueueEntries { arena: Arena::new(setting.requests.keys()), list: List::default() };
+        Self {
+            capacity: setting.capacity,
+            used: 0,
+            entries,
+            order: O::new(setting),
+            eviction_log: EvictionLog::default(),
+        }
     }
 
     fn evict_above(&mut self, limit: u64) {
         while self.used > limit {
-            let Some(slot) = self.order.victim(&mut self.row) else { break };
-            self.evicted.note(self.row.arena.id(slot));
+            let Some(slot) = self.order.select_victim(&mut self.entries) else { break };
+            self.eviction_log.record(self.entries.arena.id(slot));
             self.drop(slot);
         }
     }
 
     fn drop(&mut self, slot: Slot) {
-        let Row { arena, list } = &mut self.row;
+        let QueueEntries { arena, list } = &mut self.entries;
         self.used -= arena.value(slot).weight.get();
         list.unlink(arena, slot);
         arena.remove(slot);
     }
 }
 
-impl<W: Weight, O: Order> Policy for Queue<W, O> {
+impl<W: Weight, O: QueueDiscipline> Policy for QueuePolicy<W, O> {
     fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -99,17 +106,17 @@ impl<W: Weight, O: Order> Policy for Queue<W, O> {
         self.used
     }
 
-    fn holds(&self, id: Id) -> bool {
-        self.row.arena.find(id).is_some()
+    fn holds(&self, id: KeyId) -> bool {
+        self.entries.arena.find(id).is_some()
     }
 
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
+    fn eviction_log(&mut self) -> &mut EvictionLog {
+        &mut self.eviction_log
     }
 
-    fn remove(&mut self, id: Id) {
-        if let Some(slot) = self.row.arena.find(id) {
-            self.order.leave(&self.row, slot);
+    fn remove(&mut self, id: KeyId) {
+        if let Some(slot) = self.entries.arena.find(id) {
+            self.order.on_removal(&self.entries, slot);
             self.drop(slot);
         }
     }
@@ -117,9 +124,9 @@ impl<W: Weight, O: Order> Policy for Queue<W, O> {
     #[inline]
     fn request(&mut self, request: &Request) -> bool {
         let weight = W::of(request.size);
-        if let Some(slot) = self.row.arena.find(request.id) {
-            self.order.hit(&mut self.row, slot);
-            let before = std::mem::replace(&mut self.row.arena.value_mut(slot).weight, weight);
+        if let Some(slot) = self.entries.arena.find(request.id) {
+            self.order.on_hit(&mut self.entries, slot);
+            let before = std::mem::replace(&mut self.entries.arena.value_mut(slot).weight, weight);
             self.used = self.used - before.get() + weight.get();
             if weight.get() > before.get() {
                 self.evict_above(self.capacity);
@@ -128,7 +135,7 @@ impl<W: Weight, O: Order> Policy for Queue<W, O> {
         }
         self.evict_above(self.capacity - weight.get());
         self.used += weight.get();
-        let Row { arena, list } = &mut self.row;
+        let QueueEntries { arena, list } = &mut self.entries;
         let slot = arena.insert(request.id, Object { mark: O::Mark::default(), weight });
         list.push(arena, slot);
         false

@@ -1,14 +1,14 @@
 //! Random: anything goes.
 
-use super::{Kind, Setting, hyperbolic};
-use crate::requests::Details;
+use super::{CacheConfig, PolicyKind, hyperbolic};
+use crate::request::RequestFields;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "random",
     about: "evicts by chance",
     source: "Belady, IBM Systems Journal 1966",
     parameters: &[],
-    details: Details::NONE,
+    details: RequestFields::NONE,
     // What goes is drawn among one.
-    make: |setting| (hyperbolic::KIND.make)(&Setting { parameters: &[1.0], ..*setting }),
+    create: |setting| (hyperbolic::KIND.create)(&CacheConfig { parameters: &[1.0], ..*setting }),
 };

@@ -1,19 +1,20 @@
 //! What LRU-K, LFU, its forms with ageing, and GDSF have in common: what ranks lowest goes. An object's rank changes only
 //! when it is requested.
 
-use super::{Evicted, Policy, Request, Setting};
-use crate::heap::Heap;
-use crate::number::Id;
+use super::{CacheConfig, EvictionLog, Policy};
+use crate::indexed_heap::IndexedHeap;
+use crate::key_id::KeyId;
+use crate::request::Request;
 use crate::weight::Weight;
 
 /// How objects are ranked.
-pub(super) trait Order<W>: Send {
+pub(super) trait RankFunction<W>: Send {
     /// What is kept of an object's requests.
     type Mark: Copy + Send;
     /// Where it stands.
     type Rank: Copy + Ord + Send;
 
-    fn new(setting: &Setting<'_>) -> Self;
+    fn new(setting: &CacheConfig<'_>) -> Self;
 
     /// What is to be kept once an object is requested; nothing was where it was not held.
     fn requested(&mut self, before: Option<Self::Mark>, request: &Request) -> Self::Mark;
@@ -22,7 +23,7 @@ pub(super) trait Order<W>: Send {
     fn rank(&self, mark: Self::Mark, request: &Request, weight: W) -> Self::Rank;
 
     /// An object has left for want of room.
-    fn evicted(&mut self, id: Id, rank: Self::Rank, mark: Self::Mark, weight: W);
+    fn on_evicted(&mut self, id: KeyId, rank: Self::Rank, mark: Self::Mark, weight: W);
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -31,18 +32,18 @@ struct Object<M, W> {
     weight: W,
 }
 
-pub(super) struct Ranked<W, O: Order<W>> {
+pub(super) struct RankedPolicy<W, O: RankFunction<W>> {
     capacity: u64,
     used: u64,
-    heap: Heap<O::Rank, Object<O::Mark, W>>,
+    heap: IndexedHeap<O::Rank, Object<O::Mark, W>>,
     order: O,
-    evicted: Evicted,
+    eviction_log: EvictionLog,
 }
 
-impl<W: Weight, O: Order<W>> Ranked<W, O> {
-    pub(super) fn new(setting: &Setting<'_>) -> Self {
-        let heap = Heap::new(setting.requests.keys());
-        Self { capacity: setting.capacity, used: 0, heap, order: O::new(setting), evicted: Evicted::default() }
+impl<W: Weight, O: RankFunction<W>> RankedPolicy<W, O> {
+    pub(super) fn new(setting: &CacheConfig<'_>) -> Self {
+        let heap = IndexedHeap::new(setting.requests.keys());
+        Self { capacity: setting.capacity, used: 0, heap, order: O::new(setting), eviction_log: EvictionLog::default() }
     }
 
     fn evict_above(&mut self, limit: u64) {
@@ -50,13 +51,13 @@ impl<W: Weight, O: Order<W>> Ranked<W, O> {
             let Some((id, rank, Object { mark, weight })) = self.heap.lowest() else { break };
             self.used -= weight.get();
             self.heap.remove(id);
-            self.evicted.note(id);
-            self.order.evicted(id, rank, mark, weight);
+            self.eviction_log.record(id);
+            self.order.on_evicted(id, rank, mark, weight);
         }
     }
 }
 
-impl<W: Weight, O: Order<W>> Policy for Ranked<W, O> {
+impl<W: Weight, O: RankFunction<W>> Policy for RankedPolicy<W, O> {
     fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -65,15 +66,15 @@ impl<W: Weight, O: Order<W>> Policy for Ranked<W, O> {
         self.used
     }
 
-    fn holds(&self, id: Id) -> bool {
+    fn holds(&self, id: KeyId) -> bool {
         self.heap.get(id).is_some()
     }
 
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
+    fn eviction_log(&mut self) -> &mut EvictionLog {
+        &mut self.eviction_log
     }
 
-    fn remove(&mut self, id: Id) {
+    fn remove(&mut self, id: KeyId) {
         if let Some((_, object)) = self.heap.get(id) {
             self.used -= object.weight.get();
             self.heap.remove(id);

@@ -4,18 +4,18 @@
 //! Two things that its paper leaves open are as in its authors' program: until something is evicted the main queue
 //! takes what the small one has no room for, and a ghost is recalled before something else is evicted and remembered.
 
-use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, share};
-use crate::number::Id;
-use crate::policy::lists::Lists;
-use crate::requests::Details;
+use super::lists::WeightedLists;
+use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, share};
+use crate::key_id::KeyId;
+use crate::request::{Request, RequestFields};
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "s3-fifo",
     about: "a small queue filters what is requested once; a large one renews what was requested meanwhile",
     source: "Yang et al., SOSP 2023",
     parameters: &[
-        Parameter {
+        PolicyParameter {
             name: "small",
             meaning: "share of the capacity for the small queue",
             default: 0.1,
@@ -23,7 +23,7 @@ pub(super) const KIND: Kind = Kind {
             max: 1.0,
             is_whole: false,
         },
-        Parameter {
+        PolicyParameter {
             name: "ghost",
             meaning: "how many times the capacity is remembered after eviction from the small queue",
             default: 0.9,
@@ -31,7 +31,7 @@ pub(super) const KIND: Kind = Kind {
             max: 1000.0,
             is_whole: false,
         },
-        Parameter {
+        PolicyParameter {
             name: "threshold",
             meaning: "how many hits in the small queue make an object move to the main one",
             default: 2.0,
@@ -40,8 +40,8 @@ pub(super) const KIND: Kind = Kind {
             is_whole: true,
         },
     ],
-    details: Details::NONE,
-    make: by_weight!(S3Fifo),
+    details: RequestFields::NONE,
+    create: by_weight!(S3Fifo),
 };
 
 const SMALL: usize = 0;
@@ -57,12 +57,12 @@ struct S3Fifo<W> {
     ghost: u64,
     threshold: u8,
     has_evicted: bool,
-    lists: Lists<u8, W, 3>,
-    evicted: Evicted,
+    lists: WeightedLists<u8, W, 3>,
+    eviction_log: EvictionLog,
 }
 
 impl<W: Weight> S3Fifo<W> {
-    fn new(setting: &Setting<'_>) -> Self {
+    fn new(setting: &CacheConfig<'_>) -> Self {
         let [small, ghost, threshold] = [0, 1, 2].map(|at| setting.parameters[at]);
         Self {
             capacity: setting.capacity,
@@ -70,8 +70,8 @@ impl<W: Weight> S3Fifo<W> {
             ghost: share(setting.capacity, ghost),
             threshold: threshold as u8,
             has_evicted: false,
-            lists: Lists::new(setting.requests.keys()),
-            evicted: Evicted::default(),
+            lists: WeightedLists::new(setting.requests.keys()),
+            eviction_log: EvictionLog::default(),
         }
     }
 
@@ -89,11 +89,11 @@ impl<W: Weight> S3Fifo<W> {
             let stays = self.lists.value(slot) >= self.threshold;
             *self.lists.value_mut(slot) = 0;
             if !stays {
-                self.evicted.note(self.lists.id(slot));
-                self.lists.renew(slot, GHOST);
-                return self.lists.forget_above(GHOST, self.ghost);
+                self.eviction_log.record(self.lists.id(slot));
+                self.lists.move_to(slot, GHOST);
+                return self.lists.trim(GHOST, self.ghost);
             }
-            self.lists.renew(slot, MAIN);
+            self.lists.move_to(slot, MAIN);
         }
     }
 
@@ -101,11 +101,11 @@ impl<W: Weight> S3Fifo<W> {
     fn evict_main(&mut self) {
         while let Some(slot) = self.lists.oldest(MAIN) {
             if self.lists.value(slot) == 0 {
-                self.evicted.note(self.lists.id(slot));
-                return self.lists.forget(slot);
+                self.eviction_log.record(self.lists.id(slot));
+                return self.lists.remove(slot);
             }
             *self.lists.value_mut(slot) -= 1;
-            self.lists.renew(slot, MAIN);
+            self.lists.move_to(slot, MAIN);
         }
     }
 }
@@ -119,17 +119,17 @@ impl<W: Weight> Policy for S3Fifo<W> {
         self.lists.weight(SMALL) + self.lists.weight(MAIN)
     }
 
-    fn holds(&self, id: Id) -> bool {
+    fn holds(&self, id: KeyId) -> bool {
         self.lists.find(id).is_some_and(|slot| self.lists.list(slot) != GHOST)
     }
 
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
+    fn eviction_log(&mut self) -> &mut EvictionLog {
+        &mut self.eviction_log
     }
 
-    fn remove(&mut self, id: Id) {
+    fn remove(&mut self, id: KeyId) {
         if let Some(slot) = self.lists.find(id).filter(|slot| self.lists.list(*slot) != GHOST) {
-            self.lists.forget(slot);
+            self.lists.remove(slot);
         }
     }
 
@@ -148,7 +148,7 @@ impl<W: Weight> Policy for S3Fifo<W> {
         }
         let ghost = self.lists.find(request.id);
         if let Some(ghost) = ghost {
-            self.lists.forget(ghost);
+            self.lists.remove(ghost);
         }
         self.evict_above(self.capacity - weight.get());
         let fills_up = !self.has_evicted && self.lists.weight(SMALL) >= self.small;

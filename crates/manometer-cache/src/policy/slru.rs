@@ -1,19 +1,19 @@
 //! Segmented LRU: each hit lifts an object a segment higher; what a segment has no room for falls a segment lower.
 //! The lowest segment has whatever room the others leave.
 
-use super::lists::Lists;
-use super::{Evicted, Kind, Parameter, Policy, Request, SWITCH, Setting, by_weight};
+use super::lists::WeightedLists;
+use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, SWITCH};
 use crate::arena::Slot;
-use crate::number::Id;
-use crate::requests::Details;
+use crate::key_id::KeyId;
+use crate::request::{Request, RequestFields};
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "slru",
     about: "LRU in segments: a hit lifts an object a segment higher",
     source: "Karedla, Love and Wherry, IEEE Computer 1994",
     parameters: &[
-        Parameter {
+        PolicyParameter {
             name: "segments",
             meaning: "how many segments, of equal size",
             default: 4.0,
@@ -21,14 +21,14 @@ pub(super) const KIND: Kind = Kind {
             max: SEGMENTS_MAX as f64,
             is_whole: true,
         },
-        Parameter {
+        PolicyParameter {
             name: "fill",
             meaning: "1: what is admitted joins the lowest segment that has room, as in libCacheSim, not the lowest",
             ..SWITCH
         },
     ],
-    details: Details::NONE,
-    make: by_weight!(Slru),
+    details: RequestFields::NONE,
+    create: by_weight!(Slru),
 };
 
 const SEGMENTS_MAX: usize = 16;
@@ -38,33 +38,33 @@ struct Slru<W> {
     used: u64,
     segments: usize,
     fills: bool,
-    lists: Lists<(), W, SEGMENTS_MAX>,
-    evicted: Evicted,
+    lists: WeightedLists<(), W, SEGMENTS_MAX>,
+    eviction_log: EvictionLog,
 }
 
 impl<W: Weight> Slru<W> {
-    fn new(setting: &Setting<'_>) -> Self {
+    fn new(setting: &CacheConfig<'_>) -> Self {
         Self {
             capacity: setting.capacity,
             used: 0,
             segments: setting.parameters[0] as usize,
             fills: setting.parameters[1] == 1.0,
-            lists: Lists::new(setting.requests.keys()),
-            evicted: Evicted::default(),
+            lists: WeightedLists::new(setting.requests.keys()),
+            eviction_log: EvictionLog::default(),
         }
     }
 
     fn evict_above(&mut self, limit: u64) {
         while self.used > limit {
             let Some(slot) = (0..self.segments).find_map(|segment| self.lists.oldest(segment)) else { break };
-            self.evicted.note(self.lists.id(slot));
+            self.eviction_log.record(self.lists.id(slot));
             self.drop(slot);
         }
     }
 
     fn drop(&mut self, slot: Slot) {
         self.used -= self.lists.weight_of(slot).get();
-        self.lists.forget(slot);
+        self.lists.remove(slot);
     }
 
     fn segment_max(&self) -> u64 {
@@ -83,7 +83,7 @@ impl<W: Weight> Slru<W> {
         for segment in (1..self.segments).rev() {
             while self.lists.weight(segment) > segment_max {
                 let Some(slot) = self.lists.oldest(segment) else { break };
-                self.lists.renew(slot, segment - 1);
+                self.lists.move_to(slot, segment - 1);
             }
         }
     }
@@ -98,15 +98,15 @@ impl<W: Weight> Policy for Slru<W> {
         self.used
     }
 
-    fn holds(&self, id: Id) -> bool {
+    fn holds(&self, id: KeyId) -> bool {
         self.lists.find(id).is_some()
     }
 
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
+    fn eviction_log(&mut self) -> &mut EvictionLog {
+        &mut self.eviction_log
     }
 
-    fn remove(&mut self, id: Id) {
+    fn remove(&mut self, id: KeyId) {
         if let Some(slot) = self.lists.find(id) {
             self.drop(slot);
         }
@@ -118,7 +118,7 @@ impl<W: Weight> Policy for Slru<W> {
         if let Some(slot) = self.lists.find(request.id) {
             self.used = self.used - self.lists.weight_of(slot).get() + weight.get();
             self.lists.reweigh(slot, weight);
-            self.lists.renew(slot, (self.lists.list(slot) + 1).min(self.segments - 1));
+            self.lists.move_to(slot, (self.lists.list(slot) + 1).min(self.segments - 1));
             self.cascade();
             self.evict_above(self.capacity);
             return true;

@@ -1,18 +1,18 @@
 //! 2Q, in full: what is requested first waits in a queue; only what is requested again after it left the queue is
 //! kept by recency.
 
-use super::lists::Lists;
-use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, share};
-use crate::number::Id;
-use crate::requests::Details;
+use super::lists::WeightedLists;
+use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, share};
+use crate::key_id::KeyId;
+use crate::request::{Request, RequestFields};
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "2q",
     about: "keeps by recency only what is requested again after it passed through a queue",
     source: "Johnson and Shasha, VLDB 1994",
     parameters: &[
-        Parameter {
+        PolicyParameter {
             name: "in",
             meaning: "share of the capacity above which the queue gives way",
             default: 0.25,
@@ -20,7 +20,7 @@ pub(super) const KIND: Kind = Kind {
             max: 1.0,
             is_whole: false,
         },
-        Parameter {
+        PolicyParameter {
             name: "out",
             meaning: "how many times the capacity is remembered after eviction from the queue",
             default: 0.5,
@@ -29,8 +29,8 @@ pub(super) const KIND: Kind = Kind {
             is_whole: false,
         },
     ],
-    details: Details::NONE,
-    make: by_weight!(TwoQ),
+    details: RequestFields::NONE,
+    create: by_weight!(TwoQ),
 };
 
 const IN: usize = 0;
@@ -41,18 +41,18 @@ struct TwoQ<W> {
     capacity: u64,
     in_max: u64,
     out_max: u64,
-    lists: Lists<(), W, 3>,
-    evicted: Evicted,
+    lists: WeightedLists<(), W, 3>,
+    eviction_log: EvictionLog,
 }
 
 impl<W: Weight> TwoQ<W> {
-    fn new(setting: &Setting<'_>) -> Self {
+    fn new(setting: &CacheConfig<'_>) -> Self {
         Self {
             capacity: setting.capacity,
             in_max: share(setting.capacity, setting.parameters[0]),
             out_max: share(setting.capacity, setting.parameters[1]),
-            lists: Lists::new(setting.requests.keys()),
-            evicted: Evicted::default(),
+            lists: WeightedLists::new(setting.requests.keys()),
+            eviction_log: EvictionLog::default(),
         }
     }
 
@@ -60,12 +60,12 @@ impl<W: Weight> TwoQ<W> {
         while self.used() > limit {
             if self.lists.weight(IN) > self.in_max || self.lists.is_empty(MAIN) {
                 let Some(slot) = self.lists.oldest(IN) else { break };
-                self.evicted.note(self.lists.id(slot));
-                self.lists.renew(slot, OUT);
-                self.lists.forget_above(OUT, self.out_max);
+                self.eviction_log.record(self.lists.id(slot));
+                self.lists.move_to(slot, OUT);
+                self.lists.trim(OUT, self.out_max);
             } else if let Some(slot) = self.lists.oldest(MAIN) {
-                self.evicted.note(self.lists.id(slot));
-                self.lists.forget(slot);
+                self.eviction_log.record(self.lists.id(slot));
+                self.lists.remove(slot);
             }
         }
     }
@@ -80,17 +80,17 @@ impl<W: Weight> Policy for TwoQ<W> {
         self.lists.weight(IN) + self.lists.weight(MAIN)
     }
 
-    fn holds(&self, id: Id) -> bool {
+    fn holds(&self, id: KeyId) -> bool {
         self.lists.find(id).is_some_and(|slot| self.lists.list(slot) != OUT)
     }
 
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
+    fn eviction_log(&mut self) -> &mut EvictionLog {
+        &mut self.eviction_log
     }
 
-    fn remove(&mut self, id: Id) {
+    fn remove(&mut self, id: KeyId) {
         if let Some(slot) = self.lists.find(id).filter(|slot| self.lists.list(*slot) != OUT) {
-            self.lists.forget(slot);
+            self.lists.remove(slot);
         }
     }
 
@@ -101,13 +101,13 @@ impl<W: Weight> Policy for TwoQ<W> {
         if let Some((slot, list)) = known.filter(|(_, list)| *list != OUT) {
             self.lists.reweigh(slot, weight);
             if list == MAIN {
-                self.lists.renew(slot, MAIN);
+                self.lists.move_to(slot, MAIN);
             }
             self.evict_above(self.capacity);
             return true;
         }
         if let Some((ghost, _)) = known {
-            self.lists.forget(ghost);
+            self.lists.remove(ghost);
         }
         self.evict_above(self.capacity - weight.get());
         self.lists.insert(if known.is_some() { MAIN } else { IN }, request.id, (), weight);

@@ -1,20 +1,20 @@
 //! W-TinyLFU: what leaves a small window by recency enters the main cache only where it was requested more often of
 //! late than what would have to go; the main cache is a segmented LRU of two segments.
 
-use super::lists::Lists;
-use super::{Evicted, Kind, Parameter, Policy, Request, Setting, by_weight, share};
+use super::lists::WeightedLists;
+use super::{CacheConfig, EvictionLog, Policy, PolicyKind, PolicyParameter, share};
 use crate::arena::Slot;
-use crate::number::Id;
-use crate::requests::Details;
-use crate::sketch::Sketch;
+use crate::count_min_sketch::CountMinSketch;
+use crate::key_id::KeyId;
+use crate::request::{Request, RequestFields};
 use crate::weight::Weight;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "w-tinylfu",
     about: "a window, and behind it only what was requested more often of late than what would have to go",
     source: "Einziger, Friedman and Manes, ACM Transactions on Storage 2017",
     parameters: &[
-        Parameter {
+        PolicyParameter {
             name: "window",
             meaning: "share of the capacity for the window, which has at least 1 unit",
             default: 0.01,
@@ -22,7 +22,7 @@ pub(super) const KIND: Kind = Kind {
             max: 1.0,
             is_whole: false,
         },
-        Parameter {
+        PolicyParameter {
             name: "protected",
             meaning: "share of the main cache for what was requested in it",
             default: 0.8,
@@ -31,8 +31,8 @@ pub(super) const KIND: Kind = Kind {
             is_whole: false,
         },
     ],
-    details: Details::NONE,
-    make: by_weight!(WTinyLfu),
+    details: RequestFields::NONE,
+    create: by_weight!(WTinyLfu),
 };
 
 const WINDOW: usize = 0;
@@ -43,22 +43,22 @@ struct WTinyLfu<W> {
     capacity: u64,
     window_max: u64,
     protected_max: u64,
-    sketch: Sketch,
-    lists: Lists<(), W, 3>,
-    evicted: Evicted,
+    sketch: CountMinSketch,
+    lists: WeightedLists<(), W, 3>,
+    eviction_log: EvictionLog,
 }
 
 impl<W: Weight> WTinyLfu<W> {
-    fn new(setting: &Setting<'_>) -> Self {
+    fn new(setting: &CacheConfig<'_>) -> Self {
         let (capacity, keys) = (setting.capacity, setting.requests.keys());
         let window_max = share(capacity, setting.parameters[0]).max(1).min(capacity);
         Self {
             capacity,
             window_max,
             protected_max: share(capacity - window_max, setting.parameters[1]),
-            sketch: Sketch::new(setting.objects()),
-            lists: Lists::new(keys),
-            evicted: Evicted::default(),
+            sketch: CountMinSketch::new(setting.objects()),
+            lists: WeightedLists::new(keys),
+            eviction_log: EvictionLog::default(),
         }
     }
 
@@ -71,11 +71,11 @@ impl<W: Weight> WTinyLfu<W> {
     }
 
     /// Lets what is too much for the window pass on, and what is too much for the main cache go.
-    fn settle(&mut self, newcomer: Option<Id>) {
+    fn settle(&mut self, newcomer: Option<KeyId>) {
         let main_max = self.capacity - self.window_max;
         while self.lists.weight(PROTECTED) > self.protected_max {
             let Some(slot) = self.lists.oldest(PROTECTED) else { break };
-            self.lists.renew(slot, PROBATION);
+            self.lists.move_to(slot, PROBATION);
         }
         while self.main() > main_max {
             let Some(victim) = self.victim() else { break };
@@ -86,7 +86,7 @@ impl<W: Weight> WTinyLfu<W> {
             if !self.contest(candidate, main_max) {
                 // What is turned away in the request that brought it was never evicted.
                 if newcomer == Some(self.lists.id(candidate)) {
-                    self.lists.forget(candidate);
+                    self.lists.remove(candidate);
                 } else {
                     self.evict(candidate);
                 }
@@ -96,8 +96,8 @@ impl<W: Weight> WTinyLfu<W> {
 
     #[inline]
     fn evict(&mut self, slot: Slot) {
-        self.evicted.note(self.lists.id(slot));
-        self.lists.forget(slot);
+        self.eviction_log.record(self.lists.id(slot));
+        self.lists.remove(slot);
     }
 
     /// Admits a candidate to the main cache where it beats all that have to go for it; says whether it does.
@@ -114,7 +114,7 @@ impl<W: Weight> WTinyLfu<W> {
                 _ => return false,
             }
         }
-        self.lists.renew(candidate, PROBATION);
+        self.lists.move_to(candidate, PROBATION);
         true
     }
 }
@@ -128,17 +128,17 @@ impl<W: Weight> Policy for WTinyLfu<W> {
         self.lists.weight(WINDOW) + self.main()
     }
 
-    fn holds(&self, id: Id) -> bool {
+    fn holds(&self, id: KeyId) -> bool {
         self.lists.find(id).is_some()
     }
 
-    fn evicted(&mut self) -> &mut Evicted {
-        &mut self.evicted
+    fn eviction_log(&mut self) -> &mut EvictionLog {
+        &mut self.eviction_log
     }
 
-    fn remove(&mut self, id: Id) {
+    fn remove(&mut self, id: KeyId) {
         if let Some(slot) = self.lists.find(id) {
-            self.lists.forget(slot);
+            self.lists.remove(slot);
         }
     }
 
@@ -151,7 +151,7 @@ impl<W: Weight> Policy for WTinyLfu<W> {
             Some(slot) => {
                 self.lists.reweigh(slot, weight);
                 let to = if self.lists.list(slot) == WINDOW { WINDOW } else { PROTECTED };
-                self.lists.renew(slot, to);
+                self.lists.move_to(slot, to);
             }
             None => _ = self.lists.insert(WINDOW, request.id, (), weight),
         }

@@ -8,7 +8,7 @@ pub type Ns = u64;
 
 /// Events to come.
 #[derive(Debug)]
-pub struct Events<E> {
+pub struct EventQueue<E> {
     heap: BinaryHeap<Reverse<Entry<E>>>,
     foreseen: u64,
     now: Ns,
@@ -41,13 +41,13 @@ impl<E> Ord for Entry<E> {
     }
 }
 
-impl<E> Default for Events<E> {
+impl<E> Default for EventQueue<E> {
     fn default() -> Self {
         Self { heap: BinaryHeap::new(), foreseen: 0, now: 0 }
     }
 }
 
-impl<E> Events<E> {
+impl<E> EventQueue<E> {
     /// The moment of the last event.
     pub fn now(&self) -> Ns {
         self.now
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn events_come_in_order_of_time_then_of_foresight() {
-        let mut events = Events::default();
+        let mut events = EventQueue::default();
         for (at, event) in [(5, 'c'), (1, 'a'), (5, 'd'), (2, 'b')] {
             events.at(at, event);
         }

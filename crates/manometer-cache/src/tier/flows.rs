@@ -2,26 +2,11 @@
 
 use serde::Serialize;
 
-use super::storage::{Level, Stretch};
-
-/// What a request is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flow {
-    /// What was asked for.
-    File,
-    /// Copied from the origin into the cache.
-    Promotion,
-    /// Written back from the cache because its place is needed.
-    Demotion,
-    /// Written back so that it need not be when its place is needed.
-    Cleaning,
-    /// Where what is in the cache lies.
-    Metadata,
-}
+use super::io::{FlowKind, LevelIo, TierLevel};
 
 /// Bytes of one flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Bytes {
+pub struct FlowBytes {
     /// Read from the origin.
     pub origin_read: u64,
     /// Written to it.
@@ -36,40 +21,40 @@ pub struct Bytes {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Flows {
     /// What was asked for.
-    pub file: Bytes,
+    pub file: FlowBytes,
     /// Copied from the origin into the cache.
-    pub promotion: Bytes,
+    pub promotion: FlowBytes,
     /// Written back from the cache because its place was needed.
-    pub demotion: Bytes,
+    pub demotion: FlowBytes,
     /// Written back in good time.
-    pub cleaning: Bytes,
+    pub cleaning: FlowBytes,
     /// Where what is in the cache lies.
-    pub metadata: Bytes,
+    pub metadata: FlowBytes,
 }
 
 impl Flows {
-    /// Counts a stretch.
-    pub fn add(&mut self, stretch: &Stretch) {
-        let bytes = match stretch.flow {
-            Flow::File => &mut self.file,
-            Flow::Promotion => &mut self.promotion,
-            Flow::Demotion => &mut self.demotion,
-            Flow::Cleaning => &mut self.cleaning,
-            Flow::Metadata => &mut self.metadata,
+    /// Counts a io.
+    pub fn add(&mut self, io: &LevelIo) {
+        let bytes = match io.flow {
+            FlowKind::File => &mut self.file,
+            FlowKind::Promotion => &mut self.promotion,
+            FlowKind::Demotion => &mut self.demotion,
+            FlowKind::Cleaning => &mut self.cleaning,
+            FlowKind::Metadata => &mut self.metadata,
         };
-        let counted = match (stretch.level, stretch.is_write) {
-            (Level::Origin, false) => &mut bytes.origin_read,
-            (Level::Origin, true) => &mut bytes.origin_written,
-            (Level::Cache, false) => &mut bytes.cache_read,
-            (Level::Cache, true) => &mut bytes.cache_written,
+        let counted = match (io.level, io.is_write) {
+            (TierLevel::Origin, false) => &mut bytes.origin_read,
+            (TierLevel::Origin, true) => &mut bytes.origin_written,
+            (TierLevel::Cache, false) => &mut bytes.cache_read,
+            (TierLevel::Cache, true) => &mut bytes.cache_written,
         };
-        *counted += stretch.bytes;
+        *counted += io.bytes;
     }
 
     /// What was added since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let less = |now: Bytes, then: Bytes| Bytes {
+        let less = |now: FlowBytes, then: FlowBytes| FlowBytes {
             origin_read: now.origin_read - then.origin_read,
             origin_written: now.origin_written - then.origin_written,
             cache_read: now.cache_read - then.cache_read,

@@ -3,28 +3,29 @@
 //! Event-driven and deterministic: threads of a [`workload`] wait for requests, which the host's page cache, the second
 //! level and the models of the [`device`]s answer. After the cache thesis (seed 001), chapters 4 and 6.
 
+mod cache_slots;
 pub mod device;
 mod events;
-mod flights;
 mod flows;
 mod host;
+mod in_flight;
+mod io;
 mod jobs;
-mod pages;
-mod raid;
-mod run;
-mod second;
-mod second_settings;
+mod metadata_tree;
+mod page_cache;
+mod raid_array;
+mod second_level;
+mod sequential;
 mod settings;
-mod slots;
+mod simulation;
 mod storage;
-mod tasks;
-mod tree;
-mod wake;
+mod wakeup;
 pub mod workload;
 
-pub use flows::{Bytes, Flows};
+pub use flows::{FlowBytes, Flows};
 pub use host::HostSettings;
-pub use raid::Raid;
-pub use run::{Load, Outcome, run, run_telling};
-pub use second_settings::{Congested, Metadata, MetadataSettings, Mode, SecondSettings, Sequential};
-pub use settings::{Arrangement, Equal, OriginSettings, Sweep};
+pub use second_level::settings::{
+    CongestionBypass, MetadataKind, MetadataSettings, SecondLevelSettings, SequentialBypass, WriteMode,
+};
+pub use settings::{Arrangement, CacheSweep, EqualDevices, OriginSettings};
+pub use simulation::{TierLoad, TierResult, run, run_with_progress};

@@ -9,12 +9,13 @@ use serde::de::DeserializeOwned;
 
 use super::device::DeviceSettings;
 use super::host::HostSettings;
-use super::pages::PAGE;
-use super::raid::{Array, Raid};
-use super::second_settings::{SecondSettings, chunk, one};
+use super::page_cache::PAGE;
+use super::raid_array::{RaidArray, default_chunk, one_device};
+use super::second_level::settings::SecondLevelSettings;
 use super::workload::WorkloadSettings;
 use crate::CacheError;
-use crate::number::KEYS_MAX;
+use crate::key_id::KEYS_MAX;
+use crate::raid_level::RaidLevel;
 
 /// The most devices of a level.
 const COUNT_MAX: u64 = 1024;
@@ -32,9 +33,9 @@ struct ArrangementFile {
     seed: u64,
     host: HostSettings,
     origin: OriginSettings,
-    cache: Option<SecondSettings>,
-    sweep: Option<Sweep>,
-    equal: Option<Equal>,
+    cache: Option<SecondLevelSettings>,
+    sweep: Option<CacheSweep>,
+    equal: Option<EqualDevices>,
 }
 
 /// What data come from.
@@ -44,13 +45,13 @@ pub struct OriginSettings {
     /// Which of the devices.
     pub device: String,
     /// How many of them.
-    #[serde(default = "one")]
+    #[serde(default = "one_device")]
     pub count: u64,
     /// How they are joined.
     #[serde(default)]
-    pub raid: Raid,
+    pub raid: RaidLevel,
     /// The bytes of a RAID chunk.
-    #[serde(default = "chunk")]
+    #[serde(default = "default_chunk")]
     pub chunk: ByteSize,
     /// How much of them is used.
     pub size: ByteSize,
@@ -59,7 +60,7 @@ pub struct OriginSettings {
 /// Which caches are tried instead.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sweep {
+pub struct CacheSweep {
     /// The sizes of the cache, each as a share of the origin.
     pub cache_to_origin: Vec<f64>,
 }
@@ -67,9 +68,9 @@ pub struct Sweep {
 /// With how many devices it is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Equal {
+pub struct EqualDevices {
     /// How they are joined.
-    pub raid: Raid,
+    pub raid: RaidLevel,
     /// How many at most.
     pub count_max: u64,
 }
@@ -88,11 +89,11 @@ pub struct Arrangement {
     /// What data come from.
     pub origin: OriginSettings,
     /// The SSD before it.
-    pub cache: Option<SecondSettings>,
+    pub cache: Option<SecondLevelSettings>,
     /// Which caches are tried instead.
-    pub sweep: Option<Sweep>,
+    pub sweep: Option<CacheSweep>,
     /// How many devices of the origin without a cache do as much is looked for among these.
-    pub equal: Option<Equal>,
+    pub equal: Option<EqualDevices>,
     /// The devices there are.
     pub devices: BTreeMap<String, DeviceSettings>,
     /// The workloads there are.
@@ -119,7 +120,7 @@ impl Arrangement {
             devices: read(&beside(&file.devices))?,
             workloads: read(&beside(&file.workloads))?,
         };
-        arrangement.check().map_err(|text| CacheError::Wrong(format!("{}: {text}", path.display())))?;
+        arrangement.validate().map_err(|text| CacheError::Invalid(format!("{}: {text}", path.display())))?;
         Ok(arrangement)
     }
 
@@ -127,18 +128,18 @@ impl Arrangement {
     ///
     /// # Errors
     /// What is wrong, and what would be right.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), String> {
         if self.scale == 0 {
             return Err("`scale` is 0: 1 is full size".to_owned());
         }
         for (name, device) in &self.devices {
-            device.wrong().map_or(Ok(()), |text| Err(format!("device `{name}`: {text}")))?;
+            device.validation_error().map_or(Ok(()), |text| Err(format!("device `{name}`: {text}")))?;
         }
-        self.host.wrong().map_or(Ok(()), |text| Err(format!("`host`: {text}")))?;
+        self.host.validation_error().map_or(Ok(()), |text| Err(format!("`host`: {text}")))?;
         let OriginSettings { device, size, .. } = &self.origin;
         self.check_level("origin", device, self.origin.array(), size.0)?;
         if let Some(cache) = &self.cache {
-            cache.wrong().map_or(Ok(()), |text| Err(format!("`cache`: {text}")))?;
+            cache.validation_error().map_or(Ok(()), |text| Err(format!("`cache`: {text}")))?;
             self.check_level("cache", &cache.device, cache.array(), cache.size.0)?;
             let blocks = (self.origin.size.0 / self.scale).div_ceil(cache.block.0);
             if blocks == 0 || blocks > KEYS_MAX as u64 {
@@ -161,7 +162,7 @@ impl Arrangement {
             return Err("`sweep` and `equal` are about a `[cache]`, which is not there".to_owned());
         }
         for other in self.swept() {
-            other.check().map_err(|text| format!("`sweep.cache_to_origin`, {}: {text}", other.name))?;
+            other.validate().map_err(|text| format!("`sweep.cache_to_origin`, {}: {text}", other.name))?;
         }
         match self.equal {
             Some(equal) if equal.counts().next().is_none() => {
@@ -177,7 +178,7 @@ impl Arrangement {
         ratios.map(|ratio| self.with_cache_of(*ratio)).collect()
     }
 
-    fn check_level(&self, level: &str, device: &str, array: Array, bytes: u64) -> Result<(), String> {
+    fn check_level(&self, level: &str, device: &str, array: RaidArray, bytes: u64) -> Result<(), String> {
         let Some(settings) = self.devices.get(device) else {
             let known: Vec<&str> = self.devices.keys().map(String::as_str).collect();
             return Err(format!("`{level}.device`: there is no device `{device}`: there are `{}`", known.join("`, `")));
@@ -185,7 +186,7 @@ impl Arrangement {
         if array.members > COUNT_MAX {
             return Err(format!("`{level}.count` is above {COUNT_MAX}"));
         }
-        array.wrong().map_or(Ok(()), |text| Err(format!("`{level}`: {text}")))?;
+        array.validation_error().map_or(Ok(()), |text| Err(format!("`{level}`: {text}")))?;
         let room = settings.capacity().saturating_mul(array.data_members());
         match bytes {
             0 => Err(format!("`{level}.size` is 0")),
@@ -196,7 +197,7 @@ impl Arrangement {
 
     /// The same without the cache, on so many devices.
     #[must_use]
-    pub fn without_cache(&self, count: u64, raid: Raid) -> Self {
+    pub fn without_cache(&self, count: u64, raid: RaidLevel) -> Self {
         let mut other = self.clone();
         (other.cache, other.sweep, other.equal) = (None, None, None);
         (other.origin.count, other.origin.raid) = (count, raid);
@@ -217,28 +218,25 @@ impl Arrangement {
     }
 }
 
-impl Equal {
+impl EqualDevices {
     /// The numbers of devices that make such an array, one by itself among them.
-    pub fn counts(self) -> impl Iterator<Item = (u64, Raid)> {
-        let array = move |members| (members, if members == 1 { Raid::None } else { self.raid });
-        (1..=self.count_max)
-            .map(array)
-            .filter(|(members, raid)| Array { raid: *raid, members: *members, chunk: chunk().0 }.wrong().is_none())
+    pub fn counts(self) -> impl Iterator<Item = (u64, RaidLevel)> {
+        let array = move |members| (members, if members == 1 { RaidLevel::None } else { self.raid });
+        (1..=self.count_max).map(array).filter(|(members, raid)| {
+            RaidArray { raid: *raid, members: *members, chunk: default_chunk().0 }.validation_error().is_none()
+        })
     }
 }
 
 impl OriginSettings {
     /// The array that it is.
-    pub fn array(&self) -> Array {
-        Array { raid: self.raid, members: self.count, chunk: self.chunk.0 }
+    pub fn array(&self) -> RaidArray {
+        RaidArray { raid: self.raid, members: self.count, chunk: self.chunk.0 }
     }
 }
 
-impl SecondSettings {
-    /// The array that it is.
-    pub fn array(&self) -> Array {
-        Array { raid: self.raid, members: self.count, chunk: self.chunk.0 }
-    }
+fn one() -> u64 {
+    1
 }
 
 fn stem(path: &Path) -> String {
@@ -246,7 +244,7 @@ fn stem(path: &Path) -> String {
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, CacheError> {
-    let wrong = |text: String| CacheError::Wrong(format!("{}: {text}", path.display()));
+    let wrong = |text: String| CacheError::Invalid(format!("{}: {text}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     toml::from_str(&text).map_err(|error| wrong(error.to_string()))
 }

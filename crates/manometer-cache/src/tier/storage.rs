@@ -1,23 +1,16 @@
 //! The devices of an arrangement at work: requests to its levels fall to members of arrays, whose ends are events.
 
-use super::device::{Device, DeviceSettings, DeviceTally, Io, Wear};
-use super::events::{Events, Ns};
-use super::flows::{Flow, Flows};
+use super::device::{Device, DeviceCounters, DeviceRequest, DeviceSettings, SsdWear};
+use super::events::{EventQueue, Ns};
+use super::flows::Flows;
+use super::io::{LevelIo, TierLevel};
 use super::jobs::{JobId, Jobs};
-use super::raid::{Array, Piece};
-
-/// A level of storage: what data come from, or what is kept on an SSD before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// The devices that data come from.
-    Origin,
-    /// The SSD before them.
-    Cache,
-}
+use super::raid_array::{MemberRange, RaidArray};
+use crate::raid_level::RaidLevel;
 
 /// What happens.
 #[derive(Debug)]
-enum Event<W> {
+enum StorageEvent<W> {
     /// A device is done with what its medium served.
     Served(usize),
     /// A request is done.
@@ -26,56 +19,39 @@ enum Event<W> {
     Time(W),
 }
 
-/// A stretch of a level that is read or written.
-#[derive(Debug, Clone, Copy)]
-pub struct Stretch {
-    /// Of which level.
-    pub level: Level,
-    /// Where it begins.
-    pub offset: u64,
-    /// How long it is.
-    pub bytes: u64,
-    /// Whether it is written.
-    pub is_write: bool,
-    /// Whether it is not done before it is on the medium.
-    pub is_through: bool,
-    /// What it is for.
-    pub flow: Flow,
-}
-
 /// Who waits for a job.
 #[derive(Debug)]
 enum Waiter<W> {
     /// Somebody above.
-    Above(W),
+    Caller(W),
     /// Writes of rows of RAID 5, once what they need was read.
-    Rows { writes: Vec<Piece>, level: Level, is_through: bool, job: JobId },
+    ParityWrites { writes: Vec<MemberRange>, level: TierLevel, is_through: bool, job: JobId },
 }
 
 #[derive(Debug)]
 struct Volume {
-    array: Array,
+    array: RaidArray,
     first_device: usize,
 }
 
 /// Devices, and what they are at. `W` is what those above wait with.
 #[derive(Debug)]
 pub struct Storage<W> {
-    events: Events<Event<W>>,
+    events: EventQueue<StorageEvent<W>>,
     jobs: Jobs<Waiter<W>>,
     devices: Vec<Device>,
     volumes: Vec<Volume>,
     /// What is free of the controller's cache.
     controller: u64,
     flows: Flows,
-    pieces: Vec<Piece>,
+    pieces: Vec<MemberRange>,
 }
 
 impl<W> Storage<W> {
     /// Storage without devices, under a controller with a cache for writes.
     pub fn new(controller: u64) -> Self {
         Self {
-            events: Events::default(),
+            events: EventQueue::default(),
             jobs: Jobs::default(),
             devices: Vec::new(),
             volumes: Vec::new(),
@@ -86,7 +62,7 @@ impl<W> Storage<W> {
     }
 
     /// Adds a level, the origin first: equal devices in an array.
-    pub fn add(&mut self, settings: &DeviceSettings, array: Array, scale: u64) {
+    pub fn add(&mut self, settings: &DeviceSettings, array: RaidArray, scale: u64) {
         self.volumes.push(Volume { array, first_device: self.devices.len() });
         self.devices.extend((0..array.members).map(|_| Device::new(settings, scale)));
     }
@@ -103,12 +79,12 @@ impl<W> Storage<W> {
 
     /// Wakes `waiter` at a moment.
     pub fn wake_at(&mut self, at: Ns, waiter: W) {
-        self.events.at(at, Event::Time(waiter));
+        self.events.at(at, StorageEvent::Time(waiter));
     }
 
     /// Opens a job that `waiter` waits for; it ends with [`Self::close`] at the earliest.
     pub fn open(&mut self, waiter: W) -> JobId {
-        self.jobs.open(Waiter::Above(waiter))
+        self.jobs.open(Waiter::Caller(waiter))
     }
 
     /// Keeps a job open until [`Self::close`] is said once more.
@@ -119,19 +95,19 @@ impl<W> Storage<W> {
     /// No more stretches are to be added to a job.
     pub fn close(&mut self, job: JobId) {
         let now = self.now();
-        self.events.at(now, Event::Done(job));
+        self.events.at(now, StorageEvent::Done(job));
     }
 
     /// Reads or writes a stretch as part of a job.
-    pub fn submit(&mut self, job: JobId, stretch: Stretch) {
-        if stretch.bytes == 0 {
+    pub fn submit(&mut self, job: JobId, io: LevelIo) {
+        if io.bytes == 0 {
             return;
         }
-        self.flows.add(&stretch);
-        let Stretch { level, offset, bytes, is_write, is_through, .. } = stretch;
+        self.flows.add(&io);
+        let LevelIo { level, offset, bytes, is_write, is_through, .. } = io;
         let array = self.volumes[level as usize].array;
-        if is_write && array.raid == super::raid::Raid::Raid5 {
-            return self.write_rows(job, &stretch, array);
+        if is_write && array.raid == RaidLevel::Raid5 {
+            return self.write_stripes(job, &io, array);
         }
         let mut pieces = std::mem::take(&mut self.pieces);
         array.pieces(offset, bytes, &mut pieces);
@@ -141,11 +117,11 @@ impl<W> Storage<W> {
         self.pieces = pieces;
     }
 
-    fn write_rows(&mut self, job: JobId, stretch: &Stretch, array: Array) {
-        let Stretch { level, is_through, .. } = *stretch;
-        for row in array.rows(stretch.offset, stretch.bytes) {
+    fn write_stripes(&mut self, job: JobId, io: &LevelIo, array: RaidArray) {
+        let LevelIo { level, is_through, .. } = *io;
+        for row in array.stripe_writes(io.offset, io.bytes) {
             self.jobs.add(job);
-            let reads = self.jobs.open(Waiter::Rows { writes: row.writes, level, is_through, job });
+            let reads = self.jobs.open(Waiter::ParityWrites { writes: row.writes, level, is_through, job });
             for piece in &row.reads {
                 self.submit_piece(reads, level, piece, false, false);
             }
@@ -154,11 +130,11 @@ impl<W> Storage<W> {
     }
 
     /// Submits a piece to its member: a write to all of its mirrors, a read to the one with the least to do.
-    fn submit_piece(&mut self, job: JobId, level: Level, piece: &Piece, is_write: bool, is_through: bool) {
+    fn submit_piece(&mut self, job: JobId, level: TierLevel, piece: &MemberRange, is_write: bool, is_through: bool) {
         let Volume { array, first_device } = self.volumes[level as usize];
         let (first, count) = array.mirrors(piece.member);
         let (first, last) = (first_device + first, first_device + first + count);
-        let io = Io { offset: piece.offset, bytes: piece.bytes, is_write, is_through, job };
+        let io = DeviceRequest { offset: piece.offset, bytes: piece.bytes, is_write, is_through, job };
         if is_write {
             (first..last).for_each(|device| self.submit_to(device, io));
         } else {
@@ -167,34 +143,34 @@ impl<W> Storage<W> {
         }
     }
 
-    fn submit_to(&mut self, device: usize, io: Io) {
+    fn submit_to(&mut self, device: usize, io: DeviceRequest) {
         self.jobs.add(io.job);
         let now = self.events.now();
         match &mut self.devices[device] {
             Device::Ssd(ssd) => {
                 let done = ssd.submit(now, &io);
-                self.events.at(done, Event::Done(io.job));
+                self.events.at(done, StorageEvent::Done(io.job));
             }
             Device::Disk(disk) => {
                 if let Some(done) = disk.submit(now, io, &mut self.controller) {
-                    self.events.at(done, Event::Done(io.job));
+                    self.events.at(done, StorageEvent::Done(io.job));
                 }
                 if let Some(served) = disk.start(now) {
-                    self.events.at(served, Event::Served(device));
+                    self.events.at(served, StorageEvent::Served(device));
                 }
             }
         }
     }
 
     /// Has a job wait until what was written to a level is on its media.
-    pub fn flush(&mut self, job: JobId, level: Level) {
+    pub fn flush(&mut self, job: JobId, level: TierLevel) {
         let Some(volume) = self.volumes.get(level as usize) else { return };
         let now = self.events.now();
         for device in volume.first_device..volume.first_device + volume.array.members as usize {
             let waits = match &mut self.devices[device] {
                 Device::Ssd(ssd) => {
                     let flushed = ssd.flush(now);
-                    self.events.at(flushed, Event::Done(job));
+                    self.events.at(flushed, StorageEvent::Done(job));
                     true
                 }
                 Device::Disk(disk) => disk.flush(job),
@@ -206,7 +182,7 @@ impl<W> Storage<W> {
     }
 
     /// Forgets a stretch of a level, where its devices can be told.
-    pub fn trim(&mut self, level: Level, offset: u64, bytes: u64) {
+    pub fn trim(&mut self, level: TierLevel, offset: u64, bytes: u64) {
         let mut pieces = std::mem::take(&mut self.pieces);
         let Volume { array, first_device } = self.volumes[level as usize];
         array.pieces(offset, bytes, &mut pieces);
@@ -225,9 +201,9 @@ impl<W> Storage<W> {
     pub fn next(&mut self) -> Option<W> {
         loop {
             match self.events.next()? {
-                Event::Time(waiter) => return Some(waiter),
-                Event::Served(device) => self.served(device),
-                Event::Done(job) => {
+                StorageEvent::Time(waiter) => return Some(waiter),
+                StorageEvent::Served(device) => self.served(device),
+                StorageEvent::Done(job) => {
                     if let Some(waiter) = self.done(job) {
                         return Some(waiter);
                     }
@@ -239,16 +215,16 @@ impl<W> Storage<W> {
     fn served(&mut self, device: usize) {
         let now = self.events.now();
         let Device::Disk(disk) = &mut self.devices[device] else { return };
-        disk.finish(now, &mut self.controller, |at, job| self.events.at(at, Event::Done(job)));
+        disk.finish(now, &mut self.controller, |at, job| self.events.at(at, StorageEvent::Done(job)));
         if let Some(served) = disk.start(now) {
-            self.events.at(served, Event::Served(device));
+            self.events.at(served, StorageEvent::Served(device));
         }
     }
 
     fn done(&mut self, job: JobId) -> Option<W> {
         match self.jobs.done(job)? {
-            Waiter::Above(waiter) => Some(waiter),
-            Waiter::Rows { writes, level, is_through, job } => {
+            Waiter::Caller(waiter) => Some(waiter),
+            Waiter::ParityWrites { writes, level, is_through, job } => {
                 for piece in &writes {
                     self.submit_piece(job, level, piece, true, is_through);
                 }
@@ -258,22 +234,22 @@ impl<W> Storage<W> {
     }
 
     /// How long a request to a level would wait now, at the device with the most to do.
-    pub fn backlog(&self, level: Level, is_write: bool) -> Ns {
+    pub fn backlog(&self, level: TierLevel, is_write: bool) -> Ns {
         self.devices_of(level).iter().map(|device| device.backlog(self.now(), is_write)).max().unwrap_or(0)
     }
 
-    fn devices_of(&self, level: Level) -> &[Device] {
+    fn devices_of(&self, level: TierLevel) -> &[Device] {
         let Some(volume) = self.volumes.get(level as usize) else { return &[] };
         &self.devices[volume.first_device..volume.first_device + volume.array.members as usize]
     }
 
     /// What each device of a level did.
-    pub fn tallies(&self, level: Level) -> Vec<DeviceTally> {
+    pub fn tallies(&self, level: TierLevel) -> Vec<DeviceCounters> {
         self.devices_of(level).iter().map(Device::tally).collect()
     }
 
     /// How worn the SSDs of a level are, each.
-    pub fn wear(&self, level: Level) -> Vec<Wear> {
+    pub fn wear(&self, level: TierLevel) -> Vec<SsdWear> {
         self.devices_of(level).iter().filter_map(Device::wear).collect()
     }
 }

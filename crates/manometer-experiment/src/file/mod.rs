@@ -1,36 +1,32 @@
-//! The experiment file: TOML, with positions kept so that an error can point at its line.
+//! The experiment file: TOML, read with positions so that an error points at its line.
+//!
+//! [`load`] reads a file and what it extends into a tree, checks the whole tree against the tables of the schema, and
+//! resolves it into an [`Experiment`].
 
 mod check;
-mod experiment;
-mod isolation;
-mod prepare;
 mod problem;
 pub mod real_vs_synthetic;
-mod referenced;
 mod schema;
-mod sweep;
+mod source;
+mod tables;
 mod tree;
-mod types;
 
 use std::path::Path;
 
-pub use experiment::{Change, Experiment, Neighbour, Step, Workload, settings_text};
-pub(crate) use experiment::{text, without_budget};
-pub use prepare::{Precondition, PrepareTable};
 pub use problem::{ExperimentError, Problem};
 pub use real_vs_synthetic::RealVsSynthetic;
-pub use referenced::Referenced;
 pub use schema::json_schema;
-pub use sweep::{Order, PhaseStop, SweepRules, SweepStop, SweepTable};
-pub use types::{DeviceTable, ExperimentTable, PlanTable};
 
-/// Reads the experiment file at `path`, what it extends, and the `--set` changes `sets`, and checks the
+use self::source::Sources;
+use crate::experiment::Experiment;
+
+/// Reads the experiment file at `path` and the files that it extends, applies the `--set` changes `sets`, and checks the
 /// whole.
 ///
 /// # Errors
-/// Every problem found, each with its file, line and what would be right.
+/// All problems, each with its file, its line and what would be right.
 pub fn load(path: &Path, sets: &[String]) -> Result<Experiment, ExperimentError> {
-    let mut sources = tree::Sources::default();
-    let root = tree::load(&mut sources, path, sets).map_err(|problems| sources.error(problems))?;
-    check::check(&root, &sources).map_err(|problems| sources.error(problems))
+    let mut sources = Sources::default();
+    let root = tree::load(&mut sources, path, sets).map_err(|errors| ExperimentError::new(errors, &sources))?;
+    check::check(&root, &sources).map_err(|errors| ExperimentError::new(errors, &sources))
 }

@@ -1,31 +1,32 @@
-//! What is wrong with an experiment file, said so that it can be mended at once.
+//! The problems of an experiment file, each with its line and its remedy.
 
 use std::fmt;
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 
-use super::tree::Origin;
+use super::source::{Origin, Sources};
 
-/// One thing that is wrong.
+/// One failed check, with its position in a source.
 #[derive(Debug, Clone)]
-pub(super) struct Complaint {
+pub(crate) struct CheckError {
     pub message: String,
+    /// What would be right.
     pub help: Option<String>,
     pub origin: Option<Origin>,
 }
 
-impl Complaint {
-    pub(super) fn new(message: impl Into<String>, origin: Option<Origin>) -> Self {
+impl CheckError {
+    pub(crate) fn new(message: impl Into<String>, origin: Option<Origin>) -> Self {
         Self { message: message.into(), help: None, origin }
     }
 
-    pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 }
 
-/// One thing that is wrong in an experiment file, with the file to point into.
+/// One problem of an experiment file, with the text that it points into.
 #[derive(Debug)]
 pub struct Problem {
     message: String,
@@ -34,9 +35,9 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(complaint: Complaint, source: Option<NamedSource<String>>) -> Self {
-        let place = source.zip(complaint.origin.map(|origin| origin.span));
-        Self { message: complaint.message, help: complaint.help, place }
+    fn new(error: CheckError, sources: &Sources) -> Self {
+        let place = error.origin.and_then(|origin| Some((sources.named_source(&origin)?, origin.span)));
+        Self { message: error.message, help: error.help, place }
     }
 
     /// What is wrong.
@@ -83,7 +84,7 @@ impl Diagnostic for Problem {
     }
 }
 
-/// Everything that is wrong with an experiment file; nothing was started.
+/// All problems of an experiment file. Nothing was started.
 #[derive(Debug)]
 pub struct ExperimentError {
     /// The problems, in the order of the file.
@@ -95,7 +96,7 @@ impl fmt::Display for ExperimentError {
         match self.problems.as_slice() {
             [only] => only.fmt(f),
             many => {
-                writeln!(f, "the experiment has {} problems:", many.len())?;
+                writeln!(f, "the experiment file has {} problems:", many.len())?;
                 many.iter().try_for_each(|problem| writeln!(f, "  {problem}"))
             }
         }
@@ -103,3 +104,9 @@ impl fmt::Display for ExperimentError {
 }
 
 impl std::error::Error for ExperimentError {}
+
+impl ExperimentError {
+    pub(crate) fn new(errors: Vec<CheckError>, sources: &Sources) -> Self {
+        Self { problems: errors.into_iter().map(|error| Problem::new(error, sources)).collect() }
+    }
+}

@@ -1,13 +1,13 @@
-//! The JSON Schema of the experiment file, from the types, so that editors complete it.
+//! The JSON Schema of the experiment file, for completion and validation in editors.
 
 use serde_json::{Value, json};
 
-use super::types::ExperimentTable;
+use super::tables::ExperimentTable;
 
-/// The schema, as it is kept in `docs/experiment.schema.json`.
+/// The JSON Schema, as kept in `docs/experiment.schema.json`.
 pub fn json_schema() -> Value {
     let mut schema = schemars::schema_for!(ExperimentTable).to_value();
-    // A primary is a key-value workload unless it says otherwise, which the tagged type cannot tell.
+    // The default kind of a primary is `kv`, which the tagged type cannot express.
     if let Some(primary) = schema.pointer_mut("/$defs/PrimaryTable/oneOf") {
         for alternative in primary.as_array_mut().into_iter().flatten() {
             let kv = alternative.pointer("/properties/kind/const") == Some(&json!("kv"));
@@ -16,18 +16,18 @@ pub fn json_schema() -> Value {
             }
         }
     }
-    let in_place = json!({
+    let inline_trace = json!({
         "type": "object",
-        "description": "A trace that is replayed: `{ trace = \"…\", model = \"open\" }` with the settings that belong to the trace.",
+        "description": "A trace to replay: `{ trace = \"…\", model = \"open\" }`, with the settings of the trace.",
         "required": ["trace"],
     });
     if let Some(workload) = schema.pointer_mut("/$defs/KvSettings/properties/workload") {
-        *workload = json!({ "anyOf": [workload.take(), in_place.clone()] });
+        *workload = json!({ "anyOf": [workload.take(), inline_trace.clone()] });
     }
     for settings in ["IoSettings", "ReplaySettings"] {
         let properties = schema.pointer_mut(&format!("/$defs/{settings}/properties"));
         if let Some(properties) = properties.and_then(Value::as_object_mut) {
-            properties.insert("workload".to_owned(), in_place.clone());
+            properties.insert("workload".to_owned(), inline_trace.clone());
         }
     }
     schema
@@ -35,17 +35,19 @@ pub fn json_schema() -> Value {
 
 #[cfg(test)]
 mod tests {
+    use manometer_testing::repository_file;
+
     use super::*;
 
     #[test]
     fn the_schema_in_the_manual_is_current() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/experiment.schema.json");
+        let path = repository_file("docs/experiment.schema.json");
         let kept: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         assert!(kept == json_schema(), "docs/experiment.schema.json is not current: run `make docs`");
     }
 
     #[test]
-    fn a_primary_needs_no_kind_and_a_neighbour_does() {
+    fn kind_is_optional_for_a_primary_and_required_for_a_neighbour() {
         let schema = json_schema();
         let required = |table: &str, kind: &str| {
             let alternatives = schema["$defs"][table]["oneOf"].as_array().unwrap();

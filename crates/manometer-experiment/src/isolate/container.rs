@@ -1,8 +1,8 @@
-//! Containers: a worker inside podman or docker.
+//! Containers: a worker in podman or docker.
 //!
-//! The container shows the host's own programs and libraries, read-only, so that it runs the very worker that a bare
-//! process would run; of all else it sees the current folder and what lies below it. Its limits are those of its
-//! control group, into which the worker is moved as any other.
+//! The container mounts the host's programs and libraries read-only, so that it runs the same worker binary as a plain
+//! process, and the current folder and the device directory. Its limits are those of the control group in which it is
+//! created.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -11,40 +11,40 @@ use std::process::{Command, Stdio};
 use manometer_measure::{Clock as _, MonotonicClock};
 use serde_json::{Value, json};
 
-use super::IsolateError;
+use super::error::IsolateError;
 
-/// The image: nothing at all.
+/// The image, which is empty.
 const IMAGE: &str = "manometer-empty:latest";
 
-/// What of the host a worker needs to run: programs, libraries, names.
-const SHOWN: [&str; 7] = ["/bin", "/sbin", "/lib", "/lib64", "/usr", "/etc", "/opt"];
+/// The folders of the host that a worker needs: programs, libraries, configuration.
+const MOUNTED: [&str; 7] = ["/bin", "/sbin", "/lib", "/lib64", "/usr", "/etc", "/opt"];
 
-/// The two empty blocks that end an archive: one without files.
+/// A tar archive without files: the two empty blocks at its end.
 const EMPTY_ARCHIVE: [u8; 1024] = [0; 1024];
 
-/// How long a container may take to come up, and how often that is looked for.
-const START_PATIENCE_NS: u64 = 30_000_000_000;
-const START_LOOK_NS: u64 = 20_000_000;
+/// How long to wait for a container to start, and how often to check.
+const START_TIMEOUT_NS: u64 = 30_000_000_000;
+const START_CHECK_INTERVAL_NS: u64 = 20_000_000;
 
-/// A container for one worker. Dropping it ends what of it is left.
+/// A container for one worker. Dropping it removes it.
 #[derive(Debug)]
 pub(crate) struct Container {
     program: &'static str,
     name: String,
-    /// The control group that the container's own lies in, from the mounted one.
+    /// The parent of the container's control group, relative to the mounted one.
     parent: String,
-    /// Folders of the host that it may write.
+    /// The writable folders of the host.
     folders: Vec<String>,
 }
 
 impl Container {
-    /// Gets everything ready for the worker of `workload`, whose data lies below `directory`; starts nothing yet.
+    /// Prepares a container for the worker of `workload`, whose data are below `directory`. Starts nothing yet.
     pub(super) fn prepare(program: &'static str, workload: &str, directory: &Path) -> Result<Self, IsolateError> {
         if program == "docker" {
-            let driver = answer(program, &["info", "--format", "{{.CgroupDriver}}"])?;
+            let driver = run_command(program, &["info", "--format", "{{.CgroupDriver}}"])?;
             if driver != "cgroupfs" {
                 let advice = "start its daemon with --exec-opt native.cgroupdriver=cgroupfs, or install podman";
-                let text = format!("docker makes its control groups through {driver}, not under ours: {advice}");
+                let text = format!("docker creates its control groups through {driver}, not below ours: {advice}");
                 return Err(IsolateError::Container(text));
             }
         }
@@ -58,16 +58,16 @@ impl Container {
         Ok(Self { program, name, parent, folders })
     }
 
-    /// The command that runs `worker` in it, to be followed by the worker's own words.
+    /// The command that runs `worker` in the container, without the worker's arguments.
     pub(super) fn command(&self, worker: &Path) -> Command {
         let mut command = Command::new(self.program);
-        command.args(self.words(worker, |path| Path::new(path).exists()));
+        command.args(self.arguments(worker, |path| Path::new(path).exists()));
         command
     }
 
-    fn words(&self, worker: &Path, exists: impl Fn(&str) -> bool) -> Vec<String> {
-        let mut words: Vec<String> = Vec::new();
-        let mut add = |some: &[&str]| words.extend(some.iter().map(|&word| word.to_owned()));
+    fn arguments(&self, worker: &Path, exists: impl Fn(&str) -> bool) -> Vec<String> {
+        let mut arguments: Vec<String> = Vec::new();
+        let mut add = |some: &[&str]| arguments.extend(some.iter().map(|&one| one.to_owned()));
         if self.program == "podman" {
             add(&["--cgroup-manager", "cgroupfs"]);
         }
@@ -82,30 +82,30 @@ impl Container {
             "--cgroup-parent",
             &self.parent,
         ]);
-        // io_uring is not among the calls that containers may make unless said, and locks memory.
+        // The default seccomp profile forbids io_uring, which also locks memory.
         add(&["--security-opt", "seccomp=unconfined", "--ulimit", "memlock=-1:-1"]);
         add(&["--network", "host", "--tmpfs", "/tmp"]);
         let worker = worker.display().to_string();
-        for shown in SHOWN.into_iter().filter(|folder| exists(folder)).chain([worker.as_str()]) {
-            add(&["--volume", &format!("{shown}:{shown}:ro")]);
+        for path in MOUNTED.into_iter().filter(|folder| exists(folder)).chain([worker.as_str()]) {
+            add(&["--volume", &format!("{path}:{path}:ro")]);
         }
         for folder in &self.folders {
             add(&["--volume", &format!("{folder}:{folder}")]);
         }
         add(&["--workdir", &self.folders[0], IMAGE, &worker]);
-        words
+        arguments
     }
 
-    /// The worker's process, as the host numbers it, once the container is up.
+    /// The id of the worker's process on the host, once the container has started.
     pub(super) fn worker_pid(&self) -> Result<u32, IsolateError> {
-        let deadline_ns = MonotonicClock.now_ns() + START_PATIENCE_NS;
+        let deadline_ns = MonotonicClock.now_ns() + START_TIMEOUT_NS;
         loop {
-            let told = answer(self.program, &["inspect", "--format", "{{.State.Pid}}", &self.name]);
-            match told.as_ref().map(|pid| pid.parse::<u32>()) {
+            let inspected = run_command(self.program, &["inspect", "--format", "{{.State.Pid}}", &self.name]);
+            match inspected.as_ref().map(|pid| pid.parse::<u32>()) {
                 Ok(Ok(pid)) if pid > 0 => return Ok(pid),
-                _ if MonotonicClock.now_ns() < deadline_ns => MonotonicClock.sleep(START_LOOK_NS),
-                Ok(_) => return Err(IsolateError::Container(format!("{} did not come up within 30 s", self.name))),
-                Err(_) => return told.map(|_| 0),
+                _ if MonotonicClock.now_ns() < deadline_ns => MonotonicClock.sleep(START_CHECK_INTERVAL_NS),
+                Ok(_) => return Err(IsolateError::Container(format!("{} did not start within 30 s", self.name))),
+                Err(_) => return inspected.map(|_| 0),
             }
         }
     }
@@ -117,14 +117,14 @@ impl Container {
 
 impl Drop for Container {
     fn drop(&mut self) {
-        // One that has ended is gone already.
-        let _ = answer(self.program, &["rm", "--force", &self.name]);
+        // It may have ended already.
+        let _ = run_command(self.program, &["rm", "--force", &self.name]);
     }
 }
 
-/// Has the image there: made out of an archive without files, since everything it shows is the host's.
+/// Imports the empty image where it is missing.
 fn import_image(program: &str) -> Result<(), IsolateError> {
-    if answer(program, &["image", "inspect", IMAGE]).is_ok() {
+    if run_command(program, &["image", "inspect", IMAGE]).is_ok() {
         return Ok(());
     }
     let failed = |error: std::io::Error| IsolateError::Container(format!("{program} import: {error}"));
@@ -138,16 +138,16 @@ fn import_image(program: &str) -> Result<(), IsolateError> {
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(&EMPTY_ARCHIVE).map_err(failed)?;
     }
-    said(program, child.wait_with_output().map_err(failed)?).map(drop)
+    output_of(program, child.wait_with_output().map_err(failed)?).map(drop)
 }
 
-/// What `program` says to `words`.
-fn answer(program: &str, words: &[&str]) -> Result<String, IsolateError> {
-    let output = Command::new(program).args(words).stdin(Stdio::null()).output();
-    said(program, output.map_err(|error| IsolateError::Container(format!("{program}: {error}")))?)
+/// Runs `program` and returns its standard output.
+fn run_command(program: &str, arguments: &[&str]) -> Result<String, IsolateError> {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    output_of(program, output.map_err(|error| IsolateError::Container(format!("{program}: {error}")))?)
 }
 
-fn said(program: &str, output: std::process::Output) -> Result<String, IsolateError> {
+fn output_of(program: &str, output: std::process::Output) -> Result<String, IsolateError> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
     }
@@ -158,21 +158,21 @@ fn said(program: &str, output: std::process::Output) -> Result<String, IsolateEr
 mod tests {
     use super::*;
 
-    fn words(program: &'static str) -> String {
+    fn command_line(program: &'static str) -> String {
         let container = Container {
             program,
             name: "manometer-7-writer".to_owned(),
             parent: "/manometer-7/writer".to_owned(),
             folders: vec!["/work".to_owned(), "/mnt/data".to_owned()],
         };
-        let words = container.words(Path::new("/opt/bin/manometer"), |path| path == "/usr").join(" ");
+        let arguments = container.arguments(Path::new("/opt/bin/manometer"), |path| path == "/usr").join(" ");
         std::mem::forget(container);
-        words
+        arguments
     }
 
     #[test]
-    fn a_container_lies_in_its_group_and_shows_the_hosts_programs() {
-        let podman = words("podman");
+    fn a_container_is_in_its_group_and_mounts_the_hosts_programs() {
+        let podman = command_line("podman");
         for part in [
             "--cgroup-manager cgroupfs run --rm --interactive",
             "--cgroup-parent /manometer-7/writer",
@@ -182,12 +182,12 @@ mod tests {
             assert!(podman.contains(part), "`{part}` is not in: {podman}");
         }
         assert!(podman.ends_with("manometer-empty:latest /opt/bin/manometer"), "{podman}");
-        assert!(words("docker").starts_with("run --rm"));
+        assert!(command_line("docker").starts_with("run --rm"));
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_named() {
-        let error = answer("no-such-program-here", &["info"]).unwrap_err().to_string();
+    fn a_missing_program_is_named() {
+        let error = run_command("no-such-program-here", &["info"]).unwrap_err().to_string();
         assert!(error.contains("no-such-program-here"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! What of the host decides about isolation.
+//! The capabilities of the host that isolation depends on.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,57 +7,57 @@ use manometer_measure::doctor::{Answer, Cgroups, ContainerProgram, Hierarchy};
 use manometer_measure::host::{Device, chain, device_of};
 use rustix::thread::{CapabilitySet, capabilities};
 
-use super::Isolation;
-use super::translate::Version;
-use crate::file::Experiment;
+use super::cgroup_files::CgroupVersion;
+use crate::experiment::Experiment;
+use crate::limits::Isolation;
 
-/// The facts that isolation is decided by.
+/// The capabilities of the host that isolation depends on.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Host {
+pub(super) struct HostCapabilities {
     pub(super) cgroups: Cgroups,
-    /// podman and docker; asked only where somebody wants a container.
+    /// podman and docker; read only where a workload needs a container.
     pub(super) containers: Vec<ContainerProgram>,
-    /// The disk under the directory, as the kernel numbers it: `8:0`.
+    /// The device number of the disk below the directory: `8:0`.
     pub(super) disk: Option<String>,
-    /// The nearest queues under the directory that let a scheduler be chosen.
-    pub(super) queues: Vec<Queue>,
-    /// Whether io.cost is on for the disk.
+    /// The nearest block queues below the directory that have a choice of schedulers.
+    pub(super) queues: Vec<BlockQueue>,
+    /// Whether io.cost is enabled for the disk.
     pub(super) io_cost: bool,
-    /// Whether requests may be given the class `realtime`.
+    /// Whether the I/O priority class `realtime` is permitted.
     pub(super) may_realtime: bool,
 }
 
-/// A disk's queue, whose scheduler can be chosen.
+/// The block queue of a disk with a choice of schedulers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Queue {
+pub(super) struct BlockQueue {
     pub disk: String,
-    /// The file that the scheduler is chosen by.
+    /// The file that sets the scheduler.
     pub file: PathBuf,
     pub schedulers: Vec<String>,
-    pub in_force: Option<String>,
+    pub active: Option<String>,
 }
 
-impl Queue {
-    /// The queue of `disk`, out of the text of its file; none where nothing can be chosen.
-    fn of(disk: &str, file: PathBuf, text: &str) -> Option<Self> {
+impl BlockQueue {
+    /// Parses the text of the scheduler file of `disk`; nothing where there is no choice.
+    fn parse(disk: &str, file: PathBuf, text: &str) -> Option<Self> {
         let bare = |word: &str| word.trim_matches(['[', ']']).to_owned();
         let schedulers: Vec<String> = text.split_whitespace().map(bare).collect();
-        let in_force = text.split_whitespace().find(|word| word.starts_with('[')).map(bare);
-        (schedulers.len() > 1).then(|| Self { disk: disk.to_owned(), file, schedulers, in_force })
+        let active = text.split_whitespace().find(|word| word.starts_with('[')).map(bare);
+        (schedulers.len() > 1).then(|| Self { disk: disk.to_owned(), file, schedulers, active })
     }
 }
 
-impl Host {
-    /// Reads what concerns `experiment`.
+impl HostCapabilities {
+    /// Reads the capabilities that `experiment` needs.
     pub(super) fn read(experiment: &Experiment) -> Self {
         let device = device_of(&experiment.directory);
         let disk = device.as_ref().and_then(|device| Device::at(&device.disk_sysfs()));
         let disk = disk.map(|disk| format!("{}:{}", disk.major, disk.minor));
         let cgroups = Cgroups::read();
         let qos = cgroups.v2.as_ref().and_then(|v2| fs::read_to_string(v2.mounted_at.join("io.cost.qos")).ok());
-        let wanted = experiment.workloads().any(|workload| workload.isolation == Isolation::Container);
+        let needs_container = experiment.workloads().any(|workload| workload.isolation == Isolation::Container);
         Self {
-            containers: if wanted { ContainerProgram::read_all() } else { Vec::new() },
+            containers: if needs_container { ContainerProgram::read_all() } else { Vec::new() },
             io_cost: disk.as_deref().zip(qos.as_deref()).is_some_and(|(disk, qos)| io_cost_is_on(qos, disk)),
             queues: device.as_ref().map(queues).unwrap_or_default(),
             may_realtime: capabilities(None)
@@ -67,42 +67,42 @@ impl Host {
         }
     }
 
-    /// The version that groups are made in: 2 where it can limit I/O.
-    pub(super) fn version(&self) -> Option<Version> {
+    /// The version of control groups to use: 2 where it can limit I/O.
+    pub(super) fn version(&self) -> Option<CgroupVersion> {
         let has = |hierarchy: &Hierarchy, name: &str| hierarchy.controllers.iter().any(|one| one == name);
         if self.cgroups.v2.as_ref().is_some_and(|v2| has(v2, "io")) {
-            return Some(Version::V2);
+            return Some(CgroupVersion::V2);
         }
-        self.cgroups.v1.iter().any(|v1| has(v1, "blkio")).then_some(Version::V1)
+        self.cgroups.v1.iter().any(|v1| has(v1, "blkio")).then_some(CgroupVersion::V1)
     }
 
-    /// Whether groups can be limited by `controller`.
+    /// Whether groups have the controller `controller`.
     pub(super) fn has_controller(&self, controller: &str) -> bool {
         let has = |hierarchy: &Hierarchy| hierarchy.controllers.iter().any(|one| one == controller);
         match self.version() {
-            Some(Version::V2) => self.cgroups.v2.as_ref().is_some_and(has),
-            Some(Version::V1) => self.cgroups.v1.iter().any(has),
+            Some(CgroupVersion::V2) => self.cgroups.v2.as_ref().is_some_and(has),
+            Some(CgroupVersion::V1) => self.cgroups.v1.iter().any(has),
             None => false,
         }
     }
 
-    /// The program that runs containers here.
+    /// The program that runs containers.
     pub(super) fn container_program(&self) -> Option<&'static str> {
         let answers = |one: &&ContainerProgram| matches!(one.answer, Answer::Version(_));
         self.containers.iter().find(answers).map(|one| one.name)
     }
 }
 
-/// The nearest queues under `device` with a scheduler to choose: those of the disks under an array, say.
-fn queues(device: &Device) -> Vec<Queue> {
+/// The nearest block queues below `device` with a choice of schedulers, such as those of the disks of an array.
+fn queues(device: &Device) -> Vec<BlockQueue> {
     let layers = chain(device);
     let queue = |device: &Device| {
         let disk = device.disk_sysfs();
         let file = disk.join("queue/scheduler");
-        Queue::of(disk.file_name()?.to_str()?, file.clone(), &fs::read_to_string(&file).ok()?)
+        BlockQueue::parse(disk.file_name()?.to_str()?, file.clone(), &fs::read_to_string(&file).ok()?)
     };
     let mut next: Vec<&str> = vec![&device.name];
-    let mut found: Vec<Queue> = Vec::new();
+    let mut found: Vec<BlockQueue> = Vec::new();
     let mut seen: Vec<&str> = Vec::new();
     while let Some(name) = next.pop() {
         let Some(layer) = layers.iter().find(|layer| layer.name == name).filter(|_| !seen.contains(&name)) else {
@@ -119,7 +119,7 @@ fn queues(device: &Device) -> Vec<Queue> {
     found
 }
 
-/// Whether the text of `io.cost.qos` says that it is on for `disk`.
+/// Whether io.cost is enabled for `disk` in the text of `io.cost.qos`.
 fn io_cost_is_on(qos: &str, disk: &str) -> bool {
     qos.lines().any(|line| {
         let mut words = line.split_whitespace();
@@ -127,13 +127,13 @@ fn io_cost_is_on(qos: &str, disk: &str) -> bool {
     })
 }
 
-/// The line of `disk` in the text of a file that has one a disk.
+/// The line of `disk` in a file with one line per disk.
 pub(super) fn line_of<'a>(text: &'a str, disk: &str) -> Option<&'a str> {
     text.lines().find(|line| line.split_whitespace().next() == Some(disk))
 }
 
-/// Whether we may write the file or folder at `path`.
-pub(super) fn may_write(path: &Path) -> bool {
+/// Whether the file or folder at `path` is writable.
+pub(super) fn is_writable(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
@@ -142,15 +142,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_says_what_can_be_chosen_and_what_is() {
-        let queue = Queue::of("sda", PathBuf::from("x"), "none [mq-deadline] bfq\n").unwrap();
+    fn schedulers_are_parsed_with_the_active_one() {
+        let queue = BlockQueue::parse("sda", PathBuf::from("x"), "none [mq-deadline] bfq\n").unwrap();
         assert_eq!(queue.schedulers, ["none", "mq-deadline", "bfq"]);
-        assert_eq!(queue.in_force.as_deref(), Some("mq-deadline"));
-        assert_eq!(Queue::of("dm-0", PathBuf::from("x"), "none\n"), None);
+        assert_eq!(queue.active.as_deref(), Some("mq-deadline"));
+        assert_eq!(BlockQueue::parse("dm-0", PathBuf::from("x"), "none\n"), None);
     }
 
     #[test]
-    fn io_cost_is_on_for_one_disk_and_off_for_another() {
+    fn io_cost_is_parsed_per_disk() {
         let qos = "8:0 enable=1 ctrl=auto rpct=0.00\n8:16 enable=0 ctrl=auto\n";
         assert!(io_cost_is_on(qos, "8:0"));
         assert!(!io_cost_is_on(qos, "8:16") && !io_cost_is_on(qos, "8:1"));
@@ -158,13 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn the_version_that_can_limit_io_is_taken() {
+    fn the_version_that_can_limit_io_is_used() {
         let hierarchy = |controllers: &[&str]| Hierarchy {
             mounted_at: "/sys/fs/cgroup".into(),
             controllers: controllers.iter().map(|&name| name.to_owned()).collect(),
             writable: true,
         };
-        let mut host = Host {
+        let mut host = HostCapabilities {
             cgroups: Cgroups {
                 v2: Some(hierarchy(&["hugetlb"])),
                 v1: vec![hierarchy(&["blkio"]), hierarchy(&["cpu"])],
@@ -175,10 +175,10 @@ mod tests {
             io_cost: false,
             may_realtime: false,
         };
-        assert_eq!(host.version(), Some(Version::V1));
+        assert_eq!(host.version(), Some(CgroupVersion::V1));
         assert!(host.has_controller("cpu") && !host.has_controller("hugetlb"));
         host.cgroups.v2 = Some(hierarchy(&["io", "memory"]));
-        assert_eq!(host.version(), Some(Version::V2));
+        assert_eq!(host.version(), Some(CgroupVersion::V2));
         host.cgroups = Cgroups::default();
         assert_eq!(host.version(), None);
     }

@@ -1,125 +1,45 @@
-//! Isolation: each workload in a control group or a container of its own, with limits; and the device's scheduler
-//! while a run lasts.
+//! Isolation: each workload in its own control group or container, with limits; and the device's I/O scheduler during a
+//! run.
 //!
-//! What an experiment asks for is checked against the host first ([`refusals`]); a run then makes what it needs
-//! ([`Isolated`]) and takes it away when it ends. A worker is moved into its group before it is told its job, so that
-//! nothing it opens is opened outside. What control groups count is observed by `manometer-measure`.
+//! The requirements of an experiment are checked against the host first ([`unsupported`]). A run then creates its groups
+//! and containers ([`RunIsolation`]) and removes them when it ends. A worker is moved into its group before it gets its
+//! job, so that all its files are opened inside. The counters of control groups are observed by `manometer-measure`.
 
-mod borrowed;
+mod cgroup;
+mod cgroup_files;
 mod container;
-mod cpu_max;
-mod group;
+mod error;
 mod host;
-mod io_cost;
-mod io_latency;
-mod io_max;
-mod io_weight;
-mod limits;
-mod memory_max;
-mod place;
-mod priority;
-mod refuse;
-mod run;
-mod translate;
-mod value;
+mod host_settings;
+mod io_priority;
+mod placement;
+mod run_isolation;
+mod unsupported;
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-pub use cpu_max::CpuMax;
-pub use io_cost::IoCost;
-pub use io_latency::IoLatency;
-pub use io_max::IoMax;
-pub use io_weight::IoWeight;
-pub use limits::{Isolation, Limits};
+pub use error::IsolateError;
+use host::HostCapabilities;
+use host_settings::HostSettings;
 use manometer_measure::doctor::Cgroups;
-pub use memory_max::MemoryMax;
-pub(crate) use place::Place;
-pub use priority::PriorityClass;
-pub(crate) use run::Isolated;
-use serde_json::Value;
+pub(crate) use placement::WorkerPlacement;
+pub(crate) use run_isolation::RunIsolation;
 
-use crate::file::{Experiment, settings_text};
-use borrowed::Borrowed;
-use host::Host;
+use crate::experiment::{Experiment, Workload, format_settings};
+use crate::limits::Isolation;
 
-/// Isolation that could not be had, or not kept.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum IsolateError {
-    /// This host cannot give what the experiment asks for.
-    #[error("this host cannot give what the experiment asks for:\n  {}", .0.join("\n  "))]
-    Refused(Vec<String>),
-    /// A file or folder cannot be made or read.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// What is to be given back cannot be read.
-    #[error(
-        "{} should say which settings a killed run is to give back, and makes no sense ({source}): remove it and set the \
-         scheduler yourself", path.display()
-    )]
-    Note {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
-    /// The kernel does not take a setting.
-    #[error("{} does not take `{text}`: {source}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What was to be written.
-        text: String,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// A group has no such controller.
-    #[error("its control group has no controller `{0}`")]
-    NoController(&'static str),
-    /// The requests of a worker cannot be given their priority.
-    #[error("its requests cannot be given the priority `{class}`: {source}")]
-    Priority {
-        /// The class wanted.
-        class: PriorityClass,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// A container did not come up.
-    #[error("its container: {0}")]
-    Container(String),
-}
-
-impl IsolateError {
-    fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
-        let path = path.to_owned();
-        move |source| Self::Io { path, source }
-    }
-}
-
-/// Whether `experiment` asks for anything that the host might not give.
-fn asks(experiment: &Experiment) -> bool {
-    let asks = |isolation, limits: &Limits| isolation != Isolation::None || limits.set().next().is_some();
-    experiment.scheduler.is_some() || experiment.workloads().any(|workload| asks(workload.isolation, &workload.limits))
-}
-
-/// Takes away the groups that killed runs left, and gives back the settings that one in the device directory
-/// `directory`, which must be held, has left changed.
+/// Removes the control groups of killed runs, and restores the host settings that a killed run in the device directory
+/// `directory`, whose lock is held, has changed.
 pub(crate) fn clean_up(directory: &Path) -> Result<(), IsolateError> {
-    group::clean_up(&Cgroups::read());
-    Borrowed::give_back_left(directory)
+    cgroup::remove_leftovers(&Cgroups::read());
+    HostSettings::restore_leftovers(directory)
 }
 
-/// Everything that `runs` ask for and this host cannot give, for people, each once; nothing has been changed.
-pub fn refusals<'a>(runs: impl Iterator<Item = &'a Experiment>) -> Vec<String> {
+/// What `runs` require and this host does not support, each once. Nothing is changed.
+pub fn unsupported<'a>(runs: impl Iterator<Item = &'a Experiment>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    for run in runs.filter(|run| asks(run)) {
-        for reason in refuse::refusals(run, &Host::read(run)) {
+    for run in runs.filter(|run| unsupported::requires_isolation(run)) {
+        for reason in unsupported::unsupported(run, &HostCapabilities::read(run)) {
             if !all.contains(&reason) {
                 all.push(reason);
             }
@@ -128,48 +48,21 @@ pub fn refusals<'a>(runs: impl Iterator<Item = &'a Experiment>) -> Vec<String> {
     all
 }
 
-/// How `experiment` isolates its workloads and schedules its device, a line each; nothing where it does neither.
+/// Describes the isolation of each workload and the device's scheduler, one line each; empty without either.
 pub fn describe(experiment: &Experiment) -> Vec<String> {
-    if !asks(experiment) {
+    if !unsupported::requires_isolation(experiment) {
         return Vec::new();
     }
-    let workload = |workload: &crate::file::Workload| {
-        let how = match workload.isolation {
+    let workload = |workload: &Workload| {
+        let isolation = match workload.isolation {
             Isolation::None => "none",
             Isolation::Cgroup => "cgroup",
             Isolation::Container => "container",
         };
         let limits = workload.limits.to_map();
-        let limits = if limits.is_empty() { String::new() } else { format!("; {}", settings_text(&limits)) };
-        format!("{}: {how}{limits}", workload.name)
+        let limits = if limits.is_empty() { String::new() } else { format!("; {}", format_settings(&limits)) };
+        format!("{}: {isolation}{limits}", workload.name)
     };
     let scheduler = experiment.scheduler.iter().map(|name| format!("device: scheduler {name}"));
     scheduler.chain(experiment.workloads().map(workload)).collect()
-}
-
-/// The setting of a workload's isolation that `name` means, by the key of the experiment file.
-pub(crate) enum Setting<'a> {
-    Isolation,
-    Limit(&'a str),
-}
-
-impl<'a> Setting<'a> {
-    /// What `name` means; nothing where it is a setting of the workload itself.
-    pub(crate) fn of(name: &'a str) -> Option<Self> {
-        match name.strip_prefix("limits.") {
-            Some(limit) => Some(Self::Limit(limit)),
-            None => (name == "isolation").then_some(Self::Isolation),
-        }
-    }
-
-    /// All their names.
-    pub(crate) fn names() -> Vec<String> {
-        let limits = Limits::NAMES.iter().map(|name| format!("limits.{name}"));
-        std::iter::once("isolation".to_owned()).chain(limits).collect()
-    }
-}
-
-/// Reads `isolation` out of a value.
-pub(crate) fn read_isolation(value: &Value) -> Result<Isolation, String> {
-    serde_json::from_value(value.clone()).map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Why a preparation cannot be, or not to its end.
+//! Errors of a preparation.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,125 +6,115 @@ use std::path::PathBuf;
 use manometer_measure::ByteSize;
 use manometer_target::engine::EngineError;
 
-use super::account::Halt;
 use super::ledger::LedgerError;
 use super::snapshot::SnapshotError;
+use super::write_account::WriteStop;
 
-/// A preparation that cannot be, or not to its end.
+/// A preparation that cannot start or end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrepareError {
-    /// The ledger cannot be kept.
+    /// The ledger cannot be read or written.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// What is known to be written would pass the budget.
+    /// The preparation would exceed the write budget.
     #[error(
-        "preparing writes at least {wanted}, and of the write budget {limit} only {left} are left: raise \
-         `device.write_budget`, or make the data smaller"
+        "preparing writes at least {required}, and only {left} of the write budget of {limit} are left: raise \
+         `device.write_budget`, or reduce the data"
     )]
     OverBudget {
-        /// What is known to be written.
-        wanted: ByteSize,
+        /// The bytes that are certainly written.
+        required: ByteSize,
         /// `device.write_budget`.
         limit: ByteSize,
-        /// What is left of it.
+        /// The rest of the budget.
         left: ByteSize,
     },
-    /// The budget was spent on the way.
+    /// The write budget was exhausted during the preparation.
     #[error("{0}")]
-    Budget(String),
-    /// The data do not fit.
+    BudgetExhausted(String),
+    /// The disk has too little space.
     #[error(
-        "{} has {free} free, and {kept} have to stay so (`prepare.over_provisioning`): what is still to be written takes \
-         {wanted}; make the data smaller, or free space",
+        "{} has {free} of free space, `prepare.over_provisioning` reserves {reserved}, and the data need {required}: \
+         reduce the data, or free space",
         directory.display()
     )]
-    Space {
+    OutOfSpace {
         /// The device directory.
         directory: PathBuf,
-        /// What is to be written.
-        wanted: ByteSize,
-        /// What is free.
+        /// The size of the data to be written.
+        required: ByteSize,
+        /// The free space.
         free: ByteSize,
-        /// What has to stay free.
-        kept: ByteSize,
+        /// The part of it that must stay free.
+        reserved: ByteSize,
     },
     /// A worker could not prepare its data.
     #[error("`{workload}` could not be prepared: {text}")]
     Workload {
         /// The workload.
         workload: String,
-        /// What it said.
+        /// Its error.
         text: String,
     },
-    /// A snapshot could not be made or put back.
+    /// A snapshot could not be created or restored.
     #[error(transparent)]
-    Snapshot(SnapshotError),
-    /// Power-state transitions cannot be switched.
+    Snapshot(#[from] SnapshotError),
+    /// Power-state transitions cannot be disabled.
     #[error(
-        "{}: {source}: power-state transitions cannot be switched; run as root, or leave `prepare.power_states_off` \
-         out",
+        "{}: {source}: power-state transitions cannot be disabled; run as root, or remove `prepare.power_states_off`",
         path.display()
     )]
     Power {
-        /// The file that switches them.
+        /// The file that controls them.
         path: PathBuf,
-        /// What the kernel said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Power-state transitions that a run switched cannot be switched back.
+    /// Power-state transitions that a killed run disabled cannot be restored.
     #[error(
-        "{}: {source}: a run that was cut switched power-state transitions off, and they cannot be switched on again: run \
-         once as root, or start the host anew",
+        "{}: {source}: a killed run disabled power-state transitions, and they cannot be restored: run once as root, or \
+         reboot",
         path.display()
     )]
-    PowerLeft {
-        /// The file that switches them.
+    PowerNotRestored {
+        /// The file that controls them.
         path: PathBuf,
-        /// What the kernel said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A database's folder cannot be had.
+    /// The folder of a database cannot be locked.
     #[error(transparent)]
     Folder(#[from] EngineError),
-    /// A leftover of a preparation that was cut cannot be removed.
-    #[error("{}: {source}: it was left by a preparation that was cut, and has to be removed", path.display())]
+    /// A leftover of a killed preparation cannot be removed.
+    #[error("{}: {source}: this leftover of a killed preparation must be removed", path.display())]
     Leftover {
         /// The folder.
         path: PathBuf,
-        /// What the file system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Somebody ended it.
-    #[error("interrupted while preparing: what was done to its end is kept, the rest is made anew next time")]
+    /// The user interrupted it.
+    #[error("interrupted while preparing: completed steps are kept, the others are repeated next time")]
     Interrupted,
 }
 
-impl From<SnapshotError> for PrepareError {
-    fn from(error: SnapshotError) -> Self {
-        match error {
-            SnapshotError::Stopped(reason) => *reason,
-            other => Self::Snapshot(other),
-        }
-    }
-}
-
-impl From<Halt> for PrepareError {
-    fn from(halt: Halt) -> Self {
-        match halt {
-            Halt::Spent(reason) => Self::Budget(reason),
-            Halt::Ledger(error) => Self::Ledger(error),
+impl From<WriteStop> for PrepareError {
+    fn from(stop: WriteStop) -> Self {
+        match stop {
+            WriteStop::BudgetExhausted(reason) => Self::BudgetExhausted(reason),
+            WriteStop::Ledger(error) => Self::Ledger(error),
         }
     }
 }
 
 impl PrepareError {
-    /// Whether another request would have been right, and nothing was begun.
+    /// Whether the request was wrong, and nothing was started.
     pub fn is_wrong_request(&self) -> bool {
         matches!(
             self,
             Self::OverBudget { .. }
-                | Self::Space { .. }
+                | Self::OutOfSpace { .. }
                 | Self::Ledger(LedgerError::Damaged { .. })
                 | Self::Folder(EngineError::Locked(_))
         )

@@ -1,35 +1,35 @@
-//! What a reader must know of a preparation.
+//! Findings about a preparation.
 
 use manometer_measure::event::{Finding, Severity};
 use manometer_measure::host::environment;
 
-use super::ledger::Prepared;
+use super::ledger::PreparedData;
 use super::snapshot;
 use super::space::Space;
-use super::steps::Found;
-use crate::file::{Experiment, Precondition};
+use super::steps::DirectoryState;
+use crate::experiment::{Experiment, Precondition};
 
-/// Less than this share of a file system filled tells little of the whole.
-const ENOUGH: f64 = 0.5;
+/// Preconditioning must fill this share of the file system to be representative.
+const MIN_FILLED_SHARE: f64 = 0.5;
 
-/// What the device directory of `experiment` shows before anything is done there.
-pub(super) fn before(experiment: &Experiment, found: &Found) -> Vec<Finding> {
-    let (directory, space) = (&experiment.directory, found.space);
+/// The findings about the device directory of `experiment` before the preparation.
+pub(super) fn before_preparation(experiment: &Experiment, state: &DirectoryState) -> Vec<Finding> {
+    let (directory, space) = (&experiment.directory, state.space);
     let options = environment::mount_of(directory).map(|mount| mount.options).unwrap_or_default();
     let mut all = Vec::new();
-    if found.lacks_precondition(experiment) {
-        all.extend(not_filled(space, experiment.prepare.over_provisioning));
+    if state.lacks_precondition(experiment) {
+        all.extend(not_preconditioned(space, experiment.prepare.over_provisioning));
     }
     if experiment.prepare.precondition != Precondition::None {
-        all.extend(discards(&options).then(|| {
-            let text = "The file system is mounted with `discard`: what preconditioning fills is discarded when its file \
-                        is removed, and the flash is as before. Mount with `nodiscard`.";
+        all.extend(discards_removed_files(&options).then(|| {
+            let text = "The file system is mounted with `discard`: removing the file of the preconditioning discards its \
+                        blocks and undoes it. Mount with `nodiscard`.";
             Finding { id: "precondition-discarded".to_owned(), severity: Severity::Warning, phase: None, text: text.to_owned() }
         }));
     }
     if experiment.prepare.over_provisioning.is_some() && space.is_none() {
-        let text = "The file system does not say how much of it is free: whether `prepare.over_provisioning` is kept free \
-                    is not known.";
+        let text = "The file system does not report its free space: whether `prepare.over_provisioning` is kept free is \
+                    unknown.";
         all.push(Finding {
             id: "over-provisioning-unknown".to_owned(),
             severity: Severity::Warning,
@@ -39,7 +39,7 @@ pub(super) fn before(experiment: &Experiment, found: &Found) -> Vec<Finding> {
     }
     all.extend(snapshot::damaged(directory).iter().map(|path| {
         let text = format!(
-            "The snapshot {} is not whole and is not used: something was taken from it, or changed. Remove the folder.",
+            "The snapshot {} is damaged and not used: files were removed or changed. Remove the folder.",
             path.display()
         );
         Finding { id: "snapshot-damaged".to_owned(), severity: Severity::Warning, phase: None, text }
@@ -47,58 +47,57 @@ pub(super) fn before(experiment: &Experiment, found: &Found) -> Vec<Finding> {
     all
 }
 
-/// Whether a file system mounted with `options` discards what is removed.
-fn discards(options: &[String]) -> bool {
+/// Whether a file system mounted with `options` discards the blocks of removed files.
+fn discards_removed_files(options: &[String]) -> bool {
     options.iter().any(|option| option == "discard" || option.starts_with("discard="))
 }
 
-/// Why preconditioning fills nothing, where it does not.
-fn not_filled(space: Option<Space>, over_provisioning: Option<f64>) -> Option<Finding> {
+/// The finding where preconditioning cannot fill anything.
+fn not_preconditioned(space: Option<Space>, over_provisioning: Option<f64>) -> Option<Finding> {
     let why = match space {
-        None => "the file system does not say how much of it is free",
-        Some(space) if space.fill_bytes(over_provisioning) == 0 => "there is no free space to be filled",
+        None => "the file system does not report its free space",
+        Some(space) if space.fill_bytes(over_provisioning) == 0 => "there is no free space to fill",
         Some(_) => return None,
     };
-    let text = format!("`prepare.precondition` could not be done: {why}. The state of the device is not known.");
+    let text = format!("`prepare.precondition` was not possible: {why}. The state of the device is unknown.");
     Some(Finding { id: "not-preconditioned".to_owned(), severity: Severity::Warning, phase: None, text })
 }
 
-/// That preconditioning filled `bytes` only, where that is too little of the file system in `space` to tell of its flash.
-pub(super) fn sliver(bytes: u64, space: Space) -> Option<Finding> {
+/// The finding where preconditioning filled `bytes`, too small a share of the file system to be representative.
+pub(super) fn partly_preconditioned(bytes: u64, space: Space) -> Option<Finding> {
     let share = bytes as f64 / space.size_bytes as f64;
-    (share < ENOUGH).then(|| Finding {
+    (share < MIN_FILLED_SHARE).then(|| Finding {
         id: "partly-preconditioned".to_owned(),
         severity: Severity::Warning,
         phase: None,
         text: format!(
-            "Preconditioning filled {:.0} MiB, {:.0} % of the file system: what the rest of the flash holds is not known. \
-             Remove what else lies there, then prepare again.",
+            "Preconditioning filled {:.0} MiB, {:.0} % of the file system: the state of the rest of the flash is unknown. \
+             Remove other files there, then prepare again.",
             bytes as f64 / f64::from(1 << 20),
             100.0 * share
         ),
     })
 }
 
-/// That data did not become steady in time, where they did not.
-pub(super) fn not_settled(prepared: &Prepared) -> Option<Finding> {
+/// The finding where the primary did not become steady in time.
+pub(super) fn not_settled(prepared: &PreparedData) -> Option<Finding> {
     let settled = prepared.settled.filter(|settled| !settled.steady)?;
     let text = format!(
-        "The primary did not become steady within the {:.0} s that `prepare.settle` allows: what is measured may still \
-         drift; allow more time.",
+        "The primary did not become steady within the {:.0} s of `prepare.settle`: measured values may still drift. Allow \
+         more time.",
         settled.seconds
     );
     Some(Finding { id: "not-settled".to_owned(), severity: Severity::Warning, phase: None, text })
 }
 
-/// That power-state transitions were to be off and nothing could be switched.
+/// The finding where there are no power-state transitions to disable.
 pub(super) fn power_states_unknown() -> Finding {
     Finding {
         id: "power-states-unknown".to_owned(),
         severity: Severity::Info,
         phase: None,
-        text:
-            "Power-state transitions were to be off, and no NVMe disk shows under the directory: nothing was switched."
-                .to_owned(),
+        text: "Power-state transitions could not be disabled: no NVMe disk shows below the device directory."
+            .to_owned(),
     }
 }
 
@@ -107,18 +106,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fill_that_cannot_be_is_told() {
+    fn an_impossible_preconditioning_is_reported() {
         let space = |free_bytes| Space { free_bytes, size_bytes: 1 << 30, device_bytes: None, disk_bytes: None };
-        assert_eq!(not_filled(Some(space(1 << 30)), None), None);
-        for (space, why) in [(Some(space(1 << 10)), "no free space"), (None, "does not say")] {
-            let finding = not_filled(space, None).unwrap();
+        assert_eq!(not_preconditioned(Some(space(1 << 30)), None), None);
+        for (space, why) in [(Some(space(1 << 10)), "no free space"), (None, "does not report")] {
+            let finding = not_preconditioned(space, None).unwrap();
             assert!(finding.id == "not-preconditioned" && finding.text.contains(why), "{finding:?}");
         }
     }
 
     #[test]
-    fn only_a_mount_that_discards_does() {
-        let of = |options: &[&str]| discards(&options.iter().map(|&option| option.to_owned()).collect::<Vec<_>>());
+    fn mount_options_that_discard_are_recognised() {
+        let of = |options: &[&str]| {
+            discards_removed_files(&options.iter().map(|&option| option.to_owned()).collect::<Vec<_>>())
+        };
         assert!(of(&["relatime", "discard"]) && of(&["discard=async"]));
         assert!(!of(&["nodiscard", "relatime"]));
     }

@@ -1,23 +1,24 @@
 //! One worker that prepares: it makes its data, and may then run unmeasured for a while.
 
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use manometer_measure::{Clock as _, MonotonicClock};
-use manometer_workload::protocol::{Control, Job, Message, Sample};
+use manometer_session::controller::{Controller, WorkerEvent};
+use manometer_session::protocol::{Control, Job, Message};
+use manometer_workload::sample::Sample;
 
-use super::PrepareError;
-use super::account::Account;
-use super::ledger::Prepared;
-use super::settle::{Settled, Settling};
-use crate::conductor::Update;
-use crate::conductor::process::{Told, Worker};
-use crate::isolate::Place;
+use super::error::PrepareError;
+use super::ledger::PreparedData;
+use super::settle::{SettleMonitor, SettleResult};
+use super::write_account::WriteAccount;
+use crate::isolate::WorkerPlacement;
+use crate::progress::ProgressUpdate;
 
 /// How often the account is looked at and an interruption looked for.
-const LOOK_NS: u64 = 100_000_000;
+const POLL_NS: u64 = 100_000_000;
 
 /// How long a worker may take to end when told: an engine may have to write down what it holds in memory.
 const END_PATIENCE_NS: u64 = 600_000_000_000;
@@ -29,14 +30,14 @@ pub(super) enum Until {
     /// Until it has written so many bytes, and what that is, for people.
     Written(u64, &'static str),
     /// Until it has settled.
-    Settled(Box<Settling>),
+    Settled(Box<SettleMonitor>),
 }
 
 /// What sessions of one preparation have in common.
 pub(super) struct Stage<'a> {
     pub program: &'a Path,
     pub interrupted: &'a AtomicBool,
-    pub watch: &'a mut dyn FnMut(Update<'_>),
+    pub watch: &'a mut dyn FnMut(ProgressUpdate<'_>),
 }
 
 /// Runs `job` in a worker of its own until `until`, and waits for the worker to end. How it settled, where that was
@@ -45,16 +46,19 @@ pub(super) fn session(
     stage: &mut Stage<'_>,
     job: &Job,
     until: Until,
-    begun: Option<Prepared>,
-    account: &mut Account<'_>,
-) -> Result<Option<Settled>, PrepareError> {
-    let (sender, told) = channel();
+    begun: Option<PreparedData>,
+    account: &mut WriteAccount<'_>,
+) -> Result<Option<SettleResult>, PrepareError> {
     let failed = |text: String| PrepareError::Workload { workload: job.name.clone(), text };
     // Limits are for what is measured: they would only make the preparation longer.
-    let place = Place::default();
-    let worker = Worker::start(stage.program, &place, job, 0, sender).map_err(|error| failed(error.to_string()))?;
-    account.watch(worker.pid);
-    let mut session = Session { stage, job, until, begun, worker, told, account, written_bytes: 0, going_ns: None };
+    let mut command = WorkerPlacement::default().command(stage.program);
+    // Ctrl-C at the terminal is for us; the worker is ended in order.
+    command.process_group(0);
+    let mut controller = Controller::default();
+    let worker = controller.start_process(&mut command, job, Ok).map_err(|error| failed(error.to_string()))?;
+    account.add_process(controller.pid(worker));
+    let mut session =
+        Session { stage, job, until, begun, controller, worker, account, written_bytes: 0, going_ns: None };
     let settled = session.run()?;
     session.end()?;
     Ok(settled)
@@ -63,42 +67,42 @@ pub(super) fn session(
 /// What a message leads to.
 enum Next {
     GoOn,
-    Enough(Option<Settled>),
+    Enough(Option<SettleResult>),
 }
 
 struct Session<'a, 'b, 'c> {
     stage: &'a mut Stage<'b>,
     job: &'a Job,
     until: Until,
-    begun: Option<Prepared>,
-    worker: Worker,
-    told: Receiver<(usize, Told)>,
-    account: &'a mut Account<'c>,
+    begun: Option<PreparedData>,
+    controller: Controller,
+    worker: usize,
+    account: &'a mut WriteAccount<'c>,
     written_bytes: u64,
     /// When it was told to send requests.
     going_ns: Option<u64>,
 }
 
 impl Session<'_, '_, '_> {
-    fn run(&mut self) -> Result<Option<Settled>, PrepareError> {
+    fn run(&mut self) -> Result<Option<SettleResult>, PrepareError> {
         let mut look_ns = MonotonicClock.now_ns();
         loop {
             let now_ns = MonotonicClock.now_ns();
             if now_ns >= look_ns {
-                look_ns = now_ns + LOOK_NS;
+                look_ns = now_ns + POLL_NS;
                 self.look(now_ns)?;
             }
-            match self.told.recv_timeout(Duration::from_nanos(LOOK_NS)) {
-                Ok((_, Told::Message(message))) => {
-                    if let Next::Enough(settled) = self.hear(message)? {
+            match self.controller.receive(Duration::from_nanos(POLL_NS)) {
+                Some((_, WorkerEvent::Message(_, message))) => {
+                    if let Next::Enough(settled) = self.handle_message(message)? {
                         return Ok(settled);
                     }
                 }
-                Ok((_, Told::End)) => {
-                    let text = self.worker.ending();
-                    return Err(self.failed(text));
+                Some((worker, WorkerEvent::Ended)) => {
+                    let ending = self.controller.wait(worker).err();
+                    return Err(self.failed(ending.unwrap_or_else(|| "its process ended before its work".to_owned())));
                 }
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+                None => {}
             }
         }
     }
@@ -107,17 +111,17 @@ impl Session<'_, '_, '_> {
         if self.stage.interrupted.load(Ordering::Relaxed) {
             return Err(PrepareError::Interrupted);
         }
-        Ok(self.account.look(now_ns)?)
+        Ok(self.account.check(now_ns)?)
     }
 
     fn failed(&self, text: String) -> PrepareError {
         PrepareError::Workload { workload: self.job.name.clone(), text }
     }
 
-    fn hear(&mut self, message: Message) -> Result<Next, PrepareError> {
+    fn handle_message(&mut self, message: Message) -> Result<Next, PrepareError> {
         match message {
             Message::Progress { what, done, total } => {
-                (self.stage.watch)(Update::Preparing { workload: &self.job.name, what: &what, done, total });
+                (self.stage.watch)(ProgressUpdate::Preparing { workload: &self.job.name, what: &what, done, total });
             }
             Message::Ready { .. } => {
                 if let Some(begun) = self.begun.take() {
@@ -126,7 +130,7 @@ impl Session<'_, '_, '_> {
                 if matches!(self.until, Until::Ready) {
                     return Ok(Next::Enough(None));
                 }
-                self.worker.tell(&Control::Go);
+                self.controller.send(self.worker, &Control::Go);
                 self.going_ns = Some(MonotonicClock.now_ns());
             }
             Message::Sample(sample) => return Ok(self.sampled(&sample)),
@@ -154,27 +158,26 @@ impl Session<'_, '_, '_> {
                 (*what, self.written_bytes.min(*wanted_bytes), *wanted_bytes, next)
             }
             Until::Settled(settling) => {
-                let ended = if whole { settling.add(sample) } else { None };
+                let ended = if whole { settling.add_sample(sample) } else { None };
                 let (done_s, at_most_s) = settling.progress_s();
                 let next = ended.map_or(Next::GoOn, |settled| Next::Enough(Some(settled)));
                 ("settling", done_s as u64, at_most_s as u64, next)
             }
         };
-        (self.stage.watch)(Update::Preparing { workload: &self.job.name, what, done, total });
+        (self.stage.watch)(ProgressUpdate::Preparing { workload: &self.job.name, what, done, total });
         next
     }
 
     /// Tells the worker to end, and waits until it has: only then its data are at rest.
     fn end(&mut self) -> Result<(), PrepareError> {
-        self.worker.tell(&Control::Stop);
+        self.controller.send(self.worker, &Control::Stop);
         let deadline_ns = MonotonicClock.now_ns() + END_PATIENCE_NS;
         while MonotonicClock.now_ns() < deadline_ns {
             self.look(MonotonicClock.now_ns())?;
-            match self.told.recv_timeout(Duration::from_nanos(LOOK_NS)) {
-                Ok((_, Told::End)) => return Ok(()),
-                Ok((_, Told::Message(Message::Error { text }))) => return Err(self.failed(text)),
-                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            match self.controller.receive(Duration::from_nanos(POLL_NS)) {
+                Some((_, WorkerEvent::Ended)) => return Ok(()),
+                Some((_, WorkerEvent::Message(_, Message::Error { text }))) => return Err(self.failed(text)),
+                Some(_) | None => {}
             }
         }
         Err(self.failed("it did not end within ten minutes after it was told to".to_owned()))

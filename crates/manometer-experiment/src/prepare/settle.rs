@@ -1,81 +1,81 @@
-//! Whether the primary has settled: its throughput as a phase's is judged, and the levels of its engine's tree.
+//! Decides whether the primary has settled: whether its throughput and the levels of its LSM tree are steady.
 //!
-//! An engine just loaded lies in both directions: with all data in its last level it reads and writes too fast, with
-//! all of them in its first too slowly (Storiks, 3.4.1). Judged is the last third of the time limit, at most five
-//! minutes; every fifth of that it is judged anew.
+//! An engine just loaded misleads in both directions: with all data in the last level it reads and writes too fast, with
+//! all data in the first level too slowly (Storiks, 3.4.1). The judged window is the last third of the time limit, at most
+//! five minutes. It is judged again after every fifth of its length.
 
 use std::collections::BTreeMap;
 
-use manometer_analysis::levels::{greatest_move, level_of};
-use manometer_analysis::series::Series;
-use manometer_analysis::steady::Steadiness;
+use manometer_analysis::lsm_levels::{largest_trend, level_of};
+use manometer_analysis::steady_state::SteadyStateTest;
+use manometer_analysis::time_series::TimeSeries;
 use manometer_measure::Span;
 use manometer_measure::operation::is_background;
-use manometer_workload::protocol::Sample;
+use manometer_workload::sample::Sample;
 use serde::{Deserialize, Serialize};
 
-/// The longest stretch that is judged: a phase is judged by its last five minutes too.
-const LONGEST_WINDOW_S: f64 = 300.0;
+/// The maximum length of the judged window, as of a phase.
+const MAX_WINDOW_S: f64 = 300.0;
 
-/// The share of the time limit that is judged where that is shorter.
+/// The judged window is this part of the time limit where that is shorter.
 const WINDOW_DIVISOR: f64 = 3.0;
 
-/// How often in a window it is judged: once for each of its rounds.
-const LOOKS_PER_WINDOW: f64 = 5.0;
+/// The number of judgements per window.
+const CHECKS_PER_WINDOW: f64 = 5.0;
 
-/// The column of an engine's state that says how much compaction writes.
+/// The column of an engine's state that counts the bytes written by compaction.
 const COMPACTION: &str = "compaction_written_bytes";
 
-/// How settling ended.
+/// The result of settling.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Settled {
-    /// Whether it was steady at the end.
+pub struct SettleResult {
+    /// Whether the primary was steady at the end.
     pub steady: bool,
     /// How long the primary ran.
     pub seconds: f64,
 }
 
-/// A settling that goes on.
+/// Monitors the primary while it settles.
 #[derive(Debug)]
-pub struct Settling {
+pub struct SettleMonitor {
     window_s: f64,
-    at_most_s: f64,
-    /// Whether its performance is told in bytes, not in requests.
+    max_s: f64,
+    /// Whether its performance is in bytes, not in requests.
     in_bytes: bool,
     began_ns: Option<u64>,
-    judged_s: f64,
-    throughput: Series,
-    compaction: Series,
-    levels: BTreeMap<u32, Series>,
+    checked_s: f64,
+    throughput: TimeSeries,
+    compaction: TimeSeries,
+    levels: BTreeMap<u32, TimeSeries>,
 }
 
-impl Settling {
-    /// A settling that takes at most so long, of a workload whose performance is in `unit`.
-    pub fn new(at_most: Span, unit: &str) -> Self {
-        let at_most_s = at_most.seconds();
+impl SettleMonitor {
+    /// Monitors a workload whose performance is in `unit`, for at most `max_time`.
+    pub fn new(max_time: Span, unit: &str) -> Self {
+        let max_s = max_time.seconds();
         Self {
-            window_s: (at_most_s / WINDOW_DIVISOR).min(LONGEST_WINDOW_S),
-            at_most_s,
+            window_s: (max_s / WINDOW_DIVISOR).min(MAX_WINDOW_S),
+            max_s,
             in_bytes: unit == "MiB/s",
             began_ns: None,
-            judged_s: 0.0,
-            throughput: Series::default(),
-            compaction: Series::default(),
+            checked_s: 0.0,
+            throughput: TimeSeries::default(),
+            compaction: TimeSeries::default(),
             levels: BTreeMap::new(),
         }
     }
 
-    /// How long it has lasted by the end of the last sample, and how long it may.
+    /// The time until the end of the last sample, and the time limit.
     pub fn progress_s(&self) -> (f64, f64) {
-        (self.throughput.end_s.last().copied().unwrap_or(0.0), self.at_most_s)
+        (self.throughput.end_s.last().copied().unwrap_or(0.0), self.max_s)
     }
 
-    /// Takes a sample in; how it ended, once it has.
-    pub fn add(&mut self, sample: &Sample) -> Option<Settled> {
+    /// Adds a sample. Returns the result once the primary is steady or the time limit is reached.
+    pub fn add_sample(&mut self, sample: &Sample) -> Option<SettleResult> {
         let began_ns = *self.began_ns.get_or_insert(sample.t_ns.saturating_sub(sample.length_ns));
         let end_s = sample.t_ns.saturating_sub(began_ns) as f64 / 1e9;
-        let own = sample.operations.iter().filter(|(operation, _)| !is_background(operation));
-        let done: u64 = own.map(|(_, done)| if self.in_bytes { done.bytes } else { done.requests }).sum();
+        let foreground = sample.operations.iter().filter(|(operation, _)| !is_background(operation));
+        let done: u64 = foreground.map(|(_, done)| if self.in_bytes { done.bytes } else { done.requests }).sum();
         let seconds = sample.length_ns.max(1) as f64 / 1e9;
         let since_s = end_s - self.window_s;
         push(&mut self.throughput, end_s, done as f64 / seconds, since_s);
@@ -86,27 +86,27 @@ impl Settling {
                 push(&mut self.compaction, end_s, *value, since_s);
             }
         }
-        if end_s >= self.window_s && end_s >= self.judged_s + self.window_s / LOOKS_PER_WINDOW {
-            self.judged_s = end_s;
+        if end_s >= self.window_s && end_s >= self.checked_s + self.window_s / CHECKS_PER_WINDOW {
+            self.checked_s = end_s;
             if self.is_steady(end_s) {
-                return Some(Settled { steady: true, seconds: end_s });
+                return Some(SettleResult { steady: true, seconds: end_s });
             }
         }
-        (end_s >= self.at_most_s).then_some(Settled { steady: false, seconds: end_s })
+        (end_s >= self.max_s).then_some(SettleResult { steady: false, seconds: end_s })
     }
 
     fn is_steady(&self, end_s: f64) -> bool {
-        let judged = |series: &Series| Steadiness::of(&since(series, end_s - self.window_s), self.window_s);
+        let judged = |series: &TimeSeries| SteadyStateTest::of(&since(series, end_s - self.window_s), self.window_s);
         let levels = self.levels.iter().map(|(level, series)| (*level, series.values.as_slice()));
-        judged(&self.throughput).is_some_and(|throughput| throughput.steady())
-            && greatest_move(levels).is_none()
-            // Compaction comes and goes: that it swings is its nature, that it drifts is not.
-            && judged(&self.compaction).is_none_or(|compaction| !compaction.drifted())
+        judged(&self.throughput).is_some_and(|throughput| throughput.is_steady())
+            && largest_trend(levels).is_none()
+            // Compaction is bursty by nature: only a drift counts.
+            && judged(&self.compaction).is_none_or(|compaction| !compaction.has_drifted())
     }
 }
 
-/// Appends a value, and forgets those of before `since_s`.
-fn push(series: &mut Series, end_s: f64, value: f64, since_s: f64) {
+/// Appends a value and drops those before `since_s`.
+fn push(series: &mut TimeSeries, end_s: f64, value: f64, since_s: f64) {
     series.end_s.push(end_s);
     series.values.push(value);
     let old = series.end_s.partition_point(|end_s| *end_s <= since_s);
@@ -114,17 +114,17 @@ fn push(series: &mut Series, end_s: f64, value: f64, since_s: f64) {
     series.values.drain(..old);
 }
 
-/// The same series with its times counted from `begin_s`.
-fn since(series: &Series, begin_s: f64) -> Series {
+/// The series with times relative to `begin_s`.
+fn since(series: &TimeSeries, begin_s: f64) -> TimeSeries {
     let end_s = series.end_s.iter().map(|end_s| end_s - begin_s).collect();
-    Series { end_s, values: series.values.clone() }
+    TimeSeries { end_s, values: series.values.clone() }
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use manometer_workload::protocol::OperationSample;
+    use manometer_workload::sample::OperationSample;
 
     use super::*;
 
@@ -141,13 +141,13 @@ mod tests {
         }
     }
 
-    fn settle(at_most_s: u64, at: impl Fn(u64) -> (u64, f64, f64)) -> Settled {
-        let mut settling = Settling::new(Span(Duration::from_secs(at_most_s)), "ops/s");
-        let mut ends = (1..=2 * at_most_s).filter_map(|second| {
+    fn settle(max_s: u64, at: impl Fn(u64) -> (u64, f64, f64)) -> SettleResult {
+        let mut monitor = SettleMonitor::new(Span(Duration::from_secs(max_s)), "ops/s");
+        let mut ends = (1..=2 * max_s).filter_map(|second| {
             let (requests, level, compaction) = at(second);
-            settling.add(&sample(second, requests, &[("level1_bytes", level), (COMPACTION, compaction)]))
+            monitor.add_sample(&sample(second, requests, &[("level1_bytes", level), (COMPACTION, compaction)]))
         });
-        ends.next().expect("it ends at its limit at the latest")
+        ends.next().expect("it ends at the time limit at the latest")
     }
 
     fn noise(second: u64) -> u64 {
@@ -155,24 +155,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_steady_from_the_start_has_settled_after_a_window() {
+    fn a_steady_primary_has_settled_after_one_window() {
         let settled = settle(180, |second| (1000 + noise(second), 1e9, 1e6));
-        assert_eq!(settled, Settled { steady: true, seconds: 60.0 });
+        assert_eq!(settled, SettleResult { steady: true, seconds: 60.0 });
     }
 
     #[test]
-    fn levels_that_move_keep_it_going_until_they_rest() {
+    fn moving_levels_delay_settling() {
         let settled =
             settle(600, |second| (1000 + noise(second), 1e9 - 5e6 * 100_u64.saturating_sub(second) as f64, 1e6));
         assert!(settled.steady && (200.0..=320.0).contains(&settled.seconds), "{settled:?}");
     }
 
     #[test]
-    fn what_never_rests_ends_at_its_limit_and_says_so() {
+    fn an_unsteady_primary_ends_unsettled_at_the_time_limit() {
         let falling = settle(180, |second| (5000 - 20 * second.min(240) + noise(second), 1e9, 1e6));
-        assert_eq!(falling, Settled { steady: false, seconds: 180.0 });
+        assert_eq!(falling, SettleResult { steady: false, seconds: 180.0 });
         let compacting = settle(180, |second| (1000 + noise(second), 1e9, 1e6 * second as f64));
-        assert_eq!(compacting, Settled { steady: false, seconds: 180.0 });
-        assert!(!settle(180, |_| (0, 1e9, 1e6)).steady, "a primary that does nothing has not settled");
+        assert_eq!(compacting, SettleResult { steady: false, seconds: 180.0 });
+        assert!(!settle(180, |_| (0, 1e9, 1e6)).steady, "an idle primary has not settled");
     }
 }

@@ -1,4 +1,4 @@
-//! What there is of space, and the share of the device that holds no data.
+//! The space of the file system and of the device, and over-provisioning.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
@@ -8,53 +8,52 @@ use manometer_measure::ByteSize;
 use manometer_measure::host::{device_of, environment};
 use serde::Serialize;
 
-use super::PrepareError;
+use super::error::PrepareError;
 
-/// The share of the free space that filling leaves for others and for the file system's own accounts.
+/// The share of the free space that preconditioning leaves for others and for the file system's metadata.
 const LEFT_FREE: f64 = 0.02;
 
-/// A partition is as small as it was asked to be where it is off by no more than this share of the device: its ends
-/// are aligned.
-const ROUNDING: f64 = 0.005;
+/// The tolerated deviation of a partition from the requested share of the device: its ends are aligned.
+const TOLERANCE: f64 = 0.005;
 
-/// What files are made in multiples of.
+/// The granularity of the file that fills free space.
 const UNIT_BYTES: u64 = 1 << 20;
 
-/// The sizes that a preparation has to fit.
+/// The sizes of a file system and of its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// What can still be written to the file system.
+    /// The free space of the file system.
     pub free_bytes: u64,
     /// The file system's size.
     pub size_bytes: u64,
-    /// The device that holds it: a partition, say; nothing where none shows.
+    /// The size of its block device, such as a partition; nothing where none shows.
     pub device_bytes: Option<u64>,
-    /// The disk that it is a part of.
+    /// The size of the disk with that device.
     pub disk_bytes: Option<u64>,
 }
 
-/// The share of a device that holds no data, and how.
+/// The share of a device that is kept free of data, and how.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OverProvisioning {
-    /// The share of the whole.
+    /// The share of the device.
     pub share: f64,
     /// How it is kept free.
     pub how: String,
 }
 
-/// The space that those files below `folder` take that `counts`.
-pub(crate) fn allocated_bytes(folder: &Path, counts: &mut dyn FnMut(&Metadata) -> bool) -> u64 {
+/// The space allocated to the files below `folder` that `includes` selects.
+pub(crate) fn allocated_bytes(folder: &Path, includes: &mut dyn FnMut(&Metadata) -> bool) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let mut bytes = |entry: fs::DirEntry| match entry.metadata() {
-        Ok(found) if found.is_dir() => allocated_bytes(&entry.path(), counts),
-        Ok(found) if found.is_file() && counts(&found) => found.blocks() * 512,
+        Ok(found) if found.is_dir() => allocated_bytes(&entry.path(), includes),
+        Ok(found) if found.is_file() && includes(&found) => found.blocks() * 512,
         Ok(_) | Err(_) => 0,
     };
     entries.filter_map(Result::ok).map(&mut bytes).fold(0, u64::saturating_add)
 }
 
 impl Space {
-    /// The space below `directory`.
+    /// The space of the file system of `directory`.
     pub fn of(directory: &Path) -> Option<Self> {
         let device = device_of(directory);
         let sectors = |path: &Path| std::fs::read_to_string(path.join("size")).ok()?.trim().parse::<u64>().ok();
@@ -68,15 +67,15 @@ impl Space {
     }
 
     /// The share of the disk outside the partition.
-    fn outside(&self) -> Option<f64> {
+    fn unpartitioned_share(&self) -> Option<f64> {
         let (device, disk) = (self.device_bytes? as f64, self.disk_bytes? as f64);
         (disk > 0.0).then(|| 1.0 - device / disk)
     }
 
-    /// What has to stay free in the file system so that `share` of the device holds no data: nothing where the
-    /// partition itself leaves it.
-    fn kept_free_bytes(&self, share: f64) -> u64 {
-        if self.outside().is_some_and(|outside| outside + ROUNDING >= share) {
+    /// The space that must stay free in the file system so that `share` of the device holds no data: 0 where the
+    /// partition leaves that share.
+    fn reserved_bytes(&self, share: f64) -> u64 {
+        if self.unpartitioned_share().is_some_and(|outside| outside + TOLERANCE >= share) {
             return 0;
         }
         (share * self.size_bytes as f64) as u64
@@ -84,42 +83,42 @@ impl Space {
 
     /// How `share` is kept free of data.
     pub fn over_provisioning(&self, share: f64) -> OverProvisioning {
-        match self.outside().filter(|outside| outside + ROUNDING >= share) {
+        match self.unpartitioned_share().filter(|outside| outside + TOLERANCE >= share) {
             Some(outside) => OverProvisioning {
                 share,
-                how: format!("the partition leaves {:.0} % of its disk to no one", 100.0 * outside),
+                how: format!("the partition leaves {:.0} % of its disk unused", 100.0 * outside),
             },
             None => OverProvisioning {
                 share,
-                how: "kept free in the file system: blocks that held data before are free on the flash only once they \
-                      were discarded"
+                how: "kept free in the file system: blocks that held data before are free on the flash only after a \
+                      discard"
                     .to_owned(),
             },
         }
     }
 
-    /// Whether `data_bytes` more fit, with `share` of the device left free: that of itself, too, without more data.
+    /// Checks that `data_bytes` more fit with `share` of the device kept free, and that this share is free now.
     ///
     /// # Errors
-    /// They do not.
+    /// They do not fit.
     pub fn check(&self, directory: &Path, data_bytes: u64, share: Option<f64>) -> Result<(), PrepareError> {
-        let kept_bytes = share.map_or(0, |share| self.kept_free_bytes(share));
-        if data_bytes.saturating_add(kept_bytes) <= self.free_bytes {
+        let reserved_bytes = share.map_or(0, |share| self.reserved_bytes(share));
+        if data_bytes.saturating_add(reserved_bytes) <= self.free_bytes {
             return Ok(());
         }
-        Err(PrepareError::Space {
+        Err(PrepareError::OutOfSpace {
             directory: directory.to_owned(),
-            wanted: ByteSize(data_bytes),
+            required: ByteSize(data_bytes),
             free: ByteSize(self.free_bytes),
-            kept: ByteSize(kept_bytes),
+            reserved: ByteSize(reserved_bytes),
         })
     }
 
-    /// How large a file fills the free space but what has to stay free.
+    /// The size of the file that fills the free space except for the reserved part.
     pub fn fill_bytes(&self, share: Option<f64>) -> u64 {
-        let kept_bytes = share.map_or(0, |share| self.kept_free_bytes(share));
+        let reserved_bytes = share.map_or(0, |share| self.reserved_bytes(share));
         let left = self.free_bytes - (self.free_bytes as f64 * LEFT_FREE) as u64;
-        left.saturating_sub(kept_bytes) / UNIT_BYTES * UNIT_BYTES
+        left.saturating_sub(reserved_bytes) / UNIT_BYTES * UNIT_BYTES
     }
 }
 
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_partition_is_over_provisioning_and_the_file_system_may_be_full() {
+    fn a_partition_that_leaves_the_share_unused_may_be_filled() {
         let seventy = space(70);
         assert!(seventy.over_provisioning(0.3).how.contains("30 %"));
         assert!(seventy.check(Path::new("/d"), 60 * GIB, Some(0.3)).is_ok());
@@ -148,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn on_the_whole_disk_the_share_stays_free_in_the_file_system() {
+    fn without_unused_space_on_the_disk_the_share_is_reserved_in_the_file_system() {
         let whole = space(100);
         assert!(whole.over_provisioning(0.3).how.contains("kept free in the file system"));
         let error = whole.check(Path::new("/d"), 50 * GIB, Some(0.3)).unwrap_err();
@@ -157,7 +156,7 @@ mod tests {
         assert!(whole.fill_bytes(Some(0.3)) < 39 * GIB);
         assert!(whole.check(Path::new("/d"), 61 * GIB, None).is_err());
         let full = Space { free_bytes: 20 * GIB, ..whole };
-        assert!(full.check(Path::new("/d"), 0, Some(0.3)).is_err(), "what is to stay free is in use already");
+        assert!(full.check(Path::new("/d"), 0, Some(0.3)).is_err(), "the reserved space is in use already");
         assert!(full.check(Path::new("/d"), 0, None).is_ok());
     }
 }

@@ -1,5 +1,5 @@
-//! `queue.jsonl`: the set that a folder is of, its runs and what became of them. Lines are only appended, and each is
-//! on the disk before what it says is done.
+//! `queue.jsonl`: the set of a folder, its runs and their states. Lines are appended, and each is durable before what it
+//! announces happens.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,9 +9,9 @@ use manometer_measure::plan::Settings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::QueueError;
-use crate::file::Referenced;
-use crate::fit::Fits;
+use super::error::QueueError;
+use crate::experiment::ReferencedFiles;
+use crate::prepare::disk_fit::DiskFits;
 
 /// The file's name in the output folder.
 pub(super) const FILE: &str = "queue.jsonl";
@@ -19,46 +19,47 @@ pub(super) const FILE: &str = "queue.jsonl";
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
-pub(super) enum Line {
-    /// What the set was made of: the first line.
-    Set(Made),
-    /// A run: one for each, in order.
-    Run(Entry),
-    /// What became of a run.
-    State(Became),
-    /// The set was taken up with what it may be taken up with.
-    Resumed(Terms),
-    /// A recording that does not count was moved out of the way.
+pub(super) enum JournalLine {
+    /// The set: the first line.
+    Set(SetDescription),
+    /// A run: one line for each, in order.
+    Run(RunEntry),
+    /// A run changed its state.
+    State(StateTransition),
+    /// The set was resumed with other parameters.
+    Resumed(ResumeParameters),
+    /// An incomplete recording was moved out of the way.
     SetAside {
         /// The run.
         run: String,
-        /// Where it lies now, below the output folder.
+        /// Its new folder, below the output folder.
         to: PathBuf,
     },
 }
 
-/// What a set is made of.
+/// The files of a set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Made {
-    /// The version that made it.
+pub(super) struct SetDescription {
+    /// The version that created it.
     pub manometer: String,
     /// The files, in order.
-    pub files: Vec<Source>,
-    /// How far the data in each device directory shrank to fit the disk, where they did.
-    pub fits: Fits,
+    pub files: Vec<ExperimentSource>,
+    /// How far the data in each device directory were shrunk to fit the disk.
+    pub fits: DiskFits,
 }
 
-impl Made {
-    /// The terms that it was begun on.
-    pub(super) fn terms(&self) -> Terms {
-        let budget = |source: &Source| source.resolved.pointer("/device/write_budget").cloned().unwrap_or_default();
-        Terms { manometer: self.manometer.clone(), write_budgets: self.files.iter().map(budget).collect() }
+impl SetDescription {
+    /// The parameters with which it was started.
+    pub(super) fn parameters(&self) -> ResumeParameters {
+        let budget =
+            |source: &ExperimentSource| source.resolved.pointer("/device/write_budget").cloned().unwrap_or_default();
+        ResumeParameters { manometer: self.manometer.clone(), write_budgets: self.files.iter().map(budget).collect() }
     }
 }
 
-/// What may change while a set is under way.
+/// What may change when a set is resumed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Terms {
+pub(super) struct ResumeParameters {
     /// The version that runs it.
     pub manometer: String,
     /// `device.write_budget` of each file, in order; null where it has none.
@@ -67,67 +68,67 @@ pub(super) struct Terms {
 
 /// One experiment file of a set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Source {
-    /// The file as it was named.
+pub(super) struct ExperimentSource {
+    /// The file as given.
     pub file: PathBuf,
     /// The device directory, absolute.
     pub directory: PathBuf,
-    /// The whole, `extends` and `--set` applied.
+    /// The whole file, `extends` and `--set` applied.
     pub resolved: Value,
-    /// What the files say that it names.
-    pub referenced: Referenced,
+    /// Hashes of the files that it references.
+    pub referenced: ReferencedFiles,
 }
 
 /// One run of a set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Entry {
-    /// Its id, also its folder's name.
+pub(super) struct RunEntry {
+    /// Its id, which is also the name of its folder.
     pub run: String,
-    /// The file that it is of.
+    /// Its experiment file.
     pub file: PathBuf,
     /// The hash of its own experiment, before any shrinking: rapidhash V3 of the TOML without `device.write_budget`.
     pub hash: String,
-    /// What the sweep sets.
+    /// The settings that the sweep gives it.
     pub settings: Settings,
-    /// Which repeat of its combination it is, from 1.
+    /// The number of the repeat, from 1.
     pub repeat: u32,
     /// Whether it is the reference.
     pub reference: bool,
 }
 
-/// What a run is in.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
-    /// It has not begun.
+pub enum RunState {
+    /// It has not started.
     Waiting,
-    /// It runs, or did when the program was cut off.
+    /// It is running, or was when the program was killed.
     Running,
-    /// Its recording is whole.
+    /// Its recording is complete.
     Done,
-    /// It failed, or could not begin.
+    /// It failed, or could not start.
     Failed,
-    /// Somebody stopped it.
+    /// The user interrupted it.
     Interrupted,
-    /// Its combination was narrow enough without it.
+    /// The interval of its combination was narrow enough without it.
     NotNeeded,
 }
 
-/// That a run went from one state to another.
+/// A change of the state of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Became {
+pub(super) struct StateTransition {
     /// The run.
     pub run: String,
-    /// Its state from now on.
-    pub state: State,
+    /// Its new state.
+    pub state: RunState,
     /// When, in seconds since 1970.
     pub at_unix_s: f64,
-    /// Why, where it failed or was stopped before it began.
+    /// Why it failed, or was interrupted before it started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The folders whose data it made: later runs of the set may make it anew.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub made: Vec<PathBuf>,
+    /// The folders whose data it created: later runs of the set may replace them.
+    #[serde(rename = "made", default, skip_serializing_if = "Vec::is_empty")]
+    pub created: Vec<PathBuf>,
 }
 
 /// The file, open for appending.
@@ -138,23 +139,23 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Writes the beginning, all or nothing.
-    pub(super) fn create(out: &Path, lines: &[Line]) -> Result<Self, QueueError> {
+    /// Creates the file with its first lines, atomically.
+    pub(super) fn create(out: &Path, lines: &[JournalLine]) -> Result<Self, QueueError> {
         let path = out.join(FILE);
-        let beginning = out.join(format!("{FILE}.new"));
+        let new = out.join(format!("{FILE}.new"));
         let write = || {
-            let mut file = File::create(&beginning)?;
+            let mut file = File::create(&new)?;
             lines.iter().try_for_each(|line| file.write_all(&bytes_of(line)))?;
             file.sync_all()?;
-            fs::rename(&beginning, &path)?;
+            fs::rename(&new, &path)?;
             sync_folder(out)
         };
         write().map_err(QueueError::io(&path))?;
         Self::append_to(path)
     }
 
-    /// Reads what is there. A last line that was not written to its end was never acted upon: it is cut off.
-    pub(super) fn open(out: &Path) -> Result<(Self, Vec<Line>), QueueError> {
+    /// Opens and reads the file. An incomplete last line was never acted upon and is removed.
+    pub(super) fn open(out: &Path) -> Result<(Self, Vec<JournalLine>), QueueError> {
         let path = out.join(FILE);
         let io = QueueError::io(&path);
         let text = match fs::read_to_string(&path) {
@@ -163,10 +164,10 @@ impl Journal {
             }
             read => read.map_err(&io)?,
         };
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        let lines = parse(&path, &text[..whole])?;
+        let complete = text.rfind('\n').map_or(0, |end| end + 1);
+        let lines = parse(&path, &text[..complete])?;
         let journal = Self::append_to(path)?;
-        journal.file.set_len(whole as u64).map_err(io)?;
+        journal.file.set_len(complete as u64).map_err(io)?;
         Ok((journal, lines))
     }
 
@@ -175,14 +176,14 @@ impl Journal {
         Ok(Self { path, file })
     }
 
-    /// Appends a line and waits until it is on the disk.
-    pub(super) fn append(&mut self, line: &Line) -> Result<(), QueueError> {
+    /// Appends a line durably.
+    pub(super) fn append(&mut self, line: &JournalLine) -> Result<(), QueueError> {
         let written = self.file.write_all(&bytes_of(line)).and_then(|()| self.file.sync_data());
         written.map_err(QueueError::io(&self.path))
     }
 }
 
-fn parse(path: &Path, text: &str) -> Result<Vec<Line>, QueueError> {
+fn parse(path: &Path, text: &str) -> Result<Vec<JournalLine>, QueueError> {
     let damaged = |(index, error): (usize, serde_json::Error)| QueueError::Damaged {
         path: path.to_owned(),
         line: index + 1,
@@ -192,13 +193,13 @@ fn parse(path: &Path, text: &str) -> Result<Vec<Line>, QueueError> {
     numbered.map(|(index, line)| serde_json::from_str(line).map_err(|error| damaged((index, error)))).collect()
 }
 
-fn bytes_of(line: &Line) -> Vec<u8> {
+fn bytes_of(line: &JournalLine) -> Vec<u8> {
     let mut bytes = serde_json::to_vec(line).expect("a line is plain data");
     bytes.push(b'\n');
     bytes
 }
 
-/// Makes a new or renamed entry of `folder` survive a power cut.
+/// Makes the entries of `folder` durable.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
@@ -207,11 +208,12 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn state(run: &str, state: State) -> Line {
-        Line::State(Became { run: run.to_owned(), state, at_unix_s: 1.5, reason: None, made: Vec::new() })
+    fn state(run: &str, state: RunState) -> JournalLine {
+        let run = run.to_owned();
+        JournalLine::State(StateTransition { run, state, at_unix_s: 1.5, reason: None, created: Vec::new() })
     }
 
-    fn written(lines: &[Line]) -> tempfile::TempDir {
+    fn written(lines: &[JournalLine]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         let mut journal = Journal::create(dir.path(), &lines[..1]).unwrap();
         lines[1..].iter().for_each(|line| journal.append(line).unwrap());
@@ -219,15 +221,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_appended_is_read_back() {
-        let lines = [state("001", State::Running), state("001", State::Done), state("002", State::NotNeeded)];
+    fn appended_lines_are_read_back() {
+        let lines = [state("001", RunState::Running), state("001", RunState::Done), state("002", RunState::NotNeeded)];
         let dir = written(&lines);
         assert_eq!(Journal::open(dir.path()).unwrap().1, lines);
     }
 
     #[test]
-    fn a_queue_cut_anywhere_holds_its_whole_lines_and_goes_on() {
-        let lines = [state("001", State::Running), state("001", State::Done)];
+    fn a_truncated_file_keeps_its_complete_lines() {
+        let lines = [state("001", RunState::Running), state("001", RunState::Done)];
         let dir = written(&lines);
         let bytes = fs::read(dir.path().join(FILE)).unwrap();
         for cut in 0..bytes.len() {
@@ -240,15 +242,15 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_makes_no_sense_is_named() {
-        let dir = written(&[state("001", State::Running)]);
+    fn an_invalid_line_is_reported_with_its_number() {
+        let dir = written(&[state("001", RunState::Running)]);
         fs::write(dir.path().join(FILE), "{\"line\":\"state\"}\n").unwrap();
         let error = Journal::open(dir.path()).unwrap_err().to_string();
         assert!(error.contains("queue.jsonl, line 1"), "{error}");
     }
 
     #[test]
-    fn a_folder_without_a_queue_says_so() {
+    fn a_folder_without_a_queue_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         assert!(Journal::open(dir.path()).unwrap_err().to_string().contains("holds no queue"));
     }

@@ -1,23 +1,23 @@
-//! An engine as a cache: its options for a size, and the memory that all keys take in it.
+//! An engine as a cache: its options for a cache size, and the memory that all keys take in it.
 
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use manometer_measure::MonotonicClock;
-use manometer_target::engine::{self, Engine, OpenRequest, Options, SortedRecords};
+use manometer_target::engine::{self, Engine, EngineOptions, OpenRequest, SortedRecords};
 use manometer_workload::replay::write_key;
 use serde_json::{Map, Value, json};
 
 use super::error::RealVsSyntheticError;
-use super::recorded::Key;
+use super::recorded_trace::Key;
 
 const MIB: u64 = 1 << 20;
-/// Less memory memcached refuses with items of up to 1 MiB.
+/// The minimum memory of memcached with items of up to 1 MiB.
 const MEMCACHED_MIN: u64 = 2 * MIB;
-/// What memcached may need beyond the bytes of keys and values, in times of these.
-const MEMCACHED_ROOM: u64 = 4;
+/// The memory that memcached may need, in multiples of the bytes of keys and values.
+const MEMCACHED_OVERHEAD: u64 = 4;
 
-/// The memory of an engine without any key and with all of them.
+/// The memory of an engine without keys and with all keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Footprint {
     pub(super) empty_bytes: u64,
@@ -25,13 +25,13 @@ pub(super) struct Footprint {
 }
 
 impl Footprint {
-    /// What all keys take.
+    /// The memory of all keys.
     pub(super) fn keys_bytes(self) -> u64 {
         self.full_bytes.saturating_sub(self.empty_bytes)
     }
 
-    /// The memory that `engine` is to be given so that the share `cache` of the keys has room; in whole MiB, as that
-    /// is how memcached is told.
+    /// The memory limit of `engine` for a cache that holds the share `cache` of the keys; for memcached in whole MiB, the
+    /// unit of its option.
     pub(super) fn memory_bytes(self, engine: &str, cache: f64) -> u64 {
         let bytes = self.empty_bytes + (self.keys_bytes() as f64 * cache).round() as u64;
         match engine {
@@ -41,8 +41,8 @@ impl Footprint {
     }
 }
 
-/// The options of a server of our own with so much memory, which evicts what was used longest ago.
-pub(super) fn options(engine: &str, memory_bytes: u64) -> Map<String, Value> {
+/// The options of a server with this memory limit and LRU eviction.
+pub(super) fn cache_options(engine: &str, memory_bytes: u64) -> Map<String, Value> {
     let options = match engine {
         "memcached" => json!({"memory_mib": memory_bytes / MIB}),
         _ => json!({
@@ -58,13 +58,13 @@ pub(super) fn options(engine: &str, memory_bytes: u64) -> Map<String, Value> {
     }
 }
 
-/// The column of the engine's state that is the memory it was told a limit of.
-fn column(engine: &str) -> &'static str {
+/// The column of the engine's state that the memory limit applies to.
+fn memory_column(engine: &str) -> &'static str {
     if engine == "memcached" { "total_malloced" } else { "used_memory" }
 }
 
-/// Measures what `keys` take in `engine` while `connections` are open, and tells its version as well.
-pub(super) fn measure(
+/// Measures the memory of `keys` in `engine` with `connections` open. Also returns the engine's version.
+pub(super) fn measure_footprint(
     engine: &str,
     keys: &[Key],
     connections: u32,
@@ -72,27 +72,28 @@ pub(super) fn measure(
 ) -> Result<(Footprint, String), RealVsSyntheticError> {
     let info = engine::find(engine)?;
     let bytes: u64 = keys.iter().map(|key| u64::from(key.key_bytes) + key.value_bytes).sum();
-    // 0 is no limit to Redis.
-    let room = if engine == "memcached" { (MEMCACHED_ROOM * bytes).next_multiple_of(MIB) + 1024 * MIB } else { 0 };
-    let options = Options::Table(self::options(engine, room));
+    // 0 means no limit to Redis.
+    let limit_bytes =
+        if engine == "memcached" { (MEMCACHED_OVERHEAD * bytes).next_multiple_of(MIB) + 1024 * MIB } else { 0 };
+    let options = EngineOptions::Table(cache_options(engine, limit_bytes));
     let server = (info.open)(&OpenRequest { directory, options: &options, value_bytes: 0 })?;
     let mut sessions: Vec<_> = (0..connections).map(|_| server.session()).collect();
     for session in &mut sessions {
         session.get(b"-")?;
     }
-    let empty_bytes = memory(&*server, engine)?;
-    let mut records = Records { keys: sorted(keys).into_iter(), key: Vec::new(), value: Vec::new() };
+    let empty_bytes = memory_bytes(&*server, engine)?;
+    let mut records = KeyRecords { keys: sorted(keys).into_iter(), key: Vec::new(), value: Vec::new() };
     server.load_sorted(&mut records)?;
-    let full_bytes = memory(&*server, engine)?;
+    let full_bytes = memory_bytes(&*server, engine)?;
     let version = server.facts().get("engine_version").and_then(Value::as_str).map(str::to_owned);
     Ok((Footprint { empty_bytes, full_bytes }, version.unwrap_or_else(|| (info.version)())))
 }
 
-fn memory(server: &dyn Engine, engine: &str) -> Result<u64, RealVsSyntheticError> {
-    let row = server.state().sample(&MonotonicClock);
-    server.check()?;
-    let bytes = row.get(column(engine)).map(|bytes| *bytes as u64);
-    bytes.ok_or_else(|| RealVsSyntheticError::Untold { engine: engine.to_owned() })
+fn memory_bytes(server: &dyn Engine, engine: &str) -> Result<u64, RealVsSyntheticError> {
+    let row = server.state_sampler().sample(&MonotonicClock);
+    server.check_background()?;
+    let bytes = row.get(memory_column(engine)).map(|bytes| *bytes as u64);
+    bytes.ok_or_else(|| RealVsSyntheticError::MemoryNotReported { engine: engine.to_owned() })
 }
 
 fn sorted(keys: &[Key]) -> Vec<Key> {
@@ -101,13 +102,13 @@ fn sorted(keys: &[Key]) -> Vec<Key> {
     sorted
 }
 
-struct Records {
+struct KeyRecords {
     keys: std::vec::IntoIter<Key>,
     key: Vec<u8>,
     value: Vec<u8>,
 }
 
-impl SortedRecords for Records {
+impl SortedRecords for KeyRecords {
     fn next(&mut self) -> Option<(&[u8], &[u8])> {
         let key = self.keys.next()?;
         write_key(key.id, key.key_bytes, &mut self.key);
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_a_share_of_what_keys_take() {
+    fn the_memory_limit_is_a_share_of_the_keys() {
         let footprint = Footprint { empty_bytes: 1_000_000, full_bytes: 41_000_000 };
         assert_eq!(footprint.memory_bytes("redis", 0.1), 5_000_000);
         assert_eq!(footprint.memory_bytes("redis", 1.0), 41_000_000);
@@ -134,10 +135,10 @@ mod tests {
     }
 
     #[test]
-    fn engines_take_their_options() {
+    fn engines_accept_their_options() {
         for engine in crate::file::real_vs_synthetic::ENGINES {
             let Ok(info) = engine::find(engine) else { continue };
-            (info.check)(&Options::Table(options(engine, 64 * MIB))).unwrap();
+            (info.check_options)(&EngineOptions::Table(cache_options(engine, 64 * MIB))).unwrap();
         }
     }
 }

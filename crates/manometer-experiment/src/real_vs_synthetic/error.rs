@@ -1,12 +1,12 @@
-//! Why a trace could not be set against synthetic loads.
+//! Errors of a comparison.
 
 use std::path::{Path, PathBuf};
 
+use manometer_session::error::SessionError;
 use manometer_target::engine::EngineError;
 use manometer_trace::TraceError;
-use manometer_workload::replay::ReplayError;
 
-/// A trace could not be set against synthetic loads.
+/// A trace that could not be compared with synthetic loads.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RealVsSyntheticError {
@@ -15,38 +15,38 @@ pub enum RealVsSyntheticError {
     Trace {
         /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The error.
         error: TraceError,
     },
-    /// The trace does not serve.
+    /// The trace is not suitable.
     #[error("{}: {reason}", path.display())]
-    Unfit {
+    Unsuitable {
         /// Its path.
         path: PathBuf,
         /// Why, and what would be right.
         reason: String,
     },
-    /// A server.
+    /// An error of a server.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A server that does not tell what is needed.
-    #[error("{engine} does not tell how much memory it takes")]
-    Untold {
+    /// A server does not report its memory.
+    #[error("{engine} does not report its memory usage")]
+    MemoryNotReported {
         /// The engine.
         engine: String,
     },
-    /// A replay.
+    /// An error of a replay.
     #[error(transparent)]
-    Replay(#[from] ReplayError),
-    /// A folder or a file of ours.
+    Replay(#[from] SessionError),
+    /// An error of the file system.
     #[error("{}: {source}", path.display())]
     Io {
         /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Somebody ended it before anything was measured.
+    /// The user interrupted it before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,
 }
@@ -56,14 +56,14 @@ impl RealVsSyntheticError {
         |error| Self::Trace { path: path.to_owned(), error }
     }
 
-    pub(super) fn unfit(path: &Path, reason: impl Into<String>) -> Self {
-        Self::Unfit { path: path.to_owned(), reason: reason.into() }
+    pub(super) fn unsuitable(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Unsuitable { path: path.to_owned(), reason: reason.into() }
     }
 
-    /// Whether what was asked for is wrong, and not what became of it.
+    /// Whether the request was wrong, rather than its execution.
     pub fn is_wrong_request(&self) -> bool {
         match self {
-            Self::Trace { .. } | Self::Unfit { .. } => true,
+            Self::Trace { .. } | Self::Unsuitable { .. } => true,
             Self::Engine(EngineError::NotInstalled { .. }) => true,
             Self::Replay(error) => error.is_wrong_request(),
             _ => false,

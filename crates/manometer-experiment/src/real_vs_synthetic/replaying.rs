@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::atomic::AtomicBool;
 
-use manometer_analysis::real_vs_synthetic::Replay;
-use manometer_measure::{LatencyHistogram, MonotonicClock, Replayed};
+use manometer_analysis::real_vs_synthetic::CacheReplay;
+use manometer_measure::{LatencyHistogram, ReplayOutcome};
+use manometer_session::alone::{self, Observer};
+use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
+use manometer_target::engine::EngineOptions;
 use manometer_trace::write::{OutputFormat, create};
 use manometer_trace::{BATCH_RECORDS, Operation, Record};
-use manometer_workload::control::Controls;
-use manometer_workload::kv::EngineOptions;
-use manometer_workload::protocol::{Control, Existing, Job, Message, Sample};
-use manometer_workload::replay::{self, Model, OnMiss, ReplaySettings, Timing, TraceFile};
+use manometer_workload::replay::{Model, OnMiss, ReplaySettings, Timing, TraceFile};
+use manometer_workload::sample::Sample;
 use manometer_workload::settings::WorkloadSettings;
 
 use super::cache;
 use super::error::RealVsSyntheticError;
-use super::recorded::Key;
+use super::recorded_trace::Key;
 
 /// The folder of the server's own files.
 const NAME: &str = "server";
@@ -56,15 +56,15 @@ pub(super) struct Trial {
     pub(super) seed: u64,
 }
 
-/// What a replay told.
+/// What a replay emitted.
 #[derive(Debug, Default)]
-struct Heard {
+struct Received {
     operations: BTreeMap<String, LatencyHistogram>,
     missing: BTreeMap<String, u64>,
-    replayed: Option<Replayed>,
+    replayed: Option<ReplayOutcome>,
 }
 
-impl Heard {
+impl Received {
     fn sample(&mut self, sample: &Sample) {
         for (name, operation) in &sample.operations {
             *self.missing.entry(name.clone()).or_default() += operation.missing;
@@ -88,13 +88,13 @@ impl Heard {
     }
 
     /// What `trial` measured; nothing where it did not come to its end.
-    fn measured(&self, trial: &Trial) -> Option<Replay> {
-        let replayed = self.replayed.as_ref().filter(|replayed| !replayed.cut)?;
+    fn measured(&self, trial: &Trial) -> Option<CacheReplay> {
+        let replayed = self.replayed.as_ref().filter(|replayed| !replayed.interrupted)?;
         let reads = self.count("read");
         let writes: u64 = WRITES.iter().map(|name| self.count(name)).sum();
         let answered: u64 = self.operations.iter().filter(|(name, _)| *name != "fill").map(|(_, all)| all.len()).sum();
         let seconds = replayed.length_ns as f64 / 1e9;
-        Some(Replay {
+        Some(CacheReplay {
             engine: trial.engine.clone(),
             load: trial.load.clone(),
             cache: trial.cache,
@@ -112,15 +112,32 @@ impl Heard {
     }
 }
 
+impl Observer for Received {
+    fn receive(&mut self, message: Message, _: u64) -> Vec<Control> {
+        match message {
+            Message::Ready { .. } => return vec![Control::Go],
+            Message::Sample(sample) => self.sample(&sample),
+            Message::Replayed { replayed, .. } => self.replayed = Some(*replayed),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// The replay ends with its trace.
+    fn is_over(&self, _: u64) -> bool {
+        false
+    }
+}
+
 /// Replays; nothing where somebody ended it on the way.
 pub(super) fn run(
     trial: &Trial,
     directory: &Path,
     interrupted: &AtomicBool,
-) -> Result<Option<Replay>, RealVsSyntheticError> {
+) -> Result<Option<CacheReplay>, RealVsSyntheticError> {
     let settings = ReplaySettings {
         engine: trial.engine.clone(),
-        options: Some(EngineOptions::Table(cache::options(&trial.engine, trial.cache_bytes))),
+        options: Some(EngineOptions::Table(cache::cache_options(&trial.engine, trial.cache_bytes))),
         file: TraceFile { trace: trial.trace.clone(), ..TraceFile::default() },
         model: Model::ClosedUnordered,
         time: Timing::Full,
@@ -131,30 +148,16 @@ pub(super) fn run(
     let job = Job {
         name: NAME.to_owned(),
         directory: directory.to_owned(),
-        existing: Existing::Remake,
+        existing: DatabaseReuse::Remake,
         interval_ms: 1000,
         seed: trial.seed,
         removes: false,
-        workload: WorkloadSettings::Replay(settings.clone()),
+        workload: WorkloadSettings::Replay(settings),
     };
-    let (controls, controlled) = channel();
-    let mut heard = Heard::default();
-    let mut listen = |message: Message| {
-        match message {
-            // The replay cannot have ended: it is the one that speaks.
-            Message::Ready { .. } => drop(controls.send(Control::Go)),
-            Message::Sample(sample) => heard.sample(&sample),
-            Message::Replayed { replayed, .. } => heard.replayed = Some(*replayed),
-            _ => {}
-        }
-        if interrupted.load(Ordering::Relaxed) {
-            let _ = controls.send(Control::Stop);
-        }
-        Ok(())
-    };
-    let finished = replay::run(&job, &settings, &Controls::new(controlled), &mut listen, &MonotonicClock)?;
-    finished.database.map_or(Ok(()), |database| database.remove())?;
-    Ok(heard.measured(trial))
+    let mut received = Received::default();
+    let data = alone::run(&job, interrupted, &mut received)?;
+    data.database.map_or(Ok(()), |database| database.remove())?;
+    Ok(received.measured(trial))
 }
 
 #[cfg(test)]
@@ -181,11 +184,11 @@ mod tests {
             histogram.record_many(latency_ns, count);
             histogram
         };
-        let replayed = Replayed {
+        let replayed = ReplayOutcome {
             model: "closed-unordered".to_owned(),
             ordered: false,
             length_ns: 2_000_000_000,
-            cut: false,
+            interrupted: false,
             requests: 14,
             sent: 14,
             errors: 0,
@@ -193,18 +196,18 @@ mod tests {
             order_violations: 0,
             dispatch: None,
         };
-        let mut heard = Heard { replayed: Some(replayed), ..Heard::default() };
+        let mut received = Received { replayed: Some(replayed), ..Received::default() };
         for (name, count, latency_ns) in [("read", 10, 10_000), ("fill", 5, 20_000), ("put", 4, 30_000)] {
-            heard.operations.insert(name.to_owned(), histogram(count, latency_ns));
+            received.operations.insert(name.to_owned(), histogram(count, latency_ns));
         }
-        heard.missing.insert("read".to_owned(), 5);
-        let measured = heard.measured(&trial()).unwrap();
+        received.missing.insert("read".to_owned(), 5);
+        let measured = received.measured(&trial()).unwrap();
         assert_eq!((measured.reads, measured.miss_ratio(), measured.ops_per_s), (10, Some(0.5), Some(7.0)));
         // Histograms keep three significant digits.
         assert!((measured.read_us.unwrap() / 20.0 - 1.0).abs() < 1e-2, "{measured:?}");
         assert!((measured.write_us.unwrap() / (220.0 / 9.0) - 1.0).abs() < 1e-2, "{measured:?}");
-        heard.replayed.as_mut().unwrap().cut = true;
-        assert_eq!(heard.measured(&trial()), None, "what was cut short measured nothing");
+        received.replayed.as_mut().unwrap().interrupted = true;
+        assert_eq!(received.measured(&trial()), None, "what was cut short measured nothing");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The whole of it: every load on every cache, repeat by repeat.
+//! Runs a comparison: every load on every cache, repeat by repeat.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,97 +6,103 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use manometer_analysis::real_vs_synthetic::findings::{CACHES_TOO_SMALL, REPLAY_FAILED, TRACE_DAMAGED, findings};
 use manometer_analysis::real_vs_synthetic::{
-    self as results, Comparison, EngineResult, FIXED, HotSpots, Load, Replay, SPREAD, Slabs, TRACE,
+    self as results, CacheReplay, ComparedLoad, EngineResult, HotSpots, LoadComparison, ONE_SIZE, SPREAD_SIZES,
+    SlabComparison, TRACE,
 };
 use manometer_measure::event::Finding;
-use manometer_target::engine::slot::{SLOTS, slot};
+use manometer_target::engine::hash_slot::{HASH_SLOTS, hash_slot};
 use manometer_workload::replay::write_key;
 use tempfile::TempDir;
 
 use super::cache::{self, Footprint};
 use super::error::RealVsSyntheticError;
-use super::recorded::{Key, Recorded};
+use super::recorded_trace::{Key, RecordedTrace};
 use super::replaying::{self, Trial};
-use super::slabs::Spread;
-use super::synthetic::{Law, Synthetic, draw, key_of};
+use super::slabs::SlabSpread;
+use super::synthetic::{KeyDistribution, SyntheticLoad, draw, key_of};
 use crate::file::RealVsSynthetic;
 
-/// The engine whose slabs are compared.
+/// The engine with slab classes.
 const WITH_SLABS: &str = "memcached";
-/// The trace and the synthetic loads of it.
+/// The number of loads: the trace and its synthetic loads.
 const LOADS: u32 = 4;
 
-/// What goes on, for whoever watches.
+/// Progress of a comparison, for a user interface.
 #[derive(Debug)]
-pub enum Update<'a> {
+pub enum ComparisonProgress<'a> {
     /// The trace was read.
-    Read {
-        /// Its requests.
+    TraceRead {
+        /// The number of its requests.
         requests: usize,
-        /// Its keys.
+        /// The number of its keys.
         keys: usize,
-        /// The exponent that fits.
+        /// The exponent of the fitted Zipf distribution.
         exponent: f64,
     },
-    /// What all keys take in an engine was measured.
+    /// The memory of all keys in an engine was measured.
     Footprint {
         /// The engine.
         engine: &'a str,
-        /// How much.
+        /// The memory.
         bytes: u64,
     },
-    /// A replay begins.
-    Begin {
-        /// Which one, from 1.
+    /// A replay starts.
+    ReplayStarted {
+        /// Its number, from 1.
         number: u32,
-        /// Of how many.
-        of: u32,
+        /// The number of all replays.
+        total: u32,
         /// The engine.
         engine: &'a str,
         /// The load.
         load: &'a str,
-        /// The memory of the cache.
+        /// The memory limit of the cache.
         cache_bytes: u64,
-        /// Which repeat.
+        /// The number of the repeat.
         repeat: u32,
     },
 }
 
-/// How many replays `settings` ask for.
-pub fn replays_planned(settings: &RealVsSynthetic) -> u32 {
+/// The number of replays of a comparison.
+pub fn planned_replays(settings: &RealVsSynthetic) -> u32 {
     let curves = settings.engines.len() as u32 * settings.caches.len() as u32 * LOADS;
     let slabs = if settings.slabs.is_some() { 2 } else { 0 };
     settings.repeats * (curves + slabs)
 }
 
-/// Replays all that `settings` ask for, as far as `interrupted` lets it.
+/// Runs the comparison until it is complete or `interrupted`.
 ///
 /// # Errors
-/// The trace does not serve, a server does not start, or it was ended before anything was measured. A replay that fails
-/// later is no error here: the comparison says so, and holds what was measured before.
+/// The trace is not suitable, a server does not start, or nothing was measured before the interruption. A replay that fails
+/// later is not an error: the comparison reports it, and holds what was measured before.
 pub fn run(
     settings: &RealVsSynthetic,
     interrupted: &AtomicBool,
-    watch: &mut dyn FnMut(Update<'_>),
-) -> Result<Comparison, RealVsSyntheticError> {
-    let recorded = Recorded::read(settings)?;
-    let zipf = recorded.zipf().ok_or_else(|| {
-        let reason = "fewer than 20 of its keys are requested 10 times or more, and Zipf's law is not fitted to \
-                      fewer: take more of its requests, or choose another trace";
-        RealVsSyntheticError::unfit(&settings.trace, reason)
+    watch: &mut dyn FnMut(ComparisonProgress<'_>),
+) -> Result<LoadComparison, RealVsSyntheticError> {
+    let recorded = RecordedTrace::read(settings)?;
+    let zipf = recorded.fitted_zipf().ok_or_else(|| {
+        let reason = "fewer than 20 of its keys are requested at least 10 times, which is too few to fit a Zipf \
+                      distribution: use more of its requests, or choose another trace";
+        RealVsSyntheticError::unsuitable(&settings.trace, reason)
     })?;
-    watch(Update::Read { requests: recorded.requests.len(), keys: recorded.keys.len(), exponent: zipf.exponent });
-    let folder = folder(&settings.directory)?;
-    let laws = [Law::Zipf(zipf.exponent), Law::Uniform, Law::Latest(zipf.exponent)];
-    let synthetics = laws.map(|law| (law, draw(law, &recorded, settings.seed)));
-    let loads = loads(&recorded, &synthetics);
-    let spread = spread(settings, &recorded)?;
+    watch(ComparisonProgress::TraceRead {
+        requests: recorded.requests.len(),
+        keys: recorded.keys.len(),
+        exponent: zipf.exponent,
+    });
+    let folder = create_folder(&settings.directory)?;
+    let distributions =
+        [KeyDistribution::Zipf(zipf.exponent), KeyDistribution::Uniform, KeyDistribution::Latest(zipf.exponent)];
+    let synthetics = distributions.map(|one| (one, draw(one, &recorded, settings.seed)));
+    let loads = describe_loads(&recorded, &synthetics);
+    let spread = slab_spread(settings, &recorded)?;
     write_loads(folder.path(), &recorded, &synthetics, spread.as_ref())?;
     let mut footprints = Vec::new();
     for engine in &settings.engines {
-        let place = folder.path().join("footprint");
-        let (footprint, version) = cache::measure(engine, &recorded.keys, settings.threads, &place)?;
-        watch(Update::Footprint { engine, bytes: footprint.keys_bytes() });
+        let directory = folder.path().join("footprint");
+        let (footprint, version) = cache::measure_footprint(engine, &recorded.keys, settings.threads, &directory)?;
+        watch(ComparisonProgress::Footprint { engine, bytes: footprint.keys_bytes() });
         footprints.push((engine.clone(), version, footprint));
     }
     let trials = trials(settings, folder.path(), &loads, &footprints, spread.as_ref(), &recorded);
@@ -110,66 +116,69 @@ pub fn run(
             results::engine_result(engine, version, footprint.keys_bytes(), &settings.caches, &loads, &replays)
         })
         .collect();
-    let mut told = notes(&recorded, &footprints, settings);
-    told.extend(failure.as_ref().map(failed));
-    told.extend(findings(&engines, &loads, &replays));
+    let mut all_findings = input_findings(&recorded, &footprints, settings);
+    all_findings.extend(failure.as_ref().map(failure_finding));
+    all_findings.extend(findings(&engines, &loads, &replays));
     let status = match failure {
         Some(_) => "failed",
         None if replays.len() < trials.len() => "interrupted",
         None => "complete",
     };
-    Ok(Comparison {
+    Ok(LoadComparison {
         manometer: env!("CARGO_PKG_VERSION"),
         experiment: settings.name.clone(),
         status,
         headline: results::headline(&engines),
         zipf: serde_json::to_value(&zipf).unwrap_or_default(),
         hot_spots: Some(hot_spots(settings, &recorded, &synthetics, &engines)),
-        slabs: spread.zip(settings.slabs.as_ref()).map(|(spread, table)| Slabs {
+        slabs: spread.zip(settings.slabs.as_ref()).map(|(spread, table)| SlabComparison {
             classes: spread.classes(),
             value_bytes_mean: spread.value_bytes_mean,
             cache_bytes: table.memory.0,
-            loads: results::slab_loads(&replays),
+            loads: results::slab_results(&replays),
         }),
-        between_engines: results::between_engines(&engines),
+        engine_spreads: results::engine_spreads(&engines),
         engines,
         loads,
-        findings: told,
+        findings: all_findings,
         replays,
     })
 }
 
-/// A folder of our own below the directory, gone when dropped.
-fn folder(directory: &Path) -> Result<TempDir, RealVsSyntheticError> {
+/// Creates a temporary folder in the directory.
+fn create_folder(directory: &Path) -> Result<TempDir, RealVsSyntheticError> {
     let failed = |source| RealVsSyntheticError::Io { path: directory.to_owned(), source };
     fs::create_dir_all(directory).map_err(failed)?;
     tempfile::Builder::new().prefix("real-vs-synthetic-").tempdir_in(directory).map_err(failed)
 }
 
-fn loads(recorded: &Recorded, synthetics: &[(Law, Synthetic)]) -> Vec<Load> {
+fn describe_loads(recorded: &RecordedTrace, synthetics: &[(KeyDistribution, SyntheticLoad)]) -> Vec<ComparedLoad> {
     let requests = recorded.requests.len() as u64;
     let keys = recorded.keys.len() as u64;
-    let trace = Load { name: TRACE.to_owned(), requests, keys, drawn_from: None, exponent: None };
-    let synthetic = |(law, drawn): &(Law, Synthetic)| Load {
-        name: law.name().to_owned(),
+    let trace = ComparedLoad { name: TRACE.to_owned(), requests, keys, drawn_from: None, exponent: None };
+    let synthetic = |(distribution, drawn): &(KeyDistribution, SyntheticLoad)| ComparedLoad {
+        name: distribution.name().to_owned(),
         requests,
         keys: drawn.keys,
         drawn_from: Some(drawn.drawn_from),
-        exponent: law.exponent(),
+        exponent: distribution.exponent(),
     };
     std::iter::once(trace).chain(synthetics.iter().map(synthetic)).collect()
 }
 
-/// How values are spread over slabs, where that is asked for.
-fn spread(settings: &RealVsSynthetic, recorded: &Recorded) -> Result<Option<Spread>, RealVsSyntheticError> {
+/// The spread of values over slab classes, where the settings have one.
+fn slab_spread(
+    settings: &RealVsSynthetic,
+    recorded: &RecordedTrace,
+) -> Result<Option<SlabSpread>, RealVsSyntheticError> {
     let Some(table) = &settings.slabs else { return Ok(None) };
-    let spread = Spread::over(&recorded.keys, table.chunk_max.0);
+    let spread = SlabSpread::new(&recorded.keys, table.chunk_max.0);
     spread.map(Some).ok_or_else(|| {
         let reason = format!(
-            "its longest key leaves no room for a value in slabs of up to {}: write a larger `slabs.chunk_max`",
+            "its longest key leaves no space for a value in chunks of up to {}: increase `slabs.chunk_max`",
             table.chunk_max
         );
-        RealVsSyntheticError::unfit(&settings.trace, reason)
+        RealVsSyntheticError::unsuitable(&settings.trace, reason)
     })
 }
 
@@ -177,39 +186,42 @@ fn path_of(folder: &Path, load: &str) -> PathBuf {
     folder.join(format!("{}.parquet", load.replace(' ', "-")))
 }
 
-/// Writes every load where it is replayed from.
+/// Writes every load as a trace.
 fn write_loads(
     folder: &Path,
-    recorded: &Recorded,
-    synthetics: &[(Law, Synthetic)],
-    spread: Option<&Spread>,
+    recorded: &RecordedTrace,
+    synthetics: &[(KeyDistribution, SyntheticLoad)],
+    spread: Option<&SlabSpread>,
 ) -> Result<(), RealVsSyntheticError> {
     let requests = || recorded.requests.iter();
-    let own = |place: u32| recorded.keys[place as usize];
-    replaying::write(&path_of(folder, TRACE), requests().map(|one| (own(one.key), one.operation)))?;
-    for (law, drawn) in synthetics {
-        let asked = requests().zip(&drawn.picks).map(|(one, pick)| (key_of(*pick, recorded), one.operation));
-        replaying::write(&path_of(folder, law.name()), asked)?;
+    let key = |index: u32| recorded.keys[index as usize];
+    replaying::write(&path_of(folder, TRACE), requests().map(|one| (key(one.key), one.operation)))?;
+    for (distribution, drawn) in synthetics {
+        let drawn_requests = requests().zip(&drawn.picks).map(|(one, pick)| (key_of(*pick, recorded), one.operation));
+        replaying::write(&path_of(folder, distribution.name()), drawn_requests)?;
     }
     let Some(spread) = spread else { return Ok(()) };
-    let spread_out = |place: u32| {
-        let key = own(place);
-        Key { value_bytes: spread.value_bytes(place as usize, &key), ..key }
+    let with_spread_value = |index: u32| {
+        let key = key(index);
+        Key { value_bytes: spread.value_bytes(index as usize, &key), ..key }
     };
-    let fixed = |place: u32| Key { value_bytes: spread.value_bytes_mean, ..own(place) };
-    replaying::write(&path_of(folder, SPREAD), requests().map(|one| (spread_out(one.key), one.operation)))?;
-    replaying::write(&path_of(folder, FIXED), requests().map(|one| (fixed(one.key), one.operation)))
+    let with_mean_value = |index: u32| Key { value_bytes: spread.value_bytes_mean, ..key(index) };
+    replaying::write(
+        &path_of(folder, SPREAD_SIZES),
+        requests().map(|one| (with_spread_value(one.key), one.operation)),
+    )?;
+    replaying::write(&path_of(folder, ONE_SIZE), requests().map(|one| (with_mean_value(one.key), one.operation)))
 }
 
-/// Every replay in the order in which they are done: repeat by repeat, so that what drifts meets all alike, and loads of
-/// one cache one after the other.
+/// All replays in order: repeat by repeat, so that drift affects all loads alike, and all loads on a cache one after the
+/// other.
 fn trials(
     settings: &RealVsSynthetic,
     folder: &Path,
-    loads: &[Load],
+    loads: &[ComparedLoad],
     footprints: &[(String, String, Footprint)],
-    spread: Option<&Spread>,
-    recorded: &Recorded,
+    spread: Option<&SlabSpread>,
+    recorded: &RecordedTrace,
 ) -> Vec<Trial> {
     let trial = |engine: &str, load: &str, cache, cache_bytes, repeat| Trial {
         engine: engine.to_owned(),
@@ -232,27 +244,27 @@ fn trials(
         if let Some((table, spread)) = settings.slabs.as_ref().zip(spread) {
             let all = spread.value_bytes_mean * recorded.keys.len() as u64;
             let cache = table.memory.0 as f64 / all.max(1) as f64;
-            trials.extend([SPREAD, FIXED].map(|load| trial(WITH_SLABS, load, cache, table.memory.0, repeat)));
+            trials.extend([SPREAD_SIZES, ONE_SIZE].map(|load| trial(WITH_SLABS, load, cache, table.memory.0, repeat)));
         }
     }
     trials
 }
 
-/// Replays one after the other, until one fails or somebody ends it.
+/// Performs the replays one after the other, until one fails or the user interrupts.
 fn replay_all(
     trials: &[Trial],
     folder: &Path,
     interrupted: &AtomicBool,
-    watch: &mut dyn FnMut(Update<'_>),
-) -> (Vec<Replay>, Option<RealVsSyntheticError>) {
+    watch: &mut dyn FnMut(ComparisonProgress<'_>),
+) -> (Vec<CacheReplay>, Option<RealVsSyntheticError>) {
     let mut replays = Vec::new();
     for (number, trial) in (1..).zip(trials) {
         if interrupted.load(Ordering::Relaxed) {
             break;
         }
-        watch(Update::Begin {
+        watch(ComparisonProgress::ReplayStarted {
             number,
-            of: trials.len() as u32,
+            total: trials.len() as u32,
             engine: &trial.engine,
             load: &trial.load,
             cache_bytes: trial.cache_bytes,
@@ -266,11 +278,12 @@ fn replay_all(
     (replays, None)
 }
 
-/// How the requests of each load fall on the nodes of a cluster, as fast as the trace was replayed on the largest cache.
+/// The distribution of each load's requests over the nodes of a cluster, at the throughput of the trace on the largest
+/// cache.
 fn hot_spots(
     settings: &RealVsSynthetic,
-    recorded: &Recorded,
-    synthetics: &[(Law, Synthetic)],
+    recorded: &RecordedTrace,
+    synthetics: &[(KeyDistribution, SyntheticLoad)],
     engines: &[EngineResult],
 ) -> HotSpots {
     let largest = settings.caches.iter().copied().reduce(f64::max);
@@ -280,48 +293,52 @@ fn hot_spots(
     };
     let rate = engines.first().and_then(on_largest);
     let requests_per_s = rate.map_or(0, |rate| rate.round() as u64);
-    let told = |load: &str, keys: &mut dyn Iterator<Item = Key>| {
+    let node_load = |load: &str, keys: &mut dyn Iterator<Item = Key>| {
         let mut text = Vec::new();
         let slots: Vec<u16> = keys
             .map(|key| {
                 write_key(key.id, key.key_bytes, &mut text);
-                slot(&text)
+                hash_slot(&text)
             })
             .collect();
-        results::node_load(load, &slots, SLOTS, settings.nodes, requests_per_s)
+        results::node_load(load, &slots, HASH_SLOTS, settings.nodes, requests_per_s)
     };
     let mut loads = Vec::new();
     if requests_per_s > 0 {
-        loads.push(told(TRACE, &mut recorded.requests.iter().map(|one| recorded.keys[one.key as usize])));
-        for (law, drawn) in synthetics {
-            loads.push(told(law.name(), &mut drawn.picks.iter().map(|pick| key_of(*pick, recorded))));
+        loads.push(node_load(TRACE, &mut recorded.requests.iter().map(|one| recorded.keys[one.key as usize])));
+        for (distribution, drawn) in synthetics {
+            loads.push(node_load(distribution.name(), &mut drawn.picks.iter().map(|pick| key_of(*pick, recorded))));
         }
     }
     let reason = match loads.first() {
-        None => Some("how many requests a second has is not known: the trace was not replayed on the largest cache"),
-        Some(load) if load.requests.is_none() => Some("the trace takes less than a second at the speed it is replayed"),
+        None => Some("the throughput is unknown: the trace was not replayed on the largest cache"),
+        Some(load) if load.requests.is_none() => Some("the replay of the trace takes less than a second"),
         Some(_) => None,
     };
     HotSpots { nodes: settings.nodes, requests_per_s, loads, reason: reason.map(str::to_owned) }
 }
 
 /// What the person should know of the trace and of the caches.
-fn notes(recorded: &Recorded, footprints: &[(String, String, Footprint)], settings: &RealVsSynthetic) -> Vec<Finding> {
-    let damage = recorded.notes.iter().map(|note| TRACE_DAMAGED.tell(None, note));
+fn input_findings(
+    recorded: &RecordedTrace,
+    footprints: &[(String, String, Footprint)],
+    settings: &RealVsSynthetic,
+) -> Vec<Finding> {
+    let damage = recorded.damage.iter().map(|damage| TRACE_DAMAGED.finding(None, damage));
     let coarse = footprints.iter().filter_map(|(engine, _, footprint)| {
         let sizes: Vec<u64> = settings.caches.iter().map(|cache| footprint.memory_bytes(engine, *cache)).collect();
         let same = sizes.windows(2).filter(|pair| pair[0] == pair[1]).count();
         let sentence = format!(
-            "{engine} takes its memory in whole MiB, from 2 MiB on: {same} of the caches are no larger than the one \
-             before. All keys take {} bytes there.",
+            "The memory of {engine} is set in whole MiB, at least 2 MiB: {same} of the caches are no larger than the \
+             previous one. All keys take {} bytes.",
             footprint.keys_bytes()
         );
-        (same > 0).then(|| CACHES_TOO_SMALL.tell(None, &sentence))
+        (same > 0).then(|| CACHES_TOO_SMALL.finding(None, &sentence))
     });
     damage.chain(coarse).collect()
 }
 
-fn failed(error: &RealVsSyntheticError) -> Finding {
-    let sentence = format!("{error}. What was measured before is told; the rest is missing.");
-    REPLAY_FAILED.tell(None, &sentence)
+fn failure_finding(error: &RealVsSyntheticError) -> Finding {
+    let sentence = format!("{error}. The results contain only what was measured before.");
+    REPLAY_FAILED.finding(None, &sentence)
 }

@@ -1,31 +1,31 @@
-//! Synthetic loads of as many keys as the trace asks for: its operations in its order, with keys drawn anew.
+//! Synthetic loads with as many keys as the trace requests: its operations in its order, with newly drawn keys.
 
 use std::collections::HashSet;
 
 use manometer_trace::key::IdHasher;
 use manometer_workload::kv::distribution::{Latest, Random, ScatteredZipf, Uniform, stream};
 
-use super::recorded::{Key, Recorded};
+use super::recorded_trace::{Key, RecordedTrace};
 
-/// Ranks up to here are added up one by one.
+/// The sum over ranks is exact up to this rank.
 const EXACT_RANKS: u64 = 1024;
-/// Those behind in stretches of this part of their ranks.
-const STRETCH: u64 = 64;
-/// How many times more keys are drawn from at most than are to be asked for.
-const DRAWN_FROM_MAX: u64 = 1024;
+/// Further ranks are summed in groups of this fraction of the rank.
+const GROUP_DIVISOR: u64 = 64;
+/// The maximum size of the key space, in multiples of the number of requested keys.
+const KEY_SPACE_MAX: u64 = 1024;
 
-/// How keys are drawn.
+/// The distribution from which keys are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Law {
-    /// Zipf's law with this exponent.
+pub(super) enum KeyDistribution {
+    /// A Zipf distribution with this exponent.
     Zipf(f64),
-    /// Every key alike.
+    /// A uniform distribution.
     Uniform,
-    /// Zipf's law over age: new keys come where the trace has new ones.
+    /// A Zipf distribution over the age of keys. New keys appear where the trace has new ones.
     Latest(f64),
 }
 
-impl Law {
+impl KeyDistribution {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Zipf(_) => manometer_analysis::real_vs_synthetic::ZIPF,
@@ -44,50 +44,50 @@ impl Law {
 
 /// The keys of a synthetic load, request by request.
 #[derive(Debug)]
-pub(super) struct Synthetic {
-    /// Each a number below `drawn_from`.
+pub(super) struct SyntheticLoad {
+    /// The drawn keys, each a number below `drawn_from`.
     pub(super) picks: Vec<u32>,
-    /// How many keys it is drawn from.
+    /// The size of the key space.
     pub(super) drawn_from: u64,
-    /// How many of them it asks for.
+    /// The number of keys that are requested.
     pub(super) keys: u64,
 }
 
-/// Draws the keys of as many requests as `recorded` has.
-pub(super) fn draw(law: Law, recorded: &Recorded, seed: u64) -> Synthetic {
+/// Draws a key for every request of `recorded`.
+pub(super) fn draw(distribution: KeyDistribution, recorded: &RecordedTrace, seed: u64) -> SyntheticLoad {
     let mut random = stream(seed, 0);
-    let (wanted, requests) = (recorded.keys.len() as u64, recorded.requests.len() as u64);
-    // The smallest exponent stands for none: a fit may find that keys in order of their requests do not fall.
-    let above_none = |exponent: f64| exponent.max(f64::MIN_POSITIVE);
-    let (picks, drawn_from) = match law {
-        Law::Zipf(exponent) => {
-            let from = records_for(wanted, exponent, requests);
-            let zipf = ScatteredZipf::new(from, above_none(exponent), seed);
+    let (target, requests) = (recorded.keys.len() as u64, recorded.requests.len() as u64);
+    // A fitted exponent may be 0, which the generators do not accept.
+    let positive = |exponent: f64| exponent.max(f64::MIN_POSITIVE);
+    let (picks, drawn_from) = match distribution {
+        KeyDistribution::Zipf(exponent) => {
+            let from = records_for(target, exponent, requests);
+            let zipf = ScatteredZipf::new(from, positive(exponent), seed);
             ((0..requests).map(|_| zipf.draw(&mut random) as u32).collect(), from)
         }
-        Law::Uniform => {
-            let from = records_for(wanted, 0.0, requests);
+        KeyDistribution::Uniform => {
+            let from = records_for(target, 0.0, requests);
             let uniform = Uniform::new(from);
             ((0..requests).map(|_| uniform.draw(&mut random) as u32).collect(), from)
         }
-        Law::Latest(exponent) => (latest(above_none(exponent), recorded, &mut random), wanted),
+        KeyDistribution::Latest(exponent) => (draw_latest(positive(exponent), recorded, &mut random), target),
     };
     let keys = picks.iter().map(|pick| u64::from(*pick)).collect::<HashSet<u64, IdHasher>>().len() as u64;
-    Synthetic { picks, drawn_from, keys }
+    SyntheticLoad { picks, drawn_from, keys }
 }
 
-/// A new key where the trace has a new one, else one of those that are there, the newest most often.
-fn latest(exponent: f64, recorded: &Recorded, random: &mut Random) -> Vec<u32> {
+/// Draws a new key where the trace has a new one, else an existing one, the newest most often.
+fn draw_latest(exponent: f64, recorded: &RecordedTrace, random: &mut Random) -> Vec<u32> {
     let mut latest = Latest::new(1, exponent);
-    let mut there = 0_u32;
+    let mut count = 0_u32;
     let mut next = |is_new: bool| {
         if is_new {
-            there += 1;
-            return there - 1;
+            count += 1;
+            return count - 1;
         }
-        latest.draw(u64::from(there), random) as u32
+        latest.draw(u64::from(count), random) as u32
     };
-    // Keys are numbered as they come: the one that is new has the next number.
+    // Keys are numbered in order of appearance: a new key has the next number.
     let mut known = 0;
     let mut pick = |key: u32| {
         let is_new = key == known;
@@ -97,40 +97,40 @@ fn latest(exponent: f64, recorded: &Recorded, random: &mut Random) -> Vec<u32> {
     recorded.requests.iter().map(|request| pick(request.key)).collect()
 }
 
-/// From how many records `requests` requests must be drawn so that `wanted` of them are asked for, on average.
-fn records_for(wanted: u64, exponent: f64, requests: u64) -> u64 {
-    let most = wanted.saturating_mul(DRAWN_FROM_MAX).min(u64::from(u32::MAX));
-    let (mut low, mut high) = (wanted, most);
+/// The size of the key space from which `requests` draws request `target` keys on average.
+fn records_for(target: u64, exponent: f64, requests: u64) -> u64 {
+    let max = target.saturating_mul(KEY_SPACE_MAX).min(u64::from(u32::MAX));
+    let (mut low, mut high) = (target, max);
     while low < high {
         let middle = low + (high - low) / 2;
-        if asked_for(middle, exponent, requests) >= wanted as f64 { high = middle } else { low = middle + 1 }
+        if expected_keys(middle, exponent, requests) >= target as f64 { high = middle } else { low = middle + 1 }
     }
     low
 }
 
-/// How many of `records` are asked for by `requests` requests, on average.
-fn asked_for(records: u64, exponent: f64, requests: u64) -> f64 {
-    let weight = add_up(records, |rank| rank.powf(-exponent));
-    add_up(records, |rank| {
+/// The number of `records` that `requests` draws request on average.
+fn expected_keys(records: u64, exponent: f64, requests: u64) -> f64 {
+    let weight = sum_over_ranks(records, |rank| rank.powf(-exponent));
+    sum_over_ranks(records, |rank| {
         let share = rank.powf(-exponent) / weight;
         -(requests as f64 * (-share).ln_1p()).exp_m1()
     })
 }
 
-/// The sum of `of` over the ranks from 1 to `records`; those far behind in stretches, at their middles.
-fn add_up(records: u64, of: impl Fn(f64) -> f64) -> f64 {
+/// The sum of `of` over the ranks from 1 to `records`. High ranks are summed in groups, at their middles.
+fn sum_over_ranks(records: u64, of: impl Fn(f64) -> f64) -> f64 {
     let mut sum = 0.0;
     let mut rank = 1;
     while rank <= records {
-        let length = if rank <= EXACT_RANKS { 1 } else { (rank / STRETCH).min(records - rank + 1) };
+        let length = if rank <= EXACT_RANKS { 1 } else { (rank / GROUP_DIVISOR).min(records - rank + 1) };
         sum += length as f64 * of(rank as f64 + (length as f64 - 1.0) / 2.0);
         rank += length;
     }
     sum
 }
 
-/// The key that pick `pick` of a synthetic load is, with the sizes of one of the trace's keys.
-pub(super) fn key_of(pick: u32, recorded: &Recorded) -> Key {
+/// The key for `pick` of a synthetic load, with the sizes of a key of the trace.
+pub(super) fn key_of(pick: u32, recorded: &RecordedTrace) -> Key {
     let like = &recorded.keys[pick as usize % recorded.keys.len()];
     Key { id: rapidhash::v3::rapidhash_v3(&pick.to_le_bytes()), ..*like }
 }
@@ -139,57 +139,62 @@ pub(super) fn key_of(pick: u32, recorded: &Recorded) -> Key {
 mod tests {
     use manometer_trace::Operation;
 
-    use super::super::recorded::Request;
+    use super::super::recorded_trace::KeyRequest;
     use super::*;
 
-    /// Two thousand keys that come one by one, each asked for some more times at once.
-    fn recorded() -> Recorded {
+    /// A trace of two thousand keys, each requested ten times in a row.
+    fn recorded() -> RecordedTrace {
         let key = |id| Key { id, key_bytes: 11, value_bytes: id };
-        let requests = (0..20_000).map(|number| Request { key: number / 10, operation: Operation::Get }).collect();
-        Recorded { keys: (0..2000).map(key).collect(), requests, notes: Vec::new() }
+        let requests = (0..20_000).map(|number| KeyRequest { key: number / 10, operation: Operation::Get }).collect();
+        RecordedTrace { keys: (0..2000).map(key).collect(), requests, damage: Vec::new() }
     }
 
     #[test]
-    fn as_many_keys_are_asked_for_as_the_trace_has() {
-        for law in [Law::Zipf(0.9), Law::Zipf(0.5), Law::Zipf(0.0), Law::Uniform] {
-            let drawn = draw(law, &recorded(), 7);
-            assert!(drawn.keys.abs_diff(2000) < 60, "{law:?}: {}", drawn.keys);
+    fn loads_request_as_many_keys_as_the_trace() {
+        for distribution in [
+            KeyDistribution::Zipf(0.9),
+            KeyDistribution::Zipf(0.5),
+            KeyDistribution::Zipf(0.0),
+            KeyDistribution::Uniform,
+        ] {
+            let drawn = draw(distribution, &recorded(), 7);
+            assert!(drawn.keys.abs_diff(2000) < 60, "{distribution:?}: {}", drawn.keys);
             assert_eq!(drawn.picks.len(), 20_000);
             assert!(drawn.picks.iter().all(|pick| u64::from(*pick) < drawn.drawn_from));
         }
-        let latest = draw(Law::Latest(0.9), &recorded(), 7);
+        let latest = draw(KeyDistribution::Latest(0.9), &recorded(), 7);
         assert_eq!((latest.keys, latest.drawn_from), (2000, 2000));
     }
 
     #[test]
-    fn a_steep_law_cannot_ask_for_all() {
-        let drawn = draw(Law::Zipf(3.0), &recorded(), 7);
-        assert_eq!(drawn.drawn_from, 2000 * DRAWN_FROM_MAX);
+    fn a_steep_distribution_requests_fewer_keys() {
+        let drawn = draw(KeyDistribution::Zipf(3.0), &recorded(), 7);
+        assert_eq!(drawn.drawn_from, 2000 * KEY_SPACE_MAX);
         assert!(drawn.keys < 200, "{}", drawn.keys);
     }
 
     #[test]
-    fn the_expected_number_of_keys_is_that_of_the_sum_rank_by_rank() {
+    fn the_expected_number_of_keys_is_that_of_the_exact_sum() {
         for (records, exponent) in [(50_000_u64, 0.8), (50_000, 1.2), (3000, 0.0)] {
             let weight: f64 = (1..=records).map(|rank| (rank as f64).powf(-exponent)).sum();
             let exact: f64 =
                 (1..=records).map(|rank| 1.0 - (1.0 - (rank as f64).powf(-exponent) / weight).powf(40_000.0)).sum();
-            let fast = asked_for(records, exponent, 40_000);
+            let fast = expected_keys(records, exponent, 40_000);
             assert!((fast / exact - 1.0).abs() < 1e-3, "{records} {exponent}: {fast} {exact}");
         }
     }
 
     #[test]
-    fn newest_keys_come_with_those_of_the_trace() {
-        let picks = draw(Law::Latest(0.99), &recorded(), 1).picks;
+    fn new_keys_appear_with_those_of_the_trace() {
+        let picks = draw(KeyDistribution::Latest(0.99), &recorded(), 1).picks;
         for (number, pick) in picks.iter().enumerate() {
-            let there = number as u32 / 10 + 1;
-            assert!(*pick < there && (number % 10 > 0 || *pick == there - 1), "{number}: {pick}");
+            let count = number as u32 / 10 + 1;
+            assert!(*pick < count && (number % 10 > 0 || *pick == count - 1), "{number}: {pick}");
         }
     }
 
     #[test]
-    fn keys_of_synthetic_loads_have_sizes_of_the_traces() {
+    fn keys_of_synthetic_loads_have_the_sizes_of_the_trace() {
         let recorded = recorded();
         assert_eq!(key_of(2003, &recorded).value_bytes, 3);
         assert!(key_of(1, &recorded).id != key_of(2001, &recorded).id);

@@ -117,6 +117,8 @@ fn by_name(path: &Path) -> Option<Device> {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use manometer_testing::{Cause, skip};
+
     use super::*;
 
     /// A whole disk of those numbers.
@@ -210,7 +212,7 @@ pub(super) mod tests {
     #[test]
     fn a_name_of_the_kernel_will_do() {
         let Some(name) = fs::read_dir("/sys/class/block").ok().and_then(|mut all| all.next()?.ok()) else {
-            println!("skipped: this host shows no block device");
+            skip(Cause::BlockDevice, "this host shows none");
             return;
         };
         let name = name.file_name();

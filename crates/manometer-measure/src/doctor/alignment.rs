@@ -1,6 +1,7 @@
 //! Whether partitions and the file system's blocks begin on whole 4 KiB.
 
-use super::{Check, FileSystem, Layer, Status};
+use super::{Check, CheckStatus, FileSystem, Layer};
+use crate::human;
 
 const WHY: &str = "a request across two blocks costs two";
 
@@ -16,26 +17,26 @@ pub(super) fn check(layers: &[Layer], file_system: &FileSystem) -> Check {
         .collect();
     if !crooked.is_empty() {
         let text = format!("{}: no multiple of 4 KiB", crooked.join("; "));
-        return Check::new("alignment", Status::Limited, text, WHY)
+        return Check::new("alignment", CheckStatus::Limited, text, WHY)
             .remedy("make the partition anew from sector 2048: parted --align optimal (its data is lost)");
     }
     let Some(block_bytes) = file_system.block_bytes else {
-        return Check::new("alignment", Status::Missing, "the file system does not tell its block", WHY);
+        return Check::new("alignment", CheckStatus::Missing, "the file system does not tell its block", WHY);
     };
     if layers.is_empty() {
-        return Check::new("alignment", Status::Missing, "no block device to be aligned to", WHY);
+        return Check::new("alignment", CheckStatus::Missing, "no block device to be aligned to", WHY);
     }
     if !block_bytes.is_multiple_of(BLOCK_BYTES) {
-        let text = format!("the file system allocates by {}", super::size(block_bytes));
-        return Check::new("alignment", Status::Limited, text, WHY)
+        let text = format!("the file system allocates by {}", human::bytes(block_bytes));
+        return Check::new("alignment", CheckStatus::Limited, text, WHY)
             .remedy("make the file system anew with blocks of 4096 bytes (its data is lost)");
     }
     let partitions = layers.iter().filter(|layer| layer.start_bytes.is_some()).count();
     let text = match partitions {
-        0 => format!("no partition; the file system allocates by {}", super::size(block_bytes)),
-        _ => format!("partitions begin on whole 4 KiB; the file system allocates by {}", super::size(block_bytes)),
+        0 => format!("no partition; the file system allocates by {}", human::bytes(block_bytes)),
+        _ => format!("partitions begin on whole 4 KiB; the file system allocates by {}", human::bytes(block_bytes)),
     };
-    Check::new("alignment", Status::Ok, text, WHY)
+    Check::new("alignment", CheckStatus::Ok, text, WHY)
 }
 
 #[cfg(test)]
@@ -47,17 +48,17 @@ mod tests {
     fn a_partition_from_the_days_of_63_sectors_is_found() {
         let facts = recorded::hard_disk();
         let check = check(&facts.layers, &facts.file_system);
-        assert_eq!(check.status, Status::Limited);
+        assert_eq!(check.status, CheckStatus::Limited);
         assert_eq!(check.text, "sdc1 begins at byte 32256: no multiple of 4 KiB");
     }
 
     #[test]
     fn blocks_of_one_kibibyte_are_found() {
         let mut facts = recorded::nvme();
-        assert_eq!(check(&facts.layers, &facts.file_system).status, Status::Ok);
+        assert_eq!(check(&facts.layers, &facts.file_system).status, CheckStatus::Ok);
         facts.file_system.block_bytes = Some(1024);
         assert_eq!(check(&facts.layers, &facts.file_system).text, "the file system allocates by 1 KiB");
         facts.file_system.block_bytes = None;
-        assert_eq!(check(&facts.layers, &facts.file_system).status, Status::Missing);
+        assert_eq!(check(&facts.layers, &facts.file_system).status, CheckStatus::Missing);
     }
 }

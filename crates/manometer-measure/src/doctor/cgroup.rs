@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use super::{Check, Status};
+use super::{Check, CheckStatus};
 
 const WHY: &str = "limits and counts a workload's I/O";
 
@@ -78,19 +78,21 @@ impl Cgroups {
             let text = format!("version 2 at {}: {}", v2.mounted_at.display(), v2.controllers.join(" "));
             let lacking: Vec<&str> = CONTROLLERS.into_iter().filter(|name| !v2.has(name)).collect();
             return match (v2.writable, lacking.is_empty()) {
-                (true, true) => new(Status::Ok, text),
+                (true, true) => new(CheckStatus::Ok, text),
                 (true, false) => {
                     let remedy = format!("{UNIFIED}; for a delegated subtree, Delegate={} too", lacking.join(" "));
-                    new(Status::Limited, format!("{text}; without {}", lacking.join(" "))).remedy(remedy)
+                    new(CheckStatus::Limited, format!("{text}; without {}", lacking.join(" "))).remedy(remedy)
                 }
-                (false, _) => new(Status::Limited, format!("{text}; no groups may be made in it")).remedy(NEEDED),
+                (false, _) => new(CheckStatus::Limited, format!("{text}; no groups may be made in it")).remedy(NEEDED),
             };
         }
         if let Some(v1) = self.v1.iter().find(|one| one.has("blkio")) {
             let text = format!("version 1, blkio at {}: it throttles direct I/O only", v1.mounted_at.display());
             return match v1.writable {
-                true => new(Status::Limited, text).remedy(UNIFIED),
-                false => new(Status::Limited, format!("{text}; no groups may be made in it")).remedy("run as root"),
+                true => new(CheckStatus::Limited, text).remedy(UNIFIED),
+                false => {
+                    new(CheckStatus::Limited, format!("{text}; no groups may be made in it")).remedy("run as root")
+                }
             };
         }
         let text = match (&self.v2, self.v1.is_empty()) {
@@ -98,7 +100,7 @@ impl Cgroups {
             (None, false) => "version 1 without `blkio`".to_owned(),
             (None, true) => "none mounted".to_owned(),
         };
-        new(Status::Missing, text).remedy(UNIFIED)
+        new(CheckStatus::Missing, text).remedy(UNIFIED)
     }
 }
 
@@ -124,11 +126,11 @@ mod tests {
     #[test]
     fn version_2_with_io_is_well_where_we_may_write() {
         let mut cgroups = recorded::nvme().cgroups;
-        assert_eq!(cgroups.check().status, Status::Ok);
+        assert_eq!(cgroups.check().status, CheckStatus::Ok);
         let v2 = cgroups.v2.as_mut().unwrap();
         v2.controllers.retain(|name| name != "memory");
         let check = cgroups.check();
-        assert_eq!(check.status, Status::Limited);
+        assert_eq!(check.status, CheckStatus::Limited);
         assert!(check.text.ends_with("; without memory") && check.remedy.contains("Delegate=memory"), "{check:?}");
         cgroups.v2.as_mut().unwrap().writable = false;
         let check = cgroups.check();
@@ -159,7 +161,7 @@ mod tests {
     #[test]
     fn version_1_throttles_only() {
         let check = recorded::virtual_machine().cgroups.check();
-        assert_eq!(check.status, Status::Limited);
+        assert_eq!(check.status, CheckStatus::Limited);
         assert!(check.text.starts_with("version 1, blkio at /sys/fs/cgroup/blkio"), "{}", check.text);
         assert!(check.remedy.contains("unified_cgroup_hierarchy=1"), "{}", check.remedy);
         let mut cgroups = recorded::virtual_machine().cgroups;

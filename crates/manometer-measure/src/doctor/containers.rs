@@ -1,6 +1,6 @@
 //! Programs that run containers.
 
-use super::{Check, PATIENCE, Status};
+use super::{Check, CheckStatus, PATIENCE};
 use crate::program::{self, ProgramError};
 
 const WHY: &str = "run a workload as production does";
@@ -60,12 +60,12 @@ pub fn check(programs: &[ContainerProgram]) -> Check {
     let texts = programs.iter().map(text).collect::<Vec<_>>().join("; ");
     let any = |wanted: fn(&Answer) -> bool| programs.iter().any(|one| wanted(&one.answer));
     if any(|answer| matches!(answer, Answer::Version(_))) {
-        return Check::new("containers", Status::Ok, texts, WHY);
+        return Check::new("containers", CheckStatus::Ok, texts, WHY);
     }
     if any(|answer| matches!(answer, Answer::Refused(_))) {
-        return Check::new("containers", Status::Limited, texts, WHY).remedy("systemctl start docker");
+        return Check::new("containers", CheckStatus::Limited, texts, WHY).remedy("systemctl start docker");
     }
-    Check::new("containers", Status::Missing, texts, WHY).remedy("apt-get install podman")
+    Check::new("containers", CheckStatus::Missing, texts, WHY).remedy("apt-get install podman")
 }
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn one_that_answers_is_enough() {
         let found = check(&programs(Answer::None, heard(Ok("28.2.2\n".to_owned()))));
-        assert_eq!((found.status, found.text.as_str()), (Status::Ok, "no podman; docker 28.2.2"));
+        assert_eq!((found.status, found.text.as_str()), (CheckStatus::Ok, "no podman; docker 28.2.2"));
     }
 
     #[test]
@@ -87,10 +87,10 @@ mod tests {
         let refused =
             heard(Err(ProgramError::Refused { program: "docker".to_owned(), text: "Cannot connect".to_owned() }));
         assert_eq!(refused, Answer::Refused("Cannot connect".to_owned()));
-        assert_eq!(check(&programs(Answer::None, refused)).status, Status::Limited);
+        assert_eq!(check(&programs(Answer::None, refused)).status, CheckStatus::Limited);
         let slow = heard(Err(ProgramError::Slow { program: "docker".to_owned(), milliseconds: 5000 }));
         assert_eq!(slow, Answer::Refused("no answer within 5 s".to_owned()));
         let none = heard(Err(ProgramError::Missing("podman".to_owned())));
-        assert_eq!(check(&programs(none.clone(), none)).status, Status::Missing);
+        assert_eq!(check(&programs(none.clone(), none)).status, CheckStatus::Missing);
     }
 }

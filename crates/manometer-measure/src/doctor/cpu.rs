@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::{Check, Status};
+use super::{Check, CheckStatus};
 
 const WHY_GOVERNOR: &str = "a clock that follows the load makes quiet phases slow";
 const WHY_TURBO: &str = "until it is warm all is faster";
@@ -40,20 +40,22 @@ impl Cpu {
         let new = |status, text: String| Check::new("cpu-governor", status, text, WHY_GOVERNOR);
         let names: Vec<&str> = self.governors.iter().map(String::as_str).collect();
         match names.as_slice() {
-            [] => new(Status::Missing, "not told here".to_owned()),
-            ["performance"] => new(Status::Ok, "performance".to_owned()),
-            others => new(Status::Limited, others.join(", ")).remedy("cpupower frequency-set --governor performance"),
+            [] => new(CheckStatus::Missing, "not told here".to_owned()),
+            ["performance"] => new(CheckStatus::Ok, "performance".to_owned()),
+            others => {
+                new(CheckStatus::Limited, others.join(", ")).remedy("cpupower frequency-set --governor performance")
+            }
         }
     }
 
     fn turbo(&self) -> Check {
         let new = |status, text: &str| Check::new("cpu-turbo", status, text, WHY_TURBO);
         match self.turbo {
-            None => new(Status::Missing, "not told here"),
-            Some((false, _)) => new(Status::Ok, "off"),
+            None => new(CheckStatus::Missing, "not told here"),
+            Some((false, _)) => new(CheckStatus::Ok, "off"),
             Some((true, file)) => {
                 let off = if file == NO_TURBO { 1 } else { 0 };
-                new(Status::Limited, "on").remedy(format!("echo {off} > {file}"))
+                new(CheckStatus::Limited, "on").remedy(format!("echo {off} > {file}"))
             }
         }
     }
@@ -67,16 +69,16 @@ mod tests {
     #[test]
     fn a_clock_that_stands_is_well_and_one_that_moves_is_told_how_to_stand() {
         let [governor, turbo] = recorded::nvme().cpu.checks();
-        assert_eq!((governor.status, governor.text.as_str()), (Status::Limited, "powersave"));
+        assert_eq!((governor.status, governor.text.as_str()), (CheckStatus::Limited, "powersave"));
         assert_eq!(turbo.remedy, "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo");
         let fixed = Cpu { governors: ["performance".to_owned()].into(), turbo: Some((false, BOOST)) };
-        assert!(fixed.checks().iter().all(|check| check.status == Status::Ok));
+        assert!(fixed.checks().iter().all(|check| check.status == CheckStatus::Ok));
         let amd = Cpu { turbo: Some((true, BOOST)), ..fixed };
         assert_eq!(amd.checks()[1].remedy, "echo 0 > /sys/devices/system/cpu/cpufreq/boost");
     }
 
     #[test]
     fn a_clock_that_is_not_shown_is_a_gap() {
-        assert!(Cpu::default().checks().iter().all(|check| check.status == Status::Missing));
+        assert!(Cpu::default().checks().iter().all(|check| check.status == CheckStatus::Missing));
     }
 }

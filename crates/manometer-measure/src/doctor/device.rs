@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use super::{Check, Layer, Nvme, Status};
+use super::{Check, CheckStatus, Layer, Nvme};
 use crate::host::virtual_disk;
+use crate::human;
 
 const WHY_DEVICE: &str = "an arm and flash suffer from unlike things";
 const WHY_VIRTUAL: &str = "the host's caches, limits and neighbours hide the flash";
@@ -55,7 +56,7 @@ impl Disk {
 
     fn is_described(&self) -> String {
         let model = self.model.as_deref().unwrap_or("no model told");
-        let size = self.size_bytes.map_or_else(|| "size not told".to_owned(), super::size);
+        let size = self.size_bytes.map_or_else(|| "size not told".to_owned(), human::bytes);
         let turns = match self.rotational {
             Some(true) => "rotational",
             Some(false) => "not rotational",
@@ -74,7 +75,7 @@ impl Disk {
 
 pub(super) fn checks(disks: &[Disk]) -> Vec<Check> {
     if disks.is_empty() {
-        let none = |id, why| Check::new(id, Status::Missing, "no disk is seen below the folder", why);
+        let none = |id, why| Check::new(id, CheckStatus::Missing, "no disk is seen below the folder", why);
         let all = [
             ("device", WHY_DEVICE),
             ("virtual-disk", WHY_VIRTUAL),
@@ -92,19 +93,20 @@ fn device(disks: &[Disk]) -> Check {
     if claimed_arm {
         let text = format!("{}, as a virtual disk claims", texts.join("; "));
         let remedy = disks.iter().map(|disk| format!("echo 0 > /sys/block/{}/queue/rotational", disk.name));
-        return Check::new("device", Status::Limited, text, WHY_DEVICE).remedy(remedy.collect::<Vec<_>>().join("; "));
+        return Check::new("device", CheckStatus::Limited, text, WHY_DEVICE)
+            .remedy(remedy.collect::<Vec<_>>().join("; "));
     }
-    Check::new("device", Status::Ok, texts.join("; "), WHY_DEVICE)
+    Check::new("device", CheckStatus::Ok, texts.join("; "), WHY_DEVICE)
 }
 
 fn virtual_disk(disks: &[Disk]) -> Check {
     let made_up = |disk: &Disk| Some(format!("{} is a virtual disk ({})", disk.name, disk.virtual_by?));
     let texts: Vec<String> = disks.iter().filter_map(made_up).collect();
     if texts.is_empty() {
-        return Check::new("virtual-disk", Status::Ok, "no sign of a virtual disk", WHY_VIRTUAL);
+        return Check::new("virtual-disk", CheckStatus::Ok, "no sign of a virtual disk", WHY_VIRTUAL);
     }
     let text = format!("{}: flash effects cannot be told from its host's", texts.join("; "));
-    Check::new("virtual-disk", Status::Limited, text, WHY_VIRTUAL)
+    Check::new("virtual-disk", CheckStatus::Limited, text, WHY_VIRTUAL)
         .remedy("use a host of its own, or a disk passed through")
 }
 
@@ -117,27 +119,27 @@ fn scheduler(disks: &[Disk]) -> Check {
     let known: Vec<Option<&str>> = disks.iter().map(Disk::scheduler_in_force).collect();
     let unlike = known.windows(2).any(|two| two[0] != two[1]);
     let (status, text) = match known.iter().any(Option::is_none) {
-        true => (Status::Missing, text),
-        false if unlike => (Status::Limited, format!("{text}: unlike")),
-        false => (Status::Ok, text),
+        true => (CheckStatus::Missing, text),
+        false if unlike => (CheckStatus::Limited, format!("{text}: unlike")),
+        false => (CheckStatus::Ok, text),
     };
     let commands = disks.iter().map(|disk| format!("echo none > /sys/block/{}/queue/scheduler", disk.name));
     Check::new("scheduler", status, text, WHY_SCHEDULER).remedy(commands.collect::<Vec<_>>().join("; "))
 }
 
 fn block_size(disks: &[Disk]) -> Check {
-    let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "not told".to_owned(), super::size);
+    let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "not told".to_owned(), human::bytes);
     let one = |disk: &Disk| {
         let optimal = match disk.optimal_io_bytes {
             Some(0) | None => "not told".to_owned(),
-            Some(bytes) => super::size(bytes),
+            Some(bytes) => human::bytes(bytes),
         };
         let (logical, physical) = (bytes(disk.logical_block_bytes), bytes(disk.physical_block_bytes));
         format!("{}: logical {logical}, physical {physical}, optimal I/O {optimal}", disk.name)
     };
     let text = disks.iter().map(one).collect::<Vec<_>>().join("; ");
     let known = disks.iter().all(|disk| disk.logical_block_bytes.is_some() && disk.physical_block_bytes.is_some());
-    Check::new("block-size", if known { Status::Ok } else { Status::Missing }, text, WHY_BLOCKS)
+    Check::new("block-size", if known { CheckStatus::Ok } else { CheckStatus::Missing }, text, WHY_BLOCKS)
 }
 
 #[cfg(test)]
@@ -152,9 +154,9 @@ mod tests {
     #[test]
     fn a_flash_disk_of_its_own_is_well() {
         let disks = recorded::nvme().disks;
-        assert_eq!(find(&disks, "virtual-disk").status, Status::Ok);
+        assert_eq!(find(&disks, "virtual-disk").status, CheckStatus::Ok);
         let device = find(&disks, "device");
-        assert_eq!(device.text, "nvme0n1: Samsung SSD 980 PRO 1TB, 931.5 GiB, not rotational");
+        assert_eq!(device.text, "nvme0n1: Samsung SSD 980 PRO 1TB, 932 GiB, not rotational");
         assert_eq!(find(&disks, "scheduler").text, "nvme0n1: [none] mq-deadline");
         assert_eq!(find(&disks, "block-size").text, "nvme0n1: logical 512 B, physical 512 B, optimal I/O not told");
     }
@@ -163,37 +165,37 @@ mod tests {
     fn a_virtual_disk_is_named_as_such_and_its_arm_not_believed() {
         let disks = recorded::virtual_machine().disks;
         let check = find(&disks, "virtual-disk");
-        assert_eq!(check.status, Status::Limited);
+        assert_eq!(check.status, CheckStatus::Limited);
         assert!(check.text.starts_with("vda is a virtual disk (virtio)"), "{}", check.text);
         let device = find(&disks, "device");
         assert_eq!(
             (device.status, device.remedy.as_str()),
-            (Status::Limited, "echo 0 > /sys/block/vda/queue/rotational")
+            (CheckStatus::Limited, "echo 0 > /sys/block/vda/queue/rotational")
         );
     }
 
     #[test]
     fn disks_under_one_array_must_be_scheduled_alike() {
         let mut disks = recorded::array().disks;
-        assert_eq!(find(&disks, "scheduler").status, Status::Ok);
+        assert_eq!(find(&disks, "scheduler").status, CheckStatus::Ok);
         disks[1].scheduler = Some("none mq-deadline [bfq]".to_owned());
         let check = find(&disks, "scheduler");
-        assert_eq!(check.status, Status::Limited);
+        assert_eq!(check.status, CheckStatus::Limited);
         assert!(check.remedy.contains("sda") && check.remedy.contains("sdb"), "{}", check.remedy);
         disks[1].scheduler = None;
-        assert_eq!(find(&disks, "scheduler").status, Status::Missing);
+        assert_eq!(find(&disks, "scheduler").status, CheckStatus::Missing);
     }
 
     #[test]
     fn an_old_disk_with_an_arm_is_no_fault() {
         let disks = recorded::hard_disk().disks;
         assert!(find(&disks, "device").text.ends_with("rotational"));
-        assert_eq!(find(&disks, "device").status, Status::Ok);
+        assert_eq!(find(&disks, "device").status, CheckStatus::Ok);
     }
 
     #[test]
     fn no_disk_is_a_gap_in_each_check() {
-        assert!(checks(&[]).iter().all(|check| check.status == Status::Missing));
+        assert!(checks(&[]).iter().all(|check| check.status == CheckStatus::Missing));
         assert_eq!(checks(&[]).len(), checks(&recorded::nvme().disks).len());
     }
 }

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Check, Status};
+use super::{Check, CheckStatus};
 use crate::host::device_of;
 use crate::host::environment::{self, Backing};
+use crate::human;
 
 const WHY: &str = "decides what reaches the device, and when";
 const WHY_OPTIONS: &str = "options may add requests";
@@ -62,27 +63,28 @@ impl FileSystem {
 
     fn check_type(&self) -> Check {
         let Some(fs_type) = &self.fs_type else {
-            return Check::new("file-system", Status::Missing, "the folder's mount is not found", WHY);
+            return Check::new("file-system", CheckStatus::Missing, "the folder's mount is not found", WHY);
         };
-        let free = self.free_bytes.map_or_else(String::new, |bytes| format!(", {} free", super::size(bytes)));
+        let free = self.free_bytes.map_or_else(String::new, |bytes| format!(", {} free", human::bytes(bytes)));
         let at = self.mounted_at.display();
         let text = format!("{fs_type} at {at}{free}");
         match (environment::backing(fs_type, self.source.as_deref()), fs_type.as_str()) {
             (Backing::Device, "btrfs" | "zfs" | "bcachefs") => {
                 let text = format!("{text}: copies on write");
-                Check::new("file-system", Status::Limited, text, WHY).remedy("use ext4 or XFS for the device directory")
+                Check::new("file-system", CheckStatus::Limited, text, WHY)
+                    .remedy("use ext4 or XFS for the device directory")
             }
-            (Backing::Device, _) => Check::new("file-system", Status::Ok, text, WHY),
+            (Backing::Device, _) => Check::new("file-system", CheckStatus::Ok, text, WHY),
             (Backing::Program, _) => {
                 let text = format!(
                     "{text}: {}; no device is observed, no I/O limited, and the program's own work is in every figure",
                     Backing::Program.what()
                 );
-                Check::new("file-system", Status::Limited, text, WHY).remedy("choose a folder on a local disk")
+                Check::new("file-system", CheckStatus::Limited, text, WHY).remedy("choose a folder on a local disk")
             }
             (backing, _) => {
                 let text = format!("{text}: {}; `manometer run` refuses it", backing.what());
-                Check::new("file-system", Status::Missing, text, WHY).remedy("choose a folder on a local disk")
+                Check::new("file-system", CheckStatus::Missing, text, WHY).remedy("choose a folder on a local disk")
             }
         }
     }
@@ -97,12 +99,12 @@ impl FileSystem {
             let data = self.default_data().map_or_else(String::new, |data| format!("{data}; "));
             let text = format!("{data}{}: none costs anything", self.shown_options());
             let remedy = if self.is_ext() { self.other_data_mode() } else { String::new() };
-            return Check::new("mount-options", Status::Ok, text, why).remedy(remedy);
+            return Check::new("mount-options", CheckStatus::Ok, text, why).remedy(remedy);
         };
         let data = self.default_data();
         let texts = found.iter().map(|costly| format!("{}: {}", costly.option, costly.effect));
         let texts: Vec<String> = texts.chain(data).collect();
-        let status = if has("ro") { Status::Missing } else { Status::Limited };
+        let status = if has("ro") { CheckStatus::Missing } else { CheckStatus::Limited };
         let instead: Vec<&str> = found.iter().filter_map(|costly| costly.instead).collect();
         let remedy = if first.option == "data=journal" {
             format!("mount {at} anew with data={USUAL_DATA}")
@@ -203,19 +205,19 @@ mod tests {
     fn what_is_no_disk_is_missing() {
         for fs_type in ["nfs4", "overlay", "tmpfs", "virtiofs", "fuse.sshfs", "9p", "cifs"] {
             let check = file_system(fs_type, &["rw"]).check_type();
-            assert_eq!(check.status, Status::Missing, "{fs_type}");
+            assert_eq!(check.status, CheckStatus::Missing, "{fs_type}");
             assert!(check.text.contains("refuses"), "{}", check.text);
         }
         let named = |source: &str| {
             let source = Some(source.to_owned());
             FileSystem { source, ..file_system("fuse.newfs", &["rw"]) }.check_type()
         };
-        assert_eq!(named("server:/volume").status, Status::Missing);
+        assert_eq!(named("server:/volume").status, CheckStatus::Missing);
         let program = named("/home/me/secret");
-        assert_eq!(program.status, Status::Limited);
+        assert_eq!(program.status, CheckStatus::Limited);
         assert!(program.text.contains("no device is observed"), "{}", program.text);
-        assert_eq!(file_system("xfs", &["rw"]).check_type().status, Status::Ok);
-        assert_eq!(file_system("btrfs", &["rw"]).check_type().status, Status::Limited);
+        assert_eq!(file_system("xfs", &["rw"]).check_type().status, CheckStatus::Ok);
+        assert_eq!(file_system("btrfs", &["rw"]).check_type().status, CheckStatus::Limited);
     }
 
     fn ext4(options: &[&str], data: Option<Data>) -> Check {
@@ -237,7 +239,7 @@ mod tests {
             ("no journal, and so no data=; rw: none costs anything", "")
         );
         let twice = ext4(&["rw"], mode("journal"));
-        assert_eq!(twice.status, Status::Limited);
+        assert_eq!(twice.status, CheckStatus::Limited);
         assert_eq!(twice.text, "data=journal: writes all data twice; data=journal (the default)");
         assert!(ext4(&["discard", "rw"], mode("ordered")).text.contains("data=ordered"));
     }
@@ -265,12 +267,12 @@ mod tests {
     #[test]
     fn costly_options_are_named_with_what_undoes_them() {
         let check = file_system("ext4", &["discard", "relatime", "rw"]).check_options();
-        assert_eq!((check.status, check.remedy.as_str()), (Status::Limited, "mount -o remount,nodiscard /data"));
+        assert_eq!((check.status, check.remedy.as_str()), (CheckStatus::Limited, "mount -o remount,nodiscard /data"));
         let check = file_system("ext4", &["data=journal", "discard", "rw"]).check_options();
         assert!(check.text.contains("twice") && check.text.contains("discards"), "{}", check.text);
         assert!(!check.text.contains("the default"), "{}", check.text);
         assert_eq!(check.remedy, "mount /data anew with data=ordered");
-        assert_eq!(file_system("ext4", &["ro"]).check_options().status, Status::Missing);
-        assert_eq!(file_system("ext4", &["rw", "data=ordered"]).check_options().status, Status::Ok);
+        assert_eq!(file_system("ext4", &["ro"]).check_options().status, CheckStatus::Missing);
+        assert_eq!(file_system("ext4", &["rw", "data=ordered"]).check_options().status, CheckStatus::Ok);
     }
 }

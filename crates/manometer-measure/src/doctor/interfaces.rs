@@ -1,6 +1,6 @@
 //! The ways to ask the kernel for I/O, each tried on a file in the folder.
 
-use super::{Check, Status};
+use super::{Check, CheckStatus};
 
 /// Whether something worked when it was tried: how, or why not.
 pub type Probe = Result<String, String>;
@@ -42,8 +42,8 @@ impl Interfaces {
 
 fn check(id: &'static str, name: &str, probe: &Probe, why: &'static str, remedy: &str) -> Check {
     match probe {
-        Ok(how) => Check::new(id, Status::Ok, format!("{name}: {how}"), why),
-        Err(reason) => Check::new(id, Status::Missing, format!("{name}: {reason}"), why).remedy(remedy),
+        Ok(how) => Check::new(id, CheckStatus::Ok, format!("{name}: {how}"), why),
+        Err(reason) => Check::new(id, CheckStatus::Missing, format!("{name}: {reason}"), why).remedy(remedy),
     }
 }
 
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn what_worked_has_no_remedy_and_what_did_not_has_one() {
         let mut interfaces = recorded::nvme().interfaces;
-        assert!(interfaces.checks().iter().all(|check| check.status == Status::Ok && check.remedy.is_empty()));
+        assert!(interfaces.checks().iter().all(|check| check.status == CheckStatus::Ok && check.remedy.is_empty()));
         interfaces.io_uring = Err("Operation not permitted (os error 1)".to_owned());
         let check = interfaces.checks()[2].clone();
         assert_eq!(check.text, "io_uring: Operation not permitted (os error 1)");

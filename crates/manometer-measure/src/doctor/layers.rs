@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Check, Status};
+use super::{Check, CheckStatus};
 use crate::host::chain::{self, LayerKind};
 
 const WHY: &str = "each may split, merge, cache or delay requests";
@@ -50,15 +50,15 @@ impl Layer {
 pub(super) fn check(layers: &[Layer]) -> Check {
     if layers.is_empty() {
         let text = "no block device: nothing below the file system can be observed";
-        return Check::new("layers", Status::Missing, text, WHY).remedy("choose a folder on a local disk");
+        return Check::new("layers", CheckStatus::Missing, text, WHY).remedy("choose a folder on a local disk");
     }
     let names: Vec<String> = layers.iter().map(|layer| format!("{} ({})", layer.name, layer.kind_text())).collect();
     let text = names.join(" > ");
     if layers.iter().any(|layer| layer.kind == LayerKind::Loop) {
-        return Check::new("layers", Status::Limited, format!("{text}: a file of another file system"), WHY)
+        return Check::new("layers", CheckStatus::Limited, format!("{text}: a file of another file system"), WHY)
             .remedy("choose a folder that is not mounted from a file");
     }
-    Check::new("layers", Status::Ok, text, WHY)
+    Check::new("layers", CheckStatus::Ok, text, WHY)
 }
 
 #[cfg(test)]
@@ -70,14 +70,14 @@ mod tests {
     fn layers_are_named_from_above_to_below() {
         let check_array = check(&recorded::array().layers);
         let text = "dm-0 (dm) > md0 (md) > sda1 (partition) > sdb1 (partition) > sda (disk) > sdb (disk)";
-        assert_eq!((check_array.status, check_array.text.as_str()), (Status::Ok, text));
-        assert_eq!(check(&[]).status, Status::Missing);
+        assert_eq!((check_array.status, check_array.text.as_str()), (CheckStatus::Ok, text));
+        assert_eq!(check(&[]).status, CheckStatus::Missing);
     }
 
     #[test]
     fn a_file_that_serves_as_a_device_is_limited() {
         let mut layers = recorded::nvme().layers;
         layers[0].kind = LayerKind::Loop;
-        assert_eq!(check(&layers).status, Status::Limited);
+        assert_eq!(check(&layers).status, CheckStatus::Limited);
     }
 }

@@ -2,7 +2,8 @@
 
 use procfs::{Current as _, Meminfo};
 
-use super::{Check, Status};
+use super::{Check, CheckStatus};
+use crate::human;
 
 const WHY: &str = "swapping is I/O, perhaps on this device";
 
@@ -24,12 +25,12 @@ impl Swap {
 
     pub(super) fn check(&self) -> Check {
         match (self.total_bytes, self.used_bytes) {
-            (Some(0), _) => Check::new("swap", Status::Ok, "none", WHY),
+            (Some(0), _) => Check::new("swap", CheckStatus::Ok, "none", WHY),
             (Some(total), Some(used)) => {
-                let text = format!("{} of {} in use", super::size(used), super::size(total));
-                Check::new("swap", Status::Limited, text, WHY).remedy("swapoff -a")
+                let text = format!("{} of {} in use", human::bytes(used), human::bytes(total));
+                Check::new("swap", CheckStatus::Limited, text, WHY).remedy("swapoff -a")
             }
-            _ => Check::new("swap", Status::Missing, "the host does not tell", WHY),
+            _ => Check::new("swap", CheckStatus::Missing, "the host does not tell", WHY),
         }
     }
 }
@@ -42,8 +43,8 @@ mod tests {
     fn swap_is_limited_whether_used_or_not() {
         let swap = Swap { total_bytes: Some(2 << 30), used_bytes: Some(3 << 20) };
         assert_eq!(swap.check().text, "3 MiB of 2 GiB in use");
-        assert_eq!(Swap { used_bytes: Some(0), ..swap }.check().status, Status::Limited);
-        assert_eq!(Swap { total_bytes: Some(0), used_bytes: Some(0) }.check().status, Status::Ok);
-        assert_eq!(Swap::default().check().status, Status::Missing);
+        assert_eq!(Swap { used_bytes: Some(0), ..swap }.check().status, CheckStatus::Limited);
+        assert_eq!(Swap { total_bytes: Some(0), used_bytes: Some(0) }.check().status, CheckStatus::Ok);
+        assert_eq!(Swap::default().check().status, CheckStatus::Missing);
     }
 }

@@ -45,7 +45,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How well the host can do what a check is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum CheckStatus {
     /// As a measurement wants it.
     Ok,
     /// Not wholly, or with an effect on what is measured.
@@ -60,7 +60,7 @@ pub struct Check {
     /// Its kind, fixed, for machines: `direct-io`.
     pub id: &'static str,
     /// How well the host can do it.
-    pub status: Status,
+    pub status: CheckStatus,
     /// What was found.
     pub text: String,
     /// Why it matters for a measurement.
@@ -70,7 +70,7 @@ pub struct Check {
 }
 
 impl Check {
-    fn new(id: &'static str, status: Status, text: impl Into<String>, why: &'static str) -> Self {
+    fn new(id: &'static str, status: CheckStatus, text: impl Into<String>, why: &'static str) -> Self {
         Self { id, status, text: text.into(), why, remedy: String::new() }
     }
 
@@ -141,14 +141,4 @@ impl Facts {
         checks.extend(self.tools.checks());
         checks
     }
-}
-
-/// Bytes in the unit that keeps the number short: `476.9 GiB`.
-fn size(bytes: u64) -> String {
-    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let Some((unit, shift)) = units.into_iter().find(|(_, shift)| bytes >> shift > 0) else {
-        return format!("{bytes} B");
-    };
-    let text = format!("{:.1}", bytes as f64 / (1_u64 << shift) as f64);
-    format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
 }

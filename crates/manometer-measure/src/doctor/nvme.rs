@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Check, Disk, PATIENCE, Status};
+use super::{Check, CheckStatus, Disk, PATIENCE};
 use crate::host::nvme_controllers;
 use crate::program;
 
@@ -127,7 +127,7 @@ pub(super) fn checks(disks: &[Disk]) -> [Check; 2] {
         disks.iter().filter_map(|disk| Some((disk.name.as_str(), disk.nvme.as_ref()?))).collect();
     if nvme.is_empty() {
         return [("nvme-hints", WHY_HINTS), ("nvme-power", WHY_POWER)]
-            .map(|(id, why)| Check::new(id, Status::Missing, "no NVMe disk below the folder", why));
+            .map(|(id, why)| Check::new(id, CheckStatus::Missing, "no NVMe disk below the folder", why));
     }
     [hints(&nvme), power(&nvme)]
 }
@@ -137,9 +137,9 @@ fn hints(nvme: &[(&str, &Nvme)]) -> Check {
     let whole = nvme.iter().all(|(_, nvme)| nvme.hints.from == "nvme id-ns");
     let check = |status| Check::new("nvme-hints", status, texts.join("; "), WHY_HINTS);
     if whole {
-        return check(Status::Ok);
+        return check(CheckStatus::Ok);
     }
-    check(Status::Limited).remedy("apt-get install nvme-cli, and ask as root")
+    check(CheckStatus::Limited).remedy("apt-get install nvme-cli, and ask as root")
 }
 
 fn power(nvme: &[(&str, &Nvme)]) -> Check {
@@ -156,9 +156,9 @@ fn power(nvme: &[(&str, &Nvme)]) -> Check {
         .collect();
     let untold = nvme.iter().any(|(_, nvme)| nvme.latency_tolerances.is_empty()) || all().any(|one| one.us.is_none());
     let status = match (dozing.is_empty(), untold) {
-        (false, _) => Status::Limited,
-        (true, true) => Status::Missing,
-        (true, false) => Status::Ok,
+        (false, _) => CheckStatus::Limited,
+        (true, true) => CheckStatus::Missing,
+        (true, false) => CheckStatus::Ok,
     };
     let remedy = match (dozing.is_empty(), untold) {
         (true, true) => "boot with nvme_core.default_ps_max_latency_us=0".to_owned(),
@@ -209,7 +209,7 @@ mod tests {
     fn a_controller_that_may_doze_is_told_how_to_stay_awake() {
         let disks = recorded::nvme().disks;
         let [hints, power] = checks(&disks);
-        assert_eq!((hints.status, power.status), (Status::Limited, Status::Limited));
+        assert_eq!((hints.status, power.status), (CheckStatus::Limited, CheckStatus::Limited));
         let file = "/sys/block/nvme0n1/device/power/pm_qos_latency_tolerance_us";
         assert_eq!(power.remedy, format!("echo 0 > {file}"));
         let with = |us: &[Option<&str>]| {
@@ -218,13 +218,13 @@ mod tests {
             disks[0].nvme.as_mut().unwrap().latency_tolerances = us.iter().map(one).collect();
             checks(&disks)[1].clone()
         };
-        assert_eq!(with(&[Some("0")]).status, Status::Ok);
+        assert_eq!(with(&[Some("0")]).status, CheckStatus::Ok);
         assert_eq!(with(&[Some("any")]).text, "nvme0n1: may doze (any)");
-        assert_eq!(with(&[None]).status, Status::Missing);
-        assert_eq!(with(&[]).status, Status::Missing);
+        assert_eq!(with(&[None]).status, CheckStatus::Missing);
+        assert_eq!(with(&[]).status, CheckStatus::Missing);
         assert_eq!(with(&[Some("0"), Some("0")]).text, "nvme0n1: power-state transitions are off");
         let one_of_two = with(&[Some("0"), Some("5")]);
-        assert_eq!((one_of_two.status, one_of_two.remedy), (Status::Limited, format!("echo 0 > {file}")));
+        assert_eq!((one_of_two.status, one_of_two.remedy), (CheckStatus::Limited, format!("echo 0 > {file}")));
     }
 
     #[test]
@@ -243,6 +243,6 @@ mod tests {
 
     #[test]
     fn another_disk_has_none_of_it() {
-        assert!(checks(&recorded::array().disks).iter().all(|check| check.status == Status::Missing));
+        assert!(checks(&recorded::array().disks).iter().all(|check| check.status == CheckStatus::Missing));
     }
 }

@@ -175,7 +175,7 @@ fn what_needs_a_device_is_missing_where_there_is_none() {
     let checks = without_device("overlay").checks();
     for id in ["file-system", "layers", "device", "virtual-disk", "scheduler", "block-size", "alignment"] {
         let check = checks.iter().find(|check| check.id == id).unwrap();
-        assert_eq!(check.status, Status::Missing, "{id}");
+        assert_eq!(check.status, CheckStatus::Missing, "{id}");
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::fs::{Access, access};
 
-use super::{Check, Status};
+use super::{Check, CheckStatus};
 use crate::capture::tracefs;
 
 const WHY_HEALTH: &str = "only the device knows its wear and its own writes";
@@ -34,18 +34,20 @@ impl Tools {
     pub(super) fn checks(&self) -> [Check; 2] {
         let new = |id, status, text: &str, why| Check::new(id, status, text, why);
         let health = match (self.smartctl, self.nvme) {
-            (true, true) => new("device-health", Status::Ok, "smartctl and nvme are installed", WHY_HEALTH),
-            (true, false) => new("device-health", Status::Ok, "smartctl is installed, nvme is not", WHY_HEALTH),
-            (false, true) => new("device-health", Status::Limited, "nvme is installed, smartctl is not", WHY_HEALTH),
+            (true, true) => new("device-health", CheckStatus::Ok, "smartctl and nvme are installed", WHY_HEALTH),
+            (true, false) => new("device-health", CheckStatus::Ok, "smartctl is installed, nvme is not", WHY_HEALTH),
+            (false, true) => {
+                new("device-health", CheckStatus::Limited, "nvme is installed, smartctl is not", WHY_HEALTH)
+            }
             (false, false) => {
-                new("device-health", Status::Missing, "neither smartctl nor nvme is installed", WHY_HEALTH)
+                new("device-health", CheckStatus::Missing, "neither smartctl nor nvme is installed", WHY_HEALTH)
             }
         };
         let missing = "apt-get install smartmontools nvme-cli";
         let health = if self.smartctl && self.nvme { health } else { health.remedy(missing) };
         let trace = match &self.block_events {
-            Ok(()) => new("block-trace", Status::Ok, "tracefs has block events", WHY_TRACE),
-            Err(reason) => new("block-trace", Status::Missing, reason, WHY_TRACE).remedy(tracefs::REMEDY),
+            Ok(()) => new("block-trace", CheckStatus::Ok, "tracefs has block events", WHY_TRACE),
+            Err(reason) => new("block-trace", CheckStatus::Missing, reason, WHY_TRACE).remedy(tracefs::REMEDY),
         };
         [health, trace]
     }
@@ -65,10 +67,10 @@ mod tests {
     fn what_is_not_installed_is_told_how_to_be() {
         let none = Tools { smartctl: false, nvme: false, block_events: Err("tracefs is not mounted".to_owned()) };
         let [health, trace] = none.checks();
-        assert_eq!((health.status, trace.status), (Status::Missing, Status::Missing));
+        assert_eq!((health.status, trace.status), (CheckStatus::Missing, CheckStatus::Missing));
         assert!(health.remedy.contains("smartmontools") && trace.remedy.contains("tracefs"));
         let all = Tools { smartctl: true, nvme: true, block_events: Ok(()) };
-        assert!(all.checks().iter().all(|check| check.status == Status::Ok && check.remedy.is_empty()));
+        assert!(all.checks().iter().all(|check| check.status == CheckStatus::Ok && check.remedy.is_empty()));
         assert!(is_installed("sh") && !is_installed("manometer-no-such-program"));
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use procfs::{CpuInfo, Current as _};
 
-use super::{Check, Status};
+use super::{Check, CheckStatus};
 
 const WHY: &str = "others take time and I/O unseen from here";
 
@@ -40,10 +40,10 @@ impl Machine {
         let container = if self.container { ", in a container" } else { "" };
         if self.hypervisor {
             let text = format!("a virtual machine{product}{container}");
-            return Check::new("virtual-machine", Status::Limited, text, WHY)
+            return Check::new("virtual-machine", CheckStatus::Limited, text, WHY)
                 .remedy("use a host of its own; here, look at `steal` in the series `cpu`");
         }
-        let status = if self.container { Status::Limited } else { Status::Ok };
+        let status = if self.container { CheckStatus::Limited } else { CheckStatus::Ok };
         Check::new("virtual-machine", status, format!("a host of its own{product}{container}"), WHY)
     }
 }
@@ -57,6 +57,6 @@ mod tests {
     fn a_virtual_machine_is_told_from_a_host() {
         assert_eq!(recorded::nvme().machine.check().text, "a host of its own (Dell Inc. PowerEdge R650)");
         let check = recorded::virtual_machine().machine.check();
-        assert_eq!((check.status, check.text.as_str()), (Status::Limited, "a virtual machine"));
+        assert_eq!((check.status, check.text.as_str()), (CheckStatus::Limited, "a virtual machine"));
     }
 }

@@ -133,6 +133,8 @@ fn label(device: &Device, kind: LayerKind) -> Option<String> {
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use manometer_testing::LoopDevice;
+
     use super::*;
 
     /// A sysfs of `devices` (folder below `block/`, its files with their text), each with a number of its own.
@@ -252,19 +254,10 @@ mod tests {
 
     #[test]
     fn a_real_loop_stands_on_the_device_of_its_file() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("disk.img");
-        fs::File::create(&file).unwrap().set_len(1 << 20).unwrap();
-        let made = std::process::Command::new("losetup").args(["--find", "--show"]).arg(&file).output();
-        let Some(made) = made.ok().filter(|made| made.status.success()) else {
-            println!("skipped: no loop device can be made here");
-            return;
-        };
-        let path = String::from_utf8(made.stdout).unwrap().trim().to_owned();
-        let device = Device::at(&Path::new("/sys/class/block").join(Path::new(&path).file_name().unwrap()));
-        let layers = device.as_ref().map(chain);
-        std::process::Command::new("losetup").args(["--detach", &path]).status().unwrap();
-        let layers = layers.unwrap();
+        let Some(device) = LoopDevice::new(1 << 20) else { return };
+        let file = device.image();
+        let found = Device::at(&Path::new("/sys/class/block").join(device.path.file_name().unwrap()));
+        let layers = found.as_ref().map(chain).unwrap();
         assert_eq!(layers[0].kind, LayerKind::Loop);
         assert_eq!(layers[0].label.as_deref(), file.to_str());
         let under: Vec<String> = device_of(&file).into_iter().map(|device| device.name).collect();

@@ -252,6 +252,8 @@ fn existing_ancestor(dir: &Path) -> Option<std::path::PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use manometer_testing::memory_file_system;
+
     use super::*;
 
     #[test]
@@ -265,11 +267,7 @@ mod tests {
 
     #[test]
     fn memory_is_told_from_a_disk() {
-        let shm = Path::new("/dev/shm");
-        if mount_of(shm).is_none_or(|mount| mount.fs_type != "tmpfs") {
-            println!("skipped: no tmpfs at /dev/shm");
-            return;
-        }
+        let Some(shm) = memory_file_system() else { return };
         assert!(is_memory(&shm.join("not/there/yet")));
     }
 

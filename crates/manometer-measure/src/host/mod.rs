@@ -41,7 +41,7 @@ use crate::samples::Column;
 
 /// The begin or end of a phase's measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Border {
+pub enum PhaseBoundary {
     /// It begins.
     Begin,
     /// It ends.
@@ -62,25 +62,25 @@ pub trait Observer: Send {
 
     /// Looks closer at the begin or end of a phase, where it looks rarely, at the moment `t_ns`; returns what is to be
     /// told of the phase.
-    fn border(&mut self, t_ns: u64, border: Border) -> Vec<Event> {
-        let _ = (t_ns, border);
+    fn phase_boundary(&mut self, t_ns: u64, boundary: PhaseBoundary) -> Vec<Event> {
+        let _ = (t_ns, boundary);
         Vec::new()
     }
 
     /// Is told that the process `pid` is a worker.
-    fn worker(&mut self, pid: u32) {
+    fn add_worker(&mut self, pid: u32) {
         let _ = pid;
     }
 
     /// Is told that `workload` drives a server at `addresses`: `host:port`, or several with commas between. Returns
     /// what is to be told of it.
-    fn serves(&mut self, workload: &str, addresses: &str) -> Vec<Event> {
+    fn add_server(&mut self, workload: &str, addresses: &str) -> Vec<Event> {
         let _ = (workload, addresses);
         Vec::new()
     }
 
     /// The row that was still on its way when the run ended at `t_ns`, waited for within a limit.
-    fn last(&mut self, t_ns: u64) -> Vec<Option<f64>> {
+    fn final_row(&mut self, t_ns: u64) -> Vec<Option<f64>> {
         let _ = t_ns;
         Vec::new()
     }

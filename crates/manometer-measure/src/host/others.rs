@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::columns::table;
 use super::movers::{Identity, MAX_ANCESTORS, Mover, Movers};
-use super::{Border, Observer, Rates, Raw, servers};
+use super::{Observer, PhaseBoundary, Rates, Raw, servers};
 use crate::event::Event;
 use crate::samples::Column;
 
@@ -147,7 +147,7 @@ impl Others {
             self.known.iter().filter(|(_, known)| moved(known) > TOLD_FROM_BYTES).collect();
         told.sort_by_key(|(identity, known)| (std::cmp::Reverse(moved(known)), **identity));
         told.truncate(MAX_TOLD);
-        let event = |(identity, known): (&Identity, &Known)| Event::Stranger {
+        let event = |(identity, known): (&Identity, &Known)| Event::ForeignProcess {
             pid: identity.0,
             command: known.command.clone(),
             read_bytes: known.phase[0],
@@ -176,11 +176,11 @@ impl Observer for Others {
         self.rates.row(t_ns, vec![read, written, Raw::Now(Some(self.hidden as f64))])
     }
 
-    fn worker(&mut self, pid: u32) {
+    fn add_worker(&mut self, pid: u32) {
         self.ours.push(pid);
     }
 
-    fn serves(&mut self, workload: &str, addresses: &str) -> Vec<Event> {
+    fn add_server(&mut self, workload: &str, addresses: &str) -> Vec<Event> {
         self.servers.extend(servers::places_here(addresses));
         self.look();
         let note = |(pid, command): (u32, String)| Event::Note {
@@ -190,12 +190,12 @@ impl Observer for Others {
         self.adopt_servers().into_iter().map(note).collect()
     }
 
-    fn border(&mut self, _: u64, border: Border) -> Vec<Event> {
+    fn phase_boundary(&mut self, _: u64, boundary: PhaseBoundary) -> Vec<Event> {
         self.look();
         self.adopt_servers();
-        let events = match border {
-            Border::Begin => Vec::new(),
-            Border::End => self.strangers(),
+        let events = match boundary {
+            PhaseBoundary::Begin => Vec::new(),
+            PhaseBoundary::End => self.strangers(),
         };
         self.known.values_mut().for_each(|known| known.phase = [0; 2]);
         events
@@ -221,7 +221,7 @@ mod tests {
 
     fn told(others: &Others) -> Vec<(u32, u64, u64)> {
         let event = |event: Event| match event {
-            Event::Stranger { pid, read_bytes, written_bytes, .. } => (pid, read_bytes, written_bytes),
+            Event::ForeignProcess { pid, read_bytes, written_bytes, .. } => (pid, read_bytes, written_bytes),
             other => panic!("{other:?}"),
         };
         others.strangers().into_iter().map(event).collect()
@@ -258,7 +258,7 @@ mod tests {
     fn a_worker_in_a_container_is_ours_whoever_its_parent_is() {
         let mut others = others();
         let shim = seen(80, 1, "containerd-shim", Some([0, 0]));
-        others.worker(81);
+        others.add_worker(81);
         others.see(std::slice::from_ref(&shim));
         others.see(&[
             shim,
@@ -289,11 +289,11 @@ mod tests {
         let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap().to_string();
         let own = format!("(process {}) on this host", std::process::id());
-        let notes = others.serves("db", &address);
+        let notes = others.add_server("db", &address);
         let told =
             |event: &Event| matches!(event, Event::Note { workload, text } if workload == "db" && text.contains(&own));
         assert!(notes.iter().any(told), "{notes:?}");
-        assert_eq!(others.serves("db", "192.0.2.1:6379"), [], "another host's");
+        assert_eq!(others.add_server("db", "192.0.2.1:6379"), [], "another host's");
     }
 
     #[test]
@@ -308,7 +308,7 @@ mod tests {
         let mut others = others();
         let known = Known { command: "dd".to_owned(), ours: false, phase: [0, 5 * MIB], living: true };
         others.known.insert((50, 1), known);
-        assert_eq!(others.border(1, Border::Begin), []);
-        assert_eq!(others.border(2, Border::End), []);
+        assert_eq!(others.phase_boundary(1, PhaseBoundary::Begin), []);
+        assert_eq!(others.phase_boundary(2, PhaseBoundary::End), []);
     }
 }

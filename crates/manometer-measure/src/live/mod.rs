@@ -77,13 +77,15 @@ impl Live {
 mod tests {
     use std::io::Write as _;
 
+    use manometer_testing::{Cause, skip};
+
     use super::*;
 
     #[test]
     fn this_process_is_seen_writing_and_rates_need_two_looks() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         let Some(mut live) = Live::of(dir.path()) else {
-            println!("skipped: no block device at /var/tmp");
+            skip(Cause::BlockDevice, "none holds /var/tmp");
             return;
         };
         let first = live.look(1_000_000_000);

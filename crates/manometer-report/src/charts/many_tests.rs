@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use manometer_analysis::summary::Ratio;
+use manometer_analysis::summary::IntervalEstimate;
 use serde_json::{Value, json};
 
 use crate::example;
@@ -23,7 +23,8 @@ fn run(dir: &Path, ratio: f64, kernel: &str, step: f64) -> Recorded {
             *end = end.map(|value| value + step / 10.0);
         }
         for neighbour in phase.neighbours.values_mut() {
-            neighbour.pressure = Ratio { value: Some(0.25), ci_low: Some(0.2), ci_high: Some(0.3), reason: None };
+            neighbour.pressure =
+                IntervalEstimate { value: Some(0.25), ci_low: Some(0.2), ci_high: Some(0.3), reason: None };
         }
     }
     recorded

@@ -186,7 +186,8 @@ pub(crate) fn told(chart: &Chart) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::path::Path;
+
+    use manometer_testing::repository_file;
 
     use serde_json::Value;
 
@@ -205,7 +206,7 @@ mod tests {
 
     #[test]
     fn every_chart_file_is_listed_once() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts");
+        let folder = repository_file("charts");
         let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let files: BTreeSet<String> =
             names.filter_map(|name| Some(name.strip_suffix(".vl.json")?.to_owned())).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use manometer_analysis::summary::{PhaseSummary, Ratio};
+use manometer_analysis::summary::{IntervalEstimate, PhaseSummary};
 use manometer_measure::ByteSize;
 use manometer_measure::plan::PhaseKind;
 
@@ -83,7 +83,7 @@ pub(super) fn pressures(sources: &[Source]) -> Vec<Point> {
 }
 
 fn point(source: &Source, run: &Under, phase: &PhaseSummary) -> Point {
-    let Ratio { value, ci_low, ci_high, reason } = &phase.pressure;
+    let IntervalEstimate { value, ci_low, ci_high, reason } = &phase.pressure;
     let gap = reason.as_ref().or(phase.performance.reason.as_ref());
     let settings = phase.settings.iter().map(|(name, value)| (name.clone(), text::plain(value))).collect();
     let planned = source.recording.plan.phases.iter().find(|planned| planned.id == phase.id);

@@ -1,7 +1,7 @@
 //! The pressure scale: the phases as bars, ordered by pressure, those of one step side by side.
 
 use manometer_analysis::summary::{PhaseSummary, Summary};
-use manometer_measure::plan::{Better, PhaseKind};
+use manometer_measure::plan::{BetterDirection, PhaseKind};
 use serde::Serialize;
 
 use super::{Chart, Draw, Drawing};
@@ -119,8 +119,8 @@ fn whisker(summary: &Summary, phase: &PhaseSummary) -> Option<(f64, f64, &'stati
     let baseline = summary.phases.iter().find(|phase| phase.kind == PhaseKind::Baseline)?;
     let alone = baseline.performance.mean.filter(|mean| *mean > 0.0)?;
     Some(match summary.criterion.better {
-        Better::Higher => (1.0 - high / alone, 1.0 - low / alone, QUANTILES),
-        Better::Lower => (low / alone - 1.0, high / alone - 1.0, QUANTILES),
+        BetterDirection::Higher => (1.0 - high / alone, 1.0 - low / alone, QUANTILES),
+        BetterDirection::Lower => (low / alone - 1.0, high / alone - 1.0, QUANTILES),
     })
 }
 

@@ -1,6 +1,6 @@
 //! What each phase costs the primary and what it costs its neighbours, side by side.
 
-use manometer_analysis::summary::{PhaseSummary, Ratio};
+use manometer_analysis::summary::{IntervalEstimate, PhaseSummary};
 use manometer_measure::plan::PhaseKind;
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ fn bars(run: &Run, phase: &PhaseSummary, ids: &[String]) -> Vec<Row> {
     }
     let primary = run.source.primary().map(|primary| (primary.name.as_str(), &phase.pressure));
     let neighbours = phase.neighbours.iter().map(|(name, neighbour)| (name.as_str(), &neighbour.pressure));
-    let bar = |(who_order, (who, pressure)): (usize, (&str, &Ratio))| {
+    let bar = |(who_order, (who, pressure)): (usize, (&str, &IntervalEstimate))| {
         let interval = (pressure.value, pressure.ci_low, pressure.ci_high);
         Row {
             run: run.name.clone(),

@@ -1,6 +1,6 @@
 //! Write amplification against the size of the database.
 
-use manometer_analysis::levels::level_of;
+use manometer_analysis::lsm_levels::level_of;
 use serde::Serialize;
 
 use super::joined::{Run, runs};

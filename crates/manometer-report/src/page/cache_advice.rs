@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use manometer_cache::advise::{Advice, Change, MissPoint, PolicyCurve, PricedTier, Ranked, Tier, Varied};
+use manometer_cache::advise::{
+    Advice, MissPoint, PolicyCurve, PolicyRank, PricedTier, SensitivityChange, SensitivityResult, TierKind,
+};
+use manometer_measure::human;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -56,10 +59,10 @@ fn facts(advice: &Advice) -> Vec<String> {
     let mut facts = vec![
         format!("{} requests", text::count(traits.requests)),
         format!("{} keys", text::count(traits.keys.round() as u64)),
-        text::bytes(traits.footprint_bytes as f64),
+        human::bytes(traits.footprint_bytes),
     ];
     if !advice.basis.by_size {
-        facts.push(format!("each object taken as {}", text::bytes(advice.basis.unit_bytes as f64)));
+        facts.push(format!("each object taken as {}", human::bytes(advice.basis.unit_bytes)));
     }
     facts
 }
@@ -186,11 +189,11 @@ fn by_gb(advice: &Advice) -> &'static str {
     if advice.prices.is_per_gb { " by the GB" } else { "" }
 }
 
-fn name(tier: Tier) -> &'static str {
+fn name(tier: TierKind) -> &'static str {
     match tier {
-        Tier::Disks => "disks",
-        Tier::Ssds => "SSDs",
-        Tier::Cached => "SSDs before disks",
+        TierKind::Disks => "disks",
+        TierKind::Ssds => "SSDs",
+        TierKind::Cached => "SSDs before disks",
     }
 }
 
@@ -200,7 +203,7 @@ fn replayed(advice: &Advice) -> String {
     let sizes = replay.sizes.map_or_else(
         || "Sizes are those of the arrangements.".to_owned(),
         |sizes| {
-            let [origin, cache, ram] = [sizes.origin, sizes.cache, sizes.ram].map(|size| text::bytes(size as f64));
+            let [origin, cache, ram] = [sizes.origin, sizes.cache, sizes.ram].map(human::bytes);
             format!(
                 "The data lie on {origin}, the cache has {cache}, memory {ram}. 1h is one disk, 4h0 four disks as RAID 0, \
                  1s one SSD; bcache and dmcache are caches on an SSD before the disks behind their names."
@@ -216,12 +219,12 @@ fn replayed(advice: &Advice) -> String {
 
 fn policies(advice: &Advice) -> String {
     let ranking = &advice.ranking;
-    let sizes = ranking.capacities.iter().map(|capacity| text::bytes(advice.basis.bytes(*capacity) as f64));
+    let sizes = ranking.capacities.iter().map(|capacity| human::bytes(advice.basis.bytes(*capacity)));
     let mut columns = vec!["Policy".to_owned(), "Misses against LRU".to_owned()];
     columns.extend(sizes.map(|size| format!("Misses at {size}")));
     let lru = ranking.policies.iter().skip(BEST).find(|ranked| ranked.policy == "lru");
     let shown = ranking.policies.iter().take(BEST).chain(lru).chain(&ranking.bound);
-    let row = |ranked: &Ranked| {
+    let row = |ranked: &PolicyRank| {
         let error = if ranked.error > 0.0 { format!(" ± {}", percent(ranked.error)) } else { String::new() };
         let mut row = vec![ranked.policy.clone(), format!("{}{error}", signed(ranked.relative))];
         row.extend(ranked.miss_ratios.iter().map(|ratio| percent(*ratio)));
@@ -279,11 +282,11 @@ fn cost_row(tier: &PricedTier) -> Vec<String> {
 
 fn varied(advice: &Advice) -> String {
     let columns = ["With", "Disks alone, MB/s", "With SSD, MB/s", "Break-even", "Pays"];
-    let row = |varied: &Varied| {
+    let row = |varied: &SensitivityResult| {
         let change = match varied.change {
-            Change::Memory(times) => format!("Memory × {times}"),
-            Change::MemoryShare(share) => format!("Memory for {:.0} % of the data", 100.0 * share),
-            Change::Cache(times) => format!("Cache × {times}"),
+            SensitivityChange::Memory(times) => format!("Memory × {times}"),
+            SensitivityChange::MemoryShare(share) => format!("Memory for {:.0} % of the data", 100.0 * share),
+            SensitivityChange::Cache(times) => format!("Cache × {times}"),
         };
         vec![
             change,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use manometer_measure::human;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -163,7 +164,7 @@ fn unit(curves: &CacheCurves) -> &'static str {
 }
 
 fn capacity(curves: &CacheCurves, capacity: u64) -> String {
-    if curves.is_in_bytes { text::bytes(capacity as f64) } else { text::counted(capacity, "object") }
+    if curves.is_in_bytes { human::bytes(capacity) } else { text::counted(capacity, "object") }
 }
 
 fn working_set(curves: &CacheCurves) -> Drawing {

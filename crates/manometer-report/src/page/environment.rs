@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use manometer_measure::human;
 use manometer_measure::{Event, Recording};
 use serde_json::{Map, Value};
 
@@ -115,7 +116,7 @@ fn shown(name: &str, value: &Value) -> String {
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
         Value::Number(number) if name.ends_with("_bytes") => {
-            number.as_f64().map_or_else(|| number.to_string(), text::bytes)
+            number.as_f64().map_or_else(|| number.to_string(), |bytes| human::bytes(bytes as u64))
         }
         Value::Array(disks) if name == "disks" => disks.iter().map(disk).collect::<Vec<_>>().join("; "),
         Value::Array(layers) if name == "chain" => layers.iter().map(layer).collect::<Vec<_>>().join("; "),
@@ -139,7 +140,7 @@ fn disk(disk: &Value) -> String {
         text("model"),
         text("firmware").map(|firmware| format!("firmware {firmware}")),
         text("scheduler").map(|scheduler| format!("scheduler {scheduler}")),
-        disk["size_bytes"].as_f64().map(text::bytes),
+        disk["size_bytes"].as_u64().map(human::bytes),
     ];
     let told: Vec<String> = parts.into_iter().flatten().collect();
     format!("{}: {}", disk["name"].as_str().unwrap_or("?"), told.join(", "))

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use manometer_measure::Recording;
+use manometer_measure::human;
 
 use super::html::{escape, link};
-use crate::{ReportError, text};
+use crate::ReportError;
 
 /// The files of a recording beside its series and logs, and what they hold.
 const FILES: [(&str, &str); 5] = [
@@ -32,7 +33,7 @@ pub(super) fn section(recording: &Recording, folder: &Path, level: usize) -> Res
     for (path, what) in files(&recording.dir) {
         let size = fs::metadata(recording.dir.join(&path)).map_or(0, |file| file.len());
         let href = link(&dir.join(&path).to_string_lossy());
-        let size = text::bytes(size as f64);
+        let size = human::bytes(size);
         _ = writeln!(html, "<li><a href=\"{href}\">{}</a> <small>{what} · {size}</small></li>", escape(&path));
     }
     html.push_str("</ul></section>\n");

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use manometer_analysis::findings::damaged;
 use manometer_analysis::summary::Summary;
+use manometer_measure::Severity;
 use manometer_measure::event::Finding;
-use manometer_measure::{Event, Severity};
 
 use super::html::escape;
 use super::run::{is_complete, status_in_words};
@@ -22,17 +23,8 @@ pub(super) fn collect(source: &Source) -> Vec<Finding> {
     }
     let mut findings = source.summary.findings.clone();
     let damage = source.recording.damage.iter().cloned().chain(source.unreadable());
-    let read = damage.map(|text| ("damaged", Severity::Error, text));
-    let failed = source.recording.events.iter().filter_map(|line| match &line.event {
-        Event::Error { workload, text } => Some(("worker-failed", Severity::Error, format!("{workload}: {text}"))),
-        _ => None,
-    });
-    for (id, severity, text) in read.chain(failed) {
-        let told = findings.iter().any(|finding| finding.text.contains(&text) || text.contains(&finding.text));
-        if !told {
-            findings.push(Finding { id: id.to_owned(), severity, phase: None, text });
-        }
-    }
+    let is_new = |text: &String| !source.summary.findings.iter().any(|finding| finding.text.contains(text));
+    findings.extend(damaged(&damage.filter(is_new).collect::<Vec<_>>()));
     // A client at its limit makes every other number doubtful: that comes first.
     findings.sort_by_key(|finding| (finding.id != "client-bottleneck", std::cmp::Reverse(finding.severity)));
     findings

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use manometer_analysis::real_vs_synthetic::{Comparison, EngineResult, Mean, Slabs};
+use manometer_analysis::real_vs_synthetic::{EngineResult, LoadComparison, RepeatMean, SlabComparison};
+use manometer_measure::human;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -16,7 +17,7 @@ use crate::text;
 const MIB: f64 = (1 << 20) as f64;
 
 /// A chart of this page, and what fills it.
-type Filled = (Chart, fn(&Comparison) -> Drawing);
+type Filled = (Chart, fn(&LoadComparison) -> Drawing);
 
 const CHARTS: [Filled; 6] = [
     (figures::miss_ratio_curves::CHART, curves),
@@ -28,7 +29,7 @@ const CHARTS: [Filled; 6] = [
 ];
 
 /// The page of `comparison`, as one HTML text that needs no other file.
-pub fn real_vs_synthetic(comparison: &Comparison) -> String {
+pub fn real_vs_synthetic(comparison: &LoadComparison) -> String {
     let facts: Vec<String> = facts(comparison).iter().map(|fact| escape(fact)).collect();
     let mut main = format!(
         "<article>\n<header class=\"run\"><h1>{}</h1>\n<p class=\"facts\"><span>{}</span></p></header>\n",
@@ -54,9 +55,9 @@ pub fn real_vs_synthetic(comparison: &Comparison) -> String {
     whole(&comparison.experiment, &main, &specs, elsewhere)
 }
 
-fn facts(comparison: &Comparison) -> Vec<String> {
+fn facts(comparison: &LoadComparison) -> Vec<String> {
     let engine = |engine: &EngineResult| {
-        let bytes = text::bytes(engine.footprint_bytes as f64);
+        let bytes = human::bytes(engine.footprint_bytes);
         format!("{} {}: all keys take {bytes}", engine.engine, engine.version)
     };
     let told = [comparison.experiment.clone(), comparison.status.to_owned()];
@@ -76,7 +77,7 @@ struct CurveRow {
     samples: usize,
 }
 
-fn curve_rows(comparison: &Comparison) -> Vec<CurveRow> {
+fn curve_rows(comparison: &LoadComparison) -> Vec<CurveRow> {
     let mut rows = Vec::new();
     for engine in &comparison.engines {
         for curve in &engine.curves {
@@ -95,7 +96,7 @@ fn curve_rows(comparison: &Comparison) -> Vec<CurveRow> {
     rows
 }
 
-fn curves(comparison: &Comparison) -> Drawing {
+fn curves(comparison: &LoadComparison) -> Drawing {
     let words: Vec<String> = comparison
         .engines
         .iter()
@@ -107,14 +108,14 @@ fn curves(comparison: &Comparison) -> Drawing {
     Drawing { table: Table::of(&curve_rows(comparison)), in_words: words.join(". "), notes: Vec::new() }
 }
 
-fn curves_by_load(comparison: &Comparison) -> Drawing {
-    if comparison.between_engines.is_empty() {
+fn curves_by_load(comparison: &LoadComparison) -> Drawing {
+    if comparison.engine_spreads.is_empty() {
         return Drawing::default();
     }
     let mut rows = curve_rows(comparison);
     let place = |load: &str| comparison.loads.iter().position(|one| one.name == load);
     rows.sort_by_key(|row| place(&row.load));
-    let told = comparison.between_engines.iter().map(|one| {
+    let told = comparison.engine_spreads.iter().map(|one| {
         format!(
             "Under {} the engines are {} points apart on average, {} at most",
             one.load,
@@ -139,7 +140,7 @@ struct SpeedUpRow {
     samples: usize,
 }
 
-fn speed_ups(comparison: &Comparison) -> Drawing {
+fn speed_ups(comparison: &LoadComparison) -> Drawing {
     let mut rows = Vec::new();
     for engine in &comparison.engines {
         rows.extend(engine.curves.iter().filter(|curve| curve.speed_up.mean.is_some()).map(|curve| SpeedUpRow {
@@ -174,7 +175,7 @@ struct SlabRow {
     samples: usize,
 }
 
-fn slabs(comparison: &Comparison) -> Drawing {
+fn slabs(comparison: &LoadComparison) -> Drawing {
     let Some(slabs) = &comparison.slabs else { return Drawing::default() };
     let mut rows = Vec::new();
     for load in &slabs.loads {
@@ -199,12 +200,12 @@ fn slabs(comparison: &Comparison) -> Drawing {
     Drawing { table: Table::of(&rows), in_words, notes: vec![slab_note(slabs)] }
 }
 
-fn slab_note(slabs: &Slabs) -> String {
+fn slab_note(slabs: &SlabComparison) -> String {
     format!(
         "Spread over {} classes of slabs, {} on average, with {} of memory.",
         slabs.classes,
-        text::bytes(slabs.value_bytes_mean as f64),
-        text::bytes(slabs.cache_bytes as f64)
+        human::bytes(slabs.value_bytes_mean),
+        human::bytes(slabs.cache_bytes)
     )
 }
 
@@ -221,7 +222,7 @@ struct BoxRow {
     samples: usize,
 }
 
-fn hot_spots(comparison: &Comparison) -> Drawing {
+fn hot_spots(comparison: &LoadComparison) -> Drawing {
     let Some(spots) = &comparison.hot_spots else { return Drawing::default() };
     let row = |load: &str, plot: &manometer_analysis::real_vs_synthetic::BoxPlot| BoxRow {
         load: load.to_owned(),
@@ -250,7 +251,7 @@ struct ArrivalRow {
     requests: u64,
 }
 
-fn arrivals(comparison: &Comparison) -> Drawing {
+fn arrivals(comparison: &LoadComparison) -> Drawing {
     let Some(spots) = &comparison.hot_spots else { return Drawing::default() };
     let rows: Vec<ArrivalRow> = spots
         .loads
@@ -275,7 +276,7 @@ fn arrivals(comparison: &Comparison) -> Drawing {
 fn differences(engine: &EngineResult) -> String {
     let columns = ["Load", "RMSE", "Mean error", "Largest error", "Speed-up", "Error of the speed-up"];
     let speed_up = |load: &str| engine.curves.iter().find(|curve| curve.load == load).map(|curve| &curve.speed_up);
-    let row = |one: &manometer_analysis::real_vs_synthetic::Difference| {
+    let row = |one: &manometer_analysis::real_vs_synthetic::CurveDifference| {
         vec![
             one.load.clone(),
             format!("{} points", points(one.rmse)),
@@ -292,7 +293,7 @@ fn differences(engine: &EngineResult) -> String {
     table(&title, &reading.unwrap_or_default(), &columns, &rows)
 }
 
-fn times(mean: &Mean) -> String {
+fn times(mean: &RepeatMean) -> String {
     match (mean.mean, mean.ci_low.zip(mean.ci_high)) {
         (None, _) => text::NOT_MEASURED.to_owned(),
         (Some(mean), None) => format!("{} ×", text::number(mean)),
@@ -302,7 +303,7 @@ fn times(mean: &Mean) -> String {
     }
 }
 
-fn percent(mean: &Mean) -> String {
+fn percent(mean: &RepeatMean) -> String {
     let told = |share: f64| format!("{:+.1} %", 100.0 * share);
     match (mean.mean, mean.ci_low.zip(mean.ci_high)) {
         (None, _) => text::NOT_MEASURED.to_owned(),
@@ -311,9 +312,9 @@ fn percent(mean: &Mean) -> String {
     }
 }
 
-fn loads(comparison: &Comparison) -> String {
+fn loads(comparison: &LoadComparison) -> String {
     let columns = ["Load", "Requests", "Keys asked for", "Drawn from", "Exponent"];
-    let row = |load: &manometer_analysis::real_vs_synthetic::Load| {
+    let row = |load: &manometer_analysis::real_vs_synthetic::ComparedLoad| {
         vec![
             load.name.clone(),
             text::count(load.requests),
@@ -395,7 +396,7 @@ mod tests {
     #[test]
     fn what_was_not_measured_draws_no_chart() {
         let mut comparison = compared();
-        (comparison.engines, comparison.between_engines) = (Vec::new(), Vec::new());
+        (comparison.engines, comparison.engine_spreads) = (Vec::new(), Vec::new());
         (comparison.hot_spots, comparison.slabs) = (None, None);
         let page = real_vs_synthetic(&comparison);
         assert!(!page.contains("data-chart=\"miss-ratio-curves\"") && page.contains("No speed-up was measured"));

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use manometer_analysis::summary::{Estimate, Fairness, LatencySummary, PhaseSummary, Ratio};
-use manometer_measure::plan::Better;
+use manometer_analysis::summary::{Fairness, IntervalEstimate, LatencySummary, MeanEstimate, PhaseSummary};
+use manometer_measure::plan::BetterDirection;
 
 use super::html::escape;
 use crate::phases::{absence, gap_reason};
@@ -15,8 +15,8 @@ const COLUMNS: [&str; 5] = ["Phase", "Performance", "Pressure", "p99 of the prim
 pub(super) fn section(source: &Source, level: usize) -> String {
     let criterion = &source.summary.criterion;
     let better = match criterion.better {
-        Better::Higher => "more is better",
-        Better::Lower => "less is better",
+        BetterDirection::Higher => "more is better",
+        BetterDirection::Lower => "less is better",
     };
     let mut html = format!(
         "<section><h{level}>Results</h{level}>\n<p class=\"reading\">Performance is the {} of {} ({better}), as the \
@@ -83,7 +83,7 @@ fn performance(phase: &PhaseSummary, gap: Option<&str>) -> String {
 }
 
 /// A mean with unit, interval and samples; without an interval its quantiles, and why.
-fn estimate(estimate: &Estimate) -> String {
+fn estimate(estimate: &MeanEstimate) -> String {
     let unit = escape(&estimate.unit);
     let samples = text::counted(estimate.samples as u64, "sample");
     let Some(mean) = estimate.mean else {
@@ -111,14 +111,14 @@ fn estimate(estimate: &Estimate) -> String {
 }
 
 /// The pressure of `w0` against itself.
-fn own_pressure(pressure: &Ratio) -> String {
+fn own_pressure(pressure: &IntervalEstimate) -> String {
     match pressure.value {
         Some(value) => format!("<b>{}</b><small>by definition</small>", text::pressure(value)),
         None => format!("<b>–</b>{}", because(pressure.reason.as_deref())),
     }
 }
 
-fn pressure(pressure: &Ratio) -> String {
+fn pressure(pressure: &IntervalEstimate) -> String {
     let Some(value) = pressure.value else {
         return format!("<b>–</b>{}", because(pressure.reason.as_deref()));
     };

@@ -37,11 +37,11 @@ const REMEDIES: [&str; 2] = [
     "it cannot serve this one; delete it or choose another folder yourself",
 ];
 /// All that is ever ours in a database's folder.
-pub const OURS: [&str; 6] = [MARKER, NEW_MARKER, LOCK, DATABASE, LOADING, LOG];
+pub const OWN_ENTRIES: [&str; 6] = [MARKER, NEW_MARKER, LOCK, DATABASE, LOADING, LOG];
 
 /// What made a database: all that its content and layout follow from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Marker {
+pub struct DatabaseManifest {
     /// The engine.
     pub engine: String,
     /// Its version.
@@ -68,9 +68,9 @@ pub struct Marker {
     pub made_at_unix_ns: u64,
 }
 
-impl Marker {
+impl DatabaseManifest {
     /// The marker in `folder`; nothing where none can be read.
-    pub fn of(folder: &Path) -> Option<Self> {
+    pub fn read(folder: &Path) -> Option<Self> {
         marker_of(folder).ok().flatten()
     }
 
@@ -109,7 +109,7 @@ impl Marker {
 /// What may be done with a database of ours that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Existing {
+pub enum DatabaseReuse {
     /// Replace an equal one, refuse any other.
     #[default]
     Remake,
@@ -134,7 +134,7 @@ pub(super) enum Verdict {
 #[derive(Debug)]
 pub struct DatabaseDirectory {
     path: PathBuf,
-    marker: Marker,
+    marker: DatabaseManifest,
     reused: bool,
     _lock: FileLock,
 }
@@ -145,9 +145,9 @@ impl DatabaseDirectory {
     ///
     /// # Errors
     /// The folder lies in memory, cannot be written, is in use, or holds what must not be touched.
-    pub fn prepare(path: &Path, marker: Marker, existing: Existing) -> Result<Self, EngineError> {
+    pub fn prepare(path: &Path, marker: DatabaseManifest, existing: DatabaseReuse) -> Result<Self, EngineError> {
         if environment::is_memory(path) {
-            return Err(EngineError::Memory(path.to_owned()));
+            return Err(EngineError::InMemoryFileSystem(path.to_owned()));
         }
         judge(path, &marker, existing)?;
         fs::create_dir_all(path).map_err(|reason| EngineError::NotWritable { path: path.to_owned(), reason })?;
@@ -204,7 +204,7 @@ impl DatabaseDirectory {
     pub fn remove(mut self) -> Result<(), EngineError> {
         self.clear()?;
         remove_file(&self.path.join(LOCK))?;
-        // Left in place when someone put a file of their own there.
+        // ExternalCleanup in place when someone put a file of their own there.
         let _ = fs::remove_dir(&self.path);
         Ok(())
     }
@@ -215,7 +215,7 @@ impl DatabaseDirectory {
 
     /// Deletes what is ours but the lock, the marker last: what is cut short remains known as ours.
     fn clear(&mut self) -> Result<(), EngineError> {
-        let there = Marker::of(&self.path);
+        let there = DatabaseManifest::read(&self.path);
         // On a full disk there may be no room for a marker that says the same.
         let known = there.is_some_and(|there| !there.loaded && there.differences(&self.marker, false).is_empty());
         if !known && self.path.join(MARKER).exists() {
@@ -245,7 +245,7 @@ impl DatabaseDirectory {
 }
 
 /// What `path` means to an experiment that would make `wanted`.
-fn judge(path: &Path, wanted: &Marker, existing: Existing) -> Result<Verdict, EngineError> {
+fn judge(path: &Path, wanted: &DatabaseManifest, existing: DatabaseReuse) -> Result<Verdict, EngineError> {
     let names = match fs::read_dir(path) {
         Ok(entries) => entries
             .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
@@ -254,8 +254,8 @@ fn judge(path: &Path, wanted: &Marker, existing: Existing) -> Result<Verdict, En
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Verdict::Empty),
         Err(reason) => return Err(EngineError::NotReadable { path: path.to_owned(), reason }),
     };
-    let foreign = |found: &str| EngineError::Foreign { path: path.to_owned(), found: found.to_owned() };
-    if let Some(name) = names.iter().find(|name| !OURS.contains(&name.as_str())) {
+    let foreign = |found: &str| EngineError::ForeignFiles { path: path.to_owned(), found: found.to_owned() };
+    if let Some(name) = names.iter().find(|name| !OWN_ENTRIES.contains(&name.as_str())) {
         return Err(foreign(name));
     }
     if !names.iter().any(|name| name == MARKER) {
@@ -270,9 +270,9 @@ fn judge(path: &Path, wanted: &Marker, existing: Existing) -> Result<Verdict, En
 /// experiment, and for one that cannot serve.
 pub(super) fn compare(
     path: &Path,
-    there: &Marker,
-    wanted: &Marker,
-    existing: Existing,
+    there: &DatabaseManifest,
+    wanted: &DatabaseManifest,
+    existing: DatabaseReuse,
     remedies: [&'static str; 2],
 ) -> Result<Verdict, EngineError> {
     let all = there.differences(wanted, false);
@@ -283,21 +283,21 @@ pub(super) fn compare(
         if there.changed {
             differences.push("it was changed by a run that inserts or deletes".to_owned());
         }
-        Err(EngineError::Differs { path: path.to_owned(), differences: differences.join("; "), remedy })
+        Err(EngineError::DatabaseMismatch { path: path.to_owned(), differences: differences.join("; "), remedy })
     };
     if all.is_empty() {
         return match existing {
-            Existing::Reuse if there.changed => refuse(all, "run without `--reuse` to load it again"),
-            Existing::Reuse | Existing::Renew if there.is_as_loaded() => Ok(Verdict::Use),
+            DatabaseReuse::Reuse if there.changed => refuse(all, "run without `--reuse` to load it again"),
+            DatabaseReuse::Reuse | DatabaseReuse::Renew if there.is_as_loaded() => Ok(Verdict::Use),
             _ => Ok(Verdict::Replace),
         };
     }
     match existing {
-        Existing::Remake => {
+        DatabaseReuse::Remake => {
             return refuse(all, remedies[0]);
         }
-        Existing::Renew => return Ok(Verdict::Replace),
-        Existing::Reuse => {}
+        DatabaseReuse::Renew => return Ok(Verdict::Replace),
+        DatabaseReuse::Reuse => {}
     }
     let serves = there.differences(wanted, true);
     if serves.is_empty() && there.is_as_loaded() {
@@ -311,8 +311,8 @@ pub(super) fn compare(
 ///
 /// # Errors
 /// It is in use, or cannot be removed.
-pub fn remove_half_made(path: &Path) -> Result<(), EngineError> {
-    let half_made = || Marker::of(path).filter(|marker| !marker.loaded);
+pub fn remove_incomplete(path: &Path) -> Result<(), EngineError> {
+    let half_made = || DatabaseManifest::read(path).filter(|marker| !marker.loaded);
     if half_made().is_none() {
         return Ok(());
     }
@@ -324,7 +324,7 @@ pub fn remove_half_made(path: &Path) -> Result<(), EngineError> {
 }
 
 /// The marker in `path`; nothing where it is none of ours.
-fn marker_of(path: &Path) -> Result<Option<Marker>, EngineError> {
+fn marker_of(path: &Path) -> Result<Option<DatabaseManifest>, EngineError> {
     let path = path.join(MARKER);
     let bytes = fs::read(&path).map_err(|reason| EngineError::NotReadable { path, reason })?;
     Ok(serde_json::from_slice(&bytes).ok())

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use manometer_measure::suggest::did_you_mean;
+
 /// An engine, its options or its folder is not as it should be.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -15,7 +17,7 @@ pub enum EngineError {
         known: String,
     },
     /// The engine has no such option.
-    #[error("{place}: {engine} has no option `{name}`{}", suggestion(.nearest))]
+    #[error("{place}: {engine} has no option `{name}`{}", did_you_mean(*similar))]
     UnknownOption {
         /// The engine.
         engine: &'static str,
@@ -23,12 +25,12 @@ pub enum EngineError {
         place: String,
         /// The option as given.
         name: String,
-        /// The nearest that exists.
-        nearest: Option<&'static str>,
+        /// The most similar known name.
+        similar: Option<&'static str>,
     },
     /// The engine refuses an option's value.
     #[error("{place}: {engine} refuses option `{name}` = `{value}`: {reason}")]
-    BadOption {
+    InvalidOption {
         /// The engine.
         engine: &'static str,
         /// File and line, or the table.
@@ -42,7 +44,7 @@ pub enum EngineError {
     },
     /// A line of an options file is neither a section nor an option.
     #[error("{place}: expected `[Section]`, `name=value` or a comment, found `{line}`")]
-    BadOptionsLine {
+    InvalidOptionsLine {
         /// File and line.
         place: String,
         /// The line.
@@ -50,7 +52,7 @@ pub enum EngineError {
     },
     /// A section of an options file that does not concern us or does not exist.
     #[error("{place}: section `[{section}]` is none of {known}")]
-    BadOptionsSection {
+    InvalidOptionsSection {
         /// File and line.
         place: String,
         /// The section.
@@ -60,7 +62,7 @@ pub enum EngineError {
     },
     /// The folder lies in memory.
     #[error("{} lies on a file system made of memory, which says nothing about a device; choose a folder on a disk", .0.display())]
-    Memory(PathBuf),
+    InMemoryFileSystem(PathBuf),
     /// The folder cannot be written.
     #[error("{} cannot be written: {reason}", path.display())]
     NotWritable {
@@ -82,7 +84,7 @@ pub enum EngineError {
     Locked(PathBuf),
     /// The folder holds something that is not ours.
     #[error("{} holds files that no experiment of ours made (`{found}`); choose an empty folder", path.display())]
-    Foreign {
+    ForeignFiles {
         /// The folder.
         path: PathBuf,
         /// One of the files.
@@ -90,7 +92,7 @@ pub enum EngineError {
     },
     /// The database was made by another experiment.
     #[error("the database in {} was made by another experiment ({differences}); {remedy}", path.display())]
-    Differs {
+    DatabaseMismatch {
         /// The folder.
         path: PathBuf,
         /// What differs.
@@ -114,7 +116,7 @@ pub enum EngineError {
         "the server at {place} holds {keys} keys where an earlier run loaded {records} records: {} say `flush = true` \
          to have it emptied, whatever it holds", since(*.keys, *.records)
     )]
-    OtherCount {
+    RecordCountMismatch {
         /// Where it is.
         place: String,
         /// How many keys there are beside the marker.
@@ -163,6 +165,13 @@ pub enum EngineError {
     },
 }
 
+impl EngineError {
+    /// Whether another request would have succeeded: the error is about what was asked for, not about what happened.
+    pub fn is_wrong_request(&self) -> bool {
+        !matches!(self, Self::NotReadable { .. } | Self::Locked(_) | Self::NoSpace { .. } | Self::Failed { .. })
+    }
+}
+
 /// What became of `records` that are now `keys`, and what to do.
 fn since(keys: u64, records: u64) -> &'static str {
     if keys < records {
@@ -170,16 +179,4 @@ fn since(keys: u64, records: u64) -> &'static str {
     } else {
         "some were added since, which are not ours; take them out, or"
     }
-}
-
-fn suggestion(nearest: &Option<&'static str>) -> String {
-    nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
-}
-
-/// The name among `known` that `got` most resembles, if any does.
-pub fn nearest<'a>(got: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// How alike two names must be, 1 being equal, for one to be a slip of the other.
-    const ALIKE: f64 = 0.75;
-    let scored = known.into_iter().map(|name| (strsim::jaro_winkler(got, name), name));
-    scored.filter(|(score, _)| *score >= ALIKE).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }

@@ -13,7 +13,8 @@ use rapidhash::fast::RandomState;
 
 use super::options::Given;
 use super::{
-    Ability, Direction, Engine, EngineError, EngineInfo, Keeps, Options, Session, SortedRecords, State, Visit, columns,
+    Ability, Engine, EngineError, EngineInfo, EngineOptions, ScanDirection, ScanVisitor, Session, SortedRecords,
+    StateSampler, Storage, columns,
 };
 
 const ENGINE: &str = "map";
@@ -30,17 +31,17 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     version: || env!("CARGO_PKG_VERSION").to_owned(),
     abilities: &[Ability::State],
     durability: "none: in memory, gone with the process",
-    keeps: Keeps::Memory,
+    storage: Storage::Memory,
     key_bytes_max: None,
     memtable_option: None,
     open: |request| {
         check(request.options)?;
         Ok(Box::new(ShardedMap::new()))
     },
-    check,
+    check_options: check,
 };
 
-fn check(options: &Options) -> Result<(), EngineError> {
+fn check(options: &EngineOptions) -> Result<(), EngineError> {
     Given::read(ENGINE, &[], options).map(drop)
 }
 
@@ -103,7 +104,7 @@ impl Engine for ShardedMap {
         Ok(())
     }
 
-    fn state(&self) -> Box<dyn State + '_> {
+    fn state_sampler(&self) -> Box<dyn StateSampler + '_> {
         Box::new(MapState(self))
     }
 
@@ -139,14 +140,14 @@ impl Session for MapSession<'_> {
         Ok(())
     }
 
-    fn scan(&mut self, _: Option<&[u8]>, _: Direction, _: &mut Visit<'_>) -> Result<(), EngineError> {
+    fn scan(&mut self, _: Option<&[u8]>, _: ScanDirection, _: &mut ScanVisitor<'_>) -> Result<(), EngineError> {
         Err(EngineError::Unsupported { engine: ENGINE, what: "scan: a hash map has no order" })
     }
 }
 
 struct MapState<'a>(&'a ShardedMap);
 
-impl State for MapState<'_> {
+impl StateSampler for MapState<'_> {
     fn columns(&self) -> Vec<Column> {
         columns(&[("entries", "records")])
     }

@@ -5,10 +5,11 @@
 //! ([`value`]).
 
 pub mod directory;
-pub mod elsewhere;
 mod error;
+pub mod external;
 #[cfg(feature = "fjall")]
 mod fjall;
+pub mod hash_slot;
 #[cfg(feature = "lmdb")]
 mod lmdb;
 #[cfg(feature = "map")]
@@ -38,7 +39,6 @@ mod rlsm;
 mod rocksdb;
 #[cfg(any(feature = "memcached", feature = "redis"))]
 mod server;
-pub mod slot;
 #[cfg(any(feature = "fjall", feature = "lmdb", feature = "rlsm", feature = "sqlite"))]
 mod space;
 #[cfg(feature = "sqlite")]
@@ -51,10 +51,11 @@ use std::path::{Path, PathBuf};
 
 use manometer_measure::plan::Settings;
 use manometer_measure::{Clock, Column};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-pub use elsewhere::Elsewhere;
-pub use error::{EngineError, nearest};
+pub use error::EngineError;
+pub use external::ExternalServer;
 
 /// What is known of an engine before it is opened.
 #[derive(Debug)]
@@ -70,7 +71,7 @@ pub struct EngineInfo {
     /// What a put that was answered survives, with the engine's defaults.
     pub durability: &'static str,
     /// Where it keeps what is put.
-    pub keeps: Keeps,
+    pub storage: Storage,
     /// The longest key that it takes, in bytes; nothing where memory alone sets a limit.
     pub key_bytes_max: Option<u64>,
     /// The option that sets the size of its memtable; nothing where it has none.
@@ -78,7 +79,7 @@ pub struct EngineInfo {
     /// Opens it.
     pub open: fn(&OpenRequest) -> Result<Box<dyn Engine>, EngineError>,
     /// Checks its options without opening anything.
-    pub check: fn(&Options) -> Result<(), EngineError>,
+    pub check_options: fn(&EngineOptions) -> Result<(), EngineError>,
 }
 
 /// What an engine may do beyond get, put, delete and loading.
@@ -104,7 +105,7 @@ pub enum Ability {
 /// Where an engine keeps what is put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Keeps {
+pub enum Storage {
     /// Nowhere: there is nothing to load.
     Nothing,
     /// In memory, gone when it is closed: loaded for every run.
@@ -147,21 +148,26 @@ pub fn find(name: &str) -> Result<&'static EngineInfo, EngineError> {
     })
 }
 
-/// An engine's options as given.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub enum Options {
-    /// The engine's defaults.
-    #[default]
-    Defaults,
-    /// The engine's own options file.
+/// An engine's options.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum EngineOptions {
+    /// The path of the engine's own options file.
     File(PathBuf),
     /// Options by name, as the engine spells them.
     Table(serde_json::Map<String, serde_json::Value>),
 }
 
-impl Options {
-    /// Whether they name a server that is not ours: what is put lies there and not in the folder.
-    pub fn lead_elsewhere(&self) -> bool {
+impl Default for EngineOptions {
+    /// The engine's defaults.
+    fn default() -> Self {
+        Self::Table(serde_json::Map::new())
+    }
+}
+
+impl EngineOptions {
+    /// Whether they name a server that Manometer did not start: its data is there, not in the database's directory.
+    pub fn use_external_server(&self) -> bool {
         matches!(self, Self::Table(table) if table.contains_key("address"))
     }
 }
@@ -172,7 +178,7 @@ pub struct OpenRequest<'a> {
     /// The folder of the database; the engine may write there and nowhere else.
     pub directory: &'a Path,
     /// The engine's options.
-    pub options: &'a Options,
+    pub options: &'a EngineOptions,
     /// How long the values are that an engine without memory answers with.
     pub value_bytes: usize,
 }
@@ -199,17 +205,17 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     /// Background work failed.
-    fn check(&self) -> Result<(), EngineError> {
+    fn check_background(&self) -> Result<(), EngineError> {
         Ok(())
     }
 
     /// The server that is not ours, when the data lies in one.
-    fn elsewhere(&self) -> Option<&dyn Elsewhere> {
+    fn external_server(&self) -> Option<&dyn ExternalServer> {
         None
     }
 
     /// What the engine tells of itself, once an interval.
-    fn state(&self) -> Box<dyn State + '_>;
+    fn state_sampler(&self) -> Box<dyn StateSampler + '_>;
 
     /// What a reader must know of it: the options that matter, durability.
     fn facts(&self) -> Settings;
@@ -250,7 +256,7 @@ pub trait Session {
     ///
     /// # Errors
     /// The engine failed; some may have been told already.
-    fn get_many(&mut self, keys: &[&[u8]], answer: &mut Answer<'_>) -> Result<(), EngineError> {
+    fn get_many(&mut self, keys: &[&[u8]], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
         for (place, key) in keys.iter().enumerate() {
             answer(place, self.get(key)?);
         }
@@ -263,11 +269,11 @@ pub trait Session {
     ///
     /// # Errors
     /// The engine failed; some may have been answered already.
-    fn pipeline(&mut self, requests: &[Pipelined], answer: &mut Answer<'_>) -> Result<(), EngineError> {
+    fn pipeline(&mut self, requests: &[PipelinedRequest], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
         for (place, request) in requests.iter().enumerate() {
             match request {
-                Pipelined::Get { key } => answer(place, self.get(key)?),
-                Pipelined::Put { key, value } => {
+                PipelinedRequest::Get { key } => answer(place, self.get(key)?),
+                PipelinedRequest::Put { key, value } => {
                     self.put(key, value)?;
                     answer(place, None);
                 }
@@ -282,18 +288,23 @@ pub trait Session {
     ///
     /// # Errors
     /// The engine failed, or has no order.
-    fn scan(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError>;
+    fn scan(
+        &mut self,
+        start: Option<&[u8]>,
+        direction: ScanDirection,
+        visit: &mut ScanVisitor<'_>,
+    ) -> Result<(), EngineError>;
 }
 
 /// Takes one record of a scan, and says whether to go on.
-pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
+pub type ScanVisitor<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
 
 /// Takes the answer of one request among many: its place, and the value that was found.
-pub type Answer<'a> = dyn FnMut(usize, Option<&[u8]>) + 'a;
+pub type ReplyHandler<'a> = dyn FnMut(usize, Option<&[u8]>) + 'a;
 
 /// One request of a pipeline.
 #[derive(Debug, Clone, Copy)]
-pub enum Pipelined<'a> {
+pub enum PipelinedRequest<'a> {
     /// A look-up.
     Get {
         /// The key.
@@ -310,7 +321,7 @@ pub enum Pipelined<'a> {
 
 /// Which way a scan goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum ScanDirection {
     /// Towards higher keys.
     Forward,
     /// Towards lower keys.
@@ -327,7 +338,7 @@ pub trait SortedRecords {
 }
 
 /// An engine's own state, sampled.
-pub trait State: Send {
+pub trait StateSampler: Send {
     /// The columns, settled when the state is first looked at.
     fn columns(&self) -> Vec<Column>;
 

@@ -6,8 +6,8 @@ use manometer_measure::plan::Settings;
 use manometer_measure::{Clock, Column};
 
 use super::{
-    Ability, Direction, Engine, EngineError, EngineInfo, Keeps, Options, Session, SortedRecords, State, Visit, columns,
-    value,
+    Ability, Engine, EngineError, EngineInfo, EngineOptions, ScanDirection, ScanVisitor, Session, SortedRecords,
+    StateSampler, Storage, columns, value,
 };
 
 pub(super) const INFO: EngineInfo = EngineInfo {
@@ -16,13 +16,12 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     version: || env!("CARGO_PKG_VERSION").to_owned(),
     abilities: &[Ability::Scan],
     durability: "none: nothing is kept",
-    keeps: Keeps::Nothing,
+    storage: Storage::Nothing,
     key_bytes_max: None,
     memtable_option: None,
     open: |request| Ok(Box::new(Null { value_bytes: request.value_bytes })),
-    check: |options| match options {
-        Options::Table(table) if table.is_empty() => Ok(()),
-        Options::Defaults => Ok(()),
+    check_options: |options| match options {
+        EngineOptions::Table(table) if table.is_empty() => Ok(()),
         _ => Err(EngineError::Unsupported { engine: "null", what: "take options: it has none" }),
     },
 };
@@ -44,7 +43,7 @@ impl Engine for Null {
         Ok(())
     }
 
-    fn state(&self) -> Box<dyn State + '_> {
+    fn state_sampler(&self) -> Box<dyn StateSampler + '_> {
         Box::new(Stateless)
     }
 
@@ -61,7 +60,7 @@ struct NullSession {
 impl Session for NullSession {
     #[inline]
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
-        value::seal(key, &mut self.value);
+        value::write_header(key, &mut self.value);
         Ok(Some(&self.value))
     }
 
@@ -78,9 +77,9 @@ impl Session for NullSession {
     }
 
     /// Finds the start, again and again, for as long as it is asked to.
-    fn scan(&mut self, start: Option<&[u8]>, _: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+    fn scan(&mut self, start: Option<&[u8]>, _: ScanDirection, visit: &mut ScanVisitor<'_>) -> Result<(), EngineError> {
         let key = start.unwrap_or_default();
-        value::seal(key, &mut self.value);
+        value::write_header(key, &mut self.value);
         while visit(key, &self.value).is_continue() {}
         Ok(())
     }
@@ -88,7 +87,7 @@ impl Session for NullSession {
 
 struct Stateless;
 
-impl State for Stateless {
+impl StateSampler for Stateless {
     fn columns(&self) -> Vec<Column> {
         columns(&[])
     }
@@ -106,7 +105,8 @@ mod tests {
 
     #[test]
     fn it_finds_a_valid_value_under_every_key() {
-        let request = OpenRequest { directory: Path::new("nowhere"), options: &Options::Defaults, value_bytes: 1000 };
+        let request =
+            OpenRequest { directory: Path::new("nowhere"), options: &EngineOptions::default(), value_bytes: 1000 };
         let engine = (INFO.open)(&request).unwrap();
         let mut session = engine.session();
         for key in [b"user1".as_slice(), b"user2"] {

@@ -7,16 +7,17 @@
 
 use std::fmt::Display;
 
+use manometer_measure::suggest::similar;
 use manometer_measure::units::ByteSize;
 use serde_json::{Map, Value};
 
-use super::{EngineError, Options, nearest};
+use super::{EngineError, EngineOptions};
 
 /// An engine's options as given, read one by one.
 #[derive(Debug)]
 pub(super) struct Given<'a> {
     engine: &'static str,
-    table: Option<&'a Map<String, Value>>,
+    table: &'a Map<String, Value>,
 }
 
 impl<'a> Given<'a> {
@@ -24,26 +25,25 @@ impl<'a> Given<'a> {
     pub(super) fn read(
         engine: &'static str,
         known: &'static [&'static str],
-        options: &'a Options,
+        options: &'a EngineOptions,
     ) -> Result<Self, EngineError> {
         let table = match options {
-            Options::Defaults => None,
-            Options::Table(table) => Some(table),
-            Options::File(_) => {
+            EngineOptions::Table(table) => table,
+            EngineOptions::File(_) => {
                 return Err(EngineError::Unsupported {
                     engine,
                     what: "read an options file: give its options as a table",
                 });
             }
         };
-        let unknown = table.and_then(|table| table.keys().find(|name| !known.contains(&name.as_str())));
+        let unknown = table.keys().find(|name| !known.contains(&name.as_str()));
         match unknown {
             None => Ok(Self { engine, table }),
             Some(name) => Err(EngineError::UnknownOption {
                 engine,
                 place: place(),
                 name: name.clone(),
-                nearest: nearest(name, known.iter().copied()),
+                similar: similar(name, known.iter().copied()),
             }),
         }
     }
@@ -97,7 +97,7 @@ impl<'a> Given<'a> {
 
     /// The error that says why the value of `name` will not do.
     pub(super) fn refuse(&self, name: &str, reason: impl Display) -> EngineError {
-        EngineError::BadOption {
+        EngineError::InvalidOption {
             engine: self.engine,
             place: place(),
             name: name.to_owned(),
@@ -107,7 +107,7 @@ impl<'a> Given<'a> {
     }
 
     fn value(&self, name: &str) -> Option<&'a Value> {
-        self.table?.get(name)
+        self.table.get(name)
     }
 
     fn within(
@@ -150,7 +150,7 @@ mod tests {
 
     fn with<T>(value: Value, read: impl Fn(&Given) -> Result<T, EngineError>) -> Result<T, String> {
         let Value::Object(table) = value else { panic!("{value}") };
-        let options = Options::Table(table);
+        let options = EngineOptions::Table(table);
         let given = Given::read("any", KNOWN, &options).map_err(|error| error.to_string())?;
         read(&given).map_err(|error| error.to_string())
     }

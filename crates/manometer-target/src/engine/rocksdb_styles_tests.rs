@@ -10,7 +10,7 @@ const RECORDS: u32 = 4_000;
 const VALUE: [u8; 1_000] = [b'v'; 1_000];
 
 /// An options file whose column family has `lines`.
-fn options_file(folder: &Path, lines: &str) -> Options {
+fn options_file(folder: &Path, lines: &str) -> EngineOptions {
     let path = folder.join("options.ini");
     let text = format!(
         "[Version]\n  rocksdb_version={}\n  options_file_version=1.1\n[DBOptions]\n  max_background_jobs=2\n\
@@ -19,7 +19,7 @@ fn options_file(folder: &Path, lines: &str) -> Options {
         version()
     );
     std::fs::write(&path, text).unwrap();
-    Options::File(path)
+    EngineOptions::File(path)
 }
 
 fn put_all(engine: &RocksDb) {
@@ -43,7 +43,7 @@ fn found(engine: &RocksDb) -> Vec<u32> {
 }
 
 fn row(engine: &RocksDb) -> BTreeMap<String, f64> {
-    engine.state().sample(&ManualClock::at(0))
+    engine.state_sampler().sample(&ManualClock::at(0))
 }
 
 fn levels(row: &BTreeMap<String, f64>, what: &str) -> f64 {
@@ -120,7 +120,7 @@ fn a_database_of_nine_levels_tells_all_of_them() {
     let options = options_file(dir.path(), "  num_levels=9");
     let engine = open(&database, &options).unwrap();
     put_all(&engine);
-    let (row, columns) = (row(&engine), engine.state().columns());
+    let (row, columns) = (row(&engine), engine.state_sampler().columns());
     assert!(["level8_bytes", "level8_files"].iter().all(|name| columns.iter().any(|column| column.name == *name)));
     assert!(!row.contains_key("level9_files"));
     // What is flushed sinks to the lowest level.

@@ -3,7 +3,7 @@ use std::ops::ControlFlow;
 use manometer_measure::{Column, ManualClock};
 
 use super::*;
-use crate::engine::Options;
+use crate::engine::EngineOptions;
 
 #[path = "rocksdb_styles_tests.rs"]
 mod styles;
@@ -16,13 +16,13 @@ fn disk() -> (tempfile::TempDir, PathBuf) {
     (dir, database)
 }
 
-fn open(database: &Path, options: &Options) -> Result<RocksDb, EngineError> {
+fn open(database: &Path, options: &EngineOptions) -> Result<RocksDb, EngineError> {
     RocksDb::open(&OpenRequest { directory: database, options, value_bytes: 100 })
 }
 
-fn inline(value: serde_json::Value) -> Options {
+fn inline(value: serde_json::Value) -> EngineOptions {
     let serde_json::Value::Object(table) = value else { panic!("{value}") };
-    Options::Table(table)
+    EngineOptions::Table(table)
 }
 
 /// Keys `000000` … with equal values; ends early when told.
@@ -63,7 +63,7 @@ fn the_version_is_the_librarys() {
 #[test]
 fn the_list_of_option_names_is_the_librarys() {
     let (_dir, database) = disk();
-    let engine = open(&database, &Options::Defaults).unwrap();
+    let engine = open(&database, &EngineOptions::default()).unwrap();
     let names = std::fs::read_dir(&database).unwrap().map(|entry| entry.unwrap().path());
     let path = names.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("OPTIONS-")).max().unwrap();
     drop(engine);
@@ -95,7 +95,7 @@ fn the_librarys_own_options_file_is_read_back() {
 fn what_is_put_is_found_again_after_reopening() {
     let (_dir, database) = disk();
     for round in 0..2 {
-        let engine = open(&database, &Options::Defaults).unwrap();
+        let engine = open(&database, &EngineOptions::default()).unwrap();
         let mut session = engine.session();
         if round == 0 {
             session.put(b"a", b"old").unwrap();
@@ -117,7 +117,7 @@ fn a_bulk_load_lands_in_the_lowest_level() {
     for key in [0, 1234, 4999] {
         assert!(session.get(format!("{key:06}").as_bytes()).unwrap().is_some(), "{key}");
     }
-    let mut state = engine.state();
+    let mut state = engine.state_sampler();
     let row = state.sample(&ManualClock::at(1_000_000_000));
     assert!(row["level6_bytes"] > 500_000.0 && row["level6_files"] > 2.0, "{row:?}");
     assert_eq!(row["level0_files"], 0.0);
@@ -126,7 +126,7 @@ fn a_bulk_load_lands_in_the_lowest_level() {
 #[test]
 fn a_load_stops_when_told() {
     let (_dir, database) = disk();
-    let engine = open(&database, &Options::Defaults).unwrap();
+    let engine = open(&database, &EngineOptions::default()).unwrap();
     let mut records = Counted { keep_going: false, ..Counted::up_to(u32::MAX) };
     engine.load_sorted(&mut records).unwrap();
     assert!(records.next < 10_000);
@@ -137,7 +137,7 @@ fn every_column_is_told_and_rates_need_two_looks() {
     let (_dir, database) = disk();
     let engine = open(&database, &inline(json!({"compression": "kNoCompression"}))).unwrap();
     let mut session = engine.session();
-    let mut state = engine.state();
+    let mut state = engine.state_sampler();
     assert!(!state.sample(&ManualClock::at(0)).contains_key("flushes"));
     for key in 0..100_u32 {
         session.put(&key.to_be_bytes(), &[1; 1000]).unwrap();
@@ -156,8 +156,8 @@ fn every_column_is_told_and_rates_need_two_looks() {
 #[test]
 fn a_database_in_use_is_named() {
     let (_dir, database) = disk();
-    let _first = open(&database, &Options::Defaults).unwrap();
-    assert!(matches!(open(&database, &Options::Defaults), Err(EngineError::Locked(_))));
+    let _first = open(&database, &EngineOptions::default()).unwrap();
+    assert!(matches!(open(&database, &EngineOptions::default()), Err(EngineError::Locked(_))));
 }
 
 #[test]

@@ -21,14 +21,14 @@ use rapidhash::v3::rapidhash_v3;
 pub const HEADER_BYTES: usize = 24;
 
 /// The shortest value with a header: it and the random bytes that its check covers.
-pub const HEADED_BYTES: usize = HEADER_BYTES + 8;
+pub const MIN_BYTES_WITH_HEADER: usize = HEADER_BYTES + 8;
 
 const MAGIC: u64 = u32::from_le_bytes(*b"MNM1") as u64;
 const FOLD: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
 
 /// What is wrong with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ValueFault {
+pub enum ValueError {
     /// It has another length.
     #[error("it is {got} bytes long, not {wanted}")]
     Length {
@@ -51,8 +51,8 @@ pub enum ValueFault {
 /// Makes `value` the value of `key`: writes the header over its first [`HEADER_BYTES`], or what there is
 /// room for.
 #[inline]
-pub fn seal(key: &[u8], value: &mut [u8]) {
-    if value.len() < HEADED_BYTES {
+pub fn write_header(key: &[u8], value: &mut [u8]) {
+    if value.len() < MIN_BYTES_WITH_HEADER {
         let hash = rapidhash_v3(key).to_le_bytes();
         let marked = value.len().min(hash.len());
         return value[..marked].copy_from_slice(&hash[..marked]);
@@ -70,24 +70,24 @@ pub fn seal(key: &[u8], value: &mut [u8]) {
 /// # Errors
 /// What is wrong with it.
 #[inline]
-pub fn verify(key: &[u8], value: &[u8]) -> Result<(), ValueFault> {
-    if value.len() < HEADED_BYTES {
+pub fn verify(key: &[u8], value: &[u8]) -> Result<(), ValueError> {
+    if value.len() < MIN_BYTES_WITH_HEADER {
         let marked = value.len().min(8);
         let own = value[..marked] == rapidhash_v3(key).to_le_bytes()[..marked];
-        return if own { Ok(()) } else { Err(ValueFault::OtherKey) };
+        return if own { Ok(()) } else { Err(ValueError::OtherKey) };
     }
     let (first, key_hash) = (word(value, 0), word(value, 8));
     if first as u32 != MAGIC as u32 {
-        return Err(ValueFault::NotOurs);
+        return Err(ValueError::NotOurs);
     }
     if first != first_word(value.len()) {
-        return Err(ValueFault::Length { got: value.len(), wanted: (first >> 32) as usize });
+        return Err(ValueError::Length { got: value.len(), wanted: (first >> 32) as usize });
     }
     if key_hash != rapidhash_v3(key) {
-        return Err(ValueFault::OtherKey);
+        return Err(ValueError::OtherKey);
     }
     if word(value, 16) != check(first, key_hash, salt(value)) {
-        return Err(ValueFault::Damaged);
+        return Err(ValueError::Damaged);
     }
     Ok(())
 }
@@ -129,13 +129,13 @@ mod tests {
     #[test]
     fn each_fault_has_its_name() {
         let mut value = vec![7; 100];
-        seal(b"user1", &mut value);
+        write_header(b"user1", &mut value);
         assert_eq!(verify(b"user1", &value), Ok(()));
-        assert_eq!(verify(b"user2", &value), Err(ValueFault::OtherKey));
-        assert_eq!(verify(b"user1", &value[..99]), Err(ValueFault::Length { got: 99, wanted: 100 }));
-        assert_eq!(verify(b"user1", &[0; 100]), Err(ValueFault::NotOurs));
+        assert_eq!(verify(b"user2", &value), Err(ValueError::OtherKey));
+        assert_eq!(verify(b"user1", &value[..99]), Err(ValueError::Length { got: 99, wanted: 100 }));
+        assert_eq!(verify(b"user1", &[0; 100]), Err(ValueError::NotOurs));
         value[31] ^= 1;
-        assert_eq!(verify(b"user1", &value), Err(ValueFault::Damaged));
+        assert_eq!(verify(b"user1", &value), Err(ValueError::Damaged));
     }
 
     #[test]
@@ -148,17 +148,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_short_value_knows_its_key(len in 0..HEADED_BYTES) {
+        fn a_short_value_knows_its_key(len in 0..MIN_BYTES_WITH_HEADER) {
             let mut value = vec![0xA5; len];
-            seal(b"user42", &mut value);
+            write_header(b"user42", &mut value);
             prop_assert_eq!(verify(b"user42", &value), Ok(()));
             prop_assert_eq!(verify(b"user43", &value).is_err(), len > 0);
         }
 
         #[test]
-        fn a_flipped_bit_shows(len in HEADED_BYTES..2000, bit in 0usize..256) {
+        fn a_flipped_bit_shows(len in MIN_BYTES_WITH_HEADER..2000, bit in 0usize..256) {
             let mut value = vec![0xA5; len];
-            seal(b"user42", &mut value);
+            write_header(b"user42", &mut value);
             value[bit / 8] ^= 1 << (bit % 8);
             prop_assert!(verify(b"user42", &value).is_err());
         }

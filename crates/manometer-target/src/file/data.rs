@@ -22,13 +22,13 @@ const POOL_WORDS: usize = 32 * 1024;
 
 /// An endless source of unlike sectors, the same for the same seed.
 #[derive(Debug, Clone)]
-pub struct WriteData {
+pub struct DataGenerator {
     pool: Vec<u64>,
     random: Xoshiro256PlusPlus,
     number: u64,
 }
 
-impl WriteData {
+impl DataGenerator {
     /// The source that descends from `seed`.
     pub fn new(seed: u64) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn no_two_sectors_are_alike() {
-        let mut data = WriteData::new(1);
+        let mut data = DataGenerator::new(1);
         let mut seen = HashSet::new();
         let mut buffer = vec![0; 64 * SECTOR_BYTES];
         for _ in 0..64 {
@@ -77,7 +77,7 @@ mod tests {
     /// What a compressor with an unlimited window could find again: equal runs of eight bytes.
     #[test]
     fn sectors_share_no_run_of_bytes() {
-        let mut data = WriteData::new(2);
+        let mut data = DataGenerator::new(2);
         let mut buffer = vec![0; 512 * SECTOR_BYTES];
         data.fill(&mut buffer);
         let mut seen = HashSet::new();
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn bytes_are_evenly_spread() {
         let mut buffer = vec![0; 256 * SECTOR_BYTES];
-        WriteData::new(3).fill(&mut buffer);
+        DataGenerator::new(3).fill(&mut buffer);
         let mut counts = [0u64; 256];
         let payload = buffer.chunks(SECTOR_BYTES).flat_map(|sector| &sector[16..]);
         payload.for_each(|byte| counts[usize::from(*byte)] += 1);
@@ -105,7 +105,7 @@ mod tests {
     fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
         let filled = |seed| {
             let mut buffer = vec![0; 1024];
-            WriteData::new(seed).fill(&mut buffer);
+            DataGenerator::new(seed).fill(&mut buffer);
             buffer
         };
         assert_eq!(filled(7), filled(7));

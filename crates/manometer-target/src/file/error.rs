@@ -26,10 +26,10 @@ pub enum FileError {
     },
     /// A file of that name exists, and it may hold somebody's data.
     #[error("{0} exists and was not made by Manometer: name another file, or say that it may be overwritten")]
-    NotOurs(PathBuf),
+    ForeignFile(PathBuf),
     /// The name belongs to a directory, a device or another thing that is no regular file.
     #[error("{0} is no regular file: name a file, which is made when it does not exist")]
-    NotRegular(PathBuf),
+    NotRegularFile(PathBuf),
     /// A file that may only be read is shorter than the workload wants.
     #[error("{path} holds {got}, wanted are {wanted}: ask for a smaller file size, or name another file")]
     TooSmall {
@@ -42,7 +42,7 @@ pub enum FileError {
     },
     /// Parts of a file that may only be read were never written: reading them would not reach the device.
     #[error("{path} has a hole at byte {offset}, which no read would fetch from the device: name a fully written file")]
-    Hole {
+    SparseFile {
         /// The file.
         path: PathBuf,
         /// Where the hole begins.
@@ -50,7 +50,7 @@ pub enum FileError {
     },
     /// The file system does not know direct I/O.
     #[error("{0} cannot be opened for direct I/O: its file system does not support it; set direct=false")]
-    NoDirect(PathBuf),
+    DirectIoUnsupported(PathBuf),
     /// The host does not offer this way to reach the kernel.
     #[error("{engine} is not available here ({source}): {}", engine.remedy())]
     EngineUnavailable {
@@ -75,6 +75,19 @@ pub enum FileError {
 }
 
 impl FileError {
+    /// Whether another request, rather than another disk, would have succeeded.
+    pub fn is_wrong_request(&self) -> bool {
+        matches!(
+            self,
+            Self::ForeignFile(_)
+                | Self::NotRegularFile(_)
+                | Self::TooSmall { .. }
+                | Self::SparseFile { .. }
+                | Self::DirectIoUnsupported(_)
+                | Self::EngineUnavailable { .. }
+        )
+    }
+
     /// For `map_err`: `operation` failed on `path`.
     pub(super) fn system<E: Into<io::Error>>(operation: &'static str, path: &Path) -> impl FnOnce(E) -> Self {
         move |source| Self::System { operation, path: path.to_owned(), source: source.into() }

@@ -23,7 +23,7 @@ pub struct FileSet {
 /// What may be done with a file that exists before we come. None but [`Self::Overwrite`] ever changes a
 /// file that was not made by us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Existing {
+pub enum FileReuse {
     /// Ours are made anew.
     Remake,
     /// Ours are used as they are when their size is right, else made anew.
@@ -55,28 +55,28 @@ fn open_one(path: &Path, write: bool, direct: bool) -> Result<File, FileError> {
     let flags = if direct { libc::O_DIRECT } else { 0 };
     let opened = OpenOptions::new().read(true).write(write).custom_flags(flags).open(path);
     opened.map_err(|error| match error.raw_os_error() {
-        Some(libc::EINVAL) if direct => FileError::NoDirect(path.to_owned()),
+        Some(libc::EINVAL) if direct => FileError::DirectIoUnsupported(path.to_owned()),
         _ => FileError::system("open", path)(error),
     })
 }
 
 /// Decides what becomes of `path`.
-pub(super) fn choose(path: &Path, bytes: u64, existing: Existing) -> Result<Choice, FileError> {
+pub(super) fn choose(path: &Path, bytes: u64, existing: FileReuse) -> Result<Choice, FileError> {
     let size = match std::fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => return Err(FileError::NotRegular(path.to_owned())),
+        Ok(metadata) if !metadata.is_file() => return Err(FileError::NotRegularFile(path.to_owned())),
         Ok(metadata) => metadata.len(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Choice::Make),
         Err(error) => return Err(FileError::system("examine", path)(error)),
     };
-    let ours = is_ours(path)?;
+    let ours = is_own_file(path)?;
     let usable = size >= bytes && first_hole(path)? >= bytes;
     match existing {
-        Existing::Remake if ours => Ok(Choice::Make),
-        Existing::Reuse if ours => Ok(if size == bytes && usable { Choice::Use } else { Choice::Make }),
-        Existing::Remake | Existing::Reuse => Err(FileError::NotOurs(path.to_owned())),
-        Existing::ReadOnly | Existing::Overwrite if usable => Ok(Choice::Use),
-        Existing::ReadOnly if !ours => Err(unusable(path, size, bytes)),
-        Existing::ReadOnly | Existing::Overwrite => Ok(Choice::Make),
+        FileReuse::Remake if ours => Ok(Choice::Make),
+        FileReuse::Reuse if ours => Ok(if size == bytes && usable { Choice::Use } else { Choice::Make }),
+        FileReuse::Remake | FileReuse::Reuse => Err(FileError::ForeignFile(path.to_owned())),
+        FileReuse::ReadOnly | FileReuse::Overwrite if usable => Ok(Choice::Use),
+        FileReuse::ReadOnly if !ours => Err(unusable(path, size, bytes)),
+        FileReuse::ReadOnly | FileReuse::Overwrite => Ok(Choice::Make),
     }
 }
 
@@ -85,7 +85,7 @@ fn unusable(path: &Path, size: u64, bytes: u64) -> FileError {
         Ok(_) if size < bytes => {
             FileError::TooSmall { path: path.to_owned(), got: ByteSize(size), wanted: ByteSize(bytes) }
         }
-        Ok(offset) => FileError::Hole { path: path.to_owned(), offset },
+        Ok(offset) => FileError::SparseFile { path: path.to_owned(), offset },
         Err(error) => error,
     }
 }
@@ -94,7 +94,7 @@ fn unusable(path: &Path, size: u64, bytes: u64) -> FileError {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn is_ours(path: &Path) -> Result<bool, FileError> {
+pub fn is_own_file(path: &Path) -> Result<bool, FileError> {
     let mut file = File::open(path).map_err(FileError::system("open", path))?;
     let mut start = [0; MAGIC.len()];
     match file.read_exact(&mut start) {

@@ -1,7 +1,7 @@
 //! Files of fixed size and the ways to read and write them.
 //!
 //! [`prepare`] makes the files, written to the last byte, so that no request ever meets a hole or moves
-//! the file's end. [`open`] opens them and returns a [`Backend`]: one of three ways to keep requests in
+//! the file's end. [`open`] opens them and returns a [`IoBackend`]: one of three ways to keep requests in
 //! flight, all with the same few verbs. Which request comes next, when, and what is counted is left to
 //! `manometer-workload`.
 
@@ -14,10 +14,11 @@ mod prepare;
 mod probe;
 
 pub use backend::{
-    Backend, Completion, IoEngine, MAX_BUFFER_BYTES, MAX_DEPTH, Operation, Options, Request, best_available, open,
+    BackendOptions, Completion, IoBackend, IoEngine, IoOperation, MAX_BUFFER_BYTES, MAX_DEPTH, Submission,
+    best_available, open,
 };
-pub use data::{MAGIC, SECTOR_BYTES, WriteData};
+pub use data::{DataGenerator, MAGIC, SECTOR_BYTES};
 pub use error::FileError;
-pub use files::{Existing, FileSet, direct_alignment_bytes, is_ours};
+pub use files::{FileReuse, FileSet, direct_alignment_bytes, is_own_file};
 pub use prepare::prepare;
 pub use probe::probe;

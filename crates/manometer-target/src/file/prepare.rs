@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::buffers::Buffers;
 use super::files::{Choice, choose};
-use super::{Existing, FileError, FileSet, WriteData};
+use super::{DataGenerator, FileError, FileReuse, FileSet};
 
 /// Large enough for any device to reach its full write speed.
 const WRITE_BYTES: u64 = 1 << 20;
@@ -28,7 +28,7 @@ const UNFINISHED: &str = ".manometer-unfinished";
 /// A file exists that may neither be used nor replaced, the file system is full, or writing failed.
 pub fn prepare(
     files: &FileSet,
-    existing: Existing,
+    existing: FileReuse,
     seed: u64,
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<Vec<PathBuf>, FileError> {
@@ -39,7 +39,7 @@ pub fn prepare(
         }
     }
     let total = wanted.len() as u64 * files.bytes_each;
-    let mut data = WriteData::new(seed);
+    let mut data = DataGenerator::new(seed);
     let mut made: Vec<PathBuf> = Vec::new();
     for path in wanted {
         let before = made.len() as u64 * files.bytes_each;
@@ -57,7 +57,7 @@ pub fn prepare(
 fn make(
     path: &Path,
     bytes: u64,
-    data: &mut WriteData,
+    data: &mut DataGenerator,
     progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> Result<(), FileError> {
     if let Some(parent) = path.parent() {
@@ -114,7 +114,7 @@ fn write_through(
     file: &File,
     path: &Path,
     bytes: u64,
-    data: &mut WriteData,
+    data: &mut DataGenerator,
     progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> Result<(), FileError> {
     let mut buffers = Buffers::new(1, WRITE_BYTES as usize).map_err(FileError::system("make buffers for", path))?;
@@ -139,7 +139,7 @@ fn write_through(
 
 #[cfg(test)]
 mod tests {
-    use super::super::is_ours;
+    use super::super::is_own_file;
     use super::*;
 
     const SIZE: u64 = 3 << 20;
@@ -152,7 +152,7 @@ mod tests {
         FileSet { paths: vec![path], bytes_each: SIZE }
     }
 
-    fn quietly(files: &FileSet, existing: Existing, seed: u64) -> Result<Vec<PathBuf>, FileError> {
+    fn quietly(files: &FileSet, existing: FileReuse, seed: u64) -> Result<Vec<PathBuf>, FileError> {
         prepare(files, existing, seed, &mut |_, _| ControlFlow::Continue(()))
     }
 
@@ -165,13 +165,13 @@ mod tests {
             seen.push((done, total));
             ControlFlow::Continue(())
         };
-        assert_eq!(prepare(&files, Existing::Remake, 1, progress).unwrap(), files.paths);
+        assert_eq!(prepare(&files, FileReuse::Remake, 1, progress).unwrap(), files.paths);
         assert_eq!(seen.last(), Some(&(SIZE, SIZE)));
         let bytes = std::fs::read(&files.paths[0]).unwrap();
         assert_eq!(bytes.len() as u64, SIZE);
         let sectors: std::collections::HashSet<_> = bytes.chunks(4096).collect();
         assert_eq!(sectors.len() as u64, SIZE / 4096);
-        assert!(is_ours(&files.paths[0]).unwrap());
+        assert!(is_own_file(&files.paths[0]).unwrap());
         assert_eq!(std::fs::read_dir(files.paths[0].parent().unwrap()).unwrap().count(), 1, "nothing else is left");
     }
 
@@ -179,12 +179,12 @@ mod tests {
     fn ours_is_reused_when_told_and_remade_otherwise() {
         let dir = on_disk();
         let files = one(dir.path().join("data"));
-        quietly(&files, Existing::Remake, 1).unwrap();
-        assert!(quietly(&files, Existing::Reuse, 2).unwrap().is_empty());
-        assert!(quietly(&files, Existing::ReadOnly, 2).unwrap().is_empty());
-        assert_eq!(quietly(&files, Existing::Remake, 2).unwrap().len(), 1);
+        quietly(&files, FileReuse::Remake, 1).unwrap();
+        assert!(quietly(&files, FileReuse::Reuse, 2).unwrap().is_empty());
+        assert!(quietly(&files, FileReuse::ReadOnly, 2).unwrap().is_empty());
+        assert_eq!(quietly(&files, FileReuse::Remake, 2).unwrap().len(), 1);
         let larger = FileSet { bytes_each: 2 * SIZE, ..files };
-        assert_eq!(quietly(&larger, Existing::Reuse, 2).unwrap().len(), 1);
+        assert_eq!(quietly(&larger, FileReuse::Reuse, 2).unwrap().len(), 1);
     }
 
     #[test]
@@ -192,14 +192,14 @@ mod tests {
         let dir = on_disk();
         let files = one(dir.path().join("precious"));
         std::fs::write(&files.paths[0], vec![7; SIZE as usize]).unwrap();
-        for existing in [Existing::Remake, Existing::Reuse] {
-            assert!(matches!(quietly(&files, existing, 1), Err(FileError::NotOurs(_))));
+        for existing in [FileReuse::Remake, FileReuse::Reuse] {
+            assert!(matches!(quietly(&files, existing, 1), Err(FileError::ForeignFile(_))));
         }
-        assert!(quietly(&files, Existing::ReadOnly, 1).unwrap().is_empty());
+        assert!(quietly(&files, FileReuse::ReadOnly, 1).unwrap().is_empty());
         let larger = FileSet { bytes_each: 2 * SIZE, ..files.clone() };
-        assert!(matches!(quietly(&larger, Existing::ReadOnly, 1), Err(FileError::TooSmall { .. })));
+        assert!(matches!(quietly(&larger, FileReuse::ReadOnly, 1), Err(FileError::TooSmall { .. })));
         assert!(std::fs::read(&files.paths[0]).unwrap().iter().all(|byte| *byte == 7));
-        assert_eq!(quietly(&larger, Existing::Overwrite, 1).unwrap().len(), 1);
+        assert_eq!(quietly(&larger, FileReuse::Overwrite, 1).unwrap().len(), 1);
     }
 
     #[test]
@@ -209,14 +209,14 @@ mod tests {
         let file = File::create(&files.paths[0]).unwrap();
         file.write_all_at(&[1; 8192], 0).unwrap();
         file.set_len(SIZE).unwrap();
-        assert!(matches!(quietly(&files, Existing::ReadOnly, 1), Err(FileError::Hole { offset: 8192, .. })));
+        assert!(matches!(quietly(&files, FileReuse::ReadOnly, 1), Err(FileError::SparseFile { offset: 8192, .. })));
     }
 
     #[test]
     fn directories_and_devices_are_refused() {
         let dir = on_disk();
         for path in [dir.path().to_owned(), PathBuf::from("/dev/null")] {
-            assert!(matches!(quietly(&one(path), Existing::Overwrite, 1), Err(FileError::NotRegular(_))));
+            assert!(matches!(quietly(&one(path), FileReuse::Overwrite, 1), Err(FileError::NotRegularFile(_))));
         }
     }
 
@@ -224,7 +224,7 @@ mod tests {
     fn no_space_is_known_before_anything_is_written() {
         let dir = on_disk();
         let files = FileSet { bytes_each: 1 << 60, ..one(dir.path().join("huge")) };
-        let error = quietly(&files, Existing::Remake, 1).unwrap_err();
+        let error = quietly(&files, FileReuse::Remake, 1).unwrap_err();
         assert!(matches!(error, FileError::NoSpace { free: Some(_), .. }), "{error}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
@@ -234,7 +234,7 @@ mod tests {
         let dir = on_disk();
         let files = FileSet { paths: vec![dir.path().join("a"), dir.path().join("b")], bytes_each: SIZE };
         let stop = &mut |done, _| if done > SIZE { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-        assert!(matches!(prepare(&files, Existing::Remake, 1, stop), Err(FileError::Interrupted(_))));
+        assert!(matches!(prepare(&files, FileReuse::Remake, 1, stop), Err(FileError::Interrupted(_))));
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

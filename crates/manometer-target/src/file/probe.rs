@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use manometer_measure::doctor::{Interfaces, Probe};
 use manometer_measure::{Clock as _, MonotonicClock};
 
-use super::{FileSet, IoEngine, Operation, Options, Request, direct_alignment_bytes, open};
+use super::{BackendOptions, FileSet, IoEngine, IoOperation, Submission, direct_alignment_bytes, open};
 
 /// The request that is tried: whole blocks of every device.
 const BYTES: u32 = 4096;
@@ -54,11 +54,11 @@ impl ProbeFile {
     /// Writes the block and reads it back.
     fn attempt(&self, engine: IoEngine, direct: bool, dsync: bool) -> Probe {
         let files = FileSet { paths: vec![self.0.clone()], bytes_each: u64::from(BYTES) };
-        let options = Options { engine, depth: 1, slot_bytes: BYTES, write: true, direct, dsync };
+        let options = BackendOptions { engine, depth: 1, slot_bytes: BYTES, write: true, direct, dsync };
         let mut backend = open(&files, &options).map_err(|error| cause(&error))?;
-        for operation in [Operation::Write, Operation::Read] {
+        for operation in [IoOperation::Write, IoOperation::Read] {
             backend.slot_mut(0).fill(0x5a);
-            backend.queue(Request { slot: 0, operation, file: 0, offset: 0, skip: 0, length: BYTES });
+            backend.queue(Submission { slot: 0, operation, file: 0, offset: 0, skip: 0, length: BYTES });
             let (mut finished, begin_ns) = (Vec::new(), MonotonicClock.now_ns());
             while finished.is_empty() {
                 let now_ns = MonotonicClock.now_ns();
@@ -87,7 +87,7 @@ impl Drop for ProbeFile {
 /// What the kernel said, without advice for workloads.
 fn cause(error: &super::FileError) -> String {
     match error {
-        super::FileError::NoDirect(_) => "the file system does not support it".to_owned(),
+        super::FileError::DirectIoUnsupported(_) => "the file system does not support it".to_owned(),
         super::FileError::EngineUnavailable { source, .. } => source.to_string(),
         other => other.to_string(),
     }

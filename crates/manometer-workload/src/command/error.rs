@@ -4,7 +4,7 @@ use std::io;
 
 use manometer_target::engine::EngineError;
 
-use crate::settings::SettingError;
+use crate::setting_error::SettingError;
 
 /// Why an external program's workload ended before it was told to.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,4 @@ pub enum CommandError {
         /// The last lines.
         last: String,
     },
-    /// Whoever listened is gone.
-    #[error("nobody takes the samples any more: {0}")]
-    Unheard(#[source] io::Error),
 }

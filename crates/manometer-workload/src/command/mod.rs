@@ -5,14 +5,14 @@
 //! that knows neither processes nor clocks.
 
 mod error;
+mod last_lines;
 pub mod parser;
 mod plan;
 mod program;
 mod reports;
 mod run;
 mod settings;
-#[cfg(test)]
-mod tests;
+mod workload;
 
 pub use error::CommandError;
 pub use plan::{files_named, latencies, unit, validate};

@@ -6,7 +6,8 @@ use rustix::fs::{Access, access};
 
 use super::parser::{self, Parser};
 use super::{CommandSettings, Words};
-use crate::settings::{LONGEST_FILE_BYTES, SettingError};
+use crate::setting_error::SettingError;
+use crate::settings_file::LONGEST_FILE_BYTES;
 
 /// Where a program comes from when it is missing: Debian's names.
 const PACKAGES: [(&str, &str); 6] = [

@@ -43,9 +43,9 @@ pub(super) struct Line {
     pub is_error: bool,
 }
 
-/// What came of waiting for a line.
+/// What waiting for a line came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum NextLine {
     Line(Line),
     /// Nothing yet.
     Nothing,
@@ -93,11 +93,11 @@ impl Program {
     }
 
     /// The next line, once it has arrived, or nothing after `ns`.
-    pub(super) fn hear(&self, ns: u64) -> Heard {
+    pub(super) fn next_line(&self, ns: u64) -> NextLine {
         match self.lines.recv_timeout(Duration::from_nanos(ns)) {
-            Ok(line) => Heard::Line(line),
-            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Heard::End,
+            Ok(line) => NextLine::Line(line),
+            Err(RecvTimeoutError::Timeout) => NextLine::Nothing,
+            Err(RecvTimeoutError::Disconnected) => NextLine::End,
         }
     }
 
@@ -107,42 +107,42 @@ impl Program {
         !matches!(rustix::process::waitid(WaitId::Pid(self.group), options), Ok(None))
     }
 
-    /// Tells the program to end, kills what does not, and passes its last lines to `hear`.
-    pub(super) fn end(mut self, mut hear: impl FnMut(Line)) -> io::Result<ExitStatus> {
+    /// Tells the program to end, kills what does not, and passes its last lines to `take_line`.
+    pub(super) fn end(mut self, mut take_line: impl FnMut(Line)) -> io::Result<ExitStatus> {
         self.signal(Signal::TERM);
         let deadline_ns = MonotonicClock.now_ns() + GRACE_NS;
         while !self.has_ended() && MonotonicClock.now_ns() < deadline_ns {
-            self.hear_or_wait(&mut hear);
+            self.take_line_or_wait(&mut take_line);
         }
         self.signal(Signal::KILL);
-        self.last_words(&mut hear);
+        self.last_words(&mut take_line);
         self.child.wait()
     }
 
-    /// Passes what is left of the output of a program that has ended to `hear`; how it ended.
-    pub(super) fn ended(mut self, mut hear: impl FnMut(Line)) -> io::Result<ExitStatus> {
+    /// Passes what is left of the output of a program that has ended to `take_line`; how it ended.
+    pub(super) fn ended(mut self, mut take_line: impl FnMut(Line)) -> io::Result<ExitStatus> {
         // What it left running in its group would hold the pipes open, and be an orphan.
         self.signal(Signal::KILL);
-        self.last_words(&mut hear);
+        self.last_words(&mut take_line);
         self.child.wait()
     }
 
-    fn last_words(&self, hear: &mut impl FnMut(Line)) {
+    fn last_words(&self, take_line: &mut impl FnMut(Line)) {
         let deadline_ns = MonotonicClock.now_ns() + LAST_WORDS_NS;
         while MonotonicClock.now_ns() < deadline_ns {
-            match self.hear(LOOK_NS) {
-                Heard::Line(line) => hear(line),
-                Heard::Nothing => {}
-                Heard::End => return,
+            match self.next_line(LOOK_NS) {
+                NextLine::Line(line) => take_line(line),
+                NextLine::Nothing => {}
+                NextLine::End => return,
             }
         }
     }
 
-    fn hear_or_wait(&self, hear: &mut impl FnMut(Line)) {
-        match self.hear(LOOK_NS) {
-            Heard::Line(line) => hear(line),
-            Heard::Nothing => {}
-            Heard::End => MonotonicClock.sleep(LOOK_NS),
+    fn take_line_or_wait(&self, take_line: &mut impl FnMut(Line)) {
+        match self.next_line(LOOK_NS) {
+            NextLine::Line(line) => take_line(line),
+            NextLine::Nothing => {}
+            NextLine::End => MonotonicClock.sleep(LOOK_NS),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::parser::{Amount, Counted, Report};
-use crate::protocol::{OperationSample, Sample};
+use crate::sample::{OperationSample, Sample};
 
 /// The sample of a `report` that arrived at `t_ns`, when the one before arrived at `since_ns`. Each of
 /// `operations` is in it.

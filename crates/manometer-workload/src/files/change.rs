@@ -1,11 +1,12 @@
 //! New settings out of old ones and a few changes: all of them, or none.
 
 use manometer_measure::plan::Settings;
+use manometer_measure::suggest::correction;
 use serde_json::Value;
 
 use super::plan::FilesPlan;
 use super::settings::FilesSettings;
-use crate::settings::SettingError;
+use crate::setting_error::SettingError;
 
 /// Every setting, and what its value looks like.
 const NAMES: [(&str, &str); 8] = [
@@ -20,9 +21,6 @@ const NAMES: [(&str, &str); 8] = [
 ];
 
 const CHANGEABLE: [&str; 2] = ["threads", "rate"];
-
-/// Names that are this alike are taken for a slip of the finger.
-const ALIKE: f64 = 0.6;
 
 /// The settings that can change while the workload runs.
 pub fn changeable() -> Vec<&'static str> {
@@ -65,12 +63,7 @@ fn known(name: &str) -> Result<&'static str, SettingError> {
     if let Some((_, wanted)) = NAMES.iter().find(|(known, _)| *known == name) {
         return Ok(wanted);
     }
-    let alike = NAMES.iter().map(|(known, _)| (strsim::jaro_winkler(known, name), *known));
-    let nearest = alike.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(alike, _)| *alike >= ALIKE);
-    let wanted = nearest.map_or_else(
-        || format!("write one of {}", NAMES.map(|(known, _)| known).join(", ")),
-        |(_, nearest)| format!("write `{nearest}`"),
-    );
+    let wanted = correction(name, NAMES.iter().map(|(known, _)| *known));
     Err(SettingError::new(name, "a name that no setting of files has", wanted))
 }
 
@@ -81,13 +74,10 @@ mod tests {
 
     use super::super::settings::Personality;
     use super::*;
-    use crate::protocol::Control;
+    use crate::script::parse_settings;
 
-    fn changes(line: &str) -> Settings {
-        match line.parse() {
-            Ok(Control::Set(settings)) => settings,
-            other => panic!("{other:?}"),
-        }
+    fn changes(text: &str) -> Settings {
+        parse_settings(text).unwrap()
     }
 
     fn mail() -> FilesSettings {
@@ -107,11 +97,11 @@ mod tests {
 
     #[test]
     fn changes_are_made_together_and_told() {
-        let line = changes("set threads=4 rate=100/s");
+        let line = changes("threads=4 rate=100/s");
         let (changed, plan) = apply(&mail(), &line).unwrap();
         assert_eq!(changed, FilesSettings { threads: Some(4), rate: Some(Rate::Requests(100.0)), ..mail() });
         assert_eq!(json!(in_force(&plan, &line)), json!({ "threads": 4, "rate": "100/s" }));
-        let line = changes("set rate=null");
+        let line = changes("rate=null");
         let (unlimited, plan) = apply(&changed, &line).unwrap();
         assert_eq!(unlimited.rate, None);
         assert_eq!(json!(in_force(&plan, &line)), json!({ "rate": null }));
@@ -120,14 +110,14 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_with_what_can() {
         for (line, name, wanted) in [
-            ("set files=2", "files", "start"),
-            ("set personality=oltp", "personality", "start"),
-            ("set thread=2", "thread", "`threads`"),
-            ("set xyzzy=2", "xyzzy", "one of personality"),
-            ("set threads=0", "threads", "1 to 512"),
-            ("set threads=1.5", "threads", "whole number"),
-            ("set rate=fast", "rate", "1000/s"),
-            ("set rate=1MiB/s", "rate", "1000/s"),
+            ("files=2", "files", "start"),
+            ("personality=oltp", "personality", "start"),
+            ("thread=2", "thread", "`threads`"),
+            ("xyzzy=2", "xyzzy", "one of `personality`"),
+            ("threads=0", "threads", "1 to 512"),
+            ("threads=1.5", "threads", "whole number"),
+            ("rate=fast", "rate", "1000/s"),
+            ("rate=1MiB/s", "rate", "1000/s"),
         ] {
             let error = apply(&mail(), &changes(line)).unwrap_err();
             assert_eq!(error.name, name, "{line}");

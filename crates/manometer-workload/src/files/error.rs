@@ -8,7 +8,7 @@ use manometer_measure::host::environment::free_bytes;
 use manometer_target::engine::EngineError;
 use manometer_target::file::FileError;
 
-use crate::settings::SettingError;
+use crate::setting_error::SettingError;
 
 /// Why a `files` workload ended before it was told to.
 #[derive(Debug, thiserror::Error)]
@@ -101,9 +101,6 @@ pub enum FilesError {
         /// What the system said.
         source: io::Error,
     },
-    /// Whoever listened is gone.
-    #[error("nobody takes the samples any more: {0}")]
-    Unheard(#[from] io::Error),
 }
 
 impl FilesError {

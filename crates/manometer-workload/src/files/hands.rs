@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use manometer_target::file::WriteData;
+use manometer_target::file::DataGenerator;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
@@ -25,7 +25,7 @@ pub(super) struct Hands<'a> {
     trees: &'a Trees,
     index: u32,
     random: Xoshiro256PlusPlus,
-    data: WriteData,
+    data: DataGenerator,
     buffer: Vec<u8>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Hands<'a> {
             index,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             // Bytes of their own for every run: the same ones again would help a device that deduplicates.
-            data: WriteData::new(seed ^ shared.clock.now_ns()),
+            data: DataGenerator::new(seed ^ shared.clock.now_ns()),
             buffer: vec![0; CALL_BYTES],
         }
     }
@@ -161,7 +161,7 @@ pub(super) fn create(path: &PathBuf) -> io::Result<File> {
 }
 
 /// Writes `bytes` new bytes through `buffer`, which is of [`CALL_BYTES`].
-pub(super) fn write_out(mut file: &File, bytes: u64, data: &mut WriteData, buffer: &mut [u8]) -> io::Result<()> {
+pub(super) fn write_out(mut file: &File, bytes: u64, data: &mut DataGenerator, buffer: &mut [u8]) -> io::Result<()> {
     let mut left = bytes;
     while left > 0 {
         let length = left.min(buffer.len() as u64) as usize;

@@ -7,7 +7,6 @@
 
 mod aligned;
 mod change;
-mod driver;
 mod entries;
 mod error;
 mod fileserver;
@@ -27,6 +26,7 @@ mod tests;
 mod tree;
 mod trees;
 mod varmail;
+mod workload;
 
 pub use change::changeable;
 pub use error::FilesError;
@@ -38,7 +38,7 @@ pub use settings::{FilesSettings, Personality};
 ///
 /// # Errors
 /// The first setting that is wrong, with what would be right.
-pub fn validate(settings: &FilesSettings) -> Result<(), crate::settings::SettingError> {
+pub fn validate(settings: &FilesSettings) -> Result<(), crate::setting_error::SettingError> {
     FilesPlan::new(settings).map(drop)
 }
 

@@ -1,13 +1,13 @@
 //! Settings with every number filled in, and whether they make sense.
 
 use manometer_measure::{ByteSize, Rate};
-use manometer_target::engine::directory::Marker;
+use manometer_target::engine::directory::DatabaseManifest;
 use serde_json::Value;
 
 use super::oltp;
 use super::operation::Operation;
 use super::settings::{FilesSettings, Personality};
-use crate::settings::SettingError;
+use crate::setting_error::SettingError;
 
 const KIB: u64 = 1 << 10;
 const GIB: u64 = 1 << 30;
@@ -192,14 +192,14 @@ impl FilesPlan {
     }
 
     /// What the marker of the files says of what they follow from.
-    pub(crate) fn marker(&self, seed: u64) -> Marker {
+    pub(crate) fn marker(&self, seed: u64) -> DatabaseManifest {
         // What is there and how long it is follows from the seed; `oltp`'s files are the same for all.
         let drawn = if self.is_stable() { String::new() } else { format!(", drawn from seed {seed}") };
         let width = match self.directory_width {
             0 => "one directory".to_owned(),
             width => format!("{width} in a directory"),
         };
-        Marker {
+        DatabaseManifest {
             engine: "files".to_owned(),
             engine_version: String::new(),
             options: Value::Null,

@@ -1,6 +1,6 @@
-//! From a job to threads at work: check, make the files, say what was found, run.
+//! From settings to threads at work: check, create the files, report what was found, run.
 
-use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::thread::Builder;
 
@@ -11,18 +11,16 @@ use rapidhash::v3::rapidhash_v3;
 use serde_json::{Value, json};
 
 use super::FilesError;
-use super::driver::Driver;
 use super::oltp::{self, Database};
 use super::plan::{FilesPlan, MAX_THREADS};
 use super::settings::{FilesSettings, Personality};
 use super::shared::{Halt, Shared};
-use super::tally::{Beat, SKIPPED};
+use super::tally::SKIPPED;
 use super::trees::Trees;
-use crate::control::{Controls, Sink};
-use crate::kv::Finished;
-use crate::kv::load::Watch;
-use crate::protocol::{Control, Job, Message};
-use crate::settings::SettingError;
+use super::workload::FilesWorkload;
+use crate::error::WorkloadError;
+use crate::sample::{Counts, Sample};
+use crate::workload::{Driver, Event, Place, Progress, Ready, WorkloadData};
 
 /// What is worked on.
 enum Ground {
@@ -30,66 +28,60 @@ enum Ground {
     Database(Database),
 }
 
-/// Runs the workload `settings` of `job` until it is told to stop: makes the files, says [`Message::Ready`], and then
-/// works and sends samples as the control lines say. Samples come from `Ready` on; the last one may be shorter than the
-/// interval. That it is done, or why it failed, is for the caller to say.
+/// Runs the workload `settings` at `place` until `driver` has it end: creates the files, then works on them. Samples come
+/// from the start on; the last one may be shorter than the interval.
 ///
 /// # Errors
 /// The settings or the folder are not as they should be, the files do not fit, or an operation failed.
 pub fn run(
-    job: &Job,
+    place: &Place,
     settings: &FilesSettings,
-    controls: &Controls,
-    sink: &mut dyn Sink,
+    driver: &mut dyn Driver,
     clock: &dyn Clock,
-) -> Result<Finished, FilesError> {
-    if job.interval_ms == 0 {
-        return Err(SettingError::new("interval", "0", "write a stretch of time such as 1s").into());
-    }
-    let plan = FilesPlan::new(settings)?;
-    let path = job.directory.join(&job.name);
-    let mut folder = DatabaseDirectory::prepare(&path, plan.marker(job.seed), job.existing)?;
-    let reused = folder.is_reused();
-    let mut heard = VecDeque::new();
-    if !reused {
-        let mut watch = Watch::new(controls, sink);
-        watch.what = "writing files";
-        if let Err(error) = make(&plan, &folder.database(), job.seed, &mut watch, clock) {
-            // Files by halves are of no use and take the space of others; why they could not be made says more than that
-            // they could not be removed.
+) -> Result<WorkloadData, WorkloadError> {
+    let plan = FilesPlan::new(settings).map_err(FilesError::from)?;
+    let mut folder = DatabaseDirectory::prepare(&place.folder(), plan.marker(place.seed), place.existing)
+        .map_err(FilesError::from)?;
+    let is_reused = folder.is_reused();
+    if !is_reused {
+        let mut progress = Progress::new(driver, "writing files");
+        let created = create(&plan, &folder.database(), place.seed, &mut progress, clock);
+        if let Err(error) = created {
+            // Files by halves are of no use and take the space of others; why they could not be created says more than
+            // that they could not be removed.
             let _ = folder.remove();
-            return Err(error);
+            return Err(error.into());
         }
-        if watch.stopped {
-            return watch.unheard.map_or(Ok(finished(folder)), |error| Err(error.into()));
+        if progress.is_stopped {
+            return Ok(WorkloadData { database: Some(folder), external: None });
         }
-        heard = watch.early;
-        folder.set_loaded()?;
+        folder.set_loaded().map_err(FilesError::from)?;
     }
-    let ground = Ground::new(&plan, job.seed, &folder.database())?;
+    let ground = Ground::new(&plan, place.seed, &folder.database())?;
     if !plan.is_stable() {
-        folder.set_changed()?;
+        folder.set_changed().map_err(FilesError::from)?;
     }
     let notes: Vec<String> = scaled(&plan).into_iter().chain(ground.note()).collect();
-    sink.send(Message::Ready { facts: facts(&plan, &ground, reused, &notes) })?;
-    notes.into_iter().try_for_each(|text| sink.send(Message::Note { t_ns: clock.now_ns(), text }))?;
-    work(&plan, &ground, (job, settings), (controls, heard), sink, clock)?;
-    Ok(finished(folder))
+    let facts = facts(&plan, &ground, is_reused, &notes);
+    // Every thread has numbers of its own for what it draws: another workload's of the same seed are others.
+    let seed = place.seed ^ rapidhash_v3(place.name.as_bytes());
+    work(&plan, &ground, (settings, seed), (facts, notes), driver, clock)?;
+    Ok(WorkloadData { database: Some(folder), external: None })
 }
 
-fn finished(folder: DatabaseDirectory) -> Finished {
-    Finished { database: Some(folder), elsewhere: None }
-}
-
-/// Makes the files, unless told to stop meanwhile.
-fn make(plan: &FilesPlan, root: &Path, seed: u64, watch: &mut Watch<'_>, clock: &dyn Clock) -> Result<(), FilesError> {
+/// Creates the files, unless `progress` breaks.
+fn create(
+    plan: &FilesPlan,
+    root: &Path,
+    seed: u64,
+    progress: &mut Progress<'_>,
+    clock: &dyn Clock,
+) -> Result<(), FilesError> {
     let data_seed = seed ^ clock.now_ns();
-    let mut progress = |done, total| watch.look(done, total);
+    let progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()> = &mut |done, total| progress.report(done, total);
     match plan.personality {
-        Personality::Oltp => oltp::make(plan, root, data_seed, &mut progress),
-        Personality::Fileserver | Personality::Varmail => {
-            Trees::new(plan, seed, root).make(plan, data_seed, &mut progress)
-        }
+        Personality::Oltp => oltp::make(plan, root, data_seed, progress),
+        Personality::Fileserver | Personality::Varmail => Trees::new(plan, seed, root).make(plan, data_seed, progress),
     }
 }
 
@@ -97,15 +89,13 @@ fn make(plan: &FilesPlan, root: &Path, seed: u64, watch: &mut Watch<'_>, clock: 
 fn work(
     plan: &FilesPlan,
     ground: &Ground,
-    (job, settings): (&Job, &FilesSettings),
-    (controls, early): (&Controls, VecDeque<Control>),
-    sink: &mut dyn Sink,
+    (settings, seed): (&FilesSettings, u64),
+    (facts, notes): (Settings, Vec<String>),
+    driver: &mut dyn Driver,
     clock: &dyn Clock,
-) -> Result<(), FilesError> {
-    // Every thread has numbers of its own for what it draws: another workload's of the same seed are others.
-    let seed = job.seed ^ rapidhash_v3(job.name.as_bytes());
+) -> Result<(), WorkloadError> {
     let shared = Shared::new(plan, seed, clock, MAX_THREADS + ground.writers());
-    let mut beat = Beat::new(plan.operations(), job.interval_ms.saturating_mul(1_000_000), clock.now_ns());
+    let mut counted_ns = clock.now_ns();
     let driven = std::thread::scope(|scope| {
         let (shared, writers) = (&shared, ground.writers());
         // Writers have the first numbers: however many readers there are, they keep theirs.
@@ -121,20 +111,22 @@ fn work(
         };
         let started = (0..writers).try_for_each(&mut start);
         let mut start_reader = |number: u32| start(number + writers);
-        let driven = started.and_then(|()| {
-            let (settings, beat, start) = (settings.clone(), &mut beat, &mut start_reader);
-            Driver { shared, controls, sink: &mut *sink, early, beat, settings, start, started: 0 }.drive()
+        let driven = started.map_err(WorkloadError::from).and_then(|()| {
+            let mut workload = FilesWorkload::new(shared, settings.clone(), &mut start_reader, notes)?;
+            let driven = driver.drive(Ready { facts, state: None, script: Vec::new() }, &mut workload);
+            counted_ns = workload.counted_ns;
+            driven
         });
         shared.roster.stop();
         ground.close();
         driven
     });
-    let now_ns = clock.now_ns();
-    let told = driven.and_then(|()| {
-        let last = beat.sample(&shared.tally, now_ns).map(Message::Sample);
-        Ok(last.map_or(Ok(()), |last| sink.send(last))?)
-    });
-    shared.into_failed().map_or(told, Err)
+    // What threads did while they ended counts as well.
+    let t_ns = clock.now_ns();
+    let Counts { operations, dropped, state } = shared.tally.take_counts(plan.operations());
+    let length_ns = t_ns.saturating_sub(counted_ns);
+    driver.emit(Event::Sample(Sample { t_ns, length_ns, operations, dropped, state, state_t_ns: None }));
+    shared.into_failed().map_or(driven, |error| Err(error.into()))
 }
 
 impl Ground {

@@ -70,7 +70,7 @@ impl<'a> Shared<'a> {
         let start = self.clock.ticks();
         match act() {
             Ok((done, bytes)) => {
-                self.tally.count(index, operation, bytes, self.clock.between_ns(start, self.clock.ticks()));
+                self.tally.count(index, operation, bytes, self.clock.elapsed_ns(start, self.clock.ticks()));
                 Ok(Some(done))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound && operation != Operation::Create => {

@@ -1,13 +1,12 @@
-//! What was done since the last sample.
+//! What was done since it was last read.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use manometer_measure::LatencyHistogram;
-use manometer_measure::clock::next_multiple;
 
 use super::operation::Operation;
-use crate::protocol::{OperationSample, Sample};
+use crate::sample::{Counts, OperationSample};
 
 /// The state column that counts turns for which there was no file.
 pub(super) const SKIPPED: &str = "skipped";
@@ -45,7 +44,7 @@ struct Place {
     skipped: u64,
 }
 
-/// What all threads did, counted by them and read on the beat.
+/// What all threads did, counted by them and read on the tick.
 #[derive(Debug)]
 pub(super) struct Tally {
     places: Vec<Mutex<Place>>,
@@ -82,46 +81,10 @@ impl Tally {
         place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was done since this was asked last.
-    fn take(&self) -> Place {
-        let mut all = Place::default();
-        for place in &self.places {
-            let taken = std::mem::take(&mut *place.lock().unwrap_or_else(PoisonError::into_inner));
-            all.done.iter_mut().zip(taken.done).for_each(|(own, other)| own.add(other));
-            all.skipped += taken.skipped;
-        }
-        all
-    }
-}
-
-/// Cuts what is done into samples.
-#[derive(Debug)]
-pub(super) struct Beat {
-    operations: &'static [Operation],
-    interval_ns: u64,
-    began_ns: u64,
-}
-
-impl Beat {
-    /// Samples of `operations` that are due on multiples of `interval_ns`; the first one begins now.
-    pub(super) fn new(operations: &'static [Operation], interval_ns: u64, now_ns: u64) -> Self {
-        Self { operations, interval_ns, began_ns: now_ns }
-    }
-
-    /// When the next sample is due.
-    pub(super) fn next_ns(&self) -> u64 {
-        next_multiple(self.began_ns, self.interval_ns)
-    }
-
-    /// The sample that ends at `t_ns`, whatever its length; nothing where no time has passed.
-    pub(super) fn sample(&mut self, tally: &Tally, t_ns: u64) -> Option<Sample> {
-        let length_ns = t_ns.saturating_sub(self.began_ns);
-        if length_ns == 0 {
-            return None;
-        }
-        self.began_ns = t_ns;
-        let mut place = tally.take();
-        let told = |operation: &Operation| {
+    /// What was done of `operations` since this was called last.
+    pub(super) fn take_counts(&self, operations: &[Operation]) -> Counts {
+        let mut place = self.take();
+        let sampled = |operation: &Operation| {
             let done = std::mem::take(&mut place.done[*operation as usize]);
             let sample = OperationSample {
                 requests: done.requests,
@@ -133,9 +96,18 @@ impl Beat {
             };
             (operation.name().to_owned(), sample)
         };
-        let operations = self.operations.iter().map(told).collect();
-        let state = BTreeMap::from([(SKIPPED.to_owned(), place.skipped as f64)]);
-        Some(Sample { t_ns, length_ns, operations, dropped: 0, state, state_t_ns: None })
+        let operations = operations.iter().map(sampled).collect();
+        Counts { operations, state: BTreeMap::from([(SKIPPED.to_owned(), place.skipped as f64)]), dropped: 0 }
+    }
+
+    fn take(&self) -> Place {
+        let mut all = Place::default();
+        for place in &self.places {
+            let taken = std::mem::take(&mut *place.lock().unwrap_or_else(PoisonError::into_inner));
+            all.done.iter_mut().zip(taken.done).for_each(|(own, other)| own.add(other));
+            all.skipped += taken.skipped;
+        }
+        all
     }
 }
 
@@ -146,25 +118,22 @@ mod tests {
     #[test]
     fn all_threads_count_and_nothing_counts_twice() {
         let tally = Tally::new(200);
-        let mut beat = Beat::new(&[Operation::Read, Operation::Append], 100, 250);
         for index in 0..200 {
             tally.count(index, Operation::Read, 2048, 1000);
             tally.count(index, Operation::Append, 1, 1_000_000);
             tally.miss(index, Operation::Read);
             tally.skip(index);
         }
-        assert_eq!(beat.next_ns(), 300);
-        let sample = beat.sample(&tally, 301).unwrap();
-        assert_eq!((sample.t_ns, sample.length_ns, sample.state[SKIPPED]), (301, 51, 200.0));
-        assert_eq!(beat.next_ns(), 400, "what is told late makes nothing else late");
-        let read = &sample.operations["read"];
+        let operations = [Operation::Read, Operation::Append];
+        let counts = tally.take_counts(&operations);
+        assert_eq!(counts.state[SKIPPED], 200.0);
+        let read = &counts.operations["read"];
         assert_eq!((read.requests, read.bytes, read.missing), (200, 200 * 2048, 200));
-        let latency = LatencyHistogram::from_base64(&sample.operations["append"].latency).unwrap();
+        let latency = LatencyHistogram::from_base64(&counts.operations["append"].latency).unwrap();
         assert_eq!(latency.len(), 200);
         assert!(latency.quantile_ns(0.5).unwrap().abs_diff(1_000_000) < 1000);
-        let after = beat.sample(&tally, 333).unwrap();
-        assert_eq!((after.length_ns, after.operations["read"].requests), (32, 0));
+        let after = tally.take_counts(&operations);
+        assert_eq!(after.operations["read"].requests, 0);
         assert!(after.operations["read"].latency.is_empty());
-        assert_eq!(beat.sample(&tally, 333), None);
     }
 }

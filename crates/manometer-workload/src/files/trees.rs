@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::ByteSize;
-use manometer_target::file::WriteData;
+use manometer_target::file::DataGenerator;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 use rustix::fs::statvfs;
@@ -86,7 +86,7 @@ impl Trees {
         present.sort_unstable();
         let total = self.check_room(&present)?;
         self.make_directories(plan)?;
-        let mut data = WriteData::new(data_seed);
+        let mut data = DataGenerator::new(data_seed);
         let mut buffer = vec![0; CALL_BYTES];
         let mut done = 0;
         for entry in present {

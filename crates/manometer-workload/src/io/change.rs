@@ -1,11 +1,12 @@
 //! New settings out of old ones and a few changes: all of them, or none.
 
 use manometer_measure::plan::Settings;
+use manometer_measure::suggest::correction;
 use serde_json::Value;
 
 use super::IoSettings;
 use super::validate::check;
-use crate::settings::SettingError;
+use crate::setting_error::SettingError;
 
 /// Every setting, in the order of [`IoSettings`], and what its value looks like.
 const NAMES: [(&str, &str); 20] = [
@@ -46,9 +47,6 @@ pub fn changeable(settings: &IoSettings) -> Vec<&'static str> {
     names.filter(|name| !FIXED.contains(name) && !strange.contains(name) && *name != "script").collect()
 }
 
-/// Names that are this alike are taken for a slip of the finger.
-const ALIKE: f64 = 0.6;
-
 /// The settings that come of `changes` to `current`.
 pub(super) fn apply(current: &IoSettings, changes: &Settings, fs_block_bytes: u64) -> Result<IoSettings, SettingError> {
     let mut changed = current.clone();
@@ -80,12 +78,7 @@ fn known(name: &str) -> Result<&'static str, SettingError> {
     if let Some((_, wanted)) = NAMES.iter().find(|(known, _)| *known == name) {
         return Ok(wanted);
     }
-    let alike = NAMES.iter().map(|(known, _)| (strsim::jaro_winkler(known, name), *known));
-    let nearest = alike.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(alike, _)| *alike >= ALIKE);
-    let wanted = nearest.map_or_else(
-        || format!("write one of {}", NAMES.map(|(known, _)| known).join(", ")),
-        |(_, nearest)| format!("write `{nearest}`"),
-    );
+    let wanted = correction(name, NAMES.iter().map(|(known, _)| *known));
     Err(SettingError::new(name, "a name that no setting of io has", wanted))
 }
 
@@ -102,13 +95,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::protocol::Control;
+    use crate::script::parse_settings;
 
-    fn changes(line: &str) -> Settings {
-        match line.parse() {
-            Ok(Control::Set(settings)) => settings,
-            other => panic!("{other:?}"),
-        }
+    fn changes(text: &str) -> Settings {
+        parse_settings(text).unwrap()
     }
 
     #[test]
@@ -124,7 +114,7 @@ mod tests {
 
     #[test]
     fn changes_are_made_together() {
-        let line = "set iodepth=16 write_ratio=1 block_size=8KiB dsync=true rate=10MiB/s direct=false";
+        let line = "iodepth=16 write_ratio=1 block_size=8KiB dsync=true rate=10MiB/s direct=false";
         let changed = apply(&IoSettings::default(), &changes(line), 4096).unwrap();
         let expected = IoSettings {
             iodepth: 16,
@@ -139,25 +129,25 @@ mod tests {
         let told = in_force(&changed, &changes(line));
         assert_eq!(told["block_size"], "8KiB");
         assert_eq!(told["write_ratio"], 1.0);
-        let unlimited = apply(&changed, &changes("set rate=null"), 4096).unwrap();
+        let unlimited = apply(&changed, &changes("rate=null"), 4096).unwrap();
         assert_eq!(unlimited.rate, None);
-        assert_eq!(in_force(&unlimited, &changes("set rate=null"))["rate"], json!(null));
+        assert_eq!(in_force(&unlimited, &changes("rate=null"))["rate"], json!(null));
     }
 
     #[test]
     fn what_cannot_be_is_refused_with_what_can() {
         for (line, name, wanted) in [
-            ("set file_size=2GiB", "file_size", "start"),
-            ("set files=2", "files", "start"),
-            ("set io_engine=posix", "io_engine", "start"),
-            ("set iodept=2", "iodept", "`iodepth`"),
-            ("set xyzzy=2", "xyzzy", "one of file_size"),
-            ("set iodepth=2000", "iodepth", "1 to 1024"),
-            ("set iodepth=1.5", "iodepth", "whole number"),
-            ("set iodepth=4 write_ratio=2", "write_ratio", "0 to 1"),
-            ("set direct=maybe", "direct", "true or false"),
-            ("set rate=fast", "rate", "1000/s"),
-            ("set block_size=5000", "block_size", "4KiB"),
+            ("file_size=2GiB", "file_size", "start"),
+            ("files=2", "files", "start"),
+            ("io_engine=posix", "io_engine", "start"),
+            ("iodept=2", "iodept", "`iodepth`"),
+            ("xyzzy=2", "xyzzy", "one of `file_size`"),
+            ("iodepth=2000", "iodepth", "1 to 1024"),
+            ("iodepth=1.5", "iodepth", "whole number"),
+            ("iodepth=4 write_ratio=2", "write_ratio", "0 to 1"),
+            ("direct=maybe", "direct", "true or false"),
+            ("rate=fast", "rate", "1000/s"),
+            ("block_size=5000", "block_size", "4KiB"),
         ] {
             let error = apply(&IoSettings::default(), &changes(line), 4096).unwrap_err();
             assert_eq!(error.name, name, "{line}");

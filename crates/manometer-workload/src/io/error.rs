@@ -7,7 +7,7 @@ use manometer_target::file::FileError;
 
 use crate::replay::ReplayError;
 use crate::script::ScriptError;
-use crate::settings::SettingError;
+use crate::setting_error::SettingError;
 
 /// Why an `io` workload ended before it was told to.
 #[derive(Debug, thiserror::Error)]
@@ -67,12 +67,18 @@ pub enum IoError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// Whoever listened is gone.
-    #[error("nobody takes the samples any more: {0}")]
-    Unheard(#[source] io::Error),
 }
 
 impl IoError {
+    /// Whether another request would have been right, rather than another disk.
+    pub fn is_wrong_request(&self) -> bool {
+        match self {
+            Self::Setting(_) | Self::Script(_) | Self::Recorded(_) | Self::Memory(_) => true,
+            Self::File(error) => error.is_wrong_request(),
+            Self::Request { .. } | Self::Short { .. } | Self::Wait { .. } => false,
+        }
+    }
+
     /// The setting that is to blame; empty when none is.
     pub fn setting(&self) -> &str {
         match self {

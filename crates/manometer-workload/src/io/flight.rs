@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use manometer_target::file::{Backend, Completion, IoEngine, Operation, Request, WriteData};
+use manometer_target::file::{Completion, DataGenerator, IoBackend, IoEngine, IoOperation, Submission};
 
 use super::IoError;
 use super::pattern::Next;
@@ -19,7 +19,7 @@ const SECTOR_BYTES: u32 = 512;
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     /// The request, or what is left of it.
-    request: Request,
+    request: Submission,
     /// Bytes of the whole request.
     whole: u32,
     /// When it was due, where something says so.
@@ -30,7 +30,7 @@ struct Slot {
 
 /// As many slots as requests may be in flight at once.
 pub(super) struct Flight {
-    backend: Box<dyn Backend>,
+    backend: Box<dyn IoBackend>,
     engine: IoEngine,
     slots: Vec<Slot>,
     free: Vec<u32>,
@@ -38,8 +38,8 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    pub(super) fn new(backend: Box<dyn Backend>, engine: IoEngine, depth: u32) -> Self {
-        let none = Request { slot: 0, operation: Operation::Read, file: 0, offset: 0, skip: 0, length: 0 };
+    pub(super) fn new(backend: Box<dyn IoBackend>, engine: IoEngine, depth: u32) -> Self {
+        let none = Submission { slot: 0, operation: IoOperation::Read, file: 0, offset: 0, skip: 0, length: 0 };
         Self {
             backend,
             engine,
@@ -58,23 +58,27 @@ impl Flight {
     }
 
     /// Sends a read or a write, which may have been due at a moment, when there is room.
-    pub(super) fn send(&mut self, next: Next, due_ns: Option<u64>, now_ns: u64, data: &mut WriteData) {
-        let operation = if next.write { Operation::Write } else { Operation::Read };
+    pub(super) fn send(&mut self, next: Next, due_ns: Option<u64>, now_ns: u64, data: &mut DataGenerator) {
+        let operation = if next.write { IoOperation::Write } else { IoOperation::Read };
         let Some(slot) = self.free.pop() else { return };
         if next.write {
             data.fill(&mut self.backend.slot_mut(slot)[..next.length as usize]);
         }
         let Next { file, offset, length, .. } = next;
-        self.launch(Request { slot, operation, file, offset, skip: 0, length }, due_ns, now_ns);
+        self.launch(Submission { slot, operation, file, offset, skip: 0, length }, due_ns, now_ns);
     }
 
     /// Sends an `fdatasync` of `file`, when there is room.
     pub(super) fn send_sync(&mut self, file: u32, now_ns: u64) {
         let Some(slot) = self.free.pop() else { return };
-        self.launch(Request { slot, operation: Operation::Sync, file, offset: 0, skip: 0, length: 0 }, None, now_ns);
+        self.launch(
+            Submission { slot, operation: IoOperation::Sync, file, offset: 0, skip: 0, length: 0 },
+            None,
+            now_ns,
+        );
     }
 
-    fn launch(&mut self, request: Request, due_ns: Option<u64>, now_ns: u64) {
+    fn launch(&mut self, request: Submission, due_ns: Option<u64>, now_ns: u64) {
         self.slots[request.slot as usize] =
             Slot { request, whole: request.length, due_ns, sent_ns: now_ns, retries: 0 };
         self.backend.queue(request);
@@ -106,12 +110,12 @@ impl Flight {
             let latency_ns = now_ns.saturating_sub(sent_ns);
             let response_ns = due_ns.map(|due_ns| now_ns.saturating_sub(due_ns));
             match request.operation {
-                Operation::Read => tally.read.count(whole, latency_ns, response_ns),
-                Operation::Write => {
+                IoOperation::Read => tally.read.count(whole, latency_ns, response_ns),
+                IoOperation::Write => {
                     tally.write.count(whole, latency_ns, response_ns);
                     wrote(request.file);
                 }
-                Operation::Sync => tally.syncs += 1,
+                IoOperation::Sync => tally.syncs += 1,
             }
         }
         self.finished.clear();
@@ -122,14 +126,14 @@ impl Flight {
     fn repeat(&mut self, completion: Completion, paths: &[PathBuf], tally: &mut Tally) -> Result<(), IoError> {
         let Completion { slot, result } = completion;
         let Slot { request, whole, retries, .. } = &mut self.slots[slot as usize];
-        if *retries == MAX_RETRIES || result < 0 && !completion.is_put_off() {
+        if *retries == MAX_RETRIES || result < 0 && !completion.should_retry() {
             return Err(failure(request, *whole, result, paths));
         }
         *retries += 1;
         match request.operation {
-            Operation::Read => tally.read.retries += 1,
-            Operation::Write => tally.write.retries += 1,
-            Operation::Sync => {}
+            IoOperation::Read => tally.read.retries += 1,
+            IoOperation::Write => tally.write.retries += 1,
+            IoOperation::Sync => {}
         }
         let done = (result.max(0) as u32).min(request.length) / SECTOR_BYTES * SECTOR_BYTES;
         request.skip += done;
@@ -142,11 +146,11 @@ impl Flight {
 }
 
 /// The error that `result` is, told of the whole request.
-fn failure(rest: &Request, whole: u32, result: i32, paths: &[PathBuf]) -> IoError {
+fn failure(rest: &Submission, whole: u32, result: i32, paths: &[PathBuf]) -> IoError {
     let operation = match rest.operation {
-        Operation::Read => "read",
-        Operation::Write => "write",
-        Operation::Sync => "fdatasync",
+        IoOperation::Read => "read",
+        IoOperation::Write => "write",
+        IoOperation::Sync => "fdatasync",
     };
     let length = whole;
     let path = paths[rest.file as usize].clone();

@@ -11,19 +11,18 @@ mod flight;
 mod pattern;
 mod recorded;
 mod run;
-mod runner;
 mod script;
 mod settings;
 mod tally;
-#[cfg(test)]
-mod tests;
 mod validate;
+mod workload;
 
-pub use self::recorded::RecordedSettings;
+pub use self::recorded::{BlockTrace, RecordedSettings};
 pub use change::changeable;
 pub use error::IoError;
-pub use manometer_target::file::{Existing, IoEngine};
-pub use run::{IoJob, paths_in, run};
+pub use manometer_target::file::{FileReuse, IoEngine};
+pub use run::{IoJob, IoRequests, paths_in, run};
 pub use script::parse_script;
 pub use settings::IoSettings;
 pub use validate::validate;
+pub use workload::{IoFiles, OpenBackend};

@@ -1,10 +1,8 @@
-//! What was done since the last sample.
-
-use std::collections::BTreeMap;
+//! What was done since it was last read.
 
 use manometer_measure::LatencyHistogram;
 
-use crate::protocol::{OperationSample, Sample};
+use crate::sample::{Counts, OperationSample};
 
 /// The state column that counts `fdatasync` calls.
 pub(super) const SYNCS: &str = "fdatasyncs";
@@ -52,29 +50,19 @@ impl Direction {
 }
 
 /// Both directions, and the calls that make writes durable.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) read: Direction,
     pub(super) write: Direction,
     pub(super) syncs: u64,
-    began_ns: u64,
 }
 
 impl Tally {
-    pub(super) fn new(now_ns: u64) -> Self {
-        Self { read: Direction::default(), write: Direction::default(), syncs: 0, began_ns: now_ns }
-    }
-
-    /// The sample that ends at `t_ns`; counting begins anew. Nothing when no time has passed.
-    pub(super) fn sample(&mut self, t_ns: u64) -> Option<Sample> {
-        let length_ns = t_ns.saturating_sub(self.began_ns);
-        if length_ns == 0 {
-            return None;
-        }
-        self.began_ns = t_ns;
+    /// What was counted since this was called last.
+    pub(super) fn take(&mut self) -> Counts {
         let operations = [("read".to_owned(), self.read.take()), ("write".to_owned(), self.write.take())];
         let syncs = std::mem::take(&mut self.syncs);
-        let state = BTreeMap::from([(SYNCS.to_owned(), syncs as f64)]);
-        Some(Sample { t_ns, length_ns, operations: operations.into(), dropped: 0, state, state_t_ns: None })
+        let state = [(SYNCS.to_owned(), syncs as f64)];
+        Counts { operations: operations.into(), dropped: 0, state: state.into() }
     }
 }

@@ -5,7 +5,7 @@ use manometer_target::file::{IoEngine, MAX_BUFFER_BYTES, MAX_DEPTH};
 
 use super::recorded::BlockTrace;
 use super::{IoError, IoSettings, RecordedSettings, parse_script};
-use crate::settings::SettingError;
+use crate::setting_error::SettingError;
 
 /// The smallest sector of any device.
 const SECTOR_BYTES: u64 = 512;

@@ -1,7 +1,7 @@
 //! Requests that are sent together, before the first answer.
 
 use manometer_measure::Clock;
-use manometer_target::engine::Pipelined;
+use manometer_target::engine::PipelinedRequest;
 
 use super::client::{Client, verify};
 use super::error::KvError;
@@ -41,12 +41,12 @@ impl Batch {
         &self.bytes[key..value]
     }
 
-    fn pipelined(&self) -> Vec<Pipelined<'_>> {
+    fn pipelined(&self) -> Vec<PipelinedRequest<'_>> {
         let pipelined = |place: &Place| {
             let key = &self.bytes[place.key..place.value];
             match place.request.operation {
-                Operation::Read => Pipelined::Get { key },
-                _ => Pipelined::Put { key, value: &self.bytes[place.value..place.end] },
+                Operation::Read => PipelinedRequest::Get { key },
+                _ => PipelinedRequest::Put { key, value: &self.bytes[place.value..place.end] },
             }
         };
         self.places.iter().map(pipelined).collect()

@@ -8,10 +8,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use manometer_measure::LatencyHistogram;
-use manometer_measure::cells::{cell_of, value_of};
 use manometer_measure::histogram::MAX_LATENCY_NS;
+use manometer_measure::histogram_bins::{bin_of, lowest_value_of};
 
-const CELLS: usize = cell_of(MAX_LATENCY_NS) + 1;
+const CELLS: usize = bin_of(MAX_LATENCY_NS) + 1;
 
 /// One kind of latency of one thread.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Cells {
     /// Counts one latency and the bytes that were moved. Only one thread may do so.
     #[inline]
     pub(crate) fn count(&self, latency_ns: u64, bytes: usize) {
-        add(&self.counts[cell_of(latency_ns.min(MAX_LATENCY_NS))], 1);
+        add(&self.counts[bin_of(latency_ns.min(MAX_LATENCY_NS))], 1);
         add(&self.bytes, bytes as u64);
     }
 
@@ -52,7 +52,7 @@ impl Cells {
         for (cell, (now, before)) in self.counts.iter().zip(&mut seen.counts).enumerate() {
             let now = now.load(Ordering::Relaxed);
             if now != *before {
-                histogram.record_many(value_of(cell), now - *before);
+                histogram.record_many(lowest_value_of(cell), now - *before);
                 *before = now;
             }
         }

@@ -1,7 +1,7 @@
 //! New settings out of old ones and a few changes: all of them, or none.
 
 use manometer_measure::plan::Settings;
-use manometer_target::engine::nearest;
+use manometer_measure::suggest::correction;
 use serde_json::{Map, Value};
 
 use super::plan::KvPlan;
@@ -78,10 +78,7 @@ fn known(name: &str) -> Result<&'static str, String> {
         ));
     }
     let names = CHANGEABLE.iter().map(|(name, _)| *name);
-    Err(match nearest(name, names) {
-        Some(nearest) => format!("`{name}` is no setting of kv: write `{nearest}`"),
-        None => format!("`{name}` is no setting of kv: write one of {}", changeable().join(", ")),
-    })
+    Err(format!("`{name}` is no setting of kv: {}", correction(name, names)))
 }
 
 fn as_map(settings: &KvSettings) -> Map<String, Value> {
@@ -95,13 +92,10 @@ fn as_map(settings: &KvSettings) -> Map<String, Value> {
 mod tests {
     use super::*;
     use crate::kv::{Asks, PacePlan, Popularity, YcsbMix};
-    use crate::protocol::Control;
+    use crate::script::parse_settings;
 
-    fn changes(line: &str) -> Settings {
-        match line.parse() {
-            Ok(Control::Set(settings)) => settings,
-            other => panic!("{other:?}"),
-        }
+    fn changes(text: &str) -> Settings {
+        parse_settings(text).unwrap()
     }
 
     fn null() -> KvSettings {
@@ -118,32 +112,31 @@ mod tests {
 
     #[test]
     fn changes_are_made_together() {
-        let line =
-            "set rate=\"10..20 in 1m\" distribution=uniform read_proportion=1 update_proportion=3 field_length=7";
+        let line = "rate=\"10..20 in 1m\" distribution=uniform read_proportion=1 update_proportion=3 field_length=7";
         let (changed, plan) = apply(&null(), &changes(line)).unwrap();
         assert!(matches!(plan.pace, PacePlan::Open(_)));
         let Asks::Ycsb(YcsbMix { scan_lengths: scans, .. }) = KvPlan::new(&null()).unwrap().work.asks else { panic!() };
         assert_eq!((plan.work.distribution, plan.value_bytes()), (Popularity::Uniform, 70));
         assert_eq!(plan.work.asks, Asks::Ycsb(YcsbMix { shares: [0.25, 0.75, 0.0, 0.0, 0.0], scan_lengths: scans }));
         assert_eq!(in_force(&changed, &changes(line))["rate"], "10..20 in 1m");
-        let (closed, plan) = apply(&changed, &changes("set rate=null think=5ms")).unwrap();
+        let (closed, plan) = apply(&changed, &changes("rate=null think=5ms")).unwrap();
         assert_eq!(plan.pace, PacePlan::Think(5_000_000));
-        assert_eq!(in_force(&closed, &changes("set rate=null"))["rate"], Value::Null);
+        assert_eq!(in_force(&closed, &changes("rate=null"))["rate"], Value::Null);
     }
 
     #[test]
     fn what_cannot_be_is_refused_with_what_can() {
         for (line, wanted) in [
-            ("set records=5", "start another workload"),
-            ("set engine=null", "start another workload"),
-            ("set script=x", "start another workload"),
-            ("set raet=5", "`rate`"),
-            ("set zzz=5", "one of rate"),
-            ("set rate=fast", "1000..5000 in 10m"),
-            ("set arrivals=often", "poisson"),
-            ("set rate=5 think=1s", "one of both"),
-            ("set read_proportion=0 update_proportion=0", "above 0"),
-            ("set read_proportion=-1", "from 0 to 1"),
+            ("records=5", "start another workload"),
+            ("engine=null", "start another workload"),
+            ("script=x", "start another workload"),
+            ("raet=5", "`rate`"),
+            ("zzz=5", "one of `rate`"),
+            ("rate=fast", "1000..5000 in 10m"),
+            ("arrivals=often", "poisson"),
+            ("rate=5 think=1s", "one of both"),
+            ("read_proportion=0 update_proportion=0", "above 0"),
+            ("read_proportion=-1", "from 0 to 1"),
         ] {
             let reason = apply(&null(), &changes(line)).unwrap_err();
             assert!(reason.contains(wanted), "{line}: {reason}");

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use manometer_measure::Clock;
-use manometer_target::engine::{Direction, Session, value};
+use manometer_target::engine::{ScanDirection, Session, value};
 use rand_xoshiro::rand_core::Rng as _;
 
 use super::asker::{Asker, asker};
@@ -163,7 +163,7 @@ impl<'a, C: Clock> Client<'a, C> {
         while let Some(request) = self.ready.request() {
             let bytes = self.ask(request)?;
             let end = clock.ticks();
-            self.counted.count(request.operation, clock.between_ns(start, end), None, bytes);
+            self.counted.count(request.operation, clock.elapsed_ns(start, end), None, bytes);
             start = end;
             self.ready.answered();
             self.left -= 1;
@@ -194,7 +194,7 @@ impl<'a, C: Clock> Client<'a, C> {
             Due::At(due_ns) => Some(clock.now_ns().saturating_sub(due_ns)),
         };
         self.pace.answered(clock);
-        self.counted.count(request.operation, clock.between_ns(start, end), response_ns, bytes);
+        self.counted.count(request.operation, clock.elapsed_ns(start, end), response_ns, bytes);
         self.left -= 1;
         Ok(())
     }
@@ -268,7 +268,7 @@ impl<'a, C: Clock> Client<'a, C> {
             let fresh = self.values.bytes(piece.len(), &mut self.random);
             piece.copy_from_slice(fresh);
         }
-        value::seal(key, &mut self.record);
+        value::write_header(key, &mut self.record);
         self.session.put(key, &self.record)?;
         Ok(2 * (key.len() + self.record.len()))
     }
@@ -303,7 +303,7 @@ impl<'a, C: Clock> Client<'a, C> {
     /// Takes up to `length` records from the key on.
     fn scan(&mut self, request: Request) -> Result<usize, KvError> {
         let plan = self.shared.plan;
-        let direction = if request.backward { Direction::Backward } else { Direction::Forward };
+        let direction = if request.backward { ScanDirection::Backward } else { ScanDirection::Forward };
         let (mut left, mut bytes, mut fault) = (request.length, 0, None);
         let key = self.ready.key();
         let (mut first, mut sought_is_there) = (true, false);
@@ -334,7 +334,7 @@ impl<'a, C: Clock> Client<'a, C> {
     /// Walks on through all records until the gate closes or the end is reached, counting each.
     fn walk(&mut self, request: Request) -> Result<(), KvError> {
         let Shared { plan, clock, gate, .. } = self.shared;
-        let direction = if request.backward { Direction::Backward } else { Direction::Forward };
+        let direction = if request.backward { ScanDirection::Backward } else { ScanDirection::Forward };
         let mut last_ns = clock.now_ns();
         let mut last_key = Vec::new();
         let (mut fault, mut cut) = (None, false);
@@ -389,7 +389,7 @@ fn lost(plan: &KvPlan, record: u64, key: &[u8]) -> KvError {
 }
 
 #[cold]
-fn wrong(plan: &KvPlan, record: u64, key: &[u8], fault: value::ValueFault) -> KvError {
+fn wrong(plan: &KvPlan, record: u64, key: &[u8], fault: value::ValueError) -> KvError {
     KvError::Wrong { engine: plan.engine.name, record, key: text(key), fault }
 }
 

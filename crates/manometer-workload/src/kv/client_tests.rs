@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use manometer_measure::ManualClock;
-use manometer_target::engine::value::ValueFault;
-use manometer_target::engine::{EngineError, Visit};
+use manometer_target::engine::value::ValueError;
+use manometer_target::engine::{EngineError, ScanVisitor};
 
 use super::*;
 use crate::kv::KvSettings;
@@ -30,13 +30,18 @@ impl Session for &mut Map {
         Ok(())
     }
 
-    fn scan(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+    fn scan(
+        &mut self,
+        start: Option<&[u8]>,
+        direction: ScanDirection,
+        visit: &mut ScanVisitor<'_>,
+    ) -> Result<(), EngineError> {
         let start = start.unwrap_or_default();
         let mut forward = self.records.range(start.to_vec()..);
         let mut backward = self.records.range(..=start.to_vec()).rev();
         let records: &mut dyn Iterator<Item = _> = match direction {
-            Direction::Forward => &mut forward,
-            Direction::Backward => &mut backward,
+            ScanDirection::Forward => &mut forward,
+            ScanDirection::Backward => &mut backward,
         };
         for (key, value) in records {
             if visit(key, value).is_break() {
@@ -189,7 +194,7 @@ fn a_swapped_value_ends_the_run_by_name() {
     let other = map.records[b"user6284781860667377211".as_slice()].clone();
     map.records.values_mut().for_each(|value| value.clone_from(&other));
     let error = operate(&plan, &mut map, 1000, []).unwrap_err();
-    assert!(matches!(error, KvError::Wrong { fault: ValueFault::OtherKey, .. }), "{error}");
+    assert!(matches!(error, KvError::Wrong { fault: ValueError::OtherKey, .. }), "{error}");
 }
 
 #[test]
@@ -280,7 +285,7 @@ impl Session for Last<'_> {
         unreachable!("this workload deletes nothing")
     }
 
-    fn scan(&mut self, _: Option<&[u8]>, _: Direction, _: &mut Visit<'_>) -> Result<(), EngineError> {
+    fn scan(&mut self, _: Option<&[u8]>, _: ScanDirection, _: &mut ScanVisitor<'_>) -> Result<(), EngineError> {
         unreachable!("this workload scans nothing")
     }
 }

@@ -1,7 +1,8 @@
 //! What can go wrong with a `kv` workload.
 
+use manometer_measure::suggest::did_you_mean;
 use manometer_target::engine::EngineError;
-use manometer_target::engine::value::ValueFault;
+use manometer_target::engine::value::ValueError;
 
 /// A `kv` workload cannot be, or cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -49,22 +50,22 @@ pub enum KvError {
         reason: String,
     },
     /// A property that YCSB does not know.
-    #[error("{place}: YCSB has no property `{name}`{}", .nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
+    #[error("{place}: YCSB has no property `{name}`{}", did_you_mean(*similar))]
     UnknownProperty {
         /// File and line, or `properties`.
         place: String,
         /// The name as given.
         name: String,
-        /// The nearest that exists.
-        nearest: Option<&'static str>,
+        /// The most similar known name.
+        similar: Option<&'static str>,
     },
     /// A parameter that db_bench's workloads do not have.
-    #[error("no db_bench workload has a parameter `{name}`{}", .nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
+    #[error("no db_bench workload has a parameter `{name}`{}", did_you_mean(*similar))]
     UnknownParameter {
         /// The name as given.
         name: String,
-        /// The nearest that exists.
-        nearest: Option<&'static str>,
+        /// The most similar known name.
+        similar: Option<&'static str>,
     },
     /// A property whose value makes no sense or is not supported.
     #[error("{place}: `{name}` = `{value}`: {wanted}")]
@@ -137,7 +138,7 @@ pub enum KvError {
         /// Its key.
         key: String,
         /// What is wrong with it.
-        fault: ValueFault,
+        fault: ValueError,
     },
     /// A thread cannot be tied to its processor.
     #[error("thread {thread} cannot be pinned to a processor: {reason}")]
@@ -148,14 +149,19 @@ pub enum KvError {
         reason: std::io::Error,
     },
     /// A client thread ended without saying why.
-    #[error("a client thread panicked; this is a fault of Manometer")]
+    #[error("a client thread panicked; this is a fault of Manometer's: please report it")]
     Panicked,
-    /// Nobody listens any more.
-    #[error("nobody takes the samples any more: {0}")]
-    Unheard(#[from] std::io::Error),
 }
 
 impl KvError {
+    /// Whether another request would have been right: the settings, or data that are not what they say.
+    pub fn is_wrong_request(&self) -> bool {
+        match self {
+            Self::Engine(error) => error.is_wrong_request(),
+            other => !other.setting().is_empty(),
+        }
+    }
+
     /// The setting that is to blame; empty when none is.
     pub fn setting(&self) -> &str {
         match self {
@@ -172,12 +178,7 @@ impl KvError {
             | Self::UnknownParameter { .. }
             | Self::BadProperty { .. }
             | Self::BadLine { .. } => "workload",
-            Self::Lost { .. }
-            | Self::Found { .. }
-            | Self::Wrong { .. }
-            | Self::Pin { .. }
-            | Self::Panicked
-            | Self::Unheard(_) => "",
+            Self::Lost { .. } | Self::Found { .. } | Self::Wrong { .. } | Self::Pin { .. } | Self::Panicked => "",
         }
     }
 }

@@ -8,23 +8,23 @@ use std::path::Path;
 
 use manometer_measure::Clock;
 use manometer_measure::operation::is_background;
-use manometer_target::engine::{self, Keeps, OpenRequest, Options};
+use manometer_target::engine::{self, EngineOptions, OpenRequest, Storage};
 
-use super::course::{Crew, course};
 use super::error::KvError;
 use super::pace::{Curve, OpenLoop, PacePlan, RATE_MAX};
 use super::plan::{Expect, KvPlan};
 use super::plans::Plans;
 use super::sampler::Sampler;
+use super::threads::run_threads;
 
 /// How long the client is measured: the best of some stretches counts, since others on the host that prepare
 /// at the same time can only make it seem slower than it is.
 const STRETCHES: u32 = 4;
-const STRETCH_MS: u64 = 250;
+const STRETCH_NS: u64 = 250_000_000;
 
 /// Requests per second that `plan` reaches at most on the engine that keeps nothing; nothing where that is the plan's own engine, or where it cannot be measured.
 pub(super) fn headroom(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Option<f64> {
-    if plan.engine.keeps == Keeps::Nothing {
+    if plan.engine.storage == Storage::Nothing {
         return None;
     }
     let measured = measure(plan, seed, clock);
@@ -36,7 +36,7 @@ pub(super) fn measure(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Result<f6
     let null = engine::find("null")?;
     let mut plan = KvPlan {
         engine: null,
-        options: Options::Defaults,
+        options: EngineOptions::default(),
         pace: fastest(&plan.pace),
         operations: None,
         ..plan.clone()
@@ -49,19 +49,19 @@ pub(super) fn measure(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Result<f6
     let engine = (null.open)(&request)?;
     let operations = plan.work.operations();
     let plans = Plans::new(plan);
-    course(&plans, seed, &*engine, clock, |crew: &Crew<'_>| {
-        let mut sampler = Sampler::new(&operations, crew.counted, STRETCH_MS);
-        let begin_ns = clock.now_ns();
-        crew.arrivals.resume(begin_ns);
-        sampler.begin(begin_ns);
-        crew.gate.open();
+    run_threads(&plans, seed, &*engine, clock, |threads| {
+        let mut sampler = Sampler::new(&operations, threads.counted);
+        let mut last_ns = clock.now_ns();
+        threads.arrivals.resume(last_ns);
+        threads.gate.open();
         let mut best: f64 = 0.0;
         for _ in 0..STRETCHES {
-            clock.sleep(STRETCH_MS * 1_000_000);
-            let sample = sampler.take(clock.now_ns());
-            let own = sample.operations.iter().filter(|(name, _)| !is_background(name));
-            let requests: u64 = own.map(|(_, operation)| operation.requests).sum();
-            best = best.max(requests as f64 * 1e9 / sample.length_ns.max(1) as f64);
+            clock.sleep(STRETCH_NS);
+            let (now_ns, counts) = (clock.now_ns(), sampler.take());
+            let foreground = counts.iter().filter(|(name, _)| !is_background(name));
+            let requests: u64 = foreground.map(|(_, operation)| operation.requests).sum();
+            best = best.max(requests as f64 * 1e9 / (now_ns - last_ns).max(1) as f64);
+            last_ns = now_ns;
         }
         Ok(best)
     })

@@ -1,6 +1,5 @@
 //! Loading: every record once, sorted and in bulk, or put by put.
 
-use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -14,77 +13,31 @@ use super::plan::KvPlan;
 use super::population::Part;
 use super::settings::LoadMethod;
 use super::values::Values;
-use crate::control::{Controls, Sink};
-use crate::protocol::{Control, Message};
+use crate::workload::Progress;
 
 /// Keys that are sorted at once: 8 bytes each. More records take more passes over their numbers.
 const KEYS_PER_PASS: u64 = 1 << 26;
 
-/// How often loading tells how far it is.
-const STEPS: u64 = 100;
-
-/// The driver's side of loading: progress out, a stop in.
-pub(crate) struct Watch<'a> {
-    pub(crate) controls: &'a Controls,
-    pub(crate) sink: &'a mut dyn Sink,
-    /// What is being done.
-    pub(crate) what: &'static str,
-    /// Control lines that came too early; they are heeded after loading.
-    pub(crate) early: VecDeque<Control>,
-    pub(crate) stopped: bool,
-    pub(crate) unheard: Option<std::io::Error>,
-    told: Option<u64>,
-}
-
-impl<'a> Watch<'a> {
-    pub(crate) fn new(controls: &'a Controls, sink: &'a mut dyn Sink) -> Self {
-        Self { controls, sink, what: "loading", early: VecDeque::new(), stopped: false, unheard: None, told: None }
-    }
-
-    /// Tells how far loading is, and hears whether to go on.
-    pub(crate) fn look(&mut self, done: u64, total: u64) -> ControlFlow<()> {
-        let step = done * STEPS / total.max(1);
-        if self.told != Some(step) {
-            self.told = Some(step);
-            let progress = Message::Progress { what: self.what.to_owned(), done, total };
-            if let Err(error) = self.sink.send(progress) {
-                self.unheard = Some(error);
-                self.stopped = true;
-            }
-        }
-        while let Some(control) = if self.stopped { None } else { self.controls.poll() } {
-            match control {
-                Control::Stop => self.stopped = true,
-                other => self.early.push_back(other),
-            }
-        }
-        if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-}
-
-/// Loads every record of `plan`, unless told to stop; then `watch.stopped` says so.
+/// Loads every record of `plan`, unless `progress` is stopped.
 pub(super) fn load(
     plan: &KvPlan,
     seed: u64,
     engine: &dyn Engine,
-    watch: &mut Watch,
+    progress: &mut Progress<'_>,
     clock: &impl Clock,
 ) -> Result<(), KvError> {
     match plan.load {
         _ if plan.work.loaded == 0 => {}
-        LoadMethod::Bulk => engine.load_sorted(&mut Sorted::new(plan, seed, watch))?,
-        LoadMethod::Puts => puts(plan, seed, engine, watch, clock)?,
+        LoadMethod::Bulk => engine.load_sorted(&mut Sorted::new(plan, seed, progress))?,
+        LoadMethod::Puts => puts(plan, seed, engine, progress, clock)?,
     }
     let loaded = plan.work.loaded;
-    let _ = watch.look(loaded, loaded);
-    match watch.unheard.take() {
-        Some(error) => Err(error.into()),
-        None => Ok(()),
-    }
+    let _ = progress.report(loaded, loaded);
+    Ok(())
 }
 
 /// All records in the order of their keys, a part of the key space at a time.
-struct Sorted<'a, 'w> {
+struct Sorted<'a, 'p> {
     part: Part,
     passes: u64,
     pass: u64,
@@ -94,11 +47,11 @@ struct Sorted<'a, 'w> {
     random: Random,
     key: KeyBuffer,
     done: u64,
-    watch: &'a mut Watch<'w>,
+    progress: &'a mut Progress<'p>,
 }
 
-impl<'a, 'w> Sorted<'a, 'w> {
-    fn new(plan: &KvPlan, seed: u64, watch: &'a mut Watch<'w>) -> Self {
+impl<'a, 'p> Sorted<'a, 'p> {
+    fn new(plan: &KvPlan, seed: u64, progress: &'a mut Progress<'p>) -> Self {
         let mut random = stream(seed, 0);
         Self {
             part: plan.work.part(),
@@ -110,7 +63,7 @@ impl<'a, 'w> Sorted<'a, 'w> {
             random,
             key: KeyBuffer::new(plan.work.keys),
             done: 0,
-            watch,
+            progress,
         }
     }
 
@@ -136,7 +89,7 @@ impl SortedRecords for Sorted<'_, '_> {
     }
 
     fn keep_going(&mut self) -> ControlFlow<()> {
-        self.watch.look(self.done, self.part.loaded)
+        self.progress.report(self.done, self.part.loaded)
     }
 }
 
@@ -153,9 +106,15 @@ fn sorted_part(form: KeyForm, Part { first, loaded, .. }: Part, part: u64, parts
 }
 
 /// Puts every record, each thread its own share, in the order of their numbers.
-fn puts(plan: &KvPlan, seed: u64, engine: &dyn Engine, watch: &mut Watch, clock: &impl Clock) -> Result<(), KvError> {
-    /// Between two looks at how far the threads are.
-    const LOOK_NS: u64 = 20_000_000;
+fn puts(
+    plan: &KvPlan,
+    seed: u64,
+    engine: &dyn Engine,
+    progress: &mut Progress<'_>,
+    clock: &impl Clock,
+) -> Result<(), KvError> {
+    /// How often the threads' progress is polled.
+    const POLL_NS: u64 = 20_000_000;
     let (done, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..plan.threads)
@@ -165,14 +124,14 @@ fn puts(plan: &KvPlan, seed: u64, engine: &dyn Engine, watch: &mut Watch, clock:
             })
             .collect();
         while threads.iter().any(|thread| !thread.is_finished()) {
-            let told_to_stop = watch.look(done.load(Ordering::Relaxed), plan.work.loaded).is_break();
+            let is_stopped = progress.report(done.load(Ordering::Relaxed), plan.work.loaded).is_break();
             // Lets go threads that wait for background work that has failed; they tell why.
-            if engine.check().is_err() || told_to_stop {
+            if engine.check_background().is_err() || is_stopped {
                 stop.store(true, Ordering::Relaxed);
             }
-            clock.sleep(LOOK_NS);
+            clock.sleep(POLL_NS);
         }
-        engine.check()?;
+        engine.check_background()?;
         threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| KvError::Panicked)?)
     })
 }

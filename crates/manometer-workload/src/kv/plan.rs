@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 
 use manometer_measure::operation::is_background;
-use manometer_target::engine::{self, Ability, EngineInfo, Options};
+use manometer_target::engine::{self, Ability, EngineInfo, EngineOptions};
 use serde_json::{Value, json};
 
 use super::asker::YcsbMix;
@@ -16,7 +16,7 @@ use super::lengths::Lengths;
 use super::pace::{Curve, PacePlan};
 use super::population::Part;
 use super::request::Operation;
-use super::settings::{EngineOptions, KvSettings, LoadMethod};
+use super::settings::{KvSettings, LoadMethod};
 use super::values::{POOLS_WANTED, ValueForm, too_many_pools};
 use super::ycsb;
 
@@ -183,7 +183,7 @@ pub struct KvPlan {
     /// Who answers.
     pub engine: &'static EngineInfo,
     /// The engine's options.
-    pub options: Options,
+    pub options: EngineOptions,
     /// The workload's name.
     pub workload: String,
     /// What is asked.
@@ -218,12 +218,8 @@ impl KvPlan {
     /// What is wrong with them, and what would be right.
     pub fn new(settings: &KvSettings) -> Result<Self, KvError> {
         let engine = engine::find(&settings.engine)?;
-        let options = match &settings.options {
-            None => Options::Defaults,
-            Some(EngineOptions::File(path)) => Options::File(path.clone()),
-            Some(EngineOptions::Table(table)) => Options::Table(table.clone()),
-        };
-        (engine.check)(&options)?;
+        let options = settings.options.clone().unwrap_or_default();
+        (engine.check_options)(&options)?;
         let Resolved { work, threads, said, notes } = resolve(settings)?;
         let pace = pace(settings, said.target, work.db_bench().and_then(|bench| bench.sine))?;
         let operations = settings.operations.or(work.db_bench().and_then(|bench| bench.requests));
@@ -336,15 +332,15 @@ impl KvPlan {
     }
 }
 
-/// What a database's marker remembers of `options`.
-pub(crate) fn options_told(options: &Options) -> Value {
+/// The options as a database's manifest records them: null for the defaults.
+pub(crate) fn manifest_options(options: &EngineOptions) -> Value {
     match options {
-        Options::Defaults => Value::Null,
-        Options::File(path) => match std::fs::read_to_string(path) {
+        EngineOptions::Table(table) if table.is_empty() => Value::Null,
+        EngineOptions::File(path) => match std::fs::read_to_string(path) {
             Ok(text) => json!({ "file": text }),
             Err(_) => json!({ "file": path }),
         },
-        Options::Table(table) => json!(table),
+        EngineOptions::Table(table) => json!(table),
     }
 }
 

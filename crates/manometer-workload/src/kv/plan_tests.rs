@@ -40,11 +40,11 @@ const HASHED: EngineInfo = EngineInfo {
     version: String::new,
     abilities: &[Ability::MultiGet],
     durability: "",
-    keeps: engine::Keeps::Memory,
+    storage: engine::Storage::Memory,
     key_bytes_max: None,
     memtable_option: None,
     open: |_| Err(engine::EngineError::Unsupported { engine: "hashed", what: "open" }),
-    check: |_| Ok(()),
+    check_options: |_| Ok(()),
 };
 
 #[test]

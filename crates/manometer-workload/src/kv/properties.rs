@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use manometer_target::engine::nearest;
+use manometer_measure::suggest::similar;
 
 use super::error::KvError;
 use super::java_properties::{self, Malformed};
@@ -145,7 +145,7 @@ impl Properties {
             self.notes.push(format!("{place}: `{name}` belongs to a binding of YCSB and has no effect here"));
         } else {
             return Err(KvError::UnknownProperty {
-                nearest: nearest(name, FOLLOWED.into_iter().chain(WITHOUT_EFFECT)),
+                similar: similar(name, FOLLOWED.into_iter().chain(WITHOUT_EFFECT)),
                 name: name.to_owned(),
                 place,
             });

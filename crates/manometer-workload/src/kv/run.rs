@@ -1,111 +1,117 @@
-//! A `kv` workload from its job to its end.
+//! A `kv` workload from its settings to its end.
 
 use manometer_measure::Clock;
 use manometer_measure::plan::Settings;
 use manometer_measure::stopwatch;
-use manometer_target::engine::directory::{DatabaseDirectory, Marker};
-use manometer_target::engine::elsewhere::{self, DataElsewhere, Left};
-use manometer_target::engine::{Engine, EngineError, Keeps, OpenRequest};
+use manometer_target::engine::directory::DatabaseManifest;
+use manometer_target::engine::{Engine, EngineError, Storage, external};
 use serde_json::json;
 
-use super::course::course;
-use super::driver::Driver;
+use super::change::read_script;
 use super::error::KvError;
 use super::headroom::headroom;
-use super::load::{Watch, load};
-use super::plan::{KvPlan, options_told};
+use super::load::load;
+use super::plan::{KvPlan, manifest_options};
 use super::plans::Plans;
 use super::settings::KvSettings;
-use super::state_reader::StateReader;
-use crate::control::{Controls, Sink};
-use crate::protocol::{Job, Message};
+use super::storage::{self, EngineData, EngineRequest};
+use super::threads::run_threads;
+use super::workload::KvWorkload;
+use crate::error::WorkloadError;
+use crate::workload::{Driver, Place, Progress, Ready, WorkloadData};
 
-/// What a workload on an engine leaves behind.
-#[derive(Debug)]
-pub struct Finished {
-    /// The database, held until dropped; nothing for an engine that keeps none.
-    pub database: Option<DatabaseDirectory>,
-    /// What was put into a server that is not ours and may be emptied.
-    pub elsewhere: Option<Left>,
-}
-
-impl Finished {
-    /// Removes it.
-    ///
-    /// # Errors
-    /// The folder cannot be removed, or the server refuses to be emptied.
-    pub fn remove(self) -> Result<(), EngineError> {
-        self.database.map_or(Ok(()), DatabaseDirectory::remove)?;
-        self.elsewhere.map_or(Ok(()), Left::remove)
-    }
-}
-
-/// Runs the workload `settings` of `job` until it is told to stop: prepares the database, says
-/// [`Message::Ready`], and then sends requests and samples as the control lines say. The caller sends
-/// [`Message::Done`] or [`Message::Error`].
+/// Runs the workload `settings` at `place` until `driver` has it end: prepares the database, then sends requests.
 ///
 /// # Errors
 /// The settings, the folder or the engine are not as they should be, or a record was lost.
 pub fn run<C: Clock>(
-    job: &Job,
+    place: &Place,
     settings: &KvSettings,
-    controls: &Controls,
-    sink: &mut dyn Sink,
+    driver: &mut dyn Driver,
     clock: &C,
-) -> Result<Finished, KvError> {
+) -> Result<WorkloadData, WorkloadError> {
     let plan = KvPlan::new(settings)?;
-    let path = job.directory.join(&job.name);
-    let mut database = match plan.engine.keeps == Keeps::Disk && !plan.options.lead_elsewhere() {
-        true => Some(DatabaseDirectory::prepare(&path, marker(&plan, job.seed), job.existing)?),
-        false => None,
+    let request = EngineRequest {
+        engine: plan.engine,
+        options: &plan.options,
+        value_bytes: plan.value_bytes(),
+        marker: marker(&plan, place.seed),
+        loads: true,
     };
-    let folder = database.as_ref().map_or(path, DatabaseDirectory::database);
-    let request = OpenRequest { directory: &folder, options: &plan.options, value_bytes: plan.value_bytes() };
-    let engine = (plan.engine.open)(&request)?;
-    let prepare = |server| DataElsewhere::prepare(server, marker(&plan, job.seed), job.existing);
-    let mut elsewhere = engine.elsewhere().map(prepare).transpose()?;
-    let mut watch = Watch::new(controls, sink);
-    let is_there = database.as_ref().is_some_and(DatabaseDirectory::is_reused)
-        || elsewhere.as_ref().is_some_and(DataElsewhere::is_reused);
-    if plan.engine.keeps != Keeps::Nothing && !is_there {
-        load(&plan, job.seed, &*engine, &mut watch, clock)?;
-        if !watch.stopped {
-            engine.settle()?;
-            database.as_mut().map_or(Ok(()), DatabaseDirectory::set_loaded)?;
-            elsewhere.as_mut().map_or(Ok(()), |data| data.set_loaded(&*engine))?;
-        }
+    let (engine, mut storage) = storage::open(place, request).map_err(KvError::from)?;
+    let is_reused = storage.is_reused();
+    let mut progress = Progress::new(driver, "loading");
+    if plan.engine.storage != Storage::Nothing && !is_reused {
+        fill(&plan, place.seed, &*engine, &mut storage, &mut progress, clock)?;
     }
-    if !watch.stopped {
-        let mut mark_changed = || {
-            database.as_mut().map_or(Ok(()), DatabaseDirectory::set_changed)?;
-            elsewhere.as_mut().map_or(Ok(()), |data| data.set_changed(&*engine))
-        };
-        if plan.work.unstable().is_some() {
-            mark_changed()?;
-        }
-        let mut facts = facts(&plan, &*engine, is_there);
-        if let Some(headroom) = headroom(&plan, job.seed, clock) {
+    if !progress.is_stopped {
+        let mut facts = facts(&plan, &*engine, is_reused);
+        if let Some(headroom) = headroom(&plan, place.seed, clock) {
             facts.insert("headroom_ops_per_s".to_owned(), json!(headroom));
         }
-        watch.sink.send(Message::Ready { facts })?;
-        let plans = Plans::new(plan);
-        std::thread::scope(|scope| {
-            let reader = StateReader::new(scope, engine.state(), clock, job.interval_ms);
-            let seed_and_interval = (job.seed, job.interval_ms);
-            course(&plans, job.seed, &*engine, clock, |crew| {
-                Driver::new(clock, &*engine, crew, settings, seed_and_interval, reader, &mut mark_changed)?.drive(watch)
-            })
-        })?;
+        let mut mark_changed = || storage.set_changed(&*engine);
+        let requests = Requests { plan, settings, seed: place.seed, facts, mark_changed: &mut mark_changed };
+        requests.send(&*engine, driver, clock)?;
     }
-    Ok(Finished { database, elsewhere: if is_there { None } else { Left::of(engine) } })
+    Ok(storage.into_data(engine))
+}
+
+/// Loads the records, lets the engine come to rest, and writes down that they are there.
+fn fill(
+    plan: &KvPlan,
+    seed: u64,
+    engine: &dyn Engine,
+    storage: &mut EngineData,
+    progress: &mut Progress<'_>,
+    clock: &impl Clock,
+) -> Result<(), KvError> {
+    load(plan, seed, engine, progress, clock)?;
+    if !progress.is_stopped {
+        engine.settle()?;
+        storage.set_loaded(engine)?;
+    }
+    Ok(())
+}
+
+/// The requests of a workload whose data are there.
+pub struct Requests<'a> {
+    /// What to send.
+    pub plan: KvPlan,
+    /// The settings that the plan follows from.
+    pub settings: &'a KvSettings,
+    /// The seed of every random choice.
+    pub seed: u64,
+    /// What the driver is told when all is ready.
+    pub facts: Settings,
+    /// Called before the first request that changes which records there are, or how long.
+    pub mark_changed: &'a mut dyn FnMut() -> Result<(), EngineError>,
+}
+
+impl Requests<'_> {
+    /// Sends them to `engine` as `driver` says.
+    ///
+    /// # Errors
+    /// The engine failed, or lost a record.
+    pub fn send<C: Clock>(self, engine: &dyn Engine, driver: &mut dyn Driver, clock: &C) -> Result<(), WorkloadError> {
+        let Self { plan, settings, seed, facts, mark_changed } = self;
+        let script = read_script(settings).map_err(KvError::from)?;
+        if plan.work.unstable().is_some() {
+            mark_changed().map_err(KvError::from)?;
+        }
+        let plans = Plans::new(plan);
+        run_threads(&plans, seed, engine, clock, |threads| {
+            let mut workload = KvWorkload::new(clock, engine, threads, settings, seed, mark_changed);
+            driver.drive(Ready { facts, state: Some(engine.state_sampler()), script }, &mut workload)
+        })
+    }
 }
 
 /// What the marker of the database of `plan` says of what it follows from.
-pub(crate) fn marker(plan: &KvPlan, seed: u64) -> Marker {
-    Marker {
+pub(crate) fn marker(plan: &KvPlan, seed: u64) -> DatabaseManifest {
+    DatabaseManifest {
         engine: plan.engine.name.to_owned(),
         engine_version: (plan.engine.version)(),
-        options: options_told(&plan.options),
+        options: manifest_options(&plan.options),
         records: plan.work.loaded,
         form: plan.work.form(),
         value_bytes: plan.value_bytes() as u64,
@@ -119,8 +125,9 @@ pub(crate) fn marker(plan: &KvPlan, seed: u64) -> Marker {
 
 fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
     let units: Settings =
-        engine.state().columns().into_iter().map(|column| (column.name, json!(column.unit))).collect();
-    let notes: Vec<String> = plan.notes.iter().cloned().chain(engine.elsewhere().and_then(elsewhere::note)).collect();
+        engine.state_sampler().columns().into_iter().map(|column| (column.name, json!(column.unit))).collect();
+    let notes: Vec<String> =
+        plan.notes.iter().cloned().chain(engine.external_server().and_then(external::note)).collect();
     let mut facts = Settings::new();
     let told = json!({
         "engine": plan.engine.name,
@@ -150,7 +157,3 @@ fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
     facts.extend(engine.facts());
     facts
 }
-
-#[cfg(test)]
-#[path = "run_tests.rs"]
-mod tests;

@@ -1,9 +1,9 @@
 //! The parameters of a `kv` workload.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use manometer_measure::Span;
+use manometer_target::engine::EngineOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -193,16 +193,6 @@ impl Servers {
             flush: is_set("flush"),
         })
     }
-}
-
-/// An engine's options.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum EngineOptions {
-    /// The path of the engine's own options file.
-    File(PathBuf),
-    /// Options by name, as the engine spells them.
-    Table(serde_json::Map<String, serde_json::Value>),
 }
 
 /// Which keys are asked for.

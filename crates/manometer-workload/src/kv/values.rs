@@ -100,7 +100,7 @@ impl Values {
         self.at = self.place(random);
         self.beneath.copy_from_slice(&self.pool[self.at..self.at + HEADER_BYTES]);
         let value = &mut self.pool[self.at..self.at + bytes];
-        value::seal(key, value);
+        value::write_header(key, value);
         value
     }
 

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
 use manometer_measure::{Clock, Dispatch};
-use manometer_target::engine::{Direction, EngineError, Session, value};
+use manometer_target::engine::{EngineError, ScanDirection, Session, value};
 
 use super::lane::Lane;
 use super::order::Order;
 use super::plan::ReplayPlan;
-use super::request::{Ready, write_key};
+use super::request::{ReplayRequest, write_key};
 use super::settings::OnMiss;
 use super::turns::Turns;
 use super::urgency::Urgency;
@@ -90,9 +90,9 @@ pub(super) enum Source<'t, 'o> {
     /// Whoever's turn it is takes the next of all.
     Turns(&'t Turns<'o>),
     /// A lane, at its requests' times.
-    Paced(Lane<'o, Ready>, Box<Dispatch>),
+    Paced(Lane<'o, ReplayRequest>, Box<Dispatch>),
     /// A lane, as fast as they are answered.
-    Full(Lane<'o, Ready>),
+    Full(Lane<'o, ReplayRequest>),
 }
 
 /// A thread that sends.
@@ -184,7 +184,7 @@ impl<'a, C: Clock> Client<'a, C> {
 
     /// Waits for the request's time; then it is under way. Nothing when it is time to go home.
     #[inline]
-    fn wait(&mut self, ready: &Ready) -> Option<Moment> {
+    fn wait(&mut self, ready: &ReplayRequest) -> Option<Moment> {
         let Shared { clock, gate, schedule, .. } = self.shared;
         loop {
             let moment = schedule.wait(ready.due_ns, clock, gate, &mut self.turn)?;
@@ -207,7 +207,7 @@ impl<'a, C: Clock> Client<'a, C> {
 
     /// Sends a request whose time has come. It was due then, and is sent now.
     #[inline]
-    fn send_at(&mut self, ready: &Ready, moment: Moment) {
+    fn send_at(&mut self, ready: &ReplayRequest, moment: Moment) {
         let clock = self.shared.clock;
         let outcome = self.send(ready);
         let end_ns = clock.now_ns();
@@ -220,7 +220,7 @@ impl<'a, C: Clock> Client<'a, C> {
     }
 
     /// Sends one request when the one before it was answered.
-    fn send_all(&mut self, mut lane: Lane<'_, Ready>) {
+    fn send_all(&mut self, mut lane: Lane<'_, ReplayRequest>) {
         let Shared { clock, gate, .. } = self.shared;
         while let Some(ready) = lane.next() {
             while !self.is_off() {
@@ -231,7 +231,7 @@ impl<'a, C: Clock> Client<'a, C> {
             self.form(&ready);
             let start = clock.ticks();
             let outcome = self.send(&ready);
-            let latency_ns = clock.between_ns(start, clock.ticks());
+            let latency_ns = clock.elapsed_ns(start, clock.ticks());
             self.answered(&ready, outcome, latency_ns, None);
             self.tally.land();
         }
@@ -239,7 +239,7 @@ impl<'a, C: Clock> Client<'a, C> {
 
     /// Writes the key and makes the value, so that nothing but sending is left to do.
     #[inline]
-    fn form(&mut self, ready: &Ready) {
+    fn form(&mut self, ready: &ReplayRequest) {
         write_key(ready.key, ready.key_bytes, &mut self.key);
         if stores(ready.operation) {
             self.values.make_of(ready.value_bytes as usize, &self.key, &mut self.random);
@@ -247,14 +247,14 @@ impl<'a, C: Clock> Client<'a, C> {
     }
 
     #[inline]
-    fn send(&mut self, ready: &Ready) -> Result<Answer, EngineError> {
+    fn send(&mut self, ready: &ReplayRequest) -> Result<Answer, EngineError> {
         add(&self.tally.order_violations, u64::from(self.order.breaks(ready.key, ready.number)));
         add(&self.tally.sent, 1);
         self.ask(ready)
     }
 
     #[inline]
-    fn ask(&mut self, ready: &Ready) -> Result<Answer, EngineError> {
+    fn ask(&mut self, ready: &ReplayRequest) -> Result<Answer, EngineError> {
         let bytes = ready.value_bytes as usize;
         match ready.operation {
             Operation::Read => Ok(found(&self.key, self.session.get(&self.key)?)),
@@ -278,7 +278,7 @@ impl<'a, C: Clock> Client<'a, C> {
     /// The first record from the key on: traces tell where a scan begins, not where it ends.
     fn seek(&mut self) -> Result<Answer, EngineError> {
         let mut answer = Answer { is_missing: true, ..Answer::of(0) };
-        self.session.scan(Some(&self.key), Direction::Forward, &mut |key, value| {
+        self.session.scan(Some(&self.key), ScanDirection::Forward, &mut |key, value| {
             answer = found(key, Some(value));
             ControlFlow::Break(())
         })?;
@@ -289,7 +289,7 @@ impl<'a, C: Clock> Client<'a, C> {
     #[inline]
     fn answered(
         &mut self,
-        ready: &Ready,
+        ready: &ReplayRequest,
         outcome: Result<Answer, EngineError>,
         service_ns: u64,
         response_ns: Option<u64>,
@@ -311,14 +311,14 @@ impl<'a, C: Clock> Client<'a, C> {
     }
 
     /// Puts what a read did not find.
-    fn fill(&mut self, ready: &Ready) {
+    fn fill(&mut self, ready: &ReplayRequest) {
         let clock = self.shared.clock;
         let value = self.values.make_of(ready.value_bytes as usize, &self.key, &mut self.random);
         let bytes = self.key.len() + value.len();
         let start = clock.ticks();
         match self.session.put(&self.key, value) {
             Ok(()) => {
-                let latency_ns = clock.between_ns(start, clock.ticks());
+                let latency_ns = clock.elapsed_ns(start, clock.ticks());
                 self.tally.counted.count(Operation::Fill, latency_ns, None, bytes);
             }
             Err(error) => self.failed(|| error.to_string()),

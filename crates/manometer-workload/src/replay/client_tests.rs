@@ -1,5 +1,5 @@
 use manometer_measure::ManualClock;
-use manometer_target::engine::Visit;
+use manometer_target::engine::ScanVisitor;
 
 use super::*;
 use crate::kv::sampler::Sampler;
@@ -16,8 +16,8 @@ struct Looking<'a> {
 
 impl Looking<'_> {
     fn look(&self) {
-        let counted = Sampler::new(&[Operation::Read, Operation::Fill], [&self.tally.counted], 100).take(0);
-        let counted = counted.operations.values().map(|operation| operation.requests).sum();
+        let counted = Sampler::new(&[Operation::Read, Operation::Fill], [&self.tally.counted]).take();
+        let counted = counted.values().map(|operation| operation.requests).sum();
         self.seen.lock().unwrap().push((self.tally.is_under_way(), counted));
     }
 }
@@ -37,7 +37,7 @@ impl Session for Looking<'_> {
         Ok(())
     }
 
-    fn scan(&mut self, _: Option<&[u8]>, _: Direction, _: &mut Visit<'_>) -> Result<(), EngineError> {
+    fn scan(&mut self, _: Option<&[u8]>, _: ScanDirection, _: &mut ScanVisitor<'_>) -> Result<(), EngineError> {
         Ok(())
     }
 }
@@ -60,7 +60,8 @@ fn a_request_is_under_way_until_what_follows_a_miss_is_counted() {
         let (mut inlets, outlets) = lanes(Dealing::One);
         for number in 0..2 {
             let (key, value_bytes, key_bytes, operation) = (number, 30, 11, Operation::Read);
-            deal(&mut inlets, 0, Ready { due_ns: number, key, number, value_bytes, key_bytes, operation }).unwrap();
+            deal(&mut inlets, 0, ReplayRequest { due_ns: number, key, number, value_bytes, key_bytes, operation })
+                .unwrap();
         }
         flush(&mut inlets).unwrap();
         drop(inlets);

@@ -44,9 +44,6 @@ pub enum ReplayError {
         /// What would be right.
         wanted: String,
     },
-    /// Nobody listens any more.
-    #[error("nobody reads what the workload tells: {0}")]
-    Unheard(#[from] std::io::Error),
     /// A thread of ours ended in a way that it never should.
     #[error("a thread of the replay panicked; this is a mistake of Manometer's: please report it")]
     Panicked,
@@ -69,29 +66,10 @@ impl ReplayError {
 
     /// Whether what was asked for is wrong, and not what became of it.
     pub fn is_wrong_request(&self) -> bool {
-        use EngineError::{
-            BadOption, BadOptionsLine, BadOptionsSection, Differs, Foreign, ForeignKeys, Memory, NotInstalled,
-            NotWritable, OtherCount, UnknownEngine, UnknownOption, Unsupported,
-        };
         match self {
             Self::BadSetting { .. } | Self::Unfit { .. } | Self::Trace { .. } => true,
-            Self::Engine(error) => matches!(
-                error,
-                BadOption { .. }
-                    | BadOptionsLine { .. }
-                    | BadOptionsSection { .. }
-                    | Differs { .. }
-                    | Foreign { .. }
-                    | ForeignKeys { .. }
-                    | Memory(_)
-                    | NotInstalled { .. }
-                    | NotWritable { .. }
-                    | OtherCount { .. }
-                    | UnknownEngine { .. }
-                    | UnknownOption { .. }
-                    | Unsupported { .. }
-            ),
-            Self::Changed { .. } | Self::Unheard(_) | Self::Panicked => false,
+            Self::Engine(error) => error.is_wrong_request(),
+            Self::Changed { .. } | Self::Panicked => false,
         }
     }
 }

@@ -6,7 +6,7 @@ use super::again::Again;
 use super::error::ReplayError;
 use super::lane::{Dealing, Inlet, deal, flush};
 use super::plan::ReplayPlan;
-use super::request::{Ready, key_bytes, operation};
+use super::request::{ReplayRequest, key_bytes, operation};
 use super::survey::{belongs, owner, spread};
 use super::wait::Times;
 
@@ -16,7 +16,7 @@ pub(super) fn feed(
     plan: &ReplayPlan,
     dealing: Dealing,
     mut reader: Box<dyn TraceReader>,
-    mut inlets: Vec<Inlet<Ready>>,
+    mut inlets: Vec<Inlet<ReplayRequest>>,
 ) -> Result<(), ReplayError> {
     let mut times = Times::new(plan.factor);
     let (mut number, mut batch) = (0, Vec::new());
@@ -50,8 +50,8 @@ fn lane_of(owner: u64, lanes: u32) -> usize {
 }
 
 #[inline]
-fn ready(plan: &ReplayPlan, record: &Record, due_ns: u64, number: u64) -> Ready {
-    Ready {
+fn ready(plan: &ReplayPlan, record: &Record, due_ns: u64, number: u64) -> ReplayRequest {
+    ReplayRequest {
         due_ns,
         key: record.key,
         number,

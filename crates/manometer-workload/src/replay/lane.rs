@@ -173,10 +173,10 @@ impl<'a, T: Copy> Lane<'a, T> {
 mod tests {
     use super::*;
     use crate::kv::request::Operation;
-    use crate::replay::request::Ready;
+    use crate::replay::request::ReplayRequest;
 
-    fn ready(number: u64) -> Ready {
-        Ready { due_ns: number, key: number, number, value_bytes: 0, key_bytes: 11, operation: Operation::Read }
+    fn ready(number: u64) -> ReplayRequest {
+        ReplayRequest { due_ns: number, key: number, number, value_bytes: 0, key_bytes: 11, operation: Operation::Read }
     }
 
     #[test]

@@ -10,43 +10,40 @@ use super::request::write_key;
 use super::survey::Needed;
 use crate::kv::Lengths;
 use crate::kv::distribution::{Random, stream};
-use crate::kv::load::Watch;
 use crate::kv::values::{ValueForm, Values};
+use crate::workload::Progress;
 
-/// Loads `needed`, unless told to stop; then `watch.stopped` says so.
+/// Loads `needed`, unless `progress` is stopped.
 pub(super) fn load(
     plan: &ReplayPlan,
     seed: u64,
     needed: &[Needed],
     engine: &dyn Engine,
-    watch: &mut Watch,
+    progress: &mut Progress<'_>,
 ) -> Result<(), ReplayError> {
     if !needed.is_empty() {
-        engine.load_sorted(&mut Sorted::new(plan, seed, needed, watch))?;
+        engine.load_sorted(&mut Sorted::new(plan, seed, needed, progress))?;
     }
-    match watch.unheard.take() {
-        Some(error) => Err(error.into()),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
-struct Sorted<'a, 'w> {
+struct Sorted<'a, 'p> {
     plan: &'a ReplayPlan,
     left: std::vec::IntoIter<Needed>,
     total: u64,
     key: Vec<u8>,
     values: Values,
     random: Random,
-    watch: &'a mut Watch<'w>,
+    progress: &'a mut Progress<'p>,
 }
 
-impl<'a, 'w> Sorted<'a, 'w> {
-    fn new(plan: &'a ReplayPlan, seed: u64, needed: &[Needed], watch: &'a mut Watch<'w>) -> Self {
+impl<'a, 'p> Sorted<'a, 'p> {
+    fn new(plan: &'a ReplayPlan, seed: u64, needed: &[Needed], progress: &'a mut Progress<'p>) -> Self {
         let mut random = stream(seed, 0);
         let form = ValueForm::random(Lengths::Constant(plan.value_bytes_max));
         let values = Values::new(&form, &mut random);
         let (left, total) = (sorted(needed).into_iter(), needed.len() as u64);
-        Self { plan, left, total, key: Vec::new(), values, random, watch }
+        Self { plan, left, total, key: Vec::new(), values, random, progress }
     }
 }
 
@@ -59,7 +56,7 @@ impl SortedRecords for Sorted<'_, '_> {
     }
 
     fn keep_going(&mut self) -> ControlFlow<()> {
-        self.watch.look(self.total - self.left.len() as u64, self.total)
+        self.progress.report(self.total - self.left.len() as u64, self.total)
     }
 }
 

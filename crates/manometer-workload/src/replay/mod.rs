@@ -2,12 +2,11 @@
 //!
 //! [`ReplaySettings`] as written become a [`ReplayPlan`] that is checked and complete, after one reading of the trace
 //! ([`survey`]); [`run`] loads what the trace needs, and then a reader decodes requests ahead ([`feed`]) while threads
-//! send them, as the model says ([`client`]). How well that went is told as [`manometer_measure::Replayed`]; what it
+//! send them, as the model says ([`client`]). How well that went is told as [`manometer_measure::ReplayOutcome`]; what it
 //! means is left to `manometer-analysis`.
 
 pub(crate) mod again;
 mod client;
-mod driver;
 mod error;
 mod feed;
 pub(crate) mod lane;
@@ -23,9 +22,11 @@ pub(crate) mod surveyed;
 mod turns;
 mod urgency;
 pub(crate) mod wait;
+mod workload;
 
 pub use error::ReplayError;
 pub use plan::{ReplayPlan, bytes_to_load, operations};
 pub use request::{key_bytes, write_key};
 pub use run::run;
 pub use settings::{Model, OnMiss, ReplaySettings, Share, Timing, TraceFile, files_named};
+pub use workload::START;

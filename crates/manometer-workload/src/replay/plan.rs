@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use manometer_measure::dispatch::Grain;
-use manometer_target::engine::{self, Ability, EngineInfo, Keeps, Options};
+use manometer_measure::dispatch::DispatchResolution;
+use manometer_target::engine::{self, Ability, EngineInfo, EngineOptions, Storage};
 use manometer_trace::{Operation as Recorded, TraceError};
 
 use super::error::ReplayError;
@@ -13,7 +13,6 @@ use super::rules;
 use super::settings::{Model, OnMiss, ReplaySettings, Share, Timing, TraceFile};
 use super::survey::{BACKWARD_NS_MAX, Needed, Survey};
 use super::surveyed::{Stamp, Surveyed, surveyed};
-use crate::kv::EngineOptions;
 use crate::kv::request::Operation;
 use crate::kv::values::{POOLS_WANTED, too_many_pools};
 
@@ -28,7 +27,7 @@ pub struct ReplayPlan {
     /// Who answers.
     pub engine: &'static EngineInfo,
     /// The engine's options.
-    pub options: Options,
+    pub options: EngineOptions,
     /// The trace.
     pub file: TraceFile,
     /// Which requests wait for which.
@@ -51,7 +50,7 @@ pub struct ReplayPlan {
     pub(super) stamp: Option<Stamp>,
     pub(super) all_requests: u64,
     pub(super) operations: Vec<Operation>,
-    pub(super) grain: Grain,
+    pub(super) grain: DispatchResolution,
     /// Bytes of the longest value, and of one on average.
     pub(super) value_bytes_max: usize,
     pub(super) value_bytes_mean: usize,
@@ -81,7 +80,7 @@ impl ReplayPlan {
         let size_mean = (survey.size_sum / u128::from(survey.sized.max(1))) as u64;
         let known = |told: u64| if survey.sized > 0 { told } else { VALUE_BYTES_UNKNOWN };
         let bytes = |told: u64| settings.value_size.map_or(known(told), u64::from) as usize;
-        let threads = rules::threads(settings, engine.keeps == Keeps::Nothing);
+        let threads = rules::threads(settings, engine.storage == Storage::Nothing);
         let value_bytes_max = bytes(survey.size_max.min(VALUE_BYTES_MAX));
         if let Some(got) = too_many_pools(threads, value_bytes_max) {
             return Err(ReplayError::bad("threads", got, POOLS_WANTED));
@@ -100,7 +99,7 @@ impl ReplayPlan {
             share: settings.share,
             value_size: settings.value_size,
             operations: operations_of(settings, survey),
-            grain: Grain::new(scaled(survey.span_ns), scaled(survey.step_ns).max(1)),
+            grain: DispatchResolution::new(scaled(survey.span_ns), scaled(survey.step_ns).max(1)),
             value_bytes_max,
             value_bytes_mean: bytes(size_mean.min(VALUE_BYTES_MAX)),
             needed: settings.load.then_some(needed),
@@ -184,25 +183,21 @@ impl ReplaySettings {
 
     /// Whether it leaves data of its own in its folder.
     pub(crate) fn keeps_data(&self) -> bool {
-        check(self).is_ok_and(|(engine, options)| engine.keeps == Keeps::Disk && !options.lead_elsewhere())
+        check(self).is_ok_and(|(engine, options)| engine.storage == Storage::Disk && !options.use_external_server())
     }
 }
 
 /// Checks what can be checked without the trace.
-pub(super) fn check(settings: &ReplaySettings) -> Result<(&'static EngineInfo, Options), ReplayError> {
+pub(super) fn check(settings: &ReplaySettings) -> Result<(&'static EngineInfo, EngineOptions), ReplayError> {
     let engine = engine::find(&settings.engine)?;
-    let options = match &settings.options {
-        None => Options::Defaults,
-        Some(EngineOptions::File(path)) => Options::File(path.clone()),
-        Some(EngineOptions::Table(table)) => Options::Table(table.clone()),
-    };
-    (engine.check)(&options)?;
+    let options = settings.options.clone().unwrap_or_default();
+    (engine.check_options)(&options)?;
     rules::check(settings)?;
     if let Some(bytes) = settings.value_size.filter(|bytes| u64::from(*bytes) > VALUE_BYTES_MAX) {
         return Err(ReplayError::bad("value_size", bytes.to_string(), "values have 64 MiB at most"));
     }
     let several = settings.share.is_some_and(|share| share.of > 1);
-    if several && engine.keeps != Keeps::Nothing && !options.lead_elsewhere() {
+    if several && engine.storage != Storage::Nothing && !options.use_external_server() {
         let wanted = "several processes can only ask one server: give its `address` as an option of the engine, or \
                       write one process";
         return Err(ReplayError::bad("processes", format!("more than one on {}", engine.name), wanted));

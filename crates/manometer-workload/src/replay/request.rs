@@ -13,7 +13,7 @@ pub(super) const KEY_BYTES_MAX: u32 = 64 << 10;
 
 /// A request, decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ready {
+pub(super) struct ReplayRequest {
     /// When it is due, in nanoseconds since the schedule's zero.
     pub(super) due_ns: u64,
     /// Which key.

@@ -1,112 +1,114 @@
-//! A replay from its job to its end.
+//! A replay from its settings to its end.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread::{Scope, available_parallelism};
+use std::thread::available_parallelism;
 
 use manometer_measure::plan::Settings;
-use manometer_measure::{Clock, Dispatch, Replayed, stopwatch};
-use manometer_target::engine::directory::{DatabaseDirectory, Marker};
-use manometer_target::engine::elsewhere::{self, DataElsewhere, Left};
-use manometer_target::engine::{Engine, Keeps, OpenRequest};
+use manometer_measure::{Clock, Dispatch, ReplayOutcome, stopwatch};
+use manometer_target::engine::directory::DatabaseManifest;
+use manometer_target::engine::{Engine, external};
 use serde_json::json;
 
 use super::again::open_again;
 use super::client::{Client, Shared, Source, Tally};
-use super::driver::Driver;
 use super::error::ReplayError;
 use super::feed::feed;
 use super::lane::{Dealing, Lane, Outlet, lanes};
 use super::load::load;
 use super::order::{KeyOrder, Order};
 use super::plan::ReplayPlan;
-use super::request::Ready;
+use super::request::ReplayRequest;
 use super::settings::{Model, ReplaySettings, Timing};
 use super::survey::spread;
 use super::turns::{Lead, Turns};
 use super::urgency::Allowed;
 use super::wait::{Schedule, margin_ns};
-use crate::control::{Controls, Sink};
-use crate::kv::Finished;
+use super::workload::ReplayWorkload;
+use crate::error::WorkloadError;
 use crate::kv::gate::Gate;
-use crate::kv::load::Watch;
-use crate::kv::options_told;
+use crate::kv::manifest_options;
 use crate::kv::pace::wake_precisely;
 use crate::kv::request::Operation;
 use crate::kv::sampler::Sampler;
-use crate::kv::state_reader::StateReader;
-use crate::protocol::{Job, Message};
+use crate::kv::storage::{self, EngineData, EngineRequest};
+use crate::workload::{Driver, Event, Place, Progress, Ready, WorkloadData};
 
-/// How often the end of the threads is looked for.
-const LOOK_NS: u64 = 10_000_000;
+/// How often the threads' end is polled.
+const POLL_NS: u64 = 10_000_000;
 
-/// Runs the replay `settings` of `job` until the trace's end, or until it is told to stop: reads the trace once, loads
-/// what it needs, says [`Message::Ready`], and then sends requests and samples as the control lines say. What became of
-/// it is the last message, [`Message::Replayed`]; the caller sends [`Message::Done`] or [`Message::Error`].
+/// Runs the replay `settings` at `place` until the trace's end, or until `driver` has it end: reads the trace once, loads
+/// what it needs, and sends its requests. The last event says how its schedule was kept.
 ///
 /// # Errors
 /// The settings, the trace, the folder or the engine are not as they should be.
 pub fn run<C: Clock>(
-    job: &Job,
+    place: &Place,
     settings: &ReplaySettings,
-    controls: &Controls,
-    sink: &mut dyn Sink,
+    driver: &mut dyn Driver,
     clock: &C,
-) -> Result<Finished, ReplayError> {
+) -> Result<WorkloadData, WorkloadError> {
     let plan = ReplayPlan::new(settings)?;
-    let path = job.directory.join(&job.name);
-    let on_disk = plan.engine.keeps == Keeps::Disk && !plan.options.lead_elsewhere();
-    let prepare = || DatabaseDirectory::prepare(&path, marker(&plan, job.seed), job.existing);
-    let mut database = on_disk.then(prepare).transpose()?;
-    let folder = database.as_ref().map_or(path.clone(), DatabaseDirectory::database);
-    let request = OpenRequest { directory: &folder, options: &plan.options, value_bytes: plan.value_bytes_mean };
-    let engine = (plan.engine.open)(&request)?;
-    let prepare = |server| DataElsewhere::prepare(server, marker(&plan, job.seed), job.existing);
-    let mut elsewhere = engine.elsewhere().filter(|_| plan.prepares()).map(prepare).transpose()?;
-    let mut watch = Watch::new(controls, sink);
-    let is_there = database.as_ref().is_some_and(DatabaseDirectory::is_reused)
-        || elsewhere.as_ref().is_some_and(DataElsewhere::is_reused);
-    if plan.prepares() && !is_there {
-        load(&plan, job.seed, plan.needed.as_deref().unwrap_or_default(), &*engine, &mut watch)?;
-        if !watch.stopped {
-            engine.settle()?;
-            database.as_mut().map_or(Ok(()), DatabaseDirectory::set_loaded)?;
-            elsewhere.as_mut().map_or(Ok(()), |data| data.set_loaded(&*engine))?;
-        }
+    let request = EngineRequest {
+        engine: plan.engine,
+        options: &plan.options,
+        value_bytes: plan.value_bytes_mean,
+        marker: marker(&plan, place.seed),
+        loads: plan.prepares(),
+    };
+    let (engine, mut storage) = storage::open(place, request).map_err(ReplayError::from)?;
+    let is_reused = storage.is_reused();
+    let mut progress = Progress::new(driver, "loading");
+    if plan.prepares() && !is_reused {
+        fill(&plan, place.seed, &*engine, &mut storage, &mut progress)?;
     }
-    if !watch.stopped {
+    if !progress.is_stopped {
         if plan.operations.iter().any(|operation| !matches!(operation, Operation::Read | Operation::Scan)) {
-            database.as_mut().map_or(Ok(()), DatabaseDirectory::set_changed)?;
-            elsewhere.as_mut().map_or(Ok(()), |data| data.set_changed(&*engine))?;
+            storage.set_changed(&*engine).map_err(ReplayError::from)?;
         }
-        let replayed = replay(&plan, job, &*engine, clock, &mut watch, is_there)?;
-        let message = Message::Replayed { t_ns: clock.now_ns(), replayed: Box::new(replayed) };
-        watch.sink.send(message)?;
+        let replayed = replay(&plan, place.seed, &*engine, clock, driver, is_reused)?;
+        driver.emit(Event::Replayed { t_ns: clock.now_ns(), replayed: Box::new(replayed) });
     }
-    Ok(Finished { database, elsewhere: if is_there || !plan.prepares() { None } else { Left::of(engine) } })
+    Ok(storage.into_data(engine))
 }
 
-/// Sends the whole trace, as far as the control lines let it.
+/// Loads what the trace needs, lets the engine come to rest, and writes down that it is there.
+fn fill(
+    plan: &ReplayPlan,
+    seed: u64,
+    engine: &dyn Engine,
+    storage: &mut EngineData,
+    progress: &mut Progress<'_>,
+) -> Result<(), ReplayError> {
+    load(plan, seed, plan.needed.as_deref().unwrap_or_default(), engine, progress)?;
+    if !progress.is_stopped {
+        engine.settle()?;
+        storage.set_loaded(engine)?;
+    }
+    Ok(())
+}
+
+/// Sends the whole trace, as far as `driver` lets it.
 fn replay<C: Clock>(
     plan: &ReplayPlan,
-    job: &Job,
+    seed: u64,
     engine: &dyn Engine,
     clock: &C,
-    watch: &mut Watch,
-    reused: bool,
-) -> Result<Replayed, ReplayError> {
+    driver: &mut dyn Driver,
+    is_reused: bool,
+) -> Result<ReplayOutcome, WorkloadError> {
     let reader = open_again(&plan.file, plan.stamp)?;
     let (margin_ns, allowed) = if plan.time == Timing::Full { (0, None) } else { calibrate(clock)? };
     let (gate, first_error) = (Gate::default(), Mutex::new(None));
     let schedule = Schedule::new(margin_ns, spinners());
-    let shared = Shared { plan, seed: job.seed, clock, gate: &gate, schedule: &schedule, first_error: &first_error };
+    let shared = Shared { plan, seed, clock, gate: &gate, schedule: &schedule, first_error: &first_error };
     let tallies: Vec<Tally> = (0..plan.threads).map(|_| Tally::default()).collect();
     let (inlets, outlets) = lanes(plan.dealing());
     let keys = (plan.threads > 1 && !plan.model.is_ordered()).then(KeyOrder::new);
     let turns = Turns::new(Lead { lane: Lane::new(&outlets[0]), kept: Dispatch::new(plan.grain) });
     let at_work = AtomicU32::new(plan.threads);
-    let driven = std::thread::scope(|scope| {
+    let ((began_ns, cut), kept) = std::thread::scope(|scope| {
         let feeder = scope.spawn(|| feed(plan, plan.dealing(), reader, inlets));
         let mut clients = Vec::new();
         for (thread, tally) in (0..).zip(&tallies) {
@@ -114,41 +116,38 @@ fn replay<C: Clock>(
             let source = source(plan, thread, &outlets, &turns);
             let (shared, at_work, own) = (&shared, &at_work, own_lane(plan, thread, &outlets));
             clients.push(scope.spawn(move || {
-                let _leaves = Leaves { at_work, own };
+                let _guard = ThreadGuard { at_work, own };
                 Client::new(shared, thread, tally, engine.session(), order).run(source)
             }));
         }
-        let driven = drive(
-            scope,
-            &shared,
-            job,
-            engine,
-            &tallies,
-            watch,
-            facts(plan, engine, reused, &shared, allowed),
-            &at_work,
-        );
+        let sampler = Sampler::new(&plan.operations, tallies.iter().map(|tally| &tally.counted));
+        let mut workload = ReplayWorkload::new(engine, (&gate, &schedule), &tallies, &at_work, sampler);
+        let facts = facts(plan, engine, is_reused, &shared, allowed);
+        let driven =
+            driver.drive(Ready { facts, state: Some(engine.state_sampler()), script: Vec::new() }, &mut workload);
+        let outcome = (workload.began_ns, !workload.is_at_end());
         gate.stop();
         // Before they have ended: one whose lane is empty waits for the reader, and the reader for room in another's.
         outlets.iter().for_each(Outlet::close);
         // A writer that the engine holds back, on a full disk say, is let go by the look alone.
         while clients.iter().any(|client| !client.is_finished()) {
-            clock.sleep(LOOK_NS);
-            let _ = engine.check();
+            clock.sleep(POLL_NS);
+            let _ = engine.check_background();
         }
         // Every one of them: one that panicked and is not joined would have the scope panic too.
         let ended: Vec<_> =
             clients.into_iter().map(|client| client.join().map_err(|_| ReplayError::Panicked)).collect();
         let fed = feeder.join().unwrap_or(Err(ReplayError::Panicked));
-        let (driven, ended) = (driven?, ended.into_iter().collect::<Result<Vec<_>, _>>()?);
-        fed.map(|()| (driven, ended))
+        driven?;
+        let kept = ended.into_iter().collect::<Result<Vec<_>, _>>()?;
+        fed?;
+        Ok::<_, WorkloadError>((outcome, kept))
     })?;
-    let ((began_ns, cut), kept) = driven;
     let first_error = first_error.into_inner().unwrap_or_else(PoisonError::into_inner);
     let whole = if plan.model == Model::Open { Some(turns.kept()) } else { added_up(kept) };
     let ended_ns = tallies.iter().map(Tally::ended_ns).max().unwrap_or(0);
     let length_ns = ended_ns.saturating_sub(began_ns);
-    Ok(Replayed { error: first_error, length_ns, cut, ..replayed(plan, &tallies, whole) })
+    Ok(ReplayOutcome { error: first_error, length_ns, interrupted: cut, ..replayed(plan, &tallies, whole) })
 }
 
 /// Finds, on a thread that is as urgent as those that will wait, how early they have to be woken.
@@ -171,7 +170,7 @@ fn spinners() -> u32 {
 fn source<'t, 'o>(
     plan: &ReplayPlan,
     thread: u32,
-    outlets: &'o [Outlet<Ready>],
+    outlets: &'o [Outlet<ReplayRequest>],
     turns: &'t Turns<'o>,
 ) -> Source<'t, 'o> {
     let kept = || Box::new(Dispatch::new(plan.grain));
@@ -183,50 +182,22 @@ fn source<'t, 'o>(
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "what a replay is made of, once, in one place")]
-fn drive<'scope, C: Clock>(
-    scope: &'scope Scope<'scope, '_>,
-    shared: &Shared<'scope, C>,
-    job: &Job,
-    engine: &'scope dyn Engine,
-    tallies: &'scope [Tally],
-    watch: &mut Watch,
-    facts: Settings,
-    at_work: &AtomicU32,
-) -> Result<(u64, bool), ReplayError> {
-    watch.sink.send(Message::Ready { facts })?;
-    let counted: Vec<_> = tallies.iter().map(|tally| &tally.counted).collect();
-    let mut driver = Driver {
-        clock: shared.clock,
-        engine,
-        gate: shared.gate,
-        schedule: shared.schedule,
-        tallies,
-        sampler: Sampler::new(&shared.plan.operations, counted, job.interval_ms),
-        reader: StateReader::new(scope, engine.state(), shared.clock, job.interval_ms),
-        start_ns: None,
-        began_ns: u64::MAX,
-        paused_ns: None,
-        going: false,
-        held_until_ns: None,
-        has_complained: false,
-    };
-    let cut = driver.drive(watch, &|| at_work.load(Ordering::Acquire) == 0)?;
-    Ok((driver.began_ns, cut))
-}
-
 /// The lane that thread `thread` alone takes requests from.
-fn own_lane<'o>(plan: &ReplayPlan, thread: u32, outlets: &'o [Outlet<Ready>]) -> Option<&'o Outlet<Ready>> {
+fn own_lane<'o>(
+    plan: &ReplayPlan,
+    thread: u32,
+    outlets: &'o [Outlet<ReplayRequest>],
+) -> Option<&'o Outlet<ReplayRequest>> {
     matches!(plan.dealing(), Dealing::Apart(_)).then(|| &outlets[thread as usize])
 }
 
 /// A thread is at work until this is dropped, however it ends; then the reader waits for no room in its own lane.
-struct Leaves<'a> {
+struct ThreadGuard<'a> {
     at_work: &'a AtomicU32,
-    own: Option<&'a Outlet<Ready>>,
+    own: Option<&'a Outlet<ReplayRequest>>,
 }
 
-impl Drop for Leaves<'_> {
+impl Drop for ThreadGuard<'_> {
     fn drop(&mut self) {
         self.own.into_iter().for_each(Outlet::close);
         self.at_work.fetch_sub(1, Ordering::Release);
@@ -242,15 +213,15 @@ fn added_up(kept: Vec<Option<Dispatch>>) -> Option<Dispatch> {
 }
 
 /// What the threads counted, together.
-fn replayed(plan: &ReplayPlan, tallies: &[Tally], dispatch: Option<Dispatch>) -> Replayed {
+fn replayed(plan: &ReplayPlan, tallies: &[Tally], dispatch: Option<Dispatch>) -> ReplayOutcome {
     let totals = tallies.iter().map(Tally::totals);
     let [sent, errors, order_violations] =
         totals.fold([0; 3], |all, one| std::array::from_fn(|place| all[place] + one[place]));
-    Replayed {
+    ReplayOutcome {
         model: plan.model.name().to_owned(),
         ordered: plan.model.is_ordered(),
         length_ns: 0,
-        cut: false,
+        interrupted: false,
         requests: plan.requests,
         sent,
         errors,
@@ -260,15 +231,15 @@ fn replayed(plan: &ReplayPlan, tallies: &[Tally], dispatch: Option<Dispatch>) ->
     }
 }
 
-fn marker(plan: &ReplayPlan, seed: u64) -> Marker {
+fn marker(plan: &ReplayPlan, seed: u64) -> DatabaseManifest {
     let needed = plan.needed.as_deref().unwrap_or_default();
     let each =
         needed.iter().map(|one| spread(one.key ^ spread(u64::from(one.key_bytes))) ^ one.value_bytes.unwrap_or(0));
     let check = each.fold(0, |all: u64, one| all.wrapping_add(spread(one)));
-    Marker {
+    DatabaseManifest {
         engine: plan.engine.name.to_owned(),
         engine_version: (plan.engine.version)(),
-        options: options_told(&plan.options),
+        options: manifest_options(&plan.options),
         records: needed.len() as u64,
         form: format!("keys of a trace, {check:016x}"),
         value_bytes: plan.value_size.map_or(0, u64::from),
@@ -288,8 +259,9 @@ fn facts<C>(
     allowed: Option<Allowed>,
 ) -> Settings {
     let units: Settings =
-        engine.state().columns().into_iter().map(|column| (column.name, json!(column.unit))).collect();
-    let notes: Vec<String> = plan.notes.iter().cloned().chain(engine.elsewhere().and_then(elsewhere::note)).collect();
+        engine.state_sampler().columns().into_iter().map(|column| (column.name, json!(column.unit))).collect();
+    let notes: Vec<String> =
+        plan.notes.iter().cloned().chain(engine.external_server().and_then(external::note)).collect();
     let told = json!({
         "engine": plan.engine.name,
         "engine_version": (plan.engine.version)(),

@@ -6,8 +6,8 @@ use manometer_trace::{ReadOptions, TraceError, TraceForm};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::kv::EngineOptions;
-use crate::settings::LONGEST_FILE_BYTES;
+use crate::settings_file::LONGEST_FILE_BYTES;
+use manometer_target::engine::EngineOptions;
 
 /// A recorded trace on a key-value engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use manometer_measure::{Clock, Dispatch};
 
 use super::lane::Lane;
-use super::request::Ready;
+use super::request::ReplayRequest;
 use super::wait::Schedule;
 use crate::kv::gate::Gate;
 
@@ -19,7 +19,7 @@ const LOOK_NS: u64 = 10_000_000;
 
 /// What whoever leads has in its hands.
 pub(super) struct Lead<'a> {
-    pub(super) lane: Lane<'a, Ready>,
+    pub(super) lane: Lane<'a, ReplayRequest>,
     pub(super) kept: Dispatch,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Turns<'a> {
 
     /// Tells when the request after the one that was taken is due, so that whoever stands by wakes for it.
     #[inline]
-    pub(super) fn tell_next(&self, lane: &Lane<'_, Ready>) {
+    pub(super) fn tell_next(&self, lane: &Lane<'_, ReplayRequest>) {
         let due_ns = lane.peek().map_or(u64::MAX, |next| next.due_ns);
         self.next_due_ns.store(due_ns, Ordering::Relaxed);
     }
@@ -156,7 +156,7 @@ fn free<T>(held: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 #[cfg(test)]
 mod tests {
     use manometer_measure::MonotonicClock;
-    use manometer_measure::dispatch::Grain;
+    use manometer_measure::dispatch::DispatchResolution;
 
     use super::*;
     use crate::kv::request::Operation;
@@ -167,12 +167,13 @@ mod tests {
         const REQUESTS: u64 = 5_000;
         let (mut inlets, outlets) = lanes(Dealing::One);
         for number in 0..REQUESTS {
-            let ready = Ready { due_ns: 0, key: 0, number, value_bytes: 0, key_bytes: 11, operation: Operation::Read };
+            let ready =
+                ReplayRequest { due_ns: 0, key: 0, number, value_bytes: 0, key_bytes: 11, operation: Operation::Read };
             deal(&mut inlets, 0, ready).unwrap();
         }
         crate::replay::lane::flush(&mut inlets).unwrap();
         drop(inlets);
-        let lead = Lead { lane: Lane::new(&outlets[0]), kept: Dispatch::new(Grain::new(1, 1)) };
+        let lead = Lead { lane: Lane::new(&outlets[0]), kept: Dispatch::new(DispatchResolution::new(1, 1)) };
         let (turns, gate, schedule) = (Turns::new(lead), Gate::default(), Schedule::new(20_000, 1));
         schedule.begin_at(0);
         gate.open();

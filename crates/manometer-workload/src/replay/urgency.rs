@@ -117,6 +117,8 @@ fn set_real_time(_: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use manometer_testing::{Cause, skip};
+
     use super::*;
 
     #[test]
@@ -126,7 +128,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 if Allowed::here() != Allowed::RealTime {
-                    println!("skipped: real-time scheduling is not allowed here");
+                    skip(Cause::RealTime, "real-time scheduling is not allowed");
                     return;
                 }
                 assert!(!urgency.watch(WATCHED_NS - 1), "it is not judged yet");

@@ -3,6 +3,7 @@
 use clap::Args;
 use manometer_cache::CacheError;
 use manometer_measure::ByteSize;
+use manometer_measure::human;
 
 use crate::table::number;
 
@@ -24,7 +25,7 @@ impl Unit {
     }
 
     fn capacity(&self, text: &str) -> Result<u64, CacheError> {
-        let wrong = |wanted: &str| CacheError::Wrong(format!("`{text}` is no capacity: write {wanted}"));
+        let wrong = |wanted: &str| CacheError::Invalid(format!("`{text}` is no capacity: write {wanted}"));
         let capacity = match self.size_aware {
             true => text.parse().map(|ByteSize(bytes)| bytes).map_err(|_| wrong("bytes, such as 64MiB"))?,
             false => text.parse().map_err(|_| wrong("how many objects, or bytes with --size-aware"))?,
@@ -35,7 +36,7 @@ impl Unit {
     /// A capacity in words.
     pub fn text(&self, capacity: u64) -> String {
         match self.size_aware {
-            true => crate::table::bytes(capacity),
+            true => human::bytes(capacity),
             false => count(capacity),
         }
     }

@@ -17,7 +17,7 @@ pub struct NewFile {
 impl NewFile {
     /// Makes it, before work begins whose result it is to hold.
     pub fn create(path: &Path) -> Result<Self, CacheError> {
-        let wrong = |error| CacheError::Wrong(format!("{} cannot be made: {error}", path.display()));
+        let wrong = |error| CacheError::Invalid(format!("{} cannot be made: {error}", path.display()));
         let file = File::create_new(path).map_err(wrong)?;
         Ok(Self { path: path.to_owned(), file, is_kept: false })
     }

@@ -1,36 +1,34 @@
-//! Verdicts as JUnit XML, which continuous integration shows: a test per phase.
-
-use std::fmt;
+//! Verdicts as JUnit XML for continuous integration: a test per phase.
 
 use manometer_analysis::compare::{Comparison, Direction, PhaseComparison, PhaseSeries, SeriesComparison, Verdict};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Compared, show};
+use super::{Outcome, text};
 
-/// The document.
-pub(super) fn document(compared: &Compared) -> anyhow::Result<String> {
+/// The JUnit document.
+pub(super) fn document(outcome: &Outcome) -> anyhow::Result<String> {
     let mut report = Report::new("manometer compare");
-    report.add_test_suite(match compared {
-        Compared::Pair(pair) => of_pair(pair),
-        Compared::Series(series) => of_series(series),
+    report.add_test_suite(match outcome {
+        Outcome::Pair(pair) => pair_suite(pair),
+        Outcome::Series(series) => series_suite(series),
     });
     Ok(report.to_string()?)
 }
 
-fn of_pair(pair: &Comparison) -> TestSuite {
+fn pair_suite(pair: &Comparison) -> TestSuite {
     let case = |phase: &PhaseComparison| {
-        let status = status(phase.direction, phase.verdict, show::sentence(phase, pair));
-        test_case(show::name(&phase.id, &phase.label, &phase.settings), &pair.criterion.metric, status)
+        let status = status(phase.direction, phase.verdict, text::phase_sentence(phase, pair));
+        test_case(text::phase_name(&phase.id, &phase.label, &phase.settings), &pair.criterion.metric, status)
     };
     suite(format!("{} and {}", pair.a.display(), pair.b.display()), pair.phases.iter().map(case))
 }
 
-fn of_series(series: &SeriesComparison) -> TestSuite {
+fn series_suite(series: &SeriesComparison) -> TestSuite {
     let case = |phase: &PhaseSeries| {
-        // A series never says "same": where no change is found the test passes.
+        // The verdict of a series is never "same": without a change the test passes.
         let verdict = if phase.changes.is_empty() { Verdict::Same } else { phase.verdict };
-        let status = status(phase.direction, verdict, show::whole_change(phase, series));
-        test_case(show::name(&phase.id, &phase.label, &phase.settings), &series.criterion.metric, status)
+        let status = status(phase.direction, verdict, text::series_sentence(phase, series));
+        test_case(text::phase_name(&phase.id, &phase.label, &phase.settings), &series.criterion.metric, status)
     };
     suite(format!("a series of {}", series.recordings.len()), series.phases.iter().map(case))
 }
@@ -47,18 +45,17 @@ fn test_case(name: String, metric: &str, status: TestCaseStatus) -> TestCase {
     case
 }
 
-/// Worse fails; what cannot be told is skipped.
-fn status(direction: Option<Direction>, verdict: Verdict, text: impl fmt::Display) -> TestCaseStatus {
-    let text = text.to_string();
+/// A regression fails, an unknown verdict is skipped.
+fn status(direction: Option<Direction>, verdict: Verdict, message: String) -> TestCaseStatus {
     match (direction, verdict) {
         (Some(Direction::Worse), _) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            status.set_type("regression").set_message(text);
+            status.set_type("regression").set_message(message);
             status
         }
         (_, Verdict::Unknown) => {
             let mut status = TestCaseStatus::skipped();
-            status.set_message(text);
+            status.set_message(message);
             status
         }
         _ => TestCaseStatus::success(),

@@ -6,7 +6,8 @@ use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use manometer_measure::LatencyHistogram;
 use manometer_measure::histogram::PERCENTILES;
-use manometer_workload::protocol::{Message, Sample};
+use manometer_session::protocol::Message;
+use manometer_workload::sample::Sample;
 
 use super::summary::{DIRECTIONS, Summary};
 use crate::replay::outcome::fidelity_text;

@@ -1,12 +1,14 @@
 //! The samples of one run, added up.
 
 use manometer_analysis::fidelity::Fidelity;
+use manometer_analysis::findings::replay;
 use manometer_measure::event::Finding;
 use manometer_measure::histogram::PERCENTILES;
 use manometer_measure::plan::Settings;
-use manometer_measure::{LatencyHistogram, Replayed};
+use manometer_measure::{LatencyHistogram, ReplayOutcome};
+use manometer_session::protocol::Message;
 use manometer_workload::io::IoJob;
-use manometer_workload::protocol::{Message, OperationSample, Sample};
+use manometer_workload::sample::{OperationSample, Sample};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 
@@ -37,7 +39,7 @@ pub(super) struct Summary {
     pub(super) cpu_s: f64,
     pub(super) interrupted: bool,
     /// What became of a trace.
-    replayed: Option<Box<Replayed>>,
+    replayed: Option<Box<ReplayOutcome>>,
 }
 
 impl Summary {
@@ -83,7 +85,7 @@ impl Summary {
     pub(super) fn fidelity(&self) -> Option<(Fidelity, Vec<Finding>)> {
         let replayed = self.replayed.as_ref()?;
         let fidelity = Fidelity::of(replayed);
-        let findings = fidelity.findings(replayed);
+        let findings = replay::findings(&fidelity, replayed);
         Some((fidelity, findings))
     }
 

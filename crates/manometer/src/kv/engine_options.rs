@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use manometer_target::engine;
-use manometer_workload::kv::EngineOptions;
+use manometer_target::engine::EngineOptions;
 
 use super::{KvArgs, pairs};
 

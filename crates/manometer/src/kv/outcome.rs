@@ -7,11 +7,12 @@ use manometer_measure::LatencyHistogram;
 use manometer_measure::histogram::PERCENTILES;
 use manometer_measure::operation::is_background;
 use manometer_measure::plan::Settings;
+use manometer_session::alone::Observer;
+use manometer_session::protocol::{Control, Message};
 use manometer_workload::kv::PacePlan;
-use manometer_workload::protocol::{Control, Message, Sample};
+use manometer_workload::sample::Sample;
 use serde_json::{Map, Value, json};
 
-use super::Conduct;
 use crate::format::{self, Format};
 use crate::table::number;
 
@@ -196,12 +197,12 @@ impl Outcome {
     }
 }
 
-impl Conduct for Outcome {
-    fn hear(&mut self, message: Message, now_ns: u64) -> Vec<Control> {
+impl Observer for Outcome {
+    fn receive(&mut self, message: Message, received_ns: u64) -> Vec<Control> {
         match message {
             Message::Ready { facts } => {
                 self.ready(facts);
-                let count_from_ns = now_ns + (self.warmup_s * 1e9) as u64;
+                let count_from_ns = received_ns + (self.warmup_s * 1e9) as u64;
                 self.times = Some((count_from_ns, count_from_ns.saturating_add((self.seconds * 1e9) as u64)));
                 return vec![Control::Go];
             }

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use manometer_analysis::fidelity::Fidelity;
-use manometer_analysis::findings::replay::INCOMPLETE;
+use manometer_analysis::findings::replay::{self, INCOMPLETE};
 use manometer_measure::event::Finding;
 use manometer_measure::plan::Settings;
-use manometer_measure::{LatencyHistogram, Replayed};
-use manometer_workload::protocol::{Message, Sample};
+use manometer_measure::{LatencyHistogram, ReplayOutcome};
+use manometer_session::alone::Observer;
+use manometer_session::protocol::{Control, Message};
+use manometer_session::together::{GroupObserver, HostClock};
+use manometer_workload::sample::Sample;
 use serde_json::{Map, Value, json};
 
-use super::clocks::HostClock;
 use crate::format::{self, Format};
 use crate::kv::outcome::{latency_us, microseconds, plain, row};
 use crate::table::number;
@@ -23,9 +25,9 @@ pub(super) struct Outcome {
     operations: BTreeMap<String, LatencyHistogram>,
     responses: BTreeMap<String, LatencyHistogram>,
     missing: BTreeMap<String, u64>,
-    /// What became of the shares of those processes that have said so.
-    replayed: Option<Replayed>,
-    told: usize,
+    /// How the shares of those processes that have finished were replayed.
+    replayed: Option<ReplayOutcome>,
+    finished_shares: usize,
     /// The clocks of other hosts.
     clocks: Vec<HostClock>,
     failure: Option<String>,
@@ -42,20 +44,20 @@ impl Outcome {
             responses: BTreeMap::new(),
             missing: BTreeMap::new(),
             replayed: None,
-            told: 0,
+            finished_shares: 0,
             clocks: Vec::new(),
             failure: None,
         }
     }
 
     /// Takes in what process `index` says.
-    pub(super) fn hear(&mut self, index: usize, message: Message) {
+    fn take(&mut self, index: usize, message: Message) {
         match message {
             Message::Ready { facts } if index == 0 => self.ready(facts),
             Message::Sample(sample) => self.sample(&sample, self.live && index == 0),
             Message::Note { text, .. } => format::note(&format!("note: {text}")),
             Message::Replayed { replayed, .. } => {
-                self.told += 1;
+                self.finished_shares += 1;
                 match &mut self.replayed {
                     Some(all) => all.add(&replayed),
                     none => *none = Some(*replayed),
@@ -63,12 +65,6 @@ impl Outcome {
             }
             _ => {}
         }
-    }
-
-    /// The clocks of other hosts were compared with ours.
-    pub(super) fn compared(&mut self, clocks: Vec<HostClock>) {
-        clocks.iter().for_each(|clock| format::note(&clock.told()));
-        self.clocks = clocks;
     }
 
     /// Some of it is lost.
@@ -127,13 +123,13 @@ impl Outcome {
 
     /// Whether a part of it was lost, or every request failed.
     pub(super) fn has_failed(&self) -> bool {
-        let all_failed = |replayed: &Replayed| replayed.sent > 0 && replayed.errors >= replayed.sent;
+        let all_failed = |replayed: &ReplayOutcome| replayed.sent > 0 && replayed.errors >= replayed.sent;
         self.failure.is_some() || self.replayed.as_ref().is_none_or(all_failed)
     }
 
     /// Whether all processes told of their shares, and nobody ended it before its trace was.
     fn is_complete(&self) -> bool {
-        self.failure.is_none() && self.replayed.as_ref().is_some_and(|replayed| !replayed.cut)
+        self.failure.is_none() && self.replayed.as_ref().is_some_and(|replayed| !replayed.interrupted)
     }
 
     /// Whether it may stand for the trace.
@@ -147,12 +143,16 @@ impl Outcome {
 
     fn findings(&self) -> Vec<Finding> {
         let lost = self.failure.as_ref().map(|failure| {
-            let (told, processes) = (self.told, self.processes);
+            let (told, processes) = (self.finished_shares, self.processes);
             let sentence =
                 format!("{failure}. The others were ended; the numbers are those of {told} of {processes} processes.");
-            INCOMPLETE.tell(None, &sentence)
+            INCOMPLETE.finding(None, &sentence)
         });
-        let told = self.replayed.as_ref().zip(self.fidelity()).map(|(replayed, fidelity)| fidelity.findings(replayed));
+        let told = self
+            .replayed
+            .as_ref()
+            .zip(self.fidelity())
+            .map(|(replayed, fidelity)| replay::findings(&fidelity, replayed));
         let clocks = self.clocks.iter().flat_map(HostClock::findings);
         lost.into_iter().chain(told.into_iter().flatten()).chain(clocks).collect()
     }
@@ -262,4 +262,27 @@ pub(crate) fn fidelity_text(fidelity: &Fidelity) -> String {
         lines.push(format!("                 (- : {reason})"));
     }
     lines.join("\n")
+}
+impl GroupObserver for Outcome {
+    fn receive(&mut self, index: usize, message: Message) {
+        self.take(index, message);
+    }
+
+    fn compared(&mut self, clocks: Vec<HostClock>) {
+        clocks.iter().for_each(|clock| format::note(&clock.describe()));
+        self.clocks = clocks;
+    }
+}
+
+impl Observer for Outcome {
+    fn receive(&mut self, message: Message, _: u64) -> Vec<Control> {
+        let is_ready = matches!(message, Message::Ready { .. });
+        self.take(0, message);
+        if is_ready { vec![Control::Go] } else { Vec::new() }
+    }
+
+    /// The replay ends with its trace.
+    fn is_over(&self, _: u64) -> bool {
+        false
+    }
 }

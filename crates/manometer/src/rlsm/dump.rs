@@ -69,7 +69,7 @@ fn entries(args: &DumpArgs, database: &Database) -> rlsm::Result<Iter> {
 }
 
 /// Prints entries as they come, so that a large database needs no more memory.
-fn print_entries(args: &DumpArgs, entries: impl Iterator<Item = rlsm::Result<rlsm::Pair>>) -> anyhow::Result<()> {
+fn print_entries(args: &DumpArgs, entries: impl Iterator<Item = rlsm::Result<rlsm::KvPair>>) -> anyhow::Result<()> {
     if args.format == Format::Json {
         format::text("{\"entries\": [")?;
     }
@@ -112,7 +112,7 @@ fn run_document(run: &RunInfo) -> Value {
         "footer_offset": run.footer_offset,
         "entries": run.entries,
         "deletes": run.deletes,
-        "range_deletes": run.range_deletes,
+        "range_deletes": run.range_tombstones,
         "user_bytes": run.user_bytes,
         "stored_bytes": run.stored_bytes,
         "lowest_key": shown(&run.low),
@@ -125,7 +125,7 @@ fn text(layout: &Layout) -> String {
     let mut rows =
         table(&["where", "file", "lowest key", "highest key", "footer at", "entries", "deletes", "bytes"], 4);
     let mut add = |place: String, run: &RunInfo| {
-        let numbers = [run.footer_offset, run.entries, run.deletes + run.range_deletes, run.stored_bytes];
+        let numbers = [run.footer_offset, run.entries, run.deletes + run.range_tombstones, run.stored_bytes];
         let head = [place, run.file.clone(), shown(&run.low), shown(&run.high)];
         rows.add_row(head.into_iter().chain(numbers.map(|number| number.to_string())));
     };

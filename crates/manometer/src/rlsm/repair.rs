@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use rlsm::Repair;
+use rlsm::RepairReport;
 use serde_json::json;
 
 use super::{problems, refuse};
@@ -47,11 +47,11 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(if repair.lost.is_empty() { DONE } else { NO }))
 }
 
-fn text(repair: &Repair) -> String {
+fn text(repair: &RepairReport) -> String {
     if !repair.was_needed {
         return "all is whole: nothing was done".to_owned();
     }
-    let Repair { runs, batches, entries, .. } = repair;
+    let RepairReport { runs, batches, entries, .. } = repair;
     let mut lines: Vec<String> = repair.lost.iter().map(|problem| format!("lost: {problem}")).collect();
     if !repair.had_manifest {
         lines.push("there was no manifest to read: keys that were deleted long ago may be there again".to_owned());

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use manometer_measure::human::bytes;
 use rlsm::{Options, Stats};
 use serde_json::{Value, json};
 
 use super::refuse;
 use crate::format::{self, Format};
-use crate::table::{bytes, number, table};
+use crate::table::{number, table};
 
 /// Say how a database stands: levels, ranges, runs, what it takes on the device and in memory.
 ///

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use rlsm::Verification;
+use manometer_measure::human::bytes;
+use rlsm::VerifyReport;
 use serde_json::json;
 
 use super::{problems, refuse};
 use crate::format::{self, Format};
-use crate::table::bytes;
 use crate::{DONE, NO};
 
 /// Read all of a database and tell what is damaged: checksums, order, ranges, tables, logs.
@@ -46,7 +46,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(if found.is_sound() { DONE } else { NO }))
 }
 
-fn text(found: &Verification) -> String {
+fn text(found: &VerifyReport) -> String {
     let mut lines = vec![format!(
         "{} runs with {} entries in {}, and {} logs",
         found.runs,

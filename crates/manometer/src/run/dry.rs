@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use manometer_experiment::prepare::ledger::{Book, LedgerError};
-use manometer_experiment::prepare::steps::Step;
-use manometer_experiment::queue::cost::{Books, Cost, Costs, books};
+use manometer_experiment::experiment::format_settings;
+use manometer_experiment::prepare::ledger::{LedgerEntries, LedgerError};
+use manometer_experiment::prepare::steps::PrepareStep;
+use manometer_experiment::queue::cost::{Ledgers, RunCost, SetCost, read_ledgers};
 use manometer_experiment::queue::{PlannedRun, unlike_states};
-use manometer_experiment::{Experiment, file, isolate, plan};
+use manometer_experiment::{Experiment, isolate, plan};
 use manometer_measure::event::Finding;
+use manometer_measure::human;
 use manometer_measure::{ByteSize, Plan};
 use serde_json::{Value, json};
 
@@ -30,8 +32,8 @@ pub(super) fn run(arguments: &Arguments, all: &[PlannedRun]) -> anyhow::Result<(
 struct DryRun<'a> {
     all: &'a [PlannedRun],
     plans: Vec<Plan>,
-    books: Books,
-    costs: Costs,
+    books: Ledgers,
+    costs: SetCost,
     findings: Vec<Finding>,
     /// What the device writes, where somebody said so, in bytes a second.
     speed: Option<f64>,
@@ -40,8 +42,8 @@ struct DryRun<'a> {
 /// What is to be prepared in one device directory, for all runs there.
 struct Preparation<'a> {
     first: &'a Experiment,
-    book: &'a Book,
-    steps: Vec<Step>,
+    book: &'a LedgerEntries,
+    steps: Vec<PrepareStep>,
     by_workers_bytes: u64,
     /// Each once.
     budgets: Vec<ByteSize>,
@@ -49,11 +51,11 @@ struct Preparation<'a> {
 
 impl<'a> DryRun<'a> {
     fn of(all: &'a [PlannedRun], reuse: bool, speed: Option<f64>) -> Result<Self, LedgerError> {
-        let books = books(all)?;
-        let costs = Costs::of(all, &books, reuse);
+        let books = read_ledgers(all)?;
+        let costs = SetCost::estimate(all, &books, reuse);
         let mut findings = unlike_states(all);
         findings.extend(costs.over_budget(all, &books, speed));
-        for known in all.iter().flat_map(|run| &run.experiment.known) {
+        for known in all.iter().flat_map(|run| &run.experiment.findings) {
             if !findings.contains(known) {
                 findings.push(known.clone());
             }
@@ -64,7 +66,7 @@ impl<'a> DryRun<'a> {
 
     fn preparations(&self) -> Vec<Preparation<'_>> {
         let of_directory = |(directory, book): (&PathBuf, _)| {
-            let own = || self.all.iter().map(|run| &run.experiment).zip(&self.costs.preparing);
+            let own = || self.all.iter().map(|run| &run.experiment).zip(&self.costs.preparations);
             let own = || own().filter(move |(run, _)| run.directory == *directory);
             let budgets: BTreeSet<ByteSize> = own().filter_map(|(run, _)| run.write_budget).collect();
             Some(Preparation {
@@ -79,7 +81,7 @@ impl<'a> DryRun<'a> {
     }
 
     fn document(&self) -> Value {
-        let run = |((run, plan), cost): ((&PlannedRun, &Plan), &Cost)| {
+        let run = |((run, plan), cost): ((&PlannedRun, &Plan), &RunCost)| {
             let experiment = &run.experiment;
             json!({
                 "settings": experiment.swept, "experiment": experiment.resolved, "plan": plan,
@@ -88,9 +90,9 @@ impl<'a> DryRun<'a> {
                 "isolation": isolate::describe(experiment),
             })
         };
-        let Costs { least, most, .. } = &self.costs;
+        let SetCost { min: least, max: most, .. } = &self.costs;
         let bounded = (most.unbounded_s == 0.0).then_some(most.written_bytes);
-        let written = bounded.or_else(|| self.speed.map(|speed| most.written_at_most(speed)));
+        let written = bounded.or_else(|| self.speed.map(|speed| most.max_written_bytes(speed)));
         let preparation = |one: &Preparation<'_>| {
             let mut told = outline_json(&one.first.directory, &one.budgets, one.book, &one.steps);
             told["directory"] = json!(one.first.directory);
@@ -156,7 +158,7 @@ fn show_runs(all: &[PlannedRun], plans: &[Plan]) -> anyhow::Result<()> {
 }
 
 fn settings_of(run: &PlannedRun) -> String {
-    let swept = file::settings_text(&run.experiment.swept);
+    let swept = format_settings(&run.experiment.swept);
     match (run.combination, run.repeat) {
         (None, repeat) => format!("reference, repeat {repeat}"),
         (Some(_), 1) => swept,
@@ -165,7 +167,12 @@ fn settings_of(run: &PlannedRun) -> String {
     }
 }
 
-fn costs_text(runs: usize, Costs { least, most, .. }: &Costs, by_workers: u64, speed: Option<f64>) -> String {
+fn costs_text(
+    runs: usize,
+    SetCost { min: least, max: most, .. }: &SetCost,
+    by_workers: u64,
+    speed: Option<f64>,
+) -> String {
     let copies = if runs > 1 { format!(" in {runs} runs") } else { String::new() };
     let time = if least == most {
         duration(least.seconds)
@@ -173,9 +180,9 @@ fn costs_text(runs: usize, Costs { least, most, .. }: &Costs, by_workers: u64, s
         format!("{} to {}, until intervals are narrow,", duration(least.seconds), duration(most.seconds))
     };
     let prepared = if least.prepared_bytes == most.prepared_bytes {
-        table::bytes(least.prepared_bytes)
+        human::bytes(least.prepared_bytes)
     } else {
-        format!("{} to {}", table::bytes(least.prepared_bytes), table::bytes(most.prepared_bytes))
+        format!("{} to {}", human::bytes(least.prepared_bytes), human::bytes(most.prepared_bytes))
     };
     let settling = if most.settle_s > 0.0 {
         format!(", and at most {} of settling before them", duration(most.settle_s))
@@ -184,7 +191,7 @@ fn costs_text(runs: usize, Costs { least, most, .. }: &Costs, by_workers: u64, s
     };
     let by_runs = match by_workers {
         0 => String::new(),
-        bytes => format!(" in all, {} of it by the runs themselves, as they make their data", table::bytes(bytes)),
+        bytes => format!(" in all, {} of it by the runs themselves, as they make their data", human::bytes(bytes)),
     };
     format!(
         "{time} of phases{copies}{settling}, making data and up to one sample interval a phase aside.\n\
@@ -193,8 +200,8 @@ fn costs_text(runs: usize, Costs { least, most, .. }: &Costs, by_workers: u64, s
     )
 }
 
-fn written_text(cost: &Cost, speed: Option<f64>) -> String {
-    let bytes = |bytes: f64| table::bytes(bytes as u64);
+fn written_text(cost: &RunCost, speed: Option<f64>) -> String {
+    let bytes = |bytes: f64| human::bytes(bytes as u64);
     match speed {
         _ if cost.unbounded_s == 0.0 => format!(
             "What workloads write while they run is bounded: about {}, what file system and device add aside.",
@@ -207,7 +214,7 @@ fn written_text(cost: &Cost, speed: Option<f64>) -> String {
         ),
         Some(speed) => format!(
             "What workloads write while they run is at most {}: {} at {}/s without pause, and {} at a bounded rate.",
-            bytes(cost.written_at_most(speed)),
+            bytes(cost.max_written_bytes(speed)),
             duration(cost.unbounded_s),
             bytes(speed),
             bytes(cost.written_bytes),

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use manometer_analysis::real_vs_synthetic::{Comparison, Mean, TRACE};
+use manometer_analysis::real_vs_synthetic::{LoadComparison, RepeatMean, TRACE};
 use manometer_experiment::file::RealVsSynthetic;
 use manometer_experiment::file::real_vs_synthetic::KIND;
-use manometer_experiment::real_vs_synthetic::{Update, replays_planned, run as perform};
+use manometer_experiment::real_vs_synthetic::{ComparisonProgress, planned_replays, run as perform};
+use manometer_measure::human;
 use manometer_report::real_vs_synthetic as page;
 
-use super::{Arguments, default_out, interruption, show_problem};
+use super::{Arguments, default_out, show_problem};
 use crate::format::{self, Format};
 use crate::progress::Form;
 use crate::report::FILE;
@@ -24,7 +25,7 @@ const EXPERIMENT: &str = "experiment.toml";
 
 /// Whether `arguments` ask for such a comparison.
 pub(super) fn is_asked_for(arguments: &Arguments) -> bool {
-    arguments.files.iter().any(|file| RealVsSynthetic::is_one(file))
+    arguments.files.iter().any(|file| RealVsSynthetic::has_kind(file))
 }
 
 /// Runs it, or shows what would run.
@@ -48,7 +49,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         format::note(&format!("manometer: {reason}"));
         return Ok(ExitCode::from(WRONG_REQUEST));
     }
-    let interrupted = interruption()?;
+    let interrupted = crate::signals::interruption()?;
     match perform(&settings, &interrupted, &mut tell) {
         Ok(comparison) => {
             write(&out, &settings, &comparison)?;
@@ -85,7 +86,7 @@ fn make(out: &Path) -> Result<(), String> {
 }
 
 fn dry(settings: &RealVsSynthetic, format: Format) -> anyhow::Result<ExitCode> {
-    let replays = replays_planned(settings);
+    let replays = planned_replays(settings);
     match format {
         Format::Json => format::json(&serde_json::json!({"experiment": settings, "replays": replays}))?,
         Format::Text => format::text(&format!(
@@ -101,20 +102,20 @@ fn dry(settings: &RealVsSynthetic, format: Format) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(DONE))
 }
 
-fn tell(update: Update<'_>) {
+fn tell(update: ComparisonProgress<'_>) {
     let text = match update {
-        Update::Read { requests, keys, exponent } => {
+        ComparisonProgress::TraceRead { requests, keys, exponent } => {
             format!("{requests} requests for {keys} keys; Zipf's law fits best with the exponent {exponent:.3}")
         }
-        Update::Footprint { engine, bytes } => format!("all keys take {} in {engine}", table::bytes(bytes)),
-        Update::Begin { number, of, engine, load, cache_bytes, repeat } => {
-            format!("{number}/{of}: {load} on {engine} with {}, repeat {repeat}", table::bytes(cache_bytes))
+        ComparisonProgress::Footprint { engine, bytes } => format!("all keys take {} in {engine}", human::bytes(bytes)),
+        ComparisonProgress::ReplayStarted { number, total: of, engine, load, cache_bytes, repeat } => {
+            format!("{number}/{of}: {load} on {engine} with {}, repeat {repeat}", human::bytes(cache_bytes))
         }
     };
     format::note(&text);
 }
 
-fn write(out: &Path, settings: &RealVsSynthetic, comparison: &Comparison) -> anyhow::Result<()> {
+fn write(out: &Path, settings: &RealVsSynthetic, comparison: &LoadComparison) -> anyhow::Result<()> {
     let files: [(PathBuf, String); 3] = [
         (out.join(EXPERIMENT), settings.to_toml()),
         (out.join(RESULTS), serde_json::to_string_pretty(comparison)?),
@@ -126,7 +127,7 @@ fn write(out: &Path, settings: &RealVsSynthetic, comparison: &Comparison) -> any
     Ok(())
 }
 
-fn show(comparison: &Comparison, out: &Path, format: Format) -> anyhow::Result<()> {
+fn show(comparison: &LoadComparison, out: &Path, format: Format) -> anyhow::Result<()> {
     if format == Format::Json {
         return format::json(comparison);
     }
@@ -161,7 +162,7 @@ fn show(comparison: &Comparison, out: &Path, format: Format) -> anyhow::Result<(
     format::text(&format!("{text}\nReport: {}", out.join(FILE).display()))
 }
 
-fn hot_spots(comparison: &Comparison) -> String {
+fn hot_spots(comparison: &LoadComparison) -> String {
     let Some(spots) = &comparison.hot_spots else { return String::new() };
     let mut table = table::table(&["load", "least", "lower quartile", "median", "upper quartile", "most", "range"], 1);
     for load in &spots.loads {
@@ -175,25 +176,25 @@ fn hot_spots(comparison: &Comparison) -> String {
     }
 }
 
-fn slabs(comparison: &Comparison) -> String {
+fn slabs(comparison: &LoadComparison) -> String {
     let Some(slabs) = &comparison.slabs else { return String::new() };
     let mut table = table::table(&["values", "write µs", "miss ratio", "ops/s"], 1);
-    let or_gap = |mean: &Mean| mean.mean.map_or_else(|| "-".to_owned(), table::number);
+    let or_gap = |mean: &RepeatMean| mean.mean.map_or_else(|| "-".to_owned(), table::number);
     for load in &slabs.loads {
         let miss_ratio = load.miss_ratio.mean.map_or_else(|| "-".to_owned(), |ratio| format!("{:.2} %", 100.0 * ratio));
         table.add_row([load.sizes.clone(), or_gap(&load.write_us), miss_ratio, or_gap(&load.ops_per_s)]);
     }
-    let mean = table::bytes(slabs.value_bytes_mean);
+    let mean = human::bytes(slabs.value_bytes_mean);
     format!("\nValues over {} classes of slabs, {mean} on average\n{table}\n", slabs.classes)
 }
 
 /// An error with its interval, where there is one.
-fn error(mean: &Mean) -> String {
+fn error(mean: &RepeatMean) -> String {
     let told = |share: f64| format!("{:+.1} %", 100.0 * share);
     let interval = mean.ci_low.zip(mean.ci_high).map(|(low, high)| format!(" ({} to {})", told(low), told(high)));
     mean.mean.map_or_else(|| "-".to_owned(), |mean| told(mean) + &interval.unwrap_or_default())
 }
 
-fn times(mean: &Mean) -> String {
+fn times(mean: &RepeatMean) -> String {
     mean.mean.map_or_else(|| "-".to_owned(), |mean| format!("{mean:.2} x"))
 }

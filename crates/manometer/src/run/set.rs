@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use manometer_experiment::Experiment;
-use manometer_experiment::conductor::DiskLocks;
-use manometer_experiment::queue::{Planned, Queue, State, unlike_states};
-use manometer_measure::event::Status;
+use manometer_experiment::lock::DiskLocks;
+use manometer_experiment::queue::{PlannedSet, Queue, RunState, unlike_states};
+use manometer_measure::event::RunStatus;
 use manometer_report::Recorded;
 
 use super::Session;
@@ -19,12 +19,12 @@ pub(super) fn run(
     session: &Session<'_>,
     out: &Path,
     files: &[(PathBuf, Experiment)],
-    planned: &Planned,
-) -> anyhow::Result<Status> {
+    planned: &PlannedSet,
+) -> anyhow::Result<RunStatus> {
     let _disks = DiskLocks::take(files.iter().map(|(_, experiment)| experiment.directory.as_path()))?;
     let mut queue = match session.arguments.resume {
         true => Queue::resume(out, files, planned)?,
-        false => Queue::begin(out, files, planned)?,
+        false => Queue::start(out, files, planned)?,
     };
     if session.arguments.resume {
         note_what_is_left(&queue);
@@ -43,7 +43,7 @@ pub(super) fn run(
 }
 
 fn note_what_is_left(queue: &Queue) {
-    let is_done = |state: State| matches!(state, State::Done | State::NotNeeded);
+    let is_done = |state: RunState| matches!(state, RunState::Done | RunState::NotNeeded);
     let done = queue.runs().iter().filter(|run| is_done(run.state)).count();
     format::note(&format!("{done} of {} runs are done", queue.runs().len()));
     if let Some(version) = queue.other_version() {
@@ -60,27 +60,27 @@ fn perform_all(
     session: &Session<'_>,
     queue: &mut Queue,
     shown: &mut BTreeMap<usize, Recorded>,
-) -> anyhow::Result<Status> {
-    while let Some(index) = queue.begin_next()? {
+) -> anyhow::Result<RunStatus> {
+    while let Some(index) = queue.start_next()? {
         let run = queue.runs()[index].clone();
-        session.announce(index + 1, queue.runs().len(), &run.planned.experiment, &run.dir, queue.made());
+        session.announce(index + 1, queue.runs().len(), &run.planned.experiment, &run.dir, queue.created());
         let mut made = BTreeSet::new();
-        match session.perform(&run.planned.experiment, &run.dir, queue.made(), &mut made) {
+        match session.perform(&run.planned.experiment, &run.dir, queue.created(), &mut made) {
             Ok(status) => {
-                queue.ended(index, status, made)?;
+                queue.record_end(index, status, made)?;
                 shown.insert(index, session.show(&run.dir)?);
-                if status != Status::Complete {
+                if status != RunStatus::Complete {
                     return Ok(status);
                 }
             }
             // A run that could not begin leaves nothing to show, or nothing of its own.
             Err(error) => {
-                queue.refused(index, &error, made)?;
+                queue.record_failure(index, &error, made)?;
                 return Err(error.into());
             }
         }
     }
-    Ok(Status::Complete)
+    Ok(RunStatus::Complete)
 }
 
 /// Every run that is done, and those that ran now: those of an earlier time are read, not written.
@@ -89,7 +89,7 @@ fn all_recorded(queue: &Queue, mut shown: BTreeMap<usize, Recorded>) -> anyhow::
     for (index, run) in queue.runs().iter().enumerate() {
         match shown.remove(&index) {
             Some(one) => recorded.push(one),
-            None if run.state != State::Done => {}
+            None if run.state != RunState::Done => {}
             None if run.dir.join("summary.json").exists() => recorded.push(report::read(&run.dir)?),
             None => recorded.push(report::summarise_and_write(&run.dir)?),
         }
@@ -100,7 +100,7 @@ fn all_recorded(queue: &Queue, mut shown: BTreeMap<usize, Recorded>) -> anyhow::
 fn tell(session: &Session<'_>, out: &Path, queue: &Queue, recorded: &[Recorded]) -> anyhow::Result<()> {
     let page = out.join(report::FILE);
     report::write_page(&page, recorded)?;
-    let findings = [report::across(recorded), queue.findings()].concat();
+    let findings = [report::common_findings(recorded), queue.findings()].concat();
     format::note(&format!("{}\nReport over all runs: {}", table::findings(&findings), page.display()));
     if session.arguments.format == Format::Json {
         format::json(&report::runs_document(recorded, &findings))?;

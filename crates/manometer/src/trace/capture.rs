@@ -4,8 +4,6 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use manometer_measure::capture::{CaptureError, Captured, Options, Target, capture};
@@ -13,7 +11,6 @@ use manometer_measure::host::chain::chain;
 use manometer_measure::host::device_of;
 use manometer_measure::{ByteSize, MonotonicClock};
 use serde_json::json;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::format::{self, Format};
 use crate::{DONE, WRONG_REQUEST};
@@ -51,10 +48,7 @@ pub fn run(args: &CaptureArgs) -> anyhow::Result<ExitCode> {
         Ok(target) => target,
         Err(wrong) => return refuse(&wrong),
     };
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
-    }
+    let interrupted = crate::signals::interruption()?;
     let file = match File::create_new(&args.out) {
         Ok(file) => file,
         Err(error) => return refuse(&format!("{}: {error}: name a file that can be made", args.out.display())),

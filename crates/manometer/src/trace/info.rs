@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use manometer_measure::ByteSize;
+use manometer_measure::human;
 use manometer_trace::summary::{SizeTotals, Totals};
 use manometer_trace::{Summary, TraceError};
 use serde_json::{Value, json};
@@ -99,24 +99,14 @@ fn span_lines(totals: &Totals) -> Vec<String> {
 
 fn footprint(totals: &Totals) -> String {
     match totals.footprint_bytes {
-        Some(bytes) => format!("{} ({bytes} B{})", rounded(bytes as f64), sure(totals, "footprint_bytes", bytes)),
+        Some(bytes) => format!("{} ({bytes} B{})", human::bytes(bytes), sure(totals, "footprint_bytes", bytes)),
         None => format!("unknown: {}", totals.footprint_reason.as_deref().unwrap_or("the trace has no sizes")),
     }
 }
 
 fn size_text(sizes: &SizeTotals) -> String {
     let SizeTotals { min, mean, max, sum, samples } = sizes;
-    format!("{min} to {max} B, mean {mean:.1} B, sum {} over {samples} requests", rounded(*sum))
-}
-
-/// A number of bytes with three digits.
-fn rounded(bytes: f64) -> String {
-    match bytes {
-        small if small < 1024.0 => ByteSize(small as u64).to_string(),
-        small if small < 1_048_576.0 => format!("{:.1} KiB", small / 1024.0),
-        medium if medium < 1_073_741_824.0 => format!("{:.1} MiB", medium / 1_048_576.0),
-        large => format!("{:.1} GiB", large / 1_073_741_824.0),
-    }
+    format!("{min} to {max} B, mean {mean:.1} B, sum {} over {samples} requests", human::bytes(*sum as u64))
 }
 
 #[cfg(test)]

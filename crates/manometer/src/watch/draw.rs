@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use manometer_measure::human::bytes_per_s;
 use manometer_measure::live::{Activity, Frame, LayerActivity, Stall, User};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -9,7 +10,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline, Table, Widget as _};
 
-use crate::table::{bytes, number};
+use crate::table::number;
 
 /// How many looks the line of the past holds.
 const PAST: usize = 200;
@@ -132,7 +133,7 @@ fn titled(title: &str) -> Block<'_> {
 fn past(view: &View, frame: &Frame, area: Rect, buffer: &mut Buffer) {
     let name = frame.layers.first().map_or("", |layer| layer.layer.name.as_str());
     let most = view.past.iter().copied().max().unwrap_or_default();
-    let title = format!("{name}: bytes read and written, at most {}/s", bytes(most));
+    let title = format!("{name}: bytes read and written, at most {}", bytes_per_s(most as f64));
     // The newest stands at the right edge.
     let room = usize::from(area.width.saturating_sub(2));
     let shown: Vec<u64> = view.past.iter().copied().skip(view.past.len().saturating_sub(room)).collect();
@@ -175,10 +176,6 @@ fn layer_row(layer: &LayerActivity) -> Row<'static> {
 /// A gap is shown as one.
 fn shown(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), text)
-}
-
-fn bytes_per_s(rate: f64) -> String {
-    format!("{}/s", bytes(rate as u64))
 }
 
 fn percent(share: f64) -> String {
@@ -270,8 +267,8 @@ mod tests {
         for words in [
             "nvme0n1p1: bytes read and written, at most 5.02 MiB/s",
             "1 234",
-            "5.00 MiB/s",
-            "20.0 KiB/s",
+            "5 MiB/s",
+            "20 KiB/s",
             "95 %",
             "storage: some 50 %, all 25 %",
             "memory: not told",

@@ -1,23 +1,23 @@
-//! Bytes of headers and records.
+//! The encoding of log headers and records.
 
 use std::ops::Range;
 
 use crc32c::{crc32c, crc32c_append};
 
 use crate::codec::{put_varint, u32_at, varint};
-use crate::names::FileName;
+use crate::file_name::FileName;
 
 pub(crate) const HEADER_BYTES: usize = 24;
 pub(super) const CHECKSUM_BYTES: usize = 4;
 const VERSION: u32 = 1;
 
-/// The checksum of a record is turned over by this if all bytes before the record were durable when it was written.
+/// XORed into the checksum of a record if all bytes before the record were durable when it was written.
 ///
-/// An even number of its bits is set, which the difference that one wrong bit makes to a CRC-32C never has (its
-/// polynomial is a multiple of x + 1): no flipped bit makes one kind of record the other.
+/// An even number of its bits is set. A single flipped bit changes a CRC-32C by an odd number of bits, since the
+/// polynomial is a multiple of x + 1: so no flipped bit turns one kind of record into the other.
 pub(super) const SYNCED: u32 = 0x5359_4e43;
 
-/// What a log is of.
+/// The kind of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogKind {
     Wal,
@@ -25,7 +25,7 @@ pub(crate) enum LogKind {
 }
 
 impl LogKind {
-    /// What the log of this number is called.
+    /// The file name of the log with this number.
     pub fn name(self, number: u64) -> String {
         match self {
             Self::Wal => FileName::Wal(number).to_string(),
@@ -52,47 +52,49 @@ pub(super) fn header(kind: LogKind, number: u64) -> [u8; HEADER_BYTES] {
     header
 }
 
-/// What the checksums of all records of a log begin with.
+/// The initial value of the checksums of all records of a log.
 pub(super) fn salt(kind: LogKind, number: u64) -> u32 {
     u32_at(&header(kind, number), 20)
 }
 
 /// What is wrong with a header.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum BadHeader {
-    /// It is not whole.
-    Broken(&'static str),
-    /// It is whole, and of another file.
-    OfAnother(String),
-    /// It is whole, and of a format that is not known here.
-    Unknown(String),
+pub(super) enum HeaderError {
+    /// It is cut off, or its checksum does not match.
+    Invalid(&'static str),
+    /// It is valid, and belongs to another file.
+    ForeignFile(String),
+    /// It is valid, of an unknown format version.
+    UnsupportedVersion(String),
 }
 
-/// [`check_header`] for who reads no records.
+/// [`check_header`], with the problem as text.
 pub(crate) fn check_log_header(bytes: &[u8], kind: LogKind, number: u64) -> Result<(), String> {
     check_header(bytes, kind, number).map_err(|bad| match bad {
-        BadHeader::Broken(what) => what.to_owned(),
-        BadHeader::OfAnother(what) | BadHeader::Unknown(what) => what,
+        HeaderError::Invalid(problem) => problem.to_owned(),
+        HeaderError::ForeignFile(problem) | HeaderError::UnsupportedVersion(problem) => problem,
     })
 }
 
-pub(super) fn check_header(bytes: &[u8], kind: LogKind, number: u64) -> Result<(), BadHeader> {
+pub(super) fn check_header(bytes: &[u8], kind: LogKind, number: u64) -> Result<(), HeaderError> {
     let Some(header) = bytes.get(..HEADER_BYTES) else {
-        return Err(BadHeader::Broken("the header is cut off"));
+        return Err(HeaderError::Invalid("the header is cut off"));
     };
     if crc32c(&header[..20]) != u32_at(header, 20) {
-        return Err(BadHeader::Broken("the header's checksum is wrong"));
+        return Err(HeaderError::Invalid("the header's checksum is wrong"));
     }
     if header[..8] != *kind.magic() {
         let (got, expected) = (header[..8].escape_ascii(), kind.magic().escape_ascii());
-        return Err(BadHeader::OfAnother(format!("it begins with `{got}`, not with `{expected}`")));
+        return Err(HeaderError::ForeignFile(format!("it begins with `{got}`, expected `{expected}`")));
     }
     let version = u32_at(header, 8);
     if version != VERSION {
-        return Err(BadHeader::Unknown(format!("its format's version is {version}; version {VERSION} can be read")));
+        return Err(HeaderError::UnsupportedVersion(format!(
+            "its format version is {version}; this version of rlsm reads version {VERSION}"
+        )));
     }
     if header[12..20] != number.to_le_bytes() {
-        return Err(BadHeader::OfAnother("it holds the log of another number".to_owned()));
+        return Err(HeaderError::ForeignFile("it is the log with another number".to_owned()));
     }
     Ok(())
 }
@@ -107,24 +109,24 @@ pub(super) fn put(buffer: &mut Vec<u8>, salt: u32, payload: &[u8]) {
     buffer[start..start + CHECKSUM_BYTES].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Lets the record with which `records` begins tell that everything before it is durable.
+/// Marks the record at the start of `records`: everything before it is durable.
 pub(super) fn mark_synced(records: &mut [u8]) {
     let checksum = u32_at(records, 0) ^ SYNCED;
     records[..CHECKSUM_BYTES].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Where the parts of a record lie.
+/// The layout of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Frame {
+pub(super) struct RecordFrame {
     pub checksum: u32,
-    /// The first byte that the checksum is of.
+    /// Where the bytes that the checksum covers begin.
     pub start: usize,
     pub payload: usize,
     pub end: usize,
 }
 
-/// What a record that would begin at `at` consists of; nothing is checked but that it lies within `bytes`.
-pub(super) fn frame(bytes: &[u8], at: usize) -> Result<Frame, &'static str> {
+/// Parses the record at `at`. Only its length is checked, against that of `bytes`.
+pub(super) fn frame(bytes: &[u8], at: usize) -> Result<RecordFrame, &'static str> {
     const CUT_OFF: &str = "a record is cut off";
     let start = at + CHECKSUM_BYTES;
     let mut payload = start;
@@ -135,27 +137,28 @@ pub(super) fn frame(bytes: &[u8], at: usize) -> Result<Frame, &'static str> {
     if len > (bytes.len() - payload) as u64 {
         return Err("a record is longer than the rest of the file");
     }
-    Ok(Frame { checksum: u32_at(bytes, at), start, payload, end: payload + len as usize })
+    Ok(RecordFrame { checksum: u32_at(bytes, at), start, payload, end: payload + len as usize })
 }
 
-impl Frame {
-    /// If the record is whole, whether everything before it was durable when it was written.
+impl RecordFrame {
+    /// Checks the checksum. Returns whether everything before the record was durable when it was written; `None` if the
+    /// record is invalid.
     pub fn check(&self, bytes: &[u8], salt: u32) -> Option<bool> {
         is_synced(crc32c_append(salt, &bytes[self.start..self.end]) ^ self.checksum)
     }
 }
 
-/// Where the payload of the record lies that all of `bytes` are.
+/// Where the payload is in the single record `bytes`.
 pub(crate) fn payload_of(kind: LogKind, number: u64, bytes: &[u8]) -> Result<Range<usize>, &'static str> {
     let frame = frame(bytes, 0)?;
     match frame.check(bytes, salt(kind, number)) {
         Some(_) if frame.end == bytes.len() => Ok(frame.payload..frame.end),
-        Some(_) => Err("the record is shorter than its index says"),
+        Some(_) => Err("the record is shorter than the index says"),
         None => Err("the record's checksum is wrong"),
     }
 }
 
-/// What the difference of a record's checksum from that of its bytes says, if it is a record.
+/// What the XOR of the stored and the computed checksum means; `None` if the record is invalid.
 pub(super) fn is_synced(difference: u32) -> Option<bool> {
     match difference {
         0 => Some(false),

@@ -1,84 +1,85 @@
-//! Reads the records of a log.
+//! Reading a log.
 
-use super::frame::{self, BadHeader, Frame, HEADER_BYTES, LogKind};
-use super::search::{Behind, behind};
+use super::frame::{self, HEADER_BYTES, HeaderError, LogKind, RecordFrame};
+use super::search::{TrailingRecords, trailing_records};
 use crate::error::{Error, Result};
 use crate::storage::Storage;
 
-/// Reads the records of a log, which is in memory as a whole meanwhile.
+/// Reads the records of a log, which it holds in memory.
 pub(crate) struct LogReader {
     bytes: Vec<u8>,
     salt: u32,
     at: usize,
-    /// Whether a record that was read tells that everything before it was durable.
+    /// Whether a record was read before which everything was durable.
     saw_synced: bool,
-    /// What is wrong at `at`.
+    /// Why there is no record at `at`.
     problem: Option<&'static str>,
 }
 
-/// One record.
+/// A record of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Record<'a> {
-    /// Where in the file it begins.
+pub(crate) struct LogRecord<'a> {
+    /// Its offset in the file.
     pub offset: u64,
-    /// How many bytes of the file it takes.
+    /// Its length in the file.
     pub len: u64,
     pub payload: &'a [u8],
 }
 
-/// How a log ends behind its last whole record.
+/// What follows the last whole record of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum End {
-    /// There is nothing more.
+pub(crate) enum LogEnd {
+    /// Nothing.
     Clean,
-    /// What follows is no record, nor is there one behind it: a crash came before it was written as a whole.
-    Torn { offset: u64, what: &'static str },
-    /// What follows is no record, but there are whole ones behind it.
+    /// A record that is not whole, and no whole one after it: a crash cut off the write.
+    Torn { offset: u64, problem: &'static str },
+    /// A record that is not whole, and whole ones after it.
     Damaged {
         offset: u64,
-        what: &'static str,
-        /// Whether a record behind it tells that everything before it was durable, so that this is no crash's work. If
-        /// not, a crash may have kept what was written later and lost what was written before, none of it synced.
+        problem: &'static str,
+        /// Whether everything before one of these was durable when it was written, so that no crash did this. If not, a
+        /// crash may have kept later bytes and lost earlier ones, none of them synced.
         was_synced: bool,
     },
 }
 
 impl LogReader {
-    /// Reads a log. A header that is not whole, or of a write-ahead log not its own, is no error: the log ends with it.
+    /// Opens and reads a log. An invalid header, or a WAL's header of another file, is not an error: the log ends with
+    /// it.
     pub fn open(storage: &dyn Storage, kind: LogKind, number: u64) -> Result<Self> {
         let name = kind.name(number);
         let file = storage.open(&name).map_err(Error::io("opening", &name))?;
         let len = file.len().map_err(Error::io("reading the length of", &name))?;
-        let len = usize::try_from(len).map_err(|_| Error::corrupt(&name, 0, "it is larger than the memory can be"))?;
+        let len = usize::try_from(len).map_err(|_| Error::corrupt(&name, 0, "it is larger than the address space"))?;
         let mut bytes = vec![0; len];
         file.read_at(&mut bytes, 0).map_err(Error::io("reading", &name))?;
         Self::of(bytes, kind, number)
     }
 
-    /// Reads a log that is in memory.
+    /// Reads a log from memory.
     pub fn of(bytes: Vec<u8>, kind: LogKind, number: u64) -> Result<Self> {
         let (at, problem) = match frame::check_header(&bytes, kind, number) {
             Ok(()) => (HEADER_BYTES, None),
-            Err(BadHeader::Broken(problem)) => (0, Some(problem)),
-            // A write-ahead log has its name and its length before its header is durable: where the file system does
-            // not write data before those, a crash leaves what the log's blocks held before.
-            Err(BadHeader::OfAnother(_)) if kind == LogKind::Wal => (0, Some("the header is that of another file")),
-            Err(BadHeader::OfAnother(what) | BadHeader::Unknown(what)) => {
-                return Err(Error::corrupt(&kind.name(number), 0, what));
+            Err(HeaderError::Invalid(problem)) => (0, Some(problem)),
+            // A WAL has its name and length before its header is durable. Where the file system does not write data
+            // before those, a crash leaves what the WAL's blocks held before.
+            Err(HeaderError::ForeignFile(_)) if kind == LogKind::Wal => (0, Some("the header belongs to another file")),
+            Err(HeaderError::ForeignFile(problem) | HeaderError::UnsupportedVersion(problem)) => {
+                return Err(Error::corrupt(&kind.name(number), 0, problem));
             }
         };
         Ok(Self { bytes, salt: frame::salt(kind, number), at, saw_synced: false, problem })
     }
 
-    /// The next record, if the log does not end here.
-    pub fn next(&mut self) -> Option<Record<'_>> {
-        let Frame { payload, end, .. } = self.whole_frame()?;
+    /// The next record; `None` at the end of the log.
+    pub fn next(&mut self) -> Option<LogRecord<'_>> {
+        let RecordFrame { payload, end, .. } = self.whole_frame()?;
         let offset = self.at as u64;
         self.at = end;
-        Some(Record { offset, len: end as u64 - offset, payload: &self.bytes[payload..end] })
+        Some(LogRecord { offset, len: end as u64 - offset, payload: &self.bytes[payload..end] })
     }
 
-    fn whole_frame(&mut self) -> Option<Frame> {
+    fn whole_frame(&mut self) -> Option<RecordFrame> {
         if self.problem.is_some() || self.at == self.bytes.len() {
             return None;
         }
@@ -90,42 +91,42 @@ impl LogReader {
         checked.map_err(|problem| self.problem = Some(problem)).ok()
     }
 
-    /// Whether one of the records that were read tells that everything before it was durable, other logs included.
+    /// Whether a record was read before which everything was durable, earlier logs included.
     pub fn saw_synced(&self) -> bool {
         self.saw_synced
     }
 
-    /// Where the last record that was read ends: what a [`super::LogWriter`] can go on from.
+    /// The end of the last record that was read.
     pub fn offset(&self) -> u64 {
         self.at as u64
     }
 
-    /// How long the file is, in bytes.
+    /// The length of the file.
     pub fn len(&self) -> u64 {
         self.bytes.len() as u64
     }
 
-    /// How the log ends; what was not read yet is passed over.
-    pub fn end(&mut self) -> End {
+    /// How the log ends, after skipping the records that are not read yet.
+    pub fn end(&mut self) -> LogEnd {
         while self.next().is_some() {}
-        let Some(what) = self.problem else {
-            return End::Clean;
+        let Some(problem) = self.problem else {
+            return LogEnd::Clean;
         };
         let offset = self.at as u64;
-        match self.behind() {
-            Behind::Nothing => End::Torn { offset, what },
-            Behind::Unsynced => End::Damaged { offset, what, was_synced: false },
-            Behind::Synced => End::Damaged { offset, what, was_synced: true },
+        match self.trailing_records() {
+            TrailingRecords::Nothing => LogEnd::Torn { offset, problem },
+            TrailingRecords::Unsynced => LogEnd::Damaged { offset, problem, was_synced: false },
+            TrailingRecords::Synced => LogEnd::Damaged { offset, problem, was_synced: true },
         }
     }
 
-    /// What is behind the record that is no record: first where its length says that it ends, since that is found soon
-    /// however large it is.
-    fn behind(&self) -> Behind {
+    /// The records after the one that is not whole: first from where its length says that it ends, which is found
+    /// quickly even if it is large.
+    fn trailing_records(&self) -> TrailingRecords {
         let end = frame::frame(&self.bytes, self.at).map_or(self.bytes.len(), |frame| frame.end);
-        match behind(&self.bytes, self.salt, end) {
-            Behind::Synced => Behind::Synced,
-            _ => behind(&self.bytes, self.salt, self.at + 1),
+        match trailing_records(&self.bytes, self.salt, end) {
+            TrailingRecords::Synced => TrailingRecords::Synced,
+            _ => trailing_records(&self.bytes, self.salt, self.at + 1),
         }
     }
 }

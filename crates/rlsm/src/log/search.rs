@@ -1,46 +1,47 @@
-//! Finds records where the chain of their lengths is broken.
+//! Finding whole records after one that is not.
 //!
-//! Any byte may begin one, and whatever follows says how long it is. To read all of each of them would take the square
-//! of the file's length. So long ones are checked by arithmetic: with P(i) the checksum of the first i bytes, that of
-//! the bytes from a to b, begun with a salt, is (salt + P(a)) x^8(b - a) + P(b) modulo the checksum's polynomial.
+//! A record may begin at any byte, and whatever follows gives its length. Computing the checksum of every candidate
+//! would take time quadratic in the length of the file. So long candidates are checked by arithmetic: with P(i) the
+//! checksum of the first i bytes, that of the bytes from a to b with the initial value s is (s + P(a)) x^8(b - a) +
+//! P(b) modulo the CRC polynomial.
 
 use std::array;
 
 use crc32c::{crc32c, crc32c_append};
 
-use super::frame::{CHECKSUM_BYTES, Frame, frame, is_synced};
+use super::frame::{CHECKSUM_BYTES, RecordFrame, frame, is_synced};
 
-/// Records up to this long are read: that is as fast as the arithmetic.
+/// Up to this length a record's checksum is computed from its bytes: that is as fast.
 const READ_BYTES_MAX: usize = 4096;
 
-/// P is remembered every so many bytes.
+/// The distance of the prefixes whose checksum is stored.
 const STRIDE_BYTES: usize = 256;
 
-/// CRC-32C's polynomial but for x^32; the highest bit is x^0.
+/// The CRC-32C polynomial without x^32; the highest bit is x^0.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-/// What whole records there are behind a broken one.
+/// The whole records after one that is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Behind {
+pub(super) enum TrailingRecords {
     Nothing,
-    /// None of them tells that everything before it was durable.
+    /// Only records before which not everything was durable.
     Unsynced,
-    /// One was written when everything before it was durable.
+    /// A record before which everything was durable when it was written.
     Synced,
 }
 
-/// What whole records begin at `from` or behind it.
-pub(super) fn behind(bytes: &[u8], salt: u32, from: usize) -> Behind {
+/// The whole records that begin at `from` or after it.
+pub(super) fn trailing_records(bytes: &[u8], salt: u32, from: usize) -> TrailingRecords {
     let tail = bytes.get(from..).unwrap_or_default();
-    let prefixes = Prefixes::new(tail, salt);
-    let mut found = Behind::Nothing;
+    let prefixes = PrefixChecksums::new(tail, salt);
+    let mut found = TrailingRecords::Nothing;
     let mut at = 0;
     while at + CHECKSUM_BYTES < tail.len() {
         let candidate = frame(tail, at).ok();
         match candidate.and_then(|frame| Some((frame, prefixes.check(tail, frame)?))) {
-            Some((_, true)) => return Behind::Synced,
+            Some((_, true)) => return TrailingRecords::Synced,
             Some((frame, false)) => {
-                found = Behind::Unsynced;
+                found = TrailingRecords::Unsynced;
                 at = frame.end;
             }
             None => at += 1,
@@ -49,16 +50,16 @@ pub(super) fn behind(bytes: &[u8], salt: u32, from: usize) -> Behind {
     found
 }
 
-/// The checksums of the beginnings of some bytes.
-struct Prefixes {
+/// The checksums of prefixes.
+struct PrefixChecksums {
     salt: u32,
     /// P of every multiple of the stride.
     checksums: Vec<u32>,
-    /// For each byte of a length, the lowest first, and each value of it: x to the power of eight times what it counts.
+    /// For each byte of a length, the lowest first, and each of its values v: x^(8 v 256^i).
     powers: Vec<[u32; 256]>,
 }
 
-impl Prefixes {
+impl PrefixChecksums {
     fn new(bytes: &[u8], salt: u32) -> Self {
         let after = |checksum: &mut u32, piece: &[u8]| {
             let before = *checksum;
@@ -70,7 +71,7 @@ impl Prefixes {
         Self { salt, checksums, powers }
     }
 
-    fn check(&self, bytes: &[u8], frame: Frame) -> Option<bool> {
+    fn check(&self, bytes: &[u8], frame: RecordFrame) -> Option<bool> {
         let len = frame.end - frame.start;
         if len <= READ_BYTES_MAX {
             return frame.check(bytes, self.salt);
@@ -85,7 +86,7 @@ impl Prefixes {
         crc32c_append(self.checksums[stride], &bytes[stride * STRIDE_BYTES..at])
     }
 
-    /// `checksum` times x^8len.
+    /// `checksum` times x^(8 len).
     fn shifted(&self, checksum: u32, len: usize) -> u32 {
         let digits = self.powers.iter().zip(len.to_le_bytes()).filter(|(_, digit)| *digit != 0);
         digits.fold(checksum, |product, (powers, digit)| times(product, powers[usize::from(digit)]))
@@ -109,7 +110,7 @@ fn powers(len_max: usize) -> Vec<[u32; 256]> {
     (0..digits).map(of_digit).collect()
 }
 
-/// The product modulo the polynomial.
+/// The product modulo the CRC polynomial.
 fn times(left: u32, mut right: u32) -> u32 {
     let mut product = 0;
     for bit in (0..32).rev() {
@@ -148,11 +149,11 @@ mod tests {
                 mark_synced(&mut bytes[before..]);
             }
             bytes.extend(noise(after, 3));
-            let expected = if is_synced { Behind::Synced } else { Behind::Unsynced };
-            prop_assert_eq!(behind(&bytes, salt, 0), expected);
-            prop_assert_eq!(behind(&bytes, salt, before), expected);
-            prop_assert_eq!(behind(&bytes, salt, before + 1), Behind::Nothing);
-            prop_assert_eq!(behind(&bytes, !salt, 0), Behind::Nothing);
+            let expected = if is_synced { TrailingRecords::Synced } else { TrailingRecords::Unsynced };
+            prop_assert_eq!(trailing_records(&bytes, salt, 0), expected);
+            prop_assert_eq!(trailing_records(&bytes, salt, before), expected);
+            prop_assert_eq!(trailing_records(&bytes, salt, before + 1), TrailingRecords::Nothing);
+            prop_assert_eq!(trailing_records(&bytes, !salt, 0), TrailingRecords::Nothing);
         }
     }
 
@@ -161,13 +162,13 @@ mod tests {
         for len in [70_000, (1 << 24) + 70_000] {
             let mut bytes = noise(99, 1);
             put(&mut bytes, 9, &noise(len, 2));
-            assert_eq!(behind(&bytes, 9, 0), Behind::Unsynced);
-            assert_eq!(behind(&bytes[..bytes.len() - 1], 9, bytes.len() - 5000), Behind::Nothing);
+            assert_eq!(trailing_records(&bytes, 9, 0), TrailingRecords::Unsynced);
+            assert_eq!(trailing_records(&bytes[..bytes.len() - 1], 9, bytes.len() - 5000), TrailingRecords::Nothing);
         }
     }
 
     #[test]
-    fn one_that_tells_of_a_sync_counts_wherever_it_is() {
+    fn a_synced_record_is_found_wherever_it_is() {
         let mut bytes = noise(100, 1);
         put(&mut bytes, 9, b"one");
         bytes.extend(noise(100, 2));
@@ -175,13 +176,13 @@ mod tests {
         put(&mut bytes, 9, b"two");
         mark_synced(&mut bytes[second..]);
         put(&mut bytes, 9, b"three");
-        assert_eq!(behind(&bytes, 9, 0), Behind::Synced);
+        assert_eq!(trailing_records(&bytes, 9, 0), TrailingRecords::Synced);
     }
 
     #[test]
     fn zeros_and_nothing_are_no_records() {
-        assert_eq!(behind(&[0; 10_000], 1, 0), Behind::Nothing);
-        assert_eq!(behind(&[], 1, 0), Behind::Nothing);
-        assert_eq!(behind(&[1; 5], 1, 9), Behind::Nothing);
+        assert_eq!(trailing_records(&[0; 10_000], 1, 0), TrailingRecords::Nothing);
+        assert_eq!(trailing_records(&[], 1, 0), TrailingRecords::Nothing);
+        assert_eq!(trailing_records(&[1; 5], 1, 9), TrailingRecords::Nothing);
     }
 }

@@ -2,16 +2,16 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::frame::{CHECKSUM_BYTES, HEADER_BYTES};
-use super::reader::Record;
+use super::reader::LogRecord;
 use super::*;
 use crate::error::Error;
 use crate::storage::Storage;
-use crate::storage::simulated::{Fault, Simulated};
+use crate::storage::simulated::{Fault, SimulatedStorage};
 
 const KIND: LogKind = LogKind::Wal;
 const NUMBER: u64 = 7;
 
-/// A log of commits, each synced or not.
+/// Writes a log of commits, some of them synced.
 fn write(storage: &dyn Storage, commits: &[(Vec<Vec<u8>>, bool)]) -> LogWriter {
     let mut writer = LogWriter::create(storage, KIND, NUMBER).unwrap();
     for (payloads, is_synced) in commits {
@@ -39,13 +39,13 @@ fn image(storage: &dyn Storage) -> Vec<u8> {
     bytes
 }
 
-fn read(bytes: &[u8]) -> (Vec<(u64, Vec<u8>)>, End) {
+fn read(bytes: &[u8]) -> (Vec<(u64, Vec<u8>)>, LogEnd) {
     records(LogReader::of(bytes.to_vec(), KIND, NUMBER).unwrap())
 }
 
-fn records(mut reader: LogReader) -> (Vec<(u64, Vec<u8>)>, End) {
+fn records(mut reader: LogReader) -> (Vec<(u64, Vec<u8>)>, LogEnd) {
     let mut records = Vec::new();
-    while let Some(Record { offset, payload, .. }) = reader.next() {
+    while let Some(LogRecord { offset, payload, .. }) = reader.next() {
         records.push((offset, payload.to_vec()));
     }
     (records, reader.end())
@@ -59,34 +59,34 @@ fn commits(payload_bytes_max: usize) -> impl Strategy<Value = Vec<(Vec<Vec<u8>>,
     vec((vec(vec(any::<u8>(), 1..=payload_bytes_max), 0..4), any::<bool>()), 0..6)
 }
 
-/// Three synced records, then two that were not, and where each begins.
+/// A log of three synced records and two that are not, with the offset of each.
 fn sample() -> (Vec<u8>, Vec<(u64, Vec<u8>)>) {
-    let storage = Simulated::new(0);
+    let storage = SimulatedStorage::new(0);
     let commit = |text: &str, is_synced| (vec![text.as_bytes().to_vec()], is_synced);
     let tail = (vec![b"the fourth".to_vec(), vec![0; 200]], false);
     write(&storage, &[commit("the first", true), commit("the second", true), commit("the third", true), tail]);
     let bytes = image(&storage);
     let (records, end) = read(&bytes);
-    assert_eq!((records.len(), end), (5, End::Clean));
+    assert_eq!((records.len(), end), (5, LogEnd::Clean));
     (bytes, records)
 }
 
 proptest! {
     #[test]
-    fn what_is_appended_is_read(commits in commits(300)) {
-        let storage = Simulated::new(0);
+    fn appended_records_are_read(commits in commits(300)) {
+        let storage = SimulatedStorage::new(0);
         let writer = write(&storage, &commits);
         let expected: Vec<Vec<u8>> = commits.into_iter().flat_map(|(payloads, _)| payloads).collect();
         let mut reader = LogReader::open(&storage, KIND, NUMBER).unwrap();
-        prop_assert_eq!(reader.end(), End::Clean);
+        prop_assert_eq!(reader.end(), LogEnd::Clean);
         prop_assert_eq!(reader.offset(), writer.len());
         let (records, _) = records(LogReader::open(&storage, KIND, NUMBER).unwrap());
         prop_assert_eq!(payloads(&records), expected);
     }
 
     #[test]
-    fn a_log_cut_anywhere_is_torn_behind_its_whole_records(commits in commits(50)) {
-        let storage = Simulated::new(0);
+    fn a_truncated_log_ends_after_its_last_whole_record(commits in commits(50)) {
+        let storage = SimulatedStorage::new(0);
         write(&storage, &commits);
         let whole = image(&storage);
         let (all, _) = read(&whole);
@@ -98,19 +98,19 @@ proptest! {
             let (kept, end) = read(&whole[..len]);
             prop_assert_eq!(kept, expected);
             match end {
-                End::Clean => prop_assert_eq!(expected_end, len as u64),
-                End::Torn { offset, .. } => {
+                LogEnd::Clean => prop_assert_eq!(expected_end, len as u64),
+                LogEnd::Torn { offset, .. } => {
                     prop_assert_eq!(offset, expected_end);
                     prop_assert!(offset != len as u64 || len == 0);
                 }
-                End::Damaged { .. } => prop_assert!(false, "cut at {}: {:?}", len, end),
+                LogEnd::Damaged { .. } => prop_assert!(false, "cut at {}: {:?}", len, end),
             }
         }
     }
 
     #[test]
-    fn a_flipped_bit_never_changes_a_payload(commits in commits(300), place: u64) {
-        let storage = Simulated::new(0);
+    fn a_flipped_bit_is_detected(commits in commits(300), place: u64) {
+        let storage = SimulatedStorage::new(0);
         write(&storage, &commits);
         let mut bytes = image(&storage);
         let (all, _) = read(&bytes);
@@ -119,11 +119,11 @@ proptest! {
         let (kept, end) = read(&bytes);
         prop_assert_eq!(&kept[..], &all[..kept.len()]);
         prop_assert!(kept.len() < all.len() || all.is_empty());
-        prop_assert_ne!(end, End::Clean);
+        prop_assert_ne!(end, LogEnd::Clean);
     }
 
     #[test]
-    fn noise_is_no_log(bytes in vec(any::<u8>(), 0..5000), has_header: bool) {
+    fn random_bytes_are_not_taken_for_a_log(bytes in vec(any::<u8>(), 0..5000), has_header: bool) {
         let mut log = if has_header { frame::header(KIND, NUMBER).to_vec() } else { Vec::new() };
         log.extend(bytes);
         if let Ok(mut reader) = LogReader::of(log, KIND, NUMBER) {
@@ -133,12 +133,12 @@ proptest! {
     }
 
     #[test]
-    fn bytes_written_over_never_change_a_payload(
+    fn overwritten_bytes_are_detected(
         commits in commits(300),
         noise in vec(any::<u8>(), 1..50),
         place: u64,
     ) {
-        let storage = Simulated::new(0);
+        let storage = SimulatedStorage::new(0);
         write(&storage, &commits);
         let whole = image(&storage);
         let (all, _) = read(&whole);
@@ -148,17 +148,17 @@ proptest! {
         bytes[start..end].copy_from_slice(&noise[..end - start]);
         let (kept, end) = read(&bytes);
         prop_assert_eq!(&kept[..], &all[..kept.len()]);
-        prop_assert_eq!(end == End::Clean, bytes == whole);
+        prop_assert_eq!(end == LogEnd::Clean, bytes == whole);
     }
 
     #[test]
-    fn a_crash_keeps_what_is_synced_and_is_not_taken_for_damage(
+    fn a_crash_keeps_synced_records_and_is_not_taken_for_damage(
         seed: u64,
         commits in commits(9000),
     ) {
-        let storage = Simulated::new(seed);
+        let storage = SimulatedStorage::new(seed);
         let mut writer = LogWriter::create(&storage, KIND, NUMBER).unwrap();
-        storage.sync_names().unwrap();
+        storage.sync_directory().unwrap();
         let mut synced = 0;
         let mut written = Vec::new();
         for (payloads, is_synced) in commits {
@@ -175,7 +175,7 @@ proptest! {
         let after = storage.reboot();
         let mut reader = LogReader::open(&after, KIND, NUMBER).unwrap();
         let end = reader.end();
-        let is_crash = !matches!(end, End::Damaged { was_synced: true, .. });
+        let is_crash = !matches!(end, LogEnd::Damaged { was_synced: true, .. });
         prop_assert!(is_crash, "{:?}", end);
         let (kept, _) = records(LogReader::open(&after, KIND, NUMBER).unwrap());
         prop_assert!(kept.len() >= synced);
@@ -195,25 +195,25 @@ fn every_flipped_bit_is_found_and_named() {
         let at = bit as u64 / 8;
         if at < HEADER_BYTES as u64 {
             assert!(kept.is_empty());
-            assert!(matches!(end, End::Damaged { offset: 0, was_synced: true, .. }), "{bit}: {end:?}");
+            assert!(matches!(end, LogEnd::Damaged { offset: 0, was_synced: true, .. }), "{bit}: {end:?}");
             continue;
         }
         assert!(begins(kept.len()) <= at && at < begins(kept.len() + 1), "bit {bit}");
         assert_eq!(kept[..], all[..kept.len()]);
         match end {
-            End::Damaged { offset, was_synced, .. } => {
+            LogEnd::Damaged { offset, was_synced, .. } => {
                 assert_eq!(offset, begins(kept.len()));
                 assert_eq!(was_synced, at < last_synced as u64, "bit {bit}");
                 assert!(kept.len() < 4);
             }
-            End::Torn { offset, .. } => assert!(offset == begins(4) && kept.len() == 4, "bit {bit}"),
-            End::Clean => panic!("bit {bit} was not found"),
+            LogEnd::Torn { offset, .. } => assert!(offset == begins(4) && kept.len() == 4, "bit {bit}"),
+            LogEnd::Clean => panic!("bit {bit} was not found"),
         }
     }
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn every_problem_is_named() {
     let (whole, all) = sample();
     let with = |at: usize, byte: u8| {
         let mut bytes = whole.clone();
@@ -221,56 +221,56 @@ fn what_is_wrong_is_said() {
         read(&bytes).1
     };
     let last = all[4].0;
-    assert_eq!(with(last as usize, 0), End::Torn { offset: last, what: "a record's checksum is wrong" });
-    assert_eq!(with(last as usize + 4, 0), End::Torn { offset: last, what: "a record is empty" });
-    let too_long = End::Torn { offset: last, what: "a record is longer than the rest of the file" };
+    assert_eq!(with(last as usize, 0), LogEnd::Torn { offset: last, problem: "a record's checksum is wrong" });
+    assert_eq!(with(last as usize + 4, 0), LogEnd::Torn { offset: last, problem: "a record is empty" });
+    let too_long = LogEnd::Torn { offset: last, problem: "a record is longer than the rest of the file" };
     assert_eq!(with(last as usize + 5, 0x7f), too_long);
     assert_eq!(
         with(last as usize + 5, 0xff),
-        End::Torn { offset: last, what: "a record is longer than the rest of the file" }
+        LogEnd::Torn { offset: last, problem: "a record is longer than the rest of the file" }
     );
     let third = all[2].0;
-    let damaged = End::Damaged { offset: third, what: "a record's checksum is wrong", was_synced: true };
+    let damaged = LogEnd::Damaged { offset: third, problem: "a record's checksum is wrong", was_synced: true };
     assert_eq!(with(third as usize + 6, b'?'), damaged);
     let cut = read(&whole[..last as usize + 3]).1;
-    assert_eq!(cut, End::Torn { offset: last, what: "a record is cut off" });
-    assert_eq!(read(&whole[..20]).1, End::Torn { offset: 0, what: "the header is cut off" });
-    assert_eq!(read(&[]).1, End::Torn { offset: 0, what: "the header is cut off" });
-    assert_eq!(read(&[0; 40]).1, End::Torn { offset: 0, what: "the header's checksum is wrong" });
+    assert_eq!(cut, LogEnd::Torn { offset: last, problem: "a record is cut off" });
+    assert_eq!(read(&whole[..20]).1, LogEnd::Torn { offset: 0, problem: "the header is cut off" });
+    assert_eq!(read(&[]).1, LogEnd::Torn { offset: 0, problem: "the header is cut off" });
+    assert_eq!(read(&[0; 40]).1, LogEnd::Torn { offset: 0, problem: "the header's checksum is wrong" });
 }
 
 #[test]
 fn a_manifest_of_another_kind_or_number_and_a_log_of_another_version_are_refused() {
     let refused = |bytes: Vec<u8>, kind| LogReader::of(bytes, kind, NUMBER).err().unwrap().to_string();
     let wal = refused(frame::header(LogKind::Wal, NUMBER).to_vec(), LogKind::Manifest);
-    assert_eq!(wal, "`manifest-000007` is damaged at byte 0: it begins with `rlsm-wal`, not with `rlsmmani`");
+    assert_eq!(wal, "`manifest-000007` is damaged at byte 0: it begins with `rlsm-wal`, expected `rlsmmani`");
     let other = refused(frame::header(LogKind::Manifest, 8).to_vec(), LogKind::Manifest);
     assert!(other.contains("another number"), "{other}");
     let mut newer = frame::header(KIND, NUMBER);
     newer[8] = 2;
     let checksum = crc32c::crc32c(&newer[..20]);
     newer[20..].copy_from_slice(&checksum.to_le_bytes());
-    assert!(refused(newer.to_vec(), KIND).contains("version is 2; version 1 can be read"));
+    assert!(refused(newer.to_vec(), KIND).contains("version is 2; this version of rlsm reads version 1"));
 }
 
 #[test]
-fn what_a_recycled_block_held_is_no_log() {
+fn the_content_of_a_recycled_block_is_not_taken_for_a_log() {
     for (kind, number) in [(LogKind::Manifest, NUMBER), (LogKind::Wal, NUMBER - 1)] {
         let mut bytes = frame::header(kind, number).to_vec();
         frame::put(&mut bytes, frame::salt(kind, number), b"payload");
-        assert_eq!(read(&bytes), (vec![], End::Torn { offset: 0, what: "the header is that of another file" }));
-        // Unless there is more behind it than a crash leaves.
+        assert_eq!(read(&bytes), (vec![], LogEnd::Torn { offset: 0, problem: "the header belongs to another file" }));
+        // Unless a synced record follows: a crash leaves none.
         let salt = frame::salt(KIND, NUMBER);
         frame::put(&mut bytes, salt, b"payload");
         let second = bytes.len();
         frame::put(&mut bytes, salt, b"payload");
         frame::mark_synced(&mut bytes[second..]);
-        assert!(matches!(read(&bytes).1, End::Damaged { offset: 0, was_synced: true, .. }));
+        assert!(matches!(read(&bytes).1, LogEnd::Damaged { offset: 0, was_synced: true, .. }));
     }
 }
 
 #[test]
-fn records_of_another_log_are_none_of_this_one() {
+fn records_of_another_log_are_not_read() {
     let (_, all) = sample();
     let mut bytes = frame::header(KIND, NUMBER).to_vec();
     for (_, payload) in &all {
@@ -278,12 +278,12 @@ fn records_of_another_log_are_none_of_this_one() {
     }
     let (kept, end) = read(&bytes);
     assert!(kept.is_empty());
-    assert!(matches!(end, End::Torn { .. }), "{end:?}");
+    assert!(matches!(end, LogEnd::Torn { .. }), "{end:?}");
 }
 
 #[test]
 fn a_small_record_has_five_bytes_of_framing() {
-    let storage = Simulated::new(0);
+    let storage = SimulatedStorage::new(0);
     let mut writer = LogWriter::create(&storage, KIND, NUMBER).unwrap();
     let before = writer.len();
     writer.append(&[1; 127]).unwrap();
@@ -292,7 +292,7 @@ fn a_small_record_has_five_bytes_of_framing() {
 
 #[test]
 fn a_commit_is_one_append() {
-    let storage = Simulated::new(0);
+    let storage = SimulatedStorage::new(0);
     let mut writer = LogWriter::create(&storage, KIND, NUMBER).unwrap();
     let before = storage.operations();
     for _ in 0..100 {
@@ -305,14 +305,14 @@ fn a_commit_is_one_append() {
 
 #[test]
 fn an_empty_record_is_refused() {
-    let storage = Simulated::new(0);
+    let storage = SimulatedStorage::new(0);
     let mut writer = LogWriter::create(&storage, KIND, NUMBER).unwrap();
     assert!(matches!(writer.append(b""), Err(Error::Invalid { .. })));
 }
 
 #[test]
 fn failures_name_the_file() {
-    let storage = Simulated::new(0);
+    let storage = SimulatedStorage::new(0);
     let mut writer = LogWriter::create(&storage, KIND, NUMBER).unwrap();
     writer.append(b"one").unwrap();
     storage.fail_at(0, Fault::NoSpace);

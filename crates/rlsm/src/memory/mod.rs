@@ -1,13 +1,13 @@
-//! What was written lately: batches on their way in, the tables that gather them, and the snapshots that look at them.
+//! Recent writes: batches, memtables and snapshots.
 
 mod batch;
+mod key_order;
 mod memtable;
-mod nodes;
-mod ordered;
+mod node_arena;
 mod snapshots;
 
 pub use batch::Batch;
-pub(crate) use batch::{Decoded, Operation, decode, decode_one};
+pub(crate) use batch::{BatchOperation, DecodedBatch, decode, decode_one};
 pub(crate) use memtable::Memtable;
 pub use snapshots::Snapshot;
-pub(crate) use snapshots::Snapshots;
+pub(crate) use snapshots::SnapshotList;

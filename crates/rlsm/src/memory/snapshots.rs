@@ -1,52 +1,52 @@
-//! Which past states of the database someone still looks at.
+//! Snapshots: the past states that readers still use.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::entry::Sequence;
+use crate::entry::SequenceNumber;
 use crate::error::{Error, Result};
 
-/// The sequences of all live snapshots, each with how many share it.
+/// The sequence numbers of all live snapshots, with the number of snapshots at each.
 #[derive(Debug, Default)]
-pub(crate) struct Snapshots {
-    live: Mutex<BTreeMap<Sequence, usize>>,
+pub(crate) struct SnapshotList {
+    live: Mutex<BTreeMap<SequenceNumber, usize>>,
 }
 
-impl Snapshots {
-    /// Takes a snapshot at what `current` says is the last visible sequence. It is asked where
-    /// [`Snapshots::oldest`] cannot come between.
-    pub fn take(self: &Arc<Self>, current: impl FnOnce() -> Sequence) -> Snapshot {
+impl SnapshotList {
+    /// Takes a snapshot at `current`, the last visible sequence number. `current` is called under the lock, so that
+    /// [`SnapshotList::oldest`] cannot come between.
+    pub fn take(self: &Arc<Self>, current: impl FnOnce() -> SequenceNumber) -> Snapshot {
         let mut live = self.live.lock();
         let sequence = current();
         *live.entry(sequence).or_default() += 1;
         Snapshot { sequence, snapshots: Arc::clone(self) }
     }
 
-    /// The oldest sequence that someone looks at or, as `current` does not fall, will look at: of the versions that it
-    /// sees, none but the newest of each key is needed.
-    pub fn oldest(&self, current: impl FnOnce() -> Sequence) -> Sequence {
+    /// The oldest sequence number that a reader uses or, since `current` never decreases, will use. Of the versions
+    /// that it sees, only the newest of each key is needed.
+    pub fn oldest(&self, current: impl FnOnce() -> SequenceNumber) -> SequenceNumber {
         let live = self.live.lock();
         let current = current();
         live.first_key_value().map_or(current, |(&oldest, _)| oldest.min(current))
     }
 
-    /// Fails unless `snapshot` was taken here: what it sees may not have been kept.
+    /// Fails if `snapshot` is not of this list: what it sees may be gone.
     pub fn check(self: &Arc<Self>, snapshot: &Snapshot) -> Result<()> {
         if Arc::ptr_eq(self, &snapshot.snapshots) {
             return Ok(());
         }
-        let what = "the snapshot is of another database, or of before this one was opened; take one of this one";
-        Err(Error::Invalid { what: what.to_owned() })
+        let problem = "the snapshot belongs to another database or to an earlier opening of this one; take one with `Database::snapshot`";
+        Err(Error::Invalid { problem: problem.to_owned() })
     }
 
-    /// How many snapshots there are.
+    /// The number of snapshots.
     pub fn len(&self) -> usize {
         self.live.lock().values().sum()
     }
 
-    fn release(&self, sequence: Sequence) {
+    fn release(&self, sequence: SequenceNumber) {
         let mut live = self.live.lock();
         if let Some(count) = live.get_mut(&sequence) {
             *count -= 1;
@@ -57,21 +57,21 @@ impl Snapshots {
     }
 }
 
-/// The database as it was when this was taken: what is written later is not seen through it. While it lives, what it
-/// sees is kept.
+/// A snapshot: reads through it see the database as it was when the snapshot was taken. The versions that it sees are
+/// retained while it lives.
 ///
-/// It may outlive its database, but only that one, open since, can be read through it: another one, or the same one
-/// opened again, knows nothing of it and refuses it.
+/// It may outlive its database, but only the [`Database`](crate::Database) value that it was taken from accepts it:
+/// another database, or the same one opened again, refuses it.
 #[derive(Debug)]
 pub struct Snapshot {
-    sequence: Sequence,
-    snapshots: Arc<Snapshots>,
+    sequence: SequenceNumber,
+    snapshots: Arc<SnapshotList>,
 }
 
 impl Snapshot {
-    /// The last write that it sees.
+    /// The sequence number of the last write that it sees.
     #[must_use]
-    pub fn sequence(&self) -> Sequence {
+    pub fn sequence(&self) -> SequenceNumber {
         self.sequence
     }
 }
@@ -97,7 +97,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_oldest_is_the_least_that_lives(steps in prop::collection::vec((0_u8..4, 0_usize..16), 0..200)) {
-            let snapshots = Arc::new(Snapshots::default());
+            let snapshots = Arc::new(SnapshotList::default());
             let mut held: Vec<Snapshot> = Vec::new();
             let mut current = 0;
             for (step, which) in steps {

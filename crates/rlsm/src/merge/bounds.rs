@@ -1,18 +1,18 @@
-//! Which keys a reader wants.
+//! Bounds of an iteration.
 
 use std::ops::{Bound, RangeBounds};
 
-/// Keys from `lower` up to, but without, `upper`.
+/// Keys from `lower` up to, and excluding, `upper`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Bounds {
-    /// The first key; empty for all from the beginning.
+pub(crate) struct KeyBounds {
+    /// The lowest key; empty if unbounded.
     lower: Box<[u8]>,
-    /// The first key after; `None` for all to the end.
+    /// The first key past the end; `None` if unbounded.
     upper: Option<Box<[u8]>>,
 }
 
-impl Bounds {
-    /// The keys of a range.
+impl KeyBounds {
+    /// The bounds of a Rust range.
     pub fn new<'a>(range: impl RangeBounds<&'a [u8]>) -> Self {
         let lower = match range.start_bound() {
             Bound::Included(key) => Box::from(*key),
@@ -27,7 +27,7 @@ impl Bounds {
         Self { lower, upper }
     }
 
-    /// The keys that begin with `prefix`.
+    /// The bounds of all keys that begin with `prefix`.
     pub fn prefix(prefix: &[u8]) -> Self {
         let upper = prefix.iter().rposition(|&byte| byte < u8::MAX).map(|last| {
             let mut upper: Box<[u8]> = Box::from(&prefix[..=last]);
@@ -37,28 +37,28 @@ impl Bounds {
         Self { lower: Box::from(prefix), upper }
     }
 
-    /// The first key, if it is in them.
+    /// The lowest key within the bounds.
     pub fn lower(&self) -> &[u8] {
         &self.lower
     }
 
-    /// The first key after; `None` if there is no end.
+    /// The first key past the end; `None` if unbounded.
     pub fn upper(&self) -> Option<&[u8]> {
         self.upper.as_deref()
     }
 
-    /// Whether `key` lies at or after the end.
-    pub fn are_below(&self, key: &[u8]) -> bool {
+    /// Whether `key` is at or past the end.
+    pub fn is_past_end(&self, key: &[u8]) -> bool {
         self.upper().is_some_and(|upper| key >= upper)
     }
 
-    /// Whether `key` lies before the beginning.
-    pub fn are_above(&self, key: &[u8]) -> bool {
+    /// Whether `key` is before the start.
+    pub fn is_before_start(&self, key: &[u8]) -> bool {
         key < self.lower()
     }
 }
 
-/// The least key above `key`.
+/// The lowest key above `key`.
 fn just_after(key: &[u8]) -> Box<[u8]> {
     [key, &[0]].concat().into_boxed_slice()
 }
@@ -69,8 +69,8 @@ mod tests {
 
     use super::*;
 
-    fn contains(bounds: &Bounds, key: &[u8]) -> bool {
-        !bounds.are_below(key) && !bounds.are_above(key)
+    fn contains(bounds: &KeyBounds, key: &[u8]) -> bool {
+        !bounds.is_past_end(key) && !bounds.is_before_start(key)
     }
 
     fn key() -> impl Strategy<Value = Vec<u8>> {
@@ -80,7 +80,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_prefix_holds_what_begins_with_it(prefix in key(), key in key()) {
-            prop_assert_eq!(contains(&Bounds::prefix(&prefix), &key), key.starts_with(&prefix));
+            prop_assert_eq!(contains(&KeyBounds::prefix(&prefix), &key), key.starts_with(&prefix));
         }
 
         #[test]
@@ -91,7 +91,7 @@ mod tests {
                 _ => Bound::Unbounded,
             };
             let range = (bound(ends.0, &low[..]), bound(ends.1, &high[..]));
-            prop_assert_eq!(contains(&Bounds::new(range), &key), range.contains(&&key[..]));
+            prop_assert_eq!(contains(&KeyBounds::new(range), &key), range.contains(&&key[..]));
         }
     }
 }

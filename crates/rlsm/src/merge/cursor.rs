@@ -1,32 +1,32 @@
-//! A place in versions that are ordered by key, then by sequence descending.
+//! The cursor trait.
 
 use crate::entry::Entry;
 use crate::error::Result;
 
-/// A place in versions that are ordered by key, then by sequence descending.
+/// A position among entries that are ordered by key, then by descending sequence number.
 ///
-/// A cursor begins nowhere. Moving past either end leads nowhere, and `next` and `previous` stay there: only a seek,
-/// `first` or `last` lead back. After an error, the cursor is to be dropped or led anew by one of these.
+/// A new cursor has no entry. Moving past either end leaves it without one, and `next` and `previous` then do nothing:
+/// only a seek, `first` or `last` position it again. After an error, position it again by one of these, or drop it.
 pub(crate) trait Cursor {
-    /// Goes to the first entry whose key is not below `key`.
+    /// Moves to the first entry whose key is not below `key`.
     fn seek(&mut self, key: &[u8]) -> Result<()>;
 
-    /// Goes to the last entry whose key is not above `key`.
+    /// Moves to the last entry whose key is not above `key`.
     fn seek_for_previous(&mut self, key: &[u8]) -> Result<()>;
 
-    /// Goes to the first entry.
+    /// Moves to the first entry.
     fn first(&mut self) -> Result<()>;
 
-    /// Goes to the last entry.
+    /// Moves to the last entry.
     fn last(&mut self) -> Result<()>;
 
-    /// Goes to the entry after this one.
+    /// Moves to the next entry.
     fn next(&mut self) -> Result<()>;
 
-    /// Goes to the entry before this one.
+    /// Moves to the previous entry.
     fn previous(&mut self) -> Result<()>;
 
-    /// What is here; `None` if the cursor is nowhere.
+    /// The current entry.
     fn entry(&self) -> Option<Entry<'_>>;
 }
 

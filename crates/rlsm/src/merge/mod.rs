@@ -1,13 +1,13 @@
-//! Reading many sorted sources as one.
+//! Merging sorted sources.
 
 mod bounds;
 mod cursor;
-mod merged;
+mod merging;
 #[cfg(test)]
 pub(crate) mod model;
-mod range_deletes;
+mod range_tombstones;
 
-pub(crate) use bounds::Bounds;
+pub(crate) use bounds::KeyBounds;
 pub(crate) use cursor::Cursor;
-pub(crate) use merged::Merged;
-pub(crate) use range_deletes::RangeDeletes;
+pub(crate) use merging::MergingCursor;
+pub(crate) use range_tombstones::RangeTombstones;

@@ -1,17 +1,17 @@
-//! For tests: a flat list of versions, and what a reader must find in it.
+//! A model for tests: a flat list of versions, and what a reader must find in it.
 
 use proptest::prelude::*;
 
 use super::cursor::Cursor;
-use crate::entry::{Entry, Kind, RangeDelete, Sequence};
+use crate::entry::{Entry, EntryKind, RangeTombstone, SequenceNumber};
 use crate::error::{Error, Result};
 
-/// A version that owns what it says.
+/// An owned version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Version {
     pub key: Vec<u8>,
-    pub sequence: Sequence,
-    pub kind: Kind,
+    pub sequence: SequenceNumber,
+    pub kind: EntryKind,
     pub value: Vec<u8>,
 }
 
@@ -27,7 +27,7 @@ impl From<Entry<'_>> for Version {
     }
 }
 
-/// Sorts versions as cursors give them.
+/// Sorts versions in the order of cursors.
 pub(crate) fn sort(versions: &mut [Version]) {
     versions.sort_by(|a, b| a.key.cmp(&b.key).then(b.sequence.cmp(&a.sequence)));
 }
@@ -37,36 +37,36 @@ pub(crate) fn key() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(0_u8..3, 0..4)
 }
 
-/// Versions with ascending sequences, beginning with 1.
+/// Versions with ascending sequence numbers from 1.
 pub(crate) fn versions(most: usize) -> impl Strategy<Value = Vec<Version>> {
     prop::collection::vec((key(), prop::option::weighted(0.8, prop::collection::vec(any::<u8>(), 0..4))), 0..most)
         .prop_map(|written| {
             let numbered = (1..).zip(written);
-            let version = |(sequence, (key, value)): (Sequence, (Vec<u8>, Option<Vec<u8>>))| Version {
+            let version = |(sequence, (key, value)): (SequenceNumber, (Vec<u8>, Option<Vec<u8>>))| Version {
                 key,
                 sequence,
-                kind: if value.is_some() { Kind::Put } else { Kind::Delete },
+                kind: if value.is_some() { EntryKind::Put } else { EntryKind::Delete },
                 value: value.unwrap_or_default(),
             };
             numbered.map(version).collect()
         })
 }
 
-/// The newest version of each key that `snapshot` sees, by key.
-pub(crate) fn newest(versions: &[Version], snapshot: Sequence) -> Vec<Version> {
+/// The newest version of each key that `snapshot` sees, in key order.
+pub(crate) fn newest(versions: &[Version], snapshot: SequenceNumber) -> Vec<Version> {
     let mut sorted: Vec<Version> = versions.iter().filter(|version| version.sequence <= snapshot).cloned().collect();
     sort(&mut sorted);
     sorted.dedup_by(|later, earlier| later.key == earlier.key);
     sorted
 }
 
-/// What `snapshot` sees alive, by key.
-pub(crate) fn live(versions: &[Version], deletes: &[RangeDelete], snapshot: Sequence) -> Vec<Version> {
+/// The live versions that `snapshot` sees, in key order.
+pub(crate) fn live(versions: &[Version], deletes: &[RangeTombstone], snapshot: SequenceNumber) -> Vec<Version> {
     let mut sorted = newest(versions, snapshot);
     let is_deleted = |version: &Version| {
-        let over = |delete: &&RangeDelete| *delete.low <= *version.key && *version.key < *delete.high;
-        let seen = |delete: &RangeDelete| delete.sequence <= snapshot && delete.sequence > version.sequence;
-        version.kind == Kind::Delete || deletes.iter().filter(over).any(seen)
+        let over = |delete: &&RangeTombstone| *delete.low <= *version.key && *version.key < *delete.high;
+        let seen = |delete: &RangeTombstone| delete.sequence <= snapshot && delete.sequence > version.sequence;
+        version.kind == EntryKind::Delete || deletes.iter().filter(over).any(seen)
     };
     sorted.retain(|version| !is_deleted(version));
     sorted
@@ -74,7 +74,7 @@ pub(crate) fn live(versions: &[Version], deletes: &[RangeDelete], snapshot: Sequ
 
 /// A movement of a cursor.
 #[derive(Debug, Clone)]
-pub(crate) enum Move {
+pub(crate) enum CursorMove {
     Seek(Vec<u8>),
     SeekForPrevious(Vec<u8>),
     First,
@@ -83,7 +83,7 @@ pub(crate) enum Move {
     Previous,
 }
 
-impl Move {
+impl CursorMove {
     pub fn make(&self, cursor: &mut dyn Cursor) -> Result<()> {
         match self {
             Self::Seek(key) => cursor.seek(key),
@@ -95,7 +95,7 @@ impl Move {
         }
     }
 
-    /// Where it leads from `at` in a list that is sorted by key.
+    /// Where the movement leads from `at` in a list sorted by key.
     pub fn lead<T>(&self, list: &[T], key_of: impl Fn(&T) -> &[u8], at: Option<usize>) -> Option<usize> {
         let to = match self {
             Self::Seek(key) => Some(list.partition_point(|item| key_of(item) < &**key)),
@@ -110,18 +110,18 @@ impl Move {
 }
 
 /// Movements, some of them to keys of `target`.
-pub(crate) fn movement<Keys: Strategy<Value = Vec<u8>>>(target: fn() -> Keys) -> impl Strategy<Value = Move> {
+pub(crate) fn movement<Keys: Strategy<Value = Vec<u8>>>(target: fn() -> Keys) -> impl Strategy<Value = CursorMove> {
     prop_oneof![
-        1 => target().prop_map(Move::Seek),
-        1 => target().prop_map(Move::SeekForPrevious),
-        1 => Just(Move::First),
-        1 => Just(Move::Last),
-        5 => Just(Move::Next),
-        5 => Just(Move::Previous),
+        1 => target().prop_map(CursorMove::Seek),
+        1 => target().prop_map(CursorMove::SeekForPrevious),
+        1 => Just(CursorMove::First),
+        1 => Just(CursorMove::Last),
+        5 => Just(CursorMove::Next),
+        5 => Just(CursorMove::Previous),
     ]
 }
 
-/// A cursor over a sorted list, which can fail at a chosen movement.
+/// A cursor over a sorted list that can fail at a chosen movement.
 pub(crate) struct ListCursor {
     pub versions: Vec<Version>,
     pub at: Option<usize>,

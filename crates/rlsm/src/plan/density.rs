@@ -1,10 +1,10 @@
-//! How closely the keys of a flushed run lie together.
+//! The density of a run's keys.
 
-use super::place::Span;
+use super::place::KeySpan;
 
-/// `entries` over the span of the keys taken as numbers (seed 002, equation 3.2): the eight bytes after what the lowest
-/// and the highest key have in common, as a big-endian number. Infinite where the span is one key.
-pub fn density(entries: u64, span: &Span) -> f64 {
+/// `entries` per unit of the key span (Song 2018, equation 3.2). Keys count as big-endian numbers: the eight bytes
+/// after the common prefix of the lowest and the highest key. Infinite for a single key.
+pub fn density(entries: u64, span: &KeySpan) -> f64 {
     let common = span.low.iter().zip(&span.high).take_while(|(low, high)| low == high).count();
     let number = |key: &[u8]| {
         let mut bytes = [0; 8];

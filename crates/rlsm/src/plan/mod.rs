@@ -1,31 +1,31 @@
-//! What to compact, where keys go and when a range is rebalanced: decisions as values, made from figures alone.
+//! Compaction decisions: what to compact, which range takes a key, when a range is rebalanced.
 //!
-//! Nothing here reads or writes. The engine carries out what these functions say, and so does the simulator in
-//! `examples/`, which counts bytes only.
+//! Pure functions of sizes and spans, without I/O. The engine carries out what they return; the simulator in
+//! `examples/` only counts bytes.
 
-mod balance;
 mod choose;
 mod density;
 mod place;
 mod postpone;
+mod rebalance;
 #[cfg(test)]
 mod seed_tests;
 mod settings;
 
-pub use balance::{Balance, Load, balance, lighter_neighbour};
-pub use choose::{Choice, choose, compaction_is_due};
+pub use choose::{CompactionChoice, choose_compaction, is_compaction_due};
 pub use density::density;
-pub use place::{Gap, Place, Span, place, settle_gap};
-pub use postpone::can_wait;
-pub use settings::{LEVEL0_RUNS_MAX, PlanSettings, RANGE_RUNS_MAX};
+pub use place::{GapAction, KeyPlacement, KeySpan, place_key, plan_gap};
+pub use postpone::can_postpone;
+pub use rebalance::{RangeAction, RangeLoad, merge_partner, plan_range};
+pub use settings::{CompactionSettings, LEVEL0_RUNS_MAX, RANGE_RUNS_MAX};
 
-/// A flushed run of Level 0, as far as decisions need it.
+/// A run of Level 0, as far as decisions need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flushed {
-    /// What the run takes on the device, in bytes.
+pub struct Level0Run {
+    /// Bytes that the run takes on the device.
     pub bytes: u64,
-    /// How many versions it holds.
+    /// Number of versions.
     pub entries: u64,
-    /// Its lowest and highest key.
-    pub span: Span,
+    /// The lowest and the highest key.
+    pub span: KeySpan,
 }

@@ -1,21 +1,21 @@
 //! Which range takes a key.
 
-/// The lowest and the highest key of something, both within it.
+/// A closed interval of keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct KeySpan {
     /// The lowest key.
     pub low: Box<[u8]>,
     /// The highest key.
     pub high: Box<[u8]>,
 }
 
-impl Span {
-    /// Whether all of `other` lies within.
-    pub fn encloses(&self, other: &Self) -> bool {
+impl KeySpan {
+    /// Whether all of `other` lies in this span.
+    pub fn contains(&self, other: &Self) -> bool {
         self.low <= other.low && other.high <= self.high
     }
 
-    /// Whether the two have a key in common, or could.
+    /// Whether the two spans intersect.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.low <= other.high && other.low <= self.high
     }
@@ -23,43 +23,43 @@ impl Span {
 
 /// Where a key belongs among the ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// In the span of this range.
+pub enum KeyPlacement {
+    /// In the span of the range with this index.
     Range(usize),
-    /// In no range's span: before the range of this number and after the one before it.
+    /// In no range's span: before the range with this index and after the one before it.
     Gap(usize),
 }
 
-/// The place of `key` among `ranges`, which are disjoint and ordered by key.
-pub fn place<T>(ranges: &[T], span: impl Fn(&T) -> &Span, key: &[u8]) -> Place {
+/// Places `key` among `ranges`, which are disjoint and ordered by key.
+pub fn place_key<T>(ranges: &[T], span: impl Fn(&T) -> &KeySpan, key: &[u8]) -> KeyPlacement {
     let after = ranges.partition_point(|range| &*span(range).low <= key);
     match after.checked_sub(1) {
-        Some(before) if key <= &*span(&ranges[before]).high => Place::Range(before),
-        _ => Place::Gap(after),
+        Some(before) if key <= &*span(&ranges[before]).high => KeyPlacement::Range(before),
+        _ => KeyPlacement::Gap(after),
     }
 }
 
-/// What becomes of the keys that fall into one gap.
+/// What to do with the keys that fall into a gap between ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gap {
-    /// They are few: this range's span is extended to take them.
+pub enum GapAction {
+    /// They are few: extend the span of this range.
     Extend(usize),
-    /// They are enough for a range of their own.
+    /// They are enough: create a range.
     New,
 }
 
-/// Decides about `bytes` of keys that fall before range `gap`, where ranges hold `range_bytes` each (seed 002, section
-/// 3.3.1, step 4). Of two neighbours the lighter one is extended. `few_bytes` and more make a range.
-pub fn settle_gap(range_bytes: &[u64], gap: usize, bytes: u64, few_bytes: u64) -> Gap {
-    if bytes >= few_bytes {
-        return Gap::New;
+/// Decides about `bytes` of keys that fall before range `gap`, where ranges hold `range_bytes` each (Song 2018, section
+/// 3.3.1, step 4). At least `new_range_bytes_min` make a new range; less extends the lighter neighbour.
+pub fn plan_gap(range_bytes: &[u64], gap: usize, bytes: u64, new_range_bytes_min: u64) -> GapAction {
+    if bytes >= new_range_bytes_min {
+        return GapAction::New;
     }
     let below = gap.checked_sub(1);
     let above = (gap < range_bytes.len()).then_some(gap);
     match (below, above) {
-        (Some(below), Some(above)) if range_bytes[below] < range_bytes[above] => Gap::Extend(below),
-        (_, Some(above)) => Gap::Extend(above),
-        (Some(below), None) => Gap::Extend(below),
-        (None, None) => Gap::New,
+        (Some(below), Some(above)) if range_bytes[below] < range_bytes[above] => GapAction::Extend(below),
+        (_, Some(above)) => GapAction::Extend(above),
+        (Some(below), None) => GapAction::Extend(below),
+        (None, None) => GapAction::New,
     }
 }

@@ -1,20 +1,20 @@
-//! How far a range may go beyond its limits while the device is better left alone.
+//! Which rewrites can be postponed while the device is under pressure.
 
-use super::settings::PlanSettings;
-use super::{Balance, Load, balance};
+use super::settings::CompactionSettings;
+use super::{RangeAction, RangeLoad, plan_range};
 
-/// A range's size and its superseded part may come to so many times what they are rewritten at otherwise.
-const EXCESS: f64 = 2.0;
+/// A range may exceed its size and its superseded part by this factor before its rewrite can no longer be postponed.
+const POSTPONE_FACTOR: f64 = 2.0;
 
-/// Whether a range that is due to be rewritten can wait, so that what came is appended: it stays within bounds on space,
-/// and on runs, which are what a read costs.
-pub fn can_wait(settings: &PlanSettings, load: Load) -> bool {
-    let wide = PlanSettings {
-        split_ratio: EXCESS * settings.split_ratio,
-        stale_ratio: EXCESS * settings.stale_ratio,
+/// Whether the rewrite of a range can be postponed, so that new entries are appended instead. Bounds on space hold, and
+/// the limit on runs, which is what a read costs.
+pub fn can_postpone(settings: &CompactionSettings, load: RangeLoad) -> bool {
+    let relaxed = CompactionSettings {
+        split_ratio: POSTPONE_FACTOR * settings.split_ratio,
+        stale_ratio: POSTPONE_FACTOR * settings.stale_ratio,
         ..*settings
     };
-    balance(&wide, load) == Balance::Append
+    plan_range(&relaxed, load) == RangeAction::Append
 }
 
 #[cfg(test)]
@@ -22,16 +22,16 @@ mod tests {
     use super::super::RANGE_RUNS_MAX;
     use super::*;
 
-    const PLAN: PlanSettings =
-        PlanSettings { memtable_bytes: 1 << 20, range_bytes: 2 << 20, split_ratio: 1.2, stale_ratio: 0.4 };
+    const PLAN: CompactionSettings =
+        CompactionSettings { memtable_bytes: 1 << 20, range_bytes: 2 << 20, split_ratio: 1.2, stale_ratio: 0.4 };
 
-    /// In the middle of what the dice do.
-    fn load(bytes: u64, stale_bytes: u64, runs: usize) -> Load {
-        Load { bytes, stale_bytes, runs, dice: 1 << 63 }
+    /// With the middle of the jitter.
+    fn load(bytes: u64, stale_bytes: u64, runs: usize) -> RangeLoad {
+        RangeLoad { bytes, stale_bytes, runs, jitter: 1 << 63 }
     }
 
     #[test]
-    fn what_is_due_can_wait_until_it_is_twice_as_bad() {
+    fn a_rewrite_can_be_postponed_up_to_twice_its_threshold() {
         let split = PLAN.split_bytes(1 << 63);
         for (load, is_due, waits) in [
             (load(split, 0, 2), false, true),
@@ -44,8 +44,8 @@ mod tests {
             (load(1 << 20, 0, RANGE_RUNS_MAX), false, true),
             (load(1 << 20, 0, RANGE_RUNS_MAX + 1), true, false),
         ] {
-            assert_eq!(balance(&PLAN, load) != Balance::Append, is_due, "{load:?}");
-            assert_eq!(can_wait(&PLAN, load), waits, "{load:?}");
+            assert_eq!(plan_range(&PLAN, load) != RangeAction::Append, is_due, "{load:?}");
+            assert_eq!(can_postpone(&PLAN, load), waits, "{load:?}");
         }
     }
 }

@@ -1,47 +1,47 @@
-//! The figures that decisions turn on.
+//! The settings that decisions depend on.
 
-/// More flushed runs than this are not kept in Level 0: its fingerprint table tells no more apart.
+/// The limit of runs in Level 0: its maplet cannot distinguish more.
 pub const LEVEL0_RUNS_MAX: usize = 64;
 
-/// More runs than this are not kept in a range.
+/// The limit of runs in a range.
 pub const RANGE_RUNS_MAX: usize = 16;
 
-/// How ranges grow and divide.
+/// The settings of compaction.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PlanSettings {
-    /// The memory buffer, in bytes.
+pub struct CompactionSettings {
+    /// The size of the memtable, in bytes.
     pub memtable_bytes: u64,
-    /// The size of a range that the others are measured by, in bytes.
+    /// The reference size of a range, in bytes.
     pub range_bytes: u64,
-    /// A range beyond so many times [`PlanSettings::range_bytes`] is partitioned (seed 002, section 4.3: 1.2).
+    /// A range larger than this times [`CompactionSettings::range_bytes`] is partitioned (Song 2018, section 4.3: 1.2).
     pub split_ratio: f64,
-    /// A range of which more than this part is superseded, measured against what is not, is rewritten.
+    /// A range with more superseded bytes per live byte than this is rewritten.
     pub stale_ratio: f64,
 }
 
-impl PlanSettings {
-    /// How many bytes of Level 0 are compacted at once where Level 1 holds `level1_bytes`: the geometric mean of data
-    /// and memory buffer. A run appended to a range then is as many times smaller than the range as Level 0 is than
-    /// the data, and both the runs per range and the runs of Level 0 grow with the root of the data. At most so many that
-    /// Level 0 has room for those that come while a compaction works, to which writers are slowed down.
+impl CompactionSettings {
+    /// How many bytes of Level 0 are compacted at once if Level 1 holds `level1_bytes`: the geometric mean of data and
+    /// memtable. A run appended to a range is then as many times smaller than the range as Level 0 is than the data,
+    /// and both the runs per range and the runs of Level 0 grow with the square root of the data. The limit leaves room
+    /// in Level 0 for the runs that arrive during a compaction, to whose speed writes are delayed.
     pub fn batch_bytes(&self, level1_bytes: u64) -> u64 {
         let mean = (level1_bytes as f64 * self.memtable_bytes as f64).sqrt() as u64;
         mean.clamp(self.memtable_bytes, self.memtable_bytes.saturating_mul(LEVEL0_RUNS_MAX as u64 * 3 / 8))
     }
 
-    /// The size beyond which a range is partitioned, in bytes, moved by up to three tenths as `dice` says, so that
+    /// The size above which a range is partitioned, in bytes, varied by up to three tenths with `jitter`, so that
     /// ranges that began together do not divide together.
-    pub fn split_bytes(&self, dice: u64) -> u64 {
-        (self.split_ratio * self.range_bytes as f64 * spread(dice)) as u64
+    pub fn split_bytes(&self, jitter: u64) -> u64 {
+        (self.split_ratio * self.range_bytes as f64 * spread(jitter)) as u64
     }
 
-    /// The part of a range that may be superseded, moved likewise.
-    pub fn stale_limit(&self, dice: u64) -> f64 {
-        self.stale_ratio * spread(dice)
+    /// The superseded bytes per live byte above which a range is rewritten, varied likewise.
+    pub fn stale_limit(&self, jitter: u64) -> f64 {
+        self.stale_ratio * spread(jitter)
     }
 }
 
-/// 0.7 to 1.3, from the upper bits of `dice`.
-fn spread(dice: u64) -> f64 {
-    0.7 + 0.6 * (dice >> 11) as f64 / (1_u64 << 53) as f64
+/// Maps the upper bits of `jitter` to 0.7 to 1.3.
+fn spread(jitter: u64) -> f64 {
+    0.7 + 0.6 * (jitter >> 11) as f64 / (1_u64 << 53) as f64
 }

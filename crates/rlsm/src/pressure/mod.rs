@@ -1,19 +1,20 @@
-//! Feeling pressure: the engine measures its own device and is content with less of it while a neighbour squeezes it.
+//! Pressure: the engine measures the latency of its device and yields while a noisy neighbour slows it.
 //!
-//! After the interference thesis's outlook (seed 000, section 5.1: engines that are resilient to neighbours). What the
-//! engine does about a squeeze: rewriting of ranges waits, within bounds; compaction's writes are taken to the device
-//! slice by slice, with pauses; writers wait a moment for one another, to share a sync; memory goes to what waits most.
+//! After the outlook of the interference thesis (Lange 2023, section 5.1: engines that are resilient to neighbours).
+//! Under pressure, rewrites of ranges are postponed, within bounds; compaction syncs in slices, with pauses; the leader
+//! of a write group lingers for more writers; memory moves to what waits most.
 
 mod baseline;
 mod gauge;
-mod measured;
-mod memory;
+mod io_sample;
+mod measured_storage;
+mod memory_budget;
 mod window;
 
-pub(crate) use measured::measured;
-pub(crate) use memory::Memory;
+pub(crate) use measured_storage::measure_storage;
+pub(crate) use memory_budget::MemoryBudget;
 
-use memory::Lean;
+use memory_budget::MemoryShift;
 use window::Latency;
 
 use std::sync::Arc;
@@ -23,66 +24,67 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::clock;
-use crate::pace::Pace;
-use crate::plan::{Load, PlanSettings, can_wait};
-use crate::stats::Counter;
+use crate::counters::Counter;
+use crate::plan::{CompactionSettings, RangeLoad, can_postpone};
+use crate::write_controller::WriteController;
 
-use gauge::{Gauge, Kind, Sample};
+use gauge::PressureGauge;
+use io_sample::{IoKind, LatencySample};
 
-/// While the device is squeezed, compaction has no more than so many bytes on their way to it.
+/// Under pressure, compaction has at most this many unsynced bytes.
 const SLICE_BYTES: u64 = 4 << 20;
 
-/// After a slice, compaction leaves the device alone for as long as that one took, but no longer than this.
+/// After a slice, compaction pauses for as long as its sync took, up to this time.
 const PAUSE_MAX: Duration = Duration::from_millis(200);
 
-/// Writers wait for one another in steps of this part of a sync, while each step brings one more …
-const LINGER_PART: u64 = 16;
+/// A group commit lingers in steps of this fraction of a sync's latency, while each step brings another writer …
+const LINGER_FRACTION: u64 = 16;
 
-/// … but no more of them than this. No step is longer than a sync usually takes: some are as fast as ever.
+/// … up to this many steps. No step is longer than the usual latency of a sync: some syncs are as fast as ever.
 const LINGER_STEPS: u32 = 4;
 
-/// Memory moves to what is waited for so many times as long as for the other.
-const LEANING: u64 = 2;
+/// Memory moves to the side that waits this many times as long as the other.
+const SHIFT_RATIO: u64 = 2;
 
-/// A test's squeezes and the times between them last for so many appends to the log …
-const TURN: u64 = 64;
+/// In tests with alternating pressure, its phases last for this many appends to the WAL …
+const ALTERNATION_APPENDS: u64 = 64;
 
-/// … and its slices are as small as what it writes.
-const TURN_SLICE_BYTES: u64 = 8 << 10;
+/// … and slices are as small as the data.
+const ALTERNATION_SLICE_BYTES: u64 = 8 << 10;
 
-/// Whether the device is squeezed, where that comes from.
+/// Where pressure comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Feeling {
-    /// Never.
+pub(crate) enum PressureSource {
+    /// The engine does not measure.
     Off,
-    /// As measured.
+    /// Measured latency.
     Measured,
-    /// By turns, by the number of appends to the log: for tests that are to be the same every time.
-    InTurns,
+    /// Alternates with the number of appends to the WAL: for deterministic tests.
+    Alternating,
 }
 
-/// How the device is doing, and what the engine does about it.
+/// The state of the device, and what the engine does about it.
 pub(crate) struct Pressure {
-    feeling: Feeling,
-    /// Whether compaction may pause: somebody else writes meanwhile.
+    source: PressureSource,
+    /// Whether compaction may pause: it has a thread of its own.
     may_pause: bool,
-    pub pace: Arc<Pace>,
-    gauge: Mutex<Gauge>,
-    is_squeezed: AtomicBool,
-    /// Appends to the log, for [`Feeling::InTurns`].
+    pub write_controller: Arc<WriteController>,
+    gauge: Mutex<PressureGauge>,
+    is_under_pressure: AtomicBool,
+    /// Appends to the WAL, for [`PressureSource::Alternating`].
     appends: AtomicU64,
-    /// How long writers wait for one another at a time, in nanoseconds.
+    /// The length of a linger step, in nanoseconds.
     linger_step_ns: AtomicU64,
-    /// How many shared the last write.
-    last_group: AtomicUsize,
-    /// How many rewritings were put off and not made up for.
-    owed: AtomicU64,
-    done: Done,
+    /// The number of writers in the last group.
+    last_group_size: AtomicUsize,
+    /// Rewrites that were postponed and not made up for, at most.
+    postponed_rewrites: AtomicU64,
+    done: PressureCounters,
 }
 
-/// What was done about squeezes that are over, and about this one.
+/// Counters of what pressure caused.
 #[derive(Debug, Default)]
-struct Done {
+struct PressureCounters {
     squeezes: Counter,
     squeezed_ns: Counter,
     postponed_bytes: Counter,
@@ -90,9 +92,9 @@ struct Done {
     lingered_ns: Counter,
 }
 
-/// What users are told.
+/// Statistics for users.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct PressureStats {
     pub squeezes: u64,
     pub squeezed: Duration,
     pub postponed_bytes: u64,
@@ -103,111 +105,111 @@ pub(crate) struct Told {
 }
 
 impl Pressure {
-    pub fn new(feeling: Feeling, may_pause: bool) -> Self {
+    pub fn new(source: PressureSource, may_pause: bool) -> Self {
         Self {
-            feeling,
+            source,
             may_pause,
-            pace: Arc::default(),
+            write_controller: Arc::default(),
             gauge: Mutex::default(),
-            is_squeezed: AtomicBool::new(false),
+            is_under_pressure: AtomicBool::new(false),
             appends: AtomicU64::new(0),
             linger_step_ns: AtomicU64::new(0),
-            last_group: AtomicUsize::new(0),
-            owed: AtomicU64::new(0),
-            done: Done::default(),
+            last_group_size: AtomicUsize::new(0),
+            postponed_rewrites: AtomicU64::new(0),
+            done: PressureCounters::default(),
         }
     }
 
-    /// Whether a neighbour squeezes the device.
-    pub fn is_squeezed(&self) -> bool {
-        self.is_squeezed.load(Ordering::Relaxed)
+    /// Whether the device is under pressure.
+    pub fn is_under_pressure(&self) -> bool {
+        self.is_under_pressure.load(Ordering::Relaxed)
     }
 
-    /// Takes note of an operation that has just ended.
-    fn add(&self, sample: Sample) {
-        if self.feeling == Feeling::Measured {
-            self.judge(|gauge, now_ns| gauge.add(now_ns, sample));
+    /// Records a measured operation.
+    fn add(&self, sample: LatencySample) {
+        if self.source == PressureSource::Measured {
+            self.update_gauge(|gauge, now_ns| gauge.add(now_ns, sample));
         }
     }
 
-    /// Takes note of an append to the log.
-    fn turn(&self) {
-        if self.feeling == Feeling::InTurns {
+    /// Records an append to the WAL.
+    fn record_append(&self) {
+        if self.source == PressureSource::Alternating {
             let appends = self.appends.fetch_add(1, Ordering::Relaxed);
-            self.is_squeezed.store(appends / TURN % 2 == 1, Ordering::Relaxed);
+            self.is_under_pressure.store(appends / ALTERNATION_APPENDS % 2 == 1, Ordering::Relaxed);
         }
     }
 
-    /// Looks whether it is time to change one's mind, for who measures nothing meanwhile.
-    pub fn look(&self) {
-        if self.feeling == Feeling::Measured {
-            self.judge(Gauge::look);
+    /// Updates the state when no I/O does.
+    pub fn poll(&self) {
+        if self.source == PressureSource::Measured {
+            self.update_gauge(PressureGauge::poll);
         }
     }
 
-    fn judge(&self, with: impl FnOnce(&mut Gauge, u64)) {
+    fn update_gauge(&self, with: impl FnOnce(&mut PressureGauge, u64)) {
         let now_ns = clock::now().as_nanos() as u64;
         let mut gauge = self.gauge.lock();
-        let before = gauge.squeezed_since_ns();
+        let before = gauge.pressure_since_ns();
         with(&mut gauge, now_ns);
-        match (before, gauge.squeezed_since_ns()) {
+        match (before, gauge.pressure_since_ns()) {
             (None, Some(_)) => self.done.squeezes.add(1),
             (Some(since_ns), None) => self.done.squeezed_ns.add(now_ns.saturating_sub(since_ns)),
             _ => {}
         }
-        self.is_squeezed.store(gauge.squeezed_since_ns().is_some(), Ordering::Relaxed);
-        let step_ns = |sync: Latency| (sync.now_ns / LINGER_PART).min(sync.usual_ns);
-        self.linger_step_ns.store(gauge.latency(Kind::Sync).map_or(0, step_ns), Ordering::Relaxed);
+        self.is_under_pressure.store(gauge.pressure_since_ns().is_some(), Ordering::Relaxed);
+        let step_ns = |sync: Latency| (sync.now_ns / LINGER_FRACTION).min(sync.usual_ns);
+        self.linger_step_ns.store(gauge.latency(IoKind::Sync).map_or(0, step_ns), Ordering::Relaxed);
     }
 
-    /// Whether rewriting a range that stands so is put off; takes note of it.
-    pub fn postpones(&self, plan: &PlanSettings, load: Load) -> bool {
-        let does = self.is_squeezed() && can_wait(plan, load);
+    /// Decides whether the rewrite of a range with this load is postponed, and counts it if so.
+    pub fn postpone_rewrite(&self, plan: &CompactionSettings, load: RangeLoad) -> bool {
+        let does = self.is_under_pressure() && can_postpone(plan, load);
         if does {
-            self.owed.fetch_add(1, Ordering::Relaxed);
+            self.postponed_rewrites.fetch_add(1, Ordering::Relaxed);
             self.done.postponed_bytes.add(load.bytes);
         }
         does
     }
 
-    /// How many rewritings were put off and not made up for, at most.
-    pub fn owed(&self) -> u64 {
-        self.owed.load(Ordering::Relaxed)
+    /// The number of rewrites that were postponed and not made up for, at most.
+    pub fn postponed_rewrites(&self) -> u64 {
+        self.postponed_rewrites.load(Ordering::Relaxed)
     }
 
-    /// Takes note that so many of the `owed` are left, but for those put off since.
-    pub fn pay(&self, owed: u64, left: u64) {
-        self.owed.fetch_sub(owed - left, Ordering::Relaxed);
+    /// Reduces the postponed rewrites from `postponed_rewrites` to `left`; those postponed since are added.
+    pub fn settle_postponed(&self, postponed_rewrites: u64, left: u64) {
+        self.postponed_rewrites.fetch_sub(postponed_rewrites - left, Ordering::Relaxed);
     }
 
-    /// How much compaction may have on its way to the device; `None` if that does not matter.
+    /// The limit of compaction's unsynced bytes; `None` without pressure.
     fn slice_bytes(&self) -> Option<u64> {
-        let bytes = if self.feeling == Feeling::InTurns { TURN_SLICE_BYTES } else { SLICE_BYTES };
-        self.is_squeezed().then_some(bytes)
+        let bytes = if self.source == PressureSource::Alternating { ALTERNATION_SLICE_BYTES } else { SLICE_BYTES };
+        self.is_under_pressure().then_some(bytes)
     }
 
-    /// Leaves the device alone for a while after a slice that took so long, unless compaction is so late that writers
-    /// wait for it.
+    /// Pauses compaction after a slice whose sync took this long, unless compaction is so far behind that writes are
+    /// delayed.
     fn pause(&self, took: Duration) {
-        if self.may_pause && !self.pace.is_late() {
+        if self.may_pause && !self.write_controller.is_delaying_writes() {
             self.done.paused_ns.add(park(took.min(PAUSE_MAX)));
         }
     }
 
-    /// Takes note that so many writers share a write.
-    pub fn note_group(&self, writers: usize) {
-        self.last_group.store(writers, Ordering::Relaxed);
+    /// Records the size of a write group.
+    pub fn record_group_size(&self, writers: usize) {
+        self.last_group_size.store(writers, Ordering::Relaxed);
     }
 
-    /// Waits, on behalf of who is about to write for all who are `waiting`, for more to come. One who writes alone has
-    /// nobody to wait for.
+    /// Lingers for more writers on behalf of the leader of a group, while `waiting` grows. A lone writer does not
+    /// linger.
     pub fn linger(&self, waiting: impl Fn() -> usize) {
-        if !self.is_squeezed() {
+        if !self.is_under_pressure() {
             return;
         }
         let step = Duration::from_nanos(self.linger_step_ns.load(Ordering::Relaxed));
         let mut seen = waiting();
-        if step.is_zero() || seen == 0 && self.last_group.load(Ordering::Relaxed) <= 1 {
+        if step.is_zero() || seen == 0 && self.last_group_size.load(Ordering::Relaxed) <= 1 {
             return;
         }
         for _ in 0..LINGER_STEPS {
@@ -220,44 +222,44 @@ impl Pressure {
         }
     }
 
-    /// Which memory serves better elsewhere: that of blocks while writers wait for the device, that of writes while
-    /// readers do.
-    pub fn lean(&self) -> Lean {
-        if !self.is_squeezed() {
-            return Lean::None;
+    /// Which side gives memory to the other: the block cache while syncs wait for the device, the memtable while reads
+    /// do.
+    pub fn memory_shift(&self) -> MemoryShift {
+        if !self.is_under_pressure() {
+            return MemoryShift::None;
         }
-        if self.feeling == Feeling::InTurns {
-            return Lean::ToCache;
+        if self.source == PressureSource::Alternating {
+            return MemoryShift::ToCache;
         }
         let gauge = self.gauge.lock();
-        let (reads_ns, syncs_ns) = (gauge.waited_ns(Kind::Read), gauge.waited_ns(Kind::Sync));
-        if reads_ns > LEANING * syncs_ns {
-            Lean::ToCache
-        } else if syncs_ns > LEANING * reads_ns {
-            Lean::ToMemtable
+        let (reads_ns, syncs_ns) = (gauge.waited_ns(IoKind::Read), gauge.waited_ns(IoKind::Sync));
+        if reads_ns > SHIFT_RATIO * syncs_ns {
+            MemoryShift::ToCache
+        } else if syncs_ns > SHIFT_RATIO * reads_ns {
+            MemoryShift::ToMemtable
         } else {
-            Lean::None
+            MemoryShift::None
         }
     }
 
-    pub fn told(&self) -> Told {
-        self.look();
+    pub fn stats(&self) -> PressureStats {
+        self.poll();
         let gauge = self.gauge.lock();
         let now_ns = clock::now().as_nanos() as u64;
-        let squeezed_ns = gauge.squeezed_since_ns().map_or(0, |since_ns| now_ns.saturating_sub(since_ns));
-        Told {
+        let squeezed_ns = gauge.pressure_since_ns().map_or(0, |since_ns| now_ns.saturating_sub(since_ns));
+        PressureStats {
             squeezes: self.done.squeezes.get(),
             squeezed: Duration::from_nanos(self.done.squeezed_ns.get() + squeezed_ns),
             postponed_bytes: self.done.postponed_bytes.get(),
             paused: Duration::from_nanos(self.done.paused_ns.get()),
             lingered: Duration::from_nanos(self.done.lingered_ns.get()),
-            sync: gauge.latency(Kind::Sync),
-            read: gauge.latency(Kind::Read),
+            sync: gauge.latency(IoKind::Sync),
+            read: gauge.latency(IoKind::Read),
         }
     }
 }
 
-/// Waits, and tells how long it was, in nanoseconds.
+/// Sleeps, and returns for how long, in nanoseconds.
 fn park(time: Duration) -> u64 {
     let began = clock::now();
     std::thread::park_timeout(time);

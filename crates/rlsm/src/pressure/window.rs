@@ -1,80 +1,80 @@
-//! The latencies of about a second, judged together.
+//! A window of about a second of latencies.
 
 use super::baseline::percentile;
-use super::gauge::KINDS;
+use super::io_sample::IO_KINDS;
 
 /// Fewer latencies of a kind are not judged.
 const SAMPLES_MIN: usize = 8;
 
-/// More of a kind are not kept: the newest take the oldest ones' places.
+/// The capacity per kind: newer latencies overwrite older ones.
 const SAMPLES_MAX: usize = 256;
 
-/// What one kind of operation took in the last window that told something.
+/// The latency of a kind of I/O in the last window with enough samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Latency {
     /// The median, in nanoseconds.
     pub now_ns: u64,
-    /// The median of what the same operations usually take, in nanoseconds.
+    /// The median of the usual latencies of the same operations, in nanoseconds.
     pub usual_ns: u64,
 }
 
 #[derive(Default)]
-pub(super) struct Window {
+pub(super) struct LatencyWindow {
     pub began_ns: Option<u64>,
-    judged: [Vec<Judged>; KINDS],
-    counts: [usize; KINDS],
-    /// How long was waited for operations, by kind, in nanoseconds.
-    pub waited_ns: [u64; KINDS],
+    rated: [Vec<RatedLatency>; IO_KINDS],
+    counts: [usize; IO_KINDS],
+    /// The time spent waiting for operations, by kind, in nanoseconds.
+    pub waited_ns: [u64; IO_KINDS],
 }
 
 #[derive(Clone, Copy)]
-struct Judged {
+struct RatedLatency {
     latency_ns: u64,
     usual_ns: u64,
 }
 
-impl Window {
+impl LatencyWindow {
     pub fn add(&mut self, now_ns: u64, kind: usize, latency_ns: u64, usual_ns: Option<u64>) {
         self.began_ns.get_or_insert(now_ns);
         self.waited_ns[kind] += latency_ns;
         let Some(usual_ns) = usual_ns else { return };
-        let judged = Judged { latency_ns, usual_ns };
-        match self.judged[kind].len() {
-            SAMPLES_MAX => self.judged[kind][self.counts[kind] % SAMPLES_MAX] = judged,
-            _ => self.judged[kind].push(judged),
+        let rated = RatedLatency { latency_ns, usual_ns };
+        match self.rated[kind].len() {
+            SAMPLES_MAX => self.rated[kind][self.counts[kind] % SAMPLES_MAX] = rated,
+            _ => self.rated[kind].push(rated),
         }
         self.counts[kind] += 1;
     }
 
-    /// Whether there are enough operations of a kind to be judged.
-    pub fn tells(&self) -> bool {
-        self.judged.iter().any(|judged| judged.len() >= SAMPLES_MIN)
+    /// Whether any kind has enough operations to be judged.
+    pub fn has_enough_samples(&self) -> bool {
+        self.rated.iter().any(|rated| rated.len() >= SAMPLES_MIN)
     }
 
-    /// What each kind of operation took; `None` for one of which there are too few.
-    pub fn latencies(&self) -> [Option<Latency>; KINDS] {
-        std::array::from_fn(|kind| latency(&self.judged[kind]))
+    /// The latency by kind; `None` for a kind with too few operations.
+    pub fn latencies(&self) -> [Option<Latency>; IO_KINDS] {
+        std::array::from_fn(|kind| latency(&self.rated[kind]))
     }
 
-    /// How many times as long as usual operations took, of the kind that was slowest; `None` if there are too few of any.
+    /// The ratio of latency to usual latency, of the slowest kind; `None` if all kinds have too few operations.
     pub fn slowness(&mut self) -> Option<f64> {
-        self.judged.iter_mut().filter_map(|judged| median_slowness(judged)).reduce(f64::max)
+        self.rated.iter_mut().filter_map(|rated| median_slowness(rated)).reduce(f64::max)
     }
 }
 
-fn latency(judged: &[Judged]) -> Option<Latency> {
-    let median = |of: fn(&Judged) -> u64| percentile(&mut judged.iter().map(of).collect::<Vec<_>>(), 50);
+fn latency(rated: &[RatedLatency]) -> Option<Latency> {
+    let median = |of: fn(&RatedLatency) -> u64| percentile(&mut rated.iter().map(of).collect::<Vec<_>>(), 50);
     let latency = Latency { now_ns: median(|one| one.latency_ns)?, usual_ns: median(|one| one.usual_ns)? };
-    (judged.len() >= SAMPLES_MIN).then_some(latency)
+    (rated.len() >= SAMPLES_MIN).then_some(latency)
 }
 
-/// The median of how many times as long as usual each operation took.
-fn median_slowness(judged: &mut [Judged]) -> Option<f64> {
-    if judged.len() < SAMPLES_MIN {
+/// The median ratio of latency to usual latency.
+fn median_slowness(rated: &mut [RatedLatency]) -> Option<f64> {
+    if rated.len() < SAMPLES_MIN {
         return None;
     }
-    let slowness = |one: &Judged| one.latency_ns as f64 / one.usual_ns.max(1) as f64;
-    let middle = (judged.len() - 1) / 2;
-    let (_, median, _) = judged.select_nth_unstable_by(middle, |a, b| slowness(a).total_cmp(&slowness(b)));
+    let slowness = |one: &RatedLatency| one.latency_ns as f64 / one.usual_ns.max(1) as f64;
+    let middle = (rated.len() - 1) / 2;
+    let (_, median, _) = rated.select_nth_unstable_by(middle, |a, b| slowness(a).total_cmp(&slowness(b)));
     Some(slowness(median))
 }

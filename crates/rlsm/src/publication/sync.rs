@@ -1,4 +1,4 @@
-//! What a publication is made of. A test that tries out the order of threads puts its own in their place.
+//! The atomics of the publication. The shuttle tests replace them.
 
 pub(super) use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,53 +1,53 @@
-//! The new database: all entries, part by part of the keys, as ranges of one run each.
+//! Rebuilding the database: all entries, a part of the keys at a time, as ranges of one run each.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Repair;
-use super::gather::Sources;
-use crate::compact::{Pile, partition};
+use super::RepairReport;
+use super::sources::Sources;
+use crate::compaction::{EntryBuffer, partition};
 use crate::entry::Entry;
-use crate::keep::Keep;
-use crate::levels::{Grave, LiveRun, Range, Version};
+use crate::levels::{ExtentReclaimer, LiveRun, Range, Version};
 use crate::options::Options;
-use crate::run::{FileWriter, Order, Run};
+use crate::retention::RetentionFilter;
+use crate::run::{DataFileWriter, Order, Run};
 use crate::storage::Storage;
 use crate::verify::Problem;
-use crate::{RangeDelete, Result, Sequence};
+use crate::{RangeTombstone, Result, SequenceNumber};
 
-/// So much is in memory at a time, about.
+/// About how many bytes are in memory at a time.
 const PART_BYTES: u64 = 256 << 20;
 
-/// A range begins with so much.
+/// The initial size of a range, in bytes.
 const RANGE_BYTES: u64 = 32 << 20;
 
-/// Of each so many bytes, one key is looked at to divide the keys into parts.
+/// One key is sampled per this many bytes, to divide the keys into parts.
 const SAMPLE_BYTES: u64 = 64 << 10;
 
-/// Keys from the first one, up to but without the second one; all where there is none.
-type Part<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+/// Keys from the first up to, and excluding, the second; `None` is unbounded.
+type KeyPart<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 
-/// Writes what `sources` hold into data files with numbers from `next_number` on.
+/// Writes the content of `sources` to data files with numbers from `next_number` on.
 pub(super) fn rebuild(
     storage: &dyn Storage,
     options: &Options,
     sources: &Sources,
     next_number: &mut u64,
-    repair: &mut Repair,
+    repair: &mut RepairReport,
 ) -> Result<Version> {
-    let deletes: Vec<RangeDelete> = range_deletes(sources);
+    let deletes: Vec<RangeTombstone> = range_tombstones(sources);
     let bounds = bounds(samples(sources), PART_BYTES);
-    let grave = Arc::new(Grave::default());
+    let reclaimer = Arc::new(ExtentReclaimer::default());
     let mut ranges = Vec::new();
     let mut lost = BTreeSet::new();
     for number in 0..=bounds.len() {
         let low = number.checked_sub(1).and_then(|before| bounds.get(before));
         let part = (low.map(|key| &**key), bounds.get(number).map(|key| &**key));
-        let mut pile = gather(sources, part, &mut lost);
-        pile.settle(Keep::new(Sequence::MAX, &deletes, true));
-        if !pile.is_empty() {
-            repair.entries += pile.items().len() as u64;
-            write(storage, options, &pile, *next_number, &grave, &mut ranges)?;
+        let mut buffer = collect(sources, part, &mut lost);
+        buffer.sort_and_retain(RetentionFilter::new(SequenceNumber::MAX, &deletes, true));
+        if !buffer.is_empty() {
+            repair.entries += buffer.items().len() as u64;
+            write(storage, options, &buffer, *next_number, &reclaimer, &mut ranges)?;
             *next_number += 1;
         }
     }
@@ -57,67 +57,68 @@ pub(super) fn rebuild(
     Ok(version)
 }
 
-fn range_deletes(sources: &Sources) -> Vec<RangeDelete> {
-    let in_logs = sources.memtable.range_deletes();
-    let in_runs = sources.runs.iter().flat_map(|run| run.range_deletes.iter());
+fn range_tombstones(sources: &Sources) -> Vec<RangeTombstone> {
+    let in_logs = sources.memtable.range_tombstones();
+    let in_runs = sources.runs.iter().flat_map(|run| run.range_tombstones.iter());
     in_runs.chain(in_logs.iter()).cloned().collect()
 }
 
-/// The entries of a part of the keys.
-fn gather(sources: &Sources, part: Part<'_>, lost: &mut BTreeSet<Problem>) -> Pile {
+/// Collects the entries of a part of the keys.
+fn collect(sources: &Sources, part: KeyPart<'_>, lost: &mut BTreeSet<Problem>) -> EntryBuffer {
     let (low, high) = part;
     let holds = |key: &[u8]| low.is_none_or(|low| low <= key) && high.is_none_or(|high| key < high);
     let reaches = |run: &&Arc<Run>| low.is_none_or(|low| low <= &*run.high) && high.is_none_or(|high| &*run.low < high);
-    let mut pile = Pile::default();
+    let mut buffer = EntryBuffer::default();
     for run in sources.runs.iter().filter(reaches) {
         let mut take = |entry: &Entry<'_>| {
             if holds(entry.key) {
-                pile.push(entry);
+                buffer.push(entry);
             }
         };
         run.salvage(&mut take, &mut |error| {
             lost.insert(error.into());
         });
     }
-    sources.memtable.in_hash_order().filter(|entry| holds(entry.key)).for_each(|entry| pile.push(&entry));
-    pile
+    sources.memtable.in_hash_order().filter(|entry| holds(entry.key)).for_each(|entry| buffer.push(&entry));
+    buffer
 }
 
-/// Writes a settled pile as one file.
+/// Writes a sorted buffer to a data file.
 fn write(
     storage: &dyn Storage,
     options: &Options,
-    pile: &Pile,
+    buffer: &EntryBuffer,
     number: u64,
-    grave: &Arc<Grave>,
+    reclaimer: &Arc<ExtentReclaimer>,
     ranges: &mut Vec<Arc<Range>>,
 ) -> Result<()> {
-    let parts = partition(pile, pile.items(), pile.bytes().div_ceil(RANGE_BYTES).max(1) as usize);
-    let mut writer = FileWriter::create(storage, number, &options.write_options(1))?;
+    let parts = partition(buffer, buffer.items(), buffer.bytes().div_ceil(RANGE_BYTES).max(1) as usize);
+    let mut writer = DataFileWriter::create(storage, number, &options.write_options(1))?;
     for items in &parts {
-        let run = writer.run(Order::Hash, true, pile.lowest_sequence(items));
+        let run = writer.run(Order::Hash, true, buffer.lowest_sequence(items));
         for item in items {
-            writer.push_hashed(run, item.hash, pile.entry(item))?;
+            writer.push_hashed(run, item.hash, buffer.entry(item))?;
         }
         writer.close(run)?;
     }
     let (_, runs, hashes) = writer.finish()?;
     for ((items, run), hashes) in parts.iter().zip(runs).zip(hashes) {
-        let Some(span) = pile.span(items) else { continue };
-        let runs = Range::no_runs().with(LiveRun::new(run, grave), &hashes, Range::GROWTH);
+        let Some(span) = buffer.span(items) else { continue };
+        let runs = Range::empty_run_set().with_run(LiveRun::new(run, reclaimer), &hashes, Range::EXPECTED_GROWTH);
         ranges.push(Range::new(span, runs));
     }
     Ok(())
 }
 
-/// Some keys, each with how many bytes it stands for. The first entries of a hash-ordered run are keys from anywhere.
+/// Sampled keys, each with the number of bytes it represents. The first entries of a hash-ordered run are a random
+/// sample of its keys.
 fn samples(sources: &Sources) -> Vec<(Box<[u8]>, u64)> {
     let mut samples = Vec::new();
     for run in &sources.runs {
         let mut reader = run.read_all(SAMPLE_BYTES as usize);
         let wanted = run.user_bytes.div_ceil(SAMPLE_BYTES);
         let first = samples.len();
-        // A run whose beginning is damaged has its samples up to there, or its lowest key.
+        // A run whose beginning is damaged has the samples up to there, or its lowest key.
         while let Ok(Some(entry)) = reader.next()
             && ((samples.len() - first) as u64) < wanted
         {
@@ -140,7 +141,7 @@ fn weigh(samples: &mut [(Box<[u8]>, u64)], bytes: u64) {
     samples.iter_mut().for_each(|(_, weight)| *weight = each);
 }
 
-/// Keys that divide all into parts of about `part_bytes`.
+/// Keys that divide all keys into parts of about `part_bytes`.
 fn bounds(mut samples: Vec<(Box<[u8]>, u64)>, part_bytes: u64) -> Vec<Box<[u8]>> {
     samples.sort_unstable();
     let mut bounds: Vec<Box<[u8]>> = Vec::new();
@@ -160,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_divided_where_a_part_is_full() {
+    fn a_bound_is_set_where_a_part_is_full() {
         let samples = |keys: &[u8]| keys.iter().map(|key| (Box::from([*key]), 10)).collect::<Vec<_>>();
         let keys = |bounds: Vec<Box<[u8]>>| bounds.iter().map(|key| key[0]).collect::<Vec<_>>();
         assert_eq!(keys(bounds(samples(&[3, 1, 2, 4, 6, 5]), 20)), [3, 5]);

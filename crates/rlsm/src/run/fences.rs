@@ -1,41 +1,40 @@
-//! Fences: in which block of a hash-ordered run a hash may lie. They stay in memory, 4.5 bytes per block.
+//! Fence pointers: which block of a hash-ordered run may hold a hash. They stay in memory, 4.5 bytes per block.
 //!
-//! Blocks that are contiguous in the file form groups of up to 32. A group knows where it begins and the top 32 bits
-//! of its first block's first hash; each of its blocks knows its distance from that, shifted to fit 16 bits, and its
-//! length.
+//! Blocks that are contiguous in the file form groups of up to 32. A group has its offset and the top 32 bits of its
+//! first block's first hash. Each of its blocks has its distance from that, shifted to fit 16 bits, and its length.
 
-use super::block::{Location, UNIT_BYTES};
+use super::block::{BlockHandle, UNIT_BYTES};
 use super::file::Extent;
-use crate::codec::{Input, put_varint};
+use crate::codec::{ByteReader, put_varint};
 
 const GROUP_BLOCKS: usize = 32;
-/// A group's offset in units takes the low bits of its place, its shift the high ones.
+/// The position of the shift in `offset_and_shift`; the offset in units is below it.
 const SHIFT_AT: u32 = 58;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Group {
+struct FenceGroup {
     first_hash: u32,
     first_block: u32,
-    place: u64,
+    offset_and_shift: u64,
 }
 
-impl Group {
+impl FenceGroup {
     fn offset(&self) -> u64 {
-        (self.place & ((1 << SHIFT_AT) - 1)) * UNIT_BYTES
+        (self.offset_and_shift & ((1 << SHIFT_AT) - 1)) * UNIT_BYTES
     }
 
     fn shift(&self) -> u32 {
-        (self.place >> SHIFT_AT) as u32
+        (self.offset_and_shift >> SHIFT_AT) as u32
     }
 }
 
-/// The fences of a run.
+/// The fence pointers of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fences {
-    groups: Box<[Group]>,
-    /// Of each block: (its first hash - the first hash of the group) >> the group's shift.
+    groups: Box<[FenceGroup]>,
+    /// Per block: (its first hash - the group's first hash) >> the group's shift.
     distances: Box<[u16]>,
-    /// Of each block its length; 0: too long for 16 bits; such a block is the last of its group.
+    /// Per block: its length in units; 0 if it exceeds 16 bits. Such a block is the last of its group.
     units: Box<[u16]>,
 }
 
@@ -48,18 +47,18 @@ impl Fences {
         (size_of_val(&*self.groups) + size_of_val(&*self.distances) + size_of_val(&*self.units)) as u64
     }
 
-    /// Where a block lies.
-    pub fn locate(&self, block: u32) -> Option<Location> {
+    /// The place of a block.
+    pub fn locate(&self, block: u32) -> Option<BlockHandle> {
         let group = self.groups.partition_point(|group| group.first_block <= block).checked_sub(1)?;
         let group = &self.groups[group];
         let (last, before) = self.units.get(group.first_block as usize..=block as usize)?.split_last()?;
-        Some(Location { offset: group.offset() + bytes(before), len: bytes(&[*last]) })
+        Some(BlockHandle { offset: group.offset() + bytes(before), len: bytes(&[*last]) })
     }
 
-    /// Every block that may hold `hash`, in order.
+    /// The blocks that may hold `hash`, in order.
     pub fn candidates(&self, hash: u64) -> Candidates<'_> {
         let top = (hash >> 32) as u32;
-        // Equal hashes may span blocks: begin with the last block that begins certainly below.
+        // Equal hashes may span blocks: begin with the last block that certainly begins below.
         let group = self.groups_below(top).saturating_sub(1);
         let mut candidates = Candidates { fences: self, top, group, block: 0, end: 0, offset: 0 };
         candidates.enter_group();
@@ -73,7 +72,8 @@ impl Fences {
         candidates
     }
 
-    /// How many groups begin below a hash. Hashes are evenly spread, so it is not far from where that would put it.
+    /// The number of groups that begin below a hash. Hashes are evenly spread, so the search begins near the expected
+    /// group.
     fn groups_below(&self, top: u32) -> usize {
         let len = self.groups.len();
         let is_below = |group: usize| self.groups[group].first_hash < top;
@@ -89,7 +89,7 @@ impl Fences {
         low + self.groups[low..high.max(low)].partition_point(|group| group.first_hash < top)
     }
 
-    /// The smallest top 32 bits that the first hash of a block can have, and the smallest it cannot have any more.
+    /// The lowest top 32 bits that a block's first hash can have, and the lowest above those.
     pub fn first_hash_bounds(&self, block: u32) -> Option<(u64, u64)> {
         let group = self.groups.partition_point(|group| group.first_block <= block).checked_sub(1)?;
         let (group, distance) = (&self.groups[group], self.distances.get(block as usize)?);
@@ -102,20 +102,20 @@ impl Fences {
         put_varint(out, self.units.len() as u64);
         for (index, group) in self.groups.iter().enumerate() {
             out.extend_from_slice(&group.first_hash.to_le_bytes());
-            out.extend_from_slice(&group.place.to_le_bytes());
+            out.extend_from_slice(&group.offset_and_shift.to_le_bytes());
             out.push((self.group_end(index) - group.first_block as usize) as u8);
         }
         self.distances.iter().chain(&self.units).for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
     }
 
-    /// `None` if these are no fences, or of blocks outside `blocks`.
-    pub fn decode(input: &mut Input<'_>, blocks: Extent) -> Option<Self> {
+    /// `None` if the bytes are not fence pointers of blocks within `blocks`.
+    pub fn decode(input: &mut ByteReader<'_>, blocks: Extent) -> Option<Self> {
         let (group_count, block_count) = (input.count()?, input.count()?);
         let mut groups = Vec::with_capacity(group_count);
         let mut first_block = 0u32;
         for _ in 0..group_count {
-            let (first_hash, place, count) = (input.u32()?, input.u64()?, input.u8()?);
-            groups.push(Group { first_hash, first_block, place });
+            let (first_hash, offset_and_shift, count) = (input.u32()?, input.u64()?, input.u8()?);
+            groups.push(FenceGroup { first_hash, first_block, offset_and_shift });
             if count == 0 {
                 return None;
             }
@@ -146,7 +146,7 @@ impl Fences {
     }
 }
 
-/// The length of blocks of so many units each.
+/// The length of blocks of these many units.
 fn bytes(units: &[u16]) -> u64 {
     // A group has too few blocks for the sum to exceed 32 bits.
     u64::from(units.iter().map(|units| u32::from(*units)).sum::<u32>()) * UNIT_BYTES
@@ -174,10 +174,10 @@ impl Candidates<'_> {
 }
 
 impl Iterator for Candidates<'_> {
-    type Item = Location;
+    type Item = BlockHandle;
 
     #[inline]
-    fn next(&mut self) -> Option<Location> {
+    fn next(&mut self) -> Option<BlockHandle> {
         if self.block == self.end {
             self.group += 1;
             self.enter_group();
@@ -186,40 +186,40 @@ impl Iterator for Candidates<'_> {
         let distance = *self.fences.distances.get(self.block)?;
         let least = u64::from(group.first_hash) + (u64::from(distance) << group.shift());
         if least > u64::from(self.top) {
-            // A run may begin above the hash: no block of it has to be looked at.
+            // A run may begin above the hash: then no block can hold it.
             self.group = self.fences.groups.len();
             return None;
         }
-        let location = Location { offset: self.offset, len: bytes(&[self.fences.units[self.block]]) };
-        self.offset += location.len;
+        let handle = BlockHandle { offset: self.offset, len: bytes(&[self.fences.units[self.block]]) };
+        self.offset += handle.len;
         self.block += 1;
-        Some(location)
+        Some(handle)
     }
 }
 
-/// Gathers the fences of a run's blocks, in order.
+/// Collects the fence pointers of a run's blocks, in order.
 #[derive(Default)]
 pub(crate) struct FencesBuilder {
-    groups: Vec<Group>,
+    groups: Vec<FenceGroup>,
     distances: Vec<u16>,
     units: Vec<u16>,
-    /// The open group: each block's first hash, top 32 bits, and length.
+    /// The open group: first hash (top 32 bits) and length of each block.
     open: Vec<(u32, u64)>,
     open_offset: u64,
     open_end: u64,
 }
 
 impl FencesBuilder {
-    pub fn push(&mut self, first_hash: u32, location: Location) {
+    pub fn push(&mut self, first_hash: u32, handle: BlockHandle) {
         let oversized = self.open.last().is_some_and(|(_, len)| units(*len) == 0);
-        if self.open.len() == GROUP_BLOCKS || location.offset != self.open_end || oversized {
+        if self.open.len() == GROUP_BLOCKS || handle.offset != self.open_end || oversized {
             self.close_group();
         }
         if self.open.is_empty() {
-            self.open_offset = location.offset;
+            self.open_offset = handle.offset;
         }
-        self.open_end = location.offset + location.len;
-        self.open.push((first_hash, location.len));
+        self.open_end = handle.offset + handle.len;
+        self.open.push((first_hash, handle.len));
     }
 
     fn close_group(&mut self) {
@@ -227,8 +227,8 @@ impl FencesBuilder {
             return;
         };
         let shift = (32 - (last_hash - first_hash).leading_zeros()).saturating_sub(16);
-        let place = (u64::from(shift) << SHIFT_AT) | (self.open_offset / UNIT_BYTES);
-        self.groups.push(Group { first_hash, first_block: self.units.len() as u32, place });
+        let offset_and_shift = (u64::from(shift) << SHIFT_AT) | (self.open_offset / UNIT_BYTES);
+        self.groups.push(FenceGroup { first_hash, first_block: self.units.len() as u32, offset_and_shift });
         for (hash, len) in self.open.drain(..) {
             self.distances.push(((hash - first_hash) >> shift) as u16);
             self.units.push(units(len));
@@ -251,7 +251,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Blocks with their first hashes (ascending, often equal), lengths and gaps before them.
-    fn blocks() -> impl Strategy<Value = Vec<(u32, Location)>> {
+    fn blocks() -> impl Strategy<Value = Vec<(u32, BlockHandle)>> {
         let spread = prop_oneof![Just(0u32), 1u32..4, 1u32..(1 << 24)];
         let len = prop_oneof![9 => 1u64..300, 1 => 65_530u64..65_540];
         proptest::collection::vec((spread, len, prop_oneof![9 => Just(0u64), 1 => 1u64..99]), 0..120).prop_map(
@@ -259,47 +259,46 @@ mod tests {
                 let (mut hash, mut offset) = (7u32, 16u64);
                 let place = |(more, len, gap): (u32, u64, u64)| {
                     hash = hash.saturating_add(more);
-                    let location = Location { offset: offset + gap * UNIT_BYTES, len: len * UNIT_BYTES };
-                    offset = location.offset + location.len;
-                    (hash, location)
+                    let handle = BlockHandle { offset: offset + gap * UNIT_BYTES, len: len * UNIT_BYTES };
+                    offset = handle.offset + handle.len;
+                    (hash, handle)
                 };
                 blocks.into_iter().map(place).collect()
             },
         )
     }
 
-    fn build(blocks: &[(u32, Location)]) -> Fences {
+    fn build(blocks: &[(u32, BlockHandle)]) -> Fences {
         let mut builder = FencesBuilder::default();
-        blocks.iter().for_each(|(hash, location)| builder.push(*hash, *location));
+        blocks.iter().for_each(|(hash, handle)| builder.push(*hash, *handle));
         builder.finish()
     }
 
-    fn shown(location: Location) -> Location {
-        Location { len: u64::from(units(location.len)) * UNIT_BYTES, ..location }
+    fn as_indexed(handle: BlockHandle) -> BlockHandle {
+        BlockHandle { len: u64::from(units(handle.len)) * UNIT_BYTES, ..handle }
     }
 
     proptest! {
         #[test]
-        fn candidates_hold_every_block_that_may_have_a_hash(blocks in blocks(), hashes in proptest::collection::vec(any::<u32>(), 20)) {
+        fn candidates_include_every_block_that_may_hold_a_hash(blocks in blocks(), hashes in proptest::collection::vec(any::<u32>(), 20)) {
             let fences = build(&blocks);
             for top in hashes.into_iter().chain(blocks.iter().map(|block| block.0)).chain([0, u32::MAX]) {
-                let found: Vec<Location> = fences.candidates(u64::from(top) << 32).collect();
-                for (index, (first, location)) in blocks.iter().enumerate() {
+                let found: Vec<BlockHandle> = fences.candidates(u64::from(top) << 32).collect();
+                for (index, (first, handle)) in blocks.iter().enumerate() {
                     let last = blocks.get(index + 1).map_or(u32::MAX, |next| next.0);
                     if (*first..=last).contains(&top) {
-                        prop_assert!(found.contains(&shown(*location)), "hash {top} in block {index}");
+                        prop_assert!(found.contains(&as_indexed(*handle)), "hash {top} in block {index}");
                     }
                 }
-                // Where hashes of blocks differ by much, one block is enough.
-                prop_assert!(found.is_sorted_by_key(|location| location.offset));
+                prop_assert!(found.is_sorted_by_key(|handle| handle.offset));
             }
         }
 
         #[test]
-        fn blocks_are_located_and_fences_come_back(blocks in blocks()) {
+        fn blocks_are_located_and_fences_survive_encoding(blocks in blocks()) {
             let fences = build(&blocks);
-            for (index, (first, location)) in blocks.iter().enumerate() {
-                prop_assert_eq!(fences.locate(index as u32), Some(shown(*location)));
+            for (index, (first, handle)) in blocks.iter().enumerate() {
+                prop_assert_eq!(fences.locate(index as u32), Some(as_indexed(*handle)));
                 let (least, above) = fences.first_hash_bounds(index as u32).unwrap();
                 prop_assert!((least..above).contains(&u64::from(*first)));
             }
@@ -307,14 +306,14 @@ mod tests {
             let mut bytes = Vec::new();
             fences.encode(&mut bytes);
             let all = Extent { offset: 16, len: blocks.last().map_or(0, |(_, last)| last.offset + last.len) };
-            prop_assert_eq!(Fences::decode(&mut Input::new(&bytes), all), Some(fences));
+            prop_assert_eq!(Fences::decode(&mut ByteReader::new(&bytes), all), Some(fences));
         }
     }
 
     #[test]
-    fn even_blocks_need_one_candidate_and_four_and_a_half_bytes() {
-        let location = |index: u64| Location { offset: 16 + index * 4160, len: 4160 };
-        let blocks: Vec<_> = (0..32_000u64).map(|index| ((index << 17) as u32, location(index))).collect();
+    fn even_blocks_have_one_candidate_and_take_4_5_bytes() {
+        let handle = |index: u64| BlockHandle { offset: 16 + index * 4160, len: 4160 };
+        let blocks: Vec<_> = (0..32_000u64).map(|index| ((index << 17) as u32, handle(index))).collect();
         let fences = build(&blocks);
         assert_eq!(fences.memory_bytes(), 32_000 * 9 / 2);
         let one =

@@ -1,50 +1,50 @@
-//! A run's footer: everything that is needed to open it.
+//! Footers: everything that is needed to open a run.
 
 use super::fences::Fences;
 use super::file::{self, DataFile, Extent};
-use super::hashes::Hashes;
+use super::hashes::HashColumn;
 use super::key_index::KeyIndex;
-use super::logged::ITEM_BYTES;
+use super::log_index::ITEM_BYTES;
 use super::permutation::Permutation;
 use super::{Order, block};
-use crate::codec::{Input, put_bytes, put_varint};
-use crate::entry::{NUMBER_LIMIT, RangeDelete, Sequence};
+use crate::codec::{ByteReader, put_bytes, put_varint};
+use crate::entry::{NUMBER_LIMIT, RangeTombstone, SequenceNumber};
 use crate::error::Result;
 
 const MAGIC: &[u8; 8] = b"rlsmfoot";
 /// Length in units, checksum, magic.
 const TRAILER_BYTES: u64 = 16;
 const HAS_PERMUTATION: u8 = 1;
-/// A scan for footers reads so much at once.
+/// The size of reads in a search for footers.
 const SCAN_BYTES: u64 = 1 << 20;
 
-/// What a footer says.
+/// The content of a footer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub order: Order,
     pub entries: u64,
     pub deletes: u64,
     pub user_bytes: u64,
-    /// What the entries' sequences are counted from.
-    pub base: Sequence,
-    /// The lowest and the highest of entries and range deletes.
-    pub sequences: (Sequence, Sequence),
+    /// What the sequence numbers of entries are relative to.
+    pub base: SequenceNumber,
+    /// The lowest and the highest sequence number of entries and range tombstones.
+    pub sequences: (SequenceNumber, SequenceNumber),
     pub low: Box<[u8]>,
     pub high: Box<[u8]>,
-    pub range_deletes: Box<[RangeDelete]>,
-    /// Where the blocks lie, in order.
+    pub range_tombstones: Box<[RangeTombstone]>,
+    /// The extents of the blocks, in order.
     pub pieces: Box<[Extent]>,
     pub permutation: Option<Permutation>,
-    /// The pages of a log's index.
+    /// The index pages of a log run.
     pub index: Option<Extent>,
-    /// Of a hash-ordered run's blocks, or of the pages of a log's index.
+    /// The fence pointers of a hash-ordered run's blocks, or of a log run's index pages.
     pub fences: Fences,
-    /// Of a key-ordered run.
+    /// The index of a key-ordered run.
     pub key_index: KeyIndex,
 }
 
 impl Footer {
-    /// The pages between the run's blocks and its footer.
+    /// The pages between the blocks and the footer.
     pub fn pages(&self) -> Option<Extent> {
         match (&self.permutation, self.key_index.blocks()) {
             _ if self.index.is_some() => self.index,
@@ -54,8 +54,8 @@ impl Footer {
         }
     }
 
-    /// The bytes of the footer that will lie at `offset`.
-    pub fn encode(&self, offset: u64, hashes: &Hashes) -> Vec<u8> {
+    /// Encodes the footer, for this offset in the file.
+    pub fn encode(&self, offset: u64, hashes: &HashColumn) -> Vec<u8> {
         let mut out = vec![self.order.tag(), if self.permutation.is_some() { HAS_PERMUTATION } else { 0 }];
         put_varint(&mut out, offset);
         for number in [self.entries, self.deletes, self.user_bytes, self.base, self.sequences.0, self.sequences.1] {
@@ -63,8 +63,8 @@ impl Footer {
         }
         put_bytes(&mut out, &self.low);
         put_bytes(&mut out, &self.high);
-        put_varint(&mut out, self.range_deletes.len() as u64);
-        for range_delete in &self.range_deletes {
+        put_varint(&mut out, self.range_tombstones.len() as u64);
+        for range_delete in &self.range_tombstones {
             put_bytes(&mut out, &range_delete.low);
             put_bytes(&mut out, &range_delete.high);
             put_varint(&mut out, range_delete.sequence);
@@ -94,29 +94,28 @@ impl Footer {
     }
 
     /// Reads the footer in `extent` of `file`.
-    pub fn read(file: &DataFile, extent: Extent) -> Result<(Self, Hashes)> {
+    pub fn read(file: &DataFile, extent: Extent) -> Result<(Self, HashColumn)> {
         file.check_bounds(extent)?;
         let mut bytes = vec![0; extent.len as usize];
         file.read(&mut bytes, extent.offset)?;
-        let content = unseal(&bytes).map_err(|what| file.corrupt(extent.offset, what))?;
-        let malformed =
-            || file.corrupt(extent.offset, "the footer's checksum is right, but its content makes no sense");
+        let content = unseal(&bytes).map_err(|problem| file.corrupt(extent.offset, problem))?;
+        let malformed = || file.corrupt(extent.offset, "the footer's checksum is right, but its content is invalid");
         Self::decode(content, extent.offset).ok_or_else(malformed)
     }
 
-    fn decode(content: &[u8], offset: u64) -> Option<(Self, Hashes)> {
-        let mut input = Input::new(content);
+    fn decode(content: &[u8], offset: u64) -> Option<(Self, HashColumn)> {
+        let mut input = ByteReader::new(content);
         let (order, flags) = (Order::of_tag(input.u8()?)?, input.u8()?);
         let own_offset = input.varint()?;
         let [entries, deletes, user_bytes, base, lowest, highest] = numbers(&mut input)?;
         let blocks = Extent { offset: file::HEADER_BYTES, len: offset.checked_sub(file::HEADER_BYTES)? };
-        // Each entry has an item in the index of a log, or a byte at least in the hash column.
+        // An entry takes an index item in a log run, at least a byte of the hash column otherwise.
         let entries_max = if order == Order::Log { blocks.len / ITEM_BYTES as u64 } else { content.len() as u64 };
         if entries > entries_max || highest >= NUMBER_LIMIT {
             return None;
         }
         let (low, high) = (input.bytes()?.into(), input.bytes()?.into());
-        let range_deletes = decode_range_deletes(&mut input)?;
+        let range_tombstones = decode_range_deletes(&mut input)?;
         let pieces = decode_pieces(&mut input, blocks)?;
         let permutation = match flags {
             0 => None,
@@ -132,9 +131,9 @@ impl Footer {
             }
             Order::Key => key_index = KeyIndex::decode(&mut input)?,
         }
-        // The index of a log has the hashes already.
+        // The index of a log run has the hashes already.
         let in_column = if order == Order::Log { 0 } else { usize::try_from(entries).ok()? };
-        let hashes = Hashes::decode(input.bytes()?, in_column)?;
+        let hashes = HashColumn::decode(input.bytes()?, in_column)?;
         let sequences = (lowest, highest);
         let footer = Self {
             order,
@@ -145,7 +144,7 @@ impl Footer {
             sequences,
             low,
             high,
-            range_deletes,
+            range_tombstones,
             pieces,
             permutation,
             index,
@@ -157,7 +156,7 @@ impl Footer {
     }
 }
 
-fn numbers<const N: usize>(input: &mut Input<'_>) -> Option<[u64; N]> {
+fn numbers<const N: usize>(input: &mut ByteReader<'_>) -> Option<[u64; N]> {
     let mut numbers = [0; N];
     for number in &mut numbers {
         *number = input.varint()?;
@@ -165,16 +164,16 @@ fn numbers<const N: usize>(input: &mut Input<'_>) -> Option<[u64; N]> {
     Some(numbers)
 }
 
-fn decode_range_deletes(input: &mut Input<'_>) -> Option<Box<[RangeDelete]>> {
-    let decode_one = |input: &mut Input<'_>| {
-        Some(RangeDelete { low: input.bytes()?.into(), high: input.bytes()?.into(), sequence: input.varint()? })
+fn decode_range_deletes(input: &mut ByteReader<'_>) -> Option<Box<[RangeTombstone]>> {
+    let decode_one = |input: &mut ByteReader<'_>| {
+        Some(RangeTombstone { low: input.bytes()?.into(), high: input.bytes()?.into(), sequence: input.varint()? })
     };
     (0..input.count()?).map(|_| decode_one(input)).collect()
 }
 
-fn decode_pieces(input: &mut Input<'_>, blocks: Extent) -> Option<Box<[Extent]>> {
+fn decode_pieces(input: &mut ByteReader<'_>, blocks: Extent) -> Option<Box<[Extent]>> {
     let mut free = blocks.offset;
-    let decode_one = |input: &mut Input<'_>| {
+    let decode_one = |input: &mut ByteReader<'_>| {
         let piece = Extent { offset: input.varint()?, len: input.varint()? };
         let lies_right = piece.offset >= free && piece.len > 0 && piece.end()? <= blocks.end()?;
         free = piece.end()?;
@@ -184,7 +183,7 @@ fn decode_pieces(input: &mut Input<'_>, blocks: Extent) -> Option<Box<[Extent]>>
     (0..input.count()?).map(|_| decode_one(input)).collect()
 }
 
-/// Pads and puts length, checksum and magic behind.
+/// Pads, and appends length, checksum and magic.
 pub(super) fn seal(mut out: Vec<u8>) -> Vec<u8> {
     let len = block::padded(out.len() as u64 + TRAILER_BYTES);
     out.resize((len - TRAILER_BYTES) as usize, 0);
@@ -195,18 +194,18 @@ pub(super) fn seal(mut out: Vec<u8>) -> Vec<u8> {
     out
 }
 
-/// The length of the footer whose trailer this is.
+/// The length of the footer that ends with `trailer`.
 fn len_in_trailer(trailer: &[u8]) -> Option<u64> {
-    let units = Input::new(trailer).u32()?;
+    let units = ByteReader::new(trailer).u32()?;
     (trailer.get(8..) == Some(&MAGIC[..])).then_some(u64::from(units) * block::UNIT_BYTES)
 }
 
 fn unseal(bytes: &[u8]) -> std::result::Result<&[u8], String> {
-    let end = bytes.len().checked_sub(TRAILER_BYTES as usize).ok_or("the footer is cut")?;
+    let end = bytes.len().checked_sub(TRAILER_BYTES as usize).ok_or("the footer is cut off")?;
     match len_in_trailer(&bytes[end..]) {
-        None => return Err("there is no footer: it does not end with `rlsmfoot`".to_owned()),
+        None => return Err("this is not a footer: it does not end with `rlsmfoot`".to_owned()),
         Some(len) if len != bytes.len() as u64 => {
-            return Err(format!("the footer says it has {len} bytes instead of {}", bytes.len()));
+            return Err(format!("the footer says it has {len} bytes; expected {}", bytes.len()));
         }
         Some(_) => {}
     }
@@ -216,8 +215,8 @@ fn unseal(bytes: &[u8]) -> std::result::Result<&[u8], String> {
     Ok(&bytes[..end])
 }
 
-/// All footers of a file that are whole, in the file's order: found by their ends, from the file's end backwards, for
-/// when no manifest tells where they are.
+/// Finds all valid footers of a file, in order, when no manifest refers to them: searches for their trailers from the
+/// end of the file.
 pub(crate) fn find(file: &DataFile) -> Result<Vec<Extent>> {
     let mut found = Vec::new();
     let mut window = Vec::new();

@@ -1,14 +1,14 @@
-//! Data files of arbitrary content, with the checksums that let a reader look at it.
+//! Data files of arbitrary content with valid checksums, so that a reader gets past those.
 
 use super::block::padded;
 use super::{file, footer};
-use crate::codec::{Input, u16_at};
+use crate::codec::{ByteReader, u16_at};
 
-/// Blocks that say that they hold more than this when decompressed are too large for a fuzzer's memory.
+/// A block that says it is larger after decompression would need too much memory for a fuzzer.
 const BODY_BYTES_MAX: u32 = 1 << 20;
 
 /// A data file of one run; `None` if a block is too large. The content is the length of the blocks as two bytes, the
-/// blocks, and the footer without its end.
+/// blocks, and the footer without its trailer.
 pub(crate) fn data_file(content: &[u8]) -> Option<Vec<u8>> {
     let (len, content) = content.split_at_checked(2)?;
     let (blocks, footer) = content.split_at_checked(usize::from(u16_at(len, 0)))?;
@@ -16,12 +16,12 @@ pub(crate) fn data_file(content: &[u8]) -> Option<Vec<u8>> {
     let mut blocks = blocks.to_vec();
     blocks.resize(padded(blocks.len() as u64) as usize, 0);
     let mut rest = &mut *blocks;
-    while let Some((block, behind)) = rest.split_at_mut_checked(block_bytes(rest)?) {
+    while let Some((block, tail)) = rest.split_at_mut_checked(block_bytes(rest)?) {
         if block.is_empty() {
             break;
         }
         seal_block(block);
-        rest = behind;
+        rest = tail;
     }
     file.extend_from_slice(&blocks);
     file.extend_from_slice(&footer::seal(footer.to_vec()));
@@ -29,7 +29,7 @@ pub(crate) fn data_file(content: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..).and_then(|rest| Input::new(rest).u32()).unwrap_or(0)
+    bytes.get(at..).and_then(|rest| ByteReader::new(rest).u32()).unwrap_or(0)
 }
 
 fn end_of_body(block: &[u8]) -> usize {
@@ -37,7 +37,7 @@ fn end_of_body(block: &[u8]) -> usize {
     start + word(block, 0) as usize
 }
 
-/// How long the block is with which `bytes` begin, 0 if it is not whole.
+/// The length of the block at the front of `bytes`; 0 if it is incomplete.
 fn block_bytes(bytes: &[u8]) -> Option<usize> {
     let is_compressed = bytes.get(4).is_some_and(|compression| *compression != 0);
     if is_compressed && word(bytes, 5) > BODY_BYTES_MAX {

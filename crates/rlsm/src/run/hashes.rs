@@ -1,18 +1,19 @@
-//! The hash column: the top 32 bits of the hashes of a run's entries, from which its maplet is rebuilt at open.
+//! The hash column: the top 32 bits of the hashes of a run's entries, from which its maplet is rebuilt when it is
+//! opened.
 
 use crate::codec::{put_varint, varint};
 
-/// The top 32 bits of the hashes of all entries of a run, in ascending order.
+/// The top 32 bits of the hashes of all entries, ascending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Hashes(pub Vec<u32>);
+pub(crate) struct HashColumn(pub Vec<u32>);
 
-impl Hashes {
-    /// The column's part of a hash.
+impl HashColumn {
+    /// The part of a hash that is in the column.
     pub fn top(hash: u64) -> u32 {
         (hash >> 32) as u32
     }
 
-    /// Each hash's distance from the one before, as varints.
+    /// Encodes the distance of each hash from the one before, as varints.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut before = 0;
         for hash in &self.0 {
@@ -44,12 +45,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_column_comes_back(mut hashes in proptest::collection::vec(any::<u32>(), 0..200)) {
+        fn a_column_survives_encoding(mut hashes in proptest::collection::vec(any::<u32>(), 0..200)) {
             hashes.sort_unstable();
             let mut bytes = Vec::new();
-            Hashes(hashes.clone()).encode(&mut bytes);
-            prop_assert_eq!(Hashes::decode(&bytes, hashes.len()), Some(Hashes(hashes.clone())));
-            prop_assert_eq!(Hashes::decode(&bytes, hashes.len() + 1), None);
+            HashColumn(hashes.clone()).encode(&mut bytes);
+            prop_assert_eq!(HashColumn::decode(&bytes, hashes.len()), Some(HashColumn(hashes.clone())));
+            prop_assert_eq!(HashColumn::decode(&bytes, hashes.len() + 1), None);
         }
     }
 }

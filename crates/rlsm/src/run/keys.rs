@@ -1,16 +1,16 @@
-//! Many keys in one piece of memory.
+//! A list of keys in one allocation.
 
-use crate::codec::{Input, put_bytes, put_varint};
-use crate::prefix;
+use crate::codec::{ByteReader, put_bytes, put_varint};
+use crate::key_prefix;
 
-/// Keys by number, in the order they were pushed in.
+/// Keys by index, in insertion order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Keys {
+pub(crate) struct KeyList {
     bytes: Vec<u8>,
     ends: Vec<u64>,
 }
 
-impl Keys {
+impl KeyList {
     pub fn push(&mut self, key: &[u8]) {
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len() as u64);
@@ -29,7 +29,7 @@ impl Keys {
         (0..self.len()).map(|number| self.get(number))
     }
 
-    /// How many keys at the front `is_before` holds for, if it holds for none after them.
+    /// The number of keys at the front that satisfy `is_before`. No key after them may.
     pub fn partition_point(&self, is_before: impl Fn(&[u8]) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -39,10 +39,10 @@ impl Keys {
         low
     }
 
-    /// The numbers of the keys in the keys' order; of equal keys the earlier first.
+    /// The indexes of the keys in key order; equal keys keep their order.
     pub fn sorted(&self) -> Vec<u32> {
         let key = |number: u32| self.get(number as usize);
-        prefix::sorted(self.len() as u32, key, |one, other| one.cmp(&other))
+        key_prefix::sorted(self.len() as u32, key, |one, other| one.cmp(&other))
     }
 
     pub fn shrink(&mut self) {
@@ -59,7 +59,7 @@ impl Keys {
         self.iter().for_each(|key| put_bytes(out, key));
     }
 
-    pub fn decode(input: &mut Input<'_>) -> Option<Self> {
+    pub fn decode(input: &mut ByteReader<'_>) -> Option<Self> {
         let count = input.count()?;
         let mut keys = Self { bytes: Vec::new(), ends: Vec::with_capacity(count) };
         for _ in 0..count {
@@ -77,15 +77,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_are_sorted_and_come_back(all in proptest::collection::vec(proptest::collection::vec(0u8..3, 0..12), 0..60)) {
-            let mut keys = Keys::default();
+        fn keys_are_sorted_and_survive_encoding(all in proptest::collection::vec(proptest::collection::vec(0u8..3, 0..12), 0..60)) {
+            let mut keys = KeyList::default();
             all.iter().for_each(|key| keys.push(key));
             let mut expected: Vec<u32> = (0..all.len() as u32).collect();
             expected.sort_by_key(|number| &all[*number as usize]);
             prop_assert_eq!(keys.sorted(), expected);
             let mut bytes = Vec::new();
             keys.encode(&mut bytes);
-            prop_assert_eq!(Keys::decode(&mut Input::new(&bytes)), Some(keys));
+            prop_assert_eq!(KeyList::decode(&mut ByteReader::new(&bytes)), Some(keys));
         }
     }
 }

@@ -1,11 +1,12 @@
-//! Runs and the files they lie in: writing, reading, finding, verifying. What is where on disk: `docs/rlsm-format.md`.
+//! Runs and their files: writing, reading, finding, verifying. The format is in `docs/rlsm-format.md`.
 //!
-//! A data file holds *runs*, sets of entries that never change. A run is ordered by hash (then key, then newest first)
-//! or by key (then newest first), lies in blocks that may be in several pieces of the file, and has a footer of its
-//! own, with which it can be opened. Which runs there are, and which are newer, is for others to know.
+//! A data file holds *runs*: immutable sets of entries. A run is ordered by hash (then key, then newest first) or by
+//! key (then newest first). It consists of blocks, in one or more pieces of the file, and a footer that is sufficient
+//! to open it. Which runs exist, and which are newer, is the business of `levels`.
 
+mod access;
 mod block;
-mod building;
+mod builder;
 mod cache;
 mod cursor;
 mod entries;
@@ -14,51 +15,55 @@ mod file;
 mod footer;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod handle;
+mod hash_ordered;
 mod hashes;
 mod key_index;
-mod keyed;
+mod key_ordered;
 mod keys;
-mod loaded;
-mod logged;
+mod loaded_run;
+mod log_index;
+mod log_run;
+mod lookup;
 mod maplet;
-mod open;
+mod output;
 mod permutation;
-mod ranked;
 mod reader;
 mod salvage;
 mod slots;
+mod sorted_view;
 mod value;
 mod verify;
-mod view;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
 pub use block::Compression;
-pub(crate) use building::ENTRIES_FEW;
+pub(crate) use builder::BLOCK_ENTRIES_MIN;
 pub(crate) use cache::BlockCache;
 pub(crate) use cursor::RunCursor;
 pub(crate) use file::{DataFile, Extent, HEADER_BYTES, HEADER_BYTES_MAX};
 pub(crate) use footer::find as find_footers;
-pub(crate) use hashes::Hashes;
-pub(crate) use logged::index_log;
+pub(crate) use handle::Run;
+pub(crate) use hashes::HashColumn;
+pub(crate) use log_run::index_log;
+pub(crate) use lookup::{BLOCK_READ_COST, LookupResult};
 pub(crate) use maplet::Maplet;
-pub(crate) use open::{Found, MISS_COST, Run};
 pub use value::Value;
-pub(crate) use writer::{FileWriter, WriteOptions};
+pub(crate) use writer::{DataFileOptions, DataFileWriter};
 
-/// Who reads a whole run reads so much of it at once, in bytes.
+/// The size of reads when a whole run is read, in bytes.
 pub(crate) const READ_AHEAD_BYTES: usize = 1 << 20;
 
-/// How a run's entries are ordered in the file.
+/// The order of a run's entries in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     /// By hash, then key, then newest first.
     Hash,
     /// By key, then newest first.
     Key,
-    /// By when they were written: a log with an index behind it.
+    /// In the order of writes: a WAL with an index.
     Log,
 }
 

@@ -1,27 +1,27 @@
-//! The key order of a hash-ordered run: for each entry in key order, its block << 8 | its number in the block.
+//! Permutations: the key order of a hash-ordered run, as the addresses of its entries in key order.
 //!
-//! It lies in the file in pages, each a block of its own, read through the cache. Every 256th key stays in memory, so
-//! that a search reads few of them.
+//! In the file it is divided into pages, blocks of their own, which are read through the cache. Every 256th key stays
+//! in memory, so that a search reads few pages.
 
 use std::io;
 
-use super::block::{BlockEncoder, Location, padded};
+use super::block::{BlockEncoder, BlockHandle, padded};
 use super::file::Extent;
-use super::keys::Keys;
-use crate::codec::{Input, put_varint};
+use super::keys::KeyList;
+use crate::codec::{ByteReader, put_varint};
 
 /// Ranks on a page of 4 KiB.
 pub(crate) const PAGE_RANKS: u64 = 1024;
-/// Every so many entries in key order, one key stays in memory.
+/// The distance of the keys that stay in memory.
 pub(crate) const SAMPLE_RANKS: u64 = 256;
-/// A page on disk but the last: length, compression, ranks, checksum, padding.
+/// The size of a full page on disk: length, compression, ranks, checksum, padding.
 const PAGE_BYTES: u64 = (5 + PAGE_RANKS * 4 + 4).next_multiple_of(16);
 
-/// Where an entry lies in its run.
+/// The address of an entry in its run: block << 8 | number in the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Spot(pub u32);
+pub(crate) struct EntryAddress(pub u32);
 
-impl Spot {
+impl EntryAddress {
     /// The most blocks that a run may have.
     pub const BLOCKS_MAX: u32 = 1 << 24;
 
@@ -39,23 +39,23 @@ impl Spot {
     }
 }
 
-/// The permutation of a run, but for its pages.
+/// A permutation, without its pages.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Permutation {
-    /// Where its pages lie.
+    /// The extent of the pages.
     pub pages: Extent,
     pub entries: u64,
     /// The keys at ranks 0, 256, 512, …
-    pub samples: Keys,
+    pub samples: KeyList,
 }
 
 impl Permutation {
-    /// Where the page with `rank` lies, and which of its ranks that is.
-    pub fn page(&self, rank: u64) -> (Location, usize) {
+    /// The page with `rank`, and the index of the rank on it.
+    pub fn page(&self, rank: u64) -> (BlockHandle, usize) {
         let page = rank / PAGE_RANKS;
         let ranks = (self.entries - page * PAGE_RANKS).min(PAGE_RANKS);
-        let location = Location { offset: self.pages.offset + page * PAGE_BYTES, len: padded(5 + ranks * 4 + 4) };
-        (location, (rank % PAGE_RANKS) as usize)
+        let handle = BlockHandle { offset: self.pages.offset + page * PAGE_BYTES, len: padded(5 + ranks * 4 + 4) };
+        (handle, (rank % PAGE_RANKS) as usize)
     }
 
     pub fn encode(&self, out: &mut Vec<u8>) {
@@ -64,9 +64,9 @@ impl Permutation {
         self.samples.encode(out);
     }
 
-    pub fn decode(input: &mut Input<'_>, entries: u64) -> Option<Self> {
+    pub fn decode(input: &mut ByteReader<'_>, entries: u64) -> Option<Self> {
         let pages = Extent { offset: input.varint()?, len: input.varint()? };
-        let samples = Keys::decode(input)?;
+        let samples = KeyList::decode(input)?;
         let whole = pages.len == pages_bytes(entries) && samples.len() as u64 == entries.div_ceil(SAMPLE_RANKS);
         whole.then_some(Self { pages, entries, samples })
     }
@@ -79,45 +79,45 @@ fn pages_bytes(entries: u64) -> u64 {
     }
 }
 
-/// The spot in a page's body.
-pub(crate) fn spot_on_page(body: &[u8], index: usize) -> Option<Spot> {
-    Input::new(body.get(index * 4..)?).u32().map(Spot)
+/// The address at an index of a page's body.
+pub(crate) fn address_on_page(body: &[u8], index: usize) -> Option<EntryAddress> {
+    ByteReader::new(body.get(index * 4..)?).u32().map(EntryAddress)
 }
 
-/// Gathers the keys of a run's entries, in stored order.
+/// Collects the keys of a run's entries, in stored order.
 #[derive(Default)]
 pub(crate) struct PermutationBuilder {
-    keys: Keys,
-    spots: Vec<Spot>,
+    keys: KeyList,
+    addresses: Vec<EntryAddress>,
 }
 
 impl PermutationBuilder {
-    pub fn push(&mut self, key: &[u8], spot: Spot) {
+    pub fn push(&mut self, key: &[u8], address: EntryAddress) {
         self.keys.push(key);
-        self.spots.push(spot);
+        self.addresses.push(address);
     }
 
-    /// All spots in key order, and each `interval`th key. Versions of a key lie newest first in stored order already,
-    /// so equal keys keep it.
-    pub fn sort(self, interval: u64) -> (Vec<Spot>, Keys) {
+    /// All addresses in key order, and every `interval`th key. Versions of a key are stored newest first, and equal
+    /// keys keep their order.
+    pub fn sort(self, interval: u64) -> (Vec<EntryAddress>, KeyList) {
         let sorted = self.keys.sorted();
-        let mut samples = Keys::default();
+        let mut samples = KeyList::default();
         sorted.iter().step_by(interval as usize).for_each(|number| samples.push(self.keys.get(*number as usize)));
         samples.shrink();
-        (sorted.iter().map(|number| self.spots[*number as usize]).collect(), samples)
+        (sorted.iter().map(|number| self.addresses[*number as usize]).collect(), samples)
     }
 
-    /// Appends the pages to `out`, which will lie at `offset` in the file.
+    /// Appends the pages to `out`, for this offset in the file.
     pub fn finish(self, encoder: &mut BlockEncoder, offset: u64, out: &mut Vec<u8>) -> io::Result<Permutation> {
-        let (spots, samples) = self.sort(SAMPLE_RANKS);
+        let (addresses, samples) = self.sort(SAMPLE_RANKS);
         let begin = out.len();
         let mut body = Vec::with_capacity(PAGE_RANKS as usize * 4);
-        for page in spots.chunks(PAGE_RANKS as usize) {
+        for page in addresses.chunks(PAGE_RANKS as usize) {
             body.clear();
-            page.iter().for_each(|spot| body.extend_from_slice(&spot.0.to_le_bytes()));
+            page.iter().for_each(|address| body.extend_from_slice(&address.0.to_le_bytes()));
             encoder.encode(&body, out)?;
         }
         let pages = Extent { offset, len: (out.len() - begin) as u64 };
-        Ok(Permutation { pages, entries: spots.len() as u64, samples })
+        Ok(Permutation { pages, entries: addresses.len() as u64, samples })
     }
 }

@@ -2,23 +2,23 @@
 
 use std::ops::Range;
 
-use super::block::{Frame, HEADER_BYTES_MAX, Location, bytes_to_page};
-use super::entries::{Scan, Slot};
+use super::block::{BlockFrame, BlockHandle, HEADER_BYTES_MAX, bytes_to_page};
+use super::entries::{EntryDecoder, EntrySlot};
 use super::file::Extent;
-use super::logged::LoggedReader;
-use super::open::Run;
-use super::permutation::Spot;
+use super::handle::Run;
+use super::log_run::LogRunReader;
+use super::permutation::EntryAddress;
 use crate::entry::Entry;
 use crate::error::Result;
 
-/// Hands out the entries of a run one by one.
+/// Reads the entries of a run in stored order.
 pub(crate) enum RunReader<'a> {
     Blocks(BlockReader<'a>),
-    Logged(LoggedReader<'a>),
+    Logged(LogRunReader<'a>),
 }
 
 impl RunReader<'_> {
-    /// The next entry; `None` when all that the footer counts have been handed out.
+    /// The next entry; `None` after the last one that the footer counts.
     pub fn next(&mut self) -> Result<Option<Entry<'_>>> {
         match self {
             Self::Blocks(reader) => reader.next(),
@@ -27,30 +27,30 @@ impl RunReader<'_> {
     }
 }
 
-/// Hands out the entries of a run that lies in blocks.
+/// Reads the entries of a run of blocks.
 pub(crate) struct BlockReader<'a> {
     run: &'a Run,
     read_ahead: u64,
-    /// The next piece.
+    /// The index of the next piece.
     piece: usize,
-    /// What of the current piece has not been read.
+    /// The unread part of the current piece.
     unread: Extent,
-    /// What has been read of it; from `at` on, not yet used.
+    /// What was read of it; used up to `at`.
     buffer: Vec<u8>,
     at: usize,
-    body: Body,
+    body: BlockBody,
     scratch: Vec<u8>,
-    scan: Scan,
-    /// Blocks begun so far, and entries handed out of the last.
+    scan: EntryDecoder,
+    /// The number of blocks begun, and of entries returned from the last one.
     blocks: u32,
     slots: u32,
-    /// Where the last one lies.
-    block: Location,
+    /// The place of the last block.
+    block: BlockHandle,
     entries: u64,
 }
 
 /// Where the body of the current block is.
-enum Body {
+enum BlockBody {
     Buffer(Range<usize>),
     Scratch,
 }
@@ -64,44 +64,44 @@ impl<'a> BlockReader<'a> {
             unread: Extent { offset: 0, len: 0 },
             buffer: Vec::new(),
             at: 0,
-            body: Body::Buffer(0..0),
+            body: BlockBody::Buffer(0..0),
             scratch: Vec::new(),
-            scan: Scan::new(run.base),
+            scan: EntryDecoder::new(run.base),
             blocks: 0,
             slots: 0,
-            block: Location { offset: 0, len: 0 },
+            block: BlockHandle { offset: 0, len: 0 },
             entries: 0,
         }
     }
 
-    /// The next entry; `None` when all that the footer counts have been handed out.
+    /// The next entry; `None` after the last one that the footer counts.
     pub fn next(&mut self) -> Result<Option<Entry<'_>>> {
-        Ok(self.next_with_spot()?.map(|(_, entry)| entry))
+        Ok(self.next_with_address()?.map(|(_, entry)| entry))
     }
 
-    /// The next entry and where in the run it lies.
-    pub fn next_with_spot(&mut self) -> Result<Option<(Spot, Entry<'_>)>> {
+    /// The next entry with its address.
+    pub fn next_with_address(&mut self) -> Result<Option<(EntryAddress, Entry<'_>)>> {
         let Some(slot) = self.advance()? else { return Ok(None) };
         self.slots += 1;
         self.entries += 1;
-        Ok(Some((Spot::new(self.blocks - 1, self.slots - 1), slot.entry(self.body()))))
+        Ok(Some((EntryAddress::new(self.blocks - 1, self.slots - 1), slot.entry(self.body()))))
     }
 
-    /// Where the block of the last entry lies, without the gap behind it.
-    pub fn block(&self) -> Location {
+    /// The place of the last entry's block, without padding to a page.
+    pub fn block(&self) -> BlockHandle {
         self.block
     }
 
-    fn advance(&mut self) -> Result<Option<Slot>> {
+    fn advance(&mut self) -> Result<Option<EntrySlot>> {
         loop {
             let body = match &self.body {
-                Body::Buffer(range) => &self.buffer[range.clone()],
-                Body::Scratch => &self.scratch[..],
+                BlockBody::Buffer(range) => &self.buffer[range.clone()],
+                BlockBody::Scratch => &self.scratch[..],
             };
             match self.scan.next(body) {
                 Ok(Some(slot)) if self.slots <= 0xff => return Ok(Some(slot)),
                 Ok(None) => {}
-                _ => return Err(self.run.file.corrupt(self.block.offset, super::entries::Malformed::WHAT)),
+                _ => return Err(self.run.file.corrupt(self.block.offset, super::entries::MalformedBlock::WHAT)),
             }
             if !self.next_block()? {
                 return self.check_end().map(|()| None);
@@ -111,8 +111,8 @@ impl<'a> BlockReader<'a> {
 
     fn body(&self) -> &[u8] {
         match &self.body {
-            Body::Buffer(range) => &self.buffer[range.clone()],
-            Body::Scratch => &self.scratch,
+            BlockBody::Buffer(range) => &self.buffer[range.clone()],
+            BlockBody::Scratch => &self.scratch,
         }
     }
 
@@ -121,15 +121,15 @@ impl<'a> BlockReader<'a> {
             return Ok(());
         }
         let (run, blocks, entries) = (self.run, self.blocks, self.entries);
-        let what = format!(
-            "the run's footer counts {} entries in {} blocks, but {entries} in {blocks} are there",
+        let problem = format!(
+            "the footer counts {} entries in {} blocks, the run has {entries} in {blocks}",
             run.entries,
             run.blocks()
         );
-        Err(run.file.corrupt(run.footer.offset, what))
+        Err(run.file.corrupt(run.footer.offset, problem))
     }
 
-    /// Makes the next block the current one; false if there is none.
+    /// Moves to the next block; `false` if there is none.
     fn next_block(&mut self) -> Result<bool> {
         let mut is_at_block = false;
         while !is_at_block {
@@ -141,28 +141,30 @@ impl<'a> BlockReader<'a> {
             is_at_block = !self.is_at_end_of_piece();
         }
         let offset = self.position();
-        let corrupt = |what| self.run.file.corrupt(offset, what);
-        let len = Frame::parse_header(&self.buffer[self.at..]).map_err(corrupt)?.block_bytes;
+        let corrupt = |problem| self.run.file.corrupt(offset, problem);
+        let len = BlockFrame::parse_header(&self.buffer[self.at..]).map_err(corrupt)?.block_bytes;
         self.fill(len)?;
-        let corrupt = |what| self.run.file.corrupt(offset, what);
+        let corrupt = |problem| self.run.file.corrupt(offset, problem);
         let Some(bytes) = self.buffer.get(self.at..self.at + len as usize) else {
-            return Err(corrupt(format!("the block says it has {len} bytes, which end after its piece")));
+            return Err(corrupt(format!(
+                "the block says it has {len} bytes, which is more than the rest of its piece"
+            )));
         };
-        let frame = Frame::parse(bytes).map_err(corrupt)?;
+        let frame = BlockFrame::parse(bytes).map_err(corrupt)?;
         self.body = match frame.plain_body() {
-            Some(range) => Body::Buffer(self.at + range.start..self.at + range.end),
+            Some(range) => BlockBody::Buffer(self.at + range.start..self.at + range.end),
             None => {
                 frame.expand(bytes, &mut self.scratch).map_err(corrupt)?;
-                Body::Scratch
+                BlockBody::Scratch
             }
         };
         self.at += len as usize;
-        self.scan = Scan::new(self.run.base);
-        (self.blocks, self.slots, self.block) = (self.blocks + 1, 0, Location { offset, len });
+        self.scan = EntryDecoder::new(self.run.base);
+        (self.blocks, self.slots, self.block) = (self.blocks + 1, 0, BlockHandle { offset, len });
         Ok(true)
     }
 
-    /// Goes to the next page, if only zeros are before it.
+    /// Skips zeros up to the next page.
     fn pass_gap(&mut self) -> Result<()> {
         self.fill(HEADER_BYTES_MAX as u64)?;
         let gap = bytes_to_page(self.position());
@@ -180,12 +182,12 @@ impl<'a> BlockReader<'a> {
         self.at == self.buffer.len() && self.unread.len == 0
     }
 
-    /// Where in the file the next byte lies.
+    /// The offset of the next byte in the file.
     fn position(&self) -> u64 {
         self.unread.offset - (self.buffer.len() - self.at) as u64
     }
 
-    /// Reads on until `need` bytes are there to be used, or the piece is at its end.
+    /// Reads until `need` bytes are in the buffer, or the piece ends.
     fn fill(&mut self, need: u64) -> Result<()> {
         let have = (self.buffer.len() - self.at) as u64;
         if have >= need || self.unread.len == 0 {
@@ -193,7 +195,7 @@ impl<'a> BlockReader<'a> {
         }
         self.buffer.drain(..self.at);
         self.at = 0;
-        // A length that no checksum covers yet asks for no more than there is.
+        // The length comes from a header that no checksum has confirmed yet: never read beyond the piece.
         let len = (need - have).max(self.read_ahead).min(self.unread.len);
         self.run.file.check_bounds(Extent { offset: self.unread.offset, len })?;
         self.buffer.resize((have + len) as usize, 0);

@@ -1,63 +1,63 @@
-//! Getting out of a run whatever can still be read.
+//! Salvaging what can be read of a damaged run.
 
 use super::Order;
-use super::block::{Block, Location, UNIT_BYTES};
+use super::block::{Block, BlockHandle, UNIT_BYTES};
 use super::cache::BlockCache;
-use super::entries::{Malformed, Scan};
+use super::entries::{EntryDecoder, MalformedBlock};
 use super::file::Extent;
-use super::logged::LoggedReader;
-use super::open::Run;
+use super::handle::Run;
+use super::log_run::LogRunReader;
 use crate::entry::Entry;
 use crate::error::{Error, Result};
 
-/// Space is given back in blocks of so many bytes at least.
+/// The size of the pages in which space is reclaimed.
 const PAGE_BYTES: u64 = 4096;
 
 impl Run {
-    /// Hands every entry of every block that can be read to `take`, and why others cannot to `lose`.
-    pub fn salvage(&self, take: &mut dyn FnMut(&Entry<'_>), lose: &mut dyn FnMut(Error)) {
+    /// Passes every entry of every readable block to `on_entry`, and the errors of the others to `on_error`.
+    pub fn salvage(&self, on_entry: &mut dyn FnMut(&Entry<'_>), on_error: &mut dyn FnMut(Error)) {
         if self.order == Order::Log {
-            return self.salvage_log(take, lose);
+            return self.salvage_log(on_entry, on_error);
         }
         let index = BlockCache::new(1 << 20, 0);
         for block in 0..self.blocks() {
-            let read = self.location(&index, block).and_then(|location| self.salvage_block(location, take));
+            let read = self.handle(&index, block).and_then(|handle| self.salvage_block(handle, on_entry));
             if let Err(error) = read {
-                lose(error);
+                on_error(error);
             }
         }
     }
 
-    /// The records of a log up to the first that cannot be read.
-    fn salvage_log(&self, take: &mut dyn FnMut(&Entry<'_>), lose: &mut dyn FnMut(Error)) {
-        let mut reader = LoggedReader::new(self);
+    /// Salvages the records of a log up to the first that cannot be read.
+    fn salvage_log(&self, on_entry: &mut dyn FnMut(&Entry<'_>), on_error: &mut dyn FnMut(Error)) {
+        let mut reader = LogRunReader::new(self);
         loop {
             match reader.next() {
-                Ok(Some(entry)) => take(&entry),
+                Ok(Some(entry)) => on_entry(&entry),
                 Ok(None) => return,
-                Err(error) => return lose(error),
+                Err(error) => return on_error(error),
             }
         }
     }
 
-    fn salvage_block(&self, location: Location, take: &mut dyn FnMut(&Entry<'_>)) -> Result<()> {
-        let block = Block::read_entries(&self.file, location, self.base)?;
-        let mut scan = Scan::new(self.base);
+    fn salvage_block(&self, handle: BlockHandle, on_entry: &mut dyn FnMut(&Entry<'_>)) -> Result<()> {
+        let block = Block::read_entries(&self.file, handle, self.base)?;
+        let mut scan = EntryDecoder::new(self.base);
         loop {
             match scan.next(block.body()) {
-                Ok(Some(slot)) => take(&slot.entry(block.body())),
+                Ok(Some(slot)) => on_entry(&slot.entry(block.body())),
                 Ok(None) => return Ok(()),
-                Err(Malformed) => return Err(self.file.corrupt(location.offset, Malformed::WHAT)),
+                Err(MalformedBlock) => return Err(self.file.corrupt(handle.offset, MalformedBlock::WHAT)),
             }
         }
     }
 
-    /// Whether its space was given back: every block or index page that begins in a page which would have been is
-    /// zeros. Where none does, nobody can tell.
-    pub fn is_given_back(&self) -> Result<bool> {
+    /// Whether the space of the run was reclaimed: every block or index page that begins in a reclaimable page is zero.
+    /// `false` if none does, for then it cannot be decided.
+    pub fn is_reclaimed(&self) -> Result<bool> {
         let extents = self.extents();
         let mut any = false;
-        for offset in self.begins() {
+        for offset in self.start_offsets() {
             let page = offset / PAGE_BYTES * PAGE_BYTES;
             let holds =
                 |extent: &Extent| extent.offset <= page && extent.end().is_some_and(|end| page + PAGE_BYTES <= end);
@@ -74,22 +74,23 @@ impl Run {
         Ok(any)
     }
 
-    /// Where something begins that the footer alone tells of: blocks, or the pages of the index that tells of them.
-    fn begins(&self) -> Vec<u64> {
-        let location = |number: u32| match self.order {
+    /// The offsets that the footer itself has: of blocks, or of the index pages that locate them.
+    fn start_offsets(&self) -> Vec<u64> {
+        let handle = |number: u32| match self.order {
             Order::Hash | Order::Log => self.fences.locate(number),
-            Order::Key => self.key_index.location(number as usize),
+            Order::Key => self.key_index.handle(number as usize),
         };
-        (0..).map_while(location).map(|location| location.offset).collect()
+        (0..).map_while(handle).map(|handle| handle.offset).collect()
     }
 
-    fn location(&self, index: &BlockCache, block: u32) -> Result<Location> {
+    fn handle(&self, index: &BlockCache, block: u32) -> Result<BlockHandle> {
         match self.order {
             Order::Hash | Order::Log => {
-                let missing = || self.file.corrupt(self.footer.offset, format!("no fence of block {block}"));
+                let missing =
+                    || self.file.corrupt(self.footer.offset, format!("the fence pointers have no block {block}"));
                 self.fences.locate(block).ok_or_else(missing)
             }
-            Order::Key => self.with_item(index, block, |item| item.location),
+            Order::Key => self.with_item(index, block, |item| item.handle),
         }
     }
 }

@@ -1,12 +1,12 @@
-//! A value that a reader holds on to.
+//! Values as readers get them.
 
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The bytes of a value: a cheap clone of a part of a cached block, or bytes of its own.
+/// The bytes of a value: a reference to a cached block, or bytes of its own. Cloning is cheap.
 ///
-/// While it lives it keeps the block it lies in, usually 4 KiB, in memory: copy small values that are kept for long.
+/// It keeps its block, usually of 4 KiB, in memory while it lives: copy small values that are kept for long.
 #[derive(Clone)]
 pub struct Value {
     bytes: Arc<[u8]>,
@@ -15,7 +15,8 @@ pub struct Value {
 }
 
 impl Value {
-    /// `len` bytes of `bytes` from `start` on, which must be in there.
+    /// `len` bytes of `bytes` from `start` on. They must exist: debug builds assert it here, release builds panic at
+    /// the first use.
     pub(crate) fn part(bytes: Arc<[u8]>, start: u32, len: u32) -> Self {
         debug_assert!(start as usize + len as usize <= bytes.len());
         Self { bytes, start, len }

@@ -1,83 +1,88 @@
-//! Verifying a run: everything it holds is read, and everything its footer says is checked against it.
+//! Verifying a run: reads all of it and checks it against its footer.
 
 use std::cmp::Ordering;
 
-use super::block::Location;
+use super::block::BlockHandle;
 use super::cache::BlockCache;
 use super::footer::Footer;
-use super::hashes::Hashes;
-use super::open::Run;
-use super::permutation::{PermutationBuilder, Spot, spot_on_page};
+use super::handle::Run;
+use super::hashes::HashColumn;
+use super::permutation::{EntryAddress, PermutationBuilder, address_on_page};
 use super::reader::BlockReader;
 use super::{Order, READ_AHEAD_BYTES};
-use crate::entry::{Entry, Kind, Sequence};
+use crate::entry::{Entry, EntryKind, SequenceNumber};
 use crate::error::Result;
 use crate::hash::hash;
 
-/// What the entries seen so far come to.
+/// Totals of the entries so far.
 #[derive(Default)]
-struct Seen {
-    last: Option<(u64, Vec<u8>, Sequence)>,
+struct EntryTotals {
+    last: Option<(u64, Vec<u8>, SequenceNumber)>,
     hashes: Vec<u32>,
     deletes: u64,
     user_bytes: u64,
     bounds: Option<(Vec<u8>, Vec<u8>)>,
-    /// Only where a permutation is to be checked.
+    /// The keys, if there is a permutation to check.
     keys: Option<PermutationBuilder>,
 }
 
 impl Run {
-    /// Reads everything, past any cache, and checks checksums, order, counts, hashes, fences or index, and the
+    /// Reads everything, past the cache, and checks checksums, order, counts, hashes, fence pointers or index, and the
     /// permutation.
     pub fn verify(&self) -> Result<()> {
         if self.order == Order::Log {
             return self.verify_logged();
         }
         let (_, column) = Footer::read(&self.file, self.footer)?;
-        let mut seen =
-            Seen { keys: self.permutation.as_ref().map(|_| PermutationBuilder::default()), ..Seen::default() };
+        let mut seen = EntryTotals {
+            keys: self.permutation.as_ref().map(|_| PermutationBuilder::default()),
+            ..EntryTotals::default()
+        };
         let index_cache = BlockCache::new(1 << 20, 0);
         let mut reader = BlockReader::new(self, READ_AHEAD_BYTES);
-        while let Some((spot, entry)) = reader.next_with_spot()? {
+        while let Some((address, entry)) = reader.next_with_address()? {
             let hash = hash(entry.key);
-            let wrong = seen.take(self, spot, hash, &entry);
+            let wrong = seen.take(self, address, hash, &entry);
             let block = reader.block();
-            wrong.map_err(|what| self.file.corrupt(block.offset, what))?;
-            if spot.slot() == 0 {
-                self.verify_block_is_indexed(&index_cache, spot.block(), block, hash)?;
+            wrong.map_err(|problem| self.file.corrupt(block.offset, problem))?;
+            if address.slot() == 0 {
+                self.verify_block_is_indexed(&index_cache, address.block(), block, hash)?;
             }
         }
         self.verify_footer(&mut seen, column)?;
         self.verify_permutation(&index_cache, seen.keys)
     }
 
-    fn verify_block_is_indexed(&self, cache: &BlockCache, number: u32, block: Location, hash: u64) -> Result<()> {
+    fn verify_block_is_indexed(&self, cache: &BlockCache, number: u32, block: BlockHandle, hash: u64) -> Result<()> {
         let indexed = match self.order {
             Order::Hash | Order::Log => self.fences.locate(number),
-            Order::Key => Some(self.with_item(cache, number, |item| item.location)?),
+            Order::Key => Some(self.with_item(cache, number, |item| item.handle)?),
         };
         let Some(indexed) = indexed else {
             return Err(self.file.corrupt(block.offset, format!("the run's index has no block {number}")));
         };
-        if indexed.offset != block.offset || !block.is_told_by(indexed.len) {
+        if indexed.offset != block.offset || !block.matches_index_len(indexed.len) {
             let (offset, len) = (indexed.offset, indexed.len);
-            let what =
-                format!("the run's index has block {number} at byte {offset} with {len} bytes; it has {}", block.len);
-            return Err(self.file.corrupt(block.offset, what));
+            let problem = format!(
+                "the run's index has block {number} at byte {offset} with {len} bytes; the block has {} bytes",
+                block.len
+            );
+            return Err(self.file.corrupt(block.offset, problem));
         }
         let top = hash >> 32;
         let fits = |(least, above): (u64, u64)| (least..above).contains(&top);
         if self.order == Order::Hash && !self.fences.first_hash_bounds(number).is_some_and(fits) {
-            return Err(self
-                .file
-                .corrupt(block.offset, format!("the fence of block {number} is not of its first entry's hash")));
+            return Err(self.file.corrupt(
+                block.offset,
+                format!("the fence pointer of block {number} does not match the hash of its first entry"),
+            ));
         }
         Ok(())
     }
 
-    fn verify_footer(&self, seen: &mut Seen, column: Hashes) -> Result<()> {
-        let wrong = |what: &str| {
-            Err(self.file.corrupt(self.footer.offset, format!("the footer's {what} are not those of the entries")))
+    fn verify_footer(&self, seen: &mut EntryTotals, column: HashColumn) -> Result<()> {
+        let wrong = |problem: &str| {
+            Err(self.file.corrupt(self.footer.offset, format!("the footer's {problem} do not match the entries")))
         };
         seen.hashes.sort_unstable();
         if seen.hashes != column.0 {
@@ -87,29 +92,35 @@ impl Run {
             return wrong("counts");
         }
         if seen.bounds.as_ref().is_some_and(|(low, high)| **low != *self.low || **high != *self.high) {
-            return wrong("lowest and highest key");
+            return wrong("lowest and highest keys");
         }
         Ok(())
     }
 
     fn verify_permutation(&self, cache: &BlockCache, keys: Option<PermutationBuilder>) -> Result<()> {
         let (Some(permutation), Some(keys)) = (&self.permutation, keys) else { return Ok(()) };
-        let (spots, _) = keys.sort(u64::MAX);
-        for (rank, spot) in (0..).zip(spots) {
-            let (location, index) = permutation.page(rank);
-            let page = cache.page(&self.file, location)?;
-            if spot_on_page(page.body(), index) != Some(spot) {
+        let (addresses, _) = keys.sort(u64::MAX);
+        for (rank, address) in (0..).zip(addresses) {
+            let (handle, index) = permutation.page(rank);
+            let page = cache.page(&self.file, handle)?;
+            if address_on_page(page.body(), index) != Some(address) {
                 return Err(self
                     .file
-                    .corrupt(location.offset, format!("the permutation's rank {rank} is not in key order")));
+                    .corrupt(handle.offset, format!("the permutation's rank {rank} is not in key order")));
             }
         }
         Ok(())
     }
 }
 
-impl Seen {
-    fn take(&mut self, run: &Run, spot: Spot, hash: u64, entry: &Entry<'_>) -> std::result::Result<(), String> {
+impl EntryTotals {
+    fn take(
+        &mut self,
+        run: &Run,
+        address: EntryAddress,
+        hash: u64,
+        entry: &Entry<'_>,
+    ) -> std::result::Result<(), String> {
         if let Some((last_hash, key, sequence)) = &self.last {
             let by_key = key.as_slice().cmp(entry.key).then(entry.sequence.cmp(sequence));
             let order = match run.order {
@@ -122,13 +133,13 @@ impl Seen {
         }
         if !(run.sequences.0..=run.sequences.1).contains(&entry.sequence) {
             return Err(format!(
-                "sequence {} is not between {} and {}",
+                "sequence number {} is not between {} and {}",
                 entry.sequence, run.sequences.0, run.sequences.1
             ));
         }
         self.last = Some((hash, entry.key.to_owned(), entry.sequence));
-        self.hashes.push(Hashes::top(hash));
-        self.deletes += u64::from(entry.kind == Kind::Delete);
+        self.hashes.push(HashColumn::top(hash));
+        self.deletes += u64::from(entry.kind == EntryKind::Delete);
         self.user_bytes += entry.user_bytes();
         let (low, high) = self.bounds.get_or_insert_with(|| (entry.key.to_owned(), entry.key.to_owned()));
         if entry.key < low.as_slice() {
@@ -138,7 +149,7 @@ impl Seen {
             *high = entry.key.to_owned();
         }
         if let Some(keys) = &mut self.keys {
-            keys.push(entry.key, spot);
+            keys.push(entry.key, address);
         }
         Ok(())
     }

@@ -1,77 +1,79 @@
-//! Writing a data file: any number of runs at once, their blocks in pieces between one another, all footers at the end.
+//! Writing a data file: any number of runs at once, their pieces interleaved, all footers at the end.
 
 use std::sync::Arc;
 
-use super::block::{BlockEncoder, Compression, Location};
-use super::building::Building;
+use super::Order;
+use super::block::{BlockEncoder, Compression};
+use super::builder::RunBuilder;
 use super::file::{self, DataFile};
-use super::hashes::Hashes;
-use super::open::Run;
-use super::{Order, block};
-use crate::entry::{Entry, RangeDelete, Sequence};
+use super::handle::Run;
+use super::hashes::HashColumn;
+use super::output::DataFileOutput;
+use crate::entry::{Entry, RangeTombstone, SequenceNumber};
 use crate::error::{Error, Result};
+use crate::file_name::FileName;
 use crate::hash::hash;
-use crate::names::FileName;
-use crate::storage::{File, Storage};
+use crate::storage::Storage;
 
-/// More would make a block longer than one can be.
+/// A larger block could exceed the limit of a block's body.
 const BLOCK_BYTES_MAX: usize = 1 << 20;
 
-/// How a data file is written.
+/// Options of a data file.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WriteOptions {
-    /// A block takes so many bytes before compression at most, if it has some entries.
+pub(crate) struct DataFileOptions {
+    /// The limit of a block before compression, if it has some entries, in bytes.
     pub block_bytes: usize,
     pub compression: Compression,
-    /// Each open run gathers so many bytes before they go to the file.
+    /// The size of the pieces that a run is written in, in bytes.
     pub piece_bytes: usize,
 }
 
-impl Default for WriteOptions {
+impl Default for DataFileOptions {
     fn default() -> Self {
         Self { block_bytes: 4096, compression: Compression::None, piece_bytes: 1 << 20 }
     }
 }
 
-/// A complete file, its runs and their hashes, both in the order they were begun in.
-pub(crate) type Finished = (Arc<DataFile>, Vec<Arc<Run>>, Vec<Hashes>);
+/// A complete file, its runs and their hash columns, in the order in which the runs were begun.
+pub(crate) type WrittenDataFile = (Arc<DataFile>, Vec<Arc<Run>>, Vec<HashColumn>);
 
-/// A data file that is being written. If anything fails, it is useless: drop it and remove the file.
-pub(crate) struct FileWriter {
-    output: Output,
-    options: WriteOptions,
+/// Writes a data file. After a failure the file is useless: drop the writer and remove the file.
+pub(crate) struct DataFileWriter {
+    output: DataFileOutput,
+    options: DataFileOptions,
     blocks: BlockEncoder,
-    runs: Vec<Building>,
+    runs: Vec<RunBuilder>,
 }
 
-impl FileWriter {
-    /// Makes the file of a number; there must be none yet.
-    pub fn create(storage: &dyn Storage, number: u64, options: &WriteOptions) -> Result<Self> {
+impl DataFileWriter {
+    /// Creates the file with this number, which must not exist.
+    pub fn create(storage: &dyn Storage, number: u64, options: &DataFileOptions) -> Result<Self> {
         if !(1..=BLOCK_BYTES_MAX).contains(&options.block_bytes) {
-            let what = format!("blocks of {} bytes; 1 to {BLOCK_BYTES_MAX} would be right", options.block_bytes);
-            return Err(Error::Invalid { what });
+            let problem = format!("the block size is {} bytes; it must be 1 to {BLOCK_BYTES_MAX}", options.block_bytes);
+            return Err(Error::Invalid { problem });
         }
         let name = FileName::Data(number).to_string();
         let file = storage.create(&name).map_err(Error::io("creating", &name))?;
-        let blocks = BlockEncoder::new(options.compression).map_err(Error::io("preparing to compress", &name))?;
-        let mut output = Output { file, number, name, len: 0, buffer: Vec::new() };
+        let blocks =
+            BlockEncoder::new(options.compression).map_err(Error::io("initialising the compression of", &name))?;
+        let mut output = DataFileOutput { file, number, name, len: 0, buffer: Vec::new() };
         output.append(&file::header())?;
         Ok(Self { output, options: *options, blocks, runs: Vec::new() })
     }
 
-    /// Begins a run and tells its number: 0, 1, 2, … No sequence pushed into it may be below `lowest`, from which
-    /// they are counted: the nearer it is, the smaller the run. A key-ordered run needs no permutation and gets none.
-    pub fn run(&mut self, order: Order, with_permutation: bool, lowest: Sequence) -> usize {
-        self.runs.push(Building::new(order, with_permutation && order == Order::Hash, lowest));
+    /// Begins a run. Returns its index: 0, 1, 2, … No sequence number in it may be below `lowest`, which they are
+    /// stored relative to: the closer it is, the smaller the run. A key-ordered run gets no permutation.
+    pub fn run(&mut self, order: Order, with_permutation: bool, lowest: SequenceNumber) -> usize {
+        self.runs.push(RunBuilder::new(order, with_permutation && order == Order::Hash, lowest));
         self.runs.len() - 1
     }
 
-    /// Adds an entry behind all others of its run, in the run's order.
+    /// Adds an entry to a run, in the run's order.
     pub fn push(&mut self, run: usize, entry: Entry<'_>) -> Result<()> {
         self.push_hashed(run, hash(entry.key), entry)
     }
 
-    /// The same for who has the key's hash already.
+    /// As [`DataFileWriter::push`], with the key's hash.
     pub fn push_hashed(&mut self, run: usize, hash: u64, entry: Entry<'_>) -> Result<()> {
         let building = &mut self.runs[run];
         if !building.has_room(&entry, self.options.block_bytes) {
@@ -83,21 +85,20 @@ impl FileWriter {
         building.push(hash, entry)
     }
 
-    /// Adds a range delete to a run; entries and range deletes may come in any order among one another.
-    pub fn range_delete(&mut self, run: usize, range_delete: RangeDelete) {
+    /// Adds a range tombstone to a run, at any time.
+    pub fn range_delete(&mut self, run: usize, range_delete: RangeTombstone) {
         self.runs[run].range_delete(range_delete);
     }
 
-    /// Writes what of a run is still buffered: nothing more is pushed into it.
+    /// Writes what is buffered of a run. No more entries may be added to it.
     pub fn close(&mut self, run: usize) -> Result<()> {
         let building = &mut self.runs[run];
         building.close_block(&mut self.blocks).map_err(Error::io("compressing a block of", &self.output.name))?;
         building.write_piece(&mut self.output)
     }
 
-    /// Writes what is still buffered and all footers, and makes the file durable with one sync; its name is the
-    /// caller's to sync.
-    pub fn finish(mut self) -> Result<Finished> {
+    /// Writes what is buffered and all footers, and syncs the file. The caller syncs the directory.
+    pub fn finish(mut self) -> Result<WrittenDataFile> {
         for building in &mut self.runs {
             building.close_block(&mut self.blocks).map_err(Error::io("compressing a block of", &self.output.name))?;
             building.write_piece(&mut self.output)?;
@@ -107,7 +108,7 @@ impl FileWriter {
             footers.push(building.write_footer(&mut self.output)?);
         }
         self.output.file.sync().map_err(Error::io("syncing", &self.output.name))?;
-        let Output { file, number, name, len, .. } = self.output;
+        let DataFileOutput { file, number, name, len, .. } = self.output;
         let data = Arc::new(DataFile { number, name, file, len });
         let (mut runs, mut columns) = (Vec::new(), Vec::new());
         for (extent, footer, hashes) in footers {
@@ -115,26 +116,5 @@ impl FileWriter {
             columns.push(hashes);
         }
         Ok((data, runs, columns))
-    }
-}
-
-/// The file's end.
-pub(crate) struct Output {
-    file: Arc<dyn File>,
-    number: u64,
-    pub name: String,
-    pub len: u64,
-    /// For who has to put together what to append.
-    pub buffer: Vec<u8>,
-}
-
-impl Output {
-    /// Tells where the bytes lie.
-    pub fn append(&mut self, bytes: &[u8]) -> Result<Location> {
-        debug_assert!(bytes.len() as u64 == block::padded(bytes.len() as u64));
-        self.file.append(bytes).map_err(Error::io("writing", &self.name))?;
-        let location = Location { offset: self.len, len: bytes.len() as u64 };
-        self.len += location.len;
-        Ok(location)
     }
 }

@@ -1,4 +1,4 @@
-//! A folder on a file system.
+//! A directory of a file system.
 
 use std::any::Any;
 use std::fs;
@@ -12,30 +12,30 @@ use rustix::fs::{Advice, FallocateFlags, FlockOperation, SeekFrom, fadvise, fall
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 use super::{COPY_BYTES, File, Storage, copy_through};
-use crate::names::LOCK;
+use crate::file_name::LOCK;
 
-/// A file system gives space back in blocks of this many bytes.
+/// Holes are punched in blocks of this many bytes.
 const BLOCK_BYTES: u64 = 4096;
 
-/// A folder on a file system.
+/// A directory of a file system.
 #[derive(Debug)]
-pub struct Disk {
+pub struct DiskStorage {
     path: PathBuf,
-    folder: fs::File,
+    directory: fs::File,
 }
 
-impl Disk {
-    /// Opens the folder `path`, which exists.
+impl DiskStorage {
+    /// Opens the existing directory `path`.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref().to_owned();
-        let folder = fs::File::open(&path)?;
-        if !folder.metadata()?.is_dir() {
+        let directory = fs::File::open(&path)?;
+        if !directory.metadata()?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self { path, folder })
+        Ok(Self { path, directory })
     }
 
-    /// Opens the folder `path`; makes it, durably, and those above it where they are missing.
+    /// Opens the directory `path`. Creates it, and missing ancestors, durably.
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
         let missing: Vec<&Path> = path.ancestors().take_while(|ancestor| !ancestor.exists()).collect();
@@ -46,22 +46,22 @@ impl Disk {
         Self::open(path)
     }
 
-    /// The folder.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     fn at(&self, name: &str) -> io::Result<PathBuf> {
         if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
-            let problem = format!("`{name}` is not the plain name of a file");
+            let problem = format!("`{name}` is not a plain file name");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
         }
         Ok(self.path.join(name))
     }
 }
 
-impl Storage for Disk {
-    fn place(&self) -> String {
+impl Storage for DiskStorage {
+    fn description(&self) -> String {
         self.path.display().to_string()
     }
 
@@ -95,16 +95,16 @@ impl Storage for Disk {
         fs::remove_file(self.at(name)?)
     }
 
-    fn sync_names(&self) -> io::Result<()> {
-        self.folder.sync_all()
+    fn sync_directory(&self) -> io::Result<()> {
+        self.directory.sync_all()
     }
 
     fn lock(&self) -> io::Result<Option<Box<dyn Send + Sync>>> {
         let file = fs::File::options().write(true).create(true).truncate(false).open(self.at(LOCK)?)?;
-        Ok(FolderLock::take(file)?.map(|lock| Box::new(lock) as _))
+        Ok(LockFile::acquire(file)?.map(|lock| Box::new(lock) as _))
     }
 
-    /// No hard link: the two files would see each other's holes and appends.
+    /// Not a hard link: the two files would share holes and appends.
     fn copy(&self, name: &str, to: &dyn Storage) -> io::Result<()> {
         let Some(other) = (to as &dyn Any).downcast_ref::<Self>() else {
             return copy_through(&*Storage::open(self, name)?, name, to);
@@ -118,15 +118,15 @@ impl Storage for Disk {
     }
 }
 
-/// A locked file.
+/// The lock of a directory.
 ///
-/// It is given back in so many words, since closing the file would not do: a child that another thread of the program
-/// forks at that moment holds the file, and the lock with it, until it executes a program of its own.
-struct FolderLock(fs::File);
+/// It is released explicitly. Closing the file is not sufficient: a child that another thread forks at that moment
+/// shares the open file, and thus the lock, until it executes another program.
+struct LockFile(fs::File);
 
-impl FolderLock {
-    /// Locks `file`; nothing where another has it.
-    fn take(file: fs::File) -> io::Result<Option<Self>> {
+impl LockFile {
+    /// Locks `file`; `None` if it is locked already.
+    fn acquire(file: fs::File) -> io::Result<Option<Self>> {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Self(file))),
             Err(Errno::WOULDBLOCK) => Ok(None),
@@ -135,14 +135,14 @@ impl FolderLock {
     }
 }
 
-impl Drop for FolderLock {
+impl Drop for LockFile {
     fn drop(&mut self) {
-        // It ends with the process where it cannot be given back.
+        // If this fails, the lock ends with the process.
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
-/// Copies what is not a hole.
+/// Copies the data, and leaves holes out.
 fn copy_data(from: &fs::File, to: &fs::File) -> io::Result<()> {
     let len = from.metadata()?.len();
     to.set_len(len)?;
@@ -184,10 +184,10 @@ fn next_hole(file: &fs::File, from: u64, len: u64) -> io::Result<u64> {
 struct DiskFile(fs::File);
 
 impl DiskFile {
-    /// The kernel takes blocks that happen to lie near one another for the beginning of a stream, and would read on:
-    /// who does read on says so, see [`File::will_need`].
+    /// Disables read-ahead: the kernel would take blocks that happen to be adjacent for a sequential read. Sequential
+    /// readers call [`File::will_need`].
     fn new(file: fs::File) -> Self {
-        // Advice: without it all is read as well.
+        // This is advice: without it reads are merely slower.
         let _ = fadvise(&file, 0, None, Advice::Random);
         Self(file)
     }
@@ -247,13 +247,15 @@ impl File for DiskFile {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::storage::simulated::Simulated;
+    use manometer_testing::{Cause, skip};
 
-    fn disk() -> (tempfile::TempDir, Disk) {
-        let folder = tempfile::tempdir().unwrap();
-        let disk = Disk::open(folder.path()).unwrap();
-        (folder, disk)
+    use super::*;
+    use crate::storage::simulated::SimulatedStorage;
+
+    fn disk() -> (tempfile::TempDir, DiskStorage) {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = DiskStorage::open(directory.path()).unwrap();
+        (directory, disk)
     }
 
     fn content(storage: &dyn Storage, name: &str) -> Vec<u8> {
@@ -264,14 +266,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_appended_is_read() {
+    fn appended_bytes_can_be_read() {
         let (_folder, disk) = disk();
         let file = disk.create("a").unwrap();
         assert!(file.is_empty().unwrap());
         file.append(b"one ").unwrap();
         file.append(b"two").unwrap();
         file.sync().unwrap();
-        disk.sync_names().unwrap();
+        disk.sync_directory().unwrap();
         assert_eq!(file.len().unwrap(), 7);
         assert_eq!(content(&disk, "a"), b"one two");
         let mut middle = [0; 3];
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cached_is_read_as_otherwise_and_what_is_not_there_is_not() {
+    fn a_cached_read_returns_the_content_and_not_beyond_the_end() {
         let (_folder, disk) = disk();
         let file = disk.create("a").unwrap();
         file.append(b"one two").unwrap();
@@ -293,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_appended_to_after_it_is_opened_and_cut() {
+    fn an_opened_and_truncated_file_can_be_appended_to() {
         let (_folder, disk) = disk();
         disk.create("a").unwrap().append(b"0123456789").unwrap();
         let file = disk.open("a").unwrap();
@@ -315,9 +317,9 @@ mod tests {
     }
 
     #[test]
-    fn names_are_listed_changed_and_removed() {
-        let (folder, disk) = disk();
-        fs::create_dir(folder.path().join("another")).unwrap();
+    fn files_are_listed_renamed_and_removed() {
+        let (directory, disk) = disk();
+        fs::create_dir(directory.path().join("another")).unwrap();
         let file = disk.create("b").unwrap();
         file.append(b"kept").unwrap();
         disk.create("a").unwrap();
@@ -333,9 +335,9 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_keeps_others_of_the_same_process_out_too() {
-        let (folder, disk) = disk();
-        let other = Disk::open(folder.path()).unwrap();
+    fn a_lock_excludes_the_same_process_too() {
+        let (directory, disk) = disk();
+        let other = DiskStorage::open(directory.path()).unwrap();
         let held = disk.lock().unwrap();
         assert!(held.is_some());
         assert!(other.lock().unwrap().is_none());
@@ -345,22 +347,22 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_is_free_though_a_forked_child_still_holds_the_file() {
+    fn a_released_lock_is_free_even_if_a_forked_child_has_the_file() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let held = FolderLock::take(file.reopen().unwrap()).unwrap().unwrap();
-        // As a child has it: the same open file.
+        let held = LockFile::acquire(file.reopen().unwrap()).unwrap().unwrap();
+        // What a forked child has: the same open file.
         let _child = held.0.try_clone().unwrap();
         drop(held);
-        assert!(FolderLock::take(file.reopen().unwrap()).unwrap().is_some());
+        assert!(LockFile::acquire(file.reopen().unwrap()).unwrap().is_some());
     }
 
     #[test]
-    fn punched_blocks_are_given_back_and_their_neighbours_stay() {
-        let (folder, disk) = disk();
+    fn a_hole_frees_its_blocks_and_keeps_their_neighbours() {
+        let (directory, disk) = disk();
         let file = disk.create("a").unwrap();
         file.append(&vec![7; 1 << 20]).unwrap();
         file.sync().unwrap();
-        let blocks = || fs::metadata(folder.path().join("a")).unwrap().blocks();
+        let blocks = || fs::metadata(directory.path().join("a")).unwrap().blocks();
         let before = blocks();
         file.punch(100, (1 << 20) - 200).unwrap();
         file.punch(5, 0).unwrap();
@@ -369,7 +371,7 @@ mod tests {
         let bytes = content(&disk, "a");
         assert!(bytes[..100].iter().chain(&bytes[(1 << 20) - 100..]).all(|byte| *byte == 7));
         if blocks() == before {
-            println!("skipped: this file system cannot punch holes");
+            skip(Cause::HolePunching, "this file system cannot punch holes");
             return;
         }
         assert!(blocks() <= 2 * BLOCK_BYTES / 512 + 8, "{} blocks of 512 bytes are left", blocks());
@@ -377,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_a_file_of_its_own_and_keeps_holes() {
+    fn a_copy_is_independent_and_keeps_holes() {
         let (_folder, disk) = disk();
         let (target, other) = self::disk();
         let file = disk.create("a").unwrap();
@@ -394,18 +396,18 @@ mod tests {
         assert!(!source_has_holes || kept < 2 << 20, "{kept} bytes are used");
         assert_eq!(disk.copy("a", &other).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(disk.copy("b", &other).unwrap_err().kind(), io::ErrorKind::NotFound);
-        let simulated = Simulated::new(0);
+        let simulated = SimulatedStorage::new(0);
         disk.copy("a", &simulated).unwrap();
         assert_eq!(content(&simulated, "a"), content(&disk, "a"));
     }
 
     #[test]
-    fn a_folder_is_made_with_those_above_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("one/two");
-        assert_eq!(Disk::open(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
-        Disk::create(&path).unwrap().create("a").unwrap();
-        assert_eq!(Disk::create(&path).unwrap().list().unwrap(), ["a"]);
-        assert!(Disk::open(path.join("a")).is_err());
+    fn a_directory_is_created_with_its_ancestors() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("one/two");
+        assert_eq!(DiskStorage::open(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        DiskStorage::create(&path).unwrap().create("a").unwrap();
+        assert_eq!(DiskStorage::create(&path).unwrap().list().unwrap(), ["a"]);
+        assert!(DiskStorage::open(path.join("a")).is_err());
     }
 }

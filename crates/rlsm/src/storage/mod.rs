@@ -1,96 +1,118 @@
-//! The file layer: everything the engine asks of a file system, so that a test can put a treacherous one beneath it.
+//! The storage interface: everything the engine needs of a file system. Tests put a faulty one beneath the engine.
 
 use std::any::Any;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
+
+use crate::{Error, Result};
 
 mod disk;
 mod overlay;
 pub mod simulated;
 
-pub use disk::Disk;
-pub(crate) use overlay::Overlay;
+pub use disk::DiskStorage;
+pub(crate) use overlay::OverlayStorage;
 
-/// Files are copied in pieces of this many bytes.
+/// The size of the pieces in which files are copied.
 const COPY_BYTES: usize = 1 << 20;
 
-/// A folder of files. Names are plain: no folder lies below it.
+/// A directory of files. Names are plain file names.
 pub trait Storage: Any + Send + Sync {
-    /// Makes a new, empty file; fails if there is one of that name. The name is durable after
-    /// [`Storage::sync_names`].
+    /// Creates an empty file; fails if the name exists. The name is durable after [`Storage::sync_directory`].
     fn create(&self, name: &str) -> io::Result<Arc<dyn File>>;
 
-    /// Opens a file that exists.
+    /// Opens an existing file.
     fn open(&self, name: &str) -> io::Result<Arc<dyn File>>;
 
     /// The names of all files.
     fn list(&self) -> io::Result<Vec<String>>;
 
-    /// Gives a file another name, replacing what has it.
+    /// Renames a file, replacing one of the new name.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
-    /// Removes a name; who has the file open can go on reading.
+    /// Removes a name. Open files can still be read.
     fn remove(&self, name: &str) -> io::Result<()>;
 
-    /// Makes names created, removed and given durable.
-    fn sync_names(&self) -> io::Result<()>;
+    /// Makes creations, renames and removals durable.
+    fn sync_directory(&self) -> io::Result<()>;
 
-    /// Keeps other processes out until the returned value is dropped; `None` if another one is in.
+    /// Locks the directory until the returned value is dropped; `None` if it is locked already.
     fn lock(&self) -> io::Result<Option<Box<dyn Send + Sync>>>;
 
-    /// Makes a file `name` in `to`, another folder, with the content of this one's; shares its blocks where it can. The
-    /// content is durable when this returns, the name after [`Storage::sync_names`] of `to`.
+    /// Copies a file to another directory under the same name, sharing blocks where possible. The content is durable
+    /// when this returns, the name after [`Storage::sync_directory`] of `to`.
     fn copy(&self, name: &str, to: &dyn Storage) -> io::Result<()>;
 
-    /// Where the folder is, for people.
-    fn place(&self) -> String;
+    /// The path of the directory, for messages.
+    fn description(&self) -> String;
 
-    /// Tells that the engine is at a point, named, between two steps of a change. A test may stop the world here.
-    fn reach(&self, _point: &'static str) {}
+    /// Marks a point between two steps of a change. A test can crash the machine here.
+    fn fail_point(&self, _point: &'static str) {}
 }
 
 /// A file that grows at its end.
 pub trait File: Send + Sync {
-    /// Puts `bytes` at the end. After an error, how much of them arrived is not known.
+    /// Appends `bytes`. After an error, any part of them may be in the file.
     fn append(&self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Fills `buffer` from `offset` on; an end of file before that is [`io::ErrorKind::UnexpectedEof`].
+    /// Fills `buffer` from `offset` on. A file that ends before is [`io::ErrorKind::UnexpectedEof`].
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// As [`File::read_at`], if that takes no waiting for the device, and says whether it was so; if not, what is in
-    /// the buffer is not known. `None`, likewise, where that cannot be told.
+    /// As [`File::read_at`], if that does not have to wait for the device. Returns whether it read; if not, the content
+    /// of the buffer is undefined. `None`, likewise, if that cannot be determined.
     fn read_cached(&self, _buffer: &mut [u8], _offset: u64) -> io::Result<Option<bool>> {
         Ok(None)
     }
 
-    /// Tells that these bytes will be read soon, for who can fetch them meanwhile.
+    /// Advises that these bytes will be read soon.
     fn will_need(&self, _offset: u64, _len: u64) {}
 
-    /// How long the file is, in bytes.
+    /// The length of the file.
     fn len(&self) -> io::Result<u64>;
 
-    /// What the file takes on the device, in bytes: less than its length where space was given back.
+    /// Bytes that the file takes on the device: less than its length if it has holes.
     fn allocated(&self) -> io::Result<u64> {
         self.len()
     }
 
-    /// Whether nothing is in it.
+    /// Whether the file is empty.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
 
-    /// Cuts the file to `len` bytes.
+    /// Truncates the file to `len` bytes.
     fn truncate(&self, len: u64) -> io::Result<()>;
 
-    /// Makes everything appended durable. After an error, none of it can be counted on.
+    /// Makes all appended bytes durable. After an error, none of them may be.
     fn sync(&self) -> io::Result<()>;
 
-    /// Gives the space of the whole blocks among these bytes back where it can. All of them may read as zero from now
-    /// on, or as before.
+    /// Punches a hole where possible: frees whole blocks within these bytes. Any of the bytes may read as zero from
+    /// then on, or as before.
     fn punch(&self, offset: u64, len: u64) -> io::Result<()>;
 }
 
-/// Copies a file between folders of different kinds.
+/// Opens the existing directory `path`.
+pub(crate) fn open_directory(path: &Path) -> Result<DiskStorage> {
+    DiskStorage::open(path).map_err(Error::io("opening the directory", &path.display().to_string()))
+}
+
+/// Opens the directory `path`; a missing one is created.
+pub(crate) fn create_directory(path: &Path) -> Result<DiskStorage> {
+    DiskStorage::create(path).map_err(Error::io("creating the directory", &path.display().to_string()))
+}
+
+/// The names of all files.
+pub(crate) fn list(storage: &dyn Storage) -> Result<Vec<String>> {
+    storage.list().map_err(Error::io("listing the directory", &storage.description()))
+}
+
+/// Makes creations, renames and removals durable.
+pub(crate) fn sync_directory(storage: &dyn Storage) -> Result<()> {
+    storage.sync_directory().map_err(Error::io("syncing the directory", &storage.description()))
+}
+
+/// Copies a file between directories of different kinds.
 fn copy_through(from: &dyn File, name: &str, to: &dyn Storage) -> io::Result<()> {
     let len = from.len()?;
     let to = to.create(name)?;

@@ -1,4 +1,4 @@
-//! A folder that is only read: what is written to it stays in memory.
+//! Read-only storage: changes stay in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -8,59 +8,59 @@ use parking_lot::{Mutex, RwLock};
 
 use super::{File, Storage, copy_through};
 
-/// A folder as it is, and above it in memory what was changed since.
-pub(crate) struct Overlay {
+/// A directory with changes in memory on top.
+pub(crate) struct OverlayStorage {
     below: Arc<dyn Storage>,
-    above: Mutex<Above>,
+    changes: Mutex<OverlayChanges>,
 }
 
 #[derive(Default)]
-struct Above {
-    made: BTreeMap<String, Arc<Made>>,
-    /// Names of the folder below that were taken away.
-    gone: BTreeSet<String>,
+struct OverlayChanges {
+    created: BTreeMap<String, Arc<MemoryFile>>,
+    /// Names of the directory below that are removed.
+    removed: BTreeSet<String>,
 }
 
-impl Overlay {
-    /// Nothing changed yet.
-    pub fn over(below: Arc<dyn Storage>) -> Self {
-        Self { below, above: Mutex::default() }
+impl OverlayStorage {
+    /// An overlay without changes.
+    pub fn new(below: Arc<dyn Storage>) -> Self {
+        Self { below, changes: Mutex::default() }
     }
 }
 
-impl Storage for Overlay {
+impl Storage for OverlayStorage {
     fn create(&self, name: &str) -> io::Result<Arc<dyn File>> {
         if self.list()?.iter().any(|listed| listed == name) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let file = Arc::new(Made::default());
-        self.above.lock().made.insert(name.to_owned(), Arc::clone(&file));
+        let file = Arc::new(MemoryFile::default());
+        self.changes.lock().created.insert(name.to_owned(), Arc::clone(&file));
         Ok(file)
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn File>> {
-        let above = self.above.lock();
-        match above.made.get(name) {
+        let changes = self.changes.lock();
+        match changes.created.get(name) {
             Some(file) => Ok(Arc::clone(file) as Arc<dyn File>),
-            None if above.gone.contains(name) => Err(io::ErrorKind::NotFound.into()),
-            None => Ok(Arc::new(Kept(self.below.open(name)?))),
+            None if changes.removed.contains(name) => Err(io::ErrorKind::NotFound.into()),
+            None => Ok(Arc::new(ReadOnlyFile(self.below.open(name)?))),
         }
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
         let below = self.below.list()?;
-        let above = self.above.lock();
-        let mut names: Vec<String> = below.into_iter().filter(|name| !above.gone.contains(name)).collect();
-        names.extend(above.made.keys().cloned());
+        let changes = self.changes.lock();
+        let mut names: Vec<String> = below.into_iter().filter(|name| !changes.removed.contains(name)).collect();
+        names.extend(changes.created.keys().cloned());
         names.sort_unstable();
         names.dedup();
         Ok(names)
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let mut above = self.above.lock();
-        let Some(file) = above.made.remove(from) else { return Err(io::ErrorKind::ReadOnlyFilesystem.into()) };
-        above.made.insert(to.to_owned(), file);
+        let mut changes = self.changes.lock();
+        let Some(file) = changes.created.remove(from) else { return Err(io::ErrorKind::ReadOnlyFilesystem.into()) };
+        changes.created.insert(to.to_owned(), file);
         Ok(())
     }
 
@@ -68,13 +68,13 @@ impl Storage for Overlay {
         if !self.list()?.iter().any(|listed| listed == name) {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let mut above = self.above.lock();
-        above.made.remove(name);
-        above.gone.insert(name.to_owned());
+        let mut changes = self.changes.lock();
+        changes.created.remove(name);
+        changes.removed.insert(name.to_owned());
         Ok(())
     }
 
-    fn sync_names(&self) -> io::Result<()> {
+    fn sync_directory(&self) -> io::Result<()> {
         Ok(())
     }
 
@@ -86,16 +86,16 @@ impl Storage for Overlay {
         copy_through(&*self.open(name)?, name, to)
     }
 
-    fn place(&self) -> String {
-        self.below.place()
+    fn description(&self) -> String {
+        self.below.description()
     }
 }
 
 /// A file in memory.
 #[derive(Default)]
-struct Made(RwLock<Vec<u8>>);
+struct MemoryFile(RwLock<Vec<u8>>);
 
-impl File for Made {
+impl File for MemoryFile {
     fn append(&self, bytes: &[u8]) -> io::Result<()> {
         self.0.write().extend_from_slice(bytes);
         Ok(())
@@ -127,10 +127,10 @@ impl File for Made {
     }
 }
 
-/// A file of the folder below, which stays as it is.
-struct Kept(Arc<dyn File>);
+/// A file of the directory below, which is not changed.
+struct ReadOnlyFile(Arc<dyn File>);
 
-impl File for Kept {
+impl File for ReadOnlyFile {
     fn append(&self, _: &[u8]) -> io::Result<()> {
         Err(io::ErrorKind::ReadOnlyFilesystem.into())
     }

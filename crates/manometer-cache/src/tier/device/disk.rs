@@ -9,7 +9,7 @@ use manometer_measure::{ByteSize, Span};
 use serde::Deserialize;
 
 use super::extents::Extents;
-use super::{DeviceTally, Io};
+use super::{DeviceCounters, DeviceRequest};
 use crate::tier::events::Ns;
 use crate::tier::jobs::JobId;
 
@@ -64,7 +64,7 @@ fn queue() -> usize {
 }
 
 impl DiskSettings {
-    pub(super) fn wrong(&self) -> Option<String> {
+    pub(super) fn validation_error(&self) -> Option<String> {
         let positive = [
             ("capacity", self.capacity.0),
             ("rpm", u64::from(self.rpm)),
@@ -90,8 +90,8 @@ const DESTAGE_MAX: u64 = 1 << 20;
 const PATIENCE_NS: Ns = 500_000_000;
 
 #[derive(Debug)]
-struct Waiting {
-    io: Io,
+struct QueuedRequest {
+    io: DeviceRequest,
     end: u64,
     since: Ns,
     /// Requests that were merged into this one.
@@ -99,9 +99,9 @@ struct Waiting {
 }
 
 #[derive(Debug)]
-enum Service {
+enum DiskOperation {
     /// A request that waits for the medium.
-    Request(Waiting),
+    Request(QueuedRequest),
     /// Bytes out of the cache for writes.
     Destage(u64),
 }
@@ -122,20 +122,20 @@ pub struct Disk {
     obeys_flush: bool,
     interface_ns: f64,
     head: u64,
-    queue: Vec<Waiting>,
-    service: Option<Service>,
+    queue: Vec<QueuedRequest>,
+    service: Option<DiskOperation>,
     cached: Extents,
     /// How much of that takes room in the controller's cache.
     in_controller: u64,
     /// Writes for which the cache has no room.
-    blocked: VecDeque<Io>,
+    blocked: VecDeque<DeviceRequest>,
     destaged_last: bool,
     /// Bytes that were taken into the cache, and those written out of it.
     accepted: u64,
     destaged: u64,
     /// Who waits until everything that was accepted by then is written.
     flushes: Vec<(u64, JobId)>,
-    tally: DeviceTally,
+    tally: DeviceCounters,
 }
 
 impl Disk {
@@ -170,12 +170,12 @@ impl Disk {
             accepted: 0,
             destaged: 0,
             flushes: Vec::new(),
-            tally: DeviceTally::default(),
+            tally: DeviceCounters::default(),
         }
     }
 
     /// What it did.
-    pub fn tally(&self) -> DeviceTally {
+    pub fn tally(&self) -> DeviceCounters {
         self.tally
     }
 
@@ -191,7 +191,7 @@ impl Disk {
 
     /// Takes a request in. `controller` is the room in the cache of its controller. Where the request is done without
     /// the medium, tells when.
-    pub fn submit(&mut self, now: Ns, io: Io, controller: &mut u64) -> Option<Ns> {
+    pub fn submit(&mut self, now: Ns, io: DeviceRequest, controller: &mut u64) -> Option<Ns> {
         let has_cache = self.write_cache > 0 || *controller + self.in_controller > 0;
         if io.is_write && !io.is_through && has_cache {
             if self.blocked.is_empty() && self.has_room(&io, *controller) {
@@ -228,13 +228,13 @@ impl Disk {
         let (service, start, end) = if request {
             let waiting = self.queue.remove(self.nearest(now));
             let (start, end) = (waiting.io.offset, waiting.end);
-            (Service::Request(waiting), start, end)
+            (DiskOperation::Request(waiting), start, end)
         } else {
             let start = self.cached.next_from(self.head)?;
             let end = self.cached.take(start, DESTAGE_MAX)?;
-            (Service::Destage(end - start), start, end)
+            (DiskOperation::Destage(end - start), start, end)
         };
-        let reads = matches!(&service, Service::Request(waiting) if !waiting.io.is_write);
+        let reads = matches!(&service, DiskOperation::Request(waiting) if !waiting.io.is_write);
         let ns = (self.positioning(now, start, reads) + self.transfer(start, end - start)) as Ns;
         self.destaged_last = !request;
         self.head = end;
@@ -246,11 +246,11 @@ impl Disk {
     /// Ends what it is at. Tells each request that is done, and when.
     pub fn finish(&mut self, now: Ns, controller: &mut u64, mut done: impl FnMut(Ns, JobId)) {
         match self.service.take() {
-            Some(Service::Request(waiting)) => {
+            Some(DiskOperation::Request(waiting)) => {
                 done(now, waiting.io.job);
                 waiting.merged.into_iter().for_each(|job| done(now, job));
             }
-            Some(Service::Destage(bytes)) => {
+            Some(DiskOperation::Destage(bytes)) => {
                 self.destaged += bytes;
                 let destaged = self.destaged;
                 let written = |(until, _): &mut (u64, JobId)| *until <= destaged;
@@ -270,12 +270,12 @@ impl Disk {
         (bytes as f64 * self.interface_ns) as Ns
     }
 
-    fn has_room(&self, io: &Io, controller: u64) -> bool {
+    fn has_room(&self, io: &DeviceRequest, controller: u64) -> bool {
         let room = self.write_cache.saturating_sub(self.cached.bytes()) + controller;
         io.bytes <= room || self.cached.bytes() == 0
     }
 
-    fn cache(&mut self, io: &Io, controller: &mut u64) {
+    fn cache(&mut self, io: &DeviceRequest, controller: &mut u64) {
         let before = self.cached.bytes();
         self.cached.insert(io.offset, io.offset + io.bytes);
         self.accepted += self.cached.bytes() - before;
@@ -290,7 +290,7 @@ impl Disk {
     }
 
     /// Puts a request into the queue, merged with one that it continues.
-    fn enqueue(&mut self, now: Ns, io: Io) {
+    fn enqueue(&mut self, now: Ns, io: DeviceRequest) {
         let continued = self.queue.iter_mut().find(|waiting| {
             waiting.end == io.offset
                 && waiting.io.is_write == io.is_write
@@ -301,7 +301,7 @@ impl Disk {
                 waiting.end += io.bytes;
                 waiting.merged.push(io.job);
             }
-            None => self.queue.push(Waiting { io, end: io.offset + io.bytes, since: now, merged: Vec::new() }),
+            None => self.queue.push(QueuedRequest { io, end: io.offset + io.bytes, since: now, merged: Vec::new() }),
         }
     }
 

@@ -21,7 +21,7 @@ pub struct Flash {
     is_full: Vec<bool>,
     free: Vec<u32>,
     /// The open blocks: what the host writes, and what cleaning moves.
-    open: [Open; 2],
+    open: [OpenBlock; 2],
     /// Pages that the host wrote.
     written: u64,
     /// Pages that cleaning moved.
@@ -30,9 +30,9 @@ pub struct Flash {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct OpenBlock {
     block: u32,
-    filled: u32,
+    filled_table: u32,
 }
 
 const HOST: usize = 0;
@@ -43,7 +43,7 @@ impl Flash {
     pub fn new(capacity: u64, spare: f64) -> Self {
         let logical = capacity.div_ceil(PAGE) as usize;
         let blocks = (logical as f64 * (1.0 + spare) / f64::from(BLOCK_PAGES)).ceil() as usize + FREE_MIN + 2;
-        let open = [0, 1].map(|block| Open { block, filled: 0 });
+        let open = [0, 1].map(|block| OpenBlock { block, filled_table: 0 });
         Self {
             places: vec![NONE; logical],
             pages: vec![NONE; blocks * BLOCK_PAGES as usize],
@@ -98,13 +98,13 @@ impl Flash {
     /// Writes pages from `page` to before `end` into the host's open block, as many as it takes: how many these are.
     fn put_run(&mut self, page: u32, end: u32) -> u32 {
         self.invalidate(page);
-        if self.open[HOST].filled == BLOCK_PAGES {
+        if self.open[HOST].filled_table == BLOCK_PAGES {
             self.reopen(HOST);
         }
-        let Open { block, filled } = &mut self.open[HOST];
-        let count = (end - page).min(BLOCK_PAGES - *filled);
-        let to = *block * BLOCK_PAGES + *filled;
-        *filled += count;
+        let OpenBlock { block, filled_table } = &mut self.open[HOST];
+        let count = (end - page).min(BLOCK_PAGES - *filled_table);
+        let to = *block * BLOCK_PAGES + *filled_table;
+        *filled_table += count;
         self.valid[*block as usize] += count as u16;
         for (place, new) in self.places[page as usize..(page + count) as usize].iter_mut().zip(to + 1..) {
             let noted = std::mem::replace(place, new);
@@ -120,12 +120,12 @@ impl Flash {
 
     fn put(&mut self, page: u32, by: usize) {
         self.invalidate(page);
-        if self.open[by].filled == BLOCK_PAGES {
+        if self.open[by].filled_table == BLOCK_PAGES {
             self.reopen(by);
         }
-        let Open { block, filled } = &mut self.open[by];
-        let place = *block * BLOCK_PAGES + *filled;
-        *filled += 1;
+        let OpenBlock { block, filled_table } = &mut self.open[by];
+        let place = *block * BLOCK_PAGES + *filled_table;
+        *filled_table += 1;
         self.places[page as usize] = place + 1;
         self.pages[place as usize] = page + 1;
         self.valid[(place / BLOCK_PAGES) as usize] += 1;
@@ -140,7 +140,7 @@ impl Flash {
         }
         // Cleaning frees a block for each that it fills, so that one is always there.
         if let Some(block) = self.free.pop() {
-            self.open[by] = Open { block, filled: 0 };
+            self.open[by] = OpenBlock { block, filled_table: 0 };
         }
     }
 

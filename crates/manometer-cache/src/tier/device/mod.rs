@@ -6,7 +6,7 @@ mod flash;
 mod ssd;
 
 pub use disk::{Disk, DiskSettings};
-pub use ssd::{Ssd, SsdSettings, Wear};
+pub use ssd::{Ssd, SsdSettings, SsdWear};
 
 use serde::Deserialize;
 
@@ -33,17 +33,17 @@ impl DeviceSettings {
     }
 
     /// What is wrong with it, by key.
-    pub fn wrong(&self) -> Option<String> {
+    pub fn validation_error(&self) -> Option<String> {
         match self {
-            Self::Hdd(disk) => disk.wrong(),
-            Self::Ssd(ssd) => ssd.wrong(),
+            Self::Hdd(disk) => disk.validation_error(),
+            Self::Ssd(ssd) => ssd.validation_error(),
         }
     }
 }
 
 /// A request to a device.
 #[derive(Debug, Clone, Copy)]
-pub struct Io {
+pub struct DeviceRequest {
     /// Where it begins, in bytes.
     pub offset: u64,
     /// How long it is.
@@ -58,9 +58,9 @@ pub struct Io {
 
 /// What a device did.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct DeviceTally {
+pub struct DeviceCounters {
     /// Bytes that it was told to write to flash, in whole pages; a disk's are not counted.
-    pub told_bytes: u64,
+    pub host_bytes: u64,
     /// Bytes written to flash, with those that were moved to make room.
     pub flash_bytes: u64,
     /// How long it was at work.
@@ -103,7 +103,7 @@ impl Device {
     }
 
     /// What it did.
-    pub fn tally(&self) -> DeviceTally {
+    pub fn tally(&self) -> DeviceCounters {
         match self {
             Self::Disk(disk) => disk.tally(),
             Self::Ssd(ssd) => ssd.tally(),
@@ -111,7 +111,7 @@ impl Device {
     }
 
     /// How worn it is, where that can be told.
-    pub fn wear(&self) -> Option<Wear> {
+    pub fn wear(&self) -> Option<SsdWear> {
         match self {
             Self::Disk(_) => None,
             Self::Ssd(ssd) => Some(ssd.wear()),

@@ -7,7 +7,7 @@ use manometer_measure::{ByteSize, Span};
 use serde::Deserialize;
 
 use super::flash::{Flash, PAGE};
-use super::{DeviceTally, Io};
+use super::{DeviceCounters, DeviceRequest};
 use crate::tier::events::Ns;
 
 /// An SSD as a file describes it.
@@ -46,7 +46,7 @@ pub struct SsdSettings {
 }
 
 impl SsdSettings {
-    pub(super) fn wrong(&self) -> Option<String> {
+    pub(super) fn validation_error(&self) -> Option<String> {
         let positive = [
             ("capacity", self.capacity.0),
             ("channels", self.channels as u64),
@@ -76,7 +76,7 @@ const REGIONS: u64 = 64;
 
 /// How worn the flash is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Wear {
+pub struct SsdWear {
     /// Which share of all erases that it stands was used up.
     pub used: Option<f64>,
 }
@@ -95,7 +95,7 @@ pub struct Ssd {
     regions: u64,
     /// What a write costs beside its bytes.
     overhead: Ns,
-    tally: DeviceTally,
+    tally: DeviceCounters,
 }
 
 impl Ssd {
@@ -111,22 +111,22 @@ impl Ssd {
             is_written: vec![false; REGIONS as usize],
             regions: 0,
             overhead: 0,
-            tally: DeviceTally::default(),
+            tally: DeviceCounters::default(),
             settings: settings.clone(),
         }
     }
 
     /// What it did.
-    pub fn tally(&self) -> DeviceTally {
+    pub fn tally(&self) -> DeviceCounters {
         let (told, all, _) = self.flash.counts();
-        DeviceTally { told_bytes: told * PAGE, flash_bytes: all * PAGE, ..self.tally }
+        DeviceCounters { host_bytes: told * PAGE, flash_bytes: all * PAGE, ..self.tally }
     }
 
     /// How worn it is.
-    pub fn wear(&self) -> Wear {
+    pub fn wear(&self) -> SsdWear {
         let (_, _, erased) = self.flash.counts();
         let erases = erased as f64 / self.flash.blocks() as f64;
-        Wear { used: self.settings.erase_cycles.map(|cycles| erases / cycles as f64) }
+        SsdWear { used: self.settings.erase_cycles.map(|cycles| erases / cycles as f64) }
     }
 
     /// How much there is to write, in the mean of the channels.
@@ -141,7 +141,7 @@ impl Ssd {
     }
 
     /// Takes a request in: when it is done.
-    pub fn submit(&mut self, now: Ns, io: &Io) -> Ns {
+    pub fn submit(&mut self, now: Ns, io: &DeviceRequest) -> Ns {
         if io.is_write { self.write(now, io) } else { self.read(now, io) }
     }
 
@@ -159,7 +159,7 @@ impl Ssd {
         self.flash.trim(offset, bytes);
     }
 
-    fn read(&mut self, now: Ns, io: &Io) -> Ns {
+    fn read(&mut self, now: Ns, io: &DeviceRequest) -> Ns {
         let settings = &self.settings;
         let channel = (0..self.channels.len()).min_by_key(|at| self.channels[*at]).unwrap_or(0);
         let write = self.backlog(now).min(settings.read_behind_write.nanoseconds());
@@ -173,7 +173,7 @@ impl Ssd {
         done
     }
 
-    fn write(&mut self, now: Ns, io: &Io) -> Ns {
+    fn write(&mut self, now: Ns, io: &DeviceRequest) -> Ns {
         self.note_span(io);
         let pages = (io.offset + io.bytes).div_ceil(PAGE) - io.offset / PAGE;
         let moved = self.flash.write(io.offset, io.bytes).saturating_sub(pages);
@@ -205,7 +205,7 @@ impl Ssd {
         written
     }
 
-    fn note_span(&mut self, io: &Io) {
+    fn note_span(&mut self, io: &DeviceRequest) {
         for region in io.offset / self.region_bytes..=(io.offset + io.bytes - 1) / self.region_bytes {
             if let Some(is_written) = self.is_written.get_mut(region as usize).filter(|is_written| !**is_written) {
                 *is_written = true;
@@ -246,7 +246,7 @@ mod tests {
     }
 
     fn write(ssd: &mut Ssd, pages: u64, is_through: bool) -> Ns {
-        ssd.submit(0, &Io { offset: 0, bytes: pages * PAGE, is_write: true, is_through, job: 0 })
+        ssd.submit(0, &DeviceRequest { offset: 0, bytes: pages * PAGE, is_write: true, is_through, job: 0 })
     }
 
     #[test]

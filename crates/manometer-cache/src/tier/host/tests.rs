@@ -1,10 +1,10 @@
-use std::path::Path;
+use manometer_testing::repository_file;
 
 use super::*;
 use crate::tier::Arrangement;
 
 fn disk() -> Arrangement {
-    Arrangement::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../arrangements/1h.toml")).unwrap()
+    Arrangement::load(&repository_file("arrangements/1h.toml")).unwrap()
 }
 
 fn host(arrangement: &Arrangement) -> Host<'_> {
@@ -17,7 +17,7 @@ fn host(arrangement: &Arrangement) -> Host<'_> {
 fn order(host: &mut Host<'_>, until: u32) -> Vec<String> {
     let mut said = Vec::new();
     while let Some(wake) = host.storage.next() {
-        let is_last = matches!(wake, Wake::Thread(thread) if thread == until);
+        let is_last = matches!(wake, Wakeup::Thread(thread) if thread == until);
         said.push(format!("{wake:?}"));
         host.wake(wake, &mut Vec::new());
         if is_last {
@@ -34,7 +34,7 @@ fn a_sync_waits_for_what_is_being_written_back() {
     host.change(0, 40 << 20);
     host.flush();
     assert_ne!(host.pages.dirty_from(0, 1), Some(0), "it is on its way");
-    let job = host.storage.open(Wake::Thread(7));
+    let job = host.storage.open(Wakeup::Thread(7));
     host.write_back(job, 7, 0, 4096);
     host.storage.close(job);
     let order = order(&mut host, 7);
@@ -48,7 +48,7 @@ fn a_sync_waits_for_the_sync_of_another() {
     let mut host = host(&arrangement);
     host.change(0, 8192);
     for thread in [1, 2] {
-        let job = host.storage.open(Wake::Thread(thread));
+        let job = host.storage.open(Wakeup::Thread(thread));
         host.write_back(job, thread, 0, 8192);
         host.storage.close(job);
     }
@@ -60,14 +60,14 @@ fn a_page_that_another_reads_is_waited_for_and_not_read_again() {
     let arrangement = disk();
     let mut host = host(&arrangement);
     for thread in [1, 2] {
-        let job = host.storage.open(Wake::Thread(thread));
+        let job = host.storage.open(Wakeup::Thread(thread));
         host.read(job, thread, 0, 8192, false);
         host.storage.close(job);
     }
     assert_eq!(order(&mut host, 2), ["PagesRead(0)", "Thread(1)", "Thread(2)"]);
     assert_eq!((host.tally().reads, host.tally().read_hits), (4, 0));
     assert_eq!(host.storage.flows().file.origin_read, 8192);
-    let job = host.storage.open(Wake::Thread(3));
+    let job = host.storage.open(Wakeup::Thread(3));
     host.read(job, 3, 0, 8192, false);
     host.storage.close(job);
     assert_eq!((order(&mut host, 3).len(), host.tally().read_hits), (1, 2));

@@ -1,7 +1,7 @@
 //! What is asked of an arrangement: threads that do one operation after the other.
 
-mod files;
-mod layout;
+mod file_layout;
+mod file_set;
 mod oltp;
 mod random;
 mod streams;
@@ -10,17 +10,17 @@ mod trace;
 use manometer_measure::Span;
 use serde::Deserialize;
 
-pub use files::{FilesSettings, Fileserver, Varmail};
+pub use file_set::{FileSetSettings, Fileserver, Varmail};
 pub use oltp::{Oltp, OltpSettings};
-pub use random::{Random, RandomSettings};
-pub use trace::{Replay, TraceKind, TraceRequest, TraceRequests, TraceSettings, read as read_trace};
+pub use random::{RandomIo, RandomSettings};
+pub use trace::{TraceOperation, TraceReplay, TraceRequest, TraceRequests, TraceSettings, read as read_trace};
 
 use super::host::Host;
 use crate::CacheError;
 
 /// What a thread does next.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct WorkloadStep {
     /// Pages of metadata that it changes, by where they are.
     pub metadata: [Option<u64>; 4],
     /// What it takes of a core beside what every operation does.
@@ -30,26 +30,26 @@ pub struct Step {
     /// When it was to come, where that is not when its thread is there.
     pub due_ns: Option<u64>,
     /// What it does then.
-    pub action: Action,
+    pub action: StepAction,
 }
 
 /// What is done to files.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Action {
+pub enum StepAction {
     /// Nothing but changing metadata.
     Change,
     /// Reads.
-    Read(Range),
+    Read(IoRange),
     /// Looks at metadata.
     Look(u64),
     /// Writes; through the page cache it is done before that is written back.
-    Write(Range),
+    Write(IoRange),
     /// Writes several stretches at once, past the page cache and onto the media.
-    Batch(Vec<Range>),
+    Batch(Vec<IoRange>),
     /// Waits until a stretch and the metadata are written back.
-    Sync(Range),
+    Sync(IoRange),
     /// Drops the whole pages of a stretch that is no longer needed.
-    Discard(Range),
+    Discard(IoRange),
     /// Waits until [`Program::done`] says so.
     Wait,
     /// Waits until a moment, in nanoseconds.
@@ -60,7 +60,7 @@ pub enum Action {
 
 /// A stretch of storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Range {
+pub struct IoRange {
     /// Where it begins.
     pub offset: u64,
     /// How long it is.
@@ -73,22 +73,22 @@ pub struct Range {
     pub is_through: bool,
 }
 
-impl Range {
+impl IoRange {
     /// A stretch that goes through the page cache.
     pub fn new(offset: u64, bytes: u64) -> Self {
         Self { offset, bytes, asked: bytes, is_direct: false, is_through: false }
     }
 }
 
-impl Step {
+impl WorkloadStep {
     /// A step that changes no metadata.
-    pub fn plain(action: Action) -> Self {
+    pub fn plain(action: StepAction) -> Self {
         Self { metadata: [None; 4], think_ns: 0, stream: None, due_ns: None, action }
     }
 }
 
 /// What threads do.
-pub trait Program {
+pub trait RequestGenerator {
     /// How many threads there are.
     fn threads(&self) -> u32;
 
@@ -98,7 +98,7 @@ pub trait Program {
     }
 
     /// What a thread does next.
-    fn next(&mut self, thread: u32) -> Step;
+    fn next(&mut self, thread: u32) -> WorkloadStep;
 
     /// Which share of it is done, where it ends by itself.
     fn progress(&self) -> f64 {
@@ -122,31 +122,31 @@ pub struct WorkloadSettings {
     pub duration: Option<Span>,
     /// What it does.
     #[serde(flatten)]
-    pub kind: Kind,
+    pub kind: WorkloadKind,
 }
 
 /// What a workload does.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Kind {
+pub enum WorkloadKind {
     /// Random reads and writes of one size.
     Random(RandomSettings),
     /// A file server.
-    Fileserver(FilesSettings),
+    Fileserver(FileSetSettings),
     /// A mail server.
-    Varmail(FilesSettings),
+    Varmail(FileSetSettings),
     /// A database.
     Oltp(OltpSettings),
 }
 
-impl Kind {
+impl WorkloadKind {
     /// What it does, on storage with a host, its sizes divided by `scale`.
     ///
     /// # Errors
     /// It does not fit the storage, or something about it is wrong.
-    pub fn program(&self, host: &Host<'_>, scale: u64, seed: u64) -> Result<Box<dyn Program>, CacheError> {
+    pub fn program(&self, host: &Host<'_>, scale: u64, seed: u64) -> Result<Box<dyn RequestGenerator>, CacheError> {
         Ok(match self {
-            Self::Random(settings) => Box::new(Random::new(settings, host, scale, seed)?),
+            Self::Random(settings) => Box::new(RandomIo::new(settings, host, scale, seed)?),
             Self::Fileserver(settings) => Box::new(Fileserver::new(settings, host, scale, seed)?),
             Self::Varmail(settings) => Box::new(Varmail::new(settings, host, scale, seed)?),
             Self::Oltp(settings) => Box::new(Oltp::new(settings, host, scale, seed)?),
@@ -159,12 +159,12 @@ const THREADS_MAX: u64 = 65_536;
 
 /// Refuses more.
 fn too_many_threads() -> CacheError {
-    CacheError::Wrong(format!("a workload has at most {THREADS_MAX} threads"))
+    CacheError::Invalid(format!("a workload has at most {THREADS_MAX} threads"))
 }
 
 /// Refuses what does not fit.
 fn too_large(what: &str, needed: u64, there: u64) -> CacheError {
-    CacheError::Wrong(format!(
+    CacheError::Invalid(format!(
         "{what} takes {needed} bytes, and the origin has {there}: make the origin larger, or the workload smaller"
     ))
 }

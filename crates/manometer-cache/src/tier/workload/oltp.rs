@@ -6,10 +6,10 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
 
-use super::{Action, Program, Range, Step, THREADS_MAX, too_large, too_many_threads};
+use super::{IoRange, RequestGenerator, StepAction, THREADS_MAX, WorkloadStep, too_large, too_many_threads};
 use crate::CacheError;
 use crate::tier::host::Host;
-use crate::tier::pages::PAGE;
+use crate::tier::page_cache::PAGE;
 
 /// A database as a file describes it.
 #[derive(Debug, Clone, Deserialize)]
@@ -71,7 +71,7 @@ impl Oltp {
             return Err(too_many_threads());
         }
         if above_0.contains(&0) {
-            return Err(CacheError::Wrong("every number of an oltp workload has to be above 0".to_owned()));
+            return Err(CacheError::Invalid("every number of an oltp workload has to be above 0".to_owned()));
         }
         let log_start = host.journal_end();
         let log_bytes = log_write.0.saturating_mul(64);
@@ -83,7 +83,7 @@ impl Oltp {
         }
         if block_size.0 > bytes || block_size.0.next_multiple_of(PAGE) > bytes {
             let text = "`block_size` is larger than the database: make it smaller, or `scale`";
-            return Err(CacheError::Wrong(text.to_owned()));
+            return Err(CacheError::Invalid(text.to_owned()));
         }
         Ok(Self {
             settings: settings.clone(),
@@ -102,43 +102,43 @@ impl Oltp {
         })
     }
 
-    fn somewhere(&mut self) -> Range {
+    fn somewhere(&mut self) -> IoRange {
         let asked = self.settings.block_size.0;
         let bytes = asked.next_multiple_of(PAGE);
         let last = self.blocks - (bytes / PAGE).min(self.blocks);
         let offset = self.data_start + self.random.random_range(0..=last) * PAGE;
-        Range { offset, bytes, asked, is_direct: true, is_through: false }
+        IoRange { offset, bytes, asked, is_direct: true, is_through: false }
     }
 
     /// What the file system writes into its journal with each synchronous write: that the file was changed.
-    fn commit(&mut self) -> Range {
+    fn commit(&mut self) -> IoRange {
         let offset = self.journal_at;
         self.journal_at = (offset + PAGE) % self.journal;
-        Range { offset, bytes: PAGE, asked: 0, is_direct: true, is_through: true }
+        IoRange { offset, bytes: PAGE, asked: 0, is_direct: true, is_through: true }
     }
 
-    fn log(&mut self) -> Range {
+    fn log(&mut self) -> IoRange {
         let bytes = self.settings.log_write.0;
         if self.log_at + bytes > self.log_bytes {
             self.log_at = 0;
         }
         let offset = self.log_start + self.log_at;
         self.log_at += bytes;
-        Range { is_direct: true, is_through: true, ..Range::new(offset, bytes) }
+        IoRange { is_direct: true, is_through: true, ..IoRange::new(offset, bytes) }
     }
 
-    fn wait(&mut self, thread: u32) -> Step {
+    fn wait(&mut self, thread: u32) -> WorkloadStep {
         self.waiting.push(thread);
-        Step::plain(Action::Wait)
+        WorkloadStep::plain(StepAction::Wait)
     }
 }
 
-impl Program for Oltp {
+impl RequestGenerator for Oltp {
     fn threads(&self) -> u32 {
         self.settings.readers + self.settings.writers + 1
     }
 
-    fn next(&mut self, thread: u32) -> Step {
+    fn next(&mut self, thread: u32) -> WorkloadStep {
         let OltpSettings { readers, writers, batch, log_every, .. } = self.settings;
         if thread < readers {
             if self.read >= self.written + AHEAD * batch {
@@ -146,21 +146,21 @@ impl Program for Oltp {
             }
             self.read += 1;
             let think_ns = self.settings.think.nanoseconds();
-            return Step { think_ns, ..Step::plain(Action::Read(self.somewhere())) };
+            return WorkloadStep { think_ns, ..WorkloadStep::plain(StepAction::Read(self.somewhere())) };
         }
         if thread < readers + writers {
             if self.read < self.written + batch {
                 return self.wait(thread);
             }
             self.written += batch;
-            let writes = (0..batch).flat_map(|_| [Range { is_through: true, ..self.somewhere() }, self.commit()]);
-            return Step::plain(Action::Batch(writes.collect()));
+            let writes = (0..batch).flat_map(|_| [IoRange { is_through: true, ..self.somewhere() }, self.commit()]);
+            return WorkloadStep::plain(StepAction::Batch(writes.collect()));
         }
         if self.read + self.written < (self.logged + 1) * log_every {
             return self.wait(thread);
         }
         self.logged += 1;
-        Step::plain(Action::Write(self.log()))
+        WorkloadStep::plain(StepAction::Write(self.log()))
     }
 
     fn done(&mut self, _thread: u32, ready: &mut Vec<u32>) {

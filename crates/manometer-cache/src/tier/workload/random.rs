@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
 
-use super::{Action, Program, Range, Step, THREADS_MAX, too_large, too_many_threads};
+use super::{IoRange, RequestGenerator, StepAction, THREADS_MAX, WorkloadStep, too_large, too_many_threads};
 use crate::CacheError;
 use crate::tier::host::Host;
 
@@ -33,7 +33,7 @@ fn one() -> u32 {
 
 /// Random reads and writes.
 #[derive(Debug)]
-pub struct Random {
+pub struct RandomIo {
     blocks: u64,
     block_size: u64,
     writes: f64,
@@ -43,7 +43,7 @@ pub struct Random {
     random: Xoshiro256PlusPlus,
 }
 
-impl Random {
+impl RandomIo {
     /// Over a host's storage.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl Random {
     pub fn new(settings: &RandomSettings, host: &Host<'_>, scale: u64, seed: u64) -> Result<Self, CacheError> {
         let (bytes, block_size) = (settings.working_set.0 / scale, settings.block_size.0);
         if block_size == 0 || !block_size.is_multiple_of(512) || bytes < block_size || settings.threads == 0 {
-            return Err(CacheError::Wrong(
+            return Err(CacheError::Invalid(
                 "`block_size` has to be a multiple of 512 and below `working_set`, `threads` above 0".to_owned(),
             ));
         }
@@ -59,7 +59,7 @@ impl Random {
             return Err(too_many_threads());
         }
         if !(0.0..=1.0).contains(&settings.writes) {
-            return Err(CacheError::Wrong("`writes` is not from 0 to 1".to_owned()));
+            return Err(CacheError::Invalid("`writes` is not from 0 to 1".to_owned()));
         }
         if bytes > host.bytes() {
             return Err(too_large("the working set", bytes, host.bytes()));
@@ -78,14 +78,14 @@ impl Random {
     }
 }
 
-impl Random {
+impl RandomIo {
     /// How much is asked for once it is measured.
     fn all(&self) -> u64 {
         self.loops.map_or(u64::MAX, |loops| self.blocks.saturating_mul(loops))
     }
 }
 
-impl Program for Random {
+impl RequestGenerator for RandomIo {
     fn threads(&self) -> u32 {
         self.threads
     }
@@ -99,14 +99,14 @@ impl Program for Random {
         self.left = self.all();
     }
 
-    fn next(&mut self, _thread: u32) -> Step {
+    fn next(&mut self, _thread: u32) -> WorkloadStep {
         if self.left == 0 {
-            return Step::plain(Action::End);
+            return WorkloadStep::plain(StepAction::End);
         }
         self.left -= 1;
         let offset = self.random.random_range(0..self.blocks) * self.block_size;
-        let range = Range { is_direct: true, ..Range::new(offset, self.block_size) };
+        let range = IoRange { is_direct: true, ..IoRange::new(offset, self.block_size) };
         let writes = self.writes > 0.0 && self.random.random_range(0.0..1.0) < self.writes;
-        Step::plain(if writes { Action::Write(range) } else { Action::Read(range) })
+        WorkloadStep::plain(if writes { StepAction::Write(range) } else { StepAction::Read(range) })
     }
 }

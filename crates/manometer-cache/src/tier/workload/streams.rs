@@ -8,7 +8,7 @@ const STREAMS_MAX: usize = 16;
 const OBJECT_STREAMS: u32 = 4096;
 
 /// A client, where it is known, and the device that it asks.
-type Asker = (Option<u64>, u32);
+type StreamOwner = (Option<u64>, u32);
 
 /// A stream, and where it has come to.
 #[derive(Debug)]
@@ -19,13 +19,13 @@ struct Stream {
 
 /// Streams of requests: one that begins where another of the same client and device ended continues its stream.
 #[derive(Debug, Default)]
-pub struct Streams {
+pub struct StreamDetector {
     /// The streams of each client and device, the one that was used last at the end.
-    streams: HashMap<Asker, Vec<Stream>, rapidhash::fast::RandomState>,
+    streams: HashMap<StreamOwner, Vec<Stream>, rapidhash::fast::RandomState>,
     count: u32,
 }
 
-impl Streams {
+impl StreamDetector {
     /// How many there are.
     pub fn count(&self) -> u32 {
         self.count
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn requests_that_continue_each_other_are_of_one_stream() {
-        let mut streams = Streams::default();
+        let mut streams = StreamDetector::default();
         let told = [(0, 10), (500, 10), (10, 10), (510, 10), (20, 5)].map(|(at, bytes)| streams.of(None, 0, at, bytes));
         assert_eq!((told, streams.count()), ([0, 1, 0, 1, 0], 2));
         assert_eq!((streams.of(Some(3), 0, 25, 5), streams.of(None, 1, 25, 5)), (2, 3), "others");
@@ -69,13 +69,13 @@ mod tests {
 
     #[test]
     fn a_client_at_random_has_no_more_streams_than_are_told_apart() {
-        let mut streams = Streams::default();
+        let mut streams = StreamDetector::default();
         for at in 0..100 {
             streams.of(None, 0, at * 7919, 1);
         }
         assert_eq!(streams.count(), STREAMS_MAX as u32);
         assert_eq!(streams.of(None, 0, 99 * 7919 + 1, 1), 99 % STREAMS_MAX as u32);
-        let mut objects = Streams::default();
+        let mut objects = StreamDetector::default();
         assert_ne!(objects.of_object(4095), objects.of_object(4096));
         assert_eq!(objects.count(), OBJECT_STREAMS);
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use manometer_trace::{Operation, Record, TraceError, TraceReader};
 
-use super::streams::Streams;
-use super::{Action, Program, Range, Step};
+use super::streams::StreamDetector;
+use super::{IoRange, RequestGenerator, StepAction, WorkloadStep};
 use crate::CacheError;
-use crate::number::Numbers;
-use crate::tier::pages::PAGE;
+use crate::key_id::KeyIdTable;
+use crate::tier::page_cache::PAGE;
 
 /// How a trace is replayed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,12 +39,12 @@ pub struct TraceRequest {
     /// Which stream it belongs to: those that follow each other, whoever sends them.
     pub stream: u32,
     /// What it does.
-    pub kind: TraceKind,
+    pub kind: TraceOperation,
 }
 
 /// What a request of a trace does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TraceKind {
+pub enum TraceOperation {
     /// It reads.
     Read,
     /// It writes.
@@ -81,8 +81,8 @@ const REGION: u64 = 1 << 20;
 /// # Errors
 /// The trace has more keys than can be numbered, or both kinds of requests.
 pub fn read(reader: &mut dyn TraceReader, object_size: u64) -> Result<TraceRequests, CacheError> {
-    let mut objects = Objects::default();
-    let mut streams = Streams::default();
+    let mut objects = ObjectLayout::default();
+    let mut streams = StreamDetector::default();
     let mut regions = BTreeMap::new();
     let mut trace = TraceRequests { are_timed: true, ..TraceRequests::default() };
     let mut devices = Vec::new();
@@ -114,7 +114,7 @@ pub fn read(reader: &mut dyn TraceReader, object_size: u64) -> Result<TraceReque
                 }
                 None => {
                     let (id, offset, room) = objects.place(record, bytes)?;
-                    let is_dropped = kind(record.operation) == TraceKind::Discard;
+                    let is_dropped = kind(record.operation) == TraceOperation::Discard;
                     trace.outgrown += u64::from(bytes > room && !is_dropped);
                     (offset, if is_dropped { room } else { bytes.min(room) }, streams.of_object(id))
                 }
@@ -129,7 +129,7 @@ pub fn read(reader: &mut dyn TraceReader, object_size: u64) -> Result<TraceReque
         end += REGION;
     }
     if end > 0 && objects.end > 0 {
-        return Err(CacheError::Wrong(
+        return Err(CacheError::Invalid(
             "the trace asks for objects and for stretches of devices: take one of them".to_owned(),
         ));
     }
@@ -146,28 +146,28 @@ pub fn read(reader: &mut dyn TraceReader, object_size: u64) -> Result<TraceReque
 /// The longest request; longer ones are cut.
 const BYTES_MAX: u64 = 1 << 30;
 
-fn kind(operation: Operation) -> TraceKind {
+fn kind(operation: Operation) -> TraceOperation {
     match operation {
-        Operation::Delete | Operation::Discard => TraceKind::Discard,
-        stores if stores.stores() => TraceKind::Write,
-        _ => TraceKind::Read,
+        Operation::Delete | Operation::Discard => TraceOperation::Discard,
+        stores if stores.stores() => TraceOperation::Write,
+        _ => TraceOperation::Read,
     }
 }
 
 /// Where objects lie.
 #[derive(Debug, Default)]
-struct Objects {
-    numbers: Numbers,
+struct ObjectLayout {
+    key_ids: KeyIdTable,
     ids: Vec<u32>,
     /// Where each lies, and how much room it has.
     places: Vec<(u64, u32)>,
     end: u64,
 }
 
-impl Objects {
+impl ObjectLayout {
     /// Which object it is, where it lies, and how much room it has: as much as it needs the first time.
     fn place(&mut self, record: &Record, bytes: u32) -> Result<(u32, u64, u32), CacheError> {
-        if !self.numbers.number(std::iter::once(record.key), &mut self.ids) {
+        if !self.key_ids.assign(std::iter::once(record.key), &mut self.ids) {
             return Err(crate::requests::too_many_keys());
         }
         let id = self.ids.pop().unwrap_or(0);
@@ -183,7 +183,7 @@ impl Objects {
 
 /// A trace that is replayed.
 #[derive(Debug)]
-pub struct Replay {
+pub struct TraceReplay {
     trace: Arc<TraceRequests>,
     settings: TraceSettings,
     next: usize,
@@ -194,7 +194,7 @@ pub struct Replay {
 /// Requests that are under way at once at most where they come at their own times.
 const OPEN_THREADS: u32 = 1024;
 
-impl Replay {
+impl TraceReplay {
     /// Replays requests.
     pub fn new(trace: Arc<TraceRequests>, settings: TraceSettings) -> Self {
         let threads = settings.threads.unwrap_or(OPEN_THREADS).max(1);
@@ -202,7 +202,7 @@ impl Replay {
     }
 }
 
-impl Program for Replay {
+impl RequestGenerator for TraceReplay {
     fn threads(&self) -> u32 {
         self.waiting.len() as u32
     }
@@ -215,30 +215,32 @@ impl Program for Replay {
         self.trace.streams
     }
 
-    fn next(&mut self, thread: u32) -> Step {
+    fn next(&mut self, thread: u32) -> WorkloadStep {
         if let Some(request) = self.waiting[thread as usize].take() {
             return self.step(&request);
         }
-        let Some(request) = self.trace.requests.get(self.next).copied() else { return Step::plain(Action::End) };
+        let Some(request) = self.trace.requests.get(self.next).copied() else {
+            return WorkloadStep::plain(StepAction::End);
+        };
         self.next += 1;
         if !self.settings.is_open() {
             return self.step(&request);
         }
         self.waiting[thread as usize] = Some(request);
-        Step::plain(Action::WaitUntil(request.time_ns))
+        WorkloadStep::plain(StepAction::WaitUntil(request.time_ns))
     }
 }
 
-impl Replay {
-    fn step(&self, request: &TraceRequest) -> Step {
+impl TraceReplay {
+    fn step(&self, request: &TraceRequest) -> WorkloadStep {
         let range =
-            Range { is_direct: self.settings.is_direct, ..Range::new(request.offset, u64::from(request.bytes)) };
+            IoRange { is_direct: self.settings.is_direct, ..IoRange::new(request.offset, u64::from(request.bytes)) };
         let action = match request.kind {
-            TraceKind::Read => Action::Read(range),
-            TraceKind::Write => Action::Write(range),
-            TraceKind::Discard => Action::Discard(range),
+            TraceOperation::Read => StepAction::Read(range),
+            TraceOperation::Write => StepAction::Write(range),
+            TraceOperation::Discard => StepAction::Discard(range),
         };
         let due_ns = self.settings.is_open().then_some(request.time_ns);
-        Step { stream: Some(request.stream), due_ns, ..Step::plain(action) }
+        WorkloadStep { stream: Some(request.stream), due_ns, ..WorkloadStep::plain(action) }
     }
 }

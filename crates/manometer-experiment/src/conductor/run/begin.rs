@@ -1,42 +1,44 @@
 //! From an experiment to workers that are ready.
 
 use std::collections::BTreeSet;
-use std::sync::mpsc::channel;
+use std::os::unix::process::CommandExt as _;
 
-use manometer_measure::clock::{WallAnchor, next_multiple};
+use manometer_measure::clock::{WallAnchor, next_tick_ns};
 use manometer_measure::doctor::Facts;
 use manometer_measure::host::{self, environment};
 use manometer_measure::plan::{Plan, Settings};
 use manometer_measure::{Clock as _, MonotonicClock, RecordingError, RecordingWriter};
-use manometer_workload::protocol::Job;
+use manometer_session::controller::Controller;
+use manometer_session::protocol::Job;
 
-use super::super::narrow::Live;
-use super::super::process::Worker;
-use super::super::scribe::Scribe;
-use super::super::{RunError, Setup, Update, existing};
+use super::super::RunError;
+use super::super::phase_stop::LiveMetrics;
+use super::super::recorder::RunRecorder;
+use super::Run;
 use super::conditions::made_anew;
 use super::member::Member;
-use super::{Run, seed_of};
-use crate::file::Experiment;
-use crate::isolate::Isolated;
-use crate::prepare::Brought;
-use crate::prepare::account::Account;
+use crate::experiment::Experiment;
+use crate::isolate::RunIsolation;
+use crate::prepare::PreparedRun;
 use crate::prepare::ledger::Ledger;
+use crate::prepare::write_account::WriteAccount;
+use crate::progress::ProgressUpdate;
+use crate::setup::{RunSetup, existing_data_policy, worker_seed};
 
 impl<'a> Run<'a> {
     pub(super) fn begin(
         experiment: &Experiment,
-        setup: &'a Setup<'a>,
-        brought: &Brought,
+        setup: &'a RunSetup<'a>,
+        prepared: &PreparedRun,
         ledger: &'a mut Ledger,
-        watch: &'a mut dyn FnMut(Update<'_>),
+        watch: &'a mut dyn FnMut(ProgressUpdate<'_>),
     ) -> Result<Self, RunError> {
         let plan = crate::plan::plan(experiment);
-        let isolated = Isolated::begin(experiment)?;
+        let isolated = RunIsolation::begin(experiment)?;
         let mut environment = environment::describe(&experiment.directory);
-        environment["device_state"] = brought.state.clone();
-        environment["fit"] = serde_json::json!(experiment.shrunk_by);
-        environment["files"] = serde_json::json!(experiment.referenced());
+        environment["device_state"] = prepared.device_state.clone();
+        environment["fit"] = serde_json::json!(experiment.disk_fit);
+        environment["files"] = serde_json::json!(experiment.referenced_files());
         let tried = manometer_target::file::probe(&experiment.directory);
         environment["doctor"] = serde_json::json!(Facts::read(&experiment.directory, tried).checks());
         if let Some(told) = isolated.environment() {
@@ -45,28 +47,32 @@ impl<'a> Run<'a> {
         let start = WallAnchor::now();
         let recording = RecordingWriter::create(&setup.out, start, &experiment.to_toml(), &plan, &environment)?;
         let now_ns = MonotonicClock.now_ns();
-        let mut account = Account::open(ledger, &experiment.directory, "run", experiment.write_budget, now_ns)?;
-        let (sender, told) = channel();
+        let mut account = WriteAccount::open(ledger, &experiment.directory, "run", experiment.write_budget, now_ns)?;
+        let mut controller = Controller::default();
         let mut members = Vec::new();
         let mut observers = host::observers(&experiment.directory);
         for (index, (workload, part)) in experiment.workloads().zip(&plan.workloads).enumerate() {
             let folder = experiment.directory.join(&workload.name);
-            let prepared = brought.prepared.contains(&folder);
+            let is_prepared = prepared.folders.contains(&folder);
             let job = Job {
                 name: workload.name.clone(),
                 directory: experiment.directory.clone(),
-                existing: existing(setup.reuse, prepared || setup.made.contains(&folder)),
+                existing: existing_data_policy(setup.reuse, is_prepared || setup.created.contains(&folder)),
                 interval_ms: u64::try_from(experiment.interval.0.as_millis()).unwrap_or(u64::MAX),
-                seed: seed_of(experiment.seed, index),
+                seed: worker_seed(experiment.seed, index),
                 removes: false,
                 workload: workload.settings.clone(),
             };
-            let worker = Worker::start(&setup.program, isolated.place(index), &job, index, sender.clone())?;
-            account.watch(worker.pid);
-            observers.iter_mut().for_each(|observer| observer.worker(worker.pid));
-            observers.extend(host::worker(&workload.name, worker.pid, &experiment.directory));
+            let place = isolated.placement(index);
+            let mut command = place.command(&setup.program);
+            // Ctrl-C at the terminal is for the conductor, which ends its workers in order.
+            command.process_group(0);
+            controller.start_process(&mut command, &job, |pid| place.admit(pid).map_err(|error| error.to_string()))?;
+            let pid = controller.pid(index);
+            account.add_process(pid);
+            observers.iter_mut().for_each(|observer| observer.add_worker(pid));
+            observers.extend(host::worker(&workload.name, pid, &experiment.directory));
             members.push(Member {
-                worker,
                 folder: workload.settings.keeps_data().then_some(folder),
                 part: part.clone(),
                 facts: None,
@@ -74,32 +80,32 @@ impl<'a> Run<'a> {
                 ended: None,
                 has_left: false,
                 running: false,
-                prepared,
+                prepared: is_prepared,
                 settings: Settings::new(),
                 pending: false,
             });
         }
         let interval_ns = experiment.interval.nanoseconds();
         observers.extend(host::conductor(interval_ns, start));
-        let mut scribe = Scribe::new(recording);
+        let mut recorder = RunRecorder::new(recording);
         for workload in experiment.workloads() {
-            scribe.expect(&workload.name, operations(workload, &plan));
+            recorder.expect_operations(&workload.name, operations(workload, &plan));
         }
         Ok(Self {
             setup,
             watch,
-            live: Live::new(&plan),
+            live: LiveMetrics::new(&plan),
             stop: experiment.times.stop,
             plan,
             environment,
-            scribe,
+            recorder,
             unrecorded: BTreeSet::new(),
             members,
+            controller,
             isolated,
-            told,
             observers,
             interval_ns,
-            next_beat_ns: next_multiple(start.monotonic_ns, interval_ns),
+            next_beat_ns: next_tick_ns(start.monotonic_ns, interval_ns),
             account,
             spent: None,
             phase_end_ns: 0,
@@ -134,8 +140,8 @@ impl<'a> Run<'a> {
             Some((member.part.name.clone(), facts.get("address")?.as_str()?.to_owned()))
         };
         for (workload, address) in self.members.iter().filter_map(address).collect::<Vec<_>>() {
-            for event in self.observers.iter_mut().flat_map(|observer| observer.serves(&workload, &address)) {
-                self.scribe.recording.event(MonotonicClock.now_ns(), event)?;
+            for event in self.observers.iter_mut().flat_map(|observer| observer.add_server(&workload, &address)) {
+                self.recorder.recording.event(MonotonicClock.now_ns(), event)?;
             }
         }
         Ok(())
@@ -143,7 +149,7 @@ impl<'a> Run<'a> {
 }
 
 /// The operations that `workload` does in any phase of `plan`.
-fn operations(workload: &crate::file::Workload, plan: &Plan) -> Vec<String> {
+fn operations(workload: &crate::experiment::Workload, plan: &Plan) -> Vec<String> {
     let prefix = format!("{}.", workload.name);
     let mut all: BTreeSet<&'static str> = workload.settings.operations().into_iter().collect();
     for phase in &plan.phases {

@@ -7,9 +7,9 @@ use manometer_measure::event::{Finding, Severity};
 use manometer_measure::host::environment;
 use manometer_measure::plan::Phase;
 
-use super::super::{Setup, same_device};
 use super::member::Member;
-use crate::file::Experiment;
+use crate::experiment::Experiment;
+use crate::setup::RunSetup;
 
 /// That a worker did not find its data as they were prepared.
 pub(super) fn made_anew(member: &Member) -> Option<Finding> {
@@ -56,7 +56,7 @@ pub(super) fn too_wide(phase: &Phase, width: Option<f64>, wanted: f64, measured_
     }
 }
 
-pub(super) fn recording_on_device(setup: &Setup<'_>, experiment: &Experiment) -> Option<Finding> {
+pub(super) fn recording_on_device(setup: &RunSetup<'_>, experiment: &Experiment) -> Option<Finding> {
     same_device(&setup.out, &experiment.directory).then(|| Finding {
         id: "recording-on-device".to_owned(),
         severity: Severity::Warning,
@@ -126,6 +126,12 @@ pub(super) fn database_in_memory(experiment: &Experiment) -> Option<Finding> {
             ByteSize(memory_bytes).mib(),
         ),
     })
+}
+
+/// Whether `out` would lie on the device that `directory` lies on: then recording adds to the load.
+fn same_device(out: &Path, directory: &Path) -> bool {
+    let device = manometer_measure::host::device_of;
+    matches!((device(out), device(directory)), (Some(one), Some(other)) if one.disk_sysfs() == other.disk_sysfs())
 }
 
 #[cfg(test)]

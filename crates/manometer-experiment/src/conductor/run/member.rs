@@ -1,14 +1,11 @@
-//! A workload of the run and its worker.
+//! A workload of the run: what is known of it and of its worker.
 
 use std::path::PathBuf;
 
 use manometer_measure::plan::{Settings, Workload as Part};
 
-use super::super::process::Worker;
-
-/// A workload of the run and its worker.
+/// A workload of the run; its worker has the same number in the controller.
 pub(super) struct Member {
-    pub(super) worker: Worker,
     /// Where its data lies; nothing for an engine that keeps none.
     pub(super) folder: Option<PathBuf>,
     pub(super) part: Part,

@@ -2,36 +2,37 @@
 
 mod begin;
 mod conditions;
-mod hear;
 mod member;
+mod messages;
 mod phase;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use manometer_measure::clock::next_multiple;
-use manometer_measure::event::{Event, Finding, Status};
+use manometer_measure::clock::next_tick_ns;
+use manometer_measure::event::{Event, Finding, RunStatus};
 use manometer_measure::host::Observer;
 use manometer_measure::plan::Plan;
 use manometer_measure::{Clock as _, MonotonicClock, RecordingError};
-use manometer_workload::protocol::{Control, Message};
+use manometer_session::controller::{Controller, WorkerEvent};
+use manometer_session::protocol::{Control, Message};
 
 use self::conditions::{
     bounds_direct_writes_only, budget_passed, database_in_memory, device_unseen, isolation_lost, recording_on_device,
 };
 use self::member::Member;
-use super::narrow::Live;
-use super::process::Told;
-use super::scribe::Scribe;
-use super::{RunError, Setup, Update};
-use crate::file::{Experiment, PhaseStop};
-use crate::isolate::Isolated;
-use crate::prepare::Brought;
-use crate::prepare::account::{Account, Halt};
+use super::RunError;
+use super::phase_stop::LiveMetrics;
+use super::recorder::RunRecorder;
+use crate::experiment::{Experiment, PhaseStop};
+use crate::isolate::RunIsolation;
+use crate::prepare::PreparedRun;
 use crate::prepare::ledger::Ledger;
+use crate::prepare::write_account::{WriteAccount, WriteStop};
+use crate::progress::ProgressUpdate;
+use crate::setup::RunSetup;
 
 /// How long workers may take to end when told.
 const STOP_PATIENCE_NS: u64 = 10_000_000_000;
@@ -42,17 +43,17 @@ const INTERRUPT_CHECK_NS: u64 = 100_000_000;
 /// Runs the experiment in a directory that is already held and prepared.
 pub(super) fn run(
     experiment: &Experiment,
-    setup: &Setup<'_>,
-    brought: &Brought,
+    setup: &RunSetup<'_>,
+    prepared: &PreparedRun,
     ledger: &mut Ledger,
     made: &mut BTreeSet<PathBuf>,
-    watch: &mut dyn FnMut(Update<'_>),
-) -> Result<Status, RunError> {
-    let mut run = Run::begin(experiment, setup, brought, ledger, watch)?;
-    let writes = run.isolated.bounds_direct_writes_only(experiment).then(bounds_direct_writes_only);
+    watch: &mut dyn FnMut(ProgressUpdate<'_>),
+) -> Result<RunStatus, RunError> {
+    let mut run = Run::begin(experiment, setup, prepared, ledger, watch)?;
+    let writes = run.isolated.limits_direct_writes_only(experiment).then(bounds_direct_writes_only);
     let unseen = device_unseen(&run.environment, &experiment.directory);
     let conditions = [unseen, recording_on_device(setup, experiment), database_in_memory(experiment), writes];
-    let known = experiment.known.iter().chain(&brought.findings).cloned();
+    let known = experiment.findings.iter().chain(&prepared.findings).cloned();
     for finding in known.chain(conditions.into_iter().flatten()) {
         run.finding(finding)?;
     }
@@ -64,29 +65,29 @@ pub(super) fn run(
 }
 
 struct Run<'a> {
-    setup: &'a Setup<'a>,
-    watch: &'a mut dyn FnMut(Update<'_>),
+    setup: &'a RunSetup<'a>,
+    watch: &'a mut dyn FnMut(ProgressUpdate<'_>),
     plan: Plan,
     environment: serde_json::Value,
-    scribe: Scribe,
+    recorder: RunRecorder,
     /// Operations whose counts have no column, as they have been told.
     unrecorded: BTreeSet<String>,
     members: Vec<Member>,
-    /// Behind the members: what it takes away must be empty of them.
-    isolated: Isolated,
-    told: Receiver<(usize, Told)>,
+    controller: Controller,
+    /// Behind the controller, whose workers end first: the control groups it removes must be empty of them.
+    isolated: RunIsolation,
     observers: Vec<Box<dyn Observer>>,
     interval_ns: u64,
     next_beat_ns: u64,
     /// What the run writes to the device, and why it has to stop where it has to.
-    account: Account<'a>,
+    account: WriteAccount<'a>,
     spent: Option<String>,
     /// When the phase that runs ends, and how long those after it take.
     phase_end_ns: u64,
     after_phase_s: f64,
     /// Until when phases are prolonged, and what is known of the one that runs.
     stop: Option<PhaseStop>,
-    live: Live,
+    live: LiveMetrics,
     failed: bool,
 }
 
@@ -96,8 +97,8 @@ impl Run<'_> {
     }
 
     fn finding(&mut self, finding: Finding) -> Result<(), RecordingError> {
-        (self.watch)(Update::Finding(&finding));
-        self.scribe.recording.event(MonotonicClock.now_ns(), Event::Finding(finding))
+        (self.watch)(ProgressUpdate::Finding(&finding));
+        self.recorder.recording.event(MonotonicClock.now_ns(), Event::Finding(finding))
     }
 
     /// Writes the environment down, with what observers have learnt of the device by now.
@@ -105,17 +106,17 @@ impl Run<'_> {
         for (name, facts) in self.observers.iter().filter_map(|observer| observer.device_facts()) {
             self.environment["device"][name] = facts;
         }
-        Ok(self.scribe.recording.environment(&self.environment)?)
+        Ok(self.recorder.recording.environment(&self.environment)?)
     }
 
     /// Ends workloads whose control group is no longer around them: their limits no longer hold.
     fn check_isolation(&mut self) -> Result<(), RunError> {
         for index in 0..self.members.len() {
             let member = &self.members[index];
-            if !member.is_there() || !member.worker.is_alive() {
+            if !member.is_there() || !self.controller.is_alive(index) {
                 continue;
             }
-            if let Some(reason) = self.isolated.lost(index, member.worker.pid) {
+            if let Some(reason) = self.isolated.loss(index, self.controller.pid(index)) {
                 let text = format!("`{}`: {reason}", member.part.name);
                 self.lost(index, Some(reason))?;
                 self.finding(isolation_lost(text))?;
@@ -135,11 +136,10 @@ impl Run<'_> {
                 break;
             }
             let until_ns = deadline_ns.min(self.next_beat_ns).saturating_sub(now_ns).min(INTERRUPT_CHECK_NS);
-            match self.told.recv_timeout(Duration::from_nanos(until_ns)) {
-                Ok((index, Told::Message(message))) => self.hear(index, message)?,
-                Ok((index, Told::End)) => self.lost(index, None)?,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => MonotonicClock.sleep(until_ns),
+            match self.controller.receive(Duration::from_nanos(until_ns)) {
+                Some((index, WorkerEvent::Message(_, message))) => self.handle_message(index, message)?,
+                Some((index, WorkerEvent::Ended)) => self.lost(index, None)?,
+                None => {}
             }
         }
         Ok(())
@@ -149,76 +149,68 @@ impl Run<'_> {
     fn beat(&mut self) -> Result<(), RunError> {
         let t_ns = self.next_beat_ns;
         self.look_at_account()?;
-        self.scribe.observe(t_ns, &mut self.observers)?;
+        self.recorder.observe(t_ns, &mut self.observers)?;
         self.check_isolation()?;
-        self.next_beat_ns = next_multiple(MonotonicClock.now_ns(), self.interval_ns);
+        self.next_beat_ns = next_tick_ns(MonotonicClock.now_ns(), self.interval_ns);
         let phase_left_s = self.phase_end_ns.saturating_sub(t_ns) as f64 / 1e9;
         if self.phase_end_ns > 0 {
-            (self.watch)(Update::Beat { phase_left_s, run_left_s: phase_left_s + self.after_phase_s });
+            (self.watch)(ProgressUpdate::Tick { phase_left_s, run_left_s: phase_left_s + self.after_phase_s });
         }
         Ok(())
     }
 
     /// Stops the run before it passes its write budget, or when what it writes can no longer be counted.
     fn look_at_account(&mut self) -> Result<(), RunError> {
-        match self.account.look(MonotonicClock.now_ns()) {
-            Err(halt) if self.spent.is_none() => self.halt(&halt),
+        match self.account.check(MonotonicClock.now_ns()) {
+            Err(stop) if self.spent.is_none() => self.halt(&stop),
             _ => Ok(()),
         }
     }
 
     /// Ends every worker, and no phase runs any more. None is told to stop: an engine that closes writes what it holds in
     /// memory, and what its log holds is safe.
-    fn halt(&mut self, halt: &Halt) -> Result<(), RunError> {
-        for member in self.members.iter_mut().filter(|member| member.gone.is_none()) {
-            member.worker.end();
-            member.gone = Some(halt.to_string());
+    fn halt(&mut self, stop: &WriteStop) -> Result<(), RunError> {
+        for (index, member) in self.members.iter_mut().enumerate().filter(|(_, member)| member.gone.is_none()) {
+            self.controller.end(index);
+            member.gone = Some(stop.to_string());
             member.running = false;
         }
-        self.spent = Some(halt.to_string());
+        self.spent = Some(stop.to_string());
         self.failed = true;
-        Ok(self.finding(halt.finding())?)
+        Ok(self.finding(stop.finding())?)
     }
 
     /// Ends the workers, then the recording; adds to `made` the folders whose data they made.
-    fn end(mut self, made: &mut BTreeSet<PathBuf>) -> Result<Status, RunError> {
+    fn end(mut self, made: &mut BTreeSet<PathBuf>) -> Result<RunStatus, RunError> {
         let status = match (self.interrupted(), self.failed) {
-            (true, _) => Status::Interrupted,
-            (false, true) => Status::Failed,
-            (false, false) => Status::Complete,
+            (true, _) => RunStatus::Interrupted,
+            (false, true) => RunStatus::Failed,
+            (false, false) => RunStatus::Complete,
         };
-        for member in &mut self.members {
-            member.worker.tell(&Control::Stop);
-        }
+        (0..self.members.len()).for_each(|index| self.controller.send(index, &Control::Stop));
         let deadline_ns = MonotonicClock.now_ns() + STOP_PATIENCE_NS;
         let mut left = self.members.len();
         // The last phase's last sample may still be on its way; all else has no meaning any more.
         while left > 0 && MonotonicClock.now_ns() < deadline_ns {
-            match self.told.recv_timeout(Duration::from_nanos(INTERRUPT_CHECK_NS)) {
-                Ok((_, Told::End)) => left -= 1,
-                Ok((index, Told::Message(last @ (Message::Sample(_) | Message::Replayed { .. })))) => {
-                    self.hear(index, last)?;
+            match self.controller.receive(Duration::from_nanos(INTERRUPT_CHECK_NS)) {
+                Some((_, WorkerEvent::Ended)) => left -= 1,
+                Some((index, WorkerEvent::Message(_, last @ (Message::Sample(_) | Message::Replayed { .. })))) => {
+                    self.handle_message(index, last)?;
                 }
-                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+                Some(_) | None => {}
             }
         }
-        self.scribe.observe_last(MonotonicClock.now_ns(), &mut self.observers)?;
+        self.recorder.observe_last(MonotonicClock.now_ns(), &mut self.observers)?;
         self.write_environment()?;
         let makers = self.members.iter().filter(|member| member.made_its_data());
         made.extend(makers.filter_map(|member| member.folder.clone()));
         // What the engines write while they close counts as well.
-        self.members.clear();
-        if let Some(beyond) = self.account.passed_by() {
+        self.controller.end_all();
+        if let Some(beyond) = self.account.overrun() {
             self.finding(budget_passed(beyond))?;
         }
-        self.scribe.recording.finish(MonotonicClock.now_ns(), status)?;
+        self.recorder.recording.finish(MonotonicClock.now_ns(), status)?;
         self.account.close()?;
         Ok(status)
     }
-}
-
-/// A seed of its own for each worker, from the run's.
-pub(crate) fn seed_of(seed: u64, index: usize) -> u64 {
-    seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(index as u64 + 1)
 }

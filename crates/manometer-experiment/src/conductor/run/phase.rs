@@ -1,17 +1,18 @@
 //! One phase: settings put into force, workloads started and paused, what is measured, and the gap where it cannot be.
 
-use manometer_measure::clock::next_multiple;
+use manometer_measure::clock::next_tick_ns;
 use manometer_measure::event::Event;
-use manometer_measure::host::Border;
+use manometer_measure::host::PhaseBoundary;
 use manometer_measure::plan::{Phase, PhaseKind, Settings};
 use manometer_measure::{Clock as _, MonotonicClock};
-use manometer_workload::protocol::Control;
+use manometer_session::protocol::Control;
 
-use super::super::narrow::{Next, most_s, next};
-use super::super::{RunError, Update};
+use super::super::RunError;
+use super::super::phase_stop::{PhaseDecision, decide};
 use super::Run;
 use super::conditions::too_wide;
-use crate::isolate::Setting;
+use crate::limits::IsolationSetting;
+use crate::progress::ProgressUpdate;
 
 /// How long a worker may take to put settings into force: a deep queue on a slow disk has to drain.
 const SETTING_PATIENCE_NS: u64 = 60_000_000_000;
@@ -28,7 +29,7 @@ impl Run<'_> {
             None => Ok(()),
             Some(reason) => {
                 let event = Event::PhaseGap { phase: phase.id.clone(), reason };
-                Ok(self.scribe.recording.event(MonotonicClock.now_ns(), event)?)
+                Ok(self.recorder.recording.event(MonotonicClock.now_ns(), event)?)
             }
         }
     }
@@ -48,10 +49,10 @@ impl Run<'_> {
             return Ok(Some(format!("`{name}` did not put its settings into force within a minute")));
         }
         self.start_and_pause(phase);
-        let begin_ns = next_multiple(MonotonicClock.now_ns() + seconds_ns(phase.settle_s), self.interval_ns);
+        let begin_ns = next_tick_ns(MonotonicClock.now_ns() + seconds_ns(phase.settle_s), self.interval_ns);
         self.phase_end_ns = begin_ns + self.whole_intervals_ns(phase.duration_s);
         self.after_phase_s = self.time_after(phase);
-        (self.watch)(Update::Phase {
+        (self.watch)(ProgressUpdate::Phase {
             id: &phase.id,
             label: &phase.label,
             seconds: self.phase_end_ns.saturating_sub(MonotonicClock.now_ns()) as f64 / 1e9,
@@ -60,9 +61,9 @@ impl Run<'_> {
         if let Some(reason) = self.obstacle(phase) {
             return Ok(Some(reason));
         }
-        self.scribe.recording.event(begin_ns, Event::PhaseStarted { phase: phase.id.clone() })?;
-        self.scribe.border(begin_ns, Border::Begin, &mut self.observers)?;
-        self.live.begin(begin_ns);
+        self.recorder.recording.event(begin_ns, Event::PhaseStarted { phase: phase.id.clone() })?;
+        self.recorder.border(begin_ns, PhaseBoundary::Begin, &mut self.observers)?;
+        self.live.begin_phase(begin_ns);
         let end_ns = loop {
             // Samples end a moment after the beat: the phase lasts until the one of its last beat has ended too.
             let end_ns = self.phase_end_ns + (self.interval_ns / SAMPLE_LATENESS_DIVISOR).min(MAX_SAMPLE_LATENESS_NS);
@@ -74,10 +75,10 @@ impl Run<'_> {
                 break end_ns;
             }
         };
-        self.live.end(&self.plan, phase);
-        self.scribe.border(end_ns, Border::End, &mut self.observers)?;
-        self.scribe.recording.event(end_ns, Event::PhaseEnded { phase: phase.id.clone() })?;
-        if let Err(error) = self.account.note() {
+        self.live.end_phase(&self.plan, phase);
+        self.recorder.border(end_ns, PhaseBoundary::End, &mut self.observers)?;
+        self.recorder.recording.event(end_ns, Event::PhaseEnded { phase: phase.id.clone() })?;
+        if let Err(error) = self.account.record() {
             self.halt(&error.into())?;
         }
         Ok(None)
@@ -90,19 +91,19 @@ impl Run<'_> {
         let (width, wanted) = self.live.width(&self.plan, phase, stop.interval.0);
         let measured_ns = self.phase_end_ns - begin_ns;
         let length_ns = self.whole_intervals_ns(phase.duration_s);
-        let most_ns = seconds_ns(most_s(stop, phase.duration_s));
-        match next(width, wanted, (measured_ns, length_ns, most_ns), self.interval_ns) {
-            Next::Narrow => Ok(false),
-            Next::Limit => {
+        let most_ns = seconds_ns(stop.max_length_s(phase.duration_s));
+        match decide(width, wanted, (measured_ns, length_ns, most_ns), self.interval_ns) {
+            PhaseDecision::Sufficient => Ok(false),
+            PhaseDecision::LimitReached => {
                 self.finding(too_wide(phase, width, wanted, measured_ns))?;
                 Ok(false)
             }
-            Next::Longer(by_ns) => {
+            PhaseDecision::Prolong(by_ns) => {
                 let event = Event::PhaseProlonged { phase: phase.id.clone(), by_s: by_ns as f64 / 1e9, width, wanted };
-                self.scribe.recording.event(MonotonicClock.now_ns(), event)?;
+                self.recorder.recording.event(MonotonicClock.now_ns(), event)?;
                 self.phase_end_ns += by_ns;
                 let label = format!("{}, longer: its interval is still too wide", phase.label);
-                (self.watch)(Update::Phase { id: &phase.id, label: &label, seconds: by_ns as f64 / 1e9 });
+                (self.watch)(ProgressUpdate::Phase { id: &phase.id, label: &label, seconds: by_ns as f64 / 1e9 });
                 Ok(true)
             }
         }
@@ -144,9 +145,9 @@ impl Run<'_> {
                 .collect();
             member.settings.extend(changed.clone());
             let (limits, own): (Settings, Settings) =
-                changed.into_iter().partition(|(name, _)| Setting::of(name).is_some());
+                changed.into_iter().partition(|(name, _)| IsolationSetting::parse(name).is_some());
             if !own.is_empty() {
-                member.worker.tell(&Control::Set(own));
+                self.controller.send(index, &Control::Set(own));
                 member.pending = true;
             }
             self.limit(index, limits)?;
@@ -156,7 +157,7 @@ impl Run<'_> {
 
     /// Rewrites `limits` of a workload; one that the kernel refuses is the end of that workload.
     pub(super) fn limit(&mut self, index: usize, limits: Settings) -> Result<(), RunError> {
-        let mut changes = limits.iter().map(|(name, value)| self.isolated.change(index, name, value));
+        let mut changes = limits.iter().map(|(name, value)| self.isolated.change_limit(index, name, value));
         let refused = changes.find_map(Result::err);
         match refused {
             Some(reason) => self.lost(index, Some(reason)),
@@ -164,16 +165,16 @@ impl Run<'_> {
             None => {
                 let workload = self.members[index].part.name.clone();
                 let event = Event::Setting { workload, settings: limits };
-                Ok(self.scribe.recording.event(MonotonicClock.now_ns(), event)?)
+                Ok(self.recorder.recording.event(MonotonicClock.now_ns(), event)?)
             }
         }
     }
 
     fn start_and_pause(&mut self, phase: &Phase) {
-        for member in self.members.iter_mut().filter(|member| member.is_there()) {
+        for (index, member) in self.members.iter_mut().enumerate().filter(|(_, member)| member.is_there()) {
             let wanted = phase.running.contains(&member.part.name);
             if wanted != member.running {
-                member.worker.tell(if wanted { &Control::Go } else { &Control::Wait });
+                self.controller.send(index, if wanted { &Control::Go } else { &Control::Wait });
                 member.running = wanted;
             }
         }

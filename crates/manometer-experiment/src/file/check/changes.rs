@@ -1,9 +1,10 @@
-//! What changes: the ladder, the explicit phases, the timetables and the sweep.
+//! Changes of settings: the ladder, the explicit phases, the timetables and the sweep.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use manometer_measure::Span;
+use manometer_measure::suggest::correction;
 use manometer_workload::io::parse_script;
 use manometer_workload::kv::read_script;
 use manometer_workload::script::ScriptStep;
@@ -11,107 +12,99 @@ use manometer_workload::settings::WorkloadSettings;
 use serde_json::Value;
 
 use super::Checker;
-use super::reading::nearest_of;
 use super::workloads::{setting_names, with_paths};
-use crate::file::experiment::{Change, Neighbour, Rung, Step, Workload, text};
-use crate::file::isolation::DEVICE_SCHEDULER;
-use crate::file::tree::{Node, Origin};
-use crate::file::types::{PlanTable, StepTable};
-use crate::isolate::Setting;
+use crate::experiment::{DEVICE_SCHEDULER, LadderKey, Neighbour, PlanStep, SettingChange, Workload, format_value};
+use crate::file::source::Origin;
+use crate::file::tables::{PlanTable, StepTable};
+use crate::file::tree::Node;
+use crate::limits::IsolationSetting;
 
-/// The most phases or runs that a ladder or a sweep may make.
+/// The maximum number of phases of a ladder, or of runs of a sweep.
 const MAX_PRODUCT: usize = 10_000;
 
 impl Checker<'_> {
-    /// The ladder. `changing` holds the neighbours and behind them the primary, whose settings change alike.
-    pub(super) fn vary(&mut self, root: &Node, changing: &[Neighbour], block_size: u64) -> Vec<Rung> {
+    /// Reads the ladder. `changing` holds the neighbours, then the primary.
+    pub(super) fn read_ladder(&mut self, root: &Node, changing: &[Neighbour], block_size: u64) -> Vec<LadderKey> {
         let Some(table) = root.get("plan").and_then(|plan| plan.get("vary")) else { return Vec::new() };
-        let mut rungs = Vec::new();
+        let mut ladder = Vec::new();
         for (key, node) in table.entries() {
-            let Some(targets) = self.targets(key, &node.key_origin, changing) else { continue };
-            let fitting = |element: &Node| self.fitting(key, element, &targets, changing, block_size);
-            let values: Vec<Value> = node.elements().iter().filter_map(fitting).collect();
-            self.not_empty(key, node);
-            rungs.push(Rung { targets, key: key.clone(), values });
+            let Some(targets) = self.read_targets(key, &node.key_origin, changing) else { continue };
+            let normalized = |element: &Node| self.normalized_value(key, element, &targets, changing, block_size);
+            let values: Vec<Value> = node.elements().iter().filter_map(normalized).collect();
+            self.check_not_empty(key, node);
+            ladder.push(LadderKey { targets, key: key.clone(), values });
         }
-        self.product_is_bounded("plan.vary", rungs.iter().map(|rung| rung.values.len()), &table.key_origin);
-        rungs
+        self.check_product("plan.vary", ladder.iter().map(|key| key.values.len()), &table.key_origin);
+        ladder
     }
 
-    pub(super) fn steps(
+    /// Reads the explicit phases.
+    pub(super) fn read_steps(
         &mut self,
         root: &Node,
         plan: &PlanTable,
         (neighbours, changing): (&[Neighbour], &[Neighbour]),
         block_size: u64,
-    ) -> Vec<Step> {
+    ) -> Vec<PlanStep> {
         let nodes = root.get("plan").and_then(|plan| plan.get("step")).map_or(&[][..], Node::elements);
         let mut steps = Vec::new();
         for (table, node) in plan.step.iter().zip(nodes) {
             let mut changes = Vec::new();
             for (key, value) in node.get("set").map_or(&[][..], Node::entries) {
-                let Some(targets) = self.targets(key, &value.key_origin, changing) else { continue };
-                let Some(fitting) = self.fitting(key, value, &targets, changing, block_size) else { continue };
-                changes.extend(targets.into_iter().map(|(workload, setting)| Change {
-                    workload,
-                    setting,
-                    value: fitting.clone(),
-                }));
+                let Some(targets) = self.read_targets(key, &value.key_origin, changing) else { continue };
+                let Some(value) = self.normalized_value(key, value, &targets, changing, block_size) else { continue };
+                let change = |(workload, setting)| SettingChange { workload, setting, value: value.clone() };
+                changes.extend(targets.into_iter().map(change));
             }
-            let start = self.members(node, "start", neighbours);
-            let stop = self.members(node, "stop", neighbours);
-            let label = table.label.clone().unwrap_or_else(|| step_label(table));
-            steps.push(Step { label, changes, start, stop, phase: table.phase.unwrap_or(plan.phase) });
+            let start = self.read_neighbour_names(node, "start", neighbours);
+            let stop = self.read_neighbour_names(node, "stop", neighbours);
+            let label = table.label.clone().unwrap_or_else(|| default_label(table));
+            steps.push(PlanStep { label, changes, start, stop, phase: table.phase.unwrap_or(plan.phase) });
         }
         steps
     }
 
-    /// The neighbours that `start` or `stop` of a step names; a table's name stands for all its copies.
-    pub(super) fn members(&mut self, step: &Node, key: &str, neighbours: &[Neighbour]) -> Vec<usize> {
-        let mut members = Vec::new();
+    /// The neighbours that `start` or `stop` of a step names. A table's name stands for all its instances.
+    fn read_neighbour_names(&mut self, step: &Node, key: &str, neighbours: &[Neighbour]) -> Vec<usize> {
+        let mut named = Vec::new();
         for node in step.get(key).map_or(&[][..], Node::elements) {
             let Value::String(name) = node.to_json() else { continue };
-            let found = matching(&name, neighbours);
+            let found = neighbours_named(&name, neighbours);
             if found.is_empty() {
-                let help = nearest_of(&name, neighbours.iter().map(|one| one.workload.name.as_str()));
-                self.report(format!("no neighbour is called `{name}`"), Some(&node.origin), Some(&help));
+                let help = correction(&name, neighbours.iter().map(|one| one.workload.name.as_str()));
+                self.report(format!("there is no neighbour `{name}`"), Some(&node.origin), Some(&help));
             }
-            members.extend(found);
+            named.extend(found);
         }
-        members
+        named
     }
 
     /// The workloads and the setting that a key such as `writer.iodepth` names.
-    pub(super) fn targets(
-        &mut self,
-        key: &str,
-        origin: &Origin,
-        neighbours: &[Neighbour],
-    ) -> Option<Vec<(usize, String)>> {
+    fn read_targets(&mut self, key: &str, origin: &Origin, neighbours: &[Neighbour]) -> Option<Vec<(usize, String)>> {
         let Some((name, setting)) = key.split_once('.') else {
-            let help = "write `\"workload.setting\"`, in quotes, such as `\"writer.iodepth\"`";
-            self.report(format!("`{key}` names no workload's setting"), Some(origin), Some(help));
+            let help = "write `\"workload.setting\"` in quotes, such as `\"writer.iodepth\"`";
+            self.report(format!("`{key}` does not name a setting of a workload"), Some(origin), Some(help));
             return None;
         };
-        let found = matching(name, neighbours);
+        let found = neighbours_named(name, neighbours);
         let Some(first) = found.first() else {
-            let help = nearest_of(name, neighbours.iter().map(|one| one.workload.name.as_str()));
-            self.report(format!("no workload is called `{name}`"), Some(origin), Some(&help));
+            let help = correction(name, neighbours.iter().map(|one| one.workload.name.as_str()));
+            self.report(format!("there is no workload `{name}`"), Some(origin), Some(&help));
             return None;
         };
         let workload = &neighbours[*first].workload;
         let changeable = workload.changeable();
         if !changeable.iter().any(|name| name == setting) {
-            let known = names_of(workload).iter().any(|name| name == setting);
+            let known = setting_names_of(workload).iter().any(|name| name == setting);
             let message = if known {
                 format!("`{setting}` cannot change while `{name}` runs")
             } else {
                 format!("`{name}` has no setting `{setting}`")
             };
             let help = if known {
-                "put it into `[sweep]`, which begins a new run for each value".to_owned()
+                "move it to `[sweep]`, which starts a new run for each value".to_owned()
             } else {
-                nearest_of(setting, changeable.iter().map(String::as_str))
+                correction(setting, changeable.iter().map(String::as_str))
             };
             self.report(message, Some(origin), Some(&help));
             return None;
@@ -119,14 +112,14 @@ impl Checker<'_> {
         Some(found.into_iter().map(|neighbour| (neighbour, setting.to_owned())).collect())
     }
 
-    fn not_empty(&mut self, key: &str, node: &Node) {
+    fn check_not_empty(&mut self, key: &str, node: &Node) {
         if node.elements().is_empty() {
-            self.report(format!("`{key}` takes a list of at least one value"), Some(&node.origin), None);
+            self.report(format!("`{key}` must be a list of at least one value"), Some(&node.origin), None);
         }
     }
 
-    /// The value of a setting as the setting itself writes it, where it can take it.
-    fn fitting(
+    /// The value at `node` in the canonical form of the setting, where the setting accepts it.
+    fn normalized_value(
         &mut self,
         key: &str,
         node: &Node,
@@ -143,7 +136,8 @@ impl Checker<'_> {
         checked.map_err(|reason| self.report(format!("`{key}`: {reason}"), Some(&node.origin), None)).ok()
     }
 
-    pub(super) fn sweep(
+    /// Reads the swept settings.
+    pub(super) fn read_sweep(
         &mut self,
         root: &Node,
         primary: Option<&Workload>,
@@ -156,24 +150,24 @@ impl Checker<'_> {
         let mut sweep = Vec::new();
         for (key, node) in table.entries() {
             if key == DEVICE_SCHEDULER {
-                self.not_empty(key, node);
-                sweep.push((key.clone(), self.schedulers(key, node)));
+                self.check_not_empty(key, node);
+                sweep.push((key.clone(), self.read_schedulers(key, node)));
                 continue;
             }
-            // Keys without a dot are no settings but say how the runs come.
+            // Keys without a dot are the sweep's own.
             let Some((name, setting)) = key.split_once('.') else { continue };
             let Some((_, workload)) = tables.iter().find(|(table, _)| *table == name) else {
-                let (message, help) = no_table(name, &tables);
+                let (message, help) = unknown_table(name, &tables);
                 self.report(message, Some(&node.key_origin), Some(&help));
                 continue;
             };
-            let names = names_of(workload);
+            let names = setting_names_of(workload);
             if !names.iter().any(|name| name == setting) {
-                let help = nearest_of(setting, names.iter().map(String::as_str));
+                let help = correction(setting, names.iter().map(String::as_str));
                 self.report(format!("`{name}` has no setting `{setting}`"), Some(&node.key_origin), Some(&help));
                 continue;
             }
-            self.not_empty(key, node);
+            self.check_not_empty(key, node);
             let sources = self.sources;
             let mut values = Vec::new();
             for element in node.elements() {
@@ -191,11 +185,12 @@ impl Checker<'_> {
         sweep
     }
 
-    pub(super) fn product_is_bounded(&mut self, what: &str, sizes: impl Iterator<Item = usize>, origin: &Origin) {
+    /// Reports a product of `sizes` beyond the maximum.
+    pub(super) fn check_product(&mut self, what: &str, sizes: impl Iterator<Item = usize>, origin: &Origin) {
         let product = sizes.fold(1_usize, usize::saturating_mul);
         if product > MAX_PRODUCT {
             self.report(
-                format!("`{what}` makes {product} runs or phases, more than {MAX_PRODUCT}"),
+                format!("`{what}` makes {product} runs or phases; the maximum is {MAX_PRODUCT}"),
                 Some(origin),
                 None,
             );
@@ -203,39 +198,40 @@ impl Checker<'_> {
     }
 }
 
-/// The indices of the neighbours that `name` means: one copy, or all copies of a table.
-fn matching(name: &str, neighbours: &[Neighbour]) -> Vec<usize> {
+/// The indices of the neighbours called `name`: one instance, or all instances of a table.
+fn neighbours_named(name: &str, neighbours: &[Neighbour]) -> Vec<usize> {
     let named = |one: &Neighbour| one.workload.name == name || one.table == name;
     (0..neighbours.len()).filter(|index| named(&neighbours[*index])).collect()
 }
 
-/// That a sweep cannot name `name`, which is none of `tables`, and what would be right.
-fn no_table(name: &str, tables: &[(&str, &Workload)]) -> (String, String) {
+/// The message and the remedy for a sweep of `name`, which is not among `tables`.
+fn unknown_table(name: &str, tables: &[(&str, &Workload)]) -> (String, String) {
     match tables.iter().find(|(_, workload)| workload.name == name) {
         Some((table, _)) => (
-            format!("`{name}` is one of the copies of `{table}`, and a sweep changes all of them"),
-            format!("write `\"{table}.…\"`, or a `[[neighbour]]` of its own for the one that differs"),
+            format!("`{name}` is one instance of `{table}`, and a sweep changes all of them"),
+            format!("write `\"{table}.…\"`, or define a `[[neighbour]]` of its own for the one that differs"),
         ),
         None => {
-            let help = nearest_of(name, tables.iter().map(|(table, _)| *table));
-            (format!("no workload is called `{name}`"), help)
+            let help = correction(name, tables.iter().map(|(table, _)| *table));
+            (format!("there is no workload `{name}`"), help)
         }
     }
 }
 
-/// Every setting of `workload`, its isolation included.
-fn names_of(workload: &Workload) -> Vec<String> {
+/// The names of all settings of `workload`, including those of its isolation.
+fn setting_names_of(workload: &Workload) -> Vec<String> {
     let mut names = setting_names(workload.settings.kind()).unwrap_or_default();
-    names.extend(Setting::names());
+    names.extend(IsolationSetting::keys());
     names
 }
 
-fn step_label(step: &StepTable) -> String {
-    let sets = step.set.iter().map(|(key, value)| format!("{key} = {}", text(value)));
+/// The label of a step without one: its changes.
+fn default_label(step: &StepTable) -> String {
+    let sets = step.set.iter().map(|(key, value)| format!("{key} = {}", format_value(value)));
     let starts = step.start.iter().map(|name| format!("start {name}"));
     let stops = step.stop.iter().map(|name| format!("stop {name}"));
     let parts: Vec<String> = starts.chain(stops).chain(sets).collect();
-    if parts.is_empty() { "as before".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() { "no change".to_owned() } else { parts.join(", ") }
 }
 
 pub(super) fn script_of(neighbour: &Neighbour) -> Option<&str> {
@@ -246,14 +242,19 @@ pub(super) fn script_of(neighbour: &Neighbour) -> Option<&str> {
     }
 }
 
-/// The phases that the timetables of `changing` make, since every change opens one: the timetables begin
-/// together with `w1`, and the last phase is `last` long. The workloads lose their scripts to the plan; the
-/// first `neighbours` of them start with it.
-pub(super) fn scripted_steps(changing: &mut [Neighbour], neighbours: usize, last: Span, block_size: u64) -> Vec<Step> {
-    let mut changes: BTreeMap<u64, Vec<Change>> = BTreeMap::from([(0, Vec::new())]);
+/// The phases that the timetables of `changing` make, one for each change. The timetables start together with `w1`, and
+/// the last phase is `last` long. The timetables are taken from the workloads; the first `neighbours` of these start
+/// with `w1`.
+pub(super) fn scripted_steps(
+    changing: &mut [Neighbour],
+    neighbours: usize,
+    last: Span,
+    block_size: u64,
+) -> Vec<PlanStep> {
+    let mut changes: BTreeMap<u64, Vec<SettingChange>> = BTreeMap::from([(0, Vec::new())]);
     for (workload, one) in changing.iter_mut().enumerate() {
-        for step in timetable(&mut one.workload.settings, block_size) {
-            let change = |(setting, value)| Change { workload, setting, value };
+        for step in take_timetable(&mut one.workload.settings, block_size) {
+            let change = |(setting, value)| SettingChange { workload, setting, value };
             changes.entry(step.at_ns).or_default().extend(step.settings.into_iter().map(change));
         }
     }
@@ -263,20 +264,26 @@ pub(super) fn scripted_steps(changing: &mut [Neighbour], neighbours: usize, last
     let numbered = changes.into_values().zip(lengths).enumerate();
     numbered
         .map(|(number, (changes, phase))| {
-            let label = |change: &Change| {
+            let label = |change: &SettingChange| {
                 let name = &changing[change.workload].workload.name;
-                format!("{name}.{} = {}", change.setting, text(&change.value))
+                format!("{name}.{} = {}", change.setting, format_value(&change.value))
             };
             let labels: Vec<String> = changes.iter().map(label).collect();
             let label = if labels.is_empty() { "timetable begins".to_owned() } else { labels.join(", ") };
-            Step { label, changes, start: if number == 0 { all.clone() } else { Vec::new() }, stop: Vec::new(), phase }
+            PlanStep {
+                label,
+                changes,
+                start: if number == 0 { all.clone() } else { Vec::new() },
+                stop: Vec::new(),
+                phase,
+            }
         })
         .collect()
 }
 
-/// The timetable of a workload, which loses it.
-fn timetable(settings: &mut WorkloadSettings, block_size: u64) -> Vec<ScriptStep> {
-    // Both were tried when the workload was checked.
+/// Takes the timetable of a workload out of its settings.
+fn take_timetable(settings: &mut WorkloadSettings, block_size: u64) -> Vec<ScriptStep> {
+    // Both parsed when the workload was checked.
     match settings {
         WorkloadSettings::Io(io) => match io.script.take() {
             Some(script) => parse_script(&script, io, block_size).unwrap_or_default(),

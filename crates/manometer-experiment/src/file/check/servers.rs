@@ -1,14 +1,14 @@
-//! Servers that are not ours and that several workloads of one run use.
+//! External servers that several workloads of one run share.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _, UdpSocket};
 
 use manometer_workload::kv::Servers;
 use manometer_workload::settings::WorkloadSettings;
 
-use crate::file::experiment::Experiment;
+use crate::experiment::Experiment;
 
-/// Why two workloads of `run` cannot use the same server: one would empty it of the other's records.
-pub(super) fn emptied_by_another(run: &Experiment) -> Option<String> {
+/// The first two workloads of `run` on one server that one of them flushes: the other's records would be lost.
+pub(super) fn flush_conflict(run: &Experiment) -> Option<String> {
     let users: Vec<(&str, Servers)> = run
         .workloads()
         .filter_map(|workload| {
@@ -23,41 +23,42 @@ pub(super) fn emptied_by_another(run: &Experiment) -> Option<String> {
     let pairs =
         users.iter().enumerate().flat_map(|(place, one)| users[place + 1..].iter().map(move |other| (one, other)));
     pairs.filter(|((_, one), (_, other))| one.flush || other.flush).find_map(|((name, one), (other_name, other))| {
-        let shared = shared(one, other)?;
+        let shared = shared_server(one, other)?;
         Some(format!(
-            "`{name}` and `{other_name}` both use {shared}, which `flush = true` has emptied before it is loaded: one \
-             would take the other's records away; give each a server of its own"
+            "`{name}` and `{other_name}` both use {shared}, and `flush = true` deletes all its records before loading: \
+             give each workload a server of its own"
         ))
     })
 }
 
-/// What both use, as far as can be told without asking them.
-fn shared(one: &Servers, other: &Servers) -> Option<String> {
+/// The server that both use, as far as addresses show it.
+fn shared_server(one: &Servers, other: &Servers) -> Option<String> {
     if one.cluster && other.cluster {
-        return Some("a cluster, perhaps the same".to_owned());
+        return Some("a cluster, possibly the same".to_owned());
     }
-    let address = one.addresses.iter().find(|address| other.addresses.iter().any(|other| is_same(address, other)))?;
+    let address =
+        one.addresses.iter().find(|address| other.addresses.iter().any(|other| is_same_server(address, other)))?;
     Some(format!("the server at {address}"))
 }
 
-/// Whether two addresses lead to one server: a server has many names, and this host many addresses.
-fn is_same(one: &str, other: &str) -> bool {
-    one == other || places(one).iter().any(|place| places(other).contains(place))
+/// Whether two addresses lead to one server, which may have many names.
+fn is_same_server(one: &str, other: &str) -> bool {
+    one == other || resolve(one).iter().any(|address| resolve(other).contains(address))
 }
 
-/// Where `address` leads; nowhere when its name is not known.
-fn places(address: &str) -> Vec<SocketAddr> {
-    let places = address.to_socket_addrs().map(Iterator::collect).unwrap_or_else(|_| Vec::new());
-    places.into_iter().map(|place| if is_here(place.ip()) { here(place.port()) } else { place }).collect()
+/// The socket addresses of `address`; none for an unknown name.
+fn resolve(address: &str) -> Vec<SocketAddr> {
+    let all = address.to_socket_addrs().map(Iterator::collect).unwrap_or_else(|_| Vec::new());
+    all.into_iter().map(|one| if is_local(one.ip()) { localhost(one.port()) } else { one }).collect()
 }
 
-/// One address for all that this host has: a server usually listens on every one of them.
-fn here(port: u16) -> SocketAddr {
+/// One address for all addresses of this host: a server usually listens on all of them.
+fn localhost(port: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()
 }
 
-/// Whether `ip` is this host's: only of such a one can a port be taken.
-fn is_here(ip: IpAddr) -> bool {
+/// Whether `ip` is an address of this host: a port can be bound on such an address only.
+fn is_local(ip: IpAddr) -> bool {
     ip.is_loopback() || ip.is_unspecified() || UdpSocket::bind((ip, 0)).is_ok()
 }
 
@@ -70,22 +71,26 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_known_under_each_of_its_names() {
+    fn a_server_is_recognised_by_each_of_its_addresses() {
         let one = servers("127.0.0.1:6379", false);
         for same in ["localhost:6379", "127.1.2.3:6379", "[::1]:6379", "0.0.0.0:6379", "192.0.2.1:1,localhost:6379"] {
-            assert_eq!(shared(&one, &servers(same, false)).as_deref(), Some("the server at 127.0.0.1:6379"), "{same}");
+            assert_eq!(
+                shared_server(&one, &servers(same, false)).as_deref(),
+                Some("the server at 127.0.0.1:6379"),
+                "{same}"
+            );
         }
         for other in ["localhost:6380", "192.0.2.1:6379", "no-such-name.invalid:6379"] {
-            assert_eq!(shared(&one, &servers(other, false)), None, "{other}");
+            assert_eq!(shared_server(&one, &servers(other, false)), None, "{other}");
         }
         let nowhere = servers("no-such-name.invalid:6379", false);
-        assert!(shared(&nowhere, &nowhere).is_some(), "what is written alike is the same");
+        assert!(shared_server(&nowhere, &nowhere).is_some(), "equal addresses are one server");
     }
 
     #[test]
-    fn two_clusters_may_be_one() {
+    fn two_clusters_may_be_the_same() {
         let [one, other] = ["192.0.2.1:6379", "192.0.2.2:6379"].map(|seed| servers(seed, true));
-        assert!(shared(&one, &other).is_some());
-        assert_eq!(shared(&one, &servers("192.0.2.2:6379", false)), None);
+        assert!(shared_server(&one, &other).is_some());
+        assert_eq!(shared_server(&one, &servers("192.0.2.2:6379", false)), None);
     }
 }

@@ -1,9 +1,9 @@
-//! A device that is given whole: one partition for data, the rest discarded and never written (Storiks, 4.2).
+//! Erases a whole disk: one partition for data, the rest discarded and never written (Storiks, 4.2).
 //!
-//! What is on the device is destroyed, and it is refused where anything is on it or anyone uses it. A file system is
-//! not made, nor mounted: how a host mounts its disks is its administrator's matter.
+//! The contents of the disk are destroyed. A disk that is in use or holds a signature is refused. Creating and mounting a
+//! file system is left to the administrator.
 
-mod facts;
+mod disk_facts;
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -11,38 +11,38 @@ use std::process::{Command, Stdio};
 
 use serde::Serialize;
 
-pub use self::facts::Facts;
+pub use self::disk_facts::DiskFacts;
 
-/// Partitions begin and end at multiples of this: a multiple of every flash page and of what tools align to.
+/// The alignment of partitions: a multiple of the flash page and of the alignment of common tools.
 const ALIGNMENT_BYTES: u64 = 1 << 20;
 
-/// Sectors as `sfdisk` counts them where it is told so.
+/// The sector size in the script of `sfdisk`.
 const SECTOR_BYTES: u64 = 512;
 
-/// A smaller device is no place for a measurement, and a mistake.
-const LEAST_BYTES: u64 = 64 << 20;
+/// The minimum size of a disk: a smaller one is a mistake.
+const MIN_BYTES: u64 = 64 << 20;
 
-/// A device that must not or cannot be erased.
+/// A disk that must not or cannot be erased.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EraseError {
-    /// It is something else.
-    #[error("{} is no block device: name a whole disk, such as /dev/nvme1n1", .0.display())]
-    NoDevice(PathBuf),
-    /// It must not be erased; nothing on it was changed.
+    /// It is not a block device.
+    #[error("{} is not a block device: name a whole disk, such as /dev/nvme1n1", .0.display())]
+    NotABlockDevice(PathBuf),
+    /// It must not be erased. Nothing on it was changed.
     #[error("{} is not erased: {reason}", path.display())]
     Refused {
         /// The device.
         path: PathBuf,
-        /// Why, and what would make it erasable.
+        /// Why, and what would allow it.
         reason: String,
     },
-    /// It cannot be looked into.
+    /// It cannot be read.
     #[error("{}: {source}", path.display())]
     Io {
         /// The device.
         path: PathBuf,
-        /// What the kernel said.
+        /// The system's error.
         source: io::Error,
     },
     /// A program of the system failed.
@@ -50,29 +50,29 @@ pub enum EraseError {
     Program {
         /// The program.
         program: &'static str,
-        /// What it said.
+        /// Its error.
         text: String,
     },
 }
 
-/// How a device is divided.
+/// The layout of an erased disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Layout {
-    /// Where the partition begins.
+pub struct DiskLayout {
+    /// The start of the partition.
     pub partition_start_bytes: u64,
-    /// How long it is.
+    /// The size of the partition.
     pub partition_bytes: u64,
-    /// How much behind it is discarded.
+    /// The size of the discarded rest.
     pub discarded_bytes: u64,
 }
 
-impl Layout {
-    /// A device of `size_bytes` of which `share` holds no data.
+impl DiskLayout {
+    /// The layout of a disk of `size_bytes` with `share` of it unused.
     pub fn new(size_bytes: u64, share: f64) -> Self {
-        let whole = |bytes: u64| bytes / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
-        let end_bytes = whole((size_bytes as f64 * (1.0 - share)) as u64);
-        // The second copy of the table lies at the very end.
-        let last_bytes = whole(size_bytes.saturating_sub(ALIGNMENT_BYTES));
+        let aligned = |bytes: u64| bytes / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
+        let end_bytes = aligned((size_bytes as f64 * (1.0 - share)) as u64);
+        // The backup partition table is at the end of the disk.
+        let last_bytes = aligned(size_bytes.saturating_sub(ALIGNMENT_BYTES));
         Self {
             partition_start_bytes: ALIGNMENT_BYTES,
             partition_bytes: end_bytes.min(last_bytes).saturating_sub(ALIGNMENT_BYTES),
@@ -84,88 +84,88 @@ impl Layout {
         self.partition_start_bytes + self.partition_bytes
     }
 
-    /// What `sfdisk` reads.
+    /// The script for `sfdisk`.
     fn script(&self) -> String {
         let (start, size) = (self.partition_start_bytes / SECTOR_BYTES, self.partition_bytes / SECTOR_BYTES);
         format!("label: gpt\nunit: sectors\nsector-size: {SECTOR_BYTES}\nstart={start}, size={size}, type=linux\n")
     }
 }
 
-/// Why a device of which `facts` hold must not be erased.
-pub fn refusal(facts: &Facts) -> Option<String> {
+/// Why a disk with these `facts` must not be erased.
+pub fn refusal(facts: &DiskFacts) -> Option<String> {
     let list = |names: &[String]| names.join(", ");
     if facts.is_partition {
-        return Some("it is a partition; give a whole disk".to_owned());
+        return Some("it is a partition; name a whole disk".to_owned());
     }
     if facts.read_only {
-        return Some("it may only be read".to_owned());
+        return Some("it is read-only".to_owned());
     }
-    if facts.size_bytes < LEAST_BYTES {
-        return Some(format!("its {} B are too few to measure on", facts.size_bytes));
+    if facts.size_bytes < MIN_BYTES {
+        return Some(format!("its {} B are too small for measurements", facts.size_bytes));
     }
     if !facts.mounted_at.is_empty() {
-        return Some(format!("it is mounted ({}); unmount it if nobody needs it", list(&facts.mounted_at)));
+        return Some(format!("it is mounted ({}); unmount it if it is not needed", list(&facts.mounted_at)));
     }
     if !facts.holders.is_empty() {
         return Some(format!(
-            "{} stand on it (LVM, md, encryption); take them down if nobody needs them",
+            "other devices use it ({}: LVM, md or encryption); stop them if they are not needed",
             list(&facts.holders)
         ));
     }
-    if let Some(reason) = &facts.held {
-        return Some(format!("it cannot be had alone ({reason}); somebody uses it"));
+    if let Some(reason) = &facts.busy {
+        return Some(format!("it cannot be opened exclusively ({reason}): it is in use"));
     }
-    let wipe = "look what it is, and `wipefs --all` it yourself if nobody needs it";
+    let wipe = "check it, and run `wipefs --all` yourself if it is not needed";
     if let Some(signature) = &facts.signature {
-        return Some(format!("it carries {signature}; {wipe}"));
+        return Some(format!("it contains {signature}; {wipe}"));
     }
     (!facts.partitions.is_empty()).then(|| format!("it has partitions ({}); {wipe}", list(&facts.partitions)))
 }
 
-/// What was done to a device.
+/// An erased disk.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Erased {
-    /// The partition for data, without a file system yet.
+pub struct ErasedDisk {
+    /// The partition for data, without a file system.
     pub partition: PathBuf,
-    /// How the device is divided.
+    /// The layout of the disk.
     #[serde(flatten)]
-    pub layout: Layout,
+    pub layout: DiskLayout,
 }
 
-/// Divides the whole disk `path` into a partition for data and a rest, `share` of it, that is discarded.
+/// Erases the whole disk `path`: creates one partition for data and discards the rest, `share` of the disk.
 ///
 /// # Errors
-/// Something is on it or somebody uses it, it cannot be discarded, or a program is missing or failed.
-pub fn erase(path: &Path, share: f64) -> Result<Erased, EraseError> {
-    let facts = Facts::read(path)?;
+/// The disk holds data or is in use, it does not support discards, or a program is missing or failed.
+pub fn erase(path: &Path, share: f64) -> Result<ErasedDisk, EraseError> {
+    let facts = DiskFacts::read(path)?;
     if let Some(reason) = refusal(&facts) {
         return Err(EraseError::Refused { path: path.to_owned(), reason });
     }
-    let layout = Layout::new(facts.size_bytes, share);
+    let layout = DiskLayout::new(facts.size_bytes, share);
     discard(path, &layout)?;
-    divide(path, &layout)?;
-    Ok(Erased { partition: partition_of(path), layout })
+    create_partition(path, &layout)?;
+    Ok(ErasedDisk { partition: partition_of(path), layout })
 }
 
-/// Discards first: a device that cannot is left as it was.
-fn discard(path: &Path, layout: &Layout) -> Result<(), EraseError> {
+/// Discards first: a disk that does not support it is left unchanged.
+fn discard(path: &Path, layout: &DiskLayout) -> Result<(), EraseError> {
     let (offset, length) = (layout.discarded_from_bytes().to_string(), layout.discarded_bytes.to_string());
     if layout.discarded_bytes == 0 {
         return Ok(());
     }
     let mut command = Command::new("blkdiscard");
     command.args(["--offset", &offset, "--length", &length]).arg(path);
-    perform("blkdiscard", command, "")
+    run_program("blkdiscard", command, "")
 }
 
-fn divide(path: &Path, layout: &Layout) -> Result<(), EraseError> {
+fn create_partition(path: &Path, layout: &DiskLayout) -> Result<(), EraseError> {
     let mut command = Command::new("sfdisk");
     command.args(["--quiet", "--wipe", "never"]).arg(path);
-    perform("sfdisk", command, &layout.script())
+    run_program("sfdisk", command, &layout.script())
 }
 
-/// Runs `command` with `input` to its end.
-fn perform(program: &'static str, mut command: Command, input: &str) -> Result<(), EraseError> {
+/// Runs `command` with `input` as its standard input.
+fn run_program(program: &'static str, mut command: Command, input: &str) -> Result<(), EraseError> {
     let failed = |text: String| EraseError::Program { program, text };
     let missing = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => failed("it is not installed (Debian: apt-get install fdisk util-linux)".to_owned()),
@@ -174,7 +174,7 @@ fn perform(program: &'static str, mut command: Command, input: &str) -> Result<(
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(missing)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // One that reads nothing says by its exit status what it thinks of it.
+        // A program that reads nothing reports that by its exit status.
         let _ = stdin.write_all(input.as_bytes());
     }
     let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
@@ -197,42 +197,42 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    fn free() -> Facts {
-        Facts { size_bytes: 250 * GIB, ..Facts::default() }
+    fn unused_disk() -> DiskFacts {
+        DiskFacts { size_bytes: 250 * GIB, ..DiskFacts::default() }
     }
 
     #[test]
-    fn only_a_disk_that_nobody_uses_and_that_holds_nothing_may_go() {
-        assert_eq!(refusal(&free()), None);
+    fn only_an_unused_and_empty_disk_is_erased() {
+        assert_eq!(refusal(&unused_disk()), None);
         let some = || vec!["x".to_owned()];
         for (facts, word) in [
-            (Facts { is_partition: true, ..free() }, "whole disk"),
-            (Facts { read_only: true, ..free() }, "read"),
-            (Facts { size_bytes: 1 << 20, ..free() }, "too few"),
-            (Facts { mounted_at: some(), ..free() }, "mounted"),
-            (Facts { holders: some(), ..free() }, "stand on it"),
-            (Facts { held: Some("busy".to_owned()), ..free() }, "alone"),
-            (Facts { signature: Some("xfs".to_owned()), ..free() }, "wipefs"),
-            (Facts { partitions: some(), ..free() }, "partitions"),
+            (DiskFacts { is_partition: true, ..unused_disk() }, "whole disk"),
+            (DiskFacts { read_only: true, ..unused_disk() }, "read-only"),
+            (DiskFacts { size_bytes: 1 << 20, ..unused_disk() }, "too small"),
+            (DiskFacts { mounted_at: some(), ..unused_disk() }, "mounted"),
+            (DiskFacts { holders: some(), ..unused_disk() }, "other devices use it"),
+            (DiskFacts { busy: Some("busy".to_owned()), ..unused_disk() }, "exclusively"),
+            (DiskFacts { signature: Some("xfs".to_owned()), ..unused_disk() }, "wipefs"),
+            (DiskFacts { partitions: some(), ..unused_disk() }, "partitions"),
         ] {
             assert!(refusal(&facts).is_some_and(|reason| reason.contains(word)), "{facts:?}");
         }
     }
 
     #[test]
-    fn seventy_per_cent_are_data_and_the_table_at_the_end_stays() {
-        let layout = Layout::new(100 * GIB, 0.3);
+    fn the_partition_leaves_the_share_and_the_backup_table() {
+        let layout = DiskLayout::new(100 * GIB, 0.3);
         let end = layout.discarded_from_bytes();
         assert!(end <= 70 * GIB && end > 70 * GIB - 2 * ALIGNMENT_BYTES);
         assert!(end + layout.discarded_bytes < 100 * GIB);
         assert!(layout.discarded_bytes as f64 >= 0.299 * (100 * GIB) as f64);
-        let all = Layout::new(100 * GIB, 0.0);
+        let all = DiskLayout::new(100 * GIB, 0.0);
         assert_eq!(all.discarded_bytes, 0);
         assert!(all.discarded_from_bytes() < 100 * GIB);
     }
 
     #[test]
-    fn partitions_are_named_as_the_kernel_does() {
+    fn partitions_have_the_kernels_names() {
         for (disk, partition) in
             [("/dev/sdb", "/dev/sdb1"), ("/dev/nvme0n1", "/dev/nvme0n1p1"), ("/dev/loop3", "/dev/loop3p1")]
         {

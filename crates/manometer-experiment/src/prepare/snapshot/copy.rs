@@ -1,7 +1,7 @@
-//! Copies a folder so that the copy shares with the original what it can.
+//! Copies a folder, sharing blocks with the original where possible.
 //!
-//! A file is cloned where the file system can (reflink), linked where the engine never changes a file once written,
-//! and copied otherwise. Every file and folder of the copy is durable at the end.
+//! A file is cloned where the file system supports it (reflink), hard-linked where the engine never changes a written
+//! file, and copied otherwise. All files and folders of the copy are durable at the end.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -10,123 +10,125 @@ use std::path::Path;
 use rustix::fs::ioctl_ficlone;
 use serde::{Deserialize, Serialize};
 
-use super::SnapshotError;
+use super::error::SnapshotError;
+use crate::prepare::error::PrepareError;
 
-/// What is copied at once, between two looks whether to go on.
+/// The bytes copied between two checks whether to stop.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// How a file came into the copy.
+/// How a file was copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
-    /// It shares its blocks, until one of the two is written.
+pub enum CopyMethod {
+    /// Cloned: the blocks are shared until one of the files is written.
     Reflink,
-    /// It is the same file under another name.
+    /// Hard-linked.
     Link,
-    /// It has blocks of its own.
+    /// Copied, with blocks of its own.
     Copy,
 }
 
-/// A file of the copy.
+/// A file of a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Copied {
+pub struct CopiedFile {
     /// Its path in the folder.
     pub path: String,
     /// Its length.
     pub bytes: u64,
-    /// How it came there.
-    pub how: How,
+    /// How it was copied.
+    #[serde(rename = "how")]
+    pub method: CopyMethod,
 }
 
-/// Which files to take, which of them never change, and whether to go on.
-pub(super) struct Rules<'a> {
-    /// Whether the file or folder of this name, right in the folder, is taken.
-    pub takes: &'a dyn Fn(&str) -> bool,
-    /// Whether a file of this name never changes once it is written.
-    pub immutable: &'a dyn Fn(&str) -> bool,
-    /// Asked between chunks.
-    pub look: &'a mut dyn FnMut() -> Result<(), SnapshotError>,
+/// What is copied and how.
+pub(super) struct CopyRules<'a> {
+    /// Whether the file or folder of this name, at the top of the folder, is copied.
+    pub includes: &'a dyn Fn(&str) -> bool,
+    /// Whether a file of this name is never changed once written.
+    pub is_immutable: &'a dyn Fn(&str) -> bool,
+    /// Called between chunks; an error stops the copy.
+    pub check_stop: &'a mut dyn FnMut() -> Result<(), PrepareError>,
 }
 
-/// Copies the folder `from` to `to`, which is not there yet; the files, in the order of their paths.
-pub(super) fn copy_folder(from: &Path, to: &Path, rules: &mut Rules<'_>) -> Result<Vec<Copied>, SnapshotError> {
+/// Copies the folder `from` to `to`, which does not exist yet. Returns the files, sorted by path.
+pub(super) fn copy_folder(from: &Path, to: &Path, rules: &mut CopyRules<'_>) -> Result<Vec<CopiedFile>, PrepareError> {
     let mut copied = Vec::new();
-    folder(from, to, "", rules, &mut copied)?;
+    copy_below(from, to, "", rules, &mut copied)?;
     copied.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(copied)
 }
 
-fn folder(
+fn copy_below(
     from: &Path,
     to: &Path,
     below: &str,
-    rules: &mut Rules<'_>,
-    copied: &mut Vec<Copied>,
-) -> Result<(), SnapshotError> {
+    rules: &mut CopyRules<'_>,
+    copied: &mut Vec<CopiedFile>,
+) -> Result<(), PrepareError> {
     fs::create_dir(to).map_err(SnapshotError::at(to))?;
     for entry in fs::read_dir(from).map_err(SnapshotError::at(from))? {
         let entry = entry.map_err(SnapshotError::at(from))?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if below.is_empty() && !(rules.takes)(&name) {
+        if below.is_empty() && !(rules.includes)(&name) {
             continue;
         }
         let (source, target) = (entry.path(), to.join(entry.file_name()));
         let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
         let kind = entry.file_type().map_err(SnapshotError::at(&source))?;
         if kind.is_dir() {
-            folder(&source, &target, &path, rules, copied)?;
+            copy_below(&source, &target, &path, rules, copied)?;
         } else if kind.is_file() {
-            (rules.look)()?;
-            let immutable = (rules.immutable)(&name);
-            let how = file(&source, &target, immutable, rules.look)?;
+            (rules.check_stop)()?;
+            let is_immutable = (rules.is_immutable)(&name);
+            let method = copy_file(&source, &target, is_immutable, rules.check_stop)?;
             let bytes = fs::metadata(&target).map_err(SnapshotError::at(&target))?.len();
-            copied.push(Copied { path, bytes, how });
+            copied.push(CopiedFile { path, bytes, method });
         } else {
-            return Err(SnapshotError::NoFile(source));
+            return Err(SnapshotError::UnsupportedFile(source).into());
         }
     }
-    File::open(to).and_then(|folder| folder.sync_all()).map_err(SnapshotError::at(to))
+    Ok(File::open(to).and_then(|folder| folder.sync_all()).map_err(SnapshotError::at(to))?)
 }
 
-fn file(
+fn copy_file(
     from: &Path,
     to: &Path,
-    immutable: bool,
-    look: &mut dyn FnMut() -> Result<(), SnapshotError>,
-) -> Result<How, SnapshotError> {
+    is_immutable: bool,
+    check_stop: &mut dyn FnMut() -> Result<(), PrepareError>,
+) -> Result<CopyMethod, PrepareError> {
     let mut source = File::open(from).map_err(SnapshotError::at(from))?;
     let mut target = File::create_new(to).map_err(SnapshotError::at(to))?;
     if ioctl_ficlone(&target, &source).is_ok() {
         target.sync_all().map_err(SnapshotError::at(to))?;
-        return Ok(How::Reflink);
+        return Ok(CopyMethod::Reflink);
     }
-    if immutable {
+    if is_immutable {
         drop(target);
         fs::remove_file(to).map_err(SnapshotError::at(to))?;
-        // What is linked must be durable under its first name too.
+        // The contents must be durable before the link is.
         source.sync_all().map_err(SnapshotError::at(from))?;
         if fs::hard_link(from, to).is_ok() {
-            return Ok(How::Link);
+            return Ok(CopyMethod::Link);
         }
         target = File::create_new(to).map_err(SnapshotError::at(to))?;
     }
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut length = 0;
     loop {
-        look()?;
+        check_stop()?;
         let read = source.read(&mut chunk).map_err(SnapshotError::at(from))?;
         if read == 0 {
             break;
         }
         length += read as u64;
-        put(&mut target, &chunk[..read]).map_err(SnapshotError::at(to))?;
+        write_chunk(&mut target, &chunk[..read]).map_err(SnapshotError::at(to))?;
     }
     target.set_len(length).and_then(|()| target.sync_all()).map_err(SnapshotError::at(to))?;
-    Ok(How::Copy)
+    Ok(CopyMethod::Copy)
 }
 
-/// Writes a chunk; one of noughts stays a hole, as it may have been one.
-fn put(target: &mut File, chunk: &[u8]) -> io::Result<()> {
+/// Writes a chunk. A chunk of zeros becomes a hole.
+fn write_chunk(target: &mut File, chunk: &[u8]) -> io::Result<()> {
     if chunk.iter().all(|byte| *byte == 0) {
         return target.seek(SeekFrom::Current(chunk.len() as i64)).map(drop);
     }
@@ -139,17 +141,17 @@ mod tests {
 
     use super::*;
 
-    fn copy(from: &Path, to: &Path) -> Vec<Copied> {
-        let rules = &mut Rules {
-            takes: &|name| name != "lock",
-            immutable: &|name| name.ends_with(".sst"),
-            look: &mut || Ok(()),
+    fn copy(from: &Path, to: &Path) -> Vec<CopiedFile> {
+        let rules = &mut CopyRules {
+            includes: &|name| name != "lock",
+            is_immutable: &|name| name.ends_with(".sst"),
+            check_stop: &mut || Ok(()),
         };
         copy_folder(from, to, rules).unwrap()
     }
 
     #[test]
-    fn what_never_changes_is_shared_and_the_rest_is_its_own() {
+    fn immutable_files_are_shared_and_others_are_copied() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         let (from, to) = (dir.path().join("from"), dir.path().join("to"));
         fs::create_dir_all(from.join("db")).unwrap();
@@ -160,17 +162,17 @@ mod tests {
         let paths: Vec<&str> = copied.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, ["db/1.sst", "db/CURRENT"]);
         assert_eq!(fs::read_to_string(to.join("db/CURRENT")).unwrap(), "MANIFEST-1");
-        if copied[0].how == How::Link {
+        if copied[0].method == CopyMethod::Link {
             let inode = |path: &Path| fs::metadata(path.join("db/1.sst")).unwrap().ino();
             assert_eq!(inode(&from), inode(&to));
         }
-        assert_ne!(copied[1].how, How::Link);
+        assert_ne!(copied[1].method, CopyMethod::Link);
         fs::write(from.join("db/CURRENT"), "MANIFEST-2").unwrap();
         assert_eq!(fs::read_to_string(to.join("db/CURRENT")).unwrap(), "MANIFEST-1");
     }
 
     #[test]
-    fn holes_stay_holes_and_lengths_stay() {
+    fn holes_and_lengths_are_preserved() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         let (from, to) = (dir.path().join("from"), dir.path().join("to"));
         fs::create_dir(&from).unwrap();
@@ -183,13 +185,13 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_a_database_is_refused() {
+    fn a_symbolic_link_in_a_database_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let from = dir.path().join("from");
         fs::create_dir(&from).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", from.join("db")).unwrap();
-        let rules = &mut Rules { takes: &|_| true, immutable: &|_| false, look: &mut || Ok(()) };
+        let rules = &mut CopyRules { includes: &|_| true, is_immutable: &|_| false, check_stop: &mut || Ok(()) };
         let error = copy_folder(&from, &dir.path().join("to"), rules).unwrap_err();
-        assert!(matches!(error, SnapshotError::NoFile(_)), "{error}");
+        assert!(matches!(error, PrepareError::Snapshot(SnapshotError::UnsupportedFile(_))), "{error}");
     }
 }

@@ -1,7 +1,8 @@
-//! What has to be done before a run can be measured, decided from what is there.
+//! Decides the steps of a preparation from the state of the device directory. Performing them is left to
+//! [`super::executor`].
 
-mod found;
-mod step;
+mod directory_state;
+mod prepare_step;
 #[cfg(test)]
 mod tests;
 
@@ -11,20 +12,32 @@ use manometer_workload::files;
 use manometer_workload::kv::KvPlan;
 use manometer_workload::settings::WorkloadSettings;
 
-pub use self::found::Found;
-pub(super) use self::found::chosen;
-pub use self::step::Step;
+pub use self::directory_state::DirectoryState;
+pub(super) use self::directory_state::best_match;
+pub use self::prepare_step::PrepareStep;
+use super::ledger::PreparedData;
 use super::snapshot::estimated_bytes;
-use crate::file::{Experiment, Workload};
+use crate::experiment::{Experiment, Workload};
+use crate::plan::plan;
 
-fn rewrites(experiment: &Experiment, workload: &Workload) -> bool {
-    let is_primary = experiment.primary.as_ref().is_some_and(|primary| primary.name == workload.name);
-    experiment.prepare.rewrite_files && !is_primary && matches!(workload.settings, WorkloadSettings::Io(_))
+/// Which data are created ahead of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrepareScope {
+    /// Only what the workers of the run do not create themselves.
+    Run,
+    /// All data that can be created ahead.
+    AllData,
 }
 
-/// Whether the data of `workload` can be made ahead of the run that uses them: they outlive their worker, and the
-/// run finds them as they were made.
-pub(crate) fn can_be_made_ahead(workload: &Workload) -> bool {
+/// Whether the files of `workload` are rewritten with random writes.
+fn is_rewritten(experiment: &Experiment, workload: &Workload) -> bool {
+    let has_files = matches!(workload.settings, WorkloadSettings::Io(_));
+    experiment.prepare.rewrite_files && has_files && !experiment.is_primary(workload)
+}
+
+/// Whether the data of `workload` can be created ahead of the run that uses them: they outlive their worker, and the run
+/// does not change them.
+pub(crate) fn can_be_created_ahead(workload: &Workload) -> bool {
     match &workload.settings {
         WorkloadSettings::Io(_) => true,
         WorkloadSettings::Files(files) => files::is_stable(files),
@@ -32,73 +45,80 @@ pub(crate) fn can_be_made_ahead(workload: &Workload) -> bool {
             let stable = KvPlan::new(kv).is_ok_and(|plan| plan.work.unstable().is_none());
             stable && workload.settings.keeps_data()
         }
-        // A replay loads what its trace needs each time.
+        // A replay loads the keys of its trace each time.
         WorkloadSettings::Replay(_) | WorkloadSettings::Command(_) => false,
     }
 }
 
-/// The steps before a run of `experiment`; `whole`: all its data are made ahead, also those that a run would make
-/// itself.
-pub fn steps(experiment: &Experiment, found: &Found, whole: bool) -> Vec<Step> {
-    let mut steps: Vec<Step> = precondition(experiment, found).into_iter().collect();
-    // Neighbours' files come first: what the primary settles beside is there then.
+/// The steps before a run of `experiment`, in a directory in `state`.
+pub fn plan_steps(experiment: &Experiment, state: &DirectoryState, scope: PrepareScope) -> Vec<PrepareStep> {
+    let mut steps: Vec<PrepareStep> = precondition_step(experiment, state).into_iter().collect();
+    // The neighbours' files come first: the primary settles beside them.
     let primaries = usize::from(experiment.primary.is_some());
     let neighbours = experiment.workloads().enumerate().skip(primaries);
-    for (index, workload) in neighbours.filter(|(_, workload)| can_be_made_ahead(workload)) {
-        let rewrite = rewrites(experiment, workload);
-        if (whole || rewrite) && !found.has_data(experiment, workload, index) {
+    for (index, workload) in neighbours.filter(|(_, workload)| can_be_created_ahead(workload)) {
+        let rewrite = is_rewritten(experiment, workload);
+        let is_needed = scope == PrepareScope::AllData || rewrite;
+        if is_needed && !state.has_prepared_data(experiment, workload, index) {
             let rewritten = if rewrite { workload.settings.bytes_to_prepare() } else { 0 };
-            let bytes = found.bytes_to_make(experiment, workload, index).saturating_add(rewritten);
-            steps.push(Step::Data { workload: workload.name.clone(), rewrite, settle_s: None, bytes });
+            let bytes = state.bytes_to_create(experiment, workload, index).saturating_add(rewritten);
+            steps.push(PrepareStep::Data { workload: workload.name.clone(), rewrite, settle_s: None, bytes });
         }
     }
-    let primary = experiment.primary.as_ref().filter(|primary| can_be_made_ahead(primary));
-    steps.extend(primary.into_iter().flat_map(|primary| of_primary(experiment, primary, found, whole)));
+    let primary = experiment.primary.as_ref().filter(|primary| can_be_created_ahead(primary));
+    steps.extend(primary.into_iter().flat_map(|primary| primary_steps(experiment, primary, state, scope)));
     steps
 }
 
-fn precondition(experiment: &Experiment, found: &Found) -> Option<Step> {
+fn precondition_step(experiment: &Experiment, state: &DirectoryState) -> Option<PrepareStep> {
     let kind = experiment.prepare.precondition;
-    if !found.lacks_precondition(experiment) {
+    if !state.lacks_precondition(experiment) {
         return None;
     }
-    let file_bytes = found.space?.fill_bytes(experiment.prepare.over_provisioning);
-    (file_bytes > 0).then(|| Step::Precondition { kind, file_bytes, bytes: 2 * file_bytes })
+    let file_bytes = state.space?.fill_bytes(experiment.prepare.over_provisioning);
+    (file_bytes > 0).then(|| PrepareStep::Precondition { kind, file_bytes, bytes: 2 * file_bytes })
 }
 
-fn of_primary(experiment: &Experiment, primary: &Workload, found: &Found, whole: bool) -> Vec<Step> {
+fn primary_steps(
+    experiment: &Experiment,
+    primary: &Workload,
+    state: &DirectoryState,
+    scope: PrepareScope,
+) -> Vec<PrepareStep> {
     let prepare = &experiment.prepare;
     let workload = primary.name.clone();
     if prepare.snapshot
-        && let Some((_, bytes)) = found.snapshot(experiment, primary)
+        && let Some((_, bytes)) = state.best_snapshot(experiment, primary)
     {
-        return vec![Step::Restore { workload, bytes: *bytes }];
+        return vec![PrepareStep::Restore { workload, bytes: *bytes }];
     }
-    if !(whole || prepare.snapshot || prepare.settle.is_some()) {
+    if !(scope == PrepareScope::AllData || prepare.snapshot || prepare.settle.is_some()) {
         return Vec::new();
     }
     let mut steps = Vec::new();
-    // What a run has used since is not what a snapshot should keep.
-    if prepare.snapshot || !found.has_data(experiment, primary, 0) {
+    // A snapshot must not contain data that a run has used since.
+    if prepare.snapshot || !state.has_prepared_data(experiment, primary, 0) {
         let settle_s = prepare.settle.map(|settle| settle.seconds());
-        let anew = prepare.snapshot && !found.reuse;
-        let bytes =
-            if anew { primary.settings.bytes_to_prepare() } else { found.bytes_to_make(experiment, primary, 0) };
-        steps.push(Step::Data { workload: workload.clone(), rewrite: false, settle_s, bytes });
+        let is_loaded_again = prepare.snapshot && !state.reuse;
+        let bytes = match is_loaded_again {
+            true => primary.settings.bytes_to_prepare(),
+            false => state.bytes_to_create(experiment, primary, 0),
+        };
+        steps.push(PrepareStep::Data { workload: workload.clone(), rewrite: false, settle_s, bytes });
     }
     if prepare.snapshot {
-        let bytes = estimated_bytes(engine(primary), primary.settings.bytes_to_prepare());
-        steps.push(Step::Snapshot { workload: workload.clone(), bytes });
-        // The first run begins from a copy too, as every later one does.
-        if !whole {
-            steps.push(Step::Restore { workload, bytes });
+        let bytes = estimated_bytes(engine_of(primary), primary.settings.bytes_to_prepare());
+        steps.push(PrepareStep::Snapshot { workload: workload.clone(), bytes });
+        // The first run starts from a copy, as every later one does.
+        if scope == PrepareScope::Run {
+            steps.push(PrepareStep::Restore { workload, bytes });
         }
     }
     steps
 }
 
-/// The engine of a workload; nothing for one without.
-pub(super) fn engine(workload: &Workload) -> &str {
+/// The engine of a workload; empty for one without.
+pub(super) fn engine_of(workload: &Workload) -> &str {
     match &workload.settings {
         WorkloadSettings::Kv(kv) => &kv.engine,
         WorkloadSettings::Replay(replay) => &replay.engine,
@@ -106,30 +126,35 @@ pub(super) fn engine(workload: &Workload) -> &str {
     }
 }
 
-/// The workloads whose data the workers of the run itself make, after `steps`.
-pub(crate) fn left_to_workers<'a>(
+/// The workloads whose data the workers of the run create, after `steps`.
+pub(crate) fn created_by_workers<'a>(
     experiment: &'a Experiment,
-    found: &Found,
-    steps: &[Step],
+    state: &DirectoryState,
+    steps: &[PrepareStep],
 ) -> impl Iterator<Item = &'a Workload> {
-    let made = move |name: &str| {
+    let is_prepared = move |name: &str| {
         steps.iter().any(|step| match step {
-            Step::Data { workload, .. } | Step::Restore { workload, .. } => workload == name,
-            Step::Precondition { .. } | Step::Snapshot { .. } => false,
+            PrepareStep::Data { workload, .. } | PrepareStep::Restore { workload, .. } => workload == name,
+            PrepareStep::Precondition { .. } | PrepareStep::Snapshot { .. } => false,
         })
     };
     let left = experiment.workloads().enumerate().filter(move |(index, workload)| {
-        let ahead = can_be_made_ahead(workload) && found.has_data(experiment, workload, *index);
-        !made(&workload.name) && !ahead && !found.uses_what_is_there(experiment, workload, *index, false)
+        let was_prepared = can_be_created_ahead(workload) && state.has_prepared_data(experiment, workload, *index);
+        !is_prepared(&workload.name) && !was_prepared && !state.uses_existing_data(experiment, workload, *index, false)
     });
     left.map(|(_, workload)| workload)
 }
 
-/// The folders whose data were prepared and serve `experiment`.
-pub(super) fn folders(experiment: &Experiment, found: &Found) -> impl Iterator<Item = PathBuf> {
-    let ahead = experiment
-        .workloads()
-        .enumerate()
-        .filter(|(index, workload)| can_be_made_ahead(workload) && found.has_data(experiment, workload, *index));
-    ahead.map(|(_, workload)| experiment.directory.join(&workload.name))
+/// The folders with prepared data for `experiment`.
+pub(super) fn prepared_folders(experiment: &Experiment, state: &DirectoryState) -> impl Iterator<Item = PathBuf> {
+    let prepared = experiment.workloads().enumerate().filter(|(index, workload)| {
+        can_be_created_ahead(workload) && state.has_prepared_data(experiment, workload, *index)
+    });
+    prepared.map(|(_, workload)| experiment.folder(&workload.name))
+}
+
+/// Whether a run of `experiment` sends other requests than those under which the data of `workload` settled.
+pub(super) fn changes_requests(experiment: &Experiment, workload: &Workload, settled: &PreparedData) -> bool {
+    let in_phases = plan(experiment).phases.iter().any(|phase| !workload.settings_in(phase).is_empty());
+    in_phases || settled.fingerprint != workload.settings.fingerprint()
 }

@@ -1,10 +1,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::file::Precondition;
+use crate::experiment::Precondition;
+use crate::prepare::settle::SettleResult;
 use crate::prepare::space::Space;
 
 const MIB: u64 = 1 << 20;
+const RUN: PrepareScope = PrepareScope::Run;
+const ALL_DATA: PrepareScope = PrepareScope::AllData;
 
 fn experiment(prepare: &str, workload: &str) -> Experiment {
     let dir = tempfile::tempdir().unwrap();
@@ -18,27 +21,27 @@ fn experiment(prepare: &str, workload: &str) -> Experiment {
     crate::file::load(&path, &[]).unwrap()
 }
 
-fn nothing() -> Found {
+fn empty_state() -> DirectoryState {
     let (free_bytes, size_bytes) = (100 * MIB, 200 * MIB);
     let space = Space { free_bytes, size_bytes, device_bytes: None, disk_bytes: None };
-    Found {
+    DirectoryState {
         precondition: None,
         prepared: Vec::new(),
         snapshots: Vec::new(),
-        there: BTreeMap::new(),
+        existing: BTreeMap::new(),
         reuse: false,
-        made: BTreeSet::new(),
+        created: BTreeSet::new(),
         space: Some(space),
     }
 }
 
-/// What the workers of a run of `experiment` write to make their data.
-fn left_bytes(experiment: &Experiment, found: &Found) -> u64 {
-    left_to_workers(experiment, found, &[]).map(|workload| workload.settings.bytes_to_prepare()).sum()
+/// The bytes that the workers of a run of `experiment` write to create their data.
+fn bytes_by_workers(experiment: &Experiment, state: &DirectoryState) -> u64 {
+    created_by_workers(experiment, state, &[]).map(|workload| workload.settings.bytes_to_prepare()).sum()
 }
 
-/// As `experiment`, with `records` in its primary's database.
-fn of_records(experiment: &Experiment, records: u64) -> Experiment {
+/// `experiment` with `records` records in the primary's database.
+fn with_records(experiment: &Experiment, records: u64) -> Experiment {
     let mut other = experiment.clone();
     let primary = other.primary.as_mut().unwrap();
     primary.settings = primary.settings.with("records", &serde_json::json!(records)).unwrap();
@@ -46,111 +49,117 @@ fn of_records(experiment: &Experiment, records: u64) -> Experiment {
 }
 
 #[test]
-fn nothing_asked_is_nothing_done_unless_all_is_wanted() {
+fn without_preparation_only_the_scope_of_all_data_has_steps() {
     let plain = experiment("", "ycsb-b");
-    assert_eq!(steps(&plain, &nothing(), false), []);
-    let all = steps(&plain, &nothing(), true);
-    assert!(matches!(&all[..], [Step::Data { bytes: MIB, .. }, Step::Data { settle_s: None, .. }]), "{all:?}");
-    let after = nothing().after(&plain, &all);
-    assert_eq!(steps(&plain, &after, true), []);
-    assert_eq!(left_bytes(&plain, &after), 0);
-    assert!(left_bytes(&plain, &nothing()) > MIB);
+    assert_eq!(plan_steps(&plain, &empty_state(), RUN), []);
+    let all = plan_steps(&plain, &empty_state(), ALL_DATA);
+    assert!(
+        matches!(&all[..], [PrepareStep::Data { bytes: MIB, .. }, PrepareStep::Data { settle_s: None, .. }]),
+        "{all:?}"
+    );
+    let after = empty_state().after_run(&plain, &all);
+    assert_eq!(plan_steps(&plain, &after, ALL_DATA), []);
+    assert_eq!(bytes_by_workers(&plain, &after), 0);
+    assert!(bytes_by_workers(&plain, &empty_state()) > MIB);
 }
 
 #[test]
-fn data_count_unless_they_are_there_and_may_be_used() {
+fn existing_data_are_not_created_again_where_they_may_be_used() {
     let plain = experiment("", "ycsb-b");
-    let there = Found { made: BTreeSet::new(), ..nothing().after(&plain, &[]) };
-    assert!(left_bytes(&plain, &there) > MIB, "equal ones of another command are made anew");
-    let reusing = Found { reuse: true, ..there.clone() };
-    assert_eq!(left_bytes(&plain, &reusing), 0);
-    let ours = nothing().after(&plain, &[]);
-    assert_eq!(left_bytes(&plain, &ours), 0);
-    let larger = of_records(&plain, 2000);
-    for found in [&reusing, &ours] {
-        assert_eq!(left_bytes(&larger, found), larger.primary.as_ref().unwrap().settings.bytes_to_prepare());
+    let foreign = DirectoryState { created: BTreeSet::new(), ..empty_state().after_run(&plain, &[]) };
+    assert!(bytes_by_workers(&plain, &foreign) > MIB, "equal data of another command are replaced");
+    let reusing = DirectoryState { reuse: true, ..foreign.clone() };
+    assert_eq!(bytes_by_workers(&plain, &reusing), 0);
+    let ours = empty_state().after_run(&plain, &[]);
+    assert_eq!(bytes_by_workers(&plain, &ours), 0);
+    let larger = with_records(&plain, 2000);
+    for state in [&reusing, &ours] {
+        assert_eq!(bytes_by_workers(&larger, state), larger.primary.as_ref().unwrap().settings.bytes_to_prepare());
     }
 }
 
 #[test]
-fn space_is_filled_first_and_only_once() {
+fn free_space_is_filled_first_and_once() {
     let asked = experiment("precondition = \"random\"\nover_provisioning = 0.25", "ycsb-b");
-    let first = steps(&asked, &nothing(), false);
-    let filled = Step::Precondition { kind: Precondition::Random, file_bytes: 48 * MIB, bytes: 96 * MIB };
+    let first = plan_steps(&asked, &empty_state(), RUN);
+    let filled = PrepareStep::Precondition { kind: Precondition::Random, file_bytes: 48 * MIB, bytes: 96 * MIB };
     assert_eq!(first, [filled]);
-    assert_eq!(steps(&asked, &nothing().after(&asked, &first), false), []);
+    assert_eq!(plan_steps(&asked, &empty_state().after_run(&asked, &first), RUN), []);
     let other = experiment("precondition = \"sequential\"", "ycsb-b");
-    assert_eq!(steps(&other, &nothing().after(&asked, &first), false).len(), 1);
+    assert_eq!(plan_steps(&other, &empty_state().after_run(&asked, &first), RUN).len(), 1);
 }
 
 #[test]
-fn a_snapshot_is_made_once_and_every_later_run_begins_from_it() {
+fn a_snapshot_is_created_once_and_restored_for_every_run() {
     let asked = experiment("settle = \"30m\"\nsnapshot = true\nrewrite_files = true", "ycsb-b");
-    let first = steps(&asked, &nothing(), false);
+    let first = plan_steps(&asked, &empty_state(), RUN);
     let kinds = [
-        matches!(first[0], Step::Data { rewrite: true, bytes, .. } if bytes == 2 * MIB),
-        matches!(first[1], Step::Data { settle_s: Some(1800.0), .. }),
-        matches!(first[2], Step::Snapshot { bytes: 0, .. }),
-        matches!(first[3], Step::Restore { bytes: 0, .. }),
+        matches!(first[0], PrepareStep::Data { rewrite: true, bytes, .. } if bytes == 2 * MIB),
+        matches!(first[1], PrepareStep::Data { settle_s: Some(1800.0), .. }),
+        matches!(first[2], PrepareStep::Snapshot { bytes: 0, .. }),
+        matches!(first[3], PrepareStep::Restore { bytes: 0, .. }),
     ];
     assert_eq!((kinds, first.len()), ([true; 4], 4), "{first:?}");
-    let again = steps(&asked, &nothing().after(&asked, &first), false);
-    assert!(matches!(again[..], [Step::Restore { .. }]), "{again:?}");
-    let found = nothing().after(&asked, &first);
-    assert_eq!(steps(&of_records(&asked, 2000), &found, false).len(), 3, "other data");
+    let again = plan_steps(&asked, &empty_state().after_run(&asked, &first), RUN);
+    assert!(matches!(again[..], [PrepareStep::Restore { .. }]), "{again:?}");
+    let state = empty_state().after_run(&asked, &first);
+    assert_eq!(plan_steps(&with_records(&asked, 2000), &state, RUN).len(), 3, "other data");
 }
 
 #[test]
-fn what_settled_under_another_workload_settles_again() {
+fn data_settled_under_another_workload_settle_again() {
     let reads = experiment("settle = \"30m\"\nsnapshot = true", "ycsb-b");
     let writes = experiment("settle = \"30m\"\nsnapshot = true", "ycsb-a");
-    let found = nothing().after(&reads, &steps(&reads, &nothing(), false));
-    assert!(matches!(steps(&writes, &found, false)[..], [Step::Data { settle_s: Some(_), .. }, ..]));
+    let state = empty_state().after_run(&reads, &plan_steps(&reads, &empty_state(), RUN));
+    assert!(matches!(plan_steps(&writes, &state, RUN)[..], [PrepareStep::Data { settle_s: Some(_), .. }, ..]));
     let loaded = experiment("snapshot = true", "ycsb-a");
-    assert!(matches!(steps(&loaded, &found, false)[..], [Step::Restore { .. }]), "the data are the same");
+    assert!(matches!(plan_steps(&loaded, &state, RUN)[..], [PrepareStep::Restore { .. }]), "the data are the same");
 }
 
 #[test]
-fn what_did_not_settle_serves_until_more_time_is_allowed() {
+fn unsettled_data_are_used_until_more_time_is_allowed() {
     let asked = experiment("settle = \"30m\"\nsnapshot = true", "ycsb-b");
-    let mut found = nothing().after(&asked, &steps(&asked, &nothing(), false));
-    let unsteady = crate::prepare::settle::Settled { steady: false, seconds: 1800.5 };
-    found.snapshots[0].0.settled = Some(unsteady);
-    found.prepared.iter_mut().for_each(|one| one.settled = Some(unsteady));
-    assert!(matches!(steps(&asked, &found, false)[..], [Step::Restore { .. }]));
+    let mut state = empty_state().after_run(&asked, &plan_steps(&asked, &empty_state(), RUN));
+    let unsteady = SettleResult { steady: false, seconds: 1800.5 };
+    state.snapshots[0].0.settled = Some(unsteady);
+    state.prepared.iter_mut().for_each(|one| one.settled = Some(unsteady));
+    assert!(matches!(plan_steps(&asked, &state, RUN)[..], [PrepareStep::Restore { .. }]));
     let longer = experiment("settle = \"45m\"\nsnapshot = true", "ycsb-b");
-    let again = steps(&longer, &found, false);
-    assert!(matches!(again[..], [Step::Data { .. }, Step::Snapshot { .. }, Step::Restore { .. }]), "{again:?}");
-    let steady = Found { snapshots: vec![], ..found.clone() }.after(&longer, &again).snapshots;
-    found.snapshots.extend(steady);
+    let again = plan_steps(&longer, &state, RUN);
+    assert!(
+        matches!(again[..], [PrepareStep::Data { .. }, PrepareStep::Snapshot { .. }, PrepareStep::Restore { .. }]),
+        "{again:?}"
+    );
+    let steady = DirectoryState { snapshots: vec![], ..state.clone() }.after_run(&longer, &again).snapshots;
+    state.snapshots.extend(steady);
     let primary = asked.primary.as_ref().unwrap();
-    let first = found.snapshot(&asked, primary).unwrap();
-    assert!(first.0.settled.unwrap().steady, "of two the one that became steady");
+    let first = state.best_snapshot(&asked, primary).unwrap();
+    assert!(first.0.settled.unwrap().steady, "the steady one of two");
     let unsettled = experiment("settle = \"45m\"", "ycsb-b");
-    assert_eq!(steps(&unsettled, &found, false).len(), 1);
+    assert_eq!(plan_steps(&unsettled, &state, RUN).len(), 1);
 }
 
 #[test]
-fn only_with_reuse_another_seed_serves() {
+fn data_of_another_seed_are_used_only_with_reuse() {
     let asked = experiment("snapshot = true", "ycsb-b");
-    let found = nothing().after(&asked, &steps(&asked, &nothing(), false));
+    let state = empty_state().after_run(&asked, &plan_steps(&asked, &empty_state(), RUN));
     let seeded = Experiment { seed: 2, ..asked.clone() };
-    assert!(matches!(steps(&seeded, &found, false)[0], Step::Data { .. }));
-    let found = Found { reuse: true, ..found };
-    assert!(matches!(steps(&seeded, &found, false)[..], [Step::Restore { .. }]));
+    assert!(matches!(plan_steps(&seeded, &state, RUN)[0], PrepareStep::Data { .. }));
+    let state = DirectoryState { reuse: true, ..state };
+    assert!(matches!(plan_steps(&seeded, &state, RUN)[..], [PrepareStep::Restore { .. }]));
 }
 
 #[test]
-fn what_a_run_would_not_find_as_it_was_made_is_left_to_the_run() {
+fn data_that_a_run_changes_are_created_by_the_run() {
     let inserting = experiment("", "ycsb-d");
-    let all = steps(&inserting, &nothing(), true);
-    assert!(matches!(&all[..], [Step::Data { workload, .. }] if workload == "n"), "{all:?}");
+    let all = plan_steps(&inserting, &empty_state(), ALL_DATA);
+    assert!(matches!(&all[..], [PrepareStep::Data { workload, .. }] if workload == "n"), "{all:?}");
 }
 
 #[test]
-fn what_was_settled_is_asked_only_where_settling_is() {
+fn settling_is_required_only_where_it_is_configured() {
     let plain = experiment("", "ycsb-b");
-    let found = nothing().after(&plain, &steps(&plain, &nothing(), true));
+    let state = empty_state().after_run(&plain, &plan_steps(&plain, &empty_state(), ALL_DATA));
     let settling = experiment("settle = \"10m\"", "ycsb-b");
-    assert_eq!(steps(&settling, &found, false).len(), 1);
+    assert_eq!(plan_steps(&settling, &state, RUN).len(), 1);
 }

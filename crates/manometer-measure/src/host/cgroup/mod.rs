@@ -125,6 +125,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
+    use manometer_testing::{Cause, skip};
+
     use super::*;
 
     const SECOND_NS: u64 = 1_000_000_000;
@@ -284,7 +286,7 @@ mod tests {
     #[test]
     fn a_real_group_is_found_and_a_gap_once_it_is_removed() {
         let Some(mut isolated) = Isolated::new() else {
-            println!("skipped: no hierarchy of cgroup v2 in which a group can be made");
+            skip(Cause::CgroupV2, "no group can be created");
             return;
         };
         let mut group = WorkerCgroup::new("writer", isolated.child.id(), None);

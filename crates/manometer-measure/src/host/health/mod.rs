@@ -19,7 +19,7 @@ use reading::Reading;
 use serde_json::{Value, json};
 use tool::Tools;
 
-use super::{Border, Layer, LayerKind, Observer, chain, device_of};
+use super::{Layer, LayerKind, Observer, PhaseBoundary, chain, device_of};
 use crate::event::Event;
 use crate::samples::Column;
 
@@ -183,13 +183,13 @@ impl Observer for Health {
         Vec::new()
     }
 
-    fn border(&mut self, t_ns: u64, _: Border) -> Vec<Event> {
+    fn phase_boundary(&mut self, t_ns: u64, _: PhaseBoundary) -> Vec<Event> {
         self.again |= self.asked_ns.is_some_and(|asked_ns| asked_ns < t_ns);
         self.ask(t_ns);
         Vec::new()
     }
 
-    fn last(&mut self, t_ns: u64) -> Vec<Option<f64>> {
+    fn final_row(&mut self, t_ns: u64) -> Vec<Option<f64>> {
         // What was asked for before the last phase ended is not its end.
         if std::mem::take(&mut self.again) {
             if self.wait().is_none() {
@@ -220,6 +220,8 @@ impl Observer for Health {
 
 #[cfg(test)]
 mod tests {
+    use manometer_testing::{Cause, skip};
+
     use super::tool::tests::{Script, sata};
     use super::*;
 
@@ -228,8 +230,8 @@ mod tests {
     }
 
     fn read(health: &mut Health) -> Vec<Option<f64>> {
-        health.border(1, Border::Begin);
-        health.last(1)
+        health.phase_boundary(1, PhaseBoundary::Begin);
+        health.final_row(1)
     }
 
     #[test]
@@ -247,10 +249,10 @@ mod tests {
         };
         let script = Script::printing(&text(32, 2), 0);
         let mut health = health(&script);
-        assert_eq!(health.last(1), [], "nothing was asked");
+        assert_eq!(health.final_row(1), [], "nothing was asked");
         assert!(!read(&mut health).is_empty());
         assert_eq!(health.sample(1), [], "it asks, and has no answer yet");
-        assert!(!health.last(1).is_empty());
+        assert!(!health.final_row(1).is_empty());
         assert_eq!(health.sample(2), [], "half a minute has not passed");
         let facts = health.device_facts().unwrap().1;
         assert_eq!(facts["write_amplification_reason"], "its counters did not move between two readings");
@@ -282,18 +284,18 @@ mod tests {
         });
         let script = Script::printing(&text.to_string(), 0);
         let mut health = health(&script);
-        health.border(5, Border::Begin);
+        health.phase_boundary(5, PhaseBoundary::Begin);
         assert_eq!(next_row_ns(&mut health, 7), 5);
         assert_eq!(health.sample(30), [], "it is time to ask");
-        health.border(30, Border::End);
+        health.phase_boundary(30, PhaseBoundary::End);
         assert!(!health.again, "it was asked at that very moment");
-        health.border(31, Border::Begin);
+        health.phase_boundary(31, PhaseBoundary::Begin);
         assert_eq!(next_row_ns(&mut health, 33), 30);
         assert_eq!(next_row_ns(&mut health, 35), 33, "it was asked again for the begin");
         assert_eq!((health.asked_ns, script.runs()), (None, 3));
-        health.border(40, Border::Begin);
-        health.border(50, Border::End);
-        assert!(!health.last(51).is_empty());
+        health.phase_boundary(40, PhaseBoundary::Begin);
+        health.phase_boundary(50, PhaseBoundary::End);
+        assert!(!health.final_row(51).is_empty());
         assert_eq!((health.row_ns(), script.runs()), (Some(51), 5), "the row asked for at 40 is no end");
     }
 
@@ -325,7 +327,7 @@ mod tests {
         assert_eq!(read(&mut health), []);
         let facts = health.device_facts().unwrap().1;
         assert_eq!(facts["refused"], json!(["smartctl did not answer within 20 ms"]));
-        health.border(2, Border::End);
+        health.phase_boundary(2, PhaseBoundary::End);
         assert_eq!(health.asked_ns, Some(2), "it may answer the next time");
     }
 
@@ -333,7 +335,7 @@ mod tests {
     fn the_tools_of_this_host_tell_counters_or_why_not() {
         let device = crate::host::device_of(std::path::Path::new("."));
         let Some(mut health) = device.and_then(|device| Health::of(&crate::host::chain(&device))) else {
-            println!("skipped: no block device under this folder");
+            skip(Cause::BlockDevice, "none holds this folder");
             return;
         };
         let row = read(&mut health);

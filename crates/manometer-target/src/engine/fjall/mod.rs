@@ -14,8 +14,8 @@ use manometer_measure::{Clock, Column};
 
 use self::options::Config;
 use super::{
-    Ability, Direction, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, Visit,
-    columns, space,
+    Ability, Engine, EngineError, EngineInfo, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords,
+    StateSampler, Storage, columns, space,
 };
 
 const ENGINE: &str = "fjall";
@@ -33,11 +33,11 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     version: || env!("FJALL_VERSION").to_owned(),
     abilities: &[Ability::Scan, Ability::BulkLoad, Ability::State],
     durability: options::BUFFER,
-    keeps: Keeps::Disk,
+    storage: Storage::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX as u64),
     memtable_option: Some("max_memtable_size"),
     open: |request| Ok(Box::new(Fjall::open(request)?)),
-    check: |options| Config::read(options).map(drop),
+    check_options: |options| Config::read(options).map(drop),
 };
 
 struct Fjall {
@@ -125,7 +125,7 @@ impl Engine for Fjall {
         Ok(())
     }
 
-    fn state(&self) -> Box<dyn State + '_> {
+    fn state_sampler(&self) -> Box<dyn StateSampler + '_> {
         Box::new(FjallState(self))
     }
 
@@ -176,25 +176,30 @@ impl Session for FjallSession<'_> {
         self.then_persist(DOING, deleted)
     }
 
-    fn scan(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+    fn scan(
+        &mut self,
+        start: Option<&[u8]>,
+        direction: ScanDirection,
+        visit: &mut ScanVisitor<'_>,
+    ) -> Result<(), EngineError> {
         const DOING: &str = "scanning";
         let start = match (start, direction) {
-            (None, _) | (Some([]), Direction::Forward) => Bound::Unbounded,
-            (Some([]), Direction::Backward) => return Ok(()),
+            (None, _) | (Some([]), ScanDirection::Forward) => Bound::Unbounded,
+            (Some([]), ScanDirection::Backward) => return Ok(()),
             (Some(start), _) => Bound::Included(check_key(start, DOING)?),
         };
         let records = match direction {
-            Direction::Forward => self.engine.keyspace.range::<&[u8], _>((start, Bound::Unbounded)),
-            Direction::Backward => self.engine.keyspace.range::<&[u8], _>((Bound::Unbounded, start)),
+            ScanDirection::Forward => self.engine.keyspace.range::<&[u8], _>((start, Bound::Unbounded)),
+            ScanDirection::Backward => self.engine.keyspace.range::<&[u8], _>((Bound::Unbounded, start)),
         };
         walk(records, direction, visit).map_err(|error| self.engine.failure(DOING, error))
     }
 }
 
-fn walk(mut records: Iter, direction: Direction, visit: &mut Visit<'_>) -> fjall::Result<()> {
+fn walk(mut records: Iter, direction: ScanDirection, visit: &mut ScanVisitor<'_>) -> fjall::Result<()> {
     let mut next = || match direction {
-        Direction::Forward => records.next(),
-        Direction::Backward => records.next_back(),
+        ScanDirection::Forward => records.next(),
+        ScanDirection::Backward => records.next_back(),
     };
     while let Some(record) = next() {
         let (key, value) = record.into_inner()?;
@@ -207,7 +212,7 @@ fn walk(mut records: Iter, direction: Direction, visit: &mut Visit<'_>) -> fjall
 
 struct FjallState<'a>(&'a Fjall);
 
-impl State for FjallState<'_> {
+impl StateSampler for FjallState<'_> {
     fn columns(&self) -> Vec<Column> {
         columns(&[
             ("tables_bytes", "B"),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::ENGINE;
 use crate::engine::options::{Given, word};
-use crate::engine::{EngineError, Options};
+use crate::engine::{EngineError, EngineOptions};
 
 /// Where we write down the keyspace's options: fjall keeps them but does not tell them.
 const KEPT: &str = "keyspace.json";
@@ -94,7 +94,7 @@ struct KeyspaceConfig {
 }
 
 impl Config {
-    pub(super) fn read(options: &Options) -> Result<Self, EngineError> {
+    pub(super) fn read(options: &EngineOptions) -> Result<Self, EngineError> {
         let given = Given::read(ENGINE, OPTIONS, options)?;
         let persist = given.choice("journal_persist", &PERSISTS)?.unwrap_or(Persist::Buffer);
         let whole = |number: Option<u64>| number.map(|number| usize::try_from(number).unwrap_or(usize::MAX));
@@ -149,7 +149,7 @@ impl Config {
         let Value::Object(wanted) = wanted else { return Ok(()) };
         match wanted.into_iter().find(|(name, wanted)| kept.get(name) != Some(wanted)) {
             None => Ok(()),
-            Some((name, wanted)) => Err(EngineError::BadOption {
+            Some((name, wanted)) => Err(EngineError::InvalidOption {
                 engine: ENGINE,
                 place: "options".to_owned(),
                 value: wanted.to_string(),

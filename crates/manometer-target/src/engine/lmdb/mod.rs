@@ -19,8 +19,8 @@ use manometer_measure::{Clock, Column};
 
 use self::options::Config;
 use super::{
-    Ability, Direction, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, Visit,
-    columns, space,
+    Ability, Engine, EngineError, EngineInfo, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords,
+    StateSampler, Storage, columns, space,
 };
 
 const ENGINE: &str = "lmdb";
@@ -40,11 +40,11 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     },
     abilities: &[Ability::Scan, Ability::BulkLoad, Ability::State],
     durability: options::FULL,
-    keeps: Keeps::Disk,
+    storage: Storage::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
     memtable_option: None,
     open: |request| Ok(Box::new(Lmdb::open(request)?)),
-    check: |options| Config::read(options).map(drop),
+    check_options: |options| Config::read(options).map(drop),
 };
 
 type Records = Database<'static, Bytes, Bytes>;
@@ -133,7 +133,7 @@ impl Engine for Lmdb {
         self.env.force_sync().map_err(|error| self.failure("syncing", error))
     }
 
-    fn state(&self) -> Box<dyn State + '_> {
+    fn state_sampler(&self) -> Box<dyn StateSampler + '_> {
         Box::new(LmdbState(self))
     }
 
@@ -170,19 +170,26 @@ impl Session for LmdbSession<'_> {
         self.engine.write("deleting", |records, transaction| records.delete(transaction, key)).map(drop)
     }
 
-    fn scan(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+    fn scan(
+        &mut self,
+        start: Option<&[u8]>,
+        direction: ScanDirection,
+        visit: &mut ScanVisitor<'_>,
+    ) -> Result<(), EngineError> {
         let failure = |error| self.engine.failure("scanning", error);
         let (records, env) = (self.engine.records, &self.engine.env);
         let snapshot = env.read_txn().map_err(failure)?;
         let bound = match (start, direction) {
             // LMDB holds no empty key and does not take one as a bound.
-            (None, _) | (Some([]), Direction::Forward) => Bound::Unbounded,
-            (Some([]), Direction::Backward) => return Ok(()),
+            (None, _) | (Some([]), ScanDirection::Forward) => Bound::Unbounded,
+            (Some([]), ScanDirection::Backward) => return Ok(()),
             (Some(start), _) => Bound::Included(start),
         };
         match direction {
-            Direction::Forward => walk(records.range(&snapshot, &(bound, Bound::Unbounded)).map_err(failure)?, visit),
-            Direction::Backward => {
+            ScanDirection::Forward => {
+                walk(records.range(&snapshot, &(bound, Bound::Unbounded)).map_err(failure)?, visit)
+            }
+            ScanDirection::Backward => {
                 walk(records.rev_range(&snapshot, &(Bound::Unbounded, bound)).map_err(failure)?, visit)
             }
         }
@@ -192,7 +199,7 @@ impl Session for LmdbSession<'_> {
 
 fn walk<'a>(
     records: impl Iterator<Item = Result<(&'a [u8], &'a [u8]), HeedError>>,
-    visit: &mut Visit<'_>,
+    visit: &mut ScanVisitor<'_>,
 ) -> Result<(), HeedError> {
     for record in records {
         let (key, value) = record?;
@@ -205,7 +212,7 @@ fn walk<'a>(
 
 struct LmdbState<'a>(&'a Lmdb);
 
-impl State for LmdbState<'_> {
+impl StateSampler for LmdbState<'_> {
     fn columns(&self) -> Vec<Column> {
         columns(&[
             ("entries", "records"),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::ENGINE;
 use crate::engine::options::{Given, word};
-use crate::engine::{EngineError, Options};
+use crate::engine::{EngineError, EngineOptions};
 
 const OPTIONS: &[&str] = &["map_size", "max_readers", "sync", "write_map", "no_read_ahead", "no_mem_init"];
 
@@ -68,7 +68,7 @@ pub(super) struct Config {
 }
 
 impl Config {
-    pub(super) fn read(options: &Options) -> Result<Self, EngineError> {
+    pub(super) fn read(options: &EngineOptions) -> Result<Self, EngineError> {
         let given = Given::read(ENGINE, OPTIONS, options)?;
         let readers = given.number("max_readers", (1, 1 << 20))?.unwrap_or(READERS);
         Ok(Self {

@@ -18,7 +18,8 @@ use super::server::{
     Answer, Launch, Process, Refusal, Remote, ServerSession, Wire, free_port, installed_version, load_sorted,
 };
 use super::{
-    Ability, Elsewhere, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, server,
+    Ability, Engine, EngineError, EngineInfo, ExternalServer, OpenRequest, Session, SortedRecords, StateSampler,
+    Storage, server,
 };
 
 const ENGINE: &str = "memcached";
@@ -39,11 +40,11 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     version,
     abilities: &[Ability::MultiGet, Ability::Pipeline, Ability::State],
     durability: "none: a put is in memory alone, and may be evicted from there",
-    keeps: Keeps::Memory,
+    storage: Storage::Memory,
     key_bytes_max: Some(meta::KEY_BYTES_MAX as u64),
     memtable_option: None,
     open: |request| Ok(Box::new(Memcached::open(request)?)),
-    check: |options| options::read(options).map(drop),
+    check_options: |options| options::read(options).map(drop),
 };
 
 /// Settings that shape what is measured; told with the results.
@@ -195,7 +196,7 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(self.log());
-        // Left in place when something else lies in it.
+        // ExternalCleanup in place when something else lies in it.
         let _ = std::fs::remove_dir(&self.0);
     }
 }
@@ -223,15 +224,15 @@ impl Engine for Memcached {
         Err(self.remote.failed(LOADING, text))
     }
 
-    fn check(&self) -> Result<(), EngineError> {
+    fn check_background(&self) -> Result<(), EngineError> {
         self.own.as_ref().map_or(Ok(()), |(process, _)| process.check())
     }
 
-    fn elsewhere(&self) -> Option<&dyn Elsewhere> {
+    fn external_server(&self) -> Option<&dyn ExternalServer> {
         self.own.is_none().then_some(self)
     }
 
-    fn state(&self) -> Box<dyn State + '_> {
+    fn state_sampler(&self) -> Box<dyn StateSampler + '_> {
         Box::new(state::MemcachedState::new(self))
     }
 
@@ -252,7 +253,7 @@ impl Engine for Memcached {
     }
 }
 
-impl Elsewhere for Memcached {
+impl ExternalServer for Memcached {
     fn place(&self) -> &str {
         &self.remote.address
     }

@@ -1,10 +1,11 @@
 //! memcached's options: how to get at a server of yours, or how large to make one of our own.
 
+use manometer_measure::suggest::similar;
 use serde_json::Value;
 
 use super::ENGINE;
 use crate::engine::server::{addresses, bad_option, flag, table};
-use crate::engine::{EngineError, Options, nearest};
+use crate::engine::{EngineError, EngineOptions};
 
 /// Options of a server of our own, and the flags of memcached that they are.
 const OWN: [(&str, &str); 4] =
@@ -26,7 +27,7 @@ pub(super) struct Asked {
 }
 
 /// The options as given, checked as far as that goes without a server.
-pub(super) fn read(options: &Options) -> Result<Asked, EngineError> {
+pub(super) fn read(options: &EngineOptions) -> Result<Asked, EngineError> {
     let table = table(ENGINE, options)?;
     let mut asked = Asked::default();
     let ours = !table.contains_key("address");
@@ -60,7 +61,7 @@ fn unknown(name: &str) -> EngineError {
         engine: ENGINE,
         place: "options".to_owned(),
         name: name.to_owned(),
-        nearest: nearest(name, known),
+        similar: similar(name, known),
     }
 }
 
@@ -91,7 +92,7 @@ mod tests {
 
     fn asked(value: Value) -> Result<Asked, String> {
         let Value::Object(table) = value else { panic!("{value}") };
-        read(&Options::Table(table)).map_err(|error| error.to_string())
+        read(&EngineOptions::Table(table)).map_err(|error| error.to_string())
     }
 
     #[test]

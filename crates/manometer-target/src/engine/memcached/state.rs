@@ -6,7 +6,7 @@ use manometer_measure::{Clock, Column};
 
 use super::{Memcached, Stats};
 use crate::engine::rates::Rates;
-use crate::engine::{State, columns};
+use crate::engine::{StateSampler, columns};
 
 const COLUMNS: &[(&str, &str)] = &[
     ("bytes", "B"),
@@ -51,7 +51,7 @@ impl<'a> MemcachedState<'a> {
     }
 }
 
-impl State for MemcachedState<'_> {
+impl StateSampler for MemcachedState<'_> {
     fn columns(&self) -> Vec<Column> {
         let of_class = |class| {
             let named = CLASS_GAUGES.iter().chain(&CLASS_COUNTERS);

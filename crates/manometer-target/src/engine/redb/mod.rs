@@ -22,8 +22,8 @@ use redb::{
 
 use self::options::{Config, Level};
 use super::{
-    Ability, Direction, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, Visit,
-    columns,
+    Ability, Engine, EngineError, EngineInfo, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords,
+    StateSampler, Storage, columns,
 };
 
 const ENGINE: &str = "redb";
@@ -42,11 +42,11 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     version: || env!("REDB_VERSION").to_owned(),
     abilities: &[Ability::Scan, Ability::State],
     durability: options::IMMEDIATE,
-    keeps: Keeps::Disk,
+    storage: Storage::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
     memtable_option: None,
     open: |request| Ok(Box::new(Redb::open(request)?)),
-    check: |options| Config::read(options).map(drop),
+    check_options: |options| Config::read(options).map(drop),
 };
 
 struct Redb {
@@ -152,7 +152,7 @@ impl Engine for Redb {
         self.write(Level::Immediate, "syncing", |_| Ok(()))
     }
 
-    fn state(&self) -> Box<dyn State + '_> {
+    fn state_sampler(&self) -> Box<dyn StateSampler + '_> {
         Box::new(RedbState(self))
     }
 
@@ -200,21 +200,31 @@ impl Session for RedbSession<'_> {
         })
     }
 
-    fn scan(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+    fn scan(
+        &mut self,
+        start: Option<&[u8]>,
+        direction: ScanDirection,
+        visit: &mut ScanVisitor<'_>,
+    ) -> Result<(), EngineError> {
         scan(self.engine, start, direction, visit).map_err(|error| self.engine.failure("scanning", error))
     }
 }
 
-fn scan(engine: &Redb, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), RedbError> {
+fn scan(
+    engine: &Redb,
+    start: Option<&[u8]>,
+    direction: ScanDirection,
+    visit: &mut ScanVisitor<'_>,
+) -> Result<(), RedbError> {
     let start = start.map_or(Bound::Unbounded, Bound::Included);
     let bounds = match direction {
-        Direction::Forward => (start, Bound::Unbounded),
-        Direction::Backward => (Bound::Unbounded, start),
+        ScanDirection::Forward => (start, Bound::Unbounded),
+        ScanDirection::Backward => (Bound::Unbounded, start),
     };
     let mut records = engine.snapshot()?.range::<&[u8]>(bounds)?;
     let mut next = || match direction {
-        Direction::Forward => records.next(),
-        Direction::Backward => records.next_back(),
+        ScanDirection::Forward => records.next(),
+        ScanDirection::Backward => records.next_back(),
     };
     while let Some(record) = next() {
         let (key, value) = record?;
@@ -228,7 +238,7 @@ fn scan(engine: &Redb, start: Option<&[u8]>, direction: Direction, visit: &mut V
 /// redb counts its pages only by walking over all of them, which would disturb what is measured.
 struct RedbState<'a>(&'a Redb);
 
-impl State for RedbState<'_> {
+impl StateSampler for RedbState<'_> {
     fn columns(&self) -> Vec<Column> {
         columns(&[("file_bytes", "B"), ("entries", "records")])
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::ENGINE;
 use crate::engine::options::{Given, word};
-use crate::engine::{EngineError, Options};
+use crate::engine::{EngineError, EngineOptions};
 
 const OPTIONS: &[&str] = &["cache_size", "durability", "two_phase_commit", "quick_repair", "check_integrity_on_open"];
 
@@ -34,7 +34,7 @@ pub(super) struct Config {
 }
 
 impl Config {
-    pub(super) fn read(options: &Options) -> Result<Self, EngineError> {
+    pub(super) fn read(options: &EngineOptions) -> Result<Self, EngineError> {
         let given = Given::read(ENGINE, OPTIONS, options)?;
         let cache = given.bytes("cache_size", (0, 1 << 50))?.unwrap_or(CACHE_BYTES);
         Ok(Self {

@@ -8,11 +8,11 @@ use redis::Value;
 use super::ENGINE;
 use super::node::Node;
 use super::resp::Resp;
+use crate::engine::hash_slot::{HASH_SLOTS, hash_slot};
 use crate::engine::server::{
     IN_FLIGHT_BYTES, LOADING, PIPELINING, Protocol as _, RECORDS_PER_LOOK, Remote, ServerSession, bytes, read, write,
 };
-use crate::engine::slot::{SLOTS, slot};
-use crate::engine::{Answer, Direction, EngineError, Pipelined, Session, SortedRecords, Visit};
+use crate::engine::{EngineError, PipelinedRequest, ReplyHandler, ScanDirection, ScanVisitor, Session, SortedRecords};
 
 const FINDING: &str = "finding the masters of its cluster";
 
@@ -47,7 +47,7 @@ impl Slots {
             _ if host.contains(':') => format!("[{host}]"),
             _ => host.to_owned(),
         };
-        let slot = |number: &i64| u16::try_from(*number).ok().filter(|slot| *slot < SLOTS);
+        let slot = |number: &i64| u16::try_from(*number).ok().filter(|slot| *slot < HASH_SLOTS);
         let (first, last) = (slot(first)?, slot(last)?);
         (first <= last).then(|| Self { first, last, address: format!("{host}:{port}") })
     }
@@ -83,7 +83,7 @@ pub(super) struct Cluster {
 impl Cluster {
     /// The cluster of `masters` that share its slots so; why it is none otherwise.
     pub(super) fn new(slots: &[Slots], masters: Vec<Remote>) -> Result<Self, String> {
-        let mut holders = vec![None; usize::from(SLOTS)];
+        let mut holders = vec![None; usize::from(HASH_SLOTS)];
         for range in slots {
             let holder = masters.iter().position(|master| master.address == range.address);
             let held = usize::from(range.first)..=usize::from(range.last);
@@ -91,7 +91,7 @@ impl Cluster {
         }
         let without = holders.iter().filter(|holder| holder.is_none()).count();
         if without > 0 {
-            return Err(format!("no server of its cluster holds {without} of {SLOTS} slots: assign them"));
+            return Err(format!("no server of its cluster holds {without} of {HASH_SLOTS} slots: assign them"));
         }
         let address = masters.iter().map(|master| master.address.as_str()).collect::<Vec<_>>().join(",");
         let holders = holders.into_iter().flatten().collect();
@@ -100,7 +100,7 @@ impl Cluster {
 
     #[inline]
     fn holder(&self, key: &[u8]) -> usize {
-        usize::from(self.holders[usize::from(slot(key))])
+        usize::from(self.holders[usize::from(hash_slot(key))])
     }
 }
 
@@ -127,7 +127,7 @@ impl<'a> ClusterSession<'a> {
 
     /// Answers of one master come in the order of its requests: read in the order of all requests, each from
     /// its own master, they are in order as well.
-    fn talk(&mut self, requests: &[Pipelined], answer: &mut Answer<'_>) -> Result<(), EngineError> {
+    fn talk(&mut self, requests: &[PipelinedRequest], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
         let mut answered = 0;
         while answered < requests.len() {
             let leaving = &requests[answered..][..leaving(&requests[answered..])];
@@ -183,7 +183,7 @@ impl<'a> ClusterSession<'a> {
 }
 
 /// How many of `requests` leave before the first answer is read.
-fn leaving(requests: &[Pipelined]) -> usize {
+fn leaving(requests: &[PipelinedRequest]) -> usize {
     let mut length = 0;
     let fits = requests.iter().take_while(|request| {
         length += bytes(request);
@@ -192,9 +192,9 @@ fn leaving(requests: &[Pipelined]) -> usize {
     fits.count().max(1)
 }
 
-fn key<'r>(request: &Pipelined<'r>) -> &'r [u8] {
+fn key<'r>(request: &PipelinedRequest<'r>) -> &'r [u8] {
     match request {
-        Pipelined::Get { key } | Pipelined::Put { key, .. } => key,
+        PipelinedRequest::Get { key } | PipelinedRequest::Put { key, .. } => key,
     }
 }
 
@@ -215,12 +215,12 @@ impl Session for ClusterSession<'_> {
 
     /// Look-ups of their own, many in one write: a master refuses many keys in one where they lie in more
     /// than one slot.
-    fn get_many(&mut self, keys: &[&[u8]], answer: &mut Answer<'_>) -> Result<(), EngineError> {
-        let requests: Vec<Pipelined> = keys.iter().map(|key| Pipelined::Get { key }).collect();
+    fn get_many(&mut self, keys: &[&[u8]], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
+        let requests: Vec<PipelinedRequest> = keys.iter().map(|key| PipelinedRequest::Get { key }).collect();
         self.pipeline(&requests, answer)
     }
 
-    fn pipeline(&mut self, requests: &[Pipelined], answer: &mut Answer<'_>) -> Result<(), EngineError> {
+    fn pipeline(&mut self, requests: &[PipelinedRequest], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
         let said = self.talk(requests, answer);
         if said.is_err() {
             // Answers of the other masters are still under way.
@@ -229,7 +229,12 @@ impl Session for ClusterSession<'_> {
         said
     }
 
-    fn scan(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+    fn scan(
+        &mut self,
+        start: Option<&[u8]>,
+        direction: ScanDirection,
+        visit: &mut ScanVisitor<'_>,
+    ) -> Result<(), EngineError> {
         self.sessions[0].scan(start, direction, visit)
     }
 }
@@ -252,7 +257,7 @@ mod tests {
         }
         assert_eq!(named(b"?"), None);
         assert_eq!(Slots::read(&told(Value::Nil, 9), "asked").unwrap().address, "asked:7");
-        for senseless in [4, i64::from(SLOTS)] {
+        for senseless in [4, i64::from(HASH_SLOTS)] {
             assert_eq!(Slots::read(&told(Value::Nil, senseless), "asked"), None);
         }
     }
@@ -262,7 +267,7 @@ mod tests {
         let remote = |address: &str| Remote { engine: ENGINE, address: address.to_owned() };
         let slots = |first, last, address: &str| Slots { first, last, address: address.to_owned() };
         let masters = vec![remote("a:1"), remote("b:2")];
-        let whole = [slots(0, 8000, "b:2"), slots(8001, SLOTS - 1, "a:1")];
+        let whole = [slots(0, 8000, "b:2"), slots(8001, HASH_SLOTS - 1, "a:1")];
         let cluster = Cluster::new(&whole, masters.clone()).unwrap();
         assert_eq!(cluster.remote.address, "a:1,b:2");
         assert_eq!((cluster.holder(b"foo"), cluster.holder(b"hello")), (0, 1));
@@ -275,7 +280,7 @@ mod tests {
     fn as_much_leaves_as_fits_and_at_least_one_request() {
         let value = vec![0; IN_FLIGHT_BYTES / 2 - 1];
         let long = vec![0; 2 * IN_FLIGHT_BYTES];
-        let put = |value| Pipelined::Put { key: b"k", value };
+        let put = |value| PipelinedRequest::Put { key: b"k", value };
         assert_eq!(leaving(&[put(&value), put(&value), put(&value)]), 2);
         assert_eq!(leaving(&[put(&long), put(&value)]), 1);
         assert_eq!(leaving(&[put(&value), put(&long)]), 1);

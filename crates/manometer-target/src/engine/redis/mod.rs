@@ -20,7 +20,8 @@ use self::options::Asked;
 use self::resp::Resp;
 use super::server::{Process, Remote, ServerSession, installed_version, load_sorted};
 use super::{
-    Ability, Elsewhere, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, server,
+    Ability, Engine, EngineError, EngineInfo, ExternalServer, OpenRequest, Session, SortedRecords, StateSampler,
+    Storage, server,
 };
 
 const ENGINE: &str = "redis";
@@ -45,11 +46,11 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     version,
     abilities: &[Ability::MultiGet, Ability::Pipeline, Ability::State],
     durability: "snapshots (`save 3600 1 300 100 60 10000`): a put since the last one does not survive the server",
-    keeps: Keeps::Disk,
+    storage: Storage::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
     memtable_option: None,
     open: |request| Ok(Box::new(Redis::open(request)?)),
-    check: |options| options::read(options).map(drop),
+    check_options: |options| options::read(options).map(drop),
 };
 
 /// Directives that shape what is measured; told with the results.
@@ -110,7 +111,7 @@ impl Redis {
     fn wait_for_rest(&self) -> Result<(), EngineError> {
         const WORK: [&str; 3] = ["rdb_bgsave_in_progress", "aof_rewrite_in_progress", "lazyfree_pending_objects"];
         loop {
-            self.check()?;
+            self.check_background()?;
             let mut busy = false;
             for node in &self.nodes {
                 let info = node.info(SETTLING)?;
@@ -189,15 +190,15 @@ impl Engine for Redis {
         if self.is_our_own() { self.snapshot() } else { Ok(()) }
     }
 
-    fn check(&self) -> Result<(), EngineError> {
+    fn check_background(&self) -> Result<(), EngineError> {
         self.processes.iter().try_for_each(Process::check)
     }
 
-    fn elsewhere(&self) -> Option<&dyn Elsewhere> {
+    fn external_server(&self) -> Option<&dyn ExternalServer> {
         (!self.is_our_own()).then_some(self)
     }
 
-    fn state(&self) -> Box<dyn State + '_> {
+    fn state_sampler(&self) -> Box<dyn StateSampler + '_> {
         Box::new(state::RedisState::new(self))
     }
 
@@ -224,7 +225,7 @@ impl Engine for Redis {
     }
 }
 
-impl Elsewhere for Redis {
+impl ExternalServer for Redis {
     fn place(&self) -> &str {
         &self.remote().address
     }

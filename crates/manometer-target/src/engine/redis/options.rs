@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::ENGINE;
 use crate::engine::server::{addresses, bad_option, flag, table};
-use crate::engine::{EngineError, Options};
+use crate::engine::{EngineError, EngineOptions};
 
 /// Directives that lead a server to write, listen or copy elsewhere, or that lock us out.
 const NOT_YOURS: [&str; 28] = [
@@ -52,7 +52,7 @@ pub(super) struct Asked {
 }
 
 /// The options as given, checked as far as that goes without a server.
-pub(super) fn read(options: &Options) -> Result<Asked, EngineError> {
+pub(super) fn read(options: &EngineOptions) -> Result<Asked, EngineError> {
     let table = table(ENGINE, options)?;
     let mut asked = Asked::default();
     for (name, value) in &table {
@@ -107,7 +107,7 @@ mod tests {
 
     fn asked(value: Value) -> Result<Asked, String> {
         let Value::Object(table) = value else { panic!("{value}") };
-        read(&Options::Table(table)).map_err(|error| error.to_string())
+        read(&EngineOptions::Table(table)).map_err(|error| error.to_string())
     }
 
     #[test]

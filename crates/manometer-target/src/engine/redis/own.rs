@@ -9,8 +9,8 @@ use super::cluster::{Cluster, slots};
 use super::node::{self, Info, Node};
 use super::options::Asked;
 use super::{ENGINE, LOOK_NS, PACKAGE, PROGRAM};
+use crate::engine::hash_slot::HASH_SLOTS;
 use crate::engine::server::{Launch, Process, free_port, free_port_with_bus};
-use crate::engine::slot::SLOTS;
 use crate::engine::{EngineError, directory};
 
 /// The fewest masters of which a majority is left when one is gone.
@@ -78,7 +78,7 @@ fn found(nodes: &[Node]) -> Result<Cluster, EngineError> {
 
 /// Gives each server that knows of no slots its share.
 fn share_slots(nodes: &[Node]) -> Result<(), EngineError> {
-    let begin = |number: usize| number * usize::from(SLOTS) / nodes.len();
+    let begin = |number: usize| number * usize::from(HASH_SLOTS) / nodes.len();
     for (number, node) in nodes.iter().enumerate() {
         if state(node)?.number("cluster_slots_assigned") == Some(0.0) {
             let (first, last) = (begin(number).to_string(), (begin(number + 1) - 1).to_string());

@@ -7,7 +7,7 @@ use manometer_measure::{Clock, Column};
 use super::Redis;
 use super::node::Info;
 use crate::engine::rates::Rates;
-use crate::engine::{State, columns};
+use crate::engine::{StateSampler, columns};
 
 const COLUMNS: &[(&str, &str)] = &[
     ("used_memory", "B"),
@@ -56,7 +56,7 @@ impl<'a> RedisState<'a> {
     }
 }
 
-impl State for RedisState<'_> {
+impl StateSampler for RedisState<'_> {
     fn columns(&self) -> Vec<Column> {
         columns(COLUMNS)
     }

@@ -12,8 +12,8 @@ use rlsm::{Batch, Database, Error, Value};
 use self::options::Config;
 use self::state::RlsmState;
 use super::{
-    Ability, Direction, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, Visit,
-    space,
+    Ability, Engine, EngineError, EngineInfo, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords,
+    StateSampler, Storage, space,
 };
 
 const ENGINE: &str = "rlsm";
@@ -27,11 +27,11 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     version: || env!("CARGO_PKG_VERSION").to_owned(),
     abilities: &[Ability::Scan, Ability::State],
     durability: options::ALWAYS,
-    keeps: Keeps::Disk,
+    storage: Storage::Disk,
     key_bytes_max: Some(u16::MAX as u64),
     memtable_option: Some(options::MEMTABLE),
     open: |request| Ok(Box::new(Rlsm::open(request)?)),
-    check: |options| Config::read(options).map(drop),
+    check_options: |options| Config::read(options).map(drop),
 };
 
 struct Rlsm {
@@ -81,11 +81,11 @@ impl Engine for Rlsm {
     }
 
     /// A write of nothing is told whether an earlier one has failed.
-    fn check(&self) -> Result<(), EngineError> {
+    fn check_background(&self) -> Result<(), EngineError> {
         self.database.write(Batch::new()).map_err(self.failure("working in the background"))
     }
 
-    fn state(&self) -> Box<dyn State + '_> {
+    fn state_sampler(&self) -> Box<dyn StateSampler + '_> {
         Box::new(RlsmState::new(&self.database))
     }
 
@@ -116,26 +116,36 @@ impl Session for RlsmSession<'_> {
         self.engine.database.delete(key).map_err(self.engine.failure("deleting"))
     }
 
-    fn scan(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+    fn scan(
+        &mut self,
+        start: Option<&[u8]>,
+        direction: ScanDirection,
+        visit: &mut ScanVisitor<'_>,
+    ) -> Result<(), EngineError> {
         walk(&self.engine.database, start, direction, visit).map_err(self.engine.failure("scanning"))
     }
 }
 
-fn walk(database: &Database, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> rlsm::Result<()> {
+fn walk(
+    database: &Database,
+    start: Option<&[u8]>,
+    direction: ScanDirection,
+    visit: &mut ScanVisitor<'_>,
+) -> rlsm::Result<()> {
     let mut records = database.range(..)?;
     match (start, direction) {
-        (Some(start), Direction::Forward) => records.seek(start)?,
-        (Some(start), Direction::Backward) => records.seek_for_previous(start)?,
-        (None, Direction::Forward) => records.seek_to_first()?,
-        (None, Direction::Backward) => records.seek_to_last()?,
+        (Some(start), ScanDirection::Forward) => records.seek(start)?,
+        (Some(start), ScanDirection::Backward) => records.seek_for_previous(start)?,
+        (None, ScanDirection::Forward) => records.seek_to_first()?,
+        (None, ScanDirection::Backward) => records.seek_to_last()?,
     }
     while let Some((key, value)) = records.entry() {
         if visit(key, value).is_break() {
             break;
         }
         match direction {
-            Direction::Forward => records.forward()?,
-            Direction::Backward => records.backward()?,
+            ScanDirection::Forward => records.forward()?,
+            ScanDirection::Backward => records.backward()?,
         }
     }
     Ok(())

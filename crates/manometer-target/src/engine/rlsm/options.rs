@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::ENGINE;
 use crate::engine::options::{Given, word};
-use crate::engine::{EngineError, Options};
+use crate::engine::{EngineError, EngineOptions};
 
 /// The option that sets the size of the memory buffer.
 pub(super) const MEMTABLE: &str = "memtable_bytes";
@@ -81,7 +81,7 @@ pub(super) struct Config {
 }
 
 impl Config {
-    pub(super) fn read(options: &Options) -> Result<Self, EngineError> {
+    pub(super) fn read(options: &EngineOptions) -> Result<Self, EngineError> {
         const BUFFER: (u64, u64) = (64 << 10, 1 << 39);
         let given = Given::read(ENGINE, OPTIONS, options)?;
         let memtable_bytes = given.bytes(MEMTABLE, BUFFER)?.unwrap_or(MEMTABLE_BYTES);

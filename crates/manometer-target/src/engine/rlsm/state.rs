@@ -7,7 +7,7 @@ use manometer_measure::{Clock, Column};
 use rlsm::{Database, Stats};
 
 use crate::engine::rates::Rates;
-use crate::engine::{State, columns};
+use crate::engine::{StateSampler, columns};
 
 const COLUMNS: &[(&str, &str)] = &[
     ("level0_runs", "runs"),
@@ -67,7 +67,7 @@ impl<'a> RlsmState<'a> {
     }
 }
 
-impl State for RlsmState<'_> {
+impl StateSampler for RlsmState<'_> {
     fn columns(&self) -> Vec<Column> {
         columns(COLUMNS)
     }

@@ -22,8 +22,8 @@ use self::events::Background;
 use self::options::{Given, Writes};
 use self::writer::Writer;
 use super::{
-    Ability, Answer, Direction, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State,
-    Visit, directory,
+    Ability, Engine, EngineError, EngineInfo, OpenRequest, ReplyHandler, ScanDirection, ScanVisitor, Session,
+    SortedRecords, StateSampler, Storage, directory,
 };
 
 const ENGINE: &str = "rocksdb";
@@ -47,11 +47,11 @@ pub(super) const INFO: EngineInfo = EngineInfo {
         Ability::State,
     ],
     durability: USUAL_DURABILITY,
-    keeps: Keeps::Disk,
+    storage: Storage::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
     memtable_option: Some("write_buffer_size"),
     open: |request| Ok(Box::new(RocksDb::open(request)?)),
-    check: |options| {
+    check_options: |options| {
         let given = options::read(options)?;
         options::writes(&given)?;
         options::build(&given).map(drop)
@@ -184,7 +184,7 @@ impl Engine for RocksDb {
         wait.set_timeout(LOOK_US);
         loop {
             match self.db.wait_for_compact(&wait) {
-                Err(error) if error.kind() == ErrorKind::TimedOut => self.check()?,
+                Err(error) if error.kind() == ErrorKind::TimedOut => self.check_background()?,
                 other => return other.map_err(|error| self.failure("waiting for compactions", error)),
             }
         }
@@ -192,13 +192,13 @@ impl Engine for RocksDb {
 
     /// After a full disk RocksDB holds writers until there is room again, for ever if need be. A run that
     /// is measured shall end instead.
-    fn check(&self) -> Result<(), EngineError> {
+    fn check_background(&self) -> Result<(), EngineError> {
         let Some(text) = self.background_error() else { return Ok(()) };
         self.db.cancel_all_background_work(false);
         Err(failure_text(&self.directory, BACKGROUND, text))
     }
 
-    fn state(&self) -> Box<dyn State + '_> {
+    fn state_sampler(&self) -> Box<dyn StateSampler + '_> {
         Box::new(state::RocksState::new(self))
     }
 
@@ -254,7 +254,7 @@ impl Session for RocksSession<'_> {
         self.writer.merge(key, operand).map_err(|text| self.engine.failure_told("merging", text))
     }
 
-    fn get_many(&mut self, keys: &[&[u8]], answer: &mut Answer<'_>) -> Result<(), EngineError> {
+    fn get_many(&mut self, keys: &[&[u8]], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
         const SORTED: bool = false;
         let family = self
             .engine
@@ -268,21 +268,26 @@ impl Session for RocksSession<'_> {
         Ok(())
     }
 
-    fn scan(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+    fn scan(
+        &mut self,
+        start: Option<&[u8]>,
+        direction: ScanDirection,
+        visit: &mut ScanVisitor<'_>,
+    ) -> Result<(), EngineError> {
         let mut iterator = self.engine.db.raw_iterator();
         match (start, direction) {
-            (Some(start), Direction::Forward) => iterator.seek(start),
-            (Some(start), Direction::Backward) => iterator.seek_for_prev(start),
-            (None, Direction::Forward) => iterator.seek_to_first(),
-            (None, Direction::Backward) => iterator.seek_to_last(),
+            (Some(start), ScanDirection::Forward) => iterator.seek(start),
+            (Some(start), ScanDirection::Backward) => iterator.seek_for_prev(start),
+            (None, ScanDirection::Forward) => iterator.seek_to_first(),
+            (None, ScanDirection::Backward) => iterator.seek_to_last(),
         }
         while let Some((key, value)) = iterator.item() {
             if visit(key, value).is_break() {
                 return Ok(());
             }
             match direction {
-                Direction::Forward => iterator.next(),
-                Direction::Backward => iterator.prev(),
+                ScanDirection::Forward => iterator.next(),
+                ScanDirection::Backward => iterator.prev(),
             }
         }
         iterator.status().map_err(|error| self.engine.failure("scanning", error))

@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use manometer_measure::suggest::similar;
 use rocksdb::Options as RocksOptions;
 use serde_json::Value;
 
 use super::ENGINE;
 use super::names::{COLUMN_FAMILY, COLUMN_FAMILY_UNWRITTEN, DATABASE, TABLE, TABLE_UNWRITTEN};
-use crate::engine::{EngineError, Options, nearest};
+use crate::engine::{EngineError, EngineOptions};
 
 /// The sections of an OPTIONS file that we read.
 const SECTIONS: &str =
@@ -41,15 +42,14 @@ enum Scope {
 const WRITE: &[&str] = &["disableWAL", "sync"];
 
 /// Every option in `options`, its name checked.
-pub(super) fn read(options: &Options) -> Result<Vec<Given>, EngineError> {
+pub(super) fn read(options: &EngineOptions) -> Result<Vec<Given>, EngineError> {
     match options {
-        Options::Defaults => Ok(Vec::new()),
-        Options::File(path) => {
+        EngineOptions::File(path) => {
             let text =
                 fs::read_to_string(path).map_err(|reason| EngineError::NotReadable { path: path.clone(), reason })?;
             from_file(path, &text)
         }
-        Options::Table(table) => from_table(table),
+        EngineOptions::Table(table) => from_table(table),
     }
 }
 
@@ -65,7 +65,7 @@ pub(super) fn build(given: &[Given]) -> Result<RocksOptions, EngineError> {
 pub(super) fn writes(given: &[Given]) -> Result<Writes, EngineError> {
     let flag = |name| match given.iter().rev().find(|option| option.name == name) {
         None => Ok(false),
-        Some(option) => option.value.parse().map_err(|_| EngineError::BadOption {
+        Some(option) => option.value.parse().map_err(|_| EngineError::InvalidOption {
             engine: ENGINE,
             place: option.place.clone(),
             name: option.name.clone(),
@@ -75,7 +75,7 @@ pub(super) fn writes(given: &[Given]) -> Result<Writes, EngineError> {
     };
     let writes = Writes { sync: flag("sync")?, without_log: flag("disableWAL")? };
     if writes.sync && writes.without_log {
-        return Err(EngineError::BadOption {
+        return Err(EngineError::InvalidOption {
             engine: ENGINE,
             place: "options".to_owned(),
             name: "sync".to_owned(),
@@ -117,12 +117,12 @@ pub(super) fn from_file(path: &Path, text: &str) -> Result<Vec<Given>, EngineErr
         }
         let (name, value) = line
             .split_once('=')
-            .ok_or_else(|| EngineError::BadOptionsLine { place: place(), line: line.to_owned() })?;
+            .ok_or_else(|| EngineError::InvalidOptionsLine { place: place(), line: line.to_owned() })?;
         if section == "Version" {
             continue;
         }
         if section.is_empty() {
-            return Err(EngineError::BadOptionsSection { place: place(), section, known: SECTIONS });
+            return Err(EngineError::InvalidOptionsSection { place: place(), section, known: SECTIONS });
         }
         given.push(in_section(&section, place(), name.trim(), unescape(value.trim()))?);
     }
@@ -134,7 +134,7 @@ fn check_section(name: &str, place: impl Fn() -> String) -> Result<(), EngineErr
     if known.contains(&name) {
         return Ok(());
     }
-    Err(EngineError::BadOptionsSection { place: place(), section: name.to_owned(), known: SECTIONS })
+    Err(EngineError::InvalidOptionsSection { place: place(), section: name.to_owned(), known: SECTIONS })
 }
 
 fn in_section(section: &str, place: String, name: &str, value: String) -> Result<Given, EngineError> {
@@ -165,8 +165,8 @@ fn known(place: String, name: &str, value: String, lists: &[Names]) -> Result<Gi
     if let Some((_, scope)) = lists.iter().find(|(names, _)| names.contains(&name)) {
         return Ok(Given { place, name: name.to_owned(), value, scope: *scope });
     }
-    let nearest = nearest(name, lists.iter().flat_map(|(names, _)| names.iter().copied()));
-    Err(EngineError::UnknownOption { engine: ENGINE, place, name: name.to_owned(), nearest })
+    let similar = similar(name, lists.iter().flat_map(|(names, _)| names.iter().copied()));
+    Err(EngineError::UnknownOption { engine: ENGINE, place, name: name.to_owned(), similar })
 }
 
 /// OPTIONS files escape what would end a value.
@@ -230,7 +230,7 @@ fn blame(given: &[Given], all: String) -> EngineError {
         alone.err().map(|error| (option, error.into_string()))
     });
     match refused {
-        Some((option, reason)) => EngineError::BadOption {
+        Some((option, reason)) => EngineError::InvalidOption {
             engine: ENGINE,
             place: option.place.clone(),
             name: option.name.clone(),
@@ -243,18 +243,20 @@ fn blame(given: &[Given], all: String) -> EngineError {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use manometer_testing::repository_file;
     use serde_json::json;
+
+    use super::*;
 
     fn table(value: Value) -> Result<Vec<Given>, EngineError> {
         let Value::Object(table) = value else { panic!("{value}") };
-        read(&Options::Table(table))
+        read(&EngineOptions::Table(table))
     }
 
     #[test]
     fn the_thesis_template_is_understood() {
-        let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/rocksdb-thesis.options"));
-        let given = read(&Options::File(path.to_owned())).unwrap();
+        let path = repository_file("experiments/rocksdb-thesis.options");
+        let given = read(&EngineOptions::File(path.to_owned())).unwrap();
         build(&given).unwrap();
         for (name, value) in [("num_levels", "6"), ("compression", "kZSTD"), ("block_size", "4096")] {
             assert_eq!(value_of(&given, name), Some(value), "{name}");

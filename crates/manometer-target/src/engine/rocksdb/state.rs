@@ -9,7 +9,7 @@ use rocksdb::statistics::Ticker;
 
 use super::RocksDb;
 use super::options::{Given, value_of};
-use crate::engine::{State, columns};
+use crate::engine::{StateSampler, columns};
 
 /// RocksDB's own default of `num_levels`.
 const LEVELS_USUAL: usize = 7;
@@ -128,7 +128,7 @@ impl RocksDb {
     }
 }
 
-impl State for RocksState<'_> {
+impl StateSampler for RocksState<'_> {
     fn columns(&self) -> Vec<Column> {
         let of_levels = |name: &'static str, unit: &'static str| {
             (0..self.levels).map(move |level| Column::new(format!("level{level}_{name}"), unit))

@@ -17,7 +17,7 @@ pub(super) use session::{IN_FLIGHT_BYTES, LOADING, PIPELINING, RECORDS_PER_LOOK,
 pub(super) use session::{Protocol, Refusal, ServerSession, load_sorted};
 pub(super) use wire::{Wire, decimal};
 
-use super::{EngineError, Options, Session};
+use super::{EngineError, EngineOptions, Session};
 
 /// Connecting takes at most this long.
 pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -101,7 +101,13 @@ pub(super) fn resolve(address: &str) -> std::io::Result<Vec<std::net::SocketAddr
 /// The error of an option in a table.
 pub(super) fn bad_option(engine: &'static str, name: &str, value: &Value, reason: impl Into<String>) -> EngineError {
     let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    EngineError::BadOption { engine, place: "options".to_owned(), name: name.to_owned(), value, reason: reason.into() }
+    EngineError::InvalidOption {
+        engine,
+        place: "options".to_owned(),
+        name: name.to_owned(),
+        value,
+        reason: reason.into(),
+    }
 }
 
 /// A flag's value; the command line gives it as text.
@@ -115,11 +121,13 @@ pub(super) fn flag(engine: &'static str, name: &str, value: &Value) -> Result<bo
 }
 
 /// The table of options of an engine that has no options file.
-pub(super) fn table(engine: &'static str, options: &Options) -> Result<serde_json::Map<String, Value>, EngineError> {
+pub(super) fn table(
+    engine: &'static str,
+    options: &EngineOptions,
+) -> Result<serde_json::Map<String, Value>, EngineError> {
     match options {
-        Options::Defaults => Ok(serde_json::Map::new()),
-        Options::Table(table) => Ok(table.clone()),
-        Options::File(_) => Err(EngineError::Unsupported { engine, what: "take an options file: write a table" }),
+        EngineOptions::Table(table) => Ok(table.clone()),
+        EngineOptions::File(_) => Err(EngineError::Unsupported { engine, what: "take an options file: write a table" }),
     }
 }
 

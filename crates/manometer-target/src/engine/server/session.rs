@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 
 use super::{Remote, Wire};
-use crate::engine::{Answer, Direction, EngineError, Pipelined, Session, SortedRecords, Visit};
+use crate::engine::{EngineError, PipelinedRequest, ReplyHandler, ScanDirection, ScanVisitor, Session, SortedRecords};
 
 /// Requests that leave before the first answer is read. A server may stop reading while it cannot write,
 /// so what leaves must find room in the buffers between us: else both sides would wait for ever.
@@ -139,10 +139,10 @@ impl<P: Protocol> Session for ServerSession<'_, P> {
         })
     }
 
-    fn get_many(&mut self, keys: &[&[u8]], answer: &mut Answer<'_>) -> Result<(), EngineError> {
+    fn get_many(&mut self, keys: &[&[u8]], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
         self.ask(READING, |wire| {
             if keys.is_empty() || !P::write_get_many(wire.out(), keys) {
-                return pipeline::<P>(wire, keys.iter().map(|key| Pipelined::Get { key }), answer);
+                return pipeline::<P>(wire, keys.iter().map(|key| PipelinedRequest::Get { key }), answer);
             }
             wire.send()?;
             P::read_many(wire, keys.len())?;
@@ -150,17 +150,17 @@ impl<P: Protocol> Session for ServerSession<'_, P> {
         })
     }
 
-    fn pipeline(&mut self, requests: &[Pipelined], answer: &mut Answer<'_>) -> Result<(), EngineError> {
+    fn pipeline(&mut self, requests: &[PipelinedRequest], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
         self.ask(PIPELINING, |wire| pipeline::<P>(wire, requests.iter().copied(), answer))
     }
 
-    fn scan(&mut self, _: Option<&[u8]>, _: Direction, _: &mut Visit<'_>) -> Result<(), EngineError> {
+    fn scan(&mut self, _: Option<&[u8]>, _: ScanDirection, _: &mut ScanVisitor<'_>) -> Result<(), EngineError> {
         Err(EngineError::Unsupported { engine: self.remote.engine, what: "scan: its keys have no order" })
     }
 }
 
 #[inline]
-fn value<P: Protocol>(wire: &mut Wire, place: usize, answer: &mut Answer<'_>) -> Result<(), Refusal> {
+fn value<P: Protocol>(wire: &mut Wire, place: usize, answer: &mut ReplyHandler<'_>) -> Result<(), Refusal> {
     let found = P::read_value(wire)?;
     answer(place, found.map(|range| wire.at(range)));
     Ok(())
@@ -168,8 +168,8 @@ fn value<P: Protocol>(wire: &mut Wire, place: usize, answer: &mut Answer<'_>) ->
 
 fn pipeline<'r, P: Protocol>(
     wire: &mut Wire,
-    requests: impl Iterator<Item = Pipelined<'r>> + Clone,
-    answer: &mut Answer<'_>,
+    requests: impl Iterator<Item = PipelinedRequest<'r>> + Clone,
+    answer: &mut ReplyHandler<'_>,
 ) -> Result<(), Refusal> {
     let mut unanswered = requests.clone().enumerate();
     let mut sent = 0;
@@ -187,19 +187,19 @@ fn pipeline<'r, P: Protocol>(
 }
 
 /// How long a request is, but for what the protocol adds.
-pub(in crate::engine) fn bytes(request: &Pipelined) -> usize {
+pub(in crate::engine) fn bytes(request: &PipelinedRequest) -> usize {
     match request {
-        Pipelined::Get { key } => key.len(),
-        Pipelined::Put { key, value } => key.len() + value.len(),
+        PipelinedRequest::Get { key } => key.len(),
+        PipelinedRequest::Put { key, value } => key.len() + value.len(),
     }
 }
 
 /// Writes a request of a pipeline.
 #[inline]
-pub(in crate::engine) fn write<P: Protocol>(wire: &mut Wire, request: &Pipelined) -> Result<(), Refusal> {
+pub(in crate::engine) fn write<P: Protocol>(wire: &mut Wire, request: &PipelinedRequest) -> Result<(), Refusal> {
     match request {
-        Pipelined::Get { key } => P::write_get(wire.out(), key),
-        Pipelined::Put { key, value } => P::write_put(wire.out(), key, value),
+        PipelinedRequest::Get { key } => P::write_get(wire.out(), key),
+        PipelinedRequest::Put { key, value } => P::write_put(wire.out(), key, value),
     }
 }
 
@@ -207,12 +207,12 @@ pub(in crate::engine) fn write<P: Protocol>(wire: &mut Wire, request: &Pipelined
 #[inline]
 pub(in crate::engine) fn read<P: Protocol>(
     wire: &mut Wire,
-    (place, request): (usize, Pipelined),
-    answer: &mut Answer<'_>,
+    (place, request): (usize, PipelinedRequest),
+    answer: &mut ReplyHandler<'_>,
 ) -> Result<(), Refusal> {
     match request {
-        Pipelined::Get { .. } => value::<P>(wire, place, answer),
-        Pipelined::Put { .. } => {
+        PipelinedRequest::Get { .. } => value::<P>(wire, place, answer),
+        PipelinedRequest::Put { .. } => {
             P::read_put(wire)?;
             answer(place, None);
             Ok(())

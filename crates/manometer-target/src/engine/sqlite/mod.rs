@@ -16,8 +16,8 @@ use rusqlite::{CachedStatement, Connection, Error as SqliteError, ErrorCode};
 
 use self::options::{Config, pragma};
 use super::{
-    Ability, Direction, Engine, EngineError, EngineInfo, Keeps, OpenRequest, Session, SortedRecords, State, Visit,
-    columns, space,
+    Ability, Engine, EngineError, EngineInfo, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords,
+    StateSampler, Storage, columns, space,
 };
 
 const ENGINE: &str = "sqlite";
@@ -46,11 +46,11 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     version: || rusqlite::version().to_owned(),
     abilities: &[Ability::Scan, Ability::State],
     durability: options::WAL_FULL,
-    keeps: Keeps::Disk,
+    storage: Storage::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
     memtable_option: None,
     open: |request| Ok(Box::new(Sqlite::open(request)?)),
-    check: |options| Config::read(options).map(drop),
+    check_options: |options| Config::read(options).map(drop),
 };
 
 struct Sqlite {
@@ -117,7 +117,7 @@ impl Engine for Sqlite {
         done.map_err(|error| self.failure("writing a checkpoint", &error))
     }
 
-    fn state(&self) -> Box<dyn State + '_> {
+    fn state_sampler(&self) -> Box<dyn StateSampler + '_> {
         Box::new(SqliteState { engine: self, connection: self.connect().ok() })
     }
 
@@ -155,13 +155,18 @@ impl SqliteSession<'_> {
         Ok(true)
     }
 
-    fn walk(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), SqliteError> {
+    fn walk(
+        &mut self,
+        start: Option<&[u8]>,
+        direction: ScanDirection,
+        visit: &mut ScanVisitor<'_>,
+    ) -> Result<(), SqliteError> {
         let connection = connected(self.engine, &mut self.connection)?;
         let mut select = connection.prepare_cached(match (direction, start) {
-            (Direction::Forward, None) => FORWARD,
-            (Direction::Forward, Some(_)) => FORWARD_FROM,
-            (Direction::Backward, None) => BACKWARD,
-            (Direction::Backward, Some(_)) => BACKWARD_FROM,
+            (ScanDirection::Forward, None) => FORWARD,
+            (ScanDirection::Forward, Some(_)) => FORWARD_FROM,
+            (ScanDirection::Backward, None) => BACKWARD,
+            (ScanDirection::Backward, Some(_)) => BACKWARD_FROM,
         })?;
         let mut rows = select.query(rusqlite::params_from_iter(start))?;
         while let Some(row) = rows.next()? {
@@ -193,7 +198,12 @@ impl Session for SqliteSession<'_> {
         self.write("deleting", DELETE, [key])
     }
 
-    fn scan(&mut self, start: Option<&[u8]>, direction: Direction, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+    fn scan(
+        &mut self,
+        start: Option<&[u8]>,
+        direction: ScanDirection,
+        visit: &mut ScanVisitor<'_>,
+    ) -> Result<(), EngineError> {
         self.walk(start, direction, visit).map_err(|error| self.engine.failure("scanning", &error))
     }
 }
@@ -203,7 +213,7 @@ struct SqliteState<'a> {
     connection: Option<Connection>,
 }
 
-impl State for SqliteState<'_> {
+impl StateSampler for SqliteState<'_> {
     fn columns(&self) -> Vec<Column> {
         columns(&[("page_count", "pages"), ("freelist_count", "pages"), ("wal_bytes", "B")])
     }

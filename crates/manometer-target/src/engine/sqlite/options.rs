@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::ENGINE;
 use crate::engine::options::{Given, word};
-use crate::engine::{EngineError, Options};
+use crate::engine::{EngineError, EngineOptions};
 
 const OPTIONS: &[&str] =
     &["busy_timeout", "cache_size", "journal_mode", "mmap_size", "page_size", "synchronous", "wal_autocheckpoint"];
@@ -67,7 +67,7 @@ pub(super) struct Config {
 }
 
 impl Config {
-    pub(super) fn read(options: &Options) -> Result<Self, EngineError> {
+    pub(super) fn read(options: &EngineOptions) -> Result<Self, EngineError> {
         let given = Given::read(ENGINE, OPTIONS, options)?;
         let page_size = given.bytes("page_size", (512, 65_536))?;
         if page_size.is_some_and(|bytes| !bytes.is_power_of_two()) {

@@ -13,7 +13,7 @@ use std::os::fd::AsRawFd as _;
 use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, TimeoutFlags, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 
-use super::{Backend, Buffers, Completion, Departures, Operation, Options, Request, write_flags};
+use super::{BackendOptions, Buffers, Completion, Departures, IoBackend, IoOperation, Submission, write_flags};
 
 /// The completion that says that the armed timeout has passed; no slot has this number.
 const TIMEOUT: u64 = u64::MAX;
@@ -57,7 +57,7 @@ pub(super) struct Uring {
 }
 
 impl Uring {
-    pub(super) fn new(files: Vec<File>, buffers: Buffers, options: &Options) -> io::Result<Self> {
+    pub(super) fn new(files: Vec<File>, buffers: Buffers, options: &BackendOptions) -> io::Result<Self> {
         let (ring, deferred) = ring(options.depth + EXTRA_ENTRIES)?;
         let descriptors: Vec<_> = files.iter().map(|file| file.as_raw_fd()).collect();
         let registered_files = ring.submitter().register_files(&descriptors).is_ok();
@@ -89,33 +89,35 @@ impl Uring {
         assert!(pushed.is_ok(), "the queue has room for every slot and the timeout");
     }
 
-    fn transfer(&mut self, request: Request) -> squeue::Entry {
+    fn transfer(&mut self, request: Submission) -> squeue::Entry {
         let memory = self.buffers.lend(request.slot, request.skip, request.length);
         let plain = Fd(self.files[request.file as usize].as_raw_fd());
         let fixed = Fixed(request.file);
         let (length, offset, slot) = (request.length, request.offset, request.slot as u16);
         let flags = self.write_flags;
         match (request.operation, self.registered_files, self.registered_buffers) {
-            (Operation::Read, true, true) => opcode::ReadFixed::new(fixed, memory, length, slot).offset(offset).build(),
-            (Operation::Read, false, true) => {
+            (IoOperation::Read, true, true) => {
+                opcode::ReadFixed::new(fixed, memory, length, slot).offset(offset).build()
+            }
+            (IoOperation::Read, false, true) => {
                 opcode::ReadFixed::new(plain, memory, length, slot).offset(offset).build()
             }
-            (Operation::Read, true, false) => opcode::Read::new(fixed, memory, length).offset(offset).build(),
-            (Operation::Read, false, false) => opcode::Read::new(plain, memory, length).offset(offset).build(),
-            (Operation::Write, true, true) => {
+            (IoOperation::Read, true, false) => opcode::Read::new(fixed, memory, length).offset(offset).build(),
+            (IoOperation::Read, false, false) => opcode::Read::new(plain, memory, length).offset(offset).build(),
+            (IoOperation::Write, true, true) => {
                 opcode::WriteFixed::new(fixed, memory, length, slot).offset(offset).rw_flags(flags).build()
             }
-            (Operation::Write, false, true) => {
+            (IoOperation::Write, false, true) => {
                 opcode::WriteFixed::new(plain, memory, length, slot).offset(offset).rw_flags(flags).build()
             }
-            (Operation::Write, true, false) => {
+            (IoOperation::Write, true, false) => {
                 opcode::Write::new(fixed, memory, length).offset(offset).rw_flags(flags).build()
             }
-            (Operation::Write, false, false) => {
+            (IoOperation::Write, false, false) => {
                 opcode::Write::new(plain, memory, length).offset(offset).rw_flags(flags).build()
             }
-            (Operation::Sync, true, _) => opcode::Fsync::new(fixed).flags(FsyncFlags::DATASYNC).build(),
-            (Operation::Sync, false, _) => opcode::Fsync::new(plain).flags(FsyncFlags::DATASYNC).build(),
+            (IoOperation::Sync, true, _) => opcode::Fsync::new(fixed).flags(FsyncFlags::DATASYNC).build(),
+            (IoOperation::Sync, false, _) => opcode::Fsync::new(plain).flags(FsyncFlags::DATASYNC).build(),
         }
     }
 
@@ -147,12 +149,12 @@ impl Uring {
     }
 }
 
-impl Backend for Uring {
+impl IoBackend for Uring {
     fn slot_mut(&mut self, slot: u32) -> &mut [u8] {
         self.buffers.slot_mut(slot)
     }
 
-    fn queue(&mut self, request: Request) {
+    fn queue(&mut self, request: Submission) {
         let entry = self.transfer(request).user_data(u64::from(request.slot));
         self.push(&entry);
         if self.departures.is_full() {

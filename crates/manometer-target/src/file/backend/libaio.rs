@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 
-use super::{Backend, Buffers, Completion, Departures, Operation, Options, Request, write_flags};
+use super::{BackendOptions, Buffers, Completion, Departures, IoBackend, IoOperation, Submission, write_flags};
 
 const COMMAND_PREAD: u16 = 0;
 const COMMAND_PWRITE: u16 = 1;
@@ -65,7 +65,7 @@ pub(super) struct Libaio {
 }
 
 impl Libaio {
-    pub(super) fn new(files: Vec<File>, buffers: Buffers, options: &Options) -> io::Result<Self> {
+    pub(super) fn new(files: Vec<File>, buffers: Buffers, options: &BackendOptions) -> io::Result<Self> {
         let depth = options.depth as usize;
         // SAFETY: a control block is plain numbers, for which zeros are valid.
         let empty: libc::iocb = unsafe { std::mem::zeroed() };
@@ -134,12 +134,12 @@ impl Libaio {
     }
 }
 
-impl Backend for Libaio {
+impl IoBackend for Libaio {
     fn slot_mut(&mut self, slot: u32) -> &mut [u8] {
         self.buffers.slot_mut(slot)
     }
 
-    fn queue(&mut self, request: Request) {
+    fn queue(&mut self, request: Submission) {
         let memory = self.buffers.lend(request.slot, request.skip, request.length);
         let block = &mut self.blocks[request.slot as usize];
         block.aio_data = u64::from(request.slot);
@@ -148,11 +148,11 @@ impl Backend for Libaio {
         block.aio_buf = memory as u64;
         block.aio_nbytes = u64::from(request.length);
         (block.aio_lio_opcode, block.aio_rw_flags) = match request.operation {
-            Operation::Read => (COMMAND_PREAD, 0),
-            Operation::Write => (COMMAND_PWRITE, self.write_flags),
-            Operation::Sync => (COMMAND_FDSYNC, 0),
+            IoOperation::Read => (COMMAND_PREAD, 0),
+            IoOperation::Write => (COMMAND_PWRITE, self.write_flags),
+            IoOperation::Sync => (COMMAND_FDSYNC, 0),
         };
-        if request.operation == Operation::Sync {
+        if request.operation == IoOperation::Sync {
             (block.aio_offset, block.aio_buf, block.aio_nbytes) = (0, 0, 0);
         }
         self.queued.push(request.slot);

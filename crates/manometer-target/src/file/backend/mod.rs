@@ -85,7 +85,7 @@ pub fn best_available() -> IoEngine {
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub enum IoOperation {
     /// Reads into its slot.
     Read,
     /// Writes from its slot.
@@ -96,11 +96,11 @@ pub enum Operation {
 
 /// One request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct Submission {
     /// Its slot: where its bytes are, and how its completion is known.
     pub slot: u32,
     /// What it does.
-    pub operation: Operation,
+    pub operation: IoOperation,
     /// The file, by its place in the [`FileSet`].
     pub file: u32,
     /// Where in the file it begins.
@@ -122,14 +122,14 @@ pub struct Completion {
 
 impl Completion {
     /// Whether the kernel only asks to try again.
-    pub fn is_put_off(&self) -> bool {
+    pub fn should_retry(&self) -> bool {
         matches!(-self.result, libc::EAGAIN | libc::EINTR)
     }
 }
 
 /// How a backend is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct BackendOptions {
     /// How requests reach the kernel.
     pub engine: IoEngine,
     /// How many slots: requests in flight at once.
@@ -145,7 +145,7 @@ pub struct Options {
 }
 
 /// A way to keep requests in flight. It does not read the clock: whoever asks passes the time.
-pub trait Backend {
+pub trait IoBackend {
     /// The bytes of a slot that is not in flight.
     ///
     /// # Panics
@@ -153,7 +153,7 @@ pub trait Backend {
     fn slot_mut(&mut self, slot: u32) -> &mut [u8];
 
     /// Puts a request in the queue; it leaves with the next [`Self::wait`] at the latest.
-    fn queue(&mut self, request: Request);
+    fn queue(&mut self, request: Submission);
 
     /// Sends what is queued, waits until a request has finished or `deadline_ns` has come, and adds the
     /// finished ones to `finished`. May return early and empty-handed. Times are `CLOCK_MONOTONIC`.
@@ -170,14 +170,14 @@ pub trait Backend {
 ///
 /// # Errors
 /// A file cannot be opened so, or the host does not allow the engine.
-pub fn open(files: &FileSet, options: &Options) -> Result<Box<dyn Backend>, FileError> {
+pub fn open(files: &FileSet, options: &BackendOptions) -> Result<Box<dyn IoBackend>, FileError> {
     let opened = files.open(options.write, options.direct)?;
     let unavailable = |source| FileError::EngineUnavailable { engine: options.engine, source };
     let buffers = Buffers::new(options.depth, options.slot_bytes as usize).map_err(unavailable)?;
     build(opened, buffers, options).map_err(unavailable)
 }
 
-fn build(files: Vec<File>, buffers: Buffers, options: &Options) -> io::Result<Box<dyn Backend>> {
+fn build(files: Vec<File>, buffers: Buffers, options: &BackendOptions) -> io::Result<Box<dyn IoBackend>> {
     Ok(match options.engine {
         IoEngine::Posix => Box::new(posix::Posix::new(files, buffers, options.dsync)),
         IoEngine::Libaio => Box::new(libaio::Libaio::new(files, buffers, options)?),

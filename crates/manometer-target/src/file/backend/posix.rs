@@ -6,13 +6,13 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd as _, RawFd};
 
-use super::{Backend, Buffers, Completion, Operation, Request, write_flags};
+use super::{Buffers, Completion, IoBackend, IoOperation, Submission, write_flags};
 
 pub(super) struct Posix {
     files: Vec<File>,
     buffers: Buffers,
     write_flags: i32,
-    queued: Vec<Request>,
+    queued: Vec<Submission>,
 }
 
 impl Posix {
@@ -20,9 +20,9 @@ impl Posix {
         Self { files, buffers, write_flags: write_flags(dsync), queued: Vec::new() }
     }
 
-    fn perform(&mut self, request: Request) -> i32 {
+    fn perform(&mut self, request: Submission) -> i32 {
         let file = self.files[request.file as usize].as_raw_fd();
-        if request.operation == Operation::Sync {
+        if request.operation == IoOperation::Sync {
             // SAFETY: the descriptor is open as long as self.
             return result_of(unsafe { libc::fdatasync(file) } as isize);
         }
@@ -33,10 +33,10 @@ impl Posix {
     }
 }
 
-fn transfer(file: RawFd, memory: *mut u8, request: Request, write_flags: i32) -> i32 {
+fn transfer(file: RawFd, memory: *mut u8, request: Submission, write_flags: i32) -> i32 {
     let length = request.length as usize;
     let offset = request.offset as libc::off_t;
-    let moved = if request.operation == Operation::Read {
+    let moved = if request.operation == IoOperation::Read {
         // SAFETY: `memory` is good for `length` bytes and lent to this call alone.
         unsafe { libc::pread(file, memory.cast(), length, offset) }
     } else if write_flags == 0 {
@@ -58,12 +58,12 @@ fn result_of(returned: isize) -> i32 {
     }
 }
 
-impl Backend for Posix {
+impl IoBackend for Posix {
     fn slot_mut(&mut self, slot: u32) -> &mut [u8] {
         self.buffers.slot_mut(slot)
     }
 
-    fn queue(&mut self, request: Request) {
+    fn queue(&mut self, request: Submission) {
         self.queued.push(request);
     }
 

@@ -4,8 +4,9 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use manometer_measure::{Clock as _, MonotonicClock};
+use manometer_testing::{Cause, skip};
 
-use super::super::{Existing, FileError, prepare};
+use super::super::{FileError, FileReuse, prepare};
 use super::*;
 
 const BLOCK: u32 = 4096;
@@ -19,31 +20,31 @@ fn on_disk() -> tempfile::TempDir {
 fn made(dir: &Path, names: &[&str]) -> FileSet {
     let paths = names.iter().map(|name| dir.join(name)).collect();
     let files = FileSet { paths, bytes_each: BLOCKS * u64::from(BLOCK) };
-    prepare(&files, Existing::Remake, 1, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
+    prepare(&files, FileReuse::Remake, 1, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
     files
 }
 
-fn options(engine: IoEngine, depth: u32) -> Options {
-    Options { engine, depth, slot_bytes: BLOCK, write: true, direct: true, dsync: false }
+fn options(engine: IoEngine, depth: u32) -> BackendOptions {
+    BackendOptions { engine, depth, slot_bytes: BLOCK, write: true, direct: true, dsync: false }
 }
 
 fn available() -> Vec<(IoEngine, u32)> {
     let depths = [(IoEngine::Posix, 1), (IoEngine::Libaio, 8), (IoEngine::IoUring, 8)];
     let (here, missing): (Vec<_>, Vec<_>) = depths.into_iter().partition(|(engine, _)| engine.probe().is_ok());
-    missing.iter().for_each(|(engine, _)| println!("skipped: no {engine} here"));
+    missing.iter().for_each(|(engine, _)| skip(Cause::IoInterface, engine));
     here
 }
 
 /// Performs `requests`, as many at once as the depth allows, and returns each one's result and bytes.
-fn perform(backend: &mut dyn Backend, depth: u32, requests: &[Request]) -> Vec<(i32, Vec<u8>)> {
+fn perform(backend: &mut dyn IoBackend, depth: u32, requests: &[Submission]) -> Vec<(i32, Vec<u8>)> {
     let mut results = Vec::new();
     for batch in requests.chunks(depth as usize) {
         let mut finished = Vec::new();
         for (slot, request) in (0..).zip(batch) {
-            if request.operation == Operation::Write {
+            if request.operation == IoOperation::Write {
                 backend.slot_mut(slot).fill(request.offset as u8 ^ 0x5a);
             }
-            backend.queue(Request { slot, ..*request });
+            backend.queue(Submission { slot, ..*request });
         }
         while finished.len() < batch.len() {
             let now_ns = MonotonicClock.now_ns();
@@ -56,8 +57,8 @@ fn perform(backend: &mut dyn Backend, depth: u32, requests: &[Request]) -> Vec<(
     results
 }
 
-fn request(operation: Operation, file: u32, block: u64) -> Request {
-    Request { slot: 0, operation, file, offset: block * u64::from(BLOCK), skip: 0, length: BLOCK }
+fn request(operation: IoOperation, file: u32, block: u64) -> Submission {
+    Submission { slot: 0, operation, file, offset: block * u64::from(BLOCK), skip: 0, length: BLOCK }
 }
 
 #[test]
@@ -66,9 +67,9 @@ fn every_backend_reads_what_the_file_holds() {
     let files = made(dir.path(), &["a", "b"]);
     for (engine, depth) in available() {
         for direct in [true, false] {
-            let mut backend = open(&files, &Options { direct, ..options(engine, depth) }).unwrap();
+            let mut backend = open(&files, &BackendOptions { direct, ..options(engine, depth) }).unwrap();
             for (file, path) in (0..).zip(&files.paths) {
-                let requests: Vec<_> = (0..BLOCKS).map(|block| request(Operation::Read, file, block)).collect();
+                let requests: Vec<_> = (0..BLOCKS).map(|block| request(IoOperation::Read, file, block)).collect();
                 let results = perform(&mut *backend, depth, &requests);
                 assert!(results.iter().all(|(result, _)| *result == BLOCK as i32), "{engine}");
                 let bytes: Vec<u8> = results.into_iter().flat_map(|(_, bytes)| bytes).collect();
@@ -85,12 +86,12 @@ fn every_backend_writes_where_it_was_told_and_nowhere_else() {
             let dir = on_disk();
             let files = made(dir.path(), &["a", "b"]);
             let before = std::fs::read(&files.paths[0]).unwrap();
-            let mut backend = open(&files, &Options { dsync, ..options(engine, depth) }).unwrap();
+            let mut backend = open(&files, &BackendOptions { dsync, ..options(engine, depth) }).unwrap();
             let odd: Vec<_> = (0..BLOCKS).filter(|block| block % 2 == 1).collect();
-            let requests: Vec<_> = odd.iter().map(|block| request(Operation::Write, 1, *block)).collect();
+            let requests: Vec<_> = odd.iter().map(|block| request(IoOperation::Write, 1, *block)).collect();
             let results = perform(&mut *backend, depth, &requests);
             assert!(results.iter().all(|(result, _)| *result == BLOCK as i32), "{engine}");
-            let sync = perform(&mut *backend, depth, &[request(Operation::Sync, 1, 0)]);
+            let sync = perform(&mut *backend, depth, &[request(IoOperation::Sync, 1, 0)]);
             assert_eq!(sync[0].0, 0, "{engine}");
             assert!(std::fs::read(&files.paths[0]).unwrap() == before, "{engine} wrote into the wrong file");
             let after = std::fs::read(&files.paths[1]).unwrap();
@@ -111,8 +112,8 @@ fn the_end_of_the_file_and_errors_come_back_as_results() {
         let mut backend = open(&files, &options(engine, depth)).unwrap();
         let whole = std::fs::OpenOptions::new().write(true).open(&files.paths[0]).unwrap();
         whole.set_len(u64::from(BLOCK) / 2).unwrap();
-        let misaligned = Request { offset: 1, ..request(Operation::Read, 0, 0) };
-        let requests = [request(Operation::Read, 0, 9), request(Operation::Read, 0, 0), misaligned];
+        let misaligned = Submission { offset: 1, ..request(IoOperation::Read, 0, 0) };
+        let requests = [request(IoOperation::Read, 0, 9), request(IoOperation::Read, 0, 0), misaligned];
         let results: Vec<_> = perform(&mut *backend, depth, &requests).into_iter().map(|(result, _)| result).collect();
         assert_eq!(results, [0, BLOCK as i32 / 2, -libc::EINVAL], "{engine}");
     }
@@ -131,7 +132,7 @@ fn a_wait_ends_at_its_deadline_with_nothing_in_flight() {
             backend.wait(now_ns, now_ns + wait_ns, &mut finished).unwrap();
         }
         assert!(finished.is_empty(), "{engine}");
-        let results = perform(&mut *backend, depth, &[request(Operation::Read, 0, 1)]);
+        let results = perform(&mut *backend, depth, &[request(IoOperation::Read, 0, 1)]);
         assert_eq!(results[0].0, BLOCK as i32, "{engine}");
     }
 }
@@ -143,10 +144,10 @@ fn a_slot_is_filled_from_where_the_request_says() {
     let bytes = std::fs::read(&files.paths[0]).unwrap();
     for (engine, depth) in available() {
         let mut backend = open(&files, &options(engine, depth)).unwrap();
-        let rest = Request { offset: 4096 + 1024, skip: 1024, length: 3072, ..request(Operation::Read, 0, 1) };
+        let rest = Submission { offset: 4096 + 1024, skip: 1024, length: 3072, ..request(IoOperation::Read, 0, 1) };
         let results = perform(&mut *backend, depth, &[rest]);
         if results[0].0 == -libc::EINVAL {
-            println!("skipped: this disk knows no sectors of 512 bytes");
+            skip(Cause::Sectors, "this disk has no sectors of 512 bytes");
             continue;
         }
         assert_eq!(results[0].0, 3072, "{engine}");
@@ -166,9 +167,9 @@ fn a_file_that_went_away_is_an_error_with_its_name() {
 fn a_reader_needs_no_right_to_write() {
     let dir = on_disk();
     let files = made(dir.path(), &["a"]);
-    let backend = open(&files, &Options { write: false, ..options(IoEngine::Posix, 1) });
+    let backend = open(&files, &BackendOptions { write: false, ..options(IoEngine::Posix, 1) });
     let mut backend = backend.unwrap();
-    assert_eq!(perform(&mut *backend, 1, &[request(Operation::Write, 0, 0)])[0].0, -libc::EBADF);
+    assert_eq!(perform(&mut *backend, 1, &[request(IoOperation::Write, 0, 0)])[0].0, -libc::EBADF);
     let file = std::fs::File::open(&files.paths[0]).unwrap();
     let mut start = [0; 8];
     file.read_exact_at(&mut start, 0).unwrap();

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use manometer_measure::LatencyHistogram;
 
 use super::ParserName;
-use crate::settings::SettingError;
+use crate::setting_error::SettingError;
 
 /// What one program says.
 pub trait Parser: Send {

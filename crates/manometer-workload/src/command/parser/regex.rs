@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use regex::{Captures, Regex};
 
 use super::{Amount, Counted, Parser, Report, grown, number};
-use crate::settings::SettingError;
+use crate::setting_error::SettingError;
 
 const COUNTS: [&str; 3] = ["rate", "count", "total"];
 const BYTES: &str = "mib_per_s";

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use manometer_target::file::{self, Backend, Completion, Operation as Verb, Options, Request, WriteData};
+use manometer_target::file::{self, BackendOptions, Completion, DataGenerator, IoBackend, IoOperation, Submission};
 
 use super::super::FilesError;
 use super::super::operation::Operation;
@@ -13,7 +13,7 @@ use super::{BATCH, Database, Places};
 const LOOK_NS: u64 = 10_000_000;
 
 pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Result<(), Halt> {
-    let options = Options {
+    let options = BackendOptions {
         engine: database.engine,
         depth: BATCH,
         slot_bytes: database.request_bytes,
@@ -24,7 +24,7 @@ pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Resu
     let mut writer = Writer {
         backend: file::open(&database.data, &options).map_err(FilesError::from)?,
         places: Places::new(database, shared, index),
-        data: WriteData::new(shared.seed ^ shared.clock.now_ns() ^ u64::from(index)),
+        data: DataGenerator::new(shared.seed ^ shared.clock.now_ns() ^ u64::from(index)),
         sent: Vec::new(),
         database,
         shared,
@@ -42,11 +42,11 @@ pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Resu
 }
 
 struct Writer<'a> {
-    backend: Box<dyn Backend>,
+    backend: Box<dyn IoBackend>,
     places: Places,
-    data: WriteData,
+    data: DataGenerator,
     /// The batch's writes, each in the slot of its place, and when it was sent.
-    sent: Vec<(Request, u64)>,
+    sent: Vec<(Submission, u64)>,
     database: &'a Database,
     shared: &'a Shared<'a>,
     index: u32,
@@ -60,7 +60,7 @@ impl Writer<'_> {
             let (file, offset) = self.places.next();
             self.data.fill(self.backend.slot_mut(slot));
             let length = self.database.request_bytes;
-            let request = Request { slot, operation: Verb::Write, file, offset, skip: 0, length };
+            let request = Submission { slot, operation: IoOperation::Write, file, offset, skip: 0, length };
             self.sent.push((request, self.shared.clock.now_ns()));
             self.backend.queue(request);
         }
@@ -85,7 +85,7 @@ impl Writer<'_> {
     /// Whether a write has come to its end; one that the kernel puts off is sent again.
     fn settle(&mut self, completion: Completion) -> Result<bool, Halt> {
         let (request, sent_ns) = self.sent[completion.slot as usize];
-        if completion.is_put_off() {
+        if completion.should_retry() {
             self.backend.queue(request);
             return Ok(false);
         }

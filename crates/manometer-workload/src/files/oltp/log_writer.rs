@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use manometer_target::file::{FileError, WriteData};
+use manometer_target::file::{DataGenerator, FileError};
 
 use super::super::FilesError;
 use super::super::aligned::Aligned;
@@ -15,7 +15,7 @@ use super::{Database, LOG_REQUEST_BYTES};
 
 pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Result<(), Halt> {
     let file = open(&database.log, shared.plan.direct)?;
-    let mut data = WriteData::new(shared.seed ^ shared.clock.now_ns() ^ u64::from(index));
+    let mut data = DataGenerator::new(shared.seed ^ shared.clock.now_ns() ^ u64::from(index));
     let mut memory = Aligned::new(LOG_REQUEST_BYTES as usize);
     let mut offset = 0;
     while shared.roster.goes_on() {
@@ -37,7 +37,7 @@ fn open(path: &Path, direct: bool) -> Result<File, FilesError> {
     let flags = libc::O_DSYNC | if direct { libc::O_DIRECT } else { 0 };
     let opened = OpenOptions::new().write(true).custom_flags(flags).open(path);
     opened.map_err(|error| match error.raw_os_error() {
-        Some(libc::EINVAL) if direct => FileError::NoDirect(path.to_owned()).into(),
+        Some(libc::EINVAL) if direct => FileError::DirectIoUnsupported(path.to_owned()).into(),
         _ => FilesError::of("open", path, error),
     })
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use manometer_measure::ByteSize;
 use manometer_measure::host::{device_of, environment};
-use manometer_target::file::{self, Existing, FileError, FileSet, IoEngine};
+use manometer_target::file::{self, FileError, FileReuse, FileSet, IoEngine};
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
@@ -77,8 +77,9 @@ pub(super) fn make(
     let log = FileSet { paths: vec![root.join("log")], bytes_each: LOG_FILE_BYTES };
     let total = plan.bytes();
     for (files, before) in [(log, 0), (data_files(plan, root), LOG_FILE_BYTES)] {
-        match file::prepare(&files, Existing::Remake, data_seed ^ before, &mut |done, _| progress(before + done, total))
-        {
+        match file::prepare(&files, FileReuse::Remake, data_seed ^ before, &mut |done, _| {
+            progress(before + done, total)
+        }) {
             Ok(_) => {}
             Err(FileError::Interrupted(_)) => return Ok(()),
             Err(error) => return Err(error.into()),

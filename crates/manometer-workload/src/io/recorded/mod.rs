@@ -6,7 +6,7 @@
 mod settings;
 mod source;
 
-use manometer_measure::dispatch::Grain;
+use manometer_measure::dispatch::DispatchResolution;
 use manometer_measure::{ByteSize, Clock};
 use manometer_target::file::MAX_BUFFER_BYTES;
 use manometer_trace::{Operation, Record, TraceReader};
@@ -15,6 +15,7 @@ pub use self::settings::RecordedSettings;
 pub(super) use self::source::{Recorded, Turn};
 use super::pattern::Next;
 use super::{IoError, IoSettings};
+use crate::error::WorkloadError;
 use crate::kv::pace::wake_precisely;
 use crate::replay::again::{Again, open_again};
 use crate::replay::lane::{Dealing, Inlet, Lane, deal, flush, lanes};
@@ -23,7 +24,7 @@ use crate::replay::survey::Survey;
 use crate::replay::surveyed::{Stamp, surveyed};
 use crate::replay::wait::{Times, margin_ns};
 use crate::replay::{Model, ReplayError, Timing, TraceFile};
-use crate::settings::SettingError;
+use crate::setting_error::SettingError;
 
 /// A request of the trace as it waits to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub(super) struct Due {
 
 /// A trace, read once and found fit for the files.
 #[derive(Debug)]
-pub(super) struct BlockTrace {
+pub struct BlockTrace {
     file: TraceFile,
     /// What the file was when it was read, and how many requests it has, those among them that are not sent.
     stamp: Option<Stamp>,
@@ -50,14 +51,14 @@ pub(super) struct BlockTrace {
     pub(super) writes: bool,
     /// The longest request.
     pub(super) slot_bytes: u32,
-    pub(super) grain: Grain,
+    pub(super) grain: DispatchResolution,
     /// What the person should know.
     pub(super) notes: Vec<String>,
 }
 
 impl BlockTrace {
     /// Reads the trace of `settings` to its end; nothing where there is none.
-    pub(super) fn new(settings: &IoSettings) -> Result<Option<Self>, IoError> {
+    pub fn new(settings: &IoSettings) -> Result<Option<Self>, IoError> {
         let recorded = &settings.recorded;
         let Some(file) = recorded.file() else { return Ok(None) };
         let path = file.trace.display().to_string();
@@ -77,7 +78,7 @@ impl BlockTrace {
             factor,
             requests: survey.all_requests - survey.operations[Operation::Discard as usize],
             writes: survey.operations[Operation::Write as usize] > 0,
-            grain: Grain::new(scaled(survey.span_ns), scaled(survey.step_ns).max(1)),
+            grain: DispatchResolution::new(scaled(survey.span_ns), scaled(survey.step_ns).max(1)),
             notes: notes(recorded.time(), place, survey),
             stamp: surveyed.stamp,
             all_requests: survey.all_requests,
@@ -86,19 +87,22 @@ impl BlockTrace {
         }))
     }
 
+    /// How long before a request is due this thread has to be awake, so that it is on time.
+    pub(super) fn margin_ns(&self, clock: &dyn Clock) -> u64 {
+        if self.time == Timing::Full {
+            return 0;
+        }
+        wake_precisely();
+        margin_ns(clock)
+    }
+
     /// Has `work` send the requests, which a thread reads ahead.
     pub(super) fn replay<T>(
         &self,
-        clock: &dyn Clock,
-        work: impl FnOnce(Recorded<'_>) -> Result<T, IoError>,
-    ) -> Result<T, IoError> {
+        margin_ns: u64,
+        work: impl FnOnce(Recorded<'_>) -> Result<T, WorkloadError>,
+    ) -> Result<T, WorkloadError> {
         let reader = open_again(&self.file, self.stamp)?;
-        let margin_ns = if self.time == Timing::Full {
-            0
-        } else {
-            wake_precisely();
-            margin_ns(clock)
-        };
         let (inlets, outlets) = lanes(Dealing::One);
         std::thread::scope(|scope| {
             let feeder = scope.spawn(|| feed(self, reader, inlets));
@@ -298,7 +302,7 @@ mod tests {
                 "{told:?}"
             );
         }
-        let begun = trace.replay(&manometer_measure::MonotonicClock, |_| Ok(()));
+        let begun = trace.replay(0, |_| Ok(()));
         assert!(begun.unwrap_err().to_string().contains("it changed after it was first read"));
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::super::IoSettings;
 use crate::replay::rules::check_times;
 use crate::replay::{Model, ReplayError, Timing, TraceFile};
-use crate::settings::SettingError;
+use crate::setting_error::SettingError;
 
 /// A recorded trace of a device; without `trace` there is none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

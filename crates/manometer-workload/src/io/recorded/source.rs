@@ -1,6 +1,6 @@
 //! Which recorded request is next, and when.
 
-use manometer_measure::{Dispatch, Replayed};
+use manometer_measure::{Dispatch, ReplayOutcome};
 
 use super::super::pattern::Next;
 use super::{BlockTrace, Due};
@@ -113,12 +113,12 @@ impl<'a> Recorded<'a> {
     }
 
     /// What became of it, at `now_ns`.
-    pub(in crate::io) fn replayed(self, now_ns: u64) -> Replayed {
-        Replayed {
+    pub(in crate::io) fn replayed(self, now_ns: u64) -> ReplayOutcome {
+        ReplayOutcome {
             model: self.model.name().to_owned(),
             ordered: self.model.is_ordered(),
             length_ns: if self.begun { self.paused_ns.unwrap_or(now_ns).saturating_sub(self.zero_ns) } else { 0 },
-            cut: !self.is_over,
+            interrupted: !self.is_over,
             requests: self.requests,
             sent: self.sent,
             errors: 0,

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use manometer_target::engine::nearest;
+use manometer_measure::suggest::similar;
 
 use crate::kv::error::KvError;
 
@@ -98,8 +98,8 @@ impl<'a> Parameters<'a> {
             }
             if !FOLLOWED.contains(&name.as_str()) {
                 let elsewhere = ELSEWHERE.iter().map(|(known, _)| *known);
-                let nearest = nearest(name, FOLLOWED.iter().copied().chain(elsewhere));
-                return Err(KvError::UnknownParameter { name: name.clone(), nearest });
+                let similar = similar(name, FOLLOWED.iter().copied().chain(elsewhere));
+                return Err(KvError::UnknownParameter { name: name.clone(), similar });
             }
         }
         Ok(Self { given, asked_for: RefCell::default() })

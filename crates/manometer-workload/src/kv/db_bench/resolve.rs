@@ -1,6 +1,6 @@
 //! From settings and parameters to what a benchmark asks.
 
-use manometer_target::engine::{self, Keeps};
+use manometer_target::engine::{self, Storage};
 
 use super::lengths::Spread;
 use super::mixgraph::{KeyRanges, MixGraph, MixKeys, Power, SineRate, below};
@@ -94,7 +94,7 @@ fn refuse_ycsbs(settings: &KvSettings) -> Result<(), KvError> {
 
 /// Whether the records that are asked for are there. An engine that keeps nothing may find anything.
 fn expect(bench: &DbBench, settings: &KvSettings, loaded: u64) -> Result<Expect, KvError> {
-    let keeps_nothing = engine::find(&settings.engine)?.keeps == Keeps::Nothing;
+    let keeps_nothing = engine::find(&settings.engine)?.storage == Storage::Nothing;
     Ok(match &bench.asks {
         _ if bench.benchmark.kind == Kind::Missing => {
             if keeps_nothing {

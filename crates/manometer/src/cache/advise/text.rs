@@ -1,8 +1,11 @@
 //! What a trace tells to do, for people.
 
-use manometer_cache::advise::{Advice, Change, MissPoint, PolicyCurve, PricedTier, Ranked, Tier, Traits, Varied};
+use manometer_cache::advise::{
+    Advice, MissPoint, PolicyCurve, PolicyRank, PricedTier, SensitivityChange, SensitivityResult, TierKind, TraceTraits,
+};
+use manometer_measure::human::bytes;
 
-use crate::table::{bytes, number, significant, table};
+use crate::table::{number, significant, table};
 
 /// How many policies are told of.
 const BEST: usize = 5;
@@ -32,7 +35,7 @@ fn recommendation(advice: &Advice) -> String {
 }
 
 fn character(advice: &Advice) -> String {
-    let Traits { requests, keys, footprint_bytes, reads_share, writes_share, drops_share, .. } = &advice.character;
+    let TraceTraits { requests, keys, footprint_bytes, reads_share, writes_share, drops_share, .. } = &advice.character;
     let traits = &advice.character;
     let mut lines = vec!["The trace".to_owned()];
     let size = if advice.basis.by_size {
@@ -98,7 +101,7 @@ fn policies(advice: &Advice) -> String {
     )
 }
 
-fn row(ranked: &Ranked) -> Vec<String> {
+fn row(ranked: &PolicyRank) -> Vec<String> {
     let error = if ranked.error > 0.0 { percent(ranked.error) } else { String::new() };
     let mut row = vec![ranked.policy.clone(), signed(ranked.relative), error];
     row.extend(ranked.miss_ratios.iter().map(|ratio| percent(*ratio)));
@@ -156,9 +159,9 @@ fn tiers(advice: &Advice) -> String {
 
 fn tier_row(tier: &PricedTier, is_per_gb: bool) -> Vec<String> {
     let what = match tier.tier {
-        Tier::Disks => "disks",
-        Tier::Ssds => "SSDs",
-        Tier::Cached => "SSDs before disks",
+        TierKind::Disks => "disks",
+        TierKind::Ssds => "SSDs",
+        TierKind::Cached => "SSDs before disks",
     };
     let per_mb = tier.cost_per_mb_per_s * if is_per_gb { 1000.0 } else { 1.0 };
     vec![
@@ -181,7 +184,7 @@ fn varied(advice: &Advice) -> String {
         return String::new();
     }
     let mut shown = table(&["with", "disks alone, MB/s", "with SSD, MB/s", "break-even", "pays"], 1);
-    for Varied { change, alone_mb_per_s, cached_mb_per_s, break_even_per_gb, pays } in &advice.varied {
+    for SensitivityResult { change, alone_mb_per_s, cached_mb_per_s, break_even_per_gb, pays } in &advice.varied {
         shown.add_row([
             change_name(*change),
             significant(*alone_mb_per_s),
@@ -193,11 +196,11 @@ fn varied(advice: &Advice) -> String {
     format!("Sensitivity of the arrangement with an SSD that costs least per MB/s\n{shown}")
 }
 
-fn change_name(change: Change) -> String {
+fn change_name(change: SensitivityChange) -> String {
     match change {
-        Change::Memory(times) => format!("memory × {times}"),
-        Change::MemoryShare(share) => format!("memory for {:.0} % of the data", 100.0 * share),
-        Change::Cache(times) => format!("cache × {times}"),
+        SensitivityChange::Memory(times) => format!("memory × {times}"),
+        SensitivityChange::MemoryShare(share) => format!("memory for {:.0} % of the data", 100.0 * share),
+        SensitivityChange::Cache(times) => format!("cache × {times}"),
     }
 }
 

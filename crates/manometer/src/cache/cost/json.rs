@@ -1,6 +1,6 @@
 //! The costs, for machines.
 
-use manometer_cache::cost::{BreakEven, Cost, Life, Outcome, Price, Verdict};
+use manometer_cache::cost::{ArrangementCost, ArrangementResult, BreakEven, GoalVerdict, Price, SsdLife};
 use serde_json::{Value, json};
 
 use super::{CostArgs, Told};
@@ -27,12 +27,12 @@ pub(super) fn document(args: &CostArgs, told: &Told) -> Value {
     })
 }
 
-fn result(outcome: &Outcome, cost: &Cost) -> Value {
+fn result(outcome: &ArrangementResult, cost: &ArrangementCost) -> Value {
     let (life, reason) = match &cost.life {
-        Life::Years(years) => (Some(*years), None),
-        Life::NoSsd => (None, Some("there is no SSD")),
-        Life::NoWear => (None, Some("nothing was written to SSDs")),
-        Life::Unknown(reason) => (None, Some(reason.as_str())),
+        SsdLife::Years(years) => (Some(*years), None),
+        SsdLife::NoSsd => (None, Some("there is no SSD")),
+        SsdLife::NoWear => (None, Some("nothing was written to SSDs")),
+        SsdLife::Unknown(reason) => (None, Some(reason.as_str())),
     };
     json!({
         "arrangement": outcome.arrangement,
@@ -48,8 +48,8 @@ fn result(outcome: &Outcome, cost: &Cost) -> Value {
     })
 }
 
-fn price_of_break_even(outcomes: &[Outcome], (index, told): &(usize, BreakEven)) -> Value {
-    let Outcome { arrangement, workload, .. } = &outcomes[*index];
+fn price_of_break_even(outcomes: &[ArrangementResult], (index, told): &(usize, BreakEven)) -> Value {
+    let ArrangementResult { arrangement, workload, .. } = &outcomes[*index];
     let (alone, per_gb, now, reason) = match told {
         BreakEven::At { alone, per_gb, per_gb_now } => {
             (Some(&outcomes[*alone].arrangement), Some(*per_gb), Some(*per_gb_now), None)
@@ -67,7 +67,7 @@ fn price_of_break_even(outcomes: &[Outcome], (index, told): &(usize, BreakEven))
     })
 }
 
-fn goal(args: &CostArgs, verdict: &Verdict) -> Value {
+fn goal(args: &CostArgs, verdict: &GoalVerdict) -> Value {
     let meeting = |(name, cost): &(String, f64)| json!({ "arrangement": name, "cost": cost });
     let unknown = |(name, reason): &(String, String)| json!({ "arrangement": name, "reason": reason });
     json!({
@@ -93,6 +93,6 @@ fn price(price: &Price) -> Value {
 }
 
 /// Whether results have the device.
-pub(super) fn is_used(price: &Price, outcomes: &[Outcome]) -> bool {
-    outcomes.iter().flat_map(Outcome::levels).any(|level| level.device == price.device)
+pub(super) fn is_used(price: &Price, outcomes: &[ArrangementResult]) -> bool {
+    outcomes.iter().flat_map(ArrangementResult::levels).any(|level| level.device == price.device)
 }

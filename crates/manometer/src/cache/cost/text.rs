@@ -1,6 +1,8 @@
 //! The costs, for people.
 
-use manometer_cache::cost::{Bill, BreakEven, Cost, Electricity, Life, Outcome, Price, Prices, Verdict};
+use manometer_cache::cost::{
+    ArrangementCost, ArrangementResult, BreakEven, CostReport, Electricity, GoalVerdict, Price, Prices, SsdLife,
+};
 
 use super::json::is_used;
 use super::{CostArgs, Told};
@@ -47,7 +49,7 @@ fn what_is_counted(args: &CostArgs, told: &Told) -> String {
 }
 
 /// The workloads in the order in which results first have them.
-fn workloads(outcomes: &[Outcome]) -> Vec<&str> {
+fn workloads(outcomes: &[ArrangementResult]) -> Vec<&str> {
     let mut workloads: Vec<&str> = Vec::new();
     for outcome in outcomes {
         if !workloads.contains(&outcome.workload.as_str()) {
@@ -59,7 +61,7 @@ fn workloads(outcomes: &[Outcome]) -> Vec<&str> {
 
 /// The arrangements on a workload, those that cost least per MB/s first.
 fn costs(args: &CostArgs, told: &Told, workload: &str) -> String {
-    let mut rows: Vec<(&Outcome, &Cost)> =
+    let mut rows: Vec<(&ArrangementResult, &ArrangementCost)> =
         told.outcomes.iter().zip(&told.bill.costs).filter(|(outcome, _)| outcome.workload == workload).collect();
     rows.sort_by(|(_, a), (_, b)| a.per_mb_per_s.total_cmp(&b.per_mb_per_s));
     let by_requests = rows.iter().any(|(_, cost)| cost.per_1000_requests_per_s.is_some());
@@ -82,12 +84,12 @@ fn costs(args: &CostArgs, told: &Told, workload: &str) -> String {
     table.to_string()
 }
 
-fn life(life: &Life) -> String {
+fn life(life: &SsdLife) -> String {
     match life {
-        Life::NoSsd => gap(),
-        Life::NoWear => "no wear".to_owned(),
-        Life::Years(years) => format!("{} years", significant(*years)),
-        Life::Unknown(_) => "not known".to_owned(),
+        SsdLife::NoSsd => gap(),
+        SsdLife::NoWear => "no wear".to_owned(),
+        SsdLife::Years(years) => format!("{} years", significant(*years)),
+        SsdLife::Unknown(_) => "not known".to_owned(),
     }
 }
 
@@ -95,7 +97,7 @@ fn gap() -> String {
     "–".to_owned()
 }
 
-fn notes(bill: &Bill) -> Vec<String> {
+fn notes(bill: &CostReport) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     let left_out = [("energy", &bill.energy_left_out), ("worn SSDs", &bill.replacement_left_out)];
     for (what, reason) in left_out {
@@ -106,7 +108,7 @@ fn notes(bill: &Bill) -> Vec<String> {
         notes.push(format!("taken to hold nothing twice, for their `raid` is not told: {names}"));
     }
     for cost in &bill.costs {
-        if let Life::Unknown(reason) = &cost.life {
+        if let SsdLife::Unknown(reason) = &cost.life {
             let note = format!("SSD life not known: {reason}");
             if !notes.contains(&note) {
                 notes.push(note);
@@ -123,7 +125,7 @@ fn break_even(told: &Told) -> String {
         own.collect::<Vec<_>>()
     };
     for (index, one) in workloads(&told.outcomes).into_iter().flat_map(of_workload) {
-        let Outcome { workload, arrangement, .. } = &told.outcomes[*index];
+        let ArrangementResult { workload, arrangement, .. } = &told.outcomes[*index];
         let (alone, words, at, now) = match one {
             BreakEven::At { alone, per_gb, per_gb_now } => {
                 let words = match one.pays() {
@@ -141,7 +143,7 @@ fn break_even(told: &Told) -> String {
     table.to_string()
 }
 
-fn goal(args: &CostArgs, told: &Told, verdict: &Verdict) -> Vec<String> {
+fn goal(args: &CostArgs, told: &Told, verdict: &GoalVerdict) -> Vec<String> {
     let goals: Vec<String> = args.goals.iter().map(ToString::to_string).collect();
     let goals = goals.join(" and ");
     let with_cost = |(name, cost): &(String, f64)| format!("{name} ({})", significant(*cost));

@@ -1,14 +1,16 @@
 //! The curves, as a page.
 
-use manometer_cache::curve::{Amount, Curve, Curves, Point, Window, WorkingSet, knees};
-use manometer_cache::policy::Choice;
+use manometer_cache::PolicySpec;
+use manometer_cache::curve::{
+    CurvePoint, MissRatioCurve, MissRatioCurves, WorkingSet, WorkingSetSize, WorkingSetWindow, knees,
+};
 use manometer_report::{CacheCurves, CachePoint, CachePolicy, WorkingSetStrip, cache_curves};
 
 use super::text::{facts, left_out};
 use super::windows::SECOND_NS;
 use super::{CurveArgs, named};
 
-pub(super) fn page(args: &CurveArgs, drawn: &Curves) -> String {
+pub(super) fn page(args: &CurveArgs, drawn: &MissRatioCurves) -> String {
     let mut facts = facts(args, drawn);
     facts.extend(left_out(drawn));
     facts.extend(drawn.damage.as_ref().map(|damage| format!("not read to its end: {damage}")));
@@ -21,9 +23,9 @@ pub(super) fn page(args: &CurveArgs, drawn: &Curves) -> String {
     })
 }
 
-fn shown(args: &CurveArgs, policy: &Choice, curve: &Curve) -> CachePolicy {
+fn shown(args: &CurveArgs, policy: &PolicySpec, curve: &MissRatioCurve) -> CachePolicy {
     let knees = if args.knee { knees(&curve.points) } else { Vec::new() };
-    let point = |point: &Point| CachePoint {
+    let point = |point: &CurvePoint| CachePoint {
         capacity: point.capacity,
         miss_ratio: point.miss_ratio,
         error: point.error,
@@ -41,9 +43,9 @@ fn strips(args: &CurveArgs, set: &WorkingSet) -> Vec<WorkingSetStrip> {
         if windows.len() < 2 {
             continue;
         }
-        let strip = |what, amount: fn(&Window) -> Amount| {
-            let window = |window: &Window| {
-                let Amount { mean, error } = amount(window);
+        let strip = |what, amount: fn(&WorkingSetWindow) -> WorkingSetSize| {
+            let window = |window: &WorkingSetWindow| {
+                let WorkingSetSize { mean, error } = amount(window);
                 (window.length as f64 / length, mean, error)
             };
             WorkingSetStrip { what, unit, windows: windows.iter().map(window).collect() }

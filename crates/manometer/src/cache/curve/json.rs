@@ -1,14 +1,14 @@
 //! The curves, for machines.
 
-use manometer_cache::curve::{Curve, Curves, Point, knees};
-use manometer_cache::policy::Choice;
+use manometer_cache::PolicySpec;
+use manometer_cache::curve::{CurvePoint, MissRatioCurve, MissRatioCurves, knees};
 use serde_json::{Map, Value, json};
 
 use super::{CurveArgs, named, windows};
 use crate::trace::input;
 
 /// One document: of one policy its curve and what is said of the trace side by side, of several a list of curves.
-pub(super) fn document(args: &CurveArgs, drawn: &Curves) -> Value {
+pub(super) fn document(args: &CurveArgs, drawn: &MissRatioCurves) -> Value {
     let mut curves: Vec<Map<String, Value>> =
         named(args, drawn).map(|(policy, one)| curve(args, policy, one)).collect();
     let mut document = match curves.as_mut_slice() {
@@ -18,7 +18,7 @@ pub(super) fn document(args: &CurveArgs, drawn: &Curves) -> Value {
     let trace = [
         ("unit", json!(args.unit.name())),
         ("requests", json!(drawn.requests)),
-        ("left_out", json!(drawn.left_out.sum())),
+        ("left_out", json!(drawn.excluded.sum())),
         ("block_size", json!(args.blocks.bytes())),
         ("working_set", drawn.working_set.as_ref().map(|set| windows::document(args, set)).into()),
         ("damage", input::damage(drawn.damage.as_ref())),
@@ -27,8 +27,8 @@ pub(super) fn document(args: &CurveArgs, drawn: &Curves) -> Value {
     Value::Object(document)
 }
 
-fn curve(args: &CurveArgs, policy: &Choice, curve: &Curve) -> Map<String, Value> {
-    let Curve { points, footprint, rate, smallest } = curve;
+fn curve(args: &CurveArgs, policy: &PolicySpec, curve: &MissRatioCurve) -> Map<String, Value> {
+    let MissRatioCurve { points, footprint, rate, smallest } = curve;
     let knees = args.knee.then(|| knees(points).iter().map(point).collect::<Vec<Value>>());
     let fields = [
         ("policy", json!(policy.to_string())),
@@ -41,7 +41,7 @@ fn curve(args: &CurveArgs, policy: &Choice, curve: &Curve) -> Map<String, Value>
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn point(point: &Point) -> Value {
+fn point(point: &CurvePoint) -> Value {
     match point.error {
         None => json!({ "capacity": point.capacity, "miss_ratio": point.miss_ratio }),
         Some(error) => json!({ "capacity": point.capacity, "miss_ratio": point.miss_ratio, "error": error }),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use manometer_cache::curve::{Curve, Curves, Point, knees};
-use manometer_cache::requests::LeftOut;
+use manometer_cache::curve::{CurvePoint, MissRatioCurve, MissRatioCurves, knees};
+use manometer_cache::trace_scan::ExcludedRequests;
 
 use super::{CurveArgs, named, windows};
 use crate::cache::capacity::count;
@@ -12,7 +12,7 @@ use crate::table::table;
 /// About how many sizes are shown.
 const ROWS: usize = 24;
 
-pub(super) fn text(args: &CurveArgs, drawn: &Curves) -> String {
+pub(super) fn text(args: &CurveArgs, drawn: &MissRatioCurves) -> String {
     let mut lines = vec![format!("{}: {}", args.input.name(), facts(args, drawn).join(", "))];
     if let Some(smallest) = drawn.curves.iter().map(|curve| curve.smallest).find(|smallest| *smallest > 0.0) {
         let smallest = args.unit.text(smallest.ceil() as u64);
@@ -32,7 +32,7 @@ pub(super) fn text(args: &CurveArgs, drawn: &Curves) -> String {
 }
 
 /// What the curves are made of.
-pub(super) fn facts(args: &CurveArgs, drawn: &Curves) -> Vec<String> {
+pub(super) fn facts(args: &CurveArgs, drawn: &MissRatioCurves) -> Vec<String> {
     let requests = format!("{} requests", count(drawn.requests));
     // The curve that is made of most keys knows best what all of them take.
     let best = drawn.curves.iter().max_by(|one, other| one.rate.total_cmp(&other.rate));
@@ -54,22 +54,22 @@ pub(super) fn facts(args: &CurveArgs, drawn: &Curves) -> Vec<String> {
 }
 
 /// Why there are requests that no curve counts.
-pub(super) fn left_out(drawn: &Curves) -> Vec<String> {
-    let LeftOut { deletes, without_size, without_time } = drawn.left_out;
+pub(super) fn left_out(drawn: &MissRatioCurves) -> Vec<String> {
+    let ExcludedRequests { deletes, without_size, without_time } = drawn.excluded;
     let left_out = [(deletes, "deletes"), (without_size, "requests without a size"), (without_time, "without a time")];
     let told = left_out.iter().filter(|(count, _)| *count > 0);
     told.map(|(count, what)| format!("left out: {count} {what}")).collect()
 }
 
 /// A row for each size; where sizes are many, for some of those that most policies have a point at.
-fn points(args: &CurveArgs, drawn: &Curves) -> String {
-    let mut rows: BTreeMap<u64, Vec<Option<&Point>>> = BTreeMap::new();
+fn points(args: &CurveArgs, drawn: &MissRatioCurves) -> String {
+    let mut rows: BTreeMap<u64, Vec<Option<&CurvePoint>>> = BTreeMap::new();
     for (at, curve) in drawn.curves.iter().enumerate() {
         for point in &curve.points {
             rows.entry(point.capacity).or_insert_with(|| vec![None; drawn.curves.len()])[at] = Some(point);
         }
     }
-    let known = |row: &Vec<Option<&Point>>| row.iter().flatten().count();
+    let known = |row: &Vec<Option<&CurvePoint>>| row.iter().flatten().count();
     let most = rows.values().map(known).max().unwrap_or(0);
     if args.capacity.is_empty() {
         rows.retain(|_, row| known(row) == most);
@@ -99,7 +99,7 @@ fn points(args: &CurveArgs, drawn: &Curves) -> String {
     table.to_string()
 }
 
-fn told_knees(args: &CurveArgs, curve: &Curve) -> String {
+fn told_knees(args: &CurveArgs, curve: &MissRatioCurve) -> String {
     let knees = knees(&curve.points);
     let told = knees.iter().map(|point| format!("{} ({:.4})", args.unit.text(point.capacity), point.miss_ratio));
     let told: Vec<String> = told.collect();

@@ -1,26 +1,27 @@
 //! The windows of a working set, as people write and read them.
 
 use manometer_cache::CacheError;
-use manometer_cache::curve::{Amount, Window, Windows, WorkingSet};
+use manometer_cache::curve::{WindowLengths, WorkingSet, WorkingSetSize, WorkingSetWindow};
+use manometer_measure::human::bytes;
 use serde_json::{Map, Value, json};
 
 use super::CurveArgs;
 use crate::cache::capacity::count;
-use crate::table::{bytes, number, table};
+use crate::table::{number, table};
 
 /// Nanoseconds in a second.
 pub(super) const SECOND_NS: f64 = 1e9;
 
 /// The windows that were written; many where none were.
-pub(super) fn read(texts: &[String]) -> Result<Windows, CacheError> {
+pub(super) fn read(texts: &[String]) -> Result<WindowLengths, CacheError> {
     if texts.is_empty() {
-        return Ok(Windows::default());
+        return Ok(WindowLengths::default());
     }
-    let mut windows = Windows { requests: Vec::new(), times_ns: Vec::new() };
+    let mut windows = WindowLengths { requests: Vec::new(), times_ns: Vec::new() };
     for text in texts {
         let wrong = || {
             let wanted = "write a number of requests, or a time with its unit, such as 10min; above zero";
-            CacheError::Wrong(format!("`{text}` is no window: {wanted}"))
+            CacheError::Invalid(format!("`{text}` is no window: {wanted}"))
         };
         match text.parse::<u64>() {
             Ok(0) => return Err(wrong()),
@@ -37,11 +38,11 @@ pub(super) fn read(texts: &[String]) -> Result<Windows, CacheError> {
 
 /// The working set, for machines.
 pub(super) fn document(args: &CurveArgs, set: &WorkingSet) -> Value {
-    let all = |name: &str, length: fn(u64) -> Value, windows: &[Window]| -> Value {
-        let one = |window: &Window| {
+    let all = |name: &str, length: fn(u64) -> Value, windows: &[WorkingSetWindow]| -> Value {
+        let one = |window: &WorkingSetWindow| {
             let mut fields = Map::from_iter([(name.to_owned(), length(window.length))]);
             let bytes = args.unit.size_aware.then_some(("bytes", window.bytes));
-            for (what, Amount { mean, error }) in std::iter::once(("keys", window.keys)).chain(bytes) {
+            for (what, WorkingSetSize { mean, error }) in std::iter::once(("keys", window.keys)).chain(bytes) {
                 fields.insert(what.to_owned(), json!(mean));
                 fields.extend(error.map(|error| (format!("{what}_error"), json!(error))));
             }
@@ -57,11 +58,11 @@ pub(super) fn document(args: &CurveArgs, set: &WorkingSet) -> Value {
 
 /// The working set, for people.
 pub(super) fn text(args: &CurveArgs, set: &WorkingSet) -> String {
-    let is_shown = |window: &&Window| !args.window.is_empty() || window.length.is_power_of_two();
+    let is_shown = |window: &&WorkingSetWindow| !args.window.is_empty() || window.length.is_power_of_two();
     let mut head = vec!["window", "keys", "±"];
     head.extend(args.unit.size_aware.then_some(["bytes", "±"]).into_iter().flatten());
     let mut table = table(&head, 0);
-    let mut row = |length: String, window: &Window| {
+    let mut row = |length: String, window: &WorkingSetWindow| {
         let mut row = vec![length];
         row.extend([number(window.keys.mean), window.keys.error.map(number).unwrap_or_default()]);
         if args.unit.size_aware {

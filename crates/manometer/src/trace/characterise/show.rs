@@ -1,5 +1,7 @@
 //! The character of a trace for people.
 
+use manometer_measure::human;
+use manometer_measure::human::bytes;
 use manometer_trace::character::device::{Device, Kind};
 use manometer_trace::character::histogram::Distribution;
 use manometer_trace::character::hurst::Hurst;
@@ -9,7 +11,7 @@ use manometer_trace::character::working_set::Stretch;
 use manometer_trace::character::zipf::{Verdict, Zipf};
 use manometer_trace::character::{Burstiness, Report};
 
-use crate::table::{bytes, number};
+use crate::table::number;
 
 /// Below this exponent of Zipf's law the tenth key has at least nine tenths of the requests of the first.
 const EVEN: f64 = 0.05;
@@ -250,7 +252,7 @@ fn device(device: &Device) -> Vec<String> {
         .common_sizes
         .iter()
         .take(4)
-        .map(|size| format!("{} {}", crate::table::bytes(size.bytes), percent(size.requests_share)))
+        .map(|size| format!("{} {}", human::bytes(size.bytes), percent(size.requests_share)))
         .collect();
     let mut lines = vec![line("device", &kinds.join("; ")), line("request size", &common.join(", "))];
     if let (Some(seeks), Some(sequential)) = (&device.seek_bytes, device.sequential_share) {

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Operations, each with its kind, its key or lower bound, and its value or upper bound.
+/// Operations: kind, key or lower bound, value or upper bound.
 type Writes = Vec<(u64, Vec<u8>, Vec<u8>)>;
 
 fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
@@ -20,13 +20,13 @@ fn writes() -> impl Strategy<Value = Writes> {
     prop::collection::vec(write, 0..20)
 }
 
-fn operations(writes: &Writes) -> Vec<Operation<'_>> {
+fn operations(writes: &Writes) -> Vec<BatchOperation<'_>> {
     let mut operations = Vec::new();
     for (kind, key, more) in writes {
         operations.push(match *kind {
-            PUT => Operation::Put { key, value: more },
-            DELETE => Operation::Delete { key },
-            _ => Operation::DeleteRange { low: key, high: more },
+            PUT => BatchOperation::Put { key, value: more },
+            DELETE => BatchOperation::Delete { key },
+            _ => BatchOperation::DeleteRange { low: key, high: more },
         });
     }
     operations
@@ -36,9 +36,9 @@ fn batch_of(writes: &Writes) -> Batch {
     let mut batch = Batch::new();
     for operation in operations(writes) {
         let added = match operation {
-            Operation::Put { key, value } => batch.put(key, value),
-            Operation::Delete { key } => batch.delete(key),
-            Operation::DeleteRange { low, high } => batch.delete_range(low, high),
+            BatchOperation::Put { key, value } => batch.put(key, value),
+            BatchOperation::Delete { key } => batch.delete(key),
+            BatchOperation::DeleteRange { low, high } => batch.delete_range(low, high),
         };
         added.unwrap();
     }
@@ -47,7 +47,7 @@ fn batch_of(writes: &Writes) -> Batch {
 
 proptest! {
     #[test]
-    fn what_is_encoded_is_decoded(writes in writes(), first in 0_u64..1 << 62) {
+    fn a_batch_survives_encoding(writes in writes(), first in 0_u64..1 << 62) {
         let batch = batch_of(&writes);
         let mut payload = Vec::new();
         batch.encode(first, &mut payload);
@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn no_part_of_a_payload_is_taken_for_the_whole(writes in writes(), cut in any::<prop::sample::Index>()) {
+    fn a_truncated_payload_is_refused(writes in writes(), cut in any::<prop::sample::Index>()) {
         let mut payload = Vec::new();
         batch_of(&writes).encode(1 << 40, &mut payload);
         let cut = cut.index(payload.len());
@@ -92,7 +92,7 @@ proptest! {
 }
 
 #[test]
-fn what_cannot_be_stored_is_refused_and_leaves_the_batch_as_it_was() {
+fn a_refused_operation_leaves_the_batch_unchanged() {
     let mut batch = Batch::new();
     batch.put(&[7; KEY_BYTES_MAX], b"").unwrap();
     let before = batch.clone();
@@ -102,8 +102,8 @@ fn what_cannot_be_stored_is_refused_and_leaves_the_batch_as_it_was() {
         (batch.delete(&long), "the key has 65536 bytes; at most 65535 can be stored"),
         (batch.delete_range(&long, b"z"), "the lower bound has 65536 bytes; at most 65535 can be stored"),
         (batch.delete_range(b"", &long), "the upper bound has 65536 bytes; at most 65535 can be stored"),
-        (batch.delete_range(b"b", b"b"), "the range to delete is empty: its lower bound must be below its upper bound"),
-        (batch.delete_range(b"b", b"a"), "the range to delete is empty: its lower bound must be below its upper bound"),
+        (batch.delete_range(b"b", b"b"), "the range to delete is empty: the lower bound must be below the upper bound"),
+        (batch.delete_range(b"b", b"a"), "the range to delete is empty: the lower bound must be below the upper bound"),
         (batch.put(b"k", &vec![0; VALUE_BYTES_MAX + 1]), "the value has 1073741825 bytes; at most 1 GiB can be stored"),
     ];
     for (refused, text) in refused {
@@ -115,7 +115,7 @@ fn what_cannot_be_stored_is_refused_and_leaves_the_batch_as_it_was() {
 }
 
 #[test]
-fn a_cleared_batch_is_as_a_new_one() {
+fn a_cleared_batch_equals_a_new_one() {
     let mut batch = Batch::new();
     batch.put(b"key", b"value").unwrap();
     batch.delete_range(b"a", b"bc").unwrap();
@@ -126,8 +126,8 @@ fn a_cleared_batch_is_as_a_new_one() {
 }
 
 #[test]
-fn a_put_of_100_bytes_to_a_key_of_16_takes_at_most_12_more_in_the_log() {
-    // The frame takes 4 bytes for its checksum and 1 for the length of a payload below 128 bytes.
+fn a_put_of_116_bytes_takes_12_more_in_the_wal() {
+    // A record takes 4 bytes for the checksum and 1 for the length of a payload below 128 bytes.
     const FRAME_BYTES: usize = 5;
     let mut batch = Batch::new();
     batch.put(&[1; 16], &[2; 100]).unwrap();
@@ -138,7 +138,7 @@ fn a_put_of_100_bytes_to_a_key_of_16_takes_at_most_12_more_in_the_log() {
 }
 
 #[test]
-fn each_fault_of_a_payload_is_named() {
+fn every_fault_of_a_payload_is_named() {
     let faults: [(&[u8], u64, &str); 12] = [
         (&[], 0, "cut off"),
         (&[0xff; 9], 9, "cut off"),
@@ -147,7 +147,7 @@ fn each_fault_of_a_payload_is_named() {
         (&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 1, 1], 11, "63 bits"),
         (&[3, 3, 1, 1], 4, "fewer"),
         (&[3, 2, 1, 1, 1], 4, "after the last"),
-        (&[2, 3], 2, "no put"),
+        (&[2, 3], 2, "unknown kind"),
         (&[2, 1 << 2, 5, b'k'], 4, "beyond the end"),
         (&[2, 0x80, 0x80, 0x10, 0], 4, "65535"),
         (&[2, 0, 0x81, 0x80, 0x80, 0x80, 4], 7, "1 GiB"),
@@ -155,8 +155,8 @@ fn each_fault_of_a_payload_is_named() {
     ];
     for (payload, offset, text) in faults {
         let error = decode(payload, "wal-000001", 0).unwrap_err();
-        let Error::Corrupt { offset: at, what, .. } = &error else { panic!("{error}") };
-        assert!(what.contains(text), "{payload:?}: {error}");
+        let Error::Corrupt { offset: at, problem, .. } = &error else { panic!("{error}") };
+        assert!(problem.contains(text), "{payload:?}: {error}");
         assert_eq!(*at, offset, "{payload:?}: {error}");
     }
     assert!(decode(&[3, 0], "wal-000001", 0).is_ok_and(|batch| batch.len == 0));

@@ -6,8 +6,8 @@ use std::thread;
 use proptest::prelude::*;
 
 use super::*;
-use crate::merge::model::{ListCursor, Move, Version, key, live, movement, newest, versions};
-use crate::merge::{Bounds, Merged};
+use crate::merge::model::{CursorMove, ListCursor, Version, key, live, movement, newest, versions};
+use crate::merge::{KeyBounds, MergingCursor};
 
 fn table_of(versions: &[Version]) -> Arc<Memtable> {
     let table = Arc::new(Memtable::new(0));
@@ -15,8 +15,12 @@ fn table_of(versions: &[Version]) -> Arc<Memtable> {
     table
 }
 
-/// Moves both cursors alike, and compares where they are.
-fn walk(cursor: &mut MemCursor, model: &mut ListCursor, moves: &[Move]) -> std::result::Result<(), TestCaseError> {
+/// Moves both cursors alike, and compares their entries.
+fn walk(
+    cursor: &mut MemtableCursor,
+    model: &mut ListCursor,
+    moves: &[CursorMove],
+) -> std::result::Result<(), TestCaseError> {
     for movement in moves {
         movement.make(cursor)?;
         movement.make(model)?;
@@ -29,9 +33,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn every_snapshot_finds_its_version(versions in versions(100), asked in prop::collection::vec((key(), 0_u64..110), 50)) {
+    fn a_look_up_finds_the_version_of_its_snapshot(versions in versions(100), look_ups in prop::collection::vec((key(), 0_u64..110), 50)) {
         let table = table_of(&versions);
-        for (key, snapshot) in asked {
+        for (key, snapshot) in look_ups {
             let seen = versions.iter().rfind(|version| version.key == key && version.sequence <= snapshot);
             let expected = seen.map(|version| (version.sequence, version.kind, &version.value[..]));
             prop_assert_eq!(table.get(hash(&key), &key, snapshot), expected);
@@ -41,14 +45,14 @@ proptest! {
     }
 
     #[test]
-    fn the_flush_gets_all_in_hash_order(mut versions in versions(200)) {
+    fn versions_are_handed_out_in_hash_order(mut versions in versions(200)) {
         let table = table_of(&versions);
         versions.sort_by_key(|version| (hash(&version.key), version.key.clone(), std::cmp::Reverse(version.sequence)));
         prop_assert_eq!(table.in_hash_order().map(Version::from).collect::<Vec<_>>(), versions);
     }
 
     #[test]
-    fn a_cursor_moves_as_in_a_sorted_list(
+    fn a_cursor_agrees_with_a_sorted_list(
         versions in versions(60),
         before in 0_usize..60,
         snapshots in (0_u64..70, 0_u64..70),
@@ -62,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cursor_moves_on_as_its_snapshot_sees_while_others_insert(
+    fn a_cursor_keeps_its_snapshot_during_inserts(
         versions in versions(100),
         before in 0_usize..100,
         moves in prop::collection::vec(movement(key), 0..80),
@@ -82,10 +86,10 @@ proptest! {
 
 proptest! {
     #[test]
-    fn merged_tables_are_as_the_flat_list(versions in versions(100), cut in 0_usize..100, snapshot in 0_u64..110) {
+    fn merged_memtables_agree_with_a_flat_list(versions in versions(100), cut in 0_usize..100, snapshot in 0_u64..110) {
         let (old, new) = versions.split_at(cut.min(versions.len()));
         let (newer, cursor) = (table_of(&[]), table_of(old).cursor(snapshot));
-        let mut merged = Merged::new(vec![newer.cursor(snapshot), cursor], Arc::default(), Bounds::default(), snapshot);
+        let mut merged = MergingCursor::new(vec![newer.cursor(snapshot), cursor], Arc::default(), KeyBounds::default(), snapshot);
         new.iter().for_each(|version| newer.insert(version.entry()));
         let list = live(&versions, &[], snapshot);
         merged.first()?;
@@ -104,7 +108,7 @@ proptest! {
 }
 
 #[test]
-fn a_batch_goes_in_whole() {
+fn a_batch_is_applied_in_order() {
     let mut batch = super::super::Batch::new();
     batch.put(b"a", b"1").unwrap();
     batch.delete_range(b"a", b"c").unwrap();
@@ -112,16 +116,16 @@ fn a_batch_goes_in_whole() {
     let table = Memtable::new(1 << 20);
     assert!(table.is_empty());
     table.apply(7, batch.operations());
-    assert_eq!(table.get(hash(b"a"), b"a", 7), Some((7, Kind::Put, &b"1"[..])));
+    assert_eq!(table.get(hash(b"a"), b"a", 7), Some((7, EntryKind::Put, &b"1"[..])));
     assert_eq!(table.get(hash(b"a"), b"a", 6), None);
-    assert_eq!(table.get(hash(b"b"), b"b", 9), Some((9, Kind::Delete, &b""[..])));
-    assert_eq!(table.range_deletes().newest_over(b"b", 9), Some(8));
-    assert_eq!(table.range_deletes().newest_over(b"c", 9), None);
+    assert_eq!(table.get(hash(b"b"), b"b", 9), Some((9, EntryKind::Delete, &b""[..])));
+    assert_eq!(table.range_tombstones().newest_covering(b"b", 9), Some(8));
+    assert_eq!(table.range_tombstones().newest_covering(b"c", 9), None);
     assert!(!table.is_empty());
 }
 
-/// Does something to a table and adds what it leaves allocated; then compares that with what the table counts. What the
-/// allocator keeps beside each piece of memory and loses by rounding is counted too, so somewhat more is right.
+/// Runs `work` on a memtable, adds the memory it leaves allocated, and compares that with what the memtable counts. The
+/// count includes the allocator's overhead and rounding, so it may be somewhat higher.
 fn check_bytes(allocated: &mut i64, most: f64, work: impl FnOnce() -> Arc<Memtable>) -> Arc<Memtable> {
     let mut done = None;
     *allocated += allocation_counter::measure(|| done = Some(work())).bytes_current;
@@ -133,21 +137,21 @@ fn check_bytes(allocated: &mut i64, most: f64, work: impl FnOnce() -> Arc<Memtab
 }
 
 #[test]
-fn bytes_count_what_is_allocated() {
+fn the_memory_count_matches_the_allocator() {
     for (value_len, most) in [(0, 1.35), (100, 1.2), (1_000, 1.05)] {
         let mut allocated = 0;
         let table = check_bytes(&mut allocated, most, || Arc::new(Memtable::new(1 << 20)));
         let table = check_bytes(&mut allocated, most, || {
             for number in 0..20_000 {
                 let (key, value) = (key_of(number / 2), vec![0; value_len]);
-                table.insert(Entry { key: &key, sequence: number, kind: Kind::Put, value: &value });
+                table.insert(Entry { key: &key, sequence: number, kind: EntryKind::Put, value: &value });
             }
             table
         });
         let table = check_bytes(&mut allocated, most, || {
             for number in 0..200 {
                 let (low, high) = (Box::new([number / 2]), Box::new([number + 1]));
-                table.delete_range(RangeDelete { low, high, sequence: 50_000 });
+                table.delete_range(RangeTombstone { low, high, sequence: 50_000 });
             }
             table
         });
@@ -158,18 +162,18 @@ fn bytes_count_what_is_allocated() {
     }
 }
 
-/// Spreads numbers over keys, so that neighbours in time are not neighbours in order.
+/// Spreads numbers over keys, so that successive numbers are not adjacent keys.
 fn key_of(number: u64) -> [u8; 8] {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
 }
 
-/// The version that readers of the next test must find: every third number overwrites the key of a third before it.
+/// The write of a number, as key and number: every third one overwrites an earlier key.
 fn write(number: u64) -> (u64, u64) {
     if number % 3 == 2 { (number / 3, number) } else { (number, number) }
 }
 
 #[test]
-fn readers_find_all_that_was_inserted_before_they_look() {
+fn readers_find_all_versions_inserted_before_the_look_up() {
     const WRITES: u64 = 30_000;
     let table = Arc::new(Memtable::new(1 << 20));
     let published = AtomicU64::new(0);
@@ -187,7 +191,7 @@ fn readers_find_all_that_was_inserted_before_they_look() {
             }
             let key = key_of(key);
             let found = table.get(hash(&key), &key, number);
-            assert_eq!(found, Some((number, Kind::Put, &value.to_be_bytes()[..])));
+            assert_eq!(found, Some((number, EntryKind::Put, &value.to_be_bytes()[..])));
         }
     };
     let keys: Vec<usize> = (0..=WRITES)
@@ -222,7 +226,8 @@ fn readers_find_all_that_was_inserted_before_they_look() {
         start.wait();
         for number in 1..=WRITES {
             let (key, value) = write(number);
-            let entry = Entry { key: &key_of(key), sequence: number, kind: Kind::Put, value: &value.to_be_bytes() };
+            let entry =
+                Entry { key: &key_of(key), sequence: number, kind: EntryKind::Put, value: &value.to_be_bytes() };
             table.insert(entry);
             published.store(number, Ordering::Release);
         }
@@ -230,11 +235,11 @@ fn readers_find_all_that_was_inserted_before_they_look() {
 }
 
 #[test]
-fn cursors_made_at_the_same_time_wait_for_one_order() {
+fn concurrent_first_cursors_build_one_order() {
     for _ in 0..20 {
         let table = Arc::new(Memtable::new(1 << 20));
         for number in 1..=5_000_u64 {
-            table.insert(Entry { key: &key_of(number), sequence: number, kind: Kind::Put, value: &[] });
+            table.insert(Entry { key: &key_of(number), sequence: number, kind: EntryKind::Put, value: &[] });
         }
         let start = Barrier::new(4);
         thread::scope(|scope| {
@@ -253,10 +258,10 @@ fn cursors_made_at_the_same_time_wait_for_one_order() {
             }
             start.wait();
             for number in 5_001..=6_000_u64 {
-                table.insert(Entry { key: &key_of(number), sequence: number, kind: Kind::Put, value: &[] });
+                table.insert(Entry { key: &key_of(number), sequence: number, kind: EntryKind::Put, value: &[] });
             }
         });
-        let mut cursor = table.cursor(Sequence::MAX);
+        let mut cursor = table.cursor(SequenceNumber::MAX);
         cursor.first().unwrap();
         let all = std::iter::from_fn(|| {
             let sequence = cursor.entry()?.sequence;

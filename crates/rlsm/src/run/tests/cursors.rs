@@ -1,7 +1,7 @@
 //! Cursors against the sorted list, in both directions: by permutation, by sorted view, by key order.
 
 use crate::merge::Cursor;
-use crate::merge::model::{Move, movement};
+use crate::merge::model::{CursorMove, movement};
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -18,16 +18,16 @@ fn target() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Movements, each with how often it is made in turn.
-fn moves() -> impl Strategy<Value = Vec<(Move, u8)>> {
+/// Movements, each with a number of repetitions.
+fn moves() -> impl Strategy<Value = Vec<(CursorMove, u8)>> {
     proptest::collection::vec((movement(target), 1_u8..30), 1..40)
 }
 
-fn check(run: &Arc<Run>, cache: &Arc<BlockCache>, sorted: &[Owned], moves: &[(Move, u8)]) {
+fn check(run: &Arc<Run>, cache: &Arc<BlockCache>, sorted: &[Owned], moves: &[(CursorMove, u8)]) {
     let (mut cursor, mut at) = (run.cursor(cache).unwrap(), None);
     assert!(cursor.entry().is_none());
     for (movement, times) in moves {
-        let times = if matches!(movement, Move::Next | Move::Previous) { *times } else { 1 };
+        let times = if matches!(movement, CursorMove::Next | CursorMove::Previous) { *times } else { 1 };
         for _ in 0..times {
             movement.make(&mut cursor).unwrap();
             at = movement.lead(sorted, |entry| &entry.key, at);
@@ -41,7 +41,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn cursors_go_where_the_list_says(
+    fn cursors_agree_with_a_sorted_list(
         (order, entries) in order().prop_flat_map(|order| (Just(order), entries(order, false, 400))),
         moves in moves(),
         options in options(),
@@ -63,11 +63,11 @@ fn long_runs_are_walked_from_end_to_end() {
         arrange(order, &mut entries);
         let written = write(&super::model::small(), &[(order, true, &entries), (order, false, &entries)]);
         let (sorted, cache) = (in_key_order(&entries), Arc::new(BlockCache::new(1 << 20, 1 << 20)));
-        let ends = [(Move::First, Move::Next), (Move::Last, Move::Previous)];
-        let moves: Vec<(Move, u8)> =
+        let ends = [(CursorMove::First, CursorMove::Next), (CursorMove::Last, CursorMove::Previous)];
+        let moves: Vec<(CursorMove, u8)> =
             ends.into_iter().flat_map(|(end, step)| [vec![(end, 1)], vec![(step, 100); 300]].concat()).collect();
         written.runs.iter().for_each(|run| check(run, &cache, &sorted, &moves));
-        // A run that there is no room for is read block by block.
+        // Without memory for the run, it is read block by block.
         let no_room = Arc::new(BlockCache::new(0, 1 << 20));
         written.runs.iter().for_each(|run| check(run, &no_room, &sorted, &moves));
     }

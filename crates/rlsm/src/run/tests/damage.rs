@@ -1,8 +1,8 @@
-//! Damage anywhere in a file: what is read is right, or an error says where.
+//! Damage anywhere in a file: a read is right, or fails with an error that names the place.
 
 use crate::codec::u32_at;
+use crate::file_name::FileName;
 use crate::merge::Cursor;
-use crate::names::FileName;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -21,9 +21,9 @@ enum Damage {
         byte: prop::sample::Index,
         bit: u8,
     },
-    Cut(prop::sample::Index),
+    Truncated(prop::sample::Index),
     Zero(prop::sample::Index, u16),
-    /// As by another file's bytes: lengths that make no sense, say.
+    /// With the content of another file: invalid lengths, say.
     Overwrite(prop::sample::Index, Vec<u8>),
 }
 
@@ -31,7 +31,7 @@ fn damage() -> impl Strategy<Value = Damage> {
     let place = || any::<prop::sample::Index>();
     prop_oneof![
         6 => (place(), 0u8..8).prop_map(|(byte, bit)| Damage::Flip { byte, bit }),
-        1 => place().prop_map(Damage::Cut),
+        1 => place().prop_map(Damage::Truncated),
         1 => (place(), any::<u16>()).prop_map(|(from, len)| Damage::Zero(from, len)),
         2 => (place(), proptest::collection::vec(any::<u8>(), 1..40)).prop_map(|(from, bytes)| Damage::Overwrite(from, bytes)),
     ]
@@ -41,7 +41,7 @@ fn apply(damage: &Damage, bytes: &mut Vec<u8>) {
     let len = bytes.len();
     match damage {
         Damage::Flip { byte, bit } => bytes[byte.index(len)] ^= 1 << bit,
-        Damage::Cut(at) => bytes.truncate(at.index(len)),
+        Damage::Truncated(at) => bytes.truncate(at.index(len)),
         Damage::Zero(from, count) => {
             let from = from.index(len);
             bytes[from..(from + usize::from(*count)).min(len)].fill(0);
@@ -54,11 +54,11 @@ fn apply(damage: &Damage, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Right, or an error that names the file.
+/// Asserts that the result is right, or an error that names the file.
 fn right_or_named<T: PartialEq + std::fmt::Debug>(got: Result<T>, right: &T) {
     match got {
         Ok(got) => assert_eq!(got, *right),
-        Err(Error::Corrupt { file, what, .. }) => assert!(file == "data-000007" && !what.is_empty()),
+        Err(Error::Corrupt { file, problem, .. }) => assert!(file == "data-000007" && !problem.is_empty()),
         Err(other) => panic!("{other}"),
     }
 }
@@ -103,7 +103,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn no_damage_passes_unseen(
+    fn every_damage_is_detected_or_harmless(
         (order, entries) in order().prop_flat_map(|order| (Just(order), entries(order, false, 60))),
         permutation in any::<bool>(),
         options in options(),
@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn a_footer_that_lies_elsewhere_is_refused(offset in any::<u64>(), len in any::<u64>(), near in 0u64..2000) {
+    fn a_footer_at_another_place_is_refused(offset in any::<u64>(), len in any::<u64>(), near in 0u64..2000) {
         let entries = [Owned::new(*b"key", 1000, Some(vec![1; 1000]))];
         let written = write(&small(), &[(Order::Hash, true, &entries)]);
         for footer in [Extent { offset, len }, Extent { offset: near, len }, Extent { offset: near, len: near }, Extent { offset, len: near }] {
@@ -151,7 +151,7 @@ fn every_single_bit_of_a_small_file_counts_or_is_padding() {
     }
 }
 
-/// Reads everything in every way; only panics count.
+/// Reads everything in every way. Only panics count.
 fn read_everything(storage: &dyn Storage, footer: Extent, entries: &[Owned]) -> Result<()> {
     let (run, _) = Run::open(Arc::new(DataFile::open(storage, FileName::Data(7))?), footer)?;
     let (run, cache) = (Arc::new(run), Arc::new(BlockCache::new(1 << 20, 1 << 20)));
@@ -166,20 +166,20 @@ fn read_everything(storage: &dyn Storage, footer: Extent, entries: &[Owned]) -> 
     cursor.first().and_then(|()| cursor.last())
 }
 
-/// What of a file has to make sense although its checksum is right.
+/// The part of a file to change under a valid checksum.
 #[derive(Debug, Clone, Copy)]
 enum Part {
     Footer,
     Block,
-    Page,
+    IndexPageLocation,
 }
 
 fn part() -> impl Strategy<Value = Part> {
-    prop_oneof![Just(Part::Footer), Just(Part::Block), Just(Part::Page)]
+    prop_oneof![Just(Part::Footer), Just(Part::Block), Just(Part::IndexPageLocation)]
 }
 
-/// Puts the right checksum behind the `len` bytes at `offset`.
-fn checksum_anew(bytes: &mut [u8], offset: usize, len: usize) {
+/// Writes the valid checksum of the `len` bytes at `offset` after them.
+fn rewrite_checksum(bytes: &mut [u8], offset: usize, len: usize) {
     let checksum = crc32c::crc32c(&bytes[offset..offset + len]);
     bytes[offset + len..offset + len + 4].copy_from_slice(&checksum.to_le_bytes());
 }
@@ -188,7 +188,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn nonsense_under_right_checksums_is_read_without_panic(
+    fn invalid_content_under_valid_checksums_causes_no_panic(
         (order, entries) in order().prop_flat_map(|order| (Just(order), entries(order, false, 60))),
         permutation in any::<bool>(),
         (place, with, part) in (any::<prop::sample::Index>(), proptest::collection::vec(any::<u8>(), 1..9), part()),
@@ -205,7 +205,7 @@ proptest! {
                 Part::Block => {
                     (16..footer.offset as usize).step_by(16).find(|at| !entries.is_empty() && bytes[*at..*at + 4] != [0; 4])
                 }
-                Part::Page => page.map(|page| page.offset as usize),
+                Part::IndexPageLocation => page.map(|page| page.offset as usize),
             };
             let (offset, len, first) = match block {
                 None => (footer.offset as usize, footer.len as usize - 12, 0),
@@ -214,19 +214,21 @@ proptest! {
             let start = place.index(len - 4).max(first);
             let end = (start + with.len()).min(len);
             bytes[offset + start..offset + end].copy_from_slice(&with[..end - start]);
-            checksum_anew(&mut bytes, offset, len);
+            rewrite_checksum(&mut bytes, offset, len);
         }
         let _ = read_everything(&written.files, footer, &entries);
     }
 }
 
 #[test]
-fn verify_finds_what_checksums_do_not() {
+fn verify_detects_what_checksums_do_not() {
     let corrupt_with = |run: &Run, expected: &str| match run.verify() {
-        Err(Error::Corrupt { file, what, .. }) => assert!(file == "data-000007" && what.contains(expected), "{what}"),
+        Err(Error::Corrupt { file, problem, .. }) => {
+            assert!(file == "data-000007" && problem.contains(expected), "{problem}")
+        }
         other => panic!("{expected}: {other:?}"),
     };
-    // Filed under hashes that are not those of the keys, all but their lower bits.
+    // Stored under hashes that are not those of the keys, in all but the lower bits.
     let mut entries: Vec<Owned> =
         (0..30u8).map(|i| Owned { hash: u64::from(i) << 56, ..Owned::new([i], 1000, None) }).collect();
     corrupt_with(&write(&small(), &[(Order::Hash, false, &entries)]).runs[0], "fence");
@@ -238,7 +240,7 @@ fn verify_finds_what_checksums_do_not() {
     corrupt_with(&write(&small(), &[(Order::Hash, false, &entries)]).runs[0], "fence");
     entries = (0..30u8).map(|i| Owned::new([i], 1000, None)).collect();
     arrange(Order::Hash, &mut entries);
-    // Two ranks of the permutation, changed for each other.
+    // Two ranks of the permutation, swapped.
     let written = write(&small(), &[(Order::Hash, true, &entries)]);
     {
         let file = written.files.file("data-000007");
@@ -247,12 +249,12 @@ fn verify_finds_what_checksums_do_not() {
         let page = page as usize - (5 + 30 * 4 + 4usize).next_multiple_of(16);
         let ranks = page + 5;
         (0..4).for_each(|byte| bytes.swap(ranks + byte, ranks + 4 + byte));
-        checksum_anew(&mut bytes, page, 5 + 30 * 4);
+        rewrite_checksum(&mut bytes, page, 5 + 30 * 4);
     }
     corrupt_with(&written.runs[0], "the permutation's rank 0 is not in key order");
 }
 
-/// A file of just this footer, under right checksums.
+/// Opens a file of just this footer, with valid checksums.
 fn open_alone(footer: &Footer) -> Result<()> {
     let files = super::memory_files::MemoryFiles::default();
     let file = files.create("data-000007").unwrap();
@@ -264,7 +266,7 @@ fn open_alone(footer: &Footer) -> Result<()> {
 }
 
 #[test]
-fn counts_that_no_file_can_have_are_refused() {
+fn impossible_counts_are_refused() {
     let nothing = Extent { offset: 16, len: 0 };
     let footer = |order, entries, highest| Footer {
         order,
@@ -275,7 +277,7 @@ fn counts_that_no_file_can_have_are_refused() {
         sequences: (0, highest),
         low: Box::default(),
         high: Box::default(),
-        range_deletes: Box::default(),
+        range_tombstones: Box::default(),
         pieces: Box::default(),
         permutation: None,
         index: (order == Order::Log).then_some(nothing),
@@ -293,7 +295,7 @@ fn counts_that_no_file_can_have_are_refused() {
     }
 }
 
-/// Small entries in blocks of a page each, and the zeros before and behind blocks, as extents.
+/// Small entries in blocks of a page each, and the extents of the padding before and after blocks.
 fn with_gaps() -> (Written, Vec<Owned>, Vec<Extent>) {
     let mut entries: Vec<Owned> =
         (0..1_500u32).map(|i| Owned::new(i.to_be_bytes(), 1000, Some(vec![i as u8; 90]))).collect();
@@ -313,7 +315,7 @@ fn with_gaps() -> (Written, Vec<Owned>, Vec<Extent>) {
 }
 
 #[test]
-fn damage_to_zeros_before_pages_is_harmless_or_told() {
+fn damage_to_padding_is_harmless_or_reported() {
     let (written, entries, gaps) = with_gaps();
     assert!(gaps[0].offset == 16 && gaps.len() > 30, "{gaps:?}");
     let footer = written.runs[0].footer;
@@ -330,10 +332,10 @@ fn damage_to_zeros_before_pages_is_harmless_or_told() {
 }
 
 #[test]
-fn a_block_that_became_zeros_is_told_where_it_was() {
+fn a_zeroed_block_is_reported_with_its_offset() {
     let (written, entries, _) = with_gaps();
     let run = &written.runs[0];
-    let told_at = |result: Result<()>| match result {
+    let reported_offset = |result: Result<()>| match result {
         Err(Error::Corrupt { offset, .. }) => offset,
         other => panic!("{other:?}"),
     };
@@ -343,11 +345,11 @@ fn a_block_that_became_zeros_is_told_where_it_was() {
         let within = block.offset as usize..(block.offset + block.len) as usize;
         let before = file.bytes.lock()[within.clone()].to_vec();
         file.bytes.lock()[within.clone()].fill(0);
-        assert_eq!(told_at(read_all(run, 100).map(drop)), block.offset);
-        assert_eq!(told_at(run.verify()), block.offset);
+        assert_eq!(reported_offset(read_all(run, 100).map(drop)), block.offset);
+        assert_eq!(reported_offset(run.verify()), block.offset);
         let cache = BlockCache::new(1 << 20, 0);
         let got = entries.iter().try_for_each(|entry| run.get(&cache, entry.hash, &entry.key, 1200).map(drop));
-        assert_eq!(told_at(got), block.offset);
+        assert_eq!(reported_offset(got), block.offset);
         file.bytes.lock()[within].copy_from_slice(&before);
     }
 }

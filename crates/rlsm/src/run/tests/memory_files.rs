@@ -1,4 +1,4 @@
-//! Files in memory, the least that these tests need.
+//! A minimal storage in memory.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,7 +26,7 @@ impl MemoryFiles {
 }
 
 impl Storage for MemoryFiles {
-    fn place(&self) -> String {
+    fn description(&self) -> String {
         "memory".to_owned()
     }
 
@@ -55,7 +55,7 @@ impl Storage for MemoryFiles {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    fn sync_names(&self) -> io::Result<()> {
+    fn sync_directory(&self) -> io::Result<()> {
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Runs against an obvious model: a sorted list of entries.
+//! Runs against a model: a sorted list of entries.
 
 mod cursors;
 mod damage;

@@ -1,4 +1,4 @@
-//! What a run is: a list of entries in order; and strategies that make such lists.
+//! The model of a run, a sorted list of entries, and strategies for such lists.
 
 use std::sync::Arc;
 
@@ -6,22 +6,22 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::memory_files::MemoryFiles;
-use crate::entry::{Entry, Kind, Sequence};
+use crate::entry::{Entry, EntryKind, SequenceNumber};
 use crate::hash::hash;
-use crate::run::{Compression, DataFile, FileWriter, Hashes, Order, Run, WriteOptions};
+use crate::run::{Compression, DataFile, DataFileOptions, DataFileWriter, HashColumn, Order, Run};
 
-/// An entry of its own, with the hash it is filed under.
+/// An owned entry, with the hash it is stored under.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Owned {
     pub hash: u64,
     pub key: Vec<u8>,
-    pub sequence: Sequence,
-    /// `None` for a delete.
+    pub sequence: SequenceNumber,
+    /// `None` for a tombstone.
     pub value: Option<Vec<u8>>,
 }
 
 impl Owned {
-    pub fn new(key: impl Into<Vec<u8>>, sequence: Sequence, value: Option<Vec<u8>>) -> Self {
+    pub fn new(key: impl Into<Vec<u8>>, sequence: SequenceNumber, value: Option<Vec<u8>>) -> Self {
         let key = key.into();
         Self { hash: hash(&key), key, sequence, value }
     }
@@ -35,8 +35,8 @@ impl Owned {
         }
     }
 
-    pub fn kind(&self) -> Kind {
-        if self.value.is_some() { Kind::Put } else { Kind::Delete }
+    pub fn kind(&self) -> EntryKind {
+        if self.value.is_some() { EntryKind::Put } else { EntryKind::Delete }
     }
 }
 
@@ -47,7 +47,7 @@ impl std::fmt::Debug for Owned {
     }
 }
 
-/// Orders entries as a run does and drops what there is twice.
+/// Sorts entries in the order of a run, without duplicates.
 pub fn arrange(order: Order, entries: &mut Vec<Owned>) {
     let hash_of = |entry: &Owned| if order == Order::Hash { entry.hash } else { 0 };
     entries.sort_by(|a, b| (hash_of(a), &a.key, b.sequence).cmp(&(hash_of(b), &b.key, a.sequence)));
@@ -61,7 +61,7 @@ pub fn in_key_order(entries: &[Owned]) -> Vec<Owned> {
 }
 
 /// The newest version of a key that a snapshot sees.
-pub fn newest<'a>(entries: &'a [Owned], key: &[u8], snapshot: Sequence) -> Option<&'a Owned> {
+pub fn newest<'a>(entries: &'a [Owned], key: &[u8], snapshot: SequenceNumber) -> Option<&'a Owned> {
     entries.iter().filter(|entry| entry.key == key && entry.sequence <= snapshot).max_by_key(|entry| entry.sequence)
 }
 
@@ -69,17 +69,17 @@ pub fn order() -> impl Strategy<Value = Order> {
     prop_oneof![Just(Order::Hash), Just(Order::Key)]
 }
 
-pub fn options() -> impl Strategy<Value = WriteOptions> {
+pub fn options() -> impl Strategy<Value = DataFileOptions> {
     let compression = prop_oneof![Just(Compression::None), Just(Compression::Lz4), Just(Compression::Zstd)];
     let sizes = prop_oneof![Just((4096, 1 << 20)), Just((64, 1)), Just((200, 2000))];
-    (sizes, compression).prop_map(|((block_bytes, piece_bytes), compression)| WriteOptions {
+    (sizes, compression).prop_map(|((block_bytes, piece_bytes), compression)| DataFileOptions {
         block_bytes,
         compression,
         piece_bytes,
     })
 }
 
-/// Keys of which many are equal, have equal beginnings, are empty or the longest there may be.
+/// Keys of which many are equal, share a prefix, are empty or have the maximum length.
 fn key() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         8 => (0u32..40).prop_map(|number| format!("key {number}").into_bytes()),
@@ -102,7 +102,7 @@ pub fn colliding(key: &[u8]) -> u64 {
     (hash(key) % 3) << 31
 }
 
-/// Entries of a run in its order; with `collide`, many keys of a hash-ordered run share a hash.
+/// Entries in the order of a run; with `collide`, many keys share a hash.
 pub fn entries(order: Order, collide: bool, max: usize) -> impl Strategy<Value = Vec<Owned>> {
     vec((key(), 1_000u64..1_300, value()), 0..max).prop_map(move |entries| {
         let own = |(key, sequence, value)| {
@@ -120,13 +120,13 @@ pub struct Written {
     pub files: MemoryFiles,
     pub data: Arc<DataFile>,
     pub runs: Vec<Arc<Run>>,
-    pub hashes: Vec<Hashes>,
+    pub hashes: Vec<HashColumn>,
 }
 
-/// Writes runs into one file, an entry of each in turn.
-pub fn write(options: &WriteOptions, runs: &[(Order, bool, &[Owned])]) -> Written {
+/// Writes runs to one file, interleaving their entries.
+pub fn write(options: &DataFileOptions, runs: &[(Order, bool, &[Owned])]) -> Written {
     let files = MemoryFiles::default();
-    let mut writer = FileWriter::create(&files, 7, options).unwrap();
+    let mut writer = DataFileWriter::create(&files, 7, options).unwrap();
     let numbers: Vec<usize> =
         runs.iter().map(|(order, permutation, _)| writer.run(*order, *permutation, 900)).collect();
     let longest = runs.iter().map(|(_, _, entries)| entries.len()).max().unwrap_or(0);
@@ -141,15 +141,15 @@ pub fn write(options: &WriteOptions, runs: &[(Order, bool, &[Owned])]) -> Writte
     Written { files, data, runs, hashes }
 }
 
-/// Key, sequence, and value unless it is a delete.
-pub type Plain = (Vec<u8>, Sequence, Option<Vec<u8>>);
+/// Key, sequence number, and value unless it is a tombstone.
+pub type Plain = (Vec<u8>, SequenceNumber, Option<Vec<u8>>);
 
-/// All entries that `read_all` hands out.
+/// All entries that `read_all` returns.
 pub fn read_all(run: &Run, read_ahead: usize) -> crate::Result<Vec<Plain>> {
     let mut reader = run.read_all(read_ahead);
     let mut all = Vec::new();
     while let Some(entry) = reader.next()? {
-        all.push((entry.key.to_vec(), entry.sequence, (entry.kind == Kind::Put).then(|| entry.value.to_vec())));
+        all.push((entry.key.to_vec(), entry.sequence, (entry.kind == EntryKind::Put).then(|| entry.value.to_vec())));
     }
     Ok(all)
 }
@@ -159,6 +159,6 @@ pub fn plain(entries: &[Owned]) -> Vec<Plain> {
 }
 
 /// Small blocks and pieces.
-pub fn small() -> WriteOptions {
-    WriteOptions { block_bytes: 300, compression: Compression::None, piece_bytes: 2000 }
+pub fn small() -> DataFileOptions {
+    DataFileOptions { block_bytes: 300, compression: Compression::None, piece_bytes: 2000 }
 }

@@ -1,26 +1,26 @@
-//! What can still be read of a damaged run, and whether one is dead.
+//! Salvaging damaged runs, and recognising reclaimed ones.
 
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
-use crate::Kind;
+use crate::EntryKind;
 use crate::entry::Entry;
-use crate::run::{FileWriter, Order, Run, WriteOptions};
-use crate::storage::Disk;
+use crate::run::{DataFileOptions, DataFileWriter, Order, Run};
+use crate::storage::DiskStorage;
 
 const ENTRIES: u32 = 2000;
 
 /// A run of some hundred blocks, with a footer of more than a page.
-fn run(folder: &std::path::Path, order: Order) -> Arc<Run> {
-    let disk = Disk::open(folder).unwrap();
-    let mut writer = FileWriter::create(&disk, 1, &WriteOptions::default()).unwrap();
+fn run(directory: &std::path::Path, order: Order) -> Arc<Run> {
+    let disk = DiskStorage::open(directory).unwrap();
+    let mut writer = DataFileWriter::create(&disk, 1, &DataFileOptions::default()).unwrap();
     let run = writer.run(order, false, 1);
     let mut keys: Vec<Vec<u8>> = (0..ENTRIES).map(|number| format!("key{number:05}").into_bytes()).collect();
     if order == Order::Hash {
         keys.sort_by_key(|key| crate::hash::hash(key));
     }
     for (key, sequence) in keys.iter().zip(1..) {
-        writer.push(run, Entry { key, sequence, kind: Kind::Put, value: &[7; 200] }).unwrap();
+        writer.push(run, Entry { key, sequence, kind: EntryKind::Put, value: &[7; 200] }).unwrap();
     }
     writer.finish().unwrap().1.remove(0)
 }
@@ -31,18 +31,18 @@ fn salvaged(run: &Run) -> (usize, usize) {
     (taken, lost)
 }
 
-fn overwrite(folder: &std::path::Path, offset: u64, bytes: &[u8]) {
-    let file = std::fs::File::options().write(true).open(folder.join("data-000001")).unwrap();
+fn overwrite(directory: &std::path::Path, offset: u64, bytes: &[u8]) {
+    let file = std::fs::File::options().write(true).open(directory.join("data-000001")).unwrap();
     file.write_all_at(bytes, offset).unwrap();
 }
 
 #[test]
 fn a_damaged_block_costs_its_own_entries() {
     for order in [Order::Hash, Order::Key] {
-        let folder = tempfile::tempdir().unwrap();
-        let run = run(folder.path(), order);
+        let directory = tempfile::tempdir().unwrap();
+        let run = run(directory.path(), order);
         assert_eq!(salvaged(&run), (ENTRIES as usize, 0));
-        overwrite(folder.path(), 10_000, b"not what was written");
+        overwrite(directory.path(), 10_000, b"not what was written");
         let (taken, lost) = salvaged(&run);
         assert_eq!(lost, 1);
         assert!(taken >= ENTRIES as usize - 30 && taken < ENTRIES as usize, "{taken}");
@@ -50,17 +50,17 @@ fn a_damaged_block_costs_its_own_entries() {
 }
 
 #[test]
-fn a_run_is_dead_when_all_its_pages_are_given_back() {
+fn a_run_is_reclaimed_if_all_its_pages_are_zero() {
     for order in [Order::Hash, Order::Key] {
-        let folder = tempfile::tempdir().unwrap();
-        let run = run(folder.path(), order);
-        assert!(!run.is_given_back().unwrap());
-        overwrite(folder.path(), 8192, &[0; 8192]);
-        assert!(!run.is_given_back().unwrap(), "one lost page is damage");
+        let directory = tempfile::tempdir().unwrap();
+        let run = run(directory.path(), order);
+        assert!(!run.is_reclaimed().unwrap());
+        overwrite(directory.path(), 8192, &[0; 8192]);
+        assert!(!run.is_reclaimed().unwrap(), "a single zeroed page is damage");
         for extent in run.extents() {
             let (start, end) = (extent.offset.next_multiple_of(4096), extent.end().unwrap() / 4096 * 4096);
-            overwrite(folder.path(), start, &vec![0; end.saturating_sub(start) as usize]);
+            overwrite(directory.path(), start, &vec![0; end.saturating_sub(start) as usize]);
         }
-        assert!(run.is_given_back().unwrap(), "{order:?}");
+        assert!(run.is_reclaimed().unwrap(), "{order:?}");
     }
 }

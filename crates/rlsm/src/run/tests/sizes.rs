@@ -1,9 +1,9 @@
-//! What runs cost on disk and in memory, exactly.
+//! The exact overhead of runs on disk and in memory.
 
 use super::model::*;
-use crate::run::{Maplet, Order, WriteOptions};
+use crate::run::{DataFileOptions, Maplet, Order};
 
-/// Entries with 16-byte keys whose sequences are as after a flush: each once, in no order.
+/// Entries with 16-byte keys and sequence numbers as after a flush: unique, in random order.
 fn flushed(count: u64, value_bytes: usize, order: Order) -> Vec<Owned> {
     let one = |i: u64| {
         let key = format!("user{:012}", i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 1_000_000_000_000);
@@ -14,10 +14,10 @@ fn flushed(count: u64, value_bytes: usize, order: Order) -> Vec<Owned> {
     entries
 }
 
-/// Overhead on disk as a share of keys and values, and memory of run and maplet in bytes per entry.
+/// The overhead on disk relative to keys and values, and the memory of run and maplet per entry, in bytes.
 fn costs(count: u64, value_bytes: usize, order: Order, permutation: bool) -> (f64, f64) {
     let entries = flushed(count, value_bytes, order);
-    let written = write(&WriteOptions::default(), &[(order, permutation, &entries)]);
+    let written = write(&DataFileOptions::default(), &[(order, permutation, &entries)]);
     let run = &written.runs[0];
     let maplet = Maplet::build(16, run.entries, &[(0, &written.hashes[0])]);
     let overhead = run.stored_bytes as f64 / run.user_bytes as f64 - 1.0;
@@ -52,7 +52,7 @@ fn large_values_cost_two_percent_and_three_bytes() {
 #[test]
 fn the_index_of_a_key_ordered_run_takes_less_than_half_a_byte_per_entry() {
     let entries = flushed(100_000, 100, Order::Key);
-    let written = write(&WriteOptions::default(), &[(Order::Key, false, &entries)]);
+    let written = write(&DataFileOptions::default(), &[(Order::Key, false, &entries)]);
     let memory = written.runs[0].memory_bytes() as f64 / 100_000.0;
     println!("key-ordered, 16 + 100 bytes: {memory:.4} bytes of memory per entry");
     assert!(memory <= 0.5);

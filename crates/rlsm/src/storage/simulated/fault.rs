@@ -1,11 +1,11 @@
-//! When something goes wrong, and what.
+//! Faults and when they strike.
 
 use std::collections::BTreeMap;
 use std::io;
 
 use rustix::io::Errno;
 
-/// What goes wrong.
+/// A fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// An operation of any kind fails with `EIO`.
@@ -14,17 +14,17 @@ pub enum Fault {
     Read,
     /// [`File::append`](crate::storage::File::append) fails with `EIO`. Any part of the bytes has arrived.
     Append,
-    /// [`File::sync`](crate::storage::File::sync) or [`Storage::sync_names`](crate::storage::Storage::sync_names)
-    /// fails with `EIO`. Some of what the file's sync was to write is lost for good: a later sync succeeds without it.
+    /// [`File::sync`](crate::storage::File::sync) or
+    /// [`Storage::sync_directory`](crate::storage::Storage::sync_directory) fails with `EIO`. Some of the file's dirty
+    /// pages are lost for good: a later sync succeeds without them.
     Sync,
-    /// What takes space (a file's creation, an append, another name) fails with `ENOSPC`. Of an append, any part of the
-    /// bytes has arrived.
+    /// An operation that takes space (create, append, rename) fails with `ENOSPC`. Any part of an append has arrived.
     NoSpace,
 }
 
-/// What kind an operation is of.
+/// The kind of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(super) enum OperationKind {
     Read,
     Append,
     Sync,
@@ -33,13 +33,13 @@ pub(super) enum Operation {
 }
 
 impl Fault {
-    fn strikes(self, operation: Operation) -> bool {
+    fn applies_to(self, operation: OperationKind) -> bool {
         match self {
             Self::Any => true,
-            Self::Read => operation == Operation::Read,
-            Self::Append => operation == Operation::Append,
-            Self::Sync => operation == Operation::Sync,
-            Self::NoSpace => matches!(operation, Operation::Append | Operation::GiveName),
+            Self::Read => operation == OperationKind::Read,
+            Self::Append => operation == OperationKind::Append,
+            Self::Sync => operation == OperationKind::Sync,
+            Self::NoSpace => matches!(operation, OperationKind::Append | OperationKind::GiveName),
         }
     }
 
@@ -51,20 +51,20 @@ impl Fault {
     }
 }
 
-/// What is to go wrong, and what has happened so far.
+/// The faults and crashes to come, and what has happened so far.
 #[derive(Debug, Default)]
-pub(super) struct Schedule {
+pub(super) struct FaultSchedule {
     pub operations: u64,
-    pub points: BTreeMap<&'static str, u64>,
+    pub fail_points: BTreeMap<&'static str, u64>,
     pub crashed: bool,
     pub faults: BTreeMap<u64, Vec<Fault>>,
     pub crash_at_operation: Option<u64>,
     pub crash_at_points: Vec<(String, u64)>,
 }
 
-impl Schedule {
-    /// Counts an operation and says whether it goes well.
-    pub fn begin(&mut self, operation: Operation) -> io::Result<()> {
+impl FaultSchedule {
+    /// Counts an operation, and fails if a fault or a crash is due.
+    pub fn begin(&mut self, operation: OperationKind) -> io::Result<()> {
         if !self.crashed {
             self.operations += 1;
             self.crashed = self.crash_at_operation == Some(self.operations);
@@ -75,21 +75,21 @@ impl Schedule {
         self.due(operation).map_or(Ok(()), |fault| Err(fault.error()))
     }
 
-    /// Takes the first fault that is due and strikes `operation`.
-    fn due(&mut self, operation: Operation) -> Option<Fault> {
+    /// Takes the first due fault that applies to `operation`.
+    fn due(&mut self, operation: OperationKind) -> Option<Fault> {
         for (_, faults) in self.faults.range_mut(..=self.operations) {
-            if let Some(found) = faults.iter().position(|fault| fault.strikes(operation)) {
+            if let Some(found) = faults.iter().position(|fault| fault.applies_to(operation)) {
                 return Some(faults.remove(found));
             }
         }
         None
     }
 
-    pub fn reach(&mut self, point: &'static str) {
+    pub fn fail_point(&mut self, point: &'static str) {
         if self.crashed {
             return;
         }
-        let arrivals = self.points.entry(point).or_default();
+        let arrivals = self.fail_points.entry(point).or_default();
         *arrivals += 1;
         self.crashed = self.crash_at_points.iter().any(|(name, nth)| name == point && nth == arrivals);
     }

@@ -1,24 +1,24 @@
-//! A folder in memory that does to its files whatever a file system and a device may do.
+//! A simulated directory in memory that does to its files whatever a file system and a device may do.
 //!
-//! It is for tests: of `rlsm` itself, and of programs that use it. Everything that goes wrong is asked for, and what a
-//! crash leaves follows from a seed and the operations before it:
-//! - Of appends that were not synced nothing survives, or all, or a part up to any byte, or pages of 4 KiB in any
-//!   order, each whole, torn or lost; what is lost before something that is kept reads as zeros.
-//! - Every change of names that was not synced has happened or not, whether or not those before it have. A file that
-//!   was renamed has one name or the other and is whole.
-//! - A sync that fails loses what it was to write: it can still be read, later syncs succeed, and a crash shows that it
-//!   never reached the device.
+//! It is for tests, of `rlsm` itself and of programs that use it. The test requests every fault; what a crash leaves
+//! follows from a seed and the operations before it:
+//! - Of unsynced appends nothing survives, or all, or a part up to any byte, or pages of 4 KiB in any order, each
+//!   whole, torn or lost. A lost part before a surviving one reads as zeros.
+//! - Each unsynced creation, rename and removal has happened or not, independently of those before it. A renamed file
+//!   has one name or the other, and is whole.
+//! - A failed sync loses what it was to write: it can still be read, later syncs succeed, and after a crash it is
+//!   missing.
 //!
 //! ```
 //! use rlsm::storage::Storage;
-//! use rlsm::storage::simulated::Simulated;
+//! use rlsm::storage::simulated::SimulatedStorage;
 //!
 //! # fn main() -> std::io::Result<()> {
-//! let machine = Simulated::new(7);
+//! let machine = SimulatedStorage::new(7);
 //! let file = machine.create("a")?;
 //! file.append(b"kept")?;
 //! file.sync()?;
-//! machine.sync_names()?;
+//! machine.sync_directory()?;
 //! machine.crash_at_operation(machine.operations() + 1);
 //! assert!(file.append(b", or not").is_err());
 //! assert!(machine.crashed());
@@ -39,136 +39,136 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::{File, Storage, copy_through};
 
-mod chance;
 mod content;
+mod directory;
 mod fault;
-mod folder;
+mod rng;
 #[cfg(test)]
 mod tests;
 
 pub use fault::Fault;
 
-use chance::Chance;
-use content::Content;
-use fault::{Operation, Schedule};
-use folder::{Folder, Object};
+use content::FileContent;
+use directory::{Directory, Inode};
+use fault::{FaultSchedule, OperationKind};
+use rng::SeededRng;
 
-/// A folder in memory, and the handle to what goes wrong in it. A clone is the same folder.
+/// A simulated directory with its faults. Clones share it.
 ///
-/// Every operation of [`Storage`] and [`File`] counts, from 1 on, whether or not it fails. [`Storage::copy`] is
-/// several, in both folders; [`Storage::reach`] is none.
+/// Every operation of [`Storage`] and [`File`] counts, from 1, whether or not it fails. [`Storage::copy`] counts as
+/// several, in both directories, [`Storage::fail_point`] as none.
 #[derive(Debug, Clone)]
-pub struct Simulated {
-    machine: Arc<Mutex<Machine>>,
+pub struct SimulatedStorage {
+    machine: Arc<Mutex<SimulatedMachine>>,
 }
 
 #[derive(Debug)]
-struct Machine {
-    folder: Folder,
-    schedule: Schedule,
+struct SimulatedMachine {
+    directory: Directory,
+    schedule: FaultSchedule,
     is_locked: bool,
-    /// For what happens while the machine runs.
-    chance: Chance,
-    /// For what a crash leaves; the number of operations counts for it too.
+    /// For faults while the machine runs.
+    rng: SeededRng,
+    /// For what a crash leaves, together with the number of operations.
     seed: u64,
 }
 
-impl Machine {
-    fn append(&mut self, content: &mut Content, bytes: &[u8]) -> io::Result<()> {
-        let outcome = self.schedule.begin(Operation::Append);
+impl SimulatedMachine {
+    fn append(&mut self, content: &mut FileContent, bytes: &[u8]) -> io::Result<()> {
+        let outcome = self.schedule.begin(OperationKind::Append);
         let arrived = match &outcome {
             Ok(()) => bytes.len(),
             Err(_) if self.schedule.crashed => 0,
-            Err(_) => self.chance.between(0, bytes.len()),
+            Err(_) => self.rng.between(0, bytes.len()),
         };
         content.append(&bytes[..arrived]);
         outcome
     }
 
-    fn sync(&mut self, content: &mut Content) -> io::Result<()> {
-        let outcome = self.schedule.begin(Operation::Sync);
+    fn sync(&mut self, content: &mut FileContent) -> io::Result<()> {
+        let outcome = self.schedule.begin(OperationKind::Sync);
         match &outcome {
             Ok(()) => content.sync(),
             Err(_) if self.schedule.crashed => {}
-            Err(_) => content.fail_to_sync(&mut self.chance),
+            Err(_) => content.fail_to_sync(&mut self.rng),
         }
         outcome
     }
 }
 
-impl Simulated {
-    /// An empty folder.
+impl SimulatedStorage {
+    /// An empty directory.
     pub fn new(seed: u64) -> Self {
         Self::with(seed, BTreeMap::new())
     }
 
     fn with(seed: u64, files: BTreeMap<String, Vec<u8>>) -> Self {
-        let machine = Machine {
-            folder: Folder::durable(files),
-            schedule: Schedule::default(),
+        let machine = SimulatedMachine {
+            directory: Directory::durable(files),
+            schedule: FaultSchedule::default(),
             is_locked: false,
-            chance: Chance::new(seed),
+            rng: SeededRng::new(seed),
             seed,
         };
         Self { machine: Arc::new(Mutex::new(machine)) }
     }
 
-    fn machine(&self) -> MutexGuard<'_, Machine> {
+    fn machine(&self) -> MutexGuard<'_, SimulatedMachine> {
         self.machine.lock()
     }
 
-    /// Lets the operation of this number fail, or the first one after it that `fault` can strike.
+    /// Makes the operation with this number fail, or the first one after it that `fault` applies to.
     pub fn fail_at(&self, operation: u64, fault: Fault) {
         self.machine().schedule.faults.entry(operation).or_default().push(fault);
     }
 
-    /// Stops the machine at the operation of this number, which has no effect and fails, like all after it.
+    /// Crashes the machine at the operation with this number: it has no effect and fails, like all after it.
     pub fn crash_at_operation(&self, operation: u64) {
         self.machine().schedule.crash_at_operation = Some(operation);
     }
 
-    /// Stops the machine when [`Storage::reach`] tells of this point for the `nth` time, from 1 on.
+    /// Crashes the machine when it reaches this [`Storage::fail_point`] for the `nth` time, from 1.
     pub fn crash_at_point(&self, point: &str, nth: u64) {
         self.machine().schedule.crash_at_points.push((point.to_owned(), nth));
     }
 
-    /// Stops the machine now. Every operation fails from now on.
+    /// Crashes the machine now: every operation fails from now on.
     pub fn crash(&self) {
         self.machine().schedule.crashed = true;
     }
 
-    /// How many operations there have been.
+    /// The number of operations so far.
     pub fn operations(&self) -> u64 {
         self.machine().schedule.operations
     }
 
-    /// The points that were reached, and how often.
-    pub fn points(&self) -> BTreeMap<&'static str, u64> {
-        self.machine().schedule.points.clone()
+    /// The fail points reached, with how often.
+    pub fn fail_points(&self) -> BTreeMap<&'static str, u64> {
+        self.machine().schedule.fail_points.clone()
     }
 
-    /// Whether the machine has stopped.
+    /// Whether the machine has crashed.
     pub fn crashed(&self) -> bool {
         self.machine().schedule.crashed
     }
 
-    /// Stops the machine, if it still runs, and gives one with what survived. Nothing is to go wrong there yet, and its
-    /// operations are counted anew.
+    /// Crashes the machine, if it still runs, and returns one with what survived. That one has no faults scheduled, and
+    /// counts operations from 0.
     #[must_use]
     pub fn reboot(&self) -> Self {
         let mut machine = self.machine();
         machine.schedule.crashed = true;
-        let chance = Chance::new(machine.seed).of(machine.schedule.operations);
-        let survivor = machine.folder.survivor(&chance);
-        Self::with(chance.of(u64::MAX).number(), survivor)
+        let rng = SeededRng::new(machine.seed).of(machine.schedule.operations);
+        let after_crash = machine.directory.after_crash(&rng);
+        Self::with(rng.of(u64::MAX).number(), after_crash)
     }
 
-    /// Turns a bit of a file over, on the device and wherever it is kept in memory.
+    /// Flips a bit of a file, on the device and in memory.
     ///
     /// # Errors
-    /// If there is no such file, byte or bit.
+    /// There is no such file, byte or bit.
     pub fn flip_bit(&self, name: &str, offset: u64, bit: u8) -> io::Result<()> {
-        let object = self.machine().folder.get(name)?;
+        let object = self.machine().directory.get(name)?;
         if bit > 7 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("a byte has no bit {bit}")));
         }
@@ -178,89 +178,89 @@ impl Simulated {
         Ok(())
     }
 
-    fn file(&self, object: Arc<Object>) -> Arc<dyn File> {
+    fn file(&self, object: Arc<Inode>) -> Arc<dyn File> {
         Arc::new(SimulatedFile { storage: self.clone(), object })
     }
 }
 
-impl Storage for Simulated {
-    fn place(&self) -> String {
+impl Storage for SimulatedStorage {
+    fn description(&self) -> String {
         "memory".to_owned()
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn File>> {
         let mut machine = self.machine();
-        machine.schedule.begin(Operation::GiveName)?;
-        let object = machine.folder.create(name)?;
+        machine.schedule.begin(OperationKind::GiveName)?;
+        let object = machine.directory.create(name)?;
         Ok(self.file(object))
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn File>> {
         let mut machine = self.machine();
-        machine.schedule.begin(Operation::Other)?;
-        let object = machine.folder.get(name)?;
+        machine.schedule.begin(OperationKind::Other)?;
+        let object = machine.directory.get(name)?;
         Ok(self.file(object))
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
         let mut machine = self.machine();
-        machine.schedule.begin(Operation::Other)?;
-        Ok(machine.folder.names())
+        machine.schedule.begin(OperationKind::Other)?;
+        Ok(machine.directory.names())
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let mut machine = self.machine();
-        machine.schedule.begin(Operation::GiveName)?;
-        machine.folder.rename(from, to)
+        machine.schedule.begin(OperationKind::GiveName)?;
+        machine.directory.rename(from, to)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
         let mut machine = self.machine();
-        machine.schedule.begin(Operation::Other)?;
-        machine.folder.remove(name)
+        machine.schedule.begin(OperationKind::Other)?;
+        machine.directory.remove(name)
     }
 
-    fn sync_names(&self) -> io::Result<()> {
+    fn sync_directory(&self) -> io::Result<()> {
         let mut machine = self.machine();
-        machine.schedule.begin(Operation::Sync)?;
-        machine.folder.sync();
+        machine.schedule.begin(OperationKind::Sync)?;
+        machine.directory.sync();
         Ok(())
     }
 
     fn lock(&self) -> io::Result<Option<Box<dyn Send + Sync>>> {
         let mut machine = self.machine();
-        machine.schedule.begin(Operation::Other)?;
+        machine.schedule.begin(OperationKind::Other)?;
         if std::mem::replace(&mut machine.is_locked, true) {
             return Ok(None);
         }
-        Ok(Some(Box::new(Lock(self.clone()))))
+        Ok(Some(Box::new(SimulatedLock(self.clone()))))
     }
 
     fn copy(&self, name: &str, to: &dyn Storage) -> io::Result<()> {
         copy_through(&*self.open(name)?, name, to)
     }
 
-    fn reach(&self, point: &'static str) {
-        self.machine().schedule.reach(point);
+    fn fail_point(&self, point: &'static str) {
+        self.machine().schedule.fail_point(point);
     }
 }
 
-struct Lock(Simulated);
+struct SimulatedLock(SimulatedStorage);
 
-impl Drop for Lock {
+impl Drop for SimulatedLock {
     fn drop(&mut self) {
         self.0.machine().is_locked = false;
     }
 }
 
 struct SimulatedFile {
-    storage: Simulated,
-    object: Arc<Object>,
+    storage: SimulatedStorage,
+    object: Arc<Inode>,
 }
 
 impl SimulatedFile {
-    /// Does an operation that has no effect if it fails.
-    fn with<T>(&self, operation: Operation, then: impl FnOnce(&mut Content) -> io::Result<T>) -> io::Result<T> {
+    /// Runs an operation that has no effect if it fails.
+    fn with<T>(&self, operation: OperationKind, then: impl FnOnce(&mut FileContent) -> io::Result<T>) -> io::Result<T> {
         let mut machine = self.storage.machine();
         machine.schedule.begin(operation)?;
         then(&mut self.object.content.lock())
@@ -273,8 +273,8 @@ impl File for SimulatedFile {
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        self.with(Operation::Read, |content| {
-            let bytes = usize::try_from(offset).ok().and_then(|start| content.seen().get(start..));
+        self.with(OperationKind::Read, |content| {
+            let bytes = usize::try_from(offset).ok().and_then(|start| content.current().get(start..));
             let bytes = bytes.and_then(|bytes| bytes.get(..buffer.len())).ok_or(io::ErrorKind::UnexpectedEof)?;
             buffer.copy_from_slice(bytes);
             Ok(())
@@ -282,12 +282,12 @@ impl File for SimulatedFile {
     }
 
     fn len(&self) -> io::Result<u64> {
-        self.with(Operation::Other, |content| Ok(content.seen().len() as u64))
+        self.with(OperationKind::Other, |content| Ok(content.current().len() as u64))
     }
 
     fn truncate(&self, len: u64) -> io::Result<()> {
         let len = index(len)?;
-        self.with(Operation::Other, |content| {
+        self.with(OperationKind::Other, |content| {
             content.truncate(len);
             Ok(())
         })
@@ -299,7 +299,7 @@ impl File for SimulatedFile {
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
         let (offset, len) = (index(offset)?, index(len)?);
-        self.with(Operation::Other, |content| {
+        self.with(OperationKind::Other, |content| {
             content.punch(offset, len);
             Ok(())
         })

@@ -2,28 +2,28 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-fn content(storage: &Simulated, name: &str) -> Vec<u8> {
+fn content(storage: &SimulatedStorage, name: &str) -> Vec<u8> {
     let file = storage.open(name).unwrap();
     let mut bytes = vec![0; file.len().unwrap() as usize];
     file.read_at(&mut bytes, 0).unwrap();
     bytes
 }
 
-fn everything(storage: &Simulated) -> BTreeMap<String, Vec<u8>> {
+fn everything(storage: &SimulatedStorage) -> BTreeMap<String, Vec<u8>> {
     storage.list().unwrap().into_iter().map(|name| (name.clone(), content(storage, &name))).collect()
 }
 
-/// Bytes none of which is zero, and which tell where they belong.
+/// Non-zero bytes that depend on their position.
 fn bytes(range: std::ops::Range<usize>) -> Vec<u8> {
     range.map(|at| (at % 251 + 1) as u8).collect()
 }
 
 /// A durable file of `synced` bytes, then `unsynced` more.
-fn file(storage: &Simulated, name: &str, synced: usize, unsynced: usize) -> Arc<dyn File> {
+fn file(storage: &SimulatedStorage, name: &str, synced: usize, unsynced: usize) -> Arc<dyn File> {
     let file = storage.create(name).unwrap();
     file.append(&bytes(0..synced)).unwrap();
     file.sync().unwrap();
-    storage.sync_names().unwrap();
+    storage.sync_directory().unwrap();
     file.append(&bytes(synced..synced + unsynced)).unwrap();
     file
 }
@@ -36,8 +36,8 @@ const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
 #[test]
-fn it_is_a_folder_of_files() {
-    let storage = Simulated::new(1);
+fn it_behaves_as_a_directory_of_files() {
+    let storage = SimulatedStorage::new(1);
     let file = storage.create("b").unwrap();
     file.append(b"0123456789").unwrap();
     assert_eq!(storage.create("b").err().unwrap().kind(), io::ErrorKind::AlreadyExists);
@@ -60,30 +60,30 @@ fn it_is_a_folder_of_files() {
 
 #[test]
 fn a_copy_is_durable_but_for_its_name() {
-    let (from, to) = (Simulated::new(1), Simulated::new(2));
+    let (from, to) = (SimulatedStorage::new(1), SimulatedStorage::new(2));
     file(&from, "a", 5000, 5000);
     from.copy("a", &to).unwrap();
-    to.sync_names().unwrap();
+    to.sync_directory().unwrap();
     assert_eq!(content(&to.reboot(), "a"), bytes(0..10_000));
 }
 
 #[test]
-fn what_is_synced_survives_every_crash() {
+fn synced_bytes_survive_every_crash() {
     for seed in 0..500 {
-        let storage = Simulated::new(seed);
+        let storage = SimulatedStorage::new(seed);
         let file = file(&storage, "a", 5000, 20_000);
         file.truncate(9000).unwrap();
         file.append(&bytes(9000..15_000)).unwrap();
-        let survivor = content(&storage.reboot(), "a");
-        assert_eq!(survivor[..5000], bytes(0..5000), "seed {seed}");
+        let after_crash = content(&storage.reboot(), "a");
+        assert_eq!(after_crash[..5000], bytes(0..5000), "seed {seed}");
         file.sync().unwrap_err();
     }
 }
 
 #[test]
-fn a_second_crash_takes_nothing_more() {
+fn a_second_crash_loses_nothing_more() {
     for seed in 0..100 {
-        let storage = Simulated::new(seed);
+        let storage = SimulatedStorage::new(seed);
         file(&storage, "a", 5000, 20_000);
         storage.create("b").unwrap();
         let twice = storage.reboot().reboot();
@@ -92,9 +92,9 @@ fn a_second_crash_takes_nothing_more() {
 }
 
 #[test]
-fn the_same_seed_leaves_the_same() {
-    let survivor = |seed| {
-        let storage = Simulated::new(seed);
+fn the_seed_determines_what_survives() {
+    let after_crash = |seed| {
+        let storage = SimulatedStorage::new(seed);
         storage.fail_at(4, Fault::Append);
         for name in ["a", "b", "c"] {
             let file = storage.create(name).unwrap();
@@ -103,45 +103,45 @@ fn the_same_seed_leaves_the_same() {
         storage.rename("a", "d").unwrap();
         everything(&storage.reboot())
     };
-    let distinct: BTreeSet<_> = (0..50).map(survivor).collect();
+    let distinct: BTreeSet<_> = (0..50).map(after_crash).collect();
     assert!(distinct.len() > 20, "{} different ones", distinct.len());
     for seed in 0..50 {
-        assert_eq!(survivor(seed), survivor(seed));
+        assert_eq!(after_crash(seed), after_crash(seed));
     }
 }
 
-/// How the unsynced bytes of a file of 100 + 20,000 bytes came out of a crash.
-fn unsynced_fate(survivor: &[u8]) -> &'static str {
+/// What a crash did to the unsynced bytes of a file of 100 + 20,000 bytes.
+fn unsynced_fate(after_crash: &[u8]) -> &'static str {
     let whole = bytes(0..20_100);
-    let same = survivor.iter().zip(&whole).take_while(|(left, right)| left == right).count();
-    match survivor.len() {
+    let same = after_crash.iter().zip(&whole).take_while(|(left, right)| left == right).count();
+    match after_crash.len() {
         100 => "lost",
         20_100 if same == 20_100 => "kept",
         len if same == len => "a prefix",
-        _ if survivor[same..].iter().zip(&whole[same..]).any(|(left, right)| left == right) => "a hole",
+        _ if after_crash[same..].iter().zip(&whole[same..]).any(|(left, right)| left == right) => "a hole",
         _ => "a tail of zeros",
     }
 }
 
 #[test]
-fn unsynced_appends_come_out_in_every_way() {
+fn unsynced_appends_survive_in_every_way() {
     let mut fates = BTreeSet::new();
     for seed in 0..300 {
-        let storage = Simulated::new(seed);
+        let storage = SimulatedStorage::new(seed);
         file(&storage, "a", 100, 20_000);
-        let survivor = content(&storage.reboot(), "a");
-        assert!(survivor.iter().zip(bytes(0..20_100)).all(|(left, right)| *left == 0 || *left == right));
-        fates.insert(unsynced_fate(&survivor));
+        let after_crash = content(&storage.reboot(), "a");
+        assert!(after_crash.iter().zip(bytes(0..20_100)).all(|(left, right)| *left == 0 || *left == right));
+        fates.insert(unsynced_fate(&after_crash));
     }
     assert_eq!(fates, BTreeSet::from(["lost", "kept", "a prefix", "a hole", "a tail of zeros"]));
 }
 
 #[test]
-fn an_unsynced_cut_or_hole_happened_or_not() {
+fn an_unsynced_truncation_or_hole_happened_or_not() {
     let mut lengths = BTreeSet::new();
     let mut is_punched = BTreeSet::new();
     for seed in 0..100 {
-        let storage = Simulated::new(seed);
+        let storage = SimulatedStorage::new(seed);
         file(&storage, "a", 10_000, 0).truncate(6000).unwrap();
         file(&storage, "b", 10_000, 0).punch(4096, 4096).unwrap();
         let after = storage.reboot();
@@ -155,10 +155,10 @@ fn an_unsynced_cut_or_hole_happened_or_not() {
 }
 
 #[test]
-fn a_name_not_synced_may_vanish_and_one_that_is_stays() {
+fn an_unsynced_name_may_vanish_and_a_synced_one_stays() {
     let mut survived = BTreeSet::new();
     for seed in 0..100 {
-        let storage = Simulated::new(seed);
+        let storage = SimulatedStorage::new(seed);
         file(&storage, "synced", 10, 0);
         storage.create("one").unwrap().sync().unwrap();
         storage.create("two").unwrap().sync().unwrap();
@@ -170,16 +170,16 @@ fn a_name_not_synced_may_vanish_and_one_that_is_stays() {
 }
 
 #[test]
-fn a_rename_not_synced_leaves_one_name_or_the_other() {
+fn an_unsynced_rename_leaves_one_name_or_the_other() {
     let mut survived = BTreeSet::new();
     for seed in 0..100 {
-        let storage = Simulated::new(seed);
+        let storage = SimulatedStorage::new(seed);
         for (name, content) in [("old", b"1"), ("new", b"2")] {
             let file = storage.create(name).unwrap();
             file.append(content).unwrap();
             file.sync().unwrap();
         }
-        storage.sync_names().unwrap();
+        storage.sync_directory().unwrap();
         storage.rename("new", "old").unwrap();
         survived.insert(everything(&storage.reboot()));
     }
@@ -189,10 +189,10 @@ fn a_rename_not_synced_leaves_one_name_or_the_other() {
 }
 
 #[test]
-fn a_removal_not_synced_may_be_undone() {
+fn an_unsynced_removal_may_be_undone() {
     let survived: BTreeSet<_> = (0..50)
         .map(|seed| {
-            let storage = Simulated::new(seed);
+            let storage = SimulatedStorage::new(seed);
             file(&storage, "a", 10, 0);
             storage.remove("a").unwrap();
             everything(&storage.reboot())
@@ -202,25 +202,25 @@ fn a_removal_not_synced_may_be_undone() {
 }
 
 #[test]
-fn a_failed_sync_loses_what_a_later_one_does_not_bring_back() {
+fn a_failed_sync_loses_bytes_for_good() {
     for seed in 0..200 {
-        let storage = Simulated::new(seed);
+        let storage = SimulatedStorage::new(seed);
         let file = file(&storage, "a", 5000, 20_000);
         storage.fail_at(0, Fault::Sync);
         assert_eq!(errno(&file.sync().unwrap_err()), Some(EIO));
         assert_eq!(content(&storage, "a"), bytes(0..25_000), "it can still be read");
         file.sync().unwrap();
-        let survivor = content(&storage.reboot(), "a");
-        assert_eq!(survivor.len(), 25_000);
-        assert_eq!(survivor[..5000], bytes(0..5000));
-        assert!(survivor[5000..8192].iter().all(|byte| *byte == 0), "seed {seed}");
+        let after_crash = content(&storage.reboot(), "a");
+        assert_eq!(after_crash.len(), 25_000);
+        assert_eq!(after_crash[..5000], bytes(0..5000));
+        assert!(after_crash[5000..8192].iter().all(|byte| *byte == 0), "seed {seed}");
     }
 }
 
 #[test]
-fn what_is_synced_after_a_failed_sync_survives() {
+fn bytes_synced_after_a_failed_sync_survive() {
     for seed in 0..200 {
-        let storage = Simulated::new(seed);
+        let storage = SimulatedStorage::new(seed);
         let file = file(&storage, "a", 5000, 20_000);
         storage.fail_at(0, Fault::Sync);
         file.sync().unwrap_err();
@@ -234,7 +234,7 @@ fn what_is_synced_after_a_failed_sync_survives() {
 fn a_failed_append_leaves_any_part() {
     let lengths: BTreeSet<_> = (0..100)
         .map(|seed| {
-            let storage = Simulated::new(seed);
+            let storage = SimulatedStorage::new(seed);
             let file = storage.create("a").unwrap();
             storage.fail_at(2, Fault::Append);
             assert_eq!(errno(&file.append(&bytes(0..9)).unwrap_err()), Some(EIO));
@@ -248,8 +248,8 @@ fn a_failed_append_leaves_any_part() {
 }
 
 #[test]
-fn a_fault_strikes_the_first_operation_it_can() {
-    let storage = Simulated::new(1);
+fn a_fault_strikes_the_first_operation_it_applies_to() {
+    let storage = SimulatedStorage::new(1);
     let file = file(&storage, "a", 10, 0);
     let now = storage.operations();
     storage.fail_at(now + 1, Fault::Read);
@@ -266,15 +266,15 @@ fn a_fault_strikes_the_first_operation_it_can() {
 }
 
 #[test]
-fn a_full_device_refuses_what_takes_space() {
-    let storage = Simulated::new(1);
+fn a_full_device_refuses_operations_that_take_space() {
+    let storage = SimulatedStorage::new(1);
     let file = file(&storage, "a", 10, 0);
     let refused = |error: io::Error| assert_eq!(errno(&error), Some(ENOSPC));
     for _ in 0..3 {
         storage.fail_at(0, Fault::NoSpace);
     }
     file.len().unwrap();
-    storage.sync_names().unwrap();
+    storage.sync_directory().unwrap();
     refused(storage.create("b").err().unwrap());
     refused(storage.rename("a", "b").unwrap_err());
     refused(file.append(b"0").unwrap_err());
@@ -285,7 +285,7 @@ fn a_full_device_refuses_what_takes_space() {
 
 #[test]
 fn after_a_crash_everything_fails_until_the_reboot() {
-    let storage = Simulated::new(1);
+    let storage = SimulatedStorage::new(1);
     let file = file(&storage, "a", 10, 0);
     storage.crash_at_operation(storage.operations() + 2);
     file.append(b"0").unwrap();
@@ -308,29 +308,29 @@ fn after_a_crash_everything_fails_until_the_reboot() {
 
 #[test]
 fn a_crash_waits_for_the_nth_arrival_at_a_point() {
-    let storage = Simulated::new(1);
-    storage.crash_at_point("flush.synced", 2);
-    storage.reach("flush.synced");
-    storage.reach("flush.begun");
+    let storage = SimulatedStorage::new(1);
+    storage.crash_at_point("flush: synced", 2);
+    storage.fail_point("flush: synced");
+    storage.fail_point("flush: begun");
     storage.list().unwrap();
-    storage.reach("flush.synced");
+    storage.fail_point("flush: synced");
     assert!(storage.crashed());
     assert!(storage.list().is_err());
-    storage.reach("flush.begun");
-    assert_eq!(storage.points(), BTreeMap::from([("flush.begun", 1), ("flush.synced", 2)]));
-    assert!(storage.reboot().points().is_empty());
+    storage.fail_point("flush: begun");
+    assert_eq!(storage.fail_points(), BTreeMap::from([("flush: begun", 1), ("flush: synced", 2)]));
+    assert!(storage.reboot().fail_points().is_empty());
 }
 
 #[test]
 fn a_crash_on_demand_stops_the_machine() {
-    let storage = Simulated::new(1);
+    let storage = SimulatedStorage::new(1);
     storage.crash();
     assert!(storage.list().is_err());
 }
 
 #[test]
 fn a_flipped_bit_is_read_before_and_after_a_crash() {
-    let storage = Simulated::new(1);
+    let storage = SimulatedStorage::new(1);
     file(&storage, "a", 10, 0);
     storage.flip_bit("a", 3, 7).unwrap();
     let mut expected = bytes(0..10);
@@ -344,7 +344,7 @@ fn a_flipped_bit_is_read_before_and_after_a_crash() {
 
 #[test]
 fn many_threads_use_it_at_once() {
-    let storage = Simulated::new(1);
+    let storage = SimulatedStorage::new(1);
     std::thread::scope(|scope| {
         for thread in 0..4 {
             let storage = storage.clone();
@@ -353,7 +353,7 @@ fn many_threads_use_it_at_once() {
                 for at in 0..100 {
                     file.append(&bytes(at * 100..(at + 1) * 100)).unwrap();
                     file.sync().unwrap();
-                    storage.sync_names().unwrap();
+                    storage.sync_directory().unwrap();
                 }
             });
         }
@@ -366,11 +366,11 @@ fn many_threads_use_it_at_once() {
 }
 
 #[test]
-fn what_threads_were_told_is_durable_survives_a_crash_among_them() {
+fn acknowledged_syncs_of_many_threads_survive_a_crash() {
     for seed in 0..50 {
-        let storage = Simulated::new(seed);
+        let storage = SimulatedStorage::new(seed);
         let files: Vec<_> = (0..3).map(|thread| storage.create(&thread.to_string()).unwrap()).collect();
-        storage.sync_names().unwrap();
+        storage.sync_directory().unwrap();
         storage.crash_at_operation(20 + seed);
         let acknowledged: Vec<usize> = std::thread::scope(|scope| {
             let write = |file: &Arc<dyn File>| {

@@ -1,0 +1,186 @@
+//! The recordings to compare, single or as the runs of a folder, with the results of their phases.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use manometer_measure::Recording;
+use manometer_measure::event::{Finding, Severity};
+use manometer_measure::plan::{Criterion, PhaseKind, Settings};
+
+use super::conditions::Conditions;
+use super::error::CompareError;
+use crate::findings::evaluate_rules;
+use crate::phase_result::{PhaseResult, baseline, evaluate_phases};
+use crate::recording_data::RecordingData;
+use crate::statistics::SampleMean;
+use crate::statistics::bootstrap::BatchNoise;
+
+/// One recording, or the runs of one folder.
+#[derive(Debug)]
+pub struct RunSet {
+    /// The folder as given.
+    pub path: PathBuf,
+    /// The runs in the order of their names; at least one.
+    pub runs: Vec<Run>,
+    /// Folders among them that hold no recording.
+    pub skipped: Vec<PathBuf>,
+}
+
+/// Runs with the same settings: repeats of each other.
+#[derive(Debug)]
+pub struct RunGroup<'a> {
+    /// What a sweep set for them.
+    pub settings: &'a Settings,
+    /// The runs.
+    pub runs: Vec<&'a Run>,
+}
+
+/// One recording, as needed for a comparison.
+#[derive(Debug)]
+pub struct Run {
+    /// Its folder.
+    pub dir: PathBuf,
+    /// The criterion by which it is compared.
+    pub criterion: Criterion,
+    /// What a sweep set for it.
+    pub settings: Settings,
+    /// The phases in which the primary ran.
+    pub phases: Vec<RunPhase>,
+    /// The conditions that should be equal in compared recordings.
+    pub conditions: Conditions,
+    /// Its own errors and warnings.
+    pub findings: Vec<Finding>,
+}
+
+/// One phase of one run.
+#[derive(Debug)]
+pub struct RunPhase {
+    /// Its id in the plan.
+    pub id: String,
+    /// Its label: the settings that set it apart.
+    pub label: String,
+    /// The settings in force.
+    pub settings: Settings,
+    /// The mean of the criterion.
+    pub mean: Option<f64>,
+    /// The noise of the mean; `None` where the phase is too short.
+    pub noise: Option<BatchNoise>,
+    /// Why there is no mean.
+    pub reason: Option<String>,
+    /// Whether it is the run's own `w0`.
+    pub is_baseline: bool,
+}
+
+impl RunSet {
+    /// Reads the recording `path`, or those in it: in `path/runs`, or directly below it.
+    ///
+    /// # Errors
+    /// There is none, one cannot be opened, or has no primary.
+    pub fn read(path: &Path) -> Result<Self, CompareError> {
+        let (recordings, skipped) = recordings_in(path)?;
+        let runs = recordings.iter().map(|dir| Run::read(dir)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { path: path.to_owned(), runs, skipped })
+    }
+
+    /// The runs grouped by what a sweep set for them, in the order in which settings first appear.
+    pub fn groups(&self) -> Vec<RunGroup<'_>> {
+        let mut groups: Vec<RunGroup<'_>> = Vec::new();
+        for run in &self.runs {
+            match groups.iter_mut().find(|group| *group.settings == run.settings) {
+                Some(group) => group.runs.push(run),
+                None => groups.push(RunGroup { settings: &run.settings, runs: vec![run] }),
+            }
+        }
+        groups
+    }
+}
+
+impl<'a> RunGroup<'a> {
+    /// The phases of all runs, each once.
+    pub(super) fn phases(&self) -> Vec<&'a RunPhase> {
+        let mut phases: Vec<&RunPhase> = Vec::new();
+        for phase in self.runs.iter().flat_map(|run| &run.phases) {
+            if !phases.iter().any(|known| known.is_same(phase)) {
+                phases.push(phase);
+            }
+        }
+        phases
+    }
+}
+
+/// The recordings that `path` stands for, itself or those in it (in its `runs`, if it has that), and the folders beside
+/// them that are none.
+///
+/// # Errors
+/// There is no recording.
+pub fn recordings_in(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), CompareError> {
+    let is_recording = |dir: &PathBuf| dir.join("plan.json").is_file();
+    if is_recording(&path.to_owned()) {
+        return Ok((vec![path.to_owned()], Vec::new()));
+    }
+    let runs = path.join("runs");
+    let parent = if runs.is_dir() { runs } else { path.to_owned() };
+    let entries = fs::read_dir(&parent).map_err(|_| CompareError::NoRecording(path.to_owned()))?;
+    let mut dirs: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|dir| dir.is_dir()).collect();
+    dirs.sort();
+    let (recordings, skipped): (Vec<PathBuf>, Vec<PathBuf>) = dirs.into_iter().partition(is_recording);
+    if recordings.is_empty() { Err(CompareError::NoRecording(path.to_owned())) } else { Ok((recordings, skipped)) }
+}
+
+impl Run {
+    /// Reads the recording in `dir`.
+    ///
+    /// # Errors
+    /// It cannot be opened, or has no primary.
+    pub fn read(dir: &Path) -> Result<Self, CompareError> {
+        let recording = Recording::open(dir)?;
+        if recording.plan.primary().is_none() {
+            return Err(CompareError::NoPrimary(dir.to_owned()));
+        }
+        let data = RecordingData::read(&recording);
+        let results = evaluate_phases(&recording, &data);
+        let baseline_id = baseline(&results).map(|baseline| baseline.id().to_owned());
+        let primary_phases = results.iter().filter(|result| result.phase.kind != PhaseKind::Solo);
+        let findings = evaluate_rules(&recording, &data, &results).into_iter();
+        Ok(Self {
+            dir: dir.to_owned(),
+            criterion: recording.plan.criterion.clone(),
+            settings: recording.plan.sweep.clone(),
+            phases: primary_phases.map(|result| RunPhase::of(result, baseline_id.as_deref())).collect(),
+            conditions: Conditions::of(&recording),
+            findings: findings.filter(|finding| finding.severity > Severity::Info).collect(),
+        })
+    }
+
+    /// The run's own `w0`.
+    pub(super) fn baseline(&self) -> Option<&RunPhase> {
+        self.phases.iter().find(|phase| phase.is_baseline)
+    }
+
+    /// The phase that matches `other` of another run.
+    pub(super) fn same_phase(&self, other: &RunPhase) -> Option<&RunPhase> {
+        self.phases.iter().find(|phase| phase.is_same(other))
+    }
+}
+
+impl RunPhase {
+    /// Whether both are the same phase of one plan: by id, label and settings.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        (&self.id, &self.label, &self.settings) == (&other.id, &other.label, &other.settings)
+    }
+
+    fn of(result: &PhaseResult<'_>, baseline_id: Option<&str>) -> Self {
+        let estimate = &result.performance.estimate;
+        let noise = |sample_mean: &SampleMean| BatchNoise::of(&result.values, sample_mean);
+        Self {
+            id: result.phase.id.clone(),
+            label: result.phase.label.clone(),
+            settings: result.phase.settings.clone(),
+            mean: estimate.mean,
+            noise: result.performance.sample_mean.as_ref().and_then(noise),
+            reason: estimate.reason.clone().filter(|_| estimate.mean.is_none()),
+            is_baseline: baseline_id == Some(result.id()),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Whether the client itself limits the primary.
+
+use manometer_measure::event::{Finding, Severity};
+use manometer_measure::{PhaseKind, Samples};
+
+use super::evidence::Evidence;
+use super::rule::{Family, Rule};
+use crate::criterion::ThroughputUnit;
+use crate::phase_result::PhaseResult;
+use crate::time_series::{TimeWindow, throughput};
+
+/// From this share of its own maximum throughput on, the client limits the result.
+pub(super) const HEADROOM_SHARE: f64 = 0.7;
+
+const CLIENT_BOTTLENECK: Rule = Rule {
+    id: "client-bottleneck",
+    severity: Severity::Warning,
+    source: "headroom, measured before each run",
+    meaning: "the primary exceeded 70 % of the throughput that the client reaches on an engine that answers at once; \
+        always reported first",
+    remedy: "Give the client more threads or processors, or use a simpler workload.",
+};
+
+pub(super) const FAMILY: Family = Family { rules: &[CLIENT_BOTTLENECK], evaluate };
+
+/// The phase with the highest throughput, if that is near the client's maximum.
+fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let finding = || {
+        let headroom = headroom(evidence)?;
+        let rates = evidence.results.iter().filter_map(|result| Some((rate(evidence, result)?, result.id())));
+        let (rate, phase) = rates.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        let sentence = format!(
+            "The client is the bottleneck: {phase} reached {rate:.0} ops/s, {:.0} % of the {headroom:.0} ops/s that the \
+             client reaches on an engine that answers at once. The result measures the client, not the engine.",
+            100.0 * rate / headroom
+        );
+        (rate > HEADROOM_SHARE * headroom).then(|| CLIENT_BOTTLENECK.finding(None, &sentence))
+    };
+    finding().into_iter().collect()
+}
+
+/// The client's maximum throughput in operations per second, where it was measured.
+pub(super) fn headroom(evidence: &Evidence<'_>) -> Option<f64> {
+    evidence.primary_facts()?.get("headroom_ops_per_s")?.as_f64().filter(|headroom| *headroom > 0.0)
+}
+
+/// The primary's throughput in a phase, in operations per second.
+pub(super) fn rate(evidence: &Evidence<'_>, result: &PhaseResult<'_>) -> Option<f64> {
+    let (samples, window) = primary_samples(evidence, result)?;
+    let series = throughput(samples, ThroughputUnit::Requests, window, evidence.recording.plan.interval_s);
+    (!series.values.is_empty()).then(|| series.values.iter().sum::<f64>() / series.values.len() as f64)
+}
+
+/// The primary's samples in a phase in which it ran.
+pub(super) fn primary_samples<'a>(
+    evidence: &Evidence<'a>,
+    result: &PhaseResult<'_>,
+) -> Option<(&'a Samples, TimeWindow)> {
+    let primary = evidence.recording.plan.primary()?;
+    let window = result.outcome.window().ok().filter(|_| result.phase.kind != PhaseKind::Solo)?;
+    Some((evidence.series(&primary.name)?, window))
+}

@@ -1,0 +1,128 @@
+//! Whether foreign processes, which are no part of the experiment, used storage.
+
+use manometer_measure::Event;
+use manometer_measure::event::{EventLine, Finding, Severity};
+use manometer_measure::human;
+
+use super::evidence::{Evidence, total_of_rate};
+use super::rule::{Family, Rule};
+
+/// Foreign processes with less than this share of the device's I/O are not reported.
+const MIN_SHARE: f64 = 0.01;
+
+/// The most processes named in a finding.
+const MAX_NAMED: usize = 3;
+
+const FOREIGN_PROCESSES: Rule = Rule {
+    id: "stranger",
+    severity: Severity::Warning,
+    source: "Storiks 3.1, definition 3, and 3.4.1 (WR2)",
+    meaning: "foreign processes, which are no part of the experiment, did 1 % or more of the device's I/O in a phase",
+    remedy: "Stop them and run it again.",
+};
+
+pub(super) const FAMILY: Family = Family { rules: &[FOREIGN_PROCESSES], evaluate };
+
+fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
+    by_phase(&evidence.recording.events)
+        .into_iter()
+        .filter_map(|(phase, processes)| finding(evidence, phase, processes))
+        .collect()
+}
+
+struct ForeignProcess<'a> {
+    pid: u32,
+    command: &'a str,
+    read_bytes: f64,
+    written_bytes: f64,
+}
+
+impl ForeignProcess<'_> {
+    fn bytes(&self) -> f64 {
+        self.read_bytes + self.written_bytes
+    }
+}
+
+/// The foreign processes of each phase; they are reported before the phase ends. If a phase ran again, its last time
+/// counts.
+fn by_phase(events: &[EventLine]) -> Vec<(&str, Vec<ForeignProcess<'_>>)> {
+    let mut phases: Vec<(&str, Vec<ForeignProcess<'_>>)> = Vec::new();
+    let mut is_running = false;
+    for line in events {
+        match &line.event {
+            Event::PhaseStarted { phase } => {
+                phases.retain(|(known, _)| known != phase);
+                phases.push((phase, Vec::new()));
+                is_running = true;
+            }
+            Event::PhaseEnded { .. } | Event::PhaseGap { .. } => is_running = false,
+            Event::ForeignProcess { pid, command, read_bytes, written_bytes } => {
+                if let Some((_, processes)) = phases.last_mut().filter(|_| is_running) {
+                    let (read_bytes, written_bytes) = (*read_bytes as f64, *written_bytes as f64);
+                    processes.push(ForeignProcess { pid: *pid, command, read_bytes, written_bytes });
+                }
+            }
+            _ => {}
+        }
+    }
+    phases.retain(|(_, processes)| !processes.is_empty());
+    phases
+}
+
+fn finding(evidence: &Evidence<'_>, phase: &str, mut processes: Vec<ForeignProcess<'_>>) -> Option<Finding> {
+    let total: f64 = processes.iter().map(ForeignProcess::bytes).sum();
+    let (_, window) = evidence.measured_phases().find(|(result, _)| result.id() == phase)?;
+    let device_total = evidence.series("device").and_then(|device| {
+        Some(total_of_rate(device, "read_bytes", window)? + total_of_rate(device, "write_bytes", window)?)
+    });
+    if device_total.is_some_and(|device_total| total < MIN_SHARE * device_total) {
+        return None;
+    }
+    processes.sort_by(|one, other| other.bytes().total_cmp(&one.bytes()));
+    let named = processes.iter().take(MAX_NAMED).map(|ForeignProcess { pid, command, read_bytes, written_bytes }| {
+        format!(
+            "`{command}` (process {pid}) read {} and wrote {}",
+            human::bytes(*read_bytes as u64),
+            human::bytes(*written_bytes as u64)
+        )
+    });
+    let named: Vec<String> = named.collect();
+    let others = match processes.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        others => format!("; and {others} more"),
+    };
+    let sentence = format!("Foreign processes used storage in {phase}: {}{others}.", named.join("; "));
+    Some(FOREIGN_PROCESSES.finding(Some(phase), &sentence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_belongs_to_the_running_phase_and_to_its_last_time() {
+        let started = |phase: &str| Event::PhaseStarted { phase: phase.to_owned() };
+        let ended = |phase: &str| Event::PhaseEnded { phase: phase.to_owned() };
+        let process = |pid| Event::ForeignProcess { pid, command: "dd".to_owned(), read_bytes: 1, written_bytes: 2 };
+        let events = [
+            process(1),
+            started("w0"),
+            process(2),
+            ended("w0"),
+            started("w1"),
+            process(3),
+            ended("w1"),
+            process(4),
+            started("w0"),
+            process(5),
+            process(6),
+            ended("w0"),
+        ];
+        let lines: Vec<EventLine> = events.map(|event| EventLine { t_ns: 0, event }).into();
+        let pids: Vec<(&str, Vec<u32>)> = by_phase(&lines)
+            .into_iter()
+            .map(|(phase, processes)| (phase, processes.iter().map(|process| process.pid).collect()))
+            .collect();
+        assert_eq!(pids, [("w1", vec![3]), ("w0", vec![5, 6])]);
+    }
+}

@@ -1,0 +1,82 @@
+//! Findings: what a reader must know before using the numbers of a recording.
+//!
+//! A file per family of rules, each with its evaluation. To add one, write its file, declare it below and add it to
+//! [`FAMILIES`]; the manual's table is generated from the same list (`docs/findings.md`, `make docs`). Rules over several
+//! recordings are in [`crate::compare`]; [`crate::rules`] lists all.
+
+mod client_bottleneck;
+mod clocks;
+mod cpu_saturation;
+mod data_size;
+mod discard;
+mod drift;
+mod evidence;
+mod flash_device;
+mod foreign_processes;
+mod lsm_levels;
+mod open_loop;
+mod phase_coverage;
+pub mod replay;
+mod reported;
+mod rule;
+mod run_status;
+mod stable_data;
+pub(crate) mod state_change;
+mod steady_state;
+mod swap;
+mod text;
+mod throttling;
+mod virtual_disk;
+
+use manometer_measure::Recording;
+use manometer_measure::event::Finding;
+
+use self::evidence::Evidence;
+use self::rule::Family;
+use crate::phase_result::PhaseResult;
+use crate::recording_data::RecordingData;
+
+pub use self::rule::Rule;
+pub use self::run_status::damaged;
+
+/// All families, in the order in which findings are reported. An unfaithful replay and a client at its limit make all
+/// other numbers moot: they come first.
+const FAMILIES: &[Family] = &[
+    replay::FAMILY,
+    client_bottleneck::FAMILY,
+    reported::FAMILY,
+    run_status::FAMILY,
+    virtual_disk::FAMILY,
+    stable_data::FAMILY,
+    phase_coverage::FAMILY,
+    steady_state::FAMILY,
+    open_loop::FAMILY,
+    drift::FAMILY,
+    lsm_levels::FAMILY,
+    state_change::FAMILY,
+    cpu_saturation::FAMILY,
+    throttling::FAMILY,
+    swap::FAMILY,
+    foreign_processes::FAMILY,
+    discard::FAMILY,
+    clocks::FAMILY,
+    data_size::FAMILY,
+    flash_device::FAMILY,
+];
+
+/// The rules for a single recording, in the order in which their findings are reported.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    FAMILIES.iter().flat_map(|family| family.rules)
+}
+
+/// All findings of a recording, each once.
+pub(crate) fn evaluate_rules(recording: &Recording, data: &RecordingData, results: &[PhaseResult<'_>]) -> Vec<Finding> {
+    let evidence = Evidence { recording, data, results };
+    let mut findings: Vec<Finding> = Vec::new();
+    for finding in FAMILIES.iter().flat_map(|family| (family.evaluate)(&evidence)) {
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
+    findings
+}

@@ -1,0 +1,226 @@
+//! Findings reported by the preparation, the conductor, the queue, the workloads and the import, with their own texts.
+
+use manometer_measure::Event;
+use manometer_measure::event::{Finding, Severity};
+
+use super::evidence::Evidence;
+use super::rule::{Family, Rule};
+
+pub(super) const FAMILY: Family = Family { rules: RULES, evaluate };
+
+const WORKER_FAILED: Rule = Rule {
+    id: "worker-failed",
+    severity: Severity::Error,
+    source: "the run",
+    meaning: "a workload failed",
+    remedy: "Fix the cause and run it again; the recording's events say when it failed.",
+};
+
+const RULES: &[Rule] = &[
+    WORKER_FAILED,
+    Rule {
+        id: "scaled-down",
+        severity: Severity::Warning,
+        source: "the run",
+        meaning: "the data was reduced to fit the disk",
+        remedy: "Use a larger disk, or configure smaller sizes.",
+    },
+    Rule {
+        id: "not-preconditioned",
+        severity: Severity::Warning,
+        source: "Storiks 3.4.1 (WR2)",
+        meaning: "`prepare.precondition` failed for the reason in the finding: the state of the device is unknown",
+        remedy: "Fix the cause, then prepare again.",
+    },
+    Rule {
+        id: "partly-preconditioned",
+        severity: Severity::Warning,
+        source: "Storiks 3.4.1 (WR2)",
+        meaning: "preconditioning filled less than half of the file system, because other data occupies it",
+        remedy: "Remove the other data, then prepare again.",
+    },
+    Rule {
+        id: "precondition-discarded",
+        severity: Severity::Warning,
+        source: "Storiks 3.4.1 (WR2)",
+        meaning: "the file system is mounted with `discard`: the flash that preconditioning filled is discarded again",
+        remedy: "Mount it with `nodiscard`.",
+    },
+    Rule {
+        id: "over-provisioning-unknown",
+        severity: Severity::Warning,
+        source: "the run",
+        meaning: "the file system does not report its free space: whether `prepare.over_provisioning` holds is unknown",
+        remedy: "Use a local file system.",
+    },
+    Rule {
+        id: "snapshot-damaged",
+        severity: Severity::Warning,
+        source: "the run",
+        meaning: "a snapshot is incomplete and was not used",
+        remedy: "Remove its folder.",
+    },
+    Rule {
+        id: "not-as-prepared",
+        severity: Severity::Warning,
+        source: "the run",
+        meaning: "a workload did not find its data as prepared, and created it anew without settling",
+        remedy: "Prepare the experiment again, then run it.",
+    },
+    Rule {
+        id: "not-settled",
+        severity: Severity::Warning,
+        source: "Storiks 3.4.1 (WR2)",
+        meaning: "the primary did not reach steady state within `prepare.settle`",
+        remedy: "Allow more time.",
+    },
+    Rule {
+        id: "power-states-unknown",
+        severity: Severity::Info,
+        source: "the run",
+        meaning: "`prepare.power_states_off` found no NVMe device under the directory whose power states it could disable",
+        remedy: "Report that beside the result, or remove the setting.",
+    },
+    Rule {
+        id: "device-unseen",
+        severity: Severity::Warning,
+        source: "Storiks 3.4.1 (WR2)",
+        meaning: "no block device is visible under the device directory: nothing below its file system was observed",
+        remedy: "Use a directory on a local disk.",
+    },
+    Rule {
+        id: "recording-on-device",
+        severity: Severity::Warning,
+        source: "Storiks 3.4.1 (WR2)",
+        meaning: "the recording is written to the measured device",
+        remedy: "Write it to another device with `--out`.",
+    },
+    Rule {
+        id: "fits-in-memory",
+        severity: Severity::Info,
+        source: "Didona et al., pitfall 4; Storiks 3.4.1",
+        meaning: "the primary's data is smaller than the host's memory",
+        remedy: "Load more data than memory, or bypass the page cache with direct I/O.",
+    },
+    Rule {
+        id: "bounds-direct-writes-only",
+        severity: Severity::Info,
+        source: "the kernel's control groups",
+        meaning: "the limits of control groups of version 1 do not apply to writes through the page cache",
+        remedy: "Use direct I/O, or a host with control groups of version 2.",
+    },
+    Rule {
+        id: "limits-left-out",
+        severity: Severity::Info,
+        source: "the run",
+        meaning: "the sweep runs a workload without a control group in this run: its limits do not apply",
+        remedy: "Nothing: this run is the baseline for the others.",
+    },
+    Rule {
+        id: "isolation-lost",
+        severity: Severity::Error,
+        source: "the run",
+        meaning: "the control group of a workload disappeared, or the workload left it: its limits no longer applied, and \
+            it was stopped",
+        remedy: "Keep other programs from managing Manometer's control groups, and run it again.",
+    },
+    Rule {
+        id: "write-budget-spent",
+        severity: Severity::Error,
+        source: "`device.write_budget`",
+        meaning: "the run was stopped before it exceeded the write budget",
+        remedy: "Raise the budget, or write less.",
+    },
+    Rule {
+        id: "write-budget-passed",
+        severity: Severity::Error,
+        source: "`device.write_budget`",
+        meaning: "the data that engines flushed at the end of the run exceeded the write budget",
+        remedy: "Leave more of the budget for engines that keep much unwritten data in memory.",
+    },
+    Rule {
+        id: "write-budget-too-small",
+        severity: Severity::Warning,
+        source: "`device.write_budget`",
+        meaning: "a set of runs exceeds its write budget before its end, for certain or by estimate; reported for the set",
+        remedy: "Raise the budget, or configure fewer or smaller runs.",
+    },
+    Rule {
+        id: "writes-not-counted",
+        severity: Severity::Error,
+        source: "`device.write_budget`",
+        meaning: "the run was stopped because the ledger in the device directory could not be written, so that writes could \
+            no longer be counted",
+        remedy: "Fix the cause in the finding, most often a full disk.",
+    },
+    Rule {
+        id: "operation-without-column",
+        severity: Severity::Warning,
+        source: "the run",
+        meaning: "an operation appeared that no phase declared: its latencies are recorded, its counts are not",
+        remedy: "Declare it in the experiment.",
+    },
+    Rule {
+        id: "interval-too-wide",
+        severity: Severity::Warning,
+        source: "the run",
+        meaning: "a phase reached the longest time that `plan.stop` allows with an interval wider than it asks for",
+        remedy: "Raise `at_most` of `plan.stop`, or let the device settle for longer.",
+    },
+    Rule {
+        id: "unlike-states-between-runs",
+        severity: Severity::Warning,
+        source: "Storiks 3.4.1 (WR2)",
+        meaning: "the runs of a sweep are shuffled or interleaved, and nothing lets the device settle between different \
+            ones; reported for the set",
+        remedy: "Add `plan.warmup` where there is a primary, else `plan.settle`, or start every run from a snapshot.",
+    },
+    Rule {
+        id: "repeats-too-wide",
+        severity: Severity::Warning,
+        source: "the queue",
+        meaning: "a combination of a sweep reached the largest number of repeats that its stop rule allows with an interval \
+            wider than it asks for; reported for the set",
+        remedy: "Raise `at_most`, run longer phases, or find out what differs from run to run.",
+    },
+    Rule {
+        id: "import-damaged",
+        severity: Severity::Warning,
+        source: "`manometer import`",
+        meaning: "an imported file is damaged in the middle, and was read up to there",
+        remedy: "Copy the file again, and import it again.",
+    },
+    Rule {
+        id: "import-cut-short",
+        severity: Severity::Warning,
+        source: "`manometer import`",
+        meaning: "an imported file has no end: the run was cut short, or the file was",
+        remedy: "Import the whole file, or trust only the phases that it holds.",
+    },
+    Rule {
+        id: "import-clock-stepped",
+        severity: Severity::Warning,
+        source: "`manometer import`",
+        meaning: "the clock of an imported file went backwards: those samples have the timestamp before the step",
+        remedy: "Do not trust the length of the phase with the step.",
+    },
+    Rule {
+        id: "import-unknown-version",
+        severity: Severity::Warning,
+        source: "`manometer import`",
+        meaning: "an imported file has an unknown version, and was read like the known ones",
+        remedy: "Check that the recording has everything that the file holds.",
+    },
+];
+
+fn evaluate(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let finding = |event: &Event| match event {
+        Event::Finding(finding) => Some(finding.clone()),
+        Event::Error { workload, text } => {
+            let sentence = format!("`{workload}` failed: {}.", text.trim_end_matches('.'));
+            Some(WORKER_FAILED.finding(None, &sentence))
+        }
+        _ => None,
+    };
+    evidence.recording.events.iter().filter_map(|line| finding(&line.event)).collect()
+}

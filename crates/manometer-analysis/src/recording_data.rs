@@ -1,0 +1,74 @@
+//! The series and latencies of a recording that the analysis reads, each read once.
+
+use std::collections::BTreeMap;
+
+use manometer_measure::latency_log::LatencyLog;
+use manometer_measure::{Recording, Role, Samples};
+
+/// The host's series that findings need.
+const HOST_SERIES: [&str; 7] = ["conductor", "cpu", "cpu.cores", "device", "health", "memory", "vmstat"];
+
+/// The sample series of the workloads, of the host and of the primary's engine, and the primary's latencies.
+pub(crate) struct RecordingData {
+    samples: BTreeMap<String, Samples>,
+    /// The primary's latencies; empty where there are none.
+    pub(crate) latency: LatencyLog,
+    /// What could not be read, as text.
+    pub(crate) damage: Vec<String>,
+}
+
+impl RecordingData {
+    /// Reads the series of `recording`; what cannot be read is listed in `damage`.
+    pub(crate) fn read(recording: &Recording) -> Self {
+        let mut damage = recording.damage.clone();
+        let mut samples = BTreeMap::new();
+        let present = recording.series();
+        for source in needed_series(recording).into_iter().filter(|source| present.contains(source)) {
+            match recording.samples(&source) {
+                Ok(read) => {
+                    // The streams of a running run have no end yet.
+                    if read.truncated && recording.status().is_some() {
+                        damage.push(format!("the samples of `{source}` are cut short"));
+                    }
+                    samples.insert(source, read);
+                }
+                Err(error) => damage.push(error.to_string()),
+            }
+        }
+        let latency = read_latency(recording, &mut damage);
+        Self { samples, latency, damage }
+    }
+
+    /// The sample series `source`: of a workload, of the host or of the primary's engine.
+    pub(crate) fn samples(&self, source: &str) -> Option<&Samples> {
+        self.samples.get(source)
+    }
+
+    /// The time of the last sample of any of `workloads`.
+    pub(crate) fn last_sample_ns(&self, workloads: &[String]) -> Option<u64> {
+        workloads.iter().filter_map(|workload| self.samples(workload)?.t_ns.iter().max().copied()).max()
+    }
+}
+
+fn needed_series(recording: &Recording) -> Vec<String> {
+    let engine = recording.plan.primary().map(|primary| format!("{}.engine", primary.name));
+    let workloads = recording.plan.workloads.iter().map(|workload| workload.name.clone());
+    workloads.chain(engine).chain(HOST_SERIES.map(str::to_owned)).collect()
+}
+
+fn read_latency(recording: &Recording, damage: &mut Vec<String>) -> LatencyLog {
+    let primary = recording.plan.workloads.iter().find(|workload| workload.role == Role::Primary);
+    let Some(primary) = primary else { return LatencyLog::default() };
+    match recording.latency(&primary.name) {
+        Ok(log) => {
+            if log.truncated {
+                damage.push(format!("the latencies of `{}` are cut short", primary.name));
+            }
+            log
+        }
+        Err(error) => {
+            damage.push(error.to_string());
+            LatencyLog::default()
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The criterion as a time series: one number per sample interval of a phase.
+//!
+//! Only intervals that lie entirely within the phase count: an interval across its start or end mixes two settings. A
+//! missing or unmeasured interval is a gap: it is left out, never filled.
+
+use manometer_measure::Samples;
+use manometer_measure::latency_log::{LatencyInterval, LatencyLog};
+use manometer_measure::operation::is_background;
+
+use crate::criterion::{Percentile, ThroughputUnit};
+
+/// The latency log's timestamps are rounded to milliseconds.
+const LOG_ROUNDING_S: f64 = 0.001;
+
+const BYTES_PER_MIB: f64 = (1u64 << 20) as f64;
+
+/// The time in which a phase was measured, in nanoseconds of `CLOCK_MONOTONIC`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeWindow {
+    /// Its start.
+    pub begin_ns: u64,
+    /// Its end.
+    pub end_ns: u64,
+}
+
+impl TimeWindow {
+    /// Its length in seconds; 0 if it ends before it starts.
+    pub fn seconds(&self) -> f64 {
+        self.end_ns.saturating_sub(self.begin_ns) as f64 / 1e9
+    }
+}
+
+/// One number per sample interval, in order.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TimeSeries {
+    /// The end of each interval, in seconds since the start of the phase.
+    pub end_s: Vec<f64>,
+    /// The numbers, one per interval.
+    pub values: Vec<f64>,
+}
+
+impl TimeSeries {
+    fn push(&mut self, end_s: f64, value: f64) {
+        // A damaged file may hold anything: only finite, non-negative rates and latencies are measurements.
+        if value.is_finite() && value >= 0.0 {
+            self.end_s.push(end_s);
+            self.values.push(value);
+        }
+    }
+}
+
+/// The throughput of a workload in `window`: all foreground operations together, per sample interval.
+///
+/// `samples` is its series as described in `docs/recording.md`. An operation whose count is null had no request in that
+/// interval; an interval in which all are null is a gap. `interval_s` is the length of an interval where the series has
+/// no `length` column.
+pub fn throughput(samples: &Samples, unit: ThroughputUnit, window: TimeWindow, interval_s: f64) -> TimeSeries {
+    let (suffix, per_unit) = match unit {
+        ThroughputUnit::Requests => (".requests", 1.0),
+        ThroughputUnit::Mebibytes => (".bytes", BYTES_PER_MIB),
+    };
+    let counted = columns(samples, |name| name.strip_suffix(suffix).is_some_and(|operation| !is_background(operation)));
+    let lengths = columns(samples, |name| name == "length").into_iter().next();
+    let mut series = TimeSeries::default();
+    for (row, end_ns) in samples.t_ns.iter().copied().enumerate() {
+        let length_s = lengths.map_or(Some(interval_s), |column| cell(column, row));
+        let Some(length_s) = length_s.filter(|length_s| length_s.is_finite() && *length_s > 0.0) else { continue };
+        let begin_ns = end_ns.saturating_sub((length_s * 1e9).round() as u64);
+        let counts: Vec<f64> = counted.iter().filter_map(|column| cell(column, row)).collect();
+        if begin_ns >= window.begin_ns && end_ns <= window.end_ns && !counts.is_empty() {
+            let rate = counts.iter().sum::<f64>() / per_unit / length_s;
+            series.push(end_ns.saturating_sub(window.begin_ns) as f64 / 1e9, rate);
+        }
+    }
+    series
+}
+
+/// The sum of the columns for which `is_counted` holds, over the intervals entirely within `window`.
+pub fn total(samples: &Samples, is_counted: impl Fn(&str) -> bool, window: TimeWindow) -> f64 {
+    let lengths = samples.column("length");
+    let counted = columns(samples, is_counted);
+    let inside = samples.t_ns.iter().enumerate().filter(|(row, end_ns)| {
+        let length_s = lengths.and_then(|lengths| cell(lengths, *row)).unwrap_or(0.0);
+        **end_ns <= window.end_ns && end_ns.saturating_sub((length_s * 1e9).round() as u64) >= window.begin_ns
+    });
+    let cells = inside.flat_map(|(row, _)| counted.iter().filter_map(move |column| cell(column, row)));
+    cells.filter(|count| count.is_finite()).sum()
+}
+
+/// A percentile of the latencies of `operation` per sample interval, in units of `ns_per_unit` nanoseconds, from
+/// `begin_s` to `end_s` in seconds since the start of the recording. An interval without a request is a gap.
+pub fn latency(
+    log: &LatencyLog,
+    operation: &str,
+    percentile: Percentile,
+    ns_per_unit: f64,
+    (begin_s, end_s): (f64, f64),
+) -> TimeSeries {
+    let mut series = TimeSeries::default();
+    for interval in latency_intervals(log, operation, (begin_s, end_s)) {
+        if let Some(ns) = percentile.ns(&interval.histogram()) {
+            series.push(interval.end_s - begin_s, ns as f64 / ns_per_unit);
+        }
+    }
+    series
+}
+
+/// The intervals of `operation` entirely between `begin_s` and `end_s`, in seconds since the start of the recording.
+pub fn latency_intervals<'a>(
+    log: &'a LatencyLog,
+    operation: &'a str,
+    (begin_s, end_s): (f64, f64),
+) -> impl Iterator<Item = &'a LatencyInterval> {
+    log.intervals.iter().filter(move |interval| {
+        interval.operation == operation
+            && interval.begin_s >= begin_s - LOG_ROUNDING_S
+            && interval.end_s <= end_s + LOG_ROUNDING_S
+    })
+}
+
+fn columns(samples: &Samples, is_selected: impl Fn(&str) -> bool) -> Vec<&Vec<Option<f64>>> {
+    let all = samples.columns.iter().zip(&samples.values);
+    all.filter(|(column, _)| is_selected(&column.name)).map(|(_, values)| values).collect()
+}
+
+fn cell(column: &[Option<f64>], row: usize) -> Option<f64> {
+    column.get(row).copied().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manometer_measure::{Column, LatencyHistogram};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn samples(rows: &[(u64, Option<f64>, Option<f64>)]) -> Samples {
+        let names = ["length", "read.requests", "write.requests", "read.bytes"];
+        Samples {
+            t_ns: rows.iter().map(|row| row.0).collect(),
+            columns: names.iter().map(|name| Column::new(*name, "")).collect(),
+            values: vec![
+                vec![Some(1.0); rows.len()],
+                rows.iter().map(|row| row.1).collect(),
+                rows.iter().map(|row| row.2).collect(),
+                rows.iter().map(|row| row.1.map(|requests| requests * 4096.0)).collect(),
+            ],
+            truncated: false,
+        }
+    }
+
+    #[test]
+    fn only_whole_intervals_count_and_gaps_stay_gaps() {
+        let samples = samples(&[
+            (10 * SECOND, Some(1.0), Some(1.0)),
+            (11 * SECOND, Some(100.0), Some(50.0)),
+            (12 * SECOND, None, None),
+            (13 * SECOND, Some(100.0), None),
+            (14 * SECOND, Some(7.0), Some(7.0)),
+        ]);
+        let window = TimeWindow { begin_ns: 10 * SECOND, end_ns: 13 * SECOND + 1 };
+        let series = throughput(&samples, ThroughputUnit::Requests, window, 1.0);
+        assert_eq!(series, TimeSeries { end_s: vec![1.0, 3.0], values: vec![150.0, 100.0] });
+        let series = throughput(&samples, ThroughputUnit::Mebibytes, window, 1.0);
+        assert_eq!(series.values, [100.0 / 256.0, 100.0 / 256.0]);
+    }
+
+    #[test]
+    fn background_operations_do_not_count_as_throughput() {
+        let mut samples = samples(&[(11 * SECOND, Some(100.0), Some(50.0))]);
+        samples.columns[2].name = "background_update.requests".to_owned();
+        let window = TimeWindow { begin_ns: 10 * SECOND, end_ns: 11 * SECOND };
+        assert_eq!(throughput(&samples, ThroughputUnit::Requests, window, 1.0).values, [100.0]);
+    }
+
+    #[test]
+    fn impossible_numbers_are_gaps() {
+        let samples = samples(&[(11 * SECOND, Some(f64::NAN), None), (12 * SECOND, Some(-5.0), None)]);
+        let window = TimeWindow { begin_ns: 0, end_ns: 20 * SECOND };
+        assert_eq!(throughput(&samples, ThroughputUnit::Requests, window, 1.0), TimeSeries::default());
+    }
+
+    #[test]
+    fn a_latency_series_has_one_percentile_per_interval_with_requests() {
+        let interval = |end_s: f64, latencies: &[u64]| {
+            let mut histogram = LatencyHistogram::new();
+            latencies.iter().for_each(|ns| histogram.record(*ns));
+            LatencyInterval::new("read", end_s - 1.0, end_s, &histogram)
+        };
+        let log = LatencyLog {
+            intervals: vec![
+                interval(1.5, &[1_000]),
+                interval(2.0, &[2_000]),
+                interval(3.0, &[]),
+                interval(4.0, &[9_000]),
+            ],
+            truncated: false,
+        };
+        let series = latency(&log, "read", Percentile::Quantile(0.5), 1e3, (1.0, 4.0));
+        assert_eq!(series.end_s, [1.0, 3.0]);
+        assert!((series.values[0] - 2.0).abs() < 0.01 && (series.values[1] - 9.0).abs() < 0.02);
+        assert_eq!(latency(&log, "scan", Percentile::Max, 1e3, (0.0, 9.0)), TimeSeries::default());
+    }
+}

@@ -1,0 +1,95 @@
+//! The capacities at which a curve is counted.
+
+/// Steps in each doubling of the capacities that are taken unasked.
+const STEPS: u64 = 32;
+
+/// Capacities in ascending order, found quickly.
+#[derive(Debug, Clone)]
+pub(crate) struct CapacityGrid {
+    values: Vec<u64>,
+    /// Whether somebody asked for just these.
+    is_explicit: bool,
+    /// For each length in bits the first value that long or longer.
+    starts: [u32; 66],
+}
+
+impl CapacityGrid {
+    /// The capacities given, or all in steps of a thirty-second.
+    pub(crate) fn new(explicit: &[u64]) -> Self {
+        let mut values = explicit.to_vec();
+        let is_explicit = !values.is_empty();
+        if !is_explicit {
+            values.extend(1..=STEPS);
+            values.extend((0..58).flat_map(|octave| (STEPS + 1..=2 * STEPS).map(move |step| step << octave)));
+        }
+        values.sort_unstable();
+        values.dedup();
+        let start = |bits: u32| values.partition_point(|value| bits_of(*value) < bits) as u32;
+        let starts = std::array::from_fn(|bits| start(bits as u32));
+        Self { values, is_explicit, starts }
+    }
+
+    pub(crate) fn values(&self) -> &[u64] {
+        &self.values
+    }
+
+    /// How many of them are worth showing: all that were asked for, or those up to the first that all keys fit in.
+    pub(crate) fn shown_len(&self, footprint: f64) -> usize {
+        let enough = self.values.partition_point(|value| (*value as f64) < footprint) + 1;
+        if self.is_explicit { self.values.len() } else { enough.min(self.values.len()) }
+    }
+
+    /// Four to each doubling of those that nobody asked for, and the first that all keys fit in; all that somebody did.
+    pub(crate) fn coarse(&self, footprint: f64) -> impl Iterator<Item = u64> + '_ {
+        let worth = &self.values[..self.shown_len(footprint)];
+        let is_some = move |value: &u64| {
+            let step = 1 << bits_of(value.saturating_sub(1)).saturating_sub(3);
+            self.is_explicit || value.is_multiple_of(step) || worth.last() == Some(value)
+        };
+        worth.iter().copied().filter(is_some)
+    }
+
+    /// The first capacity that is at least `depth`; as many as there are where none is.
+    #[inline]
+    pub(crate) fn index_at_least(&self, depth: u64) -> usize {
+        let bits = bits_of(depth) as usize;
+        let (from, to) = (self.starts[bits] as usize, self.starts[bits + 1] as usize);
+        from + self.values[from..to].partition_point(|value| *value < depth)
+    }
+}
+
+fn bits_of(value: u64) -> u32 {
+    u64::BITS - value.leading_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_first_that_is_large_enough_is_found(
+            explicit in prop::collection::vec(1_u64..5000, 0..20), depth in prop_oneof![0_u64..6000, any::<u64>()],
+        ) {
+            let grid = CapacityGrid::new(&explicit);
+            let plain = grid.values().iter().position(|value| *value >= depth).unwrap_or(grid.values().len());
+            prop_assert_eq!(grid.index_at_least(depth), plain);
+        }
+    }
+
+    #[test]
+    fn some_are_four_to_a_doubling_and_the_last() {
+        let some: Vec<u64> = CapacityGrid::new(&[]).coarse(41.5).collect();
+        assert_eq!(some, [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 42]);
+        assert_eq!(CapacityGrid::new(&[33, 7]).coarse(1.0).collect::<Vec<u64>>(), [7, 33]);
+    }
+
+    #[test]
+    fn steps_are_a_thirty_second_at_most() {
+        let grid = CapacityGrid::new(&[]);
+        let values = grid.values();
+        assert!(values.windows(2).all(|pair| pair[1] > pair[0] && (pair[1] - pair[0]) * STEPS <= pair[0].max(STEPS)));
+        assert!(values.last().is_some_and(|last| *last >= 1 << 63));
+    }
+}

@@ -1,0 +1,160 @@
+//! Any policy's curve: each capacity simulated, over all keys or in miniature over a sample of them with as much less
+//! capacity (Waldspurger and others, USENIX ATC 2017).
+//!
+//! Which keys are in the sample moves the misses of all policies alike. LRU's are known better, from a walk over all
+//! requests, and so is by how much the sample is off for LRU: the miniature of another policy is corrected by as much.
+
+use rayon::prelude::*;
+
+use super::capacities::CapacityGrid;
+use super::interval::{KEY_GROUPS, interval_half_width};
+use super::{CurvePoint, MissRatioCurve};
+use crate::policy_spec::PolicySpec;
+use crate::requests::Requests;
+
+/// The fewest objects that a cache in miniature stands for others with: queues of a tenth of it still hold several.
+const OBJECTS_MIN: f64 = 64.0;
+/// Standard errors to either side of a 95 % interval.
+const NORMAL: f64 = 1.96;
+
+/// Requests for a sample of the keys, and what they stand for.
+pub(crate) struct MiniatureSimulation<'a> {
+    pub(crate) requests: &'a Requests,
+    pub(crate) by_size: bool,
+    /// What chance decides in the policies.
+    pub(crate) seed: u64,
+    /// The share of the keys that is in it.
+    pub(crate) rate: f64,
+    /// How many requests there are of all keys.
+    pub(crate) all: u64,
+}
+
+/// What LRU misses at a capacity, in all and in the sample.
+struct LruReference {
+    lru: CurvePoint,
+    /// At the capacity itself, and at both ends of what it may stand for.
+    plain: GroupMisses,
+    ends: [(u64, f64); 2],
+}
+
+/// The misses of each group of keys.
+pub(crate) type GroupMisses = [u64; KEY_GROUPS];
+
+impl MiniatureSimulation<'_> {
+    /// The curve of each policy; where it is of a sample, corrected by LRU's.
+    pub(super) fn curves(
+        &self,
+        policies: &[PolicySpec],
+        grid: &CapacityGrid,
+        lru: Option<&MissRatioCurve>,
+    ) -> Vec<MissRatioCurve> {
+        let footprint = footprint(self.requests) / self.rate;
+        let smallest = self.smallest();
+        let is_large_enough = |capacity: &u64| *capacity as f64 >= smallest;
+        let capacities: Vec<u64> = match self.all {
+            0 => Vec::new(),
+            _ => grid.coarse(footprint).filter(is_large_enough).collect(),
+        };
+        let points = match lru {
+            Some(lru) => {
+                let known = |capacity: &u64| lru.points.iter().find(|point| point.capacity == *capacity).copied();
+                self.corrected(policies, &capacities.iter().map_while(known).collect::<Vec<CurvePoint>>())
+            }
+            None => self.whole(policies, &capacities),
+        };
+        points.into_iter().map(|points| MissRatioCurve { points, footprint, rate: self.rate, smallest }).collect()
+    }
+
+    /// The smallest capacity that it stands for.
+    pub(crate) fn smallest(&self) -> f64 {
+        if self.rate < 1.0 { OBJECTS_MIN * self.object() / self.rate } else { 0.0 }
+    }
+
+    /// What an object takes in the mean.
+    fn object(&self) -> f64 {
+        footprint(self.requests) / (self.requests.keys() as f64).max(1.0)
+    }
+
+    /// Of all keys, policy by policy.
+    pub(crate) fn whole(&self, policies: &[PolicySpec], capacities: &[u64]) -> Vec<Vec<CurvePoint>> {
+        let point = |policy: &PolicySpec, capacity: &u64| {
+            let mut cache = policy.create(*capacity, self.requests, self.by_size, self.seed);
+            let miss_ratio = cache.run(self.requests).miss_ratio().unwrap_or(0.0);
+            CurvePoint { capacity: *capacity, miss_ratio, error: None }
+        };
+        each(policies, capacities, point)
+    }
+
+    /// Of a sample, beside what LRU misses in all of it and in the sample.
+    pub(crate) fn corrected(&self, policies: &[PolicySpec], lru: &[CurvePoint]) -> Vec<Vec<CurvePoint>> {
+        let plain = PolicySpec::lru();
+        let object = self.object();
+        let known: Vec<LruReference> = lru.par_iter().map(|lru| self.known(&plain, lru, object)).collect();
+        each(policies, &known, |policy, known| self.beside(policy, known))
+    }
+
+    fn known(&self, plain: &PolicySpec, lru: &CurvePoint, object: f64) -> LruReference {
+        // A sample of the keys holds more or fewer of those that a cache has room for than its rate tells.
+        let objects = lru.capacity as f64 / object * self.rate;
+        let off = NORMAL * ((1.0 - self.rate) / objects).sqrt();
+        let end = |sign: f64| {
+            let capacity = (lru.capacity as f64 * (1.0 + sign * off)) as u64;
+            (capacity, self.share(&self.misses(plain, capacity)))
+        };
+        LruReference { lru: *lru, plain: self.misses(plain, lru.capacity), ends: [end(-1.0), end(1.0)] }
+    }
+
+    /// LRU's misses, and as many more or fewer as those of the policy are in the sample.
+    fn beside(&self, policy: &PolicySpec, known: &LruReference) -> CurvePoint {
+        let own = self.misses(policy, known.lru.capacity);
+        let expected = self.all as f64 * self.rate;
+        let apart: [f64; KEY_GROUPS] =
+            std::array::from_fn(|group| (own[group] as f64 - known.plain[group] as f64) / expected);
+        let sum: f64 = apart.iter().sum();
+        let off = apart.map(|apart| apart - sum / KEY_GROUPS as f64);
+        let moved = known.ends.iter().map(|(capacity, plain)| {
+            let apart = self.share(&self.misses(policy, *capacity)) - plain;
+            (apart - sum).abs()
+        });
+        let moved = moved.fold(0.0, f64::max);
+        let error = interval_half_width(&off, self.rate).hypot(known.lru.error.unwrap_or(0.0)).hypot(moved);
+        CurvePoint { miss_ratio: (known.lru.miss_ratio + sum).clamp(0.0, 1.0), error: Some(error), ..known.lru }
+    }
+
+    /// Misses in the sample as a share of what requests are expected in it.
+    fn share(&self, misses: &GroupMisses) -> f64 {
+        misses.iter().sum::<u64>() as f64 / (self.all as f64 * self.rate)
+    }
+
+    /// What a policy misses in a cache in miniature that stands for one of this capacity.
+    pub(crate) fn misses(&self, policy: &PolicySpec, capacity: u64) -> GroupMisses {
+        let small = ((capacity as f64 * self.rate).round() as u64).max(1);
+        let mut groups = [0; KEY_GROUPS];
+        let mut cache = policy.create(small, self.requests, self.by_size, self.seed);
+        cache.run_with(self.requests, &mut |request, is_hit| {
+            groups[request.id as usize % KEY_GROUPS] += u64::from(!is_hit);
+        });
+        groups
+    }
+}
+
+/// The points of every policy, over all cores.
+fn each<T: Sync>(
+    policies: &[PolicySpec],
+    items: &[T],
+    point: impl Fn(&PolicySpec, &T) -> CurvePoint + Sync,
+) -> Vec<Vec<CurvePoint>> {
+    let of = |policy: &PolicySpec| items.par_iter().map(|item| point(policy, item)).collect();
+    policies.par_iter().map(of).collect()
+}
+
+/// What all keys take that are there, each with the size it had last.
+fn footprint(requests: &Requests) -> f64 {
+    if requests.sizes().is_empty() {
+        return requests.keys() as f64;
+    }
+    let mut sizes = vec![0.0; requests.keys()];
+    // An empty object weighs a byte, as it does in a cache.
+    requests.ids().iter().zip(requests.sizes()).for_each(|(id, size)| sizes[*id as usize] = (*size).max(1) as f64);
+    sizes.iter().sum()
+}

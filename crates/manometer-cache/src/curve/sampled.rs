@@ -1,0 +1,226 @@
+//! LRU's curve from a sample of the keys (SHARDS: Waldspurger and others, FAST 2015), with a head that is exact.
+//!
+//! The objects requested last are known whole. So small capacities are exact, and so are the number of requests that
+//! reach deeper and how much lies above all of those. What is left to the sample is how deep they reach: keys that are
+//! requested all the time, whose chance to be in a sample is what makes small ones err, have no part in it.
+
+use manometer_trace::Record;
+use rapidhash::v3::rapidhash_v3;
+
+use super::capacities::CapacityGrid;
+use super::interval::{KEY_GROUPS, interval_half_width};
+use super::reusable_ids::ReusableIds;
+use super::{CurveOptions, CurvePoint, LruCurveBuilder, MissRatioCurve, size_of};
+use crate::error::CacheError;
+use crate::fenwick::{ByteTree, CountTree, FenwickTree};
+use crate::lru_stack::LruStack;
+use crate::sampling::{KeySample, Sampling};
+use crate::weight::{ByteWeight, UnitWeight, Weight};
+
+/// How many objects are known whole.
+const HEAD_OBJECTS: usize = 1 << 14;
+
+/// A walk that has just begun.
+pub(super) fn walk<'a>(
+    grid: &'a CapacityGrid,
+    wanted: &CurveOptions,
+    sampling: Sampling,
+) -> Result<Box<dyn LruCurveBuilder + 'a>, CacheError> {
+    Ok(match wanted.by_size {
+        true => Box::new(SampledLruCurve::<ByteTree, ByteWeight>::new(grid, wanted, sampling)?),
+        false => Box::new(SampledLruCurve::<CountTree, UnitWeight>::new(grid, wanted, sampling)?),
+    })
+}
+
+/// The head and the sample, side by side.
+struct SampledLruCurve<'a, D, W> {
+    grid: &'a CapacityGrid,
+    by_size: bool,
+    head: ExactHead<D, W>,
+    sample: SampledTail<D, W>,
+    requests: u64,
+}
+
+impl<'a, D: FenwickTree, W: Weight> SampledLruCurve<'a, D, W> {
+    fn new(grid: &'a CapacityGrid, wanted: &CurveOptions, sampling: Sampling) -> Result<Self, CacheError> {
+        let (head, sample) = (ExactHead::new(grid), SampledTail::new(grid, sampling, wanted.seed)?);
+        Ok(Self { grid, by_size: wanted.by_size, head, sample, requests: 0 })
+    }
+
+    /// The share of all requests that reach below the head.
+    fn deep(&self) -> f64 {
+        (self.requests - self.head.hits.iter().sum::<u64>()) as f64 / self.requests as f64
+    }
+}
+
+impl<D: FenwickTree, W: Weight> LruCurveBuilder for SampledLruCurve<'_, D, W> {
+    fn add(&mut self, batch: &[Record]) -> Result<(), CacheError> {
+        self.requests += batch.len() as u64;
+        for record in batch {
+            let size = size_of(record, self.by_size);
+            let above = self.head.request(record, size, self.grid, &self.sample.key_sample);
+            if self.sample.request(record, size, self.grid, above) {
+                self.head.count_sampled(&self.sample.key_sample);
+            }
+        }
+        Ok(())
+    }
+
+    fn curve(&self) -> MissRatioCurve {
+        let (head, sample, rate) = (&self.head, &self.sample, self.sample.key_sample.rate());
+        let footprint = head.weight as f64 + (sample.weight - head.sampled) as f64 / rate;
+        let shown = if self.requests == 0 { 0 } else { self.grid.shown_len(footprint) };
+        let deep = self.deep();
+        let (mut misses, mut deep_hits) = (self.requests, [0.0; KEY_GROUPS]);
+        let points = self.grid.values().iter().enumerate().take(shown).map_while(|(at, capacity)| {
+            misses -= head.hits[at];
+            deep_hits.iter_mut().zip(&sample.hits[at]).for_each(|(sum, hits)| *sum += hits);
+            let is_exact = deep == 0.0 || *capacity <= head.exact_until;
+            let (hit_share, error) = if is_exact { (0.0, 0.0) } else { sample.share(&deep_hits)? };
+            let miss_ratio = misses as f64 / self.requests as f64 - hit_share * deep;
+            Some(CurvePoint { capacity: *capacity, miss_ratio, error: (!is_exact).then_some(error * deep) })
+        });
+        MissRatioCurve { points: points.collect(), footprint, rate, smallest: 0.0 }
+    }
+}
+
+/// What lies above a request that reaches below the head, at the least.
+#[derive(Debug, Clone, Copy)]
+struct HeadWeight {
+    /// What the head weighs.
+    weight: u64,
+    /// Of that, what is in the sample as well.
+    sampled: u64,
+}
+
+/// The objects requested last, and how deep requests reach among them.
+struct ExactHead<D, W> {
+    ids: ReusableIds,
+    stack: LruStack<D, W>,
+    hits: Vec<u64>,
+    weight: u64,
+    sampled: u64,
+    /// Up to which capacity no request for an object outside can be a hit.
+    exact_until: u64,
+}
+
+impl<D: FenwickTree, W: Weight> ExactHead<D, W> {
+    fn new(grid: &CapacityGrid) -> Self {
+        let hits = vec![0; grid.values().len() + 1];
+        Self { ids: ReusableIds::default(), stack: LruStack::new(), hits, weight: 0, sampled: 0, exact_until: u64::MAX }
+    }
+
+    /// Takes a request in: what lies above it where it reaches deeper.
+    #[inline]
+    fn request(
+        &mut self,
+        record: &Record,
+        size: u64,
+        grid: &CapacityGrid,
+        key_sample: &KeySample,
+    ) -> Option<HeadWeight> {
+        let above = HeadWeight { weight: self.weight, sampled: self.sampled };
+        let id = self.ids.acquire(record.key);
+        let before = self.stack.weight(id);
+        let depth = self.stack.touch(id, size);
+        let now = self.stack.weight(id);
+        let is_sampled = before != now && key_sample.contains(record.key);
+        self.weight = self.weight + now - before;
+        self.sampled = if is_sampled { self.sampled + now - before } else { self.sampled };
+        if let Some(depth) = depth {
+            self.hits[grid.index_at_least(depth)] += 1;
+            return None;
+        }
+        if self.stack.len() > HEAD_OBJECTS {
+            self.drop_oldest(key_sample);
+            self.exact_until = self.exact_until.min(self.weight);
+        }
+        Some(above)
+    }
+
+    fn drop_oldest(&mut self, key_sample: &KeySample) {
+        let Some((id, weight)) = self.stack.pop_oldest() else { return };
+        self.weight -= weight;
+        self.sampled -= if key_sample.contains(self.ids.key(id)) { weight } else { 0 };
+        self.ids.release(id);
+    }
+
+    /// Finds out anew what is in the sample as well.
+    fn count_sampled(&mut self, key_sample: &KeySample) {
+        let ids = self.ids.iter().filter(|(key, _)| key_sample.contains(*key));
+        self.sampled = ids.map(|(_, id)| self.stack.weight(id)).sum();
+    }
+}
+
+/// The requests for some of the keys, and how deep those below the head reach.
+struct SampledTail<D, W> {
+    key_sample: KeySample,
+    keys_max: usize,
+    ids: ReusableIds,
+    stack: LruStack<D, W>,
+    weight: u64,
+    /// For each group of keys how many requests were deep, and to which capacity each of them reached.
+    deep: [f64; KEY_GROUPS],
+    hits: Vec<[f64; KEY_GROUPS]>,
+}
+
+impl<D: FenwickTree, W: Weight> SampledTail<D, W> {
+    fn new(grid: &CapacityGrid, sampling: Sampling, seed: u64) -> Result<Self, CacheError> {
+        let (key_sample, keys_max) = KeySample::new(sampling, seed)?;
+        Ok(Self {
+            key_sample,
+            keys_max,
+            ids: ReusableIds::default(),
+            stack: LruStack::new(),
+            weight: 0,
+            deep: [0.0; KEY_GROUPS],
+            hits: vec![[0.0; KEY_GROUPS]; grid.values().len() + 1],
+        })
+    }
+
+    /// Takes a request in; whether fewer keys are kept from now on.
+    #[inline]
+    fn request(&mut self, record: &Record, size: u64, grid: &CapacityGrid, above: Option<HeadWeight>) -> bool {
+        if !self.key_sample.contains(record.key) {
+            return false;
+        }
+        let rate = self.key_sample.rate();
+        let id = self.ids.acquire(record.key);
+        let before = self.stack.weight(id);
+        let depth = self.stack.touch(id, size);
+        let own = self.stack.weight(id);
+        self.weight = self.weight + own - before;
+        if let Some(above) = above {
+            let group = rapidhash_v3(&record.key.to_le_bytes()) as usize % KEY_GROUPS;
+            self.deep[group] += 1.0 / rate;
+            if let Some(depth) = depth {
+                let between = (depth - own).saturating_sub(above.sampled) as f64 / rate;
+                let depth = above.weight + between.round() as u64 + own;
+                self.hits[grid.index_at_least(depth)][group] += 1.0 / rate;
+            }
+        }
+        let is_full = self.ids.len() > self.keys_max;
+        if is_full {
+            self.drop_half();
+        }
+        is_full
+    }
+
+    fn drop_half(&mut self) {
+        self.key_sample.halve();
+        let key_sample = self.key_sample;
+        for id in self.ids.retain(|key| key_sample.contains(key)) {
+            self.weight -= self.stack.weight(id);
+            self.stack.remove(id);
+        }
+    }
+
+    /// The share of the deep requests that so many hits are, and half of its interval; none where no deep request is in
+    /// the sample.
+    fn share(&self, hits: &[f64; KEY_GROUPS]) -> Option<(f64, f64)> {
+        let all: f64 = self.deep.iter().sum();
+        let share = hits.iter().sum::<f64>() / all;
+        let off = std::array::from_fn(|group| hits[group] - share * self.deep[group]);
+        (all > 0.0).then(|| (share, interval_half_width(&off, self.key_sample.rate()) / all))
+    }
+}

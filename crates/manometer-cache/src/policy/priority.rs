@@ -1,0 +1,46 @@
+//! What LFU, its forms with ageing, and GDSF have in common: the lowest priority goes; of equals, what was requested
+//! least recently. Requests count while an object is in the cache.
+
+use std::marker::PhantomData;
+
+use super::CacheConfig;
+use super::ranked::{RankFunction, RankedPolicy};
+use crate::key_id::KeyId;
+use crate::request::Request;
+use crate::weight::Weight;
+
+/// What an object is worth.
+pub(super) trait PriorityFunction: Send {
+    /// `age` is the highest priority of those that were evicted.
+    fn of(age: f64, requests: u32, weight: u64) -> f64;
+}
+
+pub(super) type PriorityPolicy<W, P> = RankedPolicy<W, RankByPriority<P>>;
+
+pub(super) struct RankByPriority<P> {
+    age: f64,
+    priority: PhantomData<P>,
+}
+
+impl<W: Weight, P: PriorityFunction> RankFunction<W> for RankByPriority<P> {
+    /// How many requests there were.
+    type Mark = u32;
+    /// Priorities are positive, and so are in the order of their bits; then by the last request.
+    type Rank = (u64, u32);
+
+    fn new(_: &CacheConfig<'_>) -> Self {
+        Self { age: 0.0, priority: PhantomData }
+    }
+
+    fn requested(&mut self, before: Option<u32>, _: &Request) -> u32 {
+        before.unwrap_or(0) + 1
+    }
+
+    fn rank(&self, requests: u32, request: &Request, weight: W) -> (u64, u32) {
+        (P::of(self.age, requests, weight.get()).to_bits(), request.position)
+    }
+
+    fn on_evicted(&mut self, _: KeyId, (priority, _): (u64, u32), _: u32, _: W) {
+        self.age = self.age.max(f64::from_bits(priority));
+    }
+}

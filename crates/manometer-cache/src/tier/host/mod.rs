@@ -1,0 +1,480 @@
+//! The host: processors, the page cache with its write-back, and a file system's journal.
+
+use std::collections::{HashSet, VecDeque};
+
+use manometer_measure::{ByteSize, Share, Span};
+use serde::Deserialize;
+
+use super::events::Ns;
+use super::in_flight::{InFlightPages, TransferId};
+use super::io::{FLUSHER, FlowKind, IoRequest, LevelIo, TierLevel};
+use super::jobs::JobId;
+use super::page_cache::{PAGE, PageCache, PageLookup};
+use super::second_level::SecondLevelCache;
+use super::storage::Storage;
+use super::wakeup::Wakeup;
+
+/// The host as a file describes it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostSettings {
+    /// Its memory for pages of files.
+    pub ram: ByteSize,
+    /// Its cores.
+    #[serde(default = "cores")]
+    pub cores: usize,
+    /// What an operation takes of a core, beside copying.
+    #[serde(default = "operation")]
+    pub operation: Span,
+    /// What a core copies in a second.
+    #[serde(default = "copy_per_s")]
+    pub copy_per_s: ByteSize,
+    /// From which share of memory on changed pages are written back.
+    #[serde(default = "dirty_background")]
+    pub dirty_background: Share,
+    /// At which share of memory writes wait for that.
+    #[serde(default = "dirty_limit")]
+    pub dirty_limit: Share,
+    /// After how long they are written back in any case.
+    #[serde(default = "dirty_expire")]
+    pub dirty_expire: Span,
+    /// How much is read ahead of who reads on.
+    #[serde(default = "read_ahead")]
+    pub read_ahead: ByteSize,
+    /// How often the file system commits its journal.
+    #[serde(default = "commit")]
+    pub commit: Span,
+    /// Whether a commit waits for the media (barriers).
+    #[serde(default = "yes")]
+    pub barriers: bool,
+    /// Whether one commit is for all threads that wait for one.
+    #[serde(default = "yes")]
+    pub commits_joined: bool,
+    /// The controller's cache for writes.
+    #[serde(default)]
+    pub controller_cache: ByteSize,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn cores() -> usize {
+    4
+}
+
+fn operation() -> Span {
+    Span(std::time::Duration::from_micros(20))
+}
+
+fn copy_per_s() -> ByteSize {
+    ByteSize(3_000_000_000)
+}
+
+fn dirty_background() -> Share {
+    Share(0.1)
+}
+
+fn dirty_limit() -> Share {
+    Share(0.2)
+}
+
+fn dirty_expire() -> Span {
+    Span(std::time::Duration::from_secs(30))
+}
+
+fn read_ahead() -> ByteSize {
+    ByteSize(128 << 10)
+}
+
+fn commit() -> Span {
+    Span(std::time::Duration::from_secs(5))
+}
+
+impl HostSettings {
+    /// What is wrong with it.
+    pub fn validation_error(&self) -> Option<String> {
+        if self.cores > 4096 {
+            return Some("`cores` is above 4096".to_owned());
+        }
+        if self.cores == 0 || self.copy_per_s.0 == 0 || self.operation.nanoseconds() == 0 {
+            return Some("`cores`, `operation` and `copy_per_s` have to be above 0".to_owned());
+        }
+        if self.commit.nanoseconds() == 0 || self.dirty_expire.nanoseconds() == 0 {
+            return Some("`commit` and `dirty_expire` have to be above 0".to_owned());
+        }
+        (self.dirty_background.0 >= self.dirty_limit.0)
+            .then(|| "`dirty_background` is not below `dirty_limit`".to_owned())
+    }
+}
+
+/// The longest stretch that is written back at once.
+const WRITE_BACK_MAX: u64 = (512 << 10) / PAGE;
+/// How many stretches are written back at once.
+const WRITE_BACK_AT_ONCE: usize = 64;
+/// How often what has to be written back is looked for, in parts of how long it may stay.
+const FLUSHES_PER_EXPIRY: u64 = 6;
+/// The bytes of a journal.
+pub const JOURNAL: u64 = 128 << 20;
+/// Blocks of a commit beside those that were changed: its descriptor and its end.
+const COMMIT_BLOCKS: u64 = 2;
+
+/// What the page cache did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HostCounters {
+    /// Pages that reads asked for.
+    pub reads: u64,
+    /// Of these, found in memory.
+    pub read_hits: u64,
+}
+
+/// A host at work.
+pub struct Host<'a> {
+    /// What it reads from and writes to.
+    pub storage: Storage<Wakeup>,
+    /// The second level, where there is one.
+    pub second: Option<SecondLevelCache<'a>>,
+    settings: &'a HostSettings,
+    scale: u64,
+    cores: Vec<Ns>,
+    pages: PageCache,
+    page_count: u64,
+    background: u64,
+    limit: u64,
+    /// Pages that are being read, and those that are being written back.
+    reads: InFlightPages,
+    writes: InFlightPages,
+    waited: Vec<JobId>,
+    /// How many stretches are written back because there are too many, and how many pages these are.
+    flushing: usize,
+    flushed: u64,
+    /// Threads that wait until fewer pages are changed.
+    throttled: VecDeque<u32>,
+    journal: Journal,
+    tally: HostCounters,
+}
+
+#[derive(Debug, Default)]
+struct Journal {
+    bytes: u64,
+    at: u64,
+    /// Blocks that were changed since the last commit.
+    changed: HashSet<u64, rapidhash::fast::RandomState>,
+    is_committing: bool,
+    committing: Vec<u32>,
+    waiting: VecDeque<u32>,
+}
+
+impl<'a> Host<'a> {
+    /// A host over storage of `bytes`, its sizes and periods divided by `scale`.
+    pub fn new(
+        settings: &'a HostSettings,
+        storage: Storage<Wakeup>,
+        second: Option<SecondLevelCache<'a>>,
+        bytes: u64,
+        ram: u64,
+        scale: u64,
+    ) -> Self {
+        let capacity = (ram / PAGE).max(1);
+        let page_count = bytes / PAGE;
+        let mut host = Self {
+            storage,
+            second,
+            settings,
+            scale,
+            cores: vec![0; settings.cores],
+            pages: PageCache::new(page_count as usize, capacity),
+            page_count,
+            background: (capacity as f64 * settings.dirty_background.0) as u64,
+            limit: (capacity as f64 * settings.dirty_limit.0) as u64,
+            reads: InFlightPages::default(),
+            writes: InFlightPages::default(),
+            waited: Vec::new(),
+            flushing: 0,
+            flushed: 0,
+            throttled: VecDeque::new(),
+            journal: Journal { bytes: (JOURNAL / scale).next_multiple_of(PAGE), ..Journal::default() },
+            tally: HostCounters::default(),
+        };
+        host.storage.wake_at(host.flush_period(), Wakeup::FlushTimer);
+        host.storage.wake_at(host.commit_period(), Wakeup::CommitTimer);
+        host
+    }
+
+    /// What it did.
+    pub fn tally(&self) -> HostCounters {
+        self.tally
+    }
+
+    /// Where the journal ends and the rest begins.
+    pub fn journal_end(&self) -> u64 {
+        self.journal.bytes
+    }
+
+    /// The storage's bytes, in whole pages.
+    pub fn bytes(&self) -> u64 {
+        self.page_count * PAGE
+    }
+
+    /// Takes a core for an operation that moves `bytes`: when it is through.
+    pub fn compute(&mut self, bytes: u64, think_ns: Ns) -> Ns {
+        let copying = (u128::from(bytes) * 1_000_000_000 / u128::from(self.settings.copy_per_s.0)) as Ns;
+        let now = self.storage.now();
+        let core = (0..self.cores.len()).min_by_key(|at| self.cores[*at]).unwrap_or(0);
+        let through = self.cores[core].max(now) + self.settings.operation.nanoseconds() + copying + think_ns;
+        self.cores[core] = through;
+        through
+    }
+
+    /// Reads or writes storage as part of a job, past the page cache.
+    pub fn ask(&mut self, job: JobId, ask: &IoRequest) {
+        let IoRequest { offset, bytes, is_write, is_through, .. } = *ask;
+        match &mut self.second {
+            Some(second) => second.request(&mut self.storage, job, ask),
+            None => {
+                let level = TierLevel::Origin;
+                self.storage.submit(job, LevelIo { level, offset, bytes, is_write, is_through, flow: FlowKind::File });
+            }
+        }
+    }
+
+    /// Reads through the page cache: what is not there is asked for as part of a job, with as much again after it where
+    /// the reader reads on.
+    pub fn read(&mut self, job: JobId, task: u32, offset: u64, bytes: u64, reads_on: bool) {
+        let first = offset / PAGE;
+        let last = (offset + bytes).div_ceil(PAGE).min(self.page_count);
+        self.tally.reads += last.saturating_sub(first);
+        let (mut at, mut awaited) = (first, None);
+        while at < last {
+            let (found, until) = self.pages.touch(at as u32, last as u32);
+            let until = u64::from(until);
+            match found {
+                PageLookup::Cached => self.tally.read_hits += until - at,
+                PageLookup::InFlight(flight) if awaited == Some(flight) => {}
+                PageLookup::InFlight(flight) => {
+                    awaited = Some(flight);
+                    self.storage.hold(job);
+                    self.reads.wait(flight, job);
+                }
+                PageLookup::Missing if until < last || !reads_on => self.read_missing(job, task, at, until),
+                PageLookup::Missing => {
+                    let end = (last + self.settings.read_ahead.0 / PAGE).min(self.page_count);
+                    let end = u64::from(self.pages.missing_until(last as u32, end as u32));
+                    self.read_missing(job, task, at, end);
+                }
+            }
+            at = until;
+        }
+    }
+
+    fn read_missing(&mut self, job: JobId, task: u32, from: u64, until: u64) {
+        let most = (self.settings.read_ahead.0 / PAGE).max(1);
+        let mut at = from;
+        while at < until {
+            let end = (at + most).min(until);
+            let flight = self.reads.begin(at, end);
+            self.storage.hold(job);
+            self.reads.wait(flight, job);
+            let reads = self.storage.open(Wakeup::PagesRead(flight));
+            let ask =
+                IoRequest { offset: at * PAGE, bytes: (end - at) * PAGE, is_write: false, is_through: false, task };
+            self.ask(reads, &ask);
+            self.storage.close(reads);
+            self.pages.expect(at as u32, end as u32, flight);
+            at = end;
+        }
+    }
+
+    /// Changes pages in memory.
+    pub fn change(&mut self, offset: u64, bytes: u64) {
+        let now = self.storage.now();
+        let end = (offset + bytes).div_ceil(PAGE).min(self.page_count);
+        self.pages.change((offset / PAGE) as u32, end as u32, now);
+    }
+
+    /// Changes a page of metadata, which the next commit writes into the journal; it is read first where it is not there.
+    pub fn change_metadata(&mut self, job: JobId, task: u32, offset: u64) {
+        self.read(job, task, offset, 1, false);
+        self.change(offset, 1);
+        self.journal.changed.insert(offset / PAGE);
+    }
+
+    /// Drops what is no longer needed, whole pages of it, from memory, from the second level and from SSDs. Nobody waits
+    /// for that.
+    pub fn discard(&mut self, offset: u64, bytes: u64) {
+        let (first, end) = (offset.div_ceil(PAGE), ((offset + bytes) / PAGE).min(self.page_count));
+        if first >= end {
+            return;
+        }
+        self.pages.forget(first as u32, end as u32);
+        let (offset, bytes) = (first * PAGE, (end - first) * PAGE);
+        if let Some(second) = &mut self.second {
+            second.discard(&mut self.storage, offset, bytes);
+        }
+        self.storage.trim(TierLevel::Origin, offset, bytes);
+    }
+
+    /// Whether a thread that writes has to wait; it is woken when it need not.
+    pub fn throttle(&mut self, thread: u32) -> bool {
+        self.flush();
+        if self.pages.dirty() + self.flushed <= self.limit {
+            return false;
+        }
+        self.throttled.push_back(thread);
+        true
+    }
+
+    /// Writes the changed pages of a stretch back as part of a job, and has it wait for those that are being written back.
+    pub fn write_back(&mut self, job: JobId, task: u32, offset: u64, bytes: u64) {
+        let end = (offset + bytes).div_ceil(PAGE).min(self.page_count);
+        let mut at = offset / PAGE;
+        (0..self.writes.wait_for(at, end, job)).for_each(|_| self.storage.hold(job));
+        while let Some(from) = self.pages.dirty_from(at as u32, end as u32).map(u64::from) {
+            let until = u64::from(self.pages.dirty_until(from as u32, end.min(from + WRITE_BACK_MAX) as u32));
+            let flight = self.write_pages(task, from, until, Wakeup::PagesWritten);
+            self.storage.hold(job);
+            self.writes.wait(flight, job);
+            at = until;
+        }
+    }
+
+    fn write_pages(&mut self, task: u32, from: u64, until: u64, wake: fn(TransferId) -> Wakeup) -> TransferId {
+        self.pages.clean(from as u32, until as u32);
+        let flight = self.writes.begin(from, until);
+        let job = self.storage.open(wake(flight));
+        let ask =
+            IoRequest { offset: from * PAGE, bytes: (until - from) * PAGE, is_write: true, is_through: false, task };
+        self.ask(job, &ask);
+        self.storage.close(job);
+        flight
+    }
+
+    /// Ends a flight: how many pages it was of. Who waited for it goes on.
+    fn written(&mut self, flight: TransferId) -> u64 {
+        let pages = self.writes.end(flight, &mut self.waited);
+        self.waited.drain(..).for_each(|job| self.storage.close(job));
+        pages.end - pages.start
+    }
+
+    fn arrived(&mut self, flight: TransferId) {
+        let pages = self.reads.end(flight, &mut self.waited);
+        self.pages.arrive(pages.start as u32, pages.end as u32, flight);
+        self.waited.drain(..).for_each(|job| self.storage.close(job));
+    }
+
+    /// Writes back what was changed long ago, or what is too much.
+    fn flush(&mut self) {
+        let expired = self.storage.now().saturating_sub(self.settings.dirty_expire.nanoseconds() / self.scale);
+        while self.flushing < WRITE_BACK_AT_ONCE {
+            let Some((page, since)) = self.pages.oldest_dirty() else { break };
+            if since > expired && self.pages.dirty() <= self.background {
+                break;
+            }
+            let lowest = u64::from(page).saturating_sub(WRITE_BACK_MAX / 2);
+            let from = u64::from(self.pages.dirty_before(page, lowest as u32));
+            let until = u64::from(self.pages.dirty_until(page, (from + WRITE_BACK_MAX).min(self.page_count) as u32));
+            self.flushing += 1;
+            self.flushed += until - from;
+            self.write_pages(FLUSHER, from, until, Wakeup::PagesFlushed);
+        }
+    }
+
+    /// Has a thread wait for a commit of what was changed until now.
+    pub fn commit(&mut self, thread: u32) {
+        self.journal.waiting.push_back(thread);
+        if !self.journal.is_committing {
+            self.start_commit();
+        }
+    }
+
+    fn start_commit(&mut self) {
+        let journal = &mut self.journal;
+        let bytes = ((journal.changed.len() as u64 + COMMIT_BLOCKS) * PAGE).min(journal.bytes);
+        journal.changed.clear();
+        if journal.at + bytes > journal.bytes {
+            journal.at = 0;
+        }
+        let offset = journal.at;
+        journal.at += bytes;
+        journal.is_committing = true;
+        let joined = if self.settings.commits_joined { journal.waiting.len() } else { 1 };
+        journal.committing.extend(journal.waiting.drain(..joined.min(journal.waiting.len())));
+        let job = self.storage.open(Wakeup::CommitWritten);
+        let ask = IoRequest { offset, bytes, is_write: true, is_through: false, task: FLUSHER - 1 };
+        self.ask(job, &ask);
+        self.storage.close(job);
+    }
+
+    fn flush_period(&self) -> Ns {
+        (self.settings.dirty_expire.nanoseconds() / FLUSHES_PER_EXPIRY / self.scale).max(1)
+    }
+
+    fn commit_period(&self) -> Ns {
+        (self.settings.commit.nanoseconds() / self.scale).max(1)
+    }
+
+    /// Goes on with what is its own; tells of threads that go on.
+    pub fn wake(&mut self, wake: Wakeup, ready: &mut Vec<u32>) {
+        let now = self.storage.now();
+        match wake {
+            Wakeup::Ignored => {}
+            Wakeup::Thread(thread) => ready.push(thread),
+            Wakeup::DataSynced(thread) => self.commit(thread),
+            Wakeup::CommitWritten => {
+                let job = self.storage.open(Wakeup::CommitDone);
+                if self.settings.barriers {
+                    self.storage.flush(job, TierLevel::Origin);
+                    if let Some(second) = &mut self.second {
+                        second.flush(&mut self.storage, job);
+                    }
+                }
+                self.storage.close(job);
+            }
+            Wakeup::CommitDone => {
+                self.journal.is_committing = false;
+                ready.append(&mut self.journal.committing);
+                if !self.journal.waiting.is_empty() {
+                    self.start_commit();
+                }
+            }
+            Wakeup::CommitTimer => {
+                if !self.journal.changed.is_empty() && !self.journal.is_committing {
+                    self.start_commit();
+                }
+                self.storage.wake_at(now + self.commit_period(), Wakeup::CommitTimer);
+            }
+            Wakeup::PagesRead(flight) => self.arrived(flight),
+            Wakeup::PagesWritten(flight) => {
+                self.written(flight);
+            }
+            Wakeup::PagesFlushed(flight) => {
+                self.flushing -= 1;
+                self.flushed -= self.written(flight);
+                self.flush();
+                while self.pages.dirty() + self.flushed <= self.limit
+                    && let Some(thread) = self.throttled.pop_front()
+                {
+                    ready.push(thread);
+                }
+            }
+            Wakeup::FlushTimer => {
+                self.flush();
+                self.storage.wake_at(now + self.flush_period(), Wakeup::FlushTimer);
+            }
+            Wakeup::PromotionRead { .. }
+            | Wakeup::PromotionWritten { .. }
+            | Wakeup::FillRead(_)
+            | Wakeup::FillWritten(_)
+            | Wakeup::NodeTimer(_)
+            | Wakeup::WriteBackRead { .. }
+            | Wakeup::BlockCleaned { .. } => {
+                if let Some(second) = &mut self.second {
+                    second.wake(&mut self.storage, wake);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,410 @@
+//! The second level: an SSD that keeps blocks of the origin.
+//!
+//! What it keeps is up to a policy of [`crate::policy`]; where that lies, what has to be copied for it, what goes past
+//! it and what is written back is told here. Cache thesis, chapters 4 and 6.2.2.
+
+mod coalesced;
+mod fills;
+mod metadata;
+pub mod settings;
+mod write_back;
+
+use std::collections::{BTreeSet, HashMap};
+
+use self::coalesced::{CoalescedRequest, FillRequest};
+use self::settings::{MetadataKind, SecondLevelSettings, WriteMode};
+use super::cache_slots::{BlockRun, BlockState, CacheSlots};
+use super::io::{FlowKind, IoRequest, LevelIo, TierLevel};
+use super::jobs::JobId;
+use super::metadata_tree::MetadataTree;
+use super::sequential::SequentialDetector;
+use super::storage::Storage;
+use super::wakeup::Wakeup;
+use crate::CacheError;
+use crate::key_id::KeyId;
+use crate::policy::Policy;
+use crate::request::Request;
+use crate::requests::Requests;
+
+/// The bytes of a node of metadata.
+const NODE: u64 = 4096;
+/// Which share of the cache is for metadata.
+const METADATA_SHARE: u64 = 128;
+
+/// What the second level did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SecondLevelCounters {
+    /// Blocks that reads asked for.
+    pub reads: u64,
+    /// Of these, found.
+    pub read_hits: u64,
+    /// Blocks that writes asked for.
+    pub writes: u64,
+    /// Of these, found.
+    pub write_hits: u64,
+    /// Blocks that went past it, sequential or because it was congested.
+    pub bypassed: u64,
+}
+
+impl SecondLevelCounters {
+    /// What was added since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            reads: self.reads - earlier.reads,
+            read_hits: self.read_hits - earlier.read_hits,
+            writes: self.writes - earlier.writes,
+            write_hits: self.write_hits - earlier.write_hits,
+            bypassed: self.bypassed - earlier.bypassed,
+        }
+    }
+}
+
+/// An SSD cache at work.
+pub struct SecondLevelCache<'a> {
+    settings: &'a SecondLevelSettings,
+    block: u64,
+    policy: Box<dyn Policy + 'a>,
+    /// Policies that count seconds are told as many as there would be at full size.
+    time_scale: u64,
+    asked: u32,
+    slots: CacheSlots,
+    capacity: u64,
+    /// Dirty blocks in the order of their addresses, where these are cleaned, and where cleaning is.
+    dirty: BTreeSet<KeyId>,
+    cleaning: usize,
+    cleaned_to: KeyId,
+    last_cleaned: Option<KeyId>,
+    /// Where metadata lie, before the blocks: nodes, or a journal and then a tree. Where in the journal it goes on.
+    metadata_bytes: u64,
+    journal_bytes: u64,
+    journal: u64,
+    tree: MetadataTree,
+    data_start: u64,
+    /// Blocks that are being copied into the cache whole, and what goes on with them then.
+    migrations: HashMap<KeyId, Vec<(JobId, LevelIo)>, rapidhash::fast::RandomState>,
+    /// Requests that read what is to be kept.
+    keeping: Vec<FillRequest>,
+    kept: Vec<usize>,
+    tasks: SequentialDetector,
+    /// Whether its metadata are to be committed when what was written is to be on the media.
+    is_changed: bool,
+    evicted: Vec<KeyId>,
+    tally: SecondLevelCounters,
+}
+
+/// What is done about one block of a request.
+#[derive(Debug, Clone, Copy)]
+struct BlockPart {
+    id: KeyId,
+    /// Where it begins on the origin.
+    offset: u64,
+    bytes: u64,
+}
+
+impl<'a> SecondLevelCache<'a> {
+    /// A cache of `bytes` over the blocks of `blocks`, its sizes and periods divided by `scale`.
+    ///
+    /// # Errors
+    /// It is too small to hold a block.
+    pub fn new(
+        settings: &'a SecondLevelSettings,
+        bytes: u64,
+        blocks: &'a Requests,
+        scale: u64,
+        seed: u64,
+    ) -> Result<Self, CacheError> {
+        let block = settings.block.0;
+        let metadata_bytes = (bytes / METADATA_SHARE).next_multiple_of(NODE);
+        let is_tree = settings.metadata.kind == MetadataKind::BTree;
+        let journal_bytes = if is_tree { (metadata_bytes / 2).next_multiple_of(NODE) } else { metadata_bytes };
+        let places = bytes.saturating_sub(metadata_bytes) / block;
+        // What is written anew before its old place is free needs room.
+        let spare = (places / 64).max(1);
+        if places < 2 * spare + 1 || places > u64::from(u32::MAX) {
+            return Err(CacheError::Invalid(format!(
+                "a cache of {bytes} bytes does not hold blocks of {block} bytes: make it larger, or `scale` smaller"
+            )));
+        }
+        let metadata = settings.metadata;
+        if metadata.kind != MetadataKind::None && metadata.bytes.0 > journal_bytes {
+            return Err(CacheError::Invalid(format!(
+                "`metadata.bytes` is {}, and of a cache of {bytes} bytes {journal_bytes} are for that: write less for each \
+                change, or make the cache larger, or `scale` smaller",
+                metadata.bytes.0
+            )));
+        }
+        let capacity = places - spare;
+        let mut policy = settings.policy.create(capacity, blocks, false, seed);
+        policy.record_evictions();
+        Ok(Self {
+            settings,
+            block,
+            policy,
+            time_scale: scale,
+            asked: 0,
+            slots: CacheSlots::new(blocks.keys(), places as u32),
+            capacity,
+            dirty: BTreeSet::new(),
+            cleaning: 0,
+            cleaned_to: 0,
+            last_cleaned: None,
+            metadata_bytes,
+            journal_bytes,
+            journal: 0,
+            tree: MetadataTree::new(journal_bytes, metadata_bytes - journal_bytes, blocks.keys() as u64),
+            data_start: metadata_bytes,
+            migrations: HashMap::default(),
+            keeping: Vec::new(),
+            kept: Vec::new(),
+            tasks: SequentialDetector::default(),
+            is_changed: false,
+            evicted: Vec::new(),
+            tally: SecondLevelCounters::default(),
+        })
+    }
+
+    /// What it did.
+    pub fn tally(&self) -> SecondLevelCounters {
+        self.tally
+    }
+
+    /// Has a job wait until what was written is on the media. Metadata that are kept by nodes are committed for it, which
+    /// takes making sure of them first.
+    pub fn flush(&mut self, storage: &mut Storage<Wakeup>, job: JobId) {
+        if self.settings.metadata.kind == MetadataKind::Mapping && std::mem::take(&mut self.is_changed) {
+            storage.flush(job, TierLevel::Cache);
+            self.note(storage, job, 0);
+        }
+        storage.flush(job, TierLevel::Cache);
+    }
+
+    /// Serves a request as part of a job.
+    pub fn request(&mut self, storage: &mut Storage<Wakeup>, job: JobId, ask: &IoRequest) {
+        let is_bypassed = self.goes_past(storage, ask);
+        let mut open = CoalescedRequest { job, ask: *ask, stretch: None, keeps: None, is_logged: false };
+        let (mut at, end) = (ask.offset, ask.offset + ask.bytes);
+        while at < end {
+            let until = end.min((at / self.block + 1) * self.block);
+            let part = BlockPart { id: (at / self.block) as KeyId, offset: at, bytes: until - at };
+            self.part(storage, &mut open, part, is_bypassed);
+            at = until;
+        }
+        open.flush(storage);
+        if let Some((reads, _)) = open.keeps {
+            storage.close(reads);
+        }
+        self.clean(storage);
+    }
+
+    /// Whether a request is sequential, or comes while the cache is congested.
+    fn goes_past(&mut self, storage: &Storage<Wakeup>, ask: &IoRequest) -> bool {
+        let sequential = &self.settings.sequential;
+        let is_sequential = self.tasks.is_sequential(ask, sequential.as_ref());
+        let congested = self.settings.congested.as_ref().is_some_and(|congested| {
+            let limit = if ask.is_write { congested.write } else { congested.read };
+            storage.backlog(TierLevel::Cache, ask.is_write) > limit.nanoseconds()
+        });
+        is_sequential || congested
+    }
+
+    fn part(&mut self, storage: &mut Storage<Wakeup>, open: &mut CoalescedRequest, part: BlockPart, is_bypassed: bool) {
+        let ask = open.ask;
+        let was_held = self.policy.holds(part.id);
+        let is_there = was_held && self.is_there(part.id);
+        self.count(&ask, is_there, is_bypassed);
+        if ask.is_write && self.settings.mode == WriteMode::WriteAround {
+            self.forget(part.id);
+            return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
+        }
+        if is_bypassed && (!was_held || ask.is_write && part.bytes == self.block) {
+            self.forget(part.id);
+            return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
+        }
+        if !was_held && part.bytes < self.block && !self.may_migrate(part.id) {
+            return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
+        }
+        let now = storage.now() * self.time_scale;
+        let request = Request { id: part.id, position: self.asked, size: 1, is_write: ask.is_write, time_ns: now };
+        self.asked = self.asked.wrapping_add(1);
+        self.policy.request(&request);
+        self.make_room(storage);
+        match (was_held, self.policy.holds(part.id)) {
+            (true, true) => self.hit(storage, open, part),
+            (false, true) => self.admit(storage, open, part),
+            (_, false) => {
+                self.forget(part.id);
+                open.add(storage, TierLevel::Origin, part.offset, part.bytes);
+            }
+        }
+    }
+
+    /// Whether all of a block that the cache keeps has arrived there.
+    fn is_there(&self, id: KeyId) -> bool {
+        self.slots.state(id) != BlockState::Filling && !self.migrations.contains_key(&id)
+    }
+
+    fn count(&mut self, ask: &IoRequest, is_hit: bool, is_bypassed: bool) {
+        let (asked, hits) = match ask.is_write {
+            true => (&mut self.tally.writes, &mut self.tally.write_hits),
+            false => (&mut self.tally.reads, &mut self.tally.read_hits),
+        };
+        *asked += 1;
+        *hits += u64::from(is_hit);
+        self.tally.bypassed += u64::from(is_bypassed && !is_hit);
+    }
+
+    fn hit(&mut self, storage: &mut Storage<Wakeup>, open: &mut CoalescedRequest, part: BlockPart) {
+        let Some(slot) = self.slots.of(part.id) else {
+            return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
+        };
+        if self.migrations.contains_key(&part.id) {
+            return self.wait(storage, open, slot, part);
+        }
+        let is_arriving = self.slots.state(part.id) == BlockState::Filling;
+        if is_arriving && open.ask.is_write && part.bytes < self.block {
+            self.forget(part.id);
+            return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
+        }
+        if !open.ask.is_write {
+            return match is_arriving {
+                true => open.add(storage, TierLevel::Origin, part.offset, part.bytes),
+                false => open.add(storage, TierLevel::Cache, self.place(slot, part), part.bytes),
+            };
+        }
+        if is_arriving {
+            self.slots.set(part.id, BlockState::Clean);
+        }
+        // A log-structured cache writes whole blocks anew elsewhere.
+        let slot = match self.settings.bucket.is_some() && part.bytes == self.block {
+            true => self.slots.take(part.id).unwrap_or(slot),
+            false => slot,
+        };
+        self.write(storage, open, slot, part);
+    }
+
+    /// Writes into the cache, and into the origin as well where the mode says so.
+    fn write(&mut self, storage: &mut Storage<Wakeup>, open: &mut CoalescedRequest, slot: u32, part: BlockPart) {
+        if self.settings.mode == WriteMode::WriteBack {
+            self.mark_dirty(part.id);
+        } else {
+            open.add(storage, TierLevel::Origin, part.offset, part.bytes);
+        }
+        open.add(storage, TierLevel::Cache, self.place(slot, part), part.bytes);
+        // What follows each other is one entry of a tree.
+        if self.settings.metadata.kind == MetadataKind::BTree && !open.is_logged {
+            open.is_logged = true;
+            self.log(storage, open.job);
+            self.change_node(storage, part.id);
+        }
+    }
+
+    /// Takes a block in that the policy admitted.
+    fn admit(&mut self, storage: &mut Storage<Wakeup>, open: &mut CoalescedRequest, part: BlockPart) {
+        let is_whole = part.bytes == self.block;
+        let Some(slot) = self.slots.take(part.id) else {
+            self.policy.remove(part.id);
+            return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
+        };
+        self.is_changed = true;
+        match (is_whole, open.ask.is_write) {
+            (true, true) => {
+                if self.settings.metadata.kind == MetadataKind::Mapping {
+                    self.note_behind(storage, part.id);
+                }
+                self.write(storage, open, slot, part);
+            }
+            (true, false) => {
+                self.keep(storage, open, slot, part.id);
+                open.add(storage, TierLevel::Origin, part.offset, part.bytes);
+            }
+            (false, _) => {
+                open.flush(storage);
+                self.migrate(storage, open, slot, part);
+            }
+        }
+    }
+
+    /// Goes on with what is its own.
+    pub fn wake(&mut self, storage: &mut Storage<Wakeup>, wake: Wakeup) {
+        match wake {
+            Wakeup::PromotionRead { slot, id } => {
+                let copied = storage.open(Wakeup::PromotionWritten { id });
+                self.copy_in(storage, copied, BlockRun { slot, blocks: 1, id });
+                storage.close(copied);
+            }
+            Wakeup::PromotionWritten { id } => self.copied(storage, id),
+            Wakeup::FillRead(keeping) => self.copy_kept(storage, keeping),
+            Wakeup::FillWritten(copied) => self.kept(copied),
+            Wakeup::NodeTimer(node) => {
+                let append = self.tree.flush_node(node);
+                append.into_iter().for_each(|append| self.append(storage, append));
+            }
+            Wakeup::WriteBackRead { id, flow } => self.write_to_origin(storage, id, flow),
+            Wakeup::BlockCleaned { id } => self.cleaned(storage, id),
+            _ => {}
+        }
+    }
+
+    /// Frees the places of what was evicted; what is dirty is written back first.
+    fn make_room(&mut self, storage: &mut Storage<Wakeup>) {
+        let mut evicted = std::mem::take(&mut self.evicted);
+        self.policy.drain_evictions(&mut evicted);
+        for id in evicted.drain(..) {
+            let Some((slot, state)) = self.slots.free(id) else { continue };
+            self.dirty.remove(&id);
+            if state == BlockState::Dirty {
+                self.note_behind(storage, id);
+                self.write_back(storage, slot, id, FlowKind::Demotion);
+            }
+            self.trim(storage, slot);
+        }
+        self.evicted = evicted;
+    }
+
+    /// Tells the SSDs that a place is no longer needed, where they are told.
+    fn trim(&self, storage: &mut Storage<Wakeup>, slot: u32) {
+        if self.settings.trim {
+            storage.trim(TierLevel::Cache, self.data_start + u64::from(slot) * self.block, self.block);
+        }
+    }
+
+    /// Drops the blocks that a stretch covers whole: what they hold is no longer needed, dirty or not.
+    pub fn discard(&mut self, storage: &mut Storage<Wakeup>, offset: u64, bytes: u64) {
+        let mut dropped = None;
+        for id in offset.div_ceil(self.block) as KeyId..((offset + bytes) / self.block) as KeyId {
+            if let Some(slot) = self.slots.of(id) {
+                self.forget(id);
+                self.trim(storage, slot);
+                dropped = Some(id);
+            }
+        }
+        if let Some(id) = dropped {
+            self.is_changed = true;
+            self.note_behind(storage, id);
+        }
+    }
+
+    fn mark_dirty(&mut self, id: KeyId) {
+        self.is_changed = true;
+        self.slots.set(id, BlockState::Dirty);
+        if self.settings.clean_above.is_some() {
+            self.dirty.insert(id);
+        }
+    }
+
+    /// Drops a block: the origin holds the newer one, or will.
+    fn forget(&mut self, id: KeyId) {
+        self.policy.remove(id);
+        self.slots.free(id);
+        self.dirty.remove(&id);
+    }
+
+    fn place(&self, slot: u32, part: BlockPart) -> u64 {
+        self.data_start + u64::from(slot) * self.block + part.offset % self.block
+    }
+
+    fn stretch(&self, level: TierLevel, offset: u64, bytes: u64, is_write: bool, flow: FlowKind) -> LevelIo {
+        LevelIo { level, offset, bytes, is_write, is_through: false, flow }
+    }
+}

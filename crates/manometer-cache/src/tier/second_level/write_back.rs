@@ -1,0 +1,61 @@
+//! What is written back from the second level: what was evicted, and what is cleaned before.
+
+use super::super::cache_slots::BlockState;
+use super::super::io::{FlowKind, TierLevel};
+use super::super::storage::Storage;
+use super::super::wakeup::Wakeup;
+use super::SecondLevelCache;
+use super::settings::MetadataKind;
+use crate::key_id::KeyId;
+
+/// How many blocks are cleaned at once.
+const CLEANED_AT_ONCE: usize = 32;
+
+impl SecondLevelCache<'_> {
+    /// Reads a block from the cache; [`Self::write_to_origin`] goes on.
+    pub(super) fn write_back(&mut self, storage: &mut Storage<Wakeup>, slot: u32, id: KeyId, flow: FlowKind) {
+        let from = self.data_start + u64::from(slot) * self.block;
+        let job = storage.open(Wakeup::WriteBackRead { id, flow });
+        self.after_copy(storage, id, job, self.stretch(TierLevel::Cache, from, self.block, false, flow));
+    }
+
+    /// A block that is to be written back was read from the cache.
+    pub(super) fn write_to_origin(&mut self, storage: &mut Storage<Wakeup>, id: KeyId, flow: FlowKind) {
+        let wake = if flow == FlowKind::Cleaning { Wakeup::BlockCleaned { id } } else { Wakeup::Ignored };
+        let job = storage.open(wake);
+        let to = u64::from(id) * self.block;
+        storage.submit(job, self.stretch(TierLevel::Origin, to, self.block, true, flow));
+        storage.close(job);
+    }
+
+    /// A block was cleaned.
+    pub(super) fn cleaned(&mut self, storage: &mut Storage<Wakeup>, id: KeyId) {
+        self.cleaning -= 1;
+        if self.slots.state(id) == BlockState::Cleaning {
+            self.slots.set(id, BlockState::Clean);
+        }
+        let follows = self.last_cleaned.replace(id).is_some_and(|last| last + 1 == id);
+        if self.settings.metadata.kind == MetadataKind::BTree && !follows {
+            self.change_node(storage, id);
+        }
+        self.clean(storage);
+    }
+
+    /// Writes dirty blocks back in the order of their addresses, where there are more than there should be.
+    pub(super) fn clean(&mut self, storage: &mut Storage<Wakeup>) {
+        let Some(above) = self.settings.clean_above else { return };
+        let limit = (self.capacity as f64 * above.0) as u64;
+        while self.slots.dirty() > limit && self.cleaning < CLEANED_AT_ONCE {
+            let next = self.dirty.range(self.cleaned_to..).next().or_else(|| self.dirty.first()).copied();
+            let Some(id) = next else { break };
+            self.dirty.remove(&id);
+            self.cleaned_to = id + 1;
+            self.slots.set(id, BlockState::Cleaning);
+            self.cleaning += 1;
+            match self.slots.of(id) {
+                Some(slot) => self.write_back(storage, slot, id, FlowKind::Cleaning),
+                None => self.cleaning -= 1,
+            }
+        }
+    }
+}

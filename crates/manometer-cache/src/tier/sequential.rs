@@ -1,0 +1,91 @@
+//! Who reads or writes one stretch after the other.
+
+use std::collections::HashMap;
+
+use super::io::{FLUSHER, IoRequest};
+use super::second_level::settings::SequentialBypass;
+
+/// What share of a task's mean is replaced by each run.
+const MEAN_WEIGHT: u64 = 8;
+
+/// What each task did last.
+#[derive(Debug, Default)]
+pub struct SequentialDetector {
+    tasks: HashMap<u32, TaskRun, rapidhash::fast::RandomState>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct TaskRun {
+    end: u64,
+    /// Bytes and requests since it last went elsewhere.
+    run: u64,
+    requests: u64,
+    /// The mean of the bytes of its runs.
+    mean: u64,
+}
+
+impl SequentialDetector {
+    /// Notes a request; says whether its task is sequential.
+    pub fn is_sequential(&mut self, ask: &IoRequest, sequential: Option<&SequentialBypass>) -> bool {
+        let Some(sequential) = sequential else { return false };
+        if ask.task == FLUSHER && sequential.write_back.is_some_and(|limit| ask.bytes >= limit.0) {
+            return true;
+        }
+        let task = self.tasks.entry(ask.task).or_default();
+        if task.end == ask.offset {
+            task.run += ask.bytes;
+            task.requests += 1;
+        } else {
+            task.mean = (task.mean * (MEAN_WEIGHT - 1) + task.run) / MEAN_WEIGHT;
+            (task.run, task.requests) = (ask.bytes, 1);
+        }
+        task.end = ask.offset + ask.bytes;
+        let run = if sequential.task_mean { task.run.max(task.mean) } else { task.run };
+        sequential.bytes.is_some_and(|limit| run >= limit.0)
+            || sequential.requests.is_some_and(|limit| task.requests >= limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use manometer_measure::ByteSize;
+
+    use super::*;
+
+    fn ask(offset: u64, bytes: u64) -> IoRequest {
+        IoRequest { offset, bytes, is_write: false, is_through: false, task: 1 }
+    }
+
+    #[test]
+    fn a_run_is_sequential_from_the_threshold_on() {
+        let by_bytes =
+            SequentialBypass { bytes: Some(ByteSize(100)), requests: None, write_back: None, task_mean: false };
+        let mut tasks = SequentialDetector::default();
+        let told: Vec<bool> = [(0, 50), (50, 49), (99, 1), (200, 99)]
+            .map(|(at, len)| tasks.is_sequential(&ask(at, len), Some(&by_bytes)))
+            .into();
+        assert_eq!(told, [false, false, true, false]);
+        let by_requests = SequentialBypass { bytes: None, requests: Some(3), write_back: None, task_mean: false };
+        let mut tasks = SequentialDetector::default();
+        let told: Vec<bool> = (0..4).map(|at| tasks.is_sequential(&ask(at * 5, 5), Some(&by_requests))).collect();
+        assert_eq!(told, [false, false, true, true]);
+        assert!(!tasks.is_sequential(&ask(0, 1 << 40), None));
+    }
+
+    #[test]
+    fn a_task_that_reads_long_runs_is_sequential_from_their_start() {
+        let by_mean = SequentialBypass {
+            bytes: Some(ByteSize(100)),
+            requests: None,
+            write_back: Some(ByteSize(50)),
+            task_mean: true,
+        };
+        let mut tasks = SequentialDetector::default();
+        for run in 1..30 {
+            tasks.is_sequential(&ask(run * 10_000, 1000), Some(&by_mean));
+        }
+        assert!(tasks.is_sequential(&ask(5, 1), Some(&by_mean)));
+        let flusher = IoRequest { task: FLUSHER, ..ask(0, 50) };
+        assert!(tasks.is_sequential(&flusher, Some(&by_mean)) && !tasks.is_sequential(&flusher, None));
+    }
+}

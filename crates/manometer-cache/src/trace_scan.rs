@@ -1,0 +1,71 @@
+//! One pass over a trace that passes on the requests a cache serves.
+
+use manometer_trace::{Operation, Record, TraceError, TraceReader};
+
+use crate::error::CacheError;
+use crate::request::RequestFields;
+
+/// Numbers of requests that no simulation counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ExcludedRequests {
+    /// Deletes and discards.
+    pub deletes: u64,
+    /// Requests without a size, when sizes are needed.
+    pub without_size: u64,
+    /// Requests without a time, when times are needed.
+    pub without_time: u64,
+}
+
+impl ExcludedRequests {
+    /// The total.
+    pub fn sum(&self) -> u64 {
+        self.deletes + self.without_size + self.without_time
+    }
+
+    /// Removes from a batch, and counts, deletes and requests that lack a needed field.
+    fn remove_from(&mut self, batch: &mut Vec<Record>, details: RequestFields) {
+        batch.retain(|record| {
+            let is_delete = matches!(record.operation, Operation::Delete | Operation::Discard);
+            let has_no_size = details.sizes && record.value_size.is_none();
+            let has_no_time = details.times && record.time_ns.is_none();
+            self.deletes += u64::from(is_delete);
+            self.without_size += u64::from(!is_delete && has_no_size);
+            self.without_time += u64::from(!is_delete && !has_no_size && has_no_time);
+            !(is_delete || has_no_size || has_no_time)
+        });
+    }
+}
+
+/// The result of a pass over a trace.
+#[derive(Debug, Default)]
+pub(crate) struct TraceScan {
+    /// The number of requests passed on.
+    pub(crate) requests: u64,
+    pub(crate) excluded: ExcludedRequests,
+    /// The error that ended the pass early.
+    pub(crate) damage: Option<TraceError>,
+}
+
+/// Reads a trace to its end, or to the first damaged record, and passes the requests a cache serves to `consume`, batch
+/// by batch, with the fields that are available: times are dropped when the first request has none.
+pub(crate) fn scan_trace(
+    reader: &mut dyn TraceReader,
+    mut details: RequestFields,
+    mut consume: impl FnMut(&[Record], RequestFields) -> Result<(), CacheError>,
+) -> Result<TraceScan, CacheError> {
+    let (mut scan, mut batch, mut has_begun) = (TraceScan::default(), Vec::new(), false);
+    loop {
+        match reader.read(&mut batch) {
+            Ok(0) => return Ok(scan),
+            Ok(_) => {}
+            Err(damage) => return Ok(TraceScan { damage: Some(damage), ..scan }),
+        }
+        if !has_begun && batch.first().is_some_and(|record| record.time_ns.is_none()) {
+            details.times = false;
+        }
+        has_begun = true;
+        scan.excluded.remove_from(&mut batch, details);
+        scan.requests += batch.len() as u64;
+        consume(&batch, details)?;
+    }
+}

@@ -1,0 +1,135 @@
+//! Every policy at the limits: no room, all the room there is, no requests, one key, objects that do not fit.
+
+use manometer_cache::PolicySpec;
+use manometer_cache::admission::ADMISSIONS;
+use manometer_cache::policy::POLICIES;
+use manometer_cache::{CacheCounters, Requests};
+
+fn choices() -> Vec<PolicySpec> {
+    let plain = POLICIES.iter().map(|kind| kind.name.to_owned());
+    let admitted = ADMISSIONS.iter().map(|admission| match admission.name {
+        // Without chance, so that the misses can be told.
+        "probability" => "lru+probability:p=1".to_owned(),
+        name => format!("lru+{name}"),
+    });
+    plain.chain(admitted).map(|text| text.parse().unwrap()).collect()
+}
+
+fn tallies(requests: &Requests, by_size: bool, capacity: u64) -> Vec<(PolicySpec, CacheCounters)> {
+    let run = |choice: &PolicySpec| choice.create(capacity, requests, by_size, 1).run(requests);
+    choices().into_iter().map(|choice| (choice.clone(), run(&choice))).collect()
+}
+
+#[test]
+fn without_requests_there_are_no_misses() {
+    for capacity in [0, 1, 1000, u64::MAX] {
+        for (choice, tally) in tallies(&Requests::from_keys([]).unwrap(), false, capacity) {
+            assert_eq!(tally, CacheCounters::default(), "{choice}");
+            assert_eq!(tally.miss_ratio(), None, "{choice}");
+        }
+    }
+}
+
+#[test]
+fn without_room_everything_passes_by() {
+    let by_key = Requests::from_keys([1, 2, 1, 1]).unwrap();
+    let by_size = Requests::from_objects(&[(1, 0), (2, 7), (1, 0), (1, 1)]).unwrap();
+    for (choice, tally) in tallies(&by_key, false, 0).into_iter().chain(tallies(&by_size, true, 0)) {
+        assert_eq!((tally.misses, tally.bypassed), (4, 4), "{choice}");
+    }
+}
+
+#[test]
+fn an_empty_object_takes_as_much_as_one_of_a_byte() {
+    let sized = |size| Requests::from_objects(&(0..3000).map(|at| (at * at % 97, size)).collect::<Vec<_>>()).unwrap();
+    let of_a_byte = tallies(&sized(1), true, 20);
+    for ((choice, empty), (_, byte)) in tallies(&sized(0), true, 20).into_iter().zip(of_a_byte) {
+        assert_eq!((empty.misses, empty.bypassed), (byte.misses, 0), "{choice}");
+        assert_eq!((empty.bytes, byte.bytes), (0, 3000), "{choice}");
+    }
+}
+
+#[test]
+fn what_admits_everything_fills_up() {
+    let requests = Requests::from_keys(0..1000).unwrap();
+    let parted =
+        ["bcache:buckets=7", "bcache-fifo:buckets=7", "bcache-random:buckets=7"].map(|text| text.parse().unwrap());
+    let admit_late = ["dm-cache-mq", "dm-cache-smq", "lru+tinylfu"];
+    for choice in
+        choices().into_iter().chain(parted).filter(|choice| !admit_late.contains(&choice.to_string().as_str()))
+    {
+        let mut cache = choice.create(100, &requests, false, 1);
+        let used: Vec<u64> = (0..1000)
+            .map(|at| {
+                cache.request(&requests.at(at));
+                cache.used()
+            })
+            .collect();
+        assert!(used.contains(&100), "{choice}: {}", cache.used());
+        assert!(used.iter().all(|used| *used <= 100), "{choice}");
+    }
+}
+
+#[test]
+fn objects_larger_than_the_cache_pass_by_and_harm_nothing() {
+    let objects = [(1, 4), (2, 11), (1, 4), (2, u64::MAX), (1, 12), (1, 4), (3, 0), (3, 0)];
+    for (choice, tally) in tallies(&Requests::from_objects(&objects).unwrap(), true, 10) {
+        assert_eq!(tally.bypassed, 3, "{choice}");
+        let misses = match choice.to_string().as_str() {
+            "dm-cache-mq" | "dm-cache-smq" => 8,
+            "lru+tinylfu" => 7,
+            // A bucket is smaller than the larger object.
+            "bcache" | "bcache-fifo" | "bcache-random" => 7,
+            _ => 5,
+        };
+        assert_eq!(tally.misses, misses, "{choice}");
+    }
+}
+
+#[test]
+fn with_all_the_room_there_is_only_the_first_request_of_a_key_misses() {
+    for capacity in [1 << 20, 1 << 63, u64::MAX] {
+        for by_size in [false, true] {
+            let objects: Vec<(u64, u64)> = (0..3000).map(|at| (at * at % 50, 9)).collect();
+            let keys = objects.iter().map(|(key, _)| *key);
+            let requests = if by_size { Requests::from_objects(&objects) } else { Requests::from_keys(keys) }.unwrap();
+            for (choice, tally) in tallies(&requests, by_size, capacity) {
+                let keys = requests.keys() as u64;
+                let misses = match choice.to_string().as_str() {
+                    // Of the hits of a second, one counts: in three seconds nothing earns its promotion.
+                    "dm-cache-mq" => 3000,
+                    // What is promoted is known after the first second.
+                    "dm-cache-smq" => 1000 + keys,
+                    "lru+tinylfu" => 2 * keys,
+                    _ => keys,
+                };
+                assert_eq!(tally.misses, misses, "{choice} of {capacity}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_key_misses_once() {
+    let requests = Requests::from_keys([7; 100]).unwrap();
+    for (choice, tally) in tallies(&requests, false, 1) {
+        let misses = match choice.to_string().as_str() {
+            // All within the first second, in which nothing is promoted.
+            "dm-cache-mq" | "dm-cache-smq" => 100,
+            "lru+tinylfu" => 2,
+            _ => 1,
+        };
+        assert_eq!(tally.misses, misses, "{choice}");
+    }
+}
+
+#[test]
+fn chance_is_the_seeds() {
+    let requests = Requests::from_keys((0..20_000).map(|at| at * at % 997 % 300)).unwrap();
+    for text in ["random", "lecar", "hyperbolic", "bcache-random", "lru+probability"] {
+        let choice: PolicySpec = text.parse().unwrap();
+        let misses = |seed| choice.create(50, &requests, false, seed).run(&requests).misses;
+        assert_eq!(misses(1), misses(1), "{text}");
+        assert!((2..9).any(|seed| misses(seed) != misses(1)), "{text} does not depend on the seed");
+    }
+}

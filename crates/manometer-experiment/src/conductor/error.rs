@@ -1,0 +1,53 @@
+//! Errors of a run.
+
+use manometer_measure::RecordingError;
+use manometer_session::error::StartError;
+
+use crate::isolate::IsolateError;
+use crate::lock::LockError;
+use crate::prepare::PrepareError;
+use crate::prepare::ledger::LedgerError;
+
+/// A run that could not be started or recorded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// Another run holds the device directory.
+    #[error(transparent)]
+    Locked(#[from] LockError),
+    /// A workload cannot be isolated, or the device not be set, as the experiment requires.
+    #[error(transparent)]
+    Isolation(#[from] IsolateError),
+    /// A worker could not be started.
+    #[error(transparent)]
+    Worker(#[from] StartError),
+    /// The recording cannot be written.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// The device or the data could not be prepared.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+}
+
+impl RunError {
+    /// Whether the user interrupted it.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self, Self::Prepare(PrepareError::Interrupted))
+    }
+
+    /// Whether the request was wrong, rather than the host.
+    pub fn is_wrong_request(&self) -> bool {
+        match self {
+            Self::Locked(_) | Self::Recording(RecordingError::NotEmpty { .. }) => true,
+            Self::Isolation(error) => error.is_wrong_request(),
+            Self::Prepare(error) => error.is_wrong_request(),
+            Self::Worker(_) | Self::Recording(_) => false,
+        }
+    }
+}
+
+impl From<LedgerError> for RunError {
+    fn from(error: LedgerError) -> Self {
+        Self::Prepare(error.into())
+    }
+}

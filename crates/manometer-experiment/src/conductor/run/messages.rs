@@ -1,0 +1,87 @@
+//! What workers emit: into the recording, and before whoever watches.
+
+use manometer_measure::event::Event;
+use manometer_measure::plan::Settings;
+use manometer_measure::{Clock as _, MonotonicClock};
+use manometer_session::protocol::Message;
+
+use super::super::RunError;
+use super::Run;
+use super::conditions::unrecorded;
+use crate::progress::ProgressUpdate;
+
+impl Run<'_> {
+    pub(super) fn handle_message(&mut self, index: usize, message: Message) -> Result<(), RunError> {
+        let member = &mut self.members[index];
+        let name = member.part.name.as_str();
+        match message {
+            Message::Progress { what, done, total } => {
+                (self.watch)(ProgressUpdate::Preparing { workload: name, what: &what, done, total });
+            }
+            Message::Ready { facts } => {
+                let mut recorded = facts.clone();
+                recorded.remove("state_units");
+                let event = Event::Ready { workload: name.to_owned(), facts: recorded };
+                self.recorder.recording.event(MonotonicClock.now_ns(), event)?;
+                (self.watch)(ProgressUpdate::Ready { workload: name });
+                member.facts = Some(facts);
+            }
+            Message::Sample(sample) => {
+                self.live.add_sample(index, &sample);
+                let unit = member.part.unit.as_str();
+                let none = Settings::new();
+                let rate = self.recorder.record_sample(name, unit, member.facts.as_ref().unwrap_or(&none), &sample)?;
+                let fresh = rate.without_column.iter().map(|operation| format!("{name}.{operation}"));
+                let fresh: Vec<String> = fresh.filter(|operation| self.unrecorded.insert(operation.clone())).collect();
+                if member.running {
+                    (self.watch)(ProgressUpdate::Rate { workload: name, rate: rate.rate, unit, p99_us: rate.p99_us });
+                }
+                for operation in fresh {
+                    self.finding(unrecorded(&operation))?;
+                }
+            }
+            Message::Setting { t_ns, settings } => {
+                member.pending = false;
+                self.recorder.recording.event(t_ns, Event::Setting { workload: name.to_owned(), settings })?;
+            }
+            Message::Note { t_ns, text } => {
+                self.recorder.recording.event(t_ns, Event::Note { workload: name.to_owned(), text })?;
+            }
+            Message::Replayed { t_ns, replayed } => {
+                if !replayed.interrupted {
+                    let text = format!("its trace came to its end, after {} requests", replayed.sent);
+                    (self.watch)(ProgressUpdate::Ended { workload: name, text: &text });
+                    member.ended = Some(text);
+                }
+                self.recorder.recording.event(t_ns, Event::Replayed { workload: name.to_owned(), replayed })?;
+            }
+            Message::Refused { line, reason } => {
+                let text = format!("it refused `{line}`: {reason}");
+                self.lost(index, Some(text))?;
+            }
+            Message::Error { text } => self.lost(index, Some(text))?,
+            // Nothing more is to be had of it, and nothing is wrong.
+            Message::Done if member.ended.is_some() => member.leave(),
+            Message::Clock { .. } | Message::Done => {}
+        }
+        Ok(())
+    }
+
+    /// A worker is gone, or no longer does what it should; `why` where it said so itself.
+    pub(super) fn lost(&mut self, index: usize, why: Option<String>) -> Result<(), RunError> {
+        let member = &mut self.members[index];
+        if member.gone.is_some() || member.has_left {
+            return Ok(());
+        }
+        let ending =
+            || self.controller.wait(index).err().unwrap_or_else(|| "its process ended before its work".to_owned());
+        let text = why.unwrap_or_else(ending);
+        member.gone = Some(text.clone());
+        member.pending = false;
+        self.controller.end(index);
+        self.failed = true;
+        let workload = member.part.name.clone();
+        (self.watch)(ProgressUpdate::Failed { workload: &workload, text: &text });
+        Ok(self.recorder.recording.event(MonotonicClock.now_ns(), Event::Error { workload, text })?)
+    }
+}

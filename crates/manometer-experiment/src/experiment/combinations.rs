@@ -1,0 +1,98 @@
+//! A sweep, resolved into one experiment for each combination of its values.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use manometer_measure::event::{Finding, Severity};
+use serde_json::Value;
+
+use super::resolved::{remove_limit_in_table, set_in_table, set_limit_in_table};
+use super::{DEVICE_SCHEDULER, Experiment, Workload, format_settings};
+use crate::limits::{Isolation, IsolationSetting};
+
+impl Experiment {
+    /// The experiment without its sweep.
+    pub fn without_sweep(&self) -> Experiment {
+        let mut alone = Experiment { sweep: Vec::new(), ..self.clone() };
+        if let Some(root) = alone.resolved.as_object_mut() {
+            root.remove("sweep");
+        }
+        alone
+    }
+
+    /// One experiment for each combination of the sweep's values, the last key changing fastest; without a sweep, the
+    /// experiment itself. Combinations that differ only in limits without effect are one.
+    pub fn combinations(&self) -> Vec<Experiment> {
+        let mut runs = vec![self.without_sweep()];
+        for (key, values) in &self.sweep {
+            let with_values = |run: &Experiment| values.iter().map(|value| run.with_swept(key, value)).collect();
+            runs = runs.iter().flat_map::<Vec<Experiment>, _>(with_values).collect();
+        }
+        let mut seen = BTreeSet::new();
+        let runs = runs.into_iter().map(|run| (run.swept.len(), run.without_idle_limits()));
+        let first = runs.filter(|(keys, run)| run.swept.len() == *keys || seen.insert(format_settings(&run.swept)));
+        first.map(|(_, run)| run).collect()
+    }
+
+    fn with_swept(&self, key: &str, value: &Value) -> Self {
+        let mut swept = self.clone();
+        swept.swept.insert(key.to_owned(), value.clone());
+        let (name, setting) = key.split_once('.').unwrap_or((key, ""));
+        for workload in swept.workloads_of_table_mut(name) {
+            if let Ok(with) = workload.with(setting, value) {
+                *workload = with;
+            }
+        }
+        if key == DEVICE_SCHEDULER {
+            swept.scheduler = value.as_str().map(str::to_owned);
+        }
+        match (key == DEVICE_SCHEDULER, IsolationSetting::parse(setting)) {
+            (true, _) => swept.resolved["device"]["scheduler"] = value.clone(),
+            (false, Some(IsolationSetting::Limit(limit))) => {
+                set_limit_in_table(&mut swept.resolved, name, limit, value);
+            }
+            (false, _) => set_in_table(&mut swept.resolved, name, setting, value),
+        }
+        swept
+    }
+
+    /// The same run without the limits that need a control group, of workloads from which the sweep takes theirs.
+    fn without_idle_limits(mut self) -> Self {
+        let ungrouped = self.workloads_by_table().filter(|(table, workload)| {
+            workload.isolation == Isolation::None && self.swept.contains_key(&format!("{table}.isolation"))
+        });
+        let idle: BTreeMap<String, Vec<&str>> =
+            ungrouped.map(|(table, workload)| (table.to_owned(), workload.limits.group_limits().collect())).collect();
+        for (table, limits) in idle.into_iter().filter(|(_, limits)| !limits.is_empty()) {
+            limits.iter().for_each(|limit| self.remove_limit(&table, limit));
+            let text = format!(
+                "`{table}` has no control group in this run of the sweep: its limits ({}) are not applied.",
+                limits.join(", ")
+            );
+            self.findings.push(Finding {
+                id: "limits-left-out".to_owned(),
+                severity: Severity::Info,
+                phase: None,
+                text,
+            });
+        }
+        self
+    }
+
+    /// Removes `limit` from the workloads of the table `name`.
+    fn remove_limit(&mut self, name: &str, limit: &str) {
+        self.swept.shift_remove(&format!("{name}.limits.{limit}"));
+        for workload in self.workloads_of_table_mut(name) {
+            if let Ok(limits) = workload.limits.with(limit, &Value::Null) {
+                workload.limits = limits;
+            }
+        }
+        remove_limit_in_table(&mut self.resolved, name, limit);
+    }
+
+    /// The workloads of the table `name`.
+    fn workloads_of_table_mut(&mut self, name: &str) -> impl Iterator<Item = &mut Workload> {
+        let primary = self.primary.iter_mut().filter(move |primary| primary.name == name);
+        let instances = self.neighbours.iter_mut().filter(move |one| one.table == name).map(|one| &mut one.workload);
+        primary.chain(instances)
+    }
+}

@@ -1,0 +1,204 @@
+//! The tables of an experiment file as a user writes them. The JSON Schema is generated from these types.
+
+use std::path::PathBuf;
+
+use manometer_measure::{ByteSize, Span};
+use manometer_workload::command::CommandSettings;
+use manometer_workload::files::FilesSettings;
+use manometer_workload::io::IoSettings;
+use manometer_workload::kv::KvSettings;
+use manometer_workload::replay::ReplaySettings;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::experiment::{PhaseStop, PrepareSettings, RunOrder, SweepStop};
+use crate::limits::{Isolation, Limits};
+
+/// An experiment: how much a primary loses to its neighbours on one device.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ExperimentTable {
+    /// Name of the experiment, shown in reports.
+    pub name: String,
+    /// Another experiment file, relative to this one. Tables are merged; values of this file win.
+    pub extends: Option<PathBuf>,
+    /// Seed of all randomness. The same seed generates the same requests.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// The judged metric of the primary: `throughput`, or a latency percentile such as `latency.read.p99`.
+    #[serde(default = "throughput")]
+    pub criterion: String,
+    /// Sample interval of all series.
+    #[serde(default = "one_second")]
+    pub interval: Span,
+    /// The measured device, with the databases and the neighbours' files.
+    pub device: DeviceTable,
+    /// How the device and the data are brought into a steady state before measuring.
+    #[serde(default)]
+    pub prepare: PrepareSettings,
+    /// The workload whose performance is judged.
+    pub primary: Option<PrimaryTable>,
+    /// The workloads that run beside the primary.
+    #[serde(default)]
+    pub neighbour: Vec<NeighbourTable>,
+    /// The phases of one run.
+    pub plan: PlanTable,
+    /// Settings that change from run to run, and the order of the runs.
+    #[serde(default)]
+    pub sweep: SweepTable,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn throughput() -> String {
+    "throughput".to_owned()
+}
+
+fn one_second() -> Span {
+    Span(std::time::Duration::from_secs(1))
+}
+
+/// The measured device.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct DeviceTable {
+    /// A folder on the device, relative to the current folder. All databases and neighbours' files are created below it.
+    pub directory: PathBuf,
+    /// Shrink record counts and file sizes in proportion when the data would take more than half of the available space.
+    /// A finding reports it.
+    #[serde(default)]
+    pub fit: bool,
+    /// Maximum number of bytes that all runs and preparations in this directory together may write to the device, as
+    /// flash wears out. Default: unlimited.
+    pub write_budget: Option<ByteSize>,
+    /// I/O scheduler of the device during the run. Default: unchanged.
+    pub scheduler: Option<String>,
+}
+
+/// The workload whose performance is judged.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct PrimaryTable {
+    /// Name of the workload in the recording.
+    #[serde(default = "primary")]
+    pub name: String,
+    /// How the workload is isolated from the others.
+    #[serde(default)]
+    pub isolation: Isolation,
+    /// Resource limits of the workload.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Kind and settings of the workload.
+    #[serde(flatten)]
+    pub workload: WorkloadTable,
+}
+
+fn primary() -> String {
+    "primary".to_owned()
+}
+
+/// A workload that runs beside the primary.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct NeighbourTable {
+    /// Name of the workload in the recording. With `instances`, they are called `name1`, `name2` …
+    pub name: String,
+    /// Number of instances, each with its own files.
+    #[schemars(range(min = 1, max = 64))]
+    pub instances: Option<u32>,
+    /// How the workload is isolated from the others.
+    #[serde(default)]
+    pub isolation: Isolation,
+    /// Resource limits of the workload.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Kind and settings of the workload.
+    #[serde(flatten)]
+    pub workload: WorkloadTable,
+}
+
+/// Kind and settings of a workload. The default `kind` of a primary is `kv`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum WorkloadTable {
+    /// Reads and writes of files.
+    Io(IoSettings),
+    /// Files that are created, written, read and deleted, as by a file server, a mail server or a database.
+    Files(FilesSettings),
+    /// Operations on a key-value engine.
+    Kv(KvSettings),
+    /// Replay of a recorded trace on a key-value engine.
+    Replay(ReplaySettings),
+    /// An external program.
+    Command(CommandSettings),
+}
+
+/// The phases of one run.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct PlanTable {
+    /// Warm-up: the primary alone, before anything is measured.
+    #[serde(default)]
+    pub warmup: Span,
+    /// Measured length of each phase.
+    pub phase: Span,
+    /// Measured length of `w0`, the phase without neighbours. Default: `phase`.
+    pub baseline: Option<Span>,
+    /// Settle time: how long each phase runs before it is measured.
+    #[serde(default)]
+    pub settle: Span,
+    /// Measure each neighbour alone first, to report its own loss.
+    #[serde(default)]
+    pub solo: bool,
+    /// Warm-up of a neighbour alone, before its first measurement.
+    #[serde(default)]
+    pub solo_warmup: Span,
+    /// Measure the primary alone once more at the end, to detect drift.
+    #[serde(default)]
+    pub closing: bool,
+    /// A ladder: settings and their values. Several keys make their product, the last one changing fastest.
+    #[serde(default)]
+    pub vary: Map<String, Value>,
+    /// Prolong each measured phase until its confidence interval is narrow enough.
+    pub stop: Option<PhaseStop>,
+    /// Explicit phases instead of a ladder. Each changes some settings and keeps the rest.
+    #[serde(default)]
+    pub step: Vec<StepTable>,
+}
+
+/// One explicit phase.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[serde(default)]
+pub struct StepTable {
+    /// Label of the phase. Default: made from its changes.
+    pub label: Option<String>,
+    /// Settings that change: `{ "n1.write_ratio" = 0.1 }`.
+    pub set: Map<String, Value>,
+    /// Neighbours that start to send requests.
+    pub start: Vec<String>,
+    /// Neighbours that pause.
+    pub stop: Vec<String>,
+    /// Measured length of this phase. Default: `plan.phase`.
+    pub phase: Option<Span>,
+}
+
+/// Settings that change from run to run, and the order of the runs.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SweepTable {
+    /// Order of the runs.
+    pub order: RunOrder,
+    /// Number of runs of each combination of settings; with `stop`, the minimum.
+    #[schemars(range(min = 1, max = 1000))]
+    pub repeats: Option<u32>,
+    /// Run the file's own settings as the first, the last, and every n-th run, to detect drift.
+    #[schemars(range(min = 2))]
+    pub reference_every: Option<u32>,
+    /// Repeat each combination until its confidence interval over the repeats is narrow enough.
+    pub stop: Option<SweepStop>,
+    /// `"workload.setting" = [values]`, in quotes. Several keys make their product.
+    #[serde(flatten)]
+    pub settings: Map<String, Value>,
+}

@@ -1,0 +1,37 @@
+//! Locks of database folders. Workers that outlive a killed run need a moment to end and release theirs.
+
+use std::path::Path;
+
+use manometer_measure::{Clock as _, FileLock, MonotonicClock};
+use manometer_target::engine::EngineError;
+use manometer_target::engine::directory;
+
+use super::error::PrepareError;
+
+/// How long to wait for a worker, and how often to try. A worker whose conductor is gone ends itself after 1.5 s.
+const TIMEOUT_NS: u64 = 10_000_000_000;
+const RETRY_INTERVAL_NS: u64 = 50_000_000;
+
+/// Locks the folder `path` of a database, where it exists. `check_stop` runs while waiting.
+///
+/// # Errors
+/// A worker keeps the lock, the folder cannot be written, or `check_stop` failed.
+pub(super) fn lock_database(
+    path: &Path,
+    check_stop: &mut dyn FnMut() -> Result<(), PrepareError>,
+) -> Result<Option<FileLock>, PrepareError> {
+    if !path.is_dir() {
+        return Ok(None);
+    }
+    let deadline_ns = MonotonicClock.now_ns() + TIMEOUT_NS;
+    loop {
+        match directory::lock(path) {
+            Ok(lock) => return Ok(Some(lock)),
+            Err(EngineError::Locked(_)) if MonotonicClock.now_ns() < deadline_ns => {
+                check_stop()?;
+                MonotonicClock.sleep(RETRY_INTERVAL_NS);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Resuming a single run: its output folder is the recording itself, which shows how far the run came.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use manometer_measure::event::RunStatus;
+use manometer_measure::{Recording, RecordingError};
+use serde_json::Value;
+
+use super::differences::{as_read_back, first_of, resolved_differences};
+use super::error::QueueError;
+use crate::experiment::{DiskFit, Experiment, ReferencedFiles};
+
+/// The recording found in an output folder when a run is resumed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExistingRecording {
+    /// None.
+    Missing,
+    /// The complete recording: there is nothing to do.
+    Complete,
+    /// An incomplete recording, moved out of the way.
+    SetAside {
+        /// Its new folder.
+        to: PathBuf,
+        /// How far its data were shrunk: those of the new run shrink as far.
+        fit: Option<DiskFit>,
+    },
+}
+
+/// Makes room in `out` for a run of `requested`, which is not shrunk yet and would be as `fit` says now, unless its complete
+/// recording is there.
+///
+/// # Errors
+/// The folder holds no recording or that of another experiment, or cannot be moved.
+pub fn resume_single(
+    out: &Path,
+    requested: &Experiment,
+    fit: Option<DiskFit>,
+) -> Result<ExistingRecording, QueueError> {
+    let empty = || fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_none());
+    if !out.exists() || empty() {
+        return Ok(ExistingRecording::Missing);
+    }
+    let recording = Recording::open(out).map_err(|error| match error {
+        RecordingError::Io { path, source } => QueueError::Io { path, source },
+        other => QueueError::Io { path: out.to_owned(), source: io::Error::other(other.to_string()) },
+    })?;
+    let fit = recorded_fit(&recording).unwrap_or(fit);
+    let differences = differences(&recording, requested, fit);
+    if !differences.is_empty() {
+        return Err(QueueError::DifferentRecording { out: out.to_owned(), differences });
+    }
+    if recording.status() == Some(RunStatus::Complete) {
+        return Ok(ExistingRecording::Complete);
+    }
+    let free = (1_u32..).map(|number| aside_path(out, number)).find(|path| !path.exists());
+    let to = free.unwrap_or_else(|| aside_path(out, u32::MAX));
+    fs::rename(out, &to).map_err(QueueError::io(out))?;
+    Ok(ExistingRecording::SetAside { to, fit })
+}
+
+/// How far the data of `recording` were shrunk; nothing where it ended before this was recorded.
+fn recorded_fit(recording: &Recording) -> Option<Option<DiskFit>> {
+    let fit = recording.environment.get("fit")?;
+    serde_json::from_value(fit.clone()).ok()
+}
+
+/// The differences between `recording` and `requested`, shrunk as the recording was.
+fn differences(recording: &Recording, requested: &Experiment, fit: Option<DiskFit>) -> Vec<String> {
+    let existing: Value = match toml::from_str(&recording.experiment) {
+        Ok(existing) => existing,
+        Err(_) => return vec!["its experiment.toml cannot be read".to_owned()],
+    };
+    let requested = requested.clone().fitted(fit);
+    // Through TOML, which has no null, as the recorded one.
+    let resolved = toml::from_str(&requested.to_toml()).unwrap_or_else(|_| requested.resolved.clone());
+    let files = recording.environment.get("files").cloned().unwrap_or_default();
+    let files: ReferencedFiles = serde_json::from_value(files).unwrap_or_default();
+    first_of(resolved_differences((&as_read_back(&existing), &files), (&resolved, &requested.referenced_files())))
+}
+
+/// `DIR.interrupted-1`.
+fn aside_path(out: &Path, number: u32) -> PathBuf {
+    let mut name = out.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".interrupted-{number}"));
+    out.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use manometer_measure::RecordingWriter;
+    use manometer_measure::clock::WallAnchor;
+    use serde_json::json;
+
+    use super::*;
+
+    fn experiment(size: &str, budget: &str) -> Experiment {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("e.toml");
+        let text = format!(
+            "name = \"a test\"\n[device]\ndirectory = \"/var/tmp/manometer-none\"\nfit = true\nwrite_budget = \
+             \"{budget}\"\n[[neighbour]]\nname = \"n\"\nkind = \"io\"\nfile_size = \"{size}\"\n[plan]\nphase = \"1s\"\n"
+        );
+        fs::write(&path, text).unwrap();
+        crate::file::load(&path, &[]).unwrap()
+    }
+
+    /// A recording of `run` in `out`.
+    fn record(out: &Path, run: &Experiment, status: Option<RunStatus>) {
+        let start = WallAnchor { monotonic_ns: 0, unix_ns: 1_700_000_000_000_000_000 };
+        let environment = json!({ "fit": run.disk_fit, "files": {} });
+        let plan = crate::plan::plan(run);
+        let writer = RecordingWriter::create(out, start, &run.to_toml(), &plan, &environment).unwrap();
+        if let Some(status) = status {
+            writer.finish(1, status).unwrap();
+        }
+    }
+
+    const HALF: DiskFit = DiskFit { factor: 0.5, available_bytes: 1 << 20, required_bytes: 1 << 20 };
+    const THIRD: DiskFit = DiskFit { factor: 0.33, ..HALF };
+
+    #[test]
+    fn a_shrunk_recording_matches_its_own_experiment_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("rec");
+        let requested = experiment("1MiB", "1GiB");
+        record(&out, &requested.clone().fitted(Some(HALF)), Some(RunStatus::Complete));
+        // However far it would shrink now.
+        for now in [None, Some(HALF), Some(THIRD)] {
+            assert_eq!(resume_single(&out, &requested, now).unwrap(), ExistingRecording::Complete);
+            let error = resume_single(&out, &experiment("2MiB", "1GiB"), now).unwrap_err().to_string();
+            assert!(error.contains("`neighbour[0].file_size`"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_incomplete_recording_is_resumed_with_its_own_fit_and_a_higher_budget() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("rec");
+        record(&out, &experiment("1MiB", "1GiB").fitted(Some(HALF)), Some(RunStatus::Failed));
+        let left = resume_single(&out, &experiment("1MiB", "2GiB"), Some(THIRD)).unwrap();
+        assert_eq!(left, ExistingRecording::SetAside { to: dir.path().join("rec.interrupted-1"), fit: Some(HALF) });
+        record(&out, &experiment("1MiB", "1GiB"), None);
+        let left = resume_single(&out, &experiment("1MiB", "1GiB"), Some(THIRD)).unwrap();
+        assert_eq!(left, ExistingRecording::SetAside { to: dir.path().join("rec.interrupted-2"), fit: None });
+    }
+}

@@ -1,0 +1,392 @@
+//! The recordings of Storiks and of what it was before, `rocksdb_test` 1.x: one log a run, `.out`, often packed with xz.
+//!
+//! A primary (YCSB or `db_bench`) runs from the begin on; neighbours (`access_time3`) are told to start and to change
+//! by a script. What they *report* makes the phases, not what the script asked for.
+
+mod engine;
+mod experiment;
+mod flags;
+mod host;
+mod log;
+mod neighbour;
+mod parameters;
+mod phases;
+mod primary;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use manometer_measure::event::{Finding, RunStatus};
+use manometer_measure::plan::{BetterDirection, Criterion, Plan, Role, Settings, Workload};
+use manometer_workload::command::ParserName;
+use manometer_workload::command::parser::{self, Parser};
+use serde_json::{Map, Value, json};
+
+use self::host::Host;
+use self::log::{Said, Task, log_line, said};
+use self::neighbour::Report;
+use self::parameters::Parameters;
+use self::phases::Change;
+use crate::findings;
+use crate::input::{Lines, file_stem, ns_of_ms};
+use crate::{Draft, ImportError, Table, programs};
+
+/// Programs that write such logs, and the versions whose logs were seen.
+const KNOWN: [(&str, &[&str]); 2] =
+    [("rocksdb_test", &["1.4", "1.5", "1.6", "1.7", "1.8", "1.9", "1.10", "1.11", "1.12"]), ("storiks", &["0.1"])];
+
+/// Reads the log at `path`.
+///
+/// # Errors
+/// The file cannot be read, or is no such log: another program's, or one of no known kind.
+pub fn read(path: &Path) -> Result<Draft, ImportError> {
+    let mut lines = Lines::open(path)?;
+    let mut log = Log::begin(path, &mut lines)?;
+    while let Some(line) = lines.next()? {
+        log.take(&line);
+    }
+    if let Some(cut) = lines.cut {
+        log.findings.push(findings::damaged(format!("the file is damaged {cut}: what comes after is not there")));
+    }
+    log.finish(path)
+}
+
+/// The experiment file that asks for what Storiks' parameter file at `path` asks for, with the files that it names.
+///
+/// # Errors
+/// A file cannot be read, or names itself.
+pub fn experiment_of_flags(path: &Path) -> Result<String, ImportError> {
+    let parameters = flags::read(path)?;
+    Ok(experiment::text(&parameters, &file_stem(path)))
+}
+
+/// What is read of a log.
+struct Log {
+    program: String,
+    version: String,
+    parameters: Parameters,
+    begin_ms: i64,
+    last_ms: i64,
+    /// Whether the program came to its end.
+    has_ended: bool,
+    /// Lines whose time is before that of the one before, and by how much at most.
+    backward: (u64, i64),
+    /// By task.
+    workloads: BTreeMap<(String, usize), Taking>,
+    host: Host,
+    /// Facts that only some reports hold.
+    facts: Map<String, Value>,
+    /// What the host's clock is ahead of UTC by, in milliseconds, where a report tells both.
+    zone_ms: Option<i64>,
+    findings: Vec<Finding>,
+}
+
+/// What is taken of one workload.
+#[derive(Default)]
+struct Taking {
+    table: Table,
+    last_ns: Option<u64>,
+    changes: Vec<Change>,
+    settings: Settings,
+    waits: bool,
+    /// What its engine, or its program beside counts, tells.
+    engine: Table,
+    /// What knows YCSB's lines.
+    ycsb: Option<Box<dyn Parser>>,
+}
+
+impl Log {
+    fn begin(path: &Path, lines: &mut Lines) -> Result<Self, ImportError> {
+        let unknown = |seen: &str| {
+            let seen: String = seen.chars().take(80).collect();
+            let known = KNOWN.map(|(program, versions)| format!("{program} {}", versions.join(", "))).join("; ");
+            ImportError::format(
+                path,
+                format!("no log of Storiks: it begins with `{seen}`, not with the version of one of {known}"),
+            )
+        };
+        let first = lines.next()?.unwrap_or_default();
+        let line = log_line(&first).ok_or_else(|| unknown(&first))?;
+        let (program, version) = line.text.split_once(" version: ").ok_or_else(|| unknown(&first))?;
+        let known = KNOWN.iter().find(|(known, _)| *known == program).ok_or_else(|| unknown(&first))?;
+        let version = version.trim();
+        let mut log = Self {
+            program: program.to_owned(),
+            version: version.to_owned(),
+            parameters: Parameters::default(),
+            begin_ms: line.local_ms,
+            last_ms: line.local_ms,
+            has_ended: false,
+            backward: (0, 0),
+            workloads: BTreeMap::new(),
+            host: Host::default(),
+            facts: Map::new(),
+            zone_ms: None,
+            findings: Vec::new(),
+        };
+        if !known.1.contains(&version) {
+            let seen = known.1.join(", ");
+            let text = format!("{program} {version} is read as its versions {seen} are: look whether all is there");
+            log.findings.push(findings::unknown_version(text));
+        }
+        Ok(log)
+    }
+
+    /// Nanoseconds since the begin.
+    fn t_ns(&self, local_ms: i64) -> u64 {
+        ns_of_ms(local_ms - self.begin_ms)
+    }
+
+    fn take(&mut self, line: &str) {
+        let Some(line) = log_line(line) else { return };
+        if line.local_ms < self.last_ms {
+            self.backward = (self.backward.0 + 1, self.backward.1.max(self.last_ms - line.local_ms));
+        }
+        self.last_ms = self.last_ms.max(line.local_ms);
+        if let Some(parameters) = line.text.strip_prefix("parameters: ") {
+            self.parameters = Parameters::parse(parameters);
+        } else if line.text.starts_with("exit(") {
+            self.has_ended = true;
+        } else if let Some((task, said)) = said(line.text) {
+            // Time does not go back in a recording.
+            self.take_task(self.last_ms, task, said);
+        }
+    }
+
+    fn take_task(&mut self, local_ms: i64, task: Task<'_>, said: Said<'_>) {
+        let t_ns = self.t_ns(local_ms);
+        match (task.0, said) {
+            ("access_time3", Said::Output(output)) => self.take_neighbour(t_ns, task, output),
+            ("ycsb", Said::Output(output)) => {
+                let interval_s = self.interval_s();
+                self.taking(task).take_status(t_ns, interval_s, output);
+            }
+            ("ycsb", Said::Stats(json)) => {
+                if let Some(report) = object(json).as_ref().and_then(|stats| stats.get("socket_report")) {
+                    engine::push(&mut self.taking(task).engine, t_ns, report);
+                }
+            }
+            ("db_bench", Said::Stats(json)) => {
+                if let Some(stats) = object(json) {
+                    let interval_s = self.interval_s();
+                    let taking = self.taking(task);
+                    let length_s = taking.length_s(t_ns, interval_s);
+                    primary::push_db_bench(&mut taking.table, t_ns, length_s, &stats);
+                }
+            }
+            (source, Said::Stats(json)) => {
+                let Some(stats) = object(json) else { return };
+                match source {
+                    "iostat" => self.host.iostat(t_ns, &stats),
+                    "systemstats" => self.host.systemstats(t_ns, &stats),
+                    "performancemonitor" => self.take_report(t_ns, &stats),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn taking(&mut self, task: Task<'_>) -> &mut Taking {
+        self.workloads.entry((task.0.to_owned(), task.1)).or_default()
+    }
+
+    fn interval_s(&self) -> f64 {
+        self.parameters.number("stats_interval").unwrap_or(5.0)
+    }
+
+    fn take_neighbour(&mut self, t_ns: u64, task: Task<'_>, output: &str) {
+        let interval_s = self.interval_s();
+        let taking = self.taking(task);
+        match neighbour::report(output) {
+            Some(Report::Set("wait", value)) => taking.wait(t_ns, value != "false"),
+            Some(Report::Set(name, value)) => {
+                if let Some((name, value)) = neighbour::setting(name, value) {
+                    taking.set(t_ns, name, value);
+                }
+            }
+            Some(Report::Stats(stats)) => {
+                let (settings, waits) = neighbour::told(&stats);
+                taking.wait(t_ns, waits);
+                settings.into_iter().for_each(|(name, value)| taking.set(t_ns, &name, value));
+                let length_s = taking.length_s(t_ns, interval_s);
+                neighbour::push(&mut taking.table, t_ns, length_s, &stats);
+            }
+            None => {}
+        }
+    }
+
+    fn take_report(&mut self, t_ns: u64, report: &Map<String, Value>) {
+        if self.facts.is_empty() {
+            self.facts = report.clone();
+            let utc_s = report.get("time_system_s").and_then(Value::as_i64);
+            let local = report.get("time_system").and_then(Value::as_str);
+            let local = local.and_then(|time| log_line(&format!("[{time}.0] [info] x")).map(|line| line.local_ms));
+            self.zone_ms =
+                utc_s.zip(local).map(|(utc_s, local_ms)| local_ms.saturating_sub(utc_s.saturating_mul(1000)));
+        }
+        let workload = |container: &str| {
+            let (kind, number) = container.rsplit_once('_')?;
+            let task = match kind {
+                "ycsb" => "ycsb",
+                "at3" => "access_time3",
+                _ => return None,
+            };
+            Some(workload_name(task, number.parse().ok()?))
+        };
+        self.host.performance_monitor(t_ns, report, workload);
+    }
+}
+
+/// What a task's workload is called: the first primary is the primary, neighbours are numbered from 1.
+fn workload_name(task: &str, number: usize) -> String {
+    match (task, number) {
+        ("access_time3", number) => format!("n{}", number.saturating_add(1)),
+        (_, 0) => "primary".to_owned(),
+        (program, number) => format!("{program}{}", number.saturating_add(1)),
+    }
+}
+
+fn object(json: &str) -> Option<Map<String, Value>> {
+    match serde_json::from_str(json) {
+        Ok(Value::Object(object)) => Some(object),
+        _ => None,
+    }
+}
+
+impl Taking {
+    /// A line that YCSB printed.
+    fn take_status(&mut self, t_ns: u64, usual_s: f64, line: &str) {
+        let new = || parser::new(ParserName::Ycsb, &[], &BTreeMap::new()).expect("its parser needs nothing");
+        let reports = self.ycsb.get_or_insert_with(new).line(line);
+        for report in reports.into_iter().flatten() {
+            let length_s = self.length_s(t_ns, usual_s);
+            programs::push(&mut self.table, &mut self.engine, "YCSB's status line", t_ns, length_s, &report);
+        }
+    }
+
+    /// The time since its last report; the usual one for its first.
+    fn length_s(&mut self, t_ns: u64, usual_s: f64) -> f64 {
+        let last_ns = self.last_ns.replace(t_ns);
+        last_ns.map_or(usual_s, |last_ns| t_ns.saturating_sub(last_ns) as f64 / 1e9)
+    }
+
+    fn set(&mut self, t_ns: u64, name: &str, value: Value) {
+        if self.settings.get(name) != Some(&value) {
+            self.settings.insert(name.to_owned(), value);
+            self.changes.push(Change { t_ns, settings: self.settings.clone(), waits: self.waits });
+        }
+    }
+
+    fn wait(&mut self, t_ns: u64, waits: bool) {
+        if self.waits != waits || self.changes.is_empty() {
+            self.waits = waits;
+            self.changes.push(Change { t_ns, settings: self.settings.clone(), waits });
+        }
+    }
+}
+
+impl Log {
+    fn finish(mut self, path: &Path) -> Result<Draft, ImportError> {
+        if self.workloads.values().all(|taking| taking.table.ends_ns().next().is_none()) {
+            return Err(ImportError::format(path, "the log holds no statistics of any workload"));
+        }
+        if self.backward.0 > 0 {
+            let (lines, most_ms) = self.backward;
+            let text = format!(
+                "the clock went back {lines} times, by {:.1} s at most: what came then is taken to have been at the moment before",
+                most_ms as f64 / 1e3
+            );
+            self.findings.push(findings::clock_stepped(text));
+        }
+        if !self.has_ended {
+            let text = "the log has no end: the run was cut short, or the file was";
+            self.findings.push(findings::cut_short(text.to_owned()));
+        }
+        let end_ns = self.t_ns(self.last_ms);
+        let warm_up_ns = (self.parameters.number("warm_period").unwrap_or(0.0) * 60e9) as u64;
+        let neighbours: Vec<(String, Vec<Change>)> = (self.workloads.iter())
+            .filter(|((task, _), _)| task == "access_time3")
+            .map(|((task, number), taking)| (workload_name(task, *number), taking.changes.clone()))
+            .collect();
+        let has_primary = self.workloads.keys().any(|(task, number)| task != "access_time3" && *number == 0);
+        let interval_s = self.interval_s();
+        let phases = phases::phases(&neighbours, has_primary, warm_up_ns, end_ns, interval_s);
+        let workloads = self.workloads.keys().map(|(task, number)| {
+            let is_neighbour = task == "access_time3";
+            let is_primary = !is_neighbour && *number == 0;
+            Workload {
+                name: workload_name(task, *number),
+                role: if is_primary { Role::Primary } else { Role::Neighbour },
+                kind: if is_neighbour { "io" } else { "kv" }.to_owned(),
+                unit: if is_neighbour { "MiB/s" } else { "ops/s" }.to_owned(),
+            }
+        });
+        let plan = Plan {
+            experiment: file_stem(path),
+            criterion: Criterion { metric: "throughput".into(), unit: "ops/s".into(), better: BetterDirection::Higher },
+            interval_s,
+            seed: 0,
+            sweep: Settings::new(),
+            reference: false,
+            workloads: workloads.collect(),
+            phases: Vec::new(),
+        };
+        let mut series = std::mem::take(&mut self.host.series);
+        for ((task, number), taking) in &mut self.workloads {
+            let name = workload_name(task, *number);
+            if taking.engine.ends_ns().next().is_some() {
+                series.insert(format!("{name}.engine"), std::mem::take(&mut taking.engine));
+            }
+            series.insert(name, std::mem::take(&mut taking.table));
+        }
+        let unix_ms = self.begin_ms.saturating_sub(self.zone_ms.unwrap_or(0));
+        Ok(Draft {
+            constant: experiment::settings(&self.parameters),
+            experiment: experiment::text(&self.parameters, &file_stem(path)),
+            environment: self.environment(path),
+            plan,
+            phases,
+            series,
+            latencies: Vec::new(),
+            begin_unix_ns: ns_of_ms(unix_ms),
+            end_ns,
+            status: Some(if self.has_ended { RunStatus::Complete } else { RunStatus::Interrupted }),
+            findings: self.findings,
+        })
+    }
+
+    /// What is known of the host, and of where all this comes from.
+    fn environment(&self, path: &Path) -> Value {
+        let fact = |path: &[&str]| {
+            let (first, rest) = path.split_first()?;
+            rest.iter().try_fold(self.facts.get(*first)?, |value, name| value.get(*name))
+        };
+        let kernel = fact(&["system_info", "kernel-release"]).and_then(Value::as_str).map(str::to_owned);
+        let kernel = kernel.or_else(|| fact(&["system_info"])?.as_str()?.split(' ').nth(2).map(str::to_owned));
+        let clock = match self.zone_ms {
+            Some(zone_ms) => json!({ "zone_s": zone_ms / 1000, "uncertainty_s": 1.0 }),
+            None => {
+                json!({ "zone_s": null, "uncertainty_s": 14.0 * 3600.0, "reason": "the log's times are the host's own, without their zone" })
+            }
+        };
+        let file_system = fact(&["fs"]).and_then(Value::as_object).and_then(|systems| systems.values().next());
+        json!({
+            "imported": {
+                "from": path.file_name().map(|name| name.to_string_lossy()),
+                "program": self.program,
+                "version": self.version,
+                "parameters": self.parameters.all().collect::<BTreeMap<_, _>>(),
+                "clock": clock,
+            },
+            "host": { "kernel": kernel, "cores": fact(&["cpu", "count"]) },
+            "device": {
+                "name": fact(&["arg_device"]).cloned().or_else(|| self.parameters.get("io_device").map(Value::from)),
+                "model": fact(&["smart", "model"]),
+                "firmware": fact(&["smart", "firmware"]),
+                "scheduler": fact(&["disk", "scheduler"]),
+            },
+            "file_system": file_system.map(|system| json!({ "type": system.get("fstype"), "options": system.get("opts") })),
+        })
+    }
+}

@@ -1,0 +1,7 @@
+//! All integration tests of `manometer-import`, in one program so that they link once.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test fails by panicking")]
+
+mod programs;
+mod resctl_bench;
+mod storiks;

@@ -1,0 +1,191 @@
+//! The logs of Storiks' author, where they are at hand: every one is imported, and its phases say what its lines do.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use manometer_import::{Draft, storiks};
+use manometer_measure::{Phase, PhaseKind, Recording};
+use manometer_testing::real_data;
+
+fn logs(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(logs(&path));
+        } else if path.to_string_lossy().ends_with(".out.xz") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn text(path: &Path) -> String {
+    let mut text = String::new();
+    liblzma::read::XzDecoder::new(std::fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    text
+}
+
+/// A line that tells what the primary did: since when and until when, in seconds since the first line, and operations.
+struct Told {
+    from_s: f64,
+    to_s: f64,
+    operations: f64,
+}
+
+fn told(text: &str) -> Vec<Told> {
+    let time = |line: &str| {
+        let time = chrono::NaiveDateTime::parse_from_str(line.get(1..24)?, "%Y-%m-%d %H:%M:%S%.3f").ok()?;
+        Some(time.and_utc().timestamp_millis() as f64 / 1000.0)
+    };
+    let begin = text.lines().find_map(time).unwrap();
+    // YCSB tells a rate, db_bench's lines a count.
+    let amount = |line: &str| {
+        if line.contains("Task ycsb[0], stdout") {
+            Some((line.split("operations; ").nth(1)?.split(" current ops/sec").next()?.replace(',', "."), true))
+        } else if line.contains("Task db_bench[0], STATS") {
+            Some((line.split("\"ops\":\"").nth(1)?.split('"').next()?.to_owned(), false))
+        } else {
+            None
+        }
+    };
+    let amount = |line: &str| {
+        let (number, is_rate) = amount(line)?;
+        Some((time(line)? - begin, number.parse::<f64>().ok()?, is_rate))
+    };
+    let amounts: Vec<(f64, f64, bool)> = text.lines().filter_map(amount).collect();
+    let one = |pair: &[(f64, f64, bool)]| {
+        let (from_s, (to_s, number, is_rate)) = (pair[0].0, pair[1]);
+        Told { from_s, to_s, operations: if is_rate { number * (to_s - from_s) } else { number } }
+    };
+    amounts.windows(2).map(one).collect()
+}
+
+fn recorded(draft: &Draft) -> (tempfile::TempDir, Recording) {
+    let dir = tempfile::tempdir().unwrap();
+    draft.write(dir.path()).unwrap();
+    let recording = Recording::open(dir.path()).unwrap();
+    (dir, recording)
+}
+
+fn ids(draft: &Draft, wanted: impl Fn(&Phase) -> bool) -> Vec<String> {
+    draft.phases.iter().filter(|one| wanted(&one.phase)).map(|one| one.phase.id.clone()).collect()
+}
+
+#[test]
+fn every_log_is_imported_and_phases_have_the_mean_of_their_lines() {
+    let Some(data) = real_data("storiks") else { return };
+    let (mut phases, mut largest) = (0, 0.0_f64);
+    for path in logs(&data) {
+        let draft = storiks::read(&path).unwrap();
+        assert!(
+            draft.findings.iter().all(|finding| finding.id == "import-clock-stepped"),
+            "{path:?}: {:?}",
+            draft.findings
+        );
+        assert!(draft.status.is_some(), "{path:?}");
+        let (_dir, recording) = recorded(&draft);
+        let summary = manometer_analysis::summarise(&recording);
+        let told = told(&text(&path));
+        for phase in &summary.phases {
+            let (Some(begin_s), Some(end_s)) = (phase.start_s, phase.end_s) else { panic!("{path:?}: {}", phase.id) };
+            let within = told.iter().filter(|told| told.from_s >= begin_s && told.to_s <= end_s);
+            let (seconds, operations) = within.fold((0.0, 0.0), |(seconds, operations), told| {
+                (seconds + told.to_s - told.from_s, operations + told.operations)
+            });
+            let Some(mean) = phase.performance.mean else { continue };
+            let plain = operations / seconds;
+            let deviation = (mean - plain).abs() / plain;
+            assert!(deviation < 0.01, "{path:?}, {}: {mean} instead of {plain}", phase.id);
+            (phases, largest) = (phases + 1, largest.max(deviation));
+        }
+    }
+    println!("{phases} phases, at most {:.2} % from the plain average", 100.0 * largest);
+    assert!(phases > 0);
+}
+
+#[test]
+fn the_slides_have_their_phases() {
+    let Some(data) = real_data("storiks") else { return };
+    let draft = storiks::read(&data.join("icpe2021/ycsb_wb,at3_bs128_directio.out.xz")).unwrap();
+    let expected: Vec<String> = (1..=25).map(|number| format!("w{number}")).collect();
+    assert_eq!(ids(&draft, |phase| phase.kind == PhaseKind::Pressure), expected);
+    assert_eq!(ids(&draft, |phase| phase.kind == PhaseKind::Baseline), ["w0"]);
+    let phase = |id: &str| draft.phases.iter().find(|one| one.phase.id == id).unwrap();
+    assert_eq!(phase("w4").phase.running, ["primary", "n1", "n2", "n3", "n4"]);
+    assert_eq!(phase("w4").phase.settings["n1.write_ratio"], 0.0);
+    assert_eq!(phase("w5").phase.settings["n1.write_ratio"], 0.1);
+    assert_eq!(phase("w25").phase.settings["n1.write_ratio"], 1.0);
+    assert_eq!(phase("w25").phase.settings["n2.write_ratio"], 0.7);
+}
+
+#[test]
+fn a_log_cut_anywhere_is_imported_up_to_there_or_refused() {
+    let Some(data) = real_data("storiks") else { return };
+    let whole = text(&data.join("exp_01-ycsb_workloadb.out.xz"));
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cut.out");
+    for share in [0.0, 0.001, 0.01, 0.1, 0.4, 0.7, 0.95] {
+        let mut end = (whole.len() as f64 * share) as usize;
+        while !whole.is_char_boundary(end) {
+            end -= 1;
+        }
+        std::fs::write(&path, &whole[..end]).unwrap();
+        match storiks::read(&path) {
+            Ok(draft) => {
+                assert!(draft.findings.iter().any(|finding| finding.id == "import-cut-short"));
+                let (_dir, recording) = recorded(&draft);
+                manometer_analysis::summarise(&recording);
+            }
+            Err(error) => assert!(share < 0.05, "{share}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn damaged_packing_is_told() {
+    let Some(data) = real_data("storiks") else { return };
+    let mut bytes = std::fs::read(data.join("exp_01-ycsb_workloadb.out.xz")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 64].fill(0x55);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("damaged.out.xz");
+    std::fs::write(&path, bytes).unwrap();
+    if let Ok(draft) = storiks::read(&path) {
+        assert!(draft.findings.iter().any(|finding| finding.id == "import-damaged"), "{:?}", draft.findings);
+    }
+}
+
+#[test]
+fn what_is_no_log_is_refused_and_unknown_versions_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.out");
+    let refuse = |text: &str, word: &str| {
+        std::fs::write(&path, text).unwrap();
+        let error = storiks::read(&path).err().unwrap().to_string();
+        assert!(error.contains(word), "{error}");
+    };
+    refuse("", "no log of Storiks");
+    refuse("hello\n", "`hello`");
+    refuse("[2021-09-13 20:25:05.675] [info] other version: 1\n", "storiks 0.1");
+    refuse("[2021-09-13 20:25:05.675] [info] storiks version: 0.1\n", "no statistics");
+    let status = |second: u32, operations: u32| {
+        format!(
+            "[2021-09-13 20:25:{second:02}.000] [info] Task ycsb[0], stdout: 2021-09-13 20:25:{second:02}:000 {second} sec: \
+             {operations} operations; 100 current ops/sec; [READ: Count=200, Max=9, Min=1, Avg=2, 90=3, 99=4, 99.9=5, 99.99=6]\n"
+        )
+    };
+    let head = "[2021-09-13 20:25:05.000] [info] storiks version: 7.3\n[2021-09-13 20:25:05.000] [info] parameters: --stats_interval=\"2\" --num_ydbs=\"1\"\n";
+    std::fs::write(&path, [head, &status(8, 200), &status(10, 400), &status(9, 600), &status(12, 800)].concat())
+        .unwrap();
+    let draft = storiks::read(&path).unwrap();
+    let ids: Vec<&str> = draft.findings.iter().map(|finding| finding.id.as_str()).collect();
+    assert_eq!(ids, ["import-unknown-version", "import-clock-stepped", "import-cut-short"]);
+    assert!(draft.findings[0].text.contains("storiks 7.3"));
+    // A damaged date, and a damaged number of a task.
+    let far =
+        status(12, 800).replacen("2021", "9999", 1) + &status(13, 900).replace("ycsb[0]", "ycsb[18446744073709551615]");
+    std::fs::write(&path, [head, &status(8, 200), &status(10, 400), &far].concat()).unwrap();
+    storiks::read(&path).unwrap().write(&dir.path().join("far")).unwrap();
+}

@@ -1,0 +1,160 @@
+//! The page in a real browser, without a network: every chart is drawn, nothing goes wrong, nothing
+//! hangs over the edge of a wide or a narrow window.
+//!
+//! `MANOMETER_PAGES=DIR` keeps the pages there, to be looked at.
+
+use std::path::Path;
+
+use manometer_analysis::summary::Summary;
+use manometer_measure::Recording;
+use manometer_report::{
+    CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, Recorded, WorkingSetStrip, cache_advice, cache_curves,
+    page, rate_search, real_vs_synthetic,
+};
+
+use crate::browser_tools::{Browser, Scheme, attribute};
+use crate::example;
+
+type Example = (&'static str, fn(&Path) -> Recording, fn(&Recording) -> Summary, usize);
+
+/// Each example with the number of charts its page draws.
+const EXAMPLES: [Example; 4] = [
+    ("complete", example::complete, example::complete_summary, 22),
+    ("cut", example::cut, example::cut_summary, 9),
+    ("hostile", example::hostile, example::hostile_summary, 8),
+    ("long", example::long, example::long_summary, 19),
+];
+
+fn recorded(dir: &Path, (name, record, summarise, _): Example) -> Recorded {
+    let recording = record(&dir.join(name));
+    let summary = summarise(&recording);
+    Recorded { recording, summary, settings: Default::default() }
+}
+
+fn keep(name: &str, html: &str) {
+    if let Some(dir) = std::env::var_os("MANOMETER_PAGES") {
+        std::fs::write(Path::new(&dir).join(format!("{name}.html")), html).unwrap();
+    }
+}
+
+/// Opens `html` in windows of every width and asks what became of it.
+fn check(browser: &Browser, dir: &Path, name: &str, html: &str, charts: usize) {
+    let path = dir.join(format!("{name}.html"));
+    std::fs::write(&path, html).unwrap();
+    keep(name, html);
+    for (width, scheme) in [(1280, Scheme::Light), (390, Scheme::Dark)] {
+        let seen = browser.open_in_frame(&path, width, scheme);
+        let told =
+            |what: &str| attribute(&seen, what).unwrap_or_else(|| panic!("{name} at {width}: no {what}: {seen}"));
+        assert_eq!(told("problems"), "", "{name} at {width}");
+        assert_eq!(told("width"), width.to_string(), "{name}");
+        assert_eq!(told("drawn"), charts.to_string(), "{name} at {width}: charts drawn");
+        assert_eq!(told("schemes"), scheme.name(), "{name} at {width}");
+        assert_eq!(told("empty"), "", "{name} at {width}: charts without marks");
+        assert_eq!(told("squeezed"), "", "{name} at {width}: charts with most of their width empty");
+        assert!(width < 1280 || told("silent").is_empty(), "{name}: charts without their numbers: {}", told("silent"));
+        assert_eq!(told("overflow"), "", "{name} at {width}: wider than the window");
+        assert_eq!(told("injected"), "0", "{name} at {width}: markup from a recording");
+    }
+}
+
+#[test]
+fn every_chart_is_drawn_in_wide_and_narrow_windows() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    for example in EXAMPLES {
+        let html = page(&[recorded(dir.path(), example)], dir.path()).unwrap();
+        check(&browser, dir.path(), example.0, &html, example.3);
+    }
+}
+
+#[test]
+fn several_recordings_share_a_page() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let mut runs = [recorded(dir.path(), EXAMPLES[0]), recorded(dir.path(), EXAMPLES[1])];
+    runs[0].settings.insert("writer.dsync".into(), false.into());
+    runs[1].settings.insert("writer.dsync".into(), true.into());
+    let html = page(&runs, dir.path()).unwrap();
+    // Those that join recordings are drawn once, of both.
+    const JOINED_ALONE: [usize; 2] = [5, 2];
+    const JOINED: usize = 8;
+    let charts = EXAMPLES[0].3 + EXAMPLES[1].3 - JOINED_ALONE[0] - JOINED_ALONE[1] + JOINED;
+    check(&browser, dir.path(), "several", &html, charts);
+}
+
+#[test]
+fn a_search_for_a_rate_draws_its_chart() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let point = |rate: f64, latency_us| RatePoint {
+        rate,
+        achieved: rate,
+        latency_us,
+        dropped: 0,
+        requests: 1000,
+        met: latency_us.is_some_and(|us| us <= 50_000.0),
+    };
+    let latencies = [Some(800.0), Some(1_200.0), Some(3_500.0), Some(48_000.0), Some(2_300_000.0), None];
+    let search = RateSearch {
+        headline: "The highest rate with p99 of the response time at most 50ms is 8,000 ops/s.".to_owned(),
+        facts: vec!["map, ycsb-a, 16 threads".to_owned()],
+        percentile: "p99".to_owned(),
+        goal_us: 50_000.0,
+        highest: Some(8_000.0),
+        points: (0..6).map(|place| point(1000.0 * f64::from(1 << place), latencies[place as usize])).collect(),
+    };
+    check(&browser, dir.path(), "rates", &rate_search(&search), 1);
+    let none =
+        RateSearch { highest: None, points: [10.0, 40.0].map(|rate| point(rate, Some(60_000.0))).to_vec(), ..search };
+    check(&browser, dir.path(), "no-rate", &rate_search(&none), 1);
+}
+
+#[test]
+fn a_trace_against_synthetic_loads_draws_its_charts() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    check(&browser, dir.path(), "real-vs-synthetic", &real_vs_synthetic(&example::compared()), 6);
+}
+
+#[test]
+fn curves_of_caches_are_drawn() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let point = |at: u32, bend: f64, error: Option<f64>| CachePoint {
+        capacity: 1 << at,
+        miss_ratio: 0.1 + 0.9 / (1.0 + (bend * f64::from(at) / 8.0).powi(3)),
+        error,
+        is_knee: at == 12,
+    };
+    let policy = |name: &str, bend: f64, error| CachePolicy {
+        name: name.to_owned(),
+        points: (if error { 8 } else { 0 }..24).map(|at| point(at, bend, error.then_some(0.02))).collect(),
+    };
+    let names = ["arc", "s3-fifo", "w-tinylfu", "lirs", "mq:lifetime=5000", "sieve", "gdsf", "opt", "fifo"];
+    let others = names.iter().enumerate().map(|(at, name)| policy(name, 1.1 + 0.1 * at as f64, true));
+    let strip = |what, unit, error: Option<f64>| WorkingSetStrip {
+        what,
+        unit,
+        windows: (0..20).map(|at| f64::from(1 << at)).map(|at| (at, at.powf(0.7), error.map(|e| e * at))).collect(),
+    };
+    let all = CacheCurves {
+        trace: "cluster52.csv.zst".to_owned(),
+        facts: vec!["1 000 000 requests for 120 000 keys".to_owned(), "arc: made of 6.250 % of the keys".to_owned()],
+        is_in_bytes: false,
+        policies: std::iter::once(policy("lru", 1.0, false)).chain(others).collect(),
+        working_set: vec![strip("keys", "requests", Some(0.1)), strip("bytes", "seconds", None)],
+    };
+    check(&browser, dir.path(), "cache-curves", &cache_curves(&all), 2);
+    let one =
+        CacheCurves { is_in_bytes: true, policies: vec![policy("lru", 1.0, false)], working_set: Vec::new(), ..all };
+    check(&browser, dir.path(), "cache-curve", &cache_curves(&one), 1);
+}
+
+#[test]
+fn what_a_trace_tells_to_do_draws_its_charts() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    check(&browser, dir.path(), "cache-advice", &cache_advice(&example::advice("cluster52.csv.zst")), 2);
+    check(&browser, dir.path(), "cache-advice-hostile", &cache_advice(&example::advice(example::HOSTILE)), 2);
+}

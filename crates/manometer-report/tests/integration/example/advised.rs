@@ -1,0 +1,26 @@
+//! A small trace, advised on.
+
+use manometer_cache::advise::{Advice, AdviseRequest, SHIPPED_PRICES, advise};
+use manometer_cache::cost::Prices;
+use manometer_measure::ByteSize;
+use manometer_trace::{ReadOptions, open_stream};
+
+/// What a trace of a loop among scattered keys tells to do.
+pub fn advice(name: &str) -> Advice {
+    let key = |request: u64| if request.is_multiple_of(3) { request % 300 } else { 1000 + request * request % 4003 };
+    let text: String = (0..6000).map(|request| format!("{}\n", key(request))).collect();
+    let asked = AdviseRequest {
+        name: name.to_owned(),
+        object_size: ByteSize(4096),
+        threads: 4,
+        arrangements: Vec::new(),
+        prices: Prices::read(SHIPPED_PRICES.0, SHIPPED_PRICES.1).unwrap(),
+        prices_name: SHIPPED_PRICES.0.to_owned(),
+        goals: vec!["trace>=1MB/s".parse().unwrap()],
+    };
+    let opens = || {
+        let source = Box::new(std::io::Cursor::new(text.clone().into_bytes()));
+        Ok(open_stream(source, &ReadOptions::default())?.reader)
+    };
+    advise(&opens, &asked).unwrap()
+}

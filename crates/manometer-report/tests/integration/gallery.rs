@@ -1,0 +1,206 @@
+//! Charts of figures, and charts of nothing, in a real browser: drawn from the files as others than the page draw them.
+//!
+//! `MANOMETER_PAGES=DIR` keeps the page there, to be looked at.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use manometer_report::{Scope, charts, spec};
+use serde_json::{Map, Value, json};
+
+use crate::browser_tools::{Browser, Scheme, attribute};
+
+const LIBRARIES: [&str; 3] = [
+    include_str!("../../vendor/vega.min.js"),
+    include_str!("../../vendor/vega-lite.min.js"),
+    include_str!("../../vendor/vega-embed.min.js"),
+];
+
+/// A distribution that rises from nothing to `most` over `steps` powers of two.
+fn rising(trace: &str, x: &str, most: f64, steps: u32, has_band: bool) -> Vec<Value> {
+    let row = |step: u32| {
+        let share = most * f64::from(step) / f64::from(steps);
+        let [low, high] = [-0.03, 0.03].map(|half| has_band.then(|| (share + half).clamp(0.0, 1.0)));
+        let mut row = json!({"trace": trace, "share": share, "low": low, "high": high, "requests": 1_000_000});
+        row[x] = json!(f64::from(step).exp2());
+        row
+    };
+    (0..=steps).map(row).collect()
+}
+
+fn hot_slots() -> Vec<Value> {
+    let mut rows = Vec::new();
+    for (load, hot) in [("trace", 11), ("uniform", 99)] {
+        for stretch in 0..24_u32 {
+            for part in 0..64_u32 {
+                let heat = if part == hot && stretch > 9 { 40.0 } else { f64::from((part * 7 + stretch * 13) % 11) };
+                rows.push(json!({"load": load, "slot": part * 256, "slot_end": part * 256 + 256,
+                    "t_s": stretch * 10, "t_end_s": stretch * 10 + 10, "requests": heat}));
+            }
+        }
+    }
+    rows
+}
+
+const ARRANGEMENTS: [&str; 5] = ["1h", "4h0", "dmcache-1s-1h", "bcache-1s-4h10", "1s"];
+
+fn arrangement_bars() -> Vec<Value> {
+    let mut rows = Vec::new();
+    for workload in ["random reads", "random writes"] {
+        for (place, arrangement) in ARRANGEMENTS.iter().enumerate() {
+            for (order, size) in ["64 KiB", "512 KiB", "4 MiB"].iter().enumerate() {
+                let reached = 12.0 * (place + 1) as f64 * (order + 1) as f64;
+                let ci = (order != 1).then(|| [0.95, 1.05].map(|factor| reached * factor));
+                rows.push(json!({"workload": workload, "arrangement": arrangement, "size": size, "size_order": order,
+                    "mb_per_s": reached, "cut_mb_per_s": reached.min(120.0), "ci_low": ci.map(|ci| ci[0]),
+                    "ci_high": ci.map(|ci| ci[1]), "samples": 5}));
+            }
+        }
+    }
+    rows
+}
+
+fn tier_flows() -> Vec<Value> {
+    let mut rows = Vec::new();
+    for arrangement in &ARRANGEMENTS[2..4] {
+        for (order, tier) in ["SSD, read", "SSD, written", "disks, read", "disks, written"].iter().enumerate() {
+            for (place, flow) in ["asked for", "promotion", "demotion", "cleaning", "metadata"].iter().enumerate() {
+                let mib = 400.0 / (place + order + 1) as f64;
+                rows.push(
+                    json!({"arrangement": arrangement, "tier": tier, "tier_order": order, "flow": flow, "mib": mib}),
+                );
+            }
+        }
+    }
+    rows
+}
+
+fn cost_bars() -> Vec<Value> {
+    let mut rows = Vec::new();
+    for (place, arrangement) in ARRANGEMENTS.iter().enumerate() {
+        for (part, share) in [("devices", 1.0), ("energy", 0.4), ("replacement", 0.1)] {
+            rows.push(json!({"strip": "cost (USD)", "order": 0, "arrangement": arrangement, "part": part,
+                "value": 200.0 * (place + 1) as f64 * share}));
+        }
+        rows.push(json!({"strip": "cost per MB/s (USD)", "order": 1, "arrangement": arrangement, "part": "all",
+            "value": 9.0 / (place + 1) as f64}));
+    }
+    rows
+}
+
+/// What each of these charts is drawn from here.
+fn figures() -> Vec<(&'static str, Vec<Value>)> {
+    let traces = |x: &str, has_band: bool| {
+        let [trace, synthetic] =
+            [("cluster52", 0.9), ("zipf", 0.6)].map(|(trace, most)| rising(trace, x, most, 20, has_band));
+        [trace, synthetic].concat()
+    };
+    let without_band = |mut rows: Vec<Value>| {
+        for row in rows.iter_mut().filter_map(Value::as_object_mut) {
+            row.remove("low");
+            row.remove("high");
+        }
+        rows
+    };
+    vec![
+        ("reuse-distance", traces("distance", true)),
+        ("inter-arrivals", without_band(traces("gap_us", false))),
+        ("hot-slots", hot_slots()),
+        ("arrangement-bars", arrangement_bars()),
+        ("tier-flows", tier_flows()),
+        ("cost-bars", cost_bars()),
+    ]
+}
+
+/// A page of charts, each with its specification and rows, as the report's own page draws them.
+fn page(charts: &[(&str, Value, Vec<Value>)]) -> String {
+    let (mut main, mut specs) = (String::new(), Map::new());
+    for (name, spec, rows) in charts {
+        let names: Vec<String> =
+            rows.first().and_then(Value::as_object).into_iter().flat_map(Map::keys).cloned().collect();
+        let column = |name: &String| {
+            (name.clone(), json!({"values": rows.iter().map(|row| row[name].clone()).collect::<Vec<_>>()}))
+        };
+        let columns: Map<String, Value> = names.iter().map(column).collect();
+        let data = json!({"rows": rows.len(), "columns": columns});
+        _ = write!(
+            main,
+            "<h2>{name}</h2><figure data-chart=\"{name}\"><div class=\"plot\"></div><span class=\"save\" \
+             data-name=\"{name}\"></span><script type=\"application/json\">{data}</script></figure>"
+        );
+        specs.insert((*name).to_owned(), spec.clone());
+    }
+    let scripts = LIBRARIES.iter().fold(String::new(), |all, library| {
+        let library = library.replace("</script", "<\\/script");
+        all + "<script nonce=\"manometer\">" + &library + "</script>\n"
+    });
+    include_str!("../../src/page/page.html")
+        .replace("{{title}}", "gallery")
+        .replace("{{version}}", "0")
+        .replace("{{style}}", include_str!("../../src/page/page.css"))
+        .replace("{{script}}", include_str!("../../src/page/page.js"))
+        .replace("{{colours}}", manometer_report::COLOURS)
+        .replace("{{main}}", &main)
+        .replace("{{specs}}", &Value::Object(specs).to_string())
+        .replace("{{libraries}}", &scripts)
+}
+
+/// Opens the page of `charts` in wide and narrow windows, light and dark; whether each is rich in marks is asked of charts
+/// with rows alone.
+fn check(browser: &Browser, dir: &Path, name: &str, charts: &[(&str, Value, Vec<Value>)], has_rows: bool) {
+    let path = dir.join(format!("{name}.html"));
+    let html = page(charts);
+    std::fs::write(&path, &html).unwrap();
+    if let Some(kept) = std::env::var_os("MANOMETER_PAGES") {
+        std::fs::write(Path::new(&kept).join(format!("{name}.html")), html).unwrap();
+    }
+    for (width, scheme) in [(1280, Scheme::Light), (390, Scheme::Dark)] {
+        let seen = browser.open_in_frame(&path, width, scheme);
+        let told = |what: &str| attribute(&seen, what).unwrap_or_else(|| panic!("{name} at {width}: no {what}"));
+        assert_eq!(told("problems"), "", "{name} at {width}");
+        assert_eq!(told("drawn"), charts.len().to_string(), "{name} at {width}: charts drawn");
+        assert_eq!(told("schemes"), scheme.name(), "{name} at {width}");
+        assert_eq!(told("overflow"), "", "{name} at {width}: wider than the window");
+        if has_rows {
+            assert_eq!(told("empty"), "", "{name} at {width}: charts without marks");
+            assert_eq!(told("squeezed"), "", "{name} at {width}: charts with most of their width empty");
+            assert!(
+                width < 1280 || told("silent").is_empty(),
+                "{name}: charts without their numbers: {}",
+                told("silent")
+            );
+        }
+    }
+}
+
+#[test]
+fn charts_of_figures_are_drawn_in_wide_and_narrow_windows() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let drawn = figures().into_iter().map(|(name, rows)| (name, spec(name, rows.len(), &[]).unwrap(), rows));
+    check(&browser, dir.path(), "figures", &drawn.collect::<Vec<_>>(), true);
+}
+
+#[test]
+fn a_chart_of_nothing_is_drawn_and_says_so() {
+    let Some(browser) = Browser::find() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let why = ["No recording was chosen, which is why there is nothing here that could be drawn at all.".to_owned()];
+    let all = charts();
+    let drawn = all.iter().map(|chart| (chart.name, spec(chart.name, 0, &why).unwrap(), Vec::new()));
+    check(&browser, dir.path(), "nothing", &drawn.collect::<Vec<_>>(), false);
+}
+
+#[test]
+fn the_rows_that_are_drawn_here_have_the_columns_that_are_asked_for() {
+    let all = charts();
+    for (name, rows) in figures() {
+        let chart = all.iter().find(|chart| chart.name == name).unwrap();
+        assert_eq!(chart.scope, Scope::Figures);
+        let mut asked: Vec<&str> = chart.columns.iter().map(|column| column.name).collect();
+        let mut given: Vec<&str> = rows[0].as_object().unwrap().keys().map(String::as_str).collect();
+        asked.sort_unstable();
+        given.sort_unstable();
+        assert_eq!(asked, given, "{name}");
+    }
+}

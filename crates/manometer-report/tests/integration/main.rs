@@ -1,0 +1,9 @@
+//! All integration tests of `manometer-report`, in one program so that they link once.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test fails by panicking")]
+
+mod browser;
+mod browser_tools;
+mod example;
+mod gallery;
+mod page;

@@ -1,0 +1,65 @@
+//! One workload alone, on a thread of this process, from its start to its end.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use manometer_measure::{Clock as _, MonotonicClock};
+use manometer_workload::workload::WorkloadData;
+
+use crate::control::{Controls, Sink};
+use crate::controller::{Controller, WorkerEvent};
+use crate::error::SessionError;
+use crate::protocol::{Control, Job, Message};
+use crate::session;
+
+/// How often the end of the run and an interruption are polled.
+const POLL: Duration = Duration::from_millis(10);
+
+/// What follows a workload's messages, and decides what the workload does next.
+pub trait Observer {
+    /// Takes `message`, which arrived at `received_ns`; returns what to send to the workload.
+    fn receive(&mut self, message: Message, received_ns: u64) -> Vec<Control>;
+
+    /// Whether the workload is to stop.
+    fn is_over(&self, now_ns: u64) -> bool;
+}
+
+/// Runs `job` until it ends, until `observer` has it over, or until `interrupted`.
+///
+/// # Errors
+/// The session failed.
+pub fn run(job: &Job, interrupted: &AtomicBool, observer: &mut dyn Observer) -> Result<WorkloadData, SessionError> {
+    let job = job.clone();
+    let name = job.name.clone();
+    run_work(&name, interrupted, observer, move |controls, sink| session::run(&job, controls, sink, &MonotonicClock))
+}
+
+/// The same for any `work` that runs a session.
+///
+/// # Errors
+/// The session failed, or its thread cannot be started.
+pub fn run_work(
+    name: &str,
+    interrupted: &AtomicBool,
+    observer: &mut dyn Observer,
+    work: impl FnOnce(&Controls, &mut dyn Sink) -> Result<WorkloadData, SessionError> + Send + 'static,
+) -> Result<WorkloadData, SessionError> {
+    let mut controller = Controller::default();
+    let worker = controller.start_thread(name, work)?;
+    let mut is_stopped = false;
+    loop {
+        match controller.receive(POLL) {
+            Some((_, WorkerEvent::Message(received_ns, message))) => {
+                for control in observer.receive(message, received_ns) {
+                    controller.send(worker, &control);
+                }
+            }
+            Some((_, WorkerEvent::Ended)) => return controller.join(worker),
+            None => {}
+        }
+        let is_over = interrupted.load(Ordering::Relaxed) || observer.is_over(MonotonicClock.now_ns());
+        if is_over && !std::mem::replace(&mut is_stopped, true) {
+            controller.send(worker, &Control::Stop);
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! The controller: starts workers, as processes or as threads of this one, and receives what they emit.
+
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use manometer_measure::{Clock as _, MonotonicClock};
+use manometer_workload::error::WorkloadError;
+use manometer_workload::workload::WorkloadData;
+
+use crate::control::{Controls, Sink};
+use crate::error::{SessionError, StartError};
+use crate::protocol::{Control, Job, Message};
+
+/// How long a killed worker may take to be gone, and how often that is polled.
+const KILL_PATIENCE_NS: u64 = 2_000_000_000;
+const KILL_POLL_NS: u64 = 5_000_000;
+
+/// What a worker emits.
+#[derive(Debug)]
+pub enum WorkerEvent {
+    /// A message, and when it arrived, in nanoseconds of our `CLOCK_MONOTONIC`.
+    Message(u64, Message),
+    /// Its output has ended: the worker is gone, or going.
+    Ended,
+}
+
+/// Workers, numbered in the order in which they were started, and what they emit.
+pub struct Controller {
+    workers: Vec<Worker>,
+    sender: Sender<(usize, WorkerEvent)>,
+    events: Receiver<(usize, WorkerEvent)>,
+}
+
+impl Default for Controller {
+    fn default() -> Self {
+        let (sender, events) = channel();
+        Self { workers: Vec::new(), sender, events }
+    }
+}
+
+impl Controller {
+    /// Starts `command`, whose standard input and output are a worker's, and sends it its `job` once `admit` has put its
+    /// process where it belongs; `admit` returns the process that is the worker. The worker's number.
+    ///
+    /// # Errors
+    /// It cannot be started or admitted.
+    pub fn start_process(
+        &mut self,
+        command: &mut Command,
+        job: &Job,
+        admit: impl FnOnce(u32) -> Result<u32, String>,
+    ) -> Result<usize, StartError> {
+        let failed = |reason: String| StartError { workload: job.name.clone(), reason };
+        let job_line = serde_json::to_string(job).map_err(|error| failed(error.to_string()))?;
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| failed(format!("{}: {error}", command.get_program().display())))?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let index = self.workers.len();
+        if let Some(stdout) = stdout {
+            let events = self.sender.clone();
+            std::thread::spawn(move || forward_messages(stdout, index, &events));
+        }
+        let mut process = WorkerProcess { pid: child.id(), child, stdin };
+        process.pid = admit(process.pid).map_err(failed)?;
+        let written = process.write_line(&job_line);
+        self.workers.push(Worker::Process(process));
+        match written {
+            // Gone already: the end of its output reports it, as at any later time.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(failed(error.to_string())),
+            _ => Ok(index),
+        }
+    }
+
+    /// Runs `work` on a thread of this process; the worker's number.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn start_thread(
+        &mut self,
+        name: &str,
+        work: impl FnOnce(&Controls, &mut dyn Sink) -> Result<WorkloadData, SessionError> + Send + 'static,
+    ) -> Result<usize, StartError> {
+        let index = self.workers.len();
+        let (controls, receiver) = channel();
+        let events = self.sender.clone();
+        let run = move || {
+            let ended = EndGuard { index, events: events.clone() };
+            let mut sink = |message| {
+                events
+                    .send((index, WorkerEvent::Message(MonotonicClock.now_ns(), message)))
+                    .map_err(|_| io::ErrorKind::BrokenPipe.into())
+            };
+            let done = work(&Controls::new(receiver), &mut sink);
+            drop(ended);
+            done
+        };
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
+        let thread = thread.map_err(|error| StartError { workload: name.to_owned(), reason: error.to_string() })?;
+        self.workers.push(Worker::Thread(WorkerThread { controls, thread: Some(thread) }));
+        Ok(index)
+    }
+
+    /// The next event of any worker and its number; nothing where none comes within `timeout`.
+    pub fn receive(&self, timeout: Duration) -> Option<(usize, WorkerEvent)> {
+        self.events.recv_timeout(timeout).ok()
+    }
+
+    /// Sends `control` to the worker `index`; one that is gone shows by the end of its output.
+    pub fn send(&mut self, index: usize, control: &Control) {
+        match &mut self.workers[index] {
+            Worker::Process(process) => process.send_line(&control.to_string()),
+            Worker::Thread(thread) => drop(thread.controls.send(control.clone())),
+        }
+    }
+
+    /// Requests the clocks of the worker process `index`: `line` is [`CLOCK`](crate::protocol::CLOCK) or
+    /// [`IN_STEP`](crate::protocol::IN_STEP).
+    pub fn request_clock(&mut self, index: usize, line: &str) {
+        if let Worker::Process(process) = &mut self.workers[index] {
+            process.send_line(line);
+        }
+    }
+
+    /// The process that is the worker `index`: in a container, not the one that was started.
+    pub fn pid(&self, index: usize) -> u32 {
+        match &self.workers[index] {
+            Worker::Process(process) => process.pid,
+            Worker::Thread(_) => std::process::id(),
+        }
+    }
+
+    /// Whether the worker `index` is still there, as far as the kernel shows.
+    pub fn is_alive(&self, index: usize) -> bool {
+        match &self.workers[index] {
+            Worker::Process(process) => process.is_alive(),
+            Worker::Thread(thread) => thread.thread.as_ref().is_some_and(|thread| !thread.is_finished()),
+        }
+    }
+
+    /// Ends the worker `index` where it is still alive: a process is killed, a thread is told to stop.
+    pub fn end(&mut self, index: usize) {
+        match &mut self.workers[index] {
+            Worker::Process(process) => process.end(),
+            Worker::Thread(thread) => drop(thread.controls.send(Control::Stop)),
+        }
+    }
+
+    /// Ends every worker, and waits a while until they are gone.
+    pub fn end_all(&mut self) {
+        (0..self.workers.len()).for_each(|index| self.end(index));
+        self.workers.clear();
+    }
+
+    /// How the worker process `index`, whose output has ended, ended: an error says how, for people.
+    ///
+    /// # Errors
+    /// It ended otherwise than with success.
+    pub fn wait(&mut self, index: usize) -> Result<(), String> {
+        match &mut self.workers[index] {
+            Worker::Process(process) => process.wait(),
+            Worker::Thread(_) => Ok(()),
+        }
+    }
+
+    /// What the worker thread `index`, whose output has ended, left behind.
+    ///
+    /// # Errors
+    /// Its session failed, or it panicked.
+    pub fn join(&mut self, index: usize) -> Result<WorkloadData, SessionError> {
+        let Worker::Thread(WorkerThread { thread, .. }) = &mut self.workers[index] else {
+            return Ok(WorkloadData::default());
+        };
+        thread.take().map_or(Ok(WorkloadData::default()), |thread| {
+            thread.join().unwrap_or(Err(SessionError::Workload(WorkloadError::Panicked)))
+        })
+    }
+}
+
+/// Reports the end of a thread's output, however the thread ends.
+struct EndGuard {
+    index: usize,
+    events: Sender<(usize, WorkerEvent)>,
+}
+
+impl Drop for EndGuard {
+    fn drop(&mut self) {
+        let _ = self.events.send((self.index, WorkerEvent::Ended));
+    }
+}
+
+fn forward_messages(stdout: ChildStdout, index: usize, events: &Sender<(usize, WorkerEvent)>) {
+    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+        let received_ns = MonotonicClock.now_ns();
+        let message = serde_json::from_str(&line)
+            .unwrap_or_else(|error| Message::Error { text: format!("its output is not a message ({error}): {line}") });
+        if events.send((index, WorkerEvent::Message(received_ns, message))).is_err() {
+            return;
+        }
+    }
+    // The controller may have ended already.
+    let _ = events.send((index, WorkerEvent::Ended));
+}
+
+enum Worker {
+    Process(WorkerProcess),
+    Thread(WorkerThread),
+}
+
+struct WorkerThread {
+    controls: Sender<Control>,
+    thread: Option<JoinHandle<Result<WorkloadData, SessionError>>>,
+}
+
+impl Drop for WorkerThread {
+    fn drop(&mut self) {
+        let _ = self.controls.send(Control::Stop);
+    }
+}
+
+struct WorkerProcess {
+    pid: u32,
+    child: Child,
+    stdin: Option<ChildStdin>,
+}
+
+impl WorkerProcess {
+    fn is_alive(&self) -> bool {
+        std::fs::read_to_string(format!("/proc/{}/stat", self.pid))
+            .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X'])))
+    }
+
+    fn send_line(&mut self, line: &str) {
+        if let Err(error) = self.write_line(line) {
+            tracing::debug!("`{line}` did not reach worker process {}: {error}", self.pid);
+        }
+    }
+
+    fn write_line(&mut self, line: &str) -> io::Result<()> {
+        let stdin = self.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        stdin.write_all(line.as_bytes())?;
+        stdin.write_all(b"\n")?;
+        stdin.flush()
+    }
+
+    fn end(&mut self) {
+        drop(self.stdin.take());
+        if matches!(self.child.try_wait(), Ok(None)) {
+            // A process that ended in between is what was wanted.
+            let _ = self.child.kill();
+        }
+    }
+
+    fn wait(&mut self) -> Result<(), String> {
+        match self.child.wait() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("its process ended with {status}")),
+            Err(error) => Err(format!("its process cannot be waited for: {error}")),
+        }
+    }
+}
+
+impl Drop for WorkerProcess {
+    fn drop(&mut self) {
+        self.end();
+        // A thread that hangs in a device cannot be killed before the device answers: nobody waits for that.
+        let deadline_ns = MonotonicClock.now_ns() + KILL_PATIENCE_NS;
+        while matches!(self.child.try_wait(), Ok(None)) && MonotonicClock.now_ns() < deadline_ns {
+            MonotonicClock.sleep(KILL_POLL_NS);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What can go wrong with a session and with starting one.
+
+use std::io;
+
+use manometer_workload::error::WorkloadError;
+
+/// A worker that cannot be started.
+#[derive(Debug, thiserror::Error)]
+#[error("the worker for `{workload}` did not start: {reason}")]
+pub struct StartError {
+    /// The workload.
+    pub workload: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Why a session failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The workload failed.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// A worker that cannot be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// A sample interval of nothing.
+    #[error("`interval`: got 0; write a time span such as 1s")]
+    NoInterval,
+    /// Nobody receives messages any more.
+    #[error("nobody receives the samples any more: {0}")]
+    Disconnected(#[source] io::Error),
+}
+
+impl SessionError {
+    /// Whether another request would have been right, rather than another machine.
+    pub fn is_wrong_request(&self) -> bool {
+        match self {
+            Self::Workload(error) => error.is_wrong_request(),
+            Self::NoInterval => true,
+            Self::Start(_) | Self::Disconnected(_) => false,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The goal that a rate has to meet.
+
+use std::str::FromStr;
+
+use manometer_measure::Span;
+use manometer_measure::histogram::PERCENTILES;
+
+/// A percentile of the response time and its longest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Goal {
+    /// The quantile, from 0 to 1; 1 is the longest response time.
+    pub quantile: f64,
+    /// How long it may be.
+    pub at_most: Span,
+}
+
+/// A goal that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no goal: write a percentile of the response time and its longest, such as `p99<=50ms`")]
+pub struct GoalError(String);
+
+impl FromStr for Goal {
+    type Err = GoalError;
+
+    fn from_str(text: &str) -> Result<Self, GoalError> {
+        let error = || GoalError(text.to_owned());
+        let (name, at_most) = text.split_once("<=").ok_or_else(error)?;
+        let known = PERCENTILES.iter().chain(&[("max", 1.0)]).find(|(known, _)| *known == name.trim());
+        let at_most: Span = at_most.trim().parse().map_err(|_| error())?;
+        Ok(Self { quantile: known.ok_or_else(error)?.1, at_most })
+    }
+}
+
+impl Goal {
+    /// The percentile's name: `p99`, or `max`.
+    pub fn percentile(&self) -> &'static str {
+        PERCENTILES.iter().find(|(_, quantile)| *quantile == self.quantile).map_or("max", |(name, _)| name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_is_a_percentile_and_a_time() {
+        let goal: Goal = "p99<=50ms".parse().unwrap();
+        assert_eq!((goal.quantile, goal.at_most.seconds(), goal.percentile()), (0.99, 0.05, "p99"));
+        assert_eq!("max <= 1s".parse::<Goal>().unwrap().percentile(), "max");
+        for text in ["p99", "p98<=1ms", "p99<=soon", "p99<50ms"] {
+            assert!(text.parse::<Goal>().unwrap_err().to_string().contains("p99<=50ms"));
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The protocol between a worker and its controller: one JSON document or control line each line.
+//!
+//! Standard input begins with one [`Job`]; control lines follow, plain words that a person can type:
+//!
+//! ```text
+//! go
+//! set iodepth=16 write_ratio=0.5
+//! wait
+//! stop
+//! ```
+//!
+//! The worker first prepares its files or its database, sends [`Message::Ready`], and waits. The end of standard
+//! input is `stop`: a worker does not outlive whoever started it.
+
+use std::str::FromStr;
+
+use manometer_measure::ReplayOutcome;
+use manometer_measure::clock::WallAnchor;
+use manometer_measure::clock_offset::ClockSync;
+use manometer_measure::plan::Settings;
+pub use manometer_target::engine::directory::DatabaseReuse;
+use manometer_workload::sample::Sample;
+use manometer_workload::script::parse_settings;
+use manometer_workload::settings::WorkloadSettings;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The work of one worker.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The workload's name; its files lie in a folder of that name.
+    pub name: String,
+    /// The folder below which the worker may write, and nowhere else.
+    pub directory: std::path::PathBuf,
+    /// What may be done with data of ours that is there already.
+    #[serde(default)]
+    pub existing: DatabaseReuse,
+    /// The sample interval in milliseconds; samples end on multiples of it of the monotonic clock.
+    pub interval_ms: u64,
+    /// The seed of every random choice.
+    pub seed: u64,
+    /// Whether the worker removes the data that it prepared once it is stopped; it waits for the stop even where its
+    /// workload has come to its end, because others may still use them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removes: bool,
+    /// The workload itself.
+    #[serde(flatten)]
+    pub workload: WorkloadSettings,
+}
+
+/// A control line.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Control {
+    /// Send requests.
+    Go,
+    /// Send none until the next `go`.
+    Wait,
+    /// Change settings.
+    Set(Settings),
+    /// End.
+    Stop,
+}
+
+/// A control line that makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no control line: write `go`, `wait`, `stop` or `set name=value …`")]
+pub struct ControlError(String);
+
+impl FromStr for Control {
+    type Err = ControlError;
+
+    fn from_str(line: &str) -> Result<Self, ControlError> {
+        let error = || ControlError(line.to_owned());
+        match line.trim() {
+            "go" => Ok(Self::Go),
+            "wait" => Ok(Self::Wait),
+            "stop" => Ok(Self::Stop),
+            other => {
+                let text = other.strip_prefix("set").filter(|rest| rest.starts_with(char::is_whitespace));
+                let settings = text.and_then(parse_settings).filter(|settings| !settings.is_empty());
+                settings.map(Self::Set).ok_or_else(error)
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Control {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Go => f.write_str("go"),
+            Self::Wait => f.write_str("wait"),
+            Self::Stop => f.write_str("stop"),
+            Self::Set(settings) => {
+                f.write_str("set")?;
+                settings.iter().try_for_each(|(name, value)| match value {
+                    Value::String(text) if !text.contains(char::is_whitespace) => write!(f, " {name}={text}"),
+                    other => write!(f, " {name}={other}"),
+                })
+            }
+        }
+    }
+}
+
+/// The line that requests a worker's clocks, at any time; it is answered at once and does not touch the workload.
+pub const CLOCK: &str = "clock";
+/// The same, and also which time service keeps its calendar in step; that takes as long as asking the service.
+pub const IN_STEP: &str = "clock in-step";
+
+/// What a worker emits. Times are nanoseconds of `CLOCK_MONOTONIC`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "message", rename_all = "snake_case")]
+pub enum Message {
+    /// Preparation goes on: for a progress bar.
+    Progress {
+        /// What is being done, such as `loading`.
+        what: String,
+        /// How much is done.
+        done: u64,
+        /// Of how much.
+        total: u64,
+    },
+    /// Everything is prepared; the worker waits for `go`.
+    Ready {
+        /// What it found and chose: its I/O engine, the engine's version and options.
+        facts: Settings,
+    },
+    /// What happened in one interval.
+    Sample(Sample),
+    /// New settings are in force.
+    Setting {
+        /// When.
+        t_ns: u64,
+        /// The settings that changed, with their new values.
+        settings: Settings,
+    },
+    /// Something happened that belongs into the recording.
+    Note {
+        /// When.
+        t_ns: u64,
+        /// What, for people.
+        text: String,
+    },
+    /// What the worker's clocks show, in answer to the line [`CLOCK`] or [`IN_STEP`].
+    Clock {
+        /// Both clocks of its host.
+        now: WallAnchor,
+        /// Who keeps its calendar in step, where that was asked for and somebody does.
+        in_step: Option<ClockSync>,
+    },
+    /// How a replay kept its schedule.
+    Replayed {
+        /// When.
+        t_ns: u64,
+        /// How.
+        replayed: Box<ReplayOutcome>,
+    },
+    /// A control line was refused; everything stays as it was.
+    Refused {
+        /// The line.
+        line: String,
+        /// Why.
+        reason: String,
+    },
+    /// The worker failed and ends.
+    Error {
+        /// What was wrong.
+        text: String,
+    },
+    /// The worker ends as it was asked to.
+    Done,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_lines_are_what_a_person_would_type() {
+        assert_eq!("go".parse(), Ok(Control::Go));
+        assert_eq!(" wait ".parse(), Ok(Control::Wait));
+        let set: Control = "set iodepth=16 block_size=4KiB direct=false".parse().unwrap();
+        let Control::Set(settings) = &set else { panic!("{set:?}") };
+        assert_eq!(settings["iodepth"], 16);
+        assert_eq!(settings["block_size"], "4KiB");
+        assert_eq!(settings["direct"], false);
+        assert_eq!(set.to_string().parse(), Ok(set));
+    }
+
+    #[test]
+    fn a_value_of_several_words_stands_in_quotes() {
+        let set: Control = r#"set rate="1000..5000 in 10m" script="say \"a b\"" threads=2"#.parse().unwrap();
+        let Control::Set(settings) = &set else { panic!("{set:?}") };
+        assert_eq!(settings["rate"], "1000..5000 in 10m");
+        assert_eq!(settings["script"], "say \"a b\"");
+        assert_eq!(settings["threads"], 2);
+        assert_eq!(set.to_string().parse(), Ok(set));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_would_be_right() {
+        for line in ["", "run", "go now", "set", "set iodepth", "set =4", "stop it"] {
+            let error = line.parse::<Control>().unwrap_err();
+            assert!(error.to_string().contains("set name=value"), "{error}");
+        }
+    }
+}

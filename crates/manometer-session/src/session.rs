@@ -1,0 +1,375 @@
+//! The worker loop: sample ticks, timetable, control lines.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use manometer_measure::Clock;
+use manometer_measure::clock::next_tick_ns;
+use manometer_measure::plan::Settings;
+use manometer_workload::command;
+use manometer_workload::error::WorkloadError;
+use manometer_workload::files;
+use manometer_workload::io::{self as block_io, IoJob};
+use manometer_workload::kv;
+use manometer_workload::replay;
+use manometer_workload::sample::{Counts, Sample};
+use manometer_workload::script::ScriptStep;
+use manometer_workload::settings::WorkloadSettings;
+use manometer_workload::workload::{Change, Drain, Driver, Event, Place, Ready, Sampling, Workload, WorkloadData};
+
+use crate::control::{Controls, Sink};
+use crate::error::SessionError;
+use crate::protocol::{Control, DatabaseReuse, Job, Message};
+use crate::state_reader::StateReader;
+
+/// The longest time between two looks at the control lines.
+const POLL_NS: u64 = 10_000_000;
+
+/// How long requests in flight are waited for at a pause, at the end, and before most changes: one that the device or the
+/// engine holds up counts when it comes.
+const DRAIN_NS: u64 = 1_000_000_000;
+
+/// How often it is looked for whether requests have drained.
+const DRAIN_POLL_NS: u64 = 1_000_000;
+
+/// How many control lines may wait while requests drain.
+const QUEUED_CONTROLS_MAX: usize = 64;
+
+/// How often a preparation reports how far it is.
+const PROGRESS_STEPS: u64 = 100;
+
+/// One workload's session: where its control lines come from, and where its messages go.
+pub struct Session<'a> {
+    controls: &'a Controls,
+    sink: &'a mut dyn Sink,
+    clock: &'a dyn Clock,
+    interval_ns: u64,
+    /// Control lines that came too early or while requests drained.
+    queued: VecDeque<Control>,
+    /// The activity and step of the last progress message.
+    progress: Option<(String, u64)>,
+    disconnected: Option<std::io::Error>,
+}
+
+/// Runs `job` to its end, or until it is stopped, with its `controls` and messages to `sink`. The caller sends
+/// [`Message::Done`] or [`Message::Error`]. Where the job says so, the data is removed at the end.
+///
+/// # Errors
+/// The job makes no sense here, or its workload failed.
+pub fn run<C: Clock>(
+    job: &Job,
+    controls: &Controls,
+    sink: &mut dyn Sink,
+    clock: &C,
+) -> Result<WorkloadData, SessionError> {
+    let interval_ns = job.interval_ms.saturating_mul(1_000_000);
+    let data = with_session(interval_ns, controls, sink, clock, |session| dispatch(job, session, clock))?;
+    if !job.removes {
+        return Ok(data);
+    }
+    controls.wait_for_stop();
+    data.remove().map_err(WorkloadError::Remove)?;
+    Ok(WorkloadData::default())
+}
+
+/// Lets `work` run a workload in a session of its own.
+///
+/// # Errors
+/// The workload failed, or nobody receives messages any more.
+pub fn with_session<T>(
+    interval_ns: u64,
+    controls: &Controls,
+    sink: &mut dyn Sink,
+    clock: &dyn Clock,
+    work: impl FnOnce(&mut Session<'_>) -> Result<T, WorkloadError>,
+) -> Result<T, SessionError> {
+    if interval_ns == 0 {
+        return Err(SessionError::NoInterval);
+    }
+    let queued = VecDeque::new();
+    let mut session = Session { controls, sink, clock, interval_ns, queued, progress: None, disconnected: None };
+    let done = work(&mut session)?;
+    session.disconnected.map_or(Ok(done), |error| Err(SessionError::Disconnected(error)))
+}
+
+fn dispatch<C: Clock>(job: &Job, session: &mut Session<'_>, clock: &C) -> Result<WorkloadData, WorkloadError> {
+    let Job { name, directory, existing, seed, .. } = job.clone();
+    let place = Place { name, directory, existing, seed };
+    match &job.workload {
+        WorkloadSettings::Io(io) => {
+            let reuse = job.existing != DatabaseReuse::Remake;
+            let io = IoJob::in_directory(&job.directory, &job.name, reuse, io.clone(), job.seed);
+            block_io::run(&io, session, clock).map(|()| WorkloadData::default())
+        }
+        WorkloadSettings::Files(files) => files::run(&place, files, session, clock),
+        WorkloadSettings::Kv(kv) => kv::run(&place, kv, session, clock),
+        WorkloadSettings::Replay(replay) => replay::run(&place, replay, session, clock),
+        WorkloadSettings::Command(command) => {
+            command::run(&place, command, job.interval_ms, session).map(|()| WorkloadData::default())
+        }
+    }
+}
+
+impl Session<'_> {
+    fn send(&mut self, message: Message) {
+        if self.disconnected.is_none() {
+            self.disconnected = self.sink.send(message).err();
+        }
+    }
+}
+
+impl Driver for Session<'_> {
+    fn progress(&mut self, activity: &str, done: u64, total: u64) -> ControlFlow<()> {
+        let step = done.saturating_mul(PROGRESS_STEPS) / total.max(1);
+        if !self.progress.as_ref().is_some_and(|(before, at)| before == activity && *at == step) {
+            self.progress = Some((activity.to_owned(), step));
+            self.send(Message::Progress { what: activity.to_owned(), done, total });
+        }
+        while let Some(control) = self.controls.poll() {
+            if control == Control::Stop {
+                return ControlFlow::Break(());
+            }
+            self.queued.push_back(control);
+        }
+        if self.disconnected.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn drive(&mut self, ready: Ready<'_>, workload: &mut dyn Workload) -> Result<(), WorkloadError> {
+        let Ready { facts, state, script } = ready;
+        self.send(Message::Ready { facts });
+        let (clock, interval_ns) = (self.clock, self.interval_ns);
+        std::thread::scope(|scope| {
+            let reader = state.map(|state| StateReader::new(scope, state, clock, interval_ns));
+            WorkerLoop {
+                session: self,
+                workload,
+                reader,
+                script: script.into(),
+                began_ns: None,
+                going: false,
+                sampled_ns: clock.now_ns(),
+            }
+            .run()
+        })
+    }
+
+    fn emit(&mut self, event: Event) {
+        self.send(match event {
+            Event::Sample(sample) => Message::Sample(sample),
+            Event::Note { t_ns, text } => Message::Note { t_ns, text },
+            Event::Replayed { t_ns, replayed } => Message::Replayed { t_ns, replayed },
+        });
+    }
+}
+
+/// The loop of one prepared workload.
+struct WorkerLoop<'a, 's> {
+    session: &'a mut Session<'s>,
+    workload: &'a mut dyn Workload,
+    reader: Option<StateReader>,
+    script: VecDeque<ScriptStep>,
+    /// When the first `go` came.
+    began_ns: Option<u64>,
+    going: bool,
+    /// When the last sample ended.
+    sampled_ns: u64,
+}
+
+impl WorkerLoop<'_, '_> {
+    /// Runs until stopped, until the workload is over, or until nobody receives messages any more.
+    fn run(&mut self) -> Result<(), WorkloadError> {
+        loop {
+            self.forward_events();
+            if self.session.disconnected.is_some() || self.workload.is_over()? {
+                return self.end();
+            }
+            self.sample_on_tick();
+            match self.next_control() {
+                Some(Control::Go) => self.go()?,
+                Some(Control::Wait) => self.pause()?,
+                Some(Control::Stop) => return self.end(),
+                Some(Control::Set(changes)) => self.change(changes)?,
+                None => self.workload.work_until(self.wake_ns(), self.session.clock)?,
+            }
+        }
+    }
+
+    /// The next control line, or the step of the timetable that is due.
+    fn next_control(&mut self) -> Option<Control> {
+        let queued = self.session.queued.pop_front().or_else(|| self.session.controls.poll());
+        queued.or_else(|| self.due_step())
+    }
+
+    fn due_step(&mut self) -> Option<Control> {
+        let is_due = self.step_ns().is_some_and(|step_ns| step_ns <= self.now_ns());
+        is_due.then(|| self.script.pop_front()).flatten().map(|step| Control::Set(step.settings))
+    }
+
+    /// When the timetable's next step is due.
+    fn step_ns(&self) -> Option<u64> {
+        Some(self.began_ns?.saturating_add(self.script.front()?.at_ns))
+    }
+
+    /// Until when there is nothing to do for the loop.
+    fn wake_ns(&self) -> u64 {
+        let now_ns = self.now_ns();
+        let step_ns = self.step_ns().filter(|step_ns| *step_ns > now_ns).unwrap_or(u64::MAX);
+        let tick_ns = if self.is_sampling() { self.tick_ns() } else { u64::MAX };
+        (now_ns + POLL_NS).min(step_ns).min(tick_ns)
+    }
+
+    fn go(&mut self) -> Result<(), WorkloadError> {
+        if self.going {
+            return Ok(());
+        }
+        // Requests come due from `go` on: by then the state has been read.
+        if let Some(reader) = &mut self.reader {
+            reader.start();
+        }
+        let now_ns = self.now_ns();
+        self.began_ns.get_or_insert(now_ns);
+        if self.workload.sampling() == Sampling::Running {
+            self.sampled_ns = now_ns;
+        }
+        self.workload.go(now_ns)?;
+        self.going = true;
+        Ok(())
+    }
+
+    fn pause(&mut self) -> Result<(), WorkloadError> {
+        if !self.going {
+            return Ok(());
+        }
+        self.workload.pause(self.now_ns())?;
+        if self.workload.sampling() == Sampling::Running {
+            self.drain(self.now_ns() + DRAIN_NS)?;
+            self.sample(self.now_ns());
+        }
+        self.going = false;
+        Ok(())
+    }
+
+    /// Sends the rest as a shorter last sample, with what is in flight drained.
+    fn end(&mut self) -> Result<(), WorkloadError> {
+        self.pause()?;
+        if self.workload.sampling() == Sampling::Always {
+            self.drain(self.now_ns() + DRAIN_NS)?;
+            self.sample(self.now_ns());
+        }
+        self.forward_events();
+        Ok(())
+    }
+
+    /// Works until no request is in flight, but not beyond `deadline_ns`; false where a stop came first.
+    fn drain(&mut self, deadline_ns: u64) -> Result<bool, WorkloadError> {
+        while !self.workload.is_drained() && self.now_ns() < deadline_ns {
+            self.sample_on_tick();
+            // A short drain ends by itself; a stop must not wait for a device that hangs.
+            let is_stopped = deadline_ns == u64::MAX && !self.queue_controls();
+            if is_stopped || self.session.disconnected.is_some() {
+                return Ok(false);
+            }
+            let wake_ns = self.wake_ns().min(self.now_ns() + DRAIN_POLL_NS).min(deadline_ns);
+            self.workload.work_until(wake_ns, self.session.clock)?;
+        }
+        Ok(true)
+    }
+
+    /// Queues control lines; false once one of them is a stop, which goes before the others.
+    fn queue_controls(&mut self) -> bool {
+        let queued = &mut self.session.queued;
+        while queued.len() < QUEUED_CONTROLS_MAX
+            && let Some(control) = self.session.controls.poll()
+        {
+            if control == Control::Stop {
+                queued.push_front(control);
+            } else {
+                queued.push_back(control);
+            }
+        }
+        queued.front() != Some(&Control::Stop)
+    }
+
+    /// Puts `changes` into force, or refuses them.
+    fn change(&mut self, changes: Settings) -> Result<(), WorkloadError> {
+        let drained = match self.workload.check_change(&changes) {
+            Err(reason) => {
+                self.refuse(changes, reason);
+                return Ok(());
+            }
+            Ok(Drain::None) => true,
+            Ok(Drain::Briefly) => self.drain(self.now_ns() + DRAIN_NS)?,
+            Ok(Drain::Fully) => self.drain(u64::MAX)?,
+        };
+        if !drained {
+            return Ok(());
+        }
+        let now_ns = self.now_ns();
+        match self.workload.apply_change(now_ns)? {
+            Change::Refused(reason) => self.refuse(changes, reason),
+            Change::Applied { settings, counts, script } => {
+                if let Some(script) = script {
+                    let passed_ns = self.began_ns.map_or(0, |began_ns| now_ns - began_ns);
+                    self.script = script.into_iter().filter(|step| step.at_ns >= passed_ns).collect();
+                }
+                if let Some(counts) = counts {
+                    self.send_sample(counts, now_ns);
+                }
+                self.forward_events();
+                self.session.send(Message::Setting { t_ns: now_ns, settings });
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, changes: Settings, reason: String) {
+        self.session.send(Message::Refused { line: Control::Set(changes).to_string(), reason });
+    }
+
+    fn is_sampling(&self) -> bool {
+        match self.workload.sampling() {
+            Sampling::Always => true,
+            Sampling::Running => self.going,
+            Sampling::Own => false,
+        }
+    }
+
+    /// When the next sample is due: at the next multiple of the interval.
+    fn tick_ns(&self) -> u64 {
+        next_tick_ns(self.sampled_ns, self.session.interval_ns)
+    }
+
+    fn sample_on_tick(&mut self) {
+        let now_ns = self.now_ns();
+        if self.is_sampling() && now_ns >= self.tick_ns() {
+            self.sample(now_ns);
+        }
+    }
+
+    fn sample(&mut self, now_ns: u64) {
+        if now_ns > self.sampled_ns
+            && let Some(counts) = self.workload.take_counts(now_ns)
+        {
+            self.send_sample(counts, now_ns);
+        }
+    }
+
+    fn send_sample(&mut self, counts: Counts, t_ns: u64) {
+        let Counts { operations, dropped, state } = counts;
+        let length_ns = t_ns.saturating_sub(self.sampled_ns);
+        self.sampled_ns = t_ns;
+        let mut sample = Sample { t_ns, length_ns, operations, dropped, state, state_t_ns: None };
+        if let Some(reader) = &mut self.reader {
+            reader.add_to(&mut sample);
+        }
+        self.session.send(Message::Sample(sample));
+    }
+
+    fn forward_events(&mut self) {
+        self.workload.take_events().into_iter().for_each(|event| self.session.emit(event));
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.session.clock.now_ns()
+    }
+}

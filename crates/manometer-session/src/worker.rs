@@ -1,0 +1,87 @@
+//! The worker process: one workload, driven by lines on standard input, emitting lines on standard output.
+
+use std::io::{BufRead as _, BufReader, Lines, Stdin, Write as _, stdin, stdout};
+use std::sync::mpsc::{Sender, channel};
+
+use manometer_measure::clock::WallAnchor;
+use manometer_measure::clock_offset::clock_sync;
+use manometer_measure::{Clock as _, MonotonicClock};
+
+use crate::control::Controls;
+use crate::protocol::{CLOCK, Control, IN_STEP, Job, Message};
+use crate::session;
+
+/// How long a worker may take to end once its controller is gone, before it ends itself.
+const ORPHAN_PATIENCE_NS: u64 = 1_500_000_000;
+
+/// Runs the job on standard input to its end. The last message is `done` or `error`.
+///
+/// # Errors
+/// The job failed, or there was none; the text is the message already sent.
+pub fn run() -> Result<(), String> {
+    let mut lines = BufReader::new(stdin()).lines();
+    let (sender, receiver) = channel();
+    let outcome = read_job(&mut lines).and_then(|job| {
+        std::thread::spawn(move || forward_controls(lines, &sender));
+        let finished = session::run(&job, &Controls::new(receiver), &mut send, &MonotonicClock);
+        finished.map(drop).map_err(|error| error.to_string())
+    });
+    let last = match &outcome {
+        Ok(()) => Message::Done,
+        Err(text) => Message::Error { text: text.clone() },
+    };
+    // With nobody left to read it, the message has no meaning: the run is over either way.
+    let _ = send(last);
+    outcome
+}
+
+fn read_job(lines: &mut Lines<BufReader<Stdin>>) -> Result<Job, String> {
+    let first = lines.next().ok_or("standard input is empty: the first line is the job, as JSON")?;
+    let job = first.map_err(|error| format!("standard input: {error}"))?;
+    serde_json::from_str(&job).map_err(|error| format!("the job on standard input is invalid: {error}"))
+}
+
+/// Passes control lines on; when standard input ends, the controller is gone: stop, and make sure of it.
+fn forward_controls(lines: Lines<BufReader<Stdin>>, controls: &Sender<Control>) {
+    for line in lines.map_while(Result::ok).filter(|line| !line.trim().is_empty()) {
+        if let Some(clocks) = read_clocks(line.trim()) {
+            let _ = send(clocks);
+            continue;
+        }
+        match line.parse::<Control>() {
+            Ok(control) => {
+                if controls.send(control).is_err() {
+                    return;
+                }
+            }
+            Err(error) => {
+                let _ = send(Message::Refused { line, reason: error.to_string() });
+            }
+        }
+    }
+    // A workload that is loading or waits for its device does not see the stop in time.
+    let _ = controls.send(Control::Stop);
+    MonotonicClock.sleep(ORPHAN_PATIENCE_NS);
+    tracing::error!("standard input has ended and the work has not: the worker ends itself");
+    #[expect(clippy::disallowed_methods, reason = "the controller is gone; an orphan must not go on loading a device")]
+    #[expect(clippy::exit, reason = "the same")]
+    std::process::exit(1);
+}
+
+/// The clocks, where `line` requests them.
+fn read_clocks(line: &str) -> Option<Message> {
+    let in_step = match line {
+        CLOCK => None,
+        IN_STEP => clock_sync(),
+        _ => return None,
+    };
+    Some(Message::Clock { now: WallAnchor::now(), in_step })
+}
+
+fn send(message: Message) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(&message).map_err(std::io::Error::other)?;
+    line.push(b'\n');
+    let mut stdout = stdout().lock();
+    stdout.write_all(&line)?;
+    stdout.flush()
+}

@@ -1,0 +1,25 @@
+//! The closed loop against a device made of arithmetic, and against the disk.
+
+mod closed_loop;
+mod device;
+mod disk;
+mod recorded;
+mod requests;
+
+use manometer_measure::MonotonicClock;
+use manometer_session::control::{Controls, Sink};
+use manometer_session::session::with_session;
+use manometer_workload::error::WorkloadError;
+use manometer_workload::io::{self, IoError, IoJob};
+
+use crate::support::workload_error;
+
+/// Runs `job` with samples every five milliseconds.
+fn run_job(job: &IoJob, controls: &Controls, sink: &mut dyn Sink) -> Result<(), IoError> {
+    let ended =
+        with_session(5_000_000, controls, sink, &MonotonicClock, |session| io::run(job, session, &MonotonicClock));
+    ended.map_err(|error| match workload_error(error) {
+        WorkloadError::Io(error) => error,
+        other => panic!("{other}"),
+    })
+}

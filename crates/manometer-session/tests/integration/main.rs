@@ -1,0 +1,12 @@
+//! All integration tests of `manometer-session`, in one program so that they link once: whole sessions of every kind of
+//! workload, driven by control lines.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test fails by panicking")]
+
+mod command;
+mod files;
+mod io;
+mod kv;
+mod kv_changes;
+mod replay;
+mod support;

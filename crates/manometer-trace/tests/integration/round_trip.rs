@@ -1,0 +1,202 @@
+//! What a writer wrote, its reader reads.
+
+use std::path::Path;
+
+use manometer_trace::write::{Losses, OUTPUT_FORMATS, OutputFormat, create};
+use manometer_trace::{Format, Operation, ReadOptions, Record, TraceReader, open};
+use proptest::prelude::*;
+
+fn all(reader: &mut dyn TraceReader) -> Vec<Record> {
+    let (mut batch, mut records) = (Vec::new(), Vec::new());
+    while reader.read(&mut batch).unwrap() > 0 {
+        records.append(&mut batch);
+    }
+    records
+}
+
+/// Writes the records in two pieces, and reads them; the format is named, as too few records show none.
+fn there_and_back(format: &str, records: &[Record]) -> (Losses, Vec<Record>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    let losses = write(&path, format, records);
+    let options = ReadOptions { format: Some(Format::find(format).unwrap()), ..ReadOptions::default() };
+    (losses, all(&mut *open(&path, &options).unwrap().reader))
+}
+
+fn write(path: &Path, format: &str, records: &[Record]) -> Losses {
+    let mut writer = create(path, OutputFormat::find(format).unwrap()).unwrap();
+    let (first, second) = records.split_at(records.len() / 2);
+    writer.write(first, None).unwrap();
+    writer.write(second, None).unwrap();
+    writer.finish().unwrap()
+}
+
+fn any_record() -> impl Strategy<Value = Record> {
+    let numbers =
+        (any::<Option<u64>>(), any::<u64>(), any::<Option<u64>>(), any::<Option<u64>>(), any::<Option<u64>>());
+    let small =
+        (any::<Option<u32>>(), any::<Option<u32>>(), any::<u32>(), 0..Operation::ALL.len(), any::<Option<bool>>());
+    (numbers, small).prop_map(|(numbers, small)| Record {
+        time_ns: numbers.0,
+        key: numbers.1,
+        offset: numbers.2,
+        value_size: numbers.3,
+        client: numbers.4,
+        key_size: small.0,
+        ttl_s: small.1,
+        device: small.2,
+        operation: Operation::ALL[small.3],
+        succeeded: small.4,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn csv_and_parquet_hold_everything(records in prop::collection::vec(any_record(), 0..2500)) {
+        for format in ["csv", "parquet"] {
+            let (losses, read) = there_and_back(format, &records);
+            prop_assert_eq!(&read, &records);
+            prop_assert_eq!(losses, Losses::default());
+        }
+    }
+
+    #[test]
+    fn oracle_general_holds_seconds_keys_and_sizes(
+        records in prop::collection::vec((any::<u32>(), 0_u64..50, any::<u32>()), 0..200),
+    ) {
+        let records: Vec<Record> = records.into_iter().map(|(time_s, key, size)| Record {
+            time_ns: Some(u64::from(time_s) * 1_000_000_000),
+            value_size: Some(size.into()),
+            ..Record::new(Operation::Get, key)
+        }).collect();
+        let (losses, read) = there_and_back("oracle-general", &records);
+        prop_assert_eq!(read, records);
+        prop_assert_eq!(losses, Losses::default());
+    }
+
+    #[test]
+    fn kv_replay_holds_times_to_the_nanosecond(
+        records in
+            prop::collection::vec((any::<Option<u64>>(), any::<u64>(), any::<Option<u64>>(), 0_usize..6), 0..200),
+    ) {
+        let named = ["get", "insert", "update", "delete", "scan", "read-modify-write"];
+        let records: Vec<Record> = records.into_iter().map(|(time_ns, key, value_size, operation)| Record {
+            time_ns,
+            value_size,
+            key_size: Some(key.to_string().len() as u32),
+            ..Record::new(named[operation].parse().unwrap(), key)
+        }).collect();
+        let (losses, read) = there_and_back("kv-replay", &records);
+        prop_assert_eq!(read, records);
+        prop_assert_eq!(losses, Losses::default());
+    }
+
+    #[test]
+    fn an_iolog_holds_requests_to_devices(
+        timed in any::<bool>(),
+        requests in prop::collection::vec((0_u64..1 << 50, 0_usize..3, 0_u64..1 << 40, any::<u32>()), 0..200),
+    ) {
+        let kinds = [Operation::Read, Operation::Write, Operation::Discard];
+        let records: Vec<Record> = requests.into_iter().map(|(time_us, kind, sector, size)| Record {
+            time_ns: timed.then_some(time_us * 1000),
+            ..Record::block(kinds[kind], 0, sector * 512, 512, size.into())
+        }).collect();
+        let (losses, read) = there_and_back("fio-iolog", &records);
+        prop_assert_eq!(read, records);
+        prop_assert_eq!(losses, Losses::default());
+    }
+}
+
+#[test]
+fn next_accesses_are_filled_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    // More records than are gone back over at a time.
+    let records: Vec<Record> = (0..150_000).map(|number| Record::new(Operation::Get, number % 70_000)).collect();
+    let losses = write(&path, "oracle-general", &records);
+    assert_eq!(losses.0["no time, written as 0"], 150_000);
+    let bytes = std::fs::read(&path).unwrap();
+    let next = |record: usize| i64::from_le_bytes(bytes[record * 24 + 16..][..8].try_into().unwrap());
+    assert_eq!((next(0), next(69_999), next(79_999), next(80_000)), (70_000, 139_999, 149_999, -1));
+    assert_eq!(open(&path, &ReadOptions::default()).unwrap().format.name, "oracle-general");
+}
+
+#[test]
+fn the_texts_of_keys_are_written_where_they_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    std::fs::write(&source, "key,size\nuser1,5\n\"a,\"\"b c\",6\n7,8\n").unwrap();
+    let options = ReadOptions { keep_keys: true, ..ReadOptions::default() };
+    for format in ["csv", "parquet"] {
+        let path = folder.path().join(format);
+        let mut trace = open(&source, &options).unwrap();
+        let mut writer = create(&path, OutputFormat::find(format).unwrap()).unwrap();
+        let mut batch = Vec::new();
+        while trace.reader.read(&mut batch).unwrap() > 0 {
+            writer.write(&batch, trace.reader.keys()).unwrap();
+        }
+        writer.finish().unwrap();
+        let mut again = open(&path, &options).unwrap();
+        let read = all(&mut *again.reader);
+        let texts: Vec<&[u8]> =
+            read.iter().map(|record| again.reader.keys().unwrap().text(record.key).unwrap()).collect();
+        assert_eq!(texts, [&b"user1"[..], b"a,\"b c", b"7"]);
+    }
+}
+
+/// What `redis-cli monitor` prints of one key in two databases.
+const TWO_DATABASES: &str = "1.000000 [0 127.0.0.1:5] \"get\" \"a\"\n1.000001 [1 127.0.0.1:5] \"get\" \"a\"\n\
+    1.000002 [1 127.0.0.1:5] \"get\" \"7\"\n1.000003 [0 127.0.0.1:5] \"get\" \"7\"\n";
+
+#[test]
+fn equal_keys_of_different_devices_stay_different_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    std::fs::write(&source, TWO_DATABASES).unwrap();
+    let options = ReadOptions { keep_keys: true, ..ReadOptions::default() };
+    for (format, losses) in [
+        ("csv", &[][..]),
+        ("parquet", &[]),
+        ("kv-replay", &[("client", 4), ("device", 2), ("key size", 2), ("text of a key, written as its id", 2)]),
+    ] {
+        let path = folder.path().join(format);
+        let mut trace = open(&source, &options).unwrap();
+        let mut writer = create(&path, OutputFormat::find(format).unwrap()).unwrap();
+        let records = all(&mut *trace.reader);
+        writer.write(&records, trace.reader.keys()).unwrap();
+        let lost = writer.finish().unwrap();
+        assert_eq!(lost.0.into_iter().collect::<Vec<_>>(), losses, "{format}");
+        let read = all(&mut *open(&path, &options).unwrap().reader);
+        let keys = |records: &[Record]| records.iter().map(|record| record.key).collect::<Vec<_>>();
+        assert_eq!(keys(&read), keys(&records), "{format}");
+        assert!(losses.len() > 1 || read == records, "{format}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_or_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let get = Record { client: Some(1), time_ns: Some(1), ..Record::new(Operation::Put, 1) };
+    let refused = |format: &str, record: Record| {
+        let path = folder.path().join(format);
+        let mut writer = create(&path, OutputFormat::find(format).unwrap()).unwrap();
+        writer.write(&[record], None).unwrap_err().to_string()
+    };
+    assert!(refused("fio-iolog", get).contains("has a put"));
+    assert!(refused("oracle-general", Record { time_ns: Some(u64::MAX), ..get }).contains("32 bits"));
+    let losses = write(&folder.path().join("kv"), "kv-replay", &[get]);
+    assert_eq!(losses.0.keys().copied().collect::<Vec<_>>(), ["client", "put, written as update"]);
+    // A trace is never replaced.
+    assert!(create(&folder.path().join("kv"), OutputFormat::find("kv-replay").unwrap()).is_err());
+}
+
+#[test]
+fn a_format_is_known_by_the_name_of_a_file() {
+    for (name, format) in [("a.csv", "csv"), ("a.oracleGeneral.bin", "oracle-general"), ("b.PARQUET", "parquet")] {
+        assert_eq!(OutputFormat::of_path(Path::new(name)).unwrap().name, format);
+    }
+    let error = OutputFormat::of_path(Path::new("trace")).unwrap_err().to_string();
+    assert!(OUTPUT_FORMATS.iter().all(|format| error.contains(format.name)), "{error}");
+}

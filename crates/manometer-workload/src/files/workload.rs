@@ -1,0 +1,100 @@
+//! A `files` workload as a session drives it: its roster of threads, its rate, its counts.
+
+use manometer_measure::plan::Settings;
+
+use super::FilesError;
+use super::change::{apply, in_force};
+use super::plan::FilesPlan;
+use super::settings::FilesSettings;
+use super::shared::Shared;
+use crate::error::WorkloadError;
+use crate::sample::Counts;
+use crate::workload::{Change, Drain, Event, Sampling, Workload};
+
+/// Starts the thread of a number.
+pub(super) type Start<'a> = dyn FnMut(u32) -> Result<(), FilesError> + 'a;
+
+/// Threads that work on files.
+pub(super) struct FilesWorkload<'a> {
+    shared: &'a Shared<'a>,
+    settings: FilesSettings,
+    start: &'a mut Start<'a>,
+    /// How many threads were started.
+    started: u32,
+    checked: Option<(FilesSettings, FilesPlan, Settings)>,
+    /// When counts were taken last.
+    pub(super) counted_ns: u64,
+    events: Vec<Event>,
+}
+
+impl<'a> FilesWorkload<'a> {
+    /// Starts the threads, which wait; `notes` are reported first.
+    pub(super) fn new(
+        shared: &'a Shared<'a>,
+        settings: FilesSettings,
+        start: &'a mut Start<'a>,
+        notes: Vec<String>,
+    ) -> Result<Self, FilesError> {
+        let t_ns = shared.clock.now_ns();
+        let events = notes.into_iter().map(|text| Event::Note { t_ns, text }).collect();
+        let mut workload = Self { shared, settings, start, started: 0, checked: None, counted_ns: t_ns, events };
+        workload.start_up_to(shared.plan.threads)?;
+        Ok(workload)
+    }
+
+    fn start_up_to(&mut self, threads: u32) -> Result<(), FilesError> {
+        while self.started < threads {
+            (self.start)(self.started)?;
+            self.started += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Workload for FilesWorkload<'_> {
+    fn sampling(&self) -> Sampling {
+        Sampling::Always
+    }
+
+    fn go(&mut self, _: u64) -> Result<(), WorkloadError> {
+        self.shared.roster.set_going(true);
+        Ok(())
+    }
+
+    fn pause(&mut self, _: u64) -> Result<(), WorkloadError> {
+        self.shared.roster.set_going(false);
+        Ok(())
+    }
+
+    fn is_over(&mut self) -> Result<bool, WorkloadError> {
+        Ok(self.shared.roster.is_stopped())
+    }
+
+    fn check_change(&mut self, changes: &Settings) -> Result<Drain, String> {
+        let (settings, plan) = apply(&self.settings, changes).map_err(|error| error.to_string())?;
+        self.checked = Some((settings, plan, changes.clone()));
+        Ok(Drain::None)
+    }
+
+    fn apply_change(&mut self, now_ns: u64) -> Result<Change, WorkloadError> {
+        let Some((settings, plan, changes)) = self.checked.take() else {
+            return Ok(Change::Refused("no change was checked".to_owned()));
+        };
+        self.start_up_to(plan.threads)?;
+        self.shared.roster.set_active(plan.threads);
+        if settings.rate != self.settings.rate {
+            self.shared.pace.change(plan.rate, now_ns);
+        }
+        self.settings = settings;
+        Ok(Change::Applied { settings: in_force(&plan, &changes), counts: None, script: None })
+    }
+
+    fn take_counts(&mut self, now_ns: u64) -> Option<Counts> {
+        self.counted_ns = now_ns;
+        Some(self.shared.tally.take_counts(self.shared.plan.operations()))
+    }
+
+    fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+}

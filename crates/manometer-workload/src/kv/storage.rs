@@ -1,0 +1,66 @@
+//! An engine, opened where a workload keeps its records: in a folder of ours, in a server of others, or nowhere.
+
+use manometer_target::engine::directory::{DatabaseDirectory, DatabaseManifest};
+use manometer_target::engine::external::{ExternalCleanup, ExternalData};
+use manometer_target::engine::{Engine, EngineError, EngineInfo, EngineOptions, OpenRequest, Storage};
+
+use crate::workload::{Place, WorkloadData};
+
+/// Which engine to open, and what its records follow from.
+pub(crate) struct EngineRequest<'a> {
+    pub(crate) engine: &'static EngineInfo,
+    pub(crate) options: &'a EngineOptions,
+    pub(crate) value_bytes: usize,
+    pub(crate) marker: DatabaseManifest,
+    /// Whether records in a server of others are ours to load.
+    pub(crate) loads: bool,
+}
+
+/// Where the records of an open engine lie, and what is known of them.
+pub(crate) struct EngineData {
+    database: Option<DatabaseDirectory>,
+    external: Option<ExternalData>,
+    loads: bool,
+}
+
+/// Opens the engine of `request` at `place`.
+///
+/// # Errors
+/// The folder, the server or the engine are not as they should be.
+pub(crate) fn open(place: &Place, request: EngineRequest<'_>) -> Result<(Box<dyn Engine>, EngineData), EngineError> {
+    let EngineRequest { engine, options, value_bytes, marker, loads } = request;
+    let on_disk = engine.storage == Storage::Disk && !options.use_external_server();
+    let prepare = || DatabaseDirectory::prepare(&place.folder(), marker.clone(), place.existing);
+    let database = on_disk.then(prepare).transpose()?;
+    let directory = database.as_ref().map_or_else(|| place.folder(), DatabaseDirectory::database);
+    let engine = (engine.open)(&OpenRequest { directory: &directory, options, value_bytes })?;
+    let prepare = |server| ExternalData::prepare(server, marker.clone(), place.existing);
+    let external = engine.external_server().filter(|_| loads).map(prepare).transpose()?;
+    Ok((engine, EngineData { database, external, loads }))
+}
+
+impl EngineData {
+    /// Whether the records of an earlier run serve.
+    pub(crate) fn is_reused(&self) -> bool {
+        self.database.as_ref().is_some_and(DatabaseDirectory::is_reused)
+            || self.external.as_ref().is_some_and(ExternalData::is_reused)
+    }
+
+    /// Writes down that every record is there.
+    pub(crate) fn set_loaded(&mut self, engine: &dyn Engine) -> Result<(), EngineError> {
+        self.database.as_mut().map_or(Ok(()), DatabaseDirectory::set_loaded)?;
+        self.external.as_mut().map_or(Ok(()), |data| data.set_loaded(engine))
+    }
+
+    /// Writes down that the records are no longer what was loaded.
+    pub(crate) fn set_changed(&mut self, engine: &dyn Engine) -> Result<(), EngineError> {
+        self.database.as_mut().map_or(Ok(()), DatabaseDirectory::set_changed)?;
+        self.external.as_mut().map_or(Ok(()), |data| data.set_changed(engine))
+    }
+
+    /// What is left once `engine` is closed.
+    pub(crate) fn into_data(self, engine: Box<dyn Engine>) -> WorkloadData {
+        let ours = self.loads && !self.is_reused();
+        WorkloadData { database: self.database, external: if ours { ExternalCleanup::of(engine) } else { None } }
+    }
+}

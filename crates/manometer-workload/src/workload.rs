@@ -1,0 +1,252 @@
+//! The seam between a workload and the session that drives it.
+//!
+//! A workload's `run` prepares its data, reports that through [`Driver::progress`], and hands itself to
+//! [`Driver::drive`]: the driver owns the sample tick, the timetable, the control lines and every message. The workload
+//! only does what [`Workload`] says.
+
+use std::ops::ControlFlow;
+
+use manometer_measure::plan::Settings;
+use manometer_measure::{Clock, ReplayOutcome};
+use manometer_target::engine::EngineError;
+use manometer_target::engine::StateSampler;
+use manometer_target::engine::directory::{DatabaseDirectory, DatabaseReuse};
+use manometer_target::engine::external::ExternalCleanup;
+
+use crate::error::WorkloadError;
+use crate::sample::{Counts, Sample};
+use crate::script::ScriptStep;
+
+/// What a session can have a prepared workload do. Times are nanoseconds of the session's clock.
+pub trait Workload {
+    /// When samples are due.
+    fn sampling(&self) -> Sampling;
+
+    /// Sends requests from now on.
+    ///
+    /// # Errors
+    /// The workload cannot go on.
+    fn go(&mut self, now_ns: u64) -> Result<(), WorkloadError>;
+
+    /// Sends none until the next `go`; requests in flight go on.
+    ///
+    /// # Errors
+    /// The workload cannot go on.
+    fn pause(&mut self, now_ns: u64) -> Result<(), WorkloadError>;
+
+    /// Whether no request is in flight.
+    fn is_drained(&self) -> bool {
+        true
+    }
+
+    /// Whether it has come to an end of its own; then it is paused and not used again.
+    ///
+    /// # Errors
+    /// The workload cannot go on.
+    fn is_over(&mut self) -> Result<bool, WorkloadError>;
+
+    /// Works until `deadline_ns`, or less long; by default, with threads of its own at work, it only waits.
+    ///
+    /// # Errors
+    /// The workload cannot go on.
+    fn work_until(&mut self, deadline_ns: u64, clock: &dyn Clock) -> Result<(), WorkloadError> {
+        clock.sleep_until(deadline_ns);
+        Ok(())
+    }
+
+    /// Checks `changes` against the settings in force and keeps what they lead to for [`Self::apply_change`]. Where
+    /// requests in flight have to drain first, it sends no more until then.
+    ///
+    /// # Errors
+    /// Why the change is refused; nothing has changed.
+    fn check_change(&mut self, changes: &Settings) -> Result<Drain, String>;
+
+    /// Puts the change that was checked last into force.
+    ///
+    /// # Errors
+    /// The workload cannot go on.
+    fn apply_change(&mut self, now_ns: u64) -> Result<Change, WorkloadError>;
+
+    /// What was counted since this was called last; nothing for one that emits samples of its own.
+    fn take_counts(&mut self, now_ns: u64) -> Option<Counts>;
+
+    /// What happened since this was called last.
+    fn take_events(&mut self) -> Vec<Event> {
+        Vec::new()
+    }
+}
+
+/// When samples of a workload are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sampling {
+    /// On every tick; in a pause they count nothing.
+    Always,
+    /// On every tick between `go` and pause, and at the pause.
+    Running,
+    /// Whenever the workload emits one.
+    Own,
+}
+
+/// How far requests in flight have to drain before a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drain {
+    /// Not at all.
+    None,
+    /// As far as they do within a second: one that is held up counts when it ends.
+    Briefly,
+    /// To the last one, however long that takes.
+    Fully,
+}
+
+/// What became of a change.
+#[derive(Debug, PartialEq)]
+pub enum Change {
+    /// It is in force.
+    Applied {
+        /// The settings that changed, with their new values.
+        settings: Settings,
+        /// What was counted up to it, where a sample has to end there.
+        counts: Option<Counts>,
+        /// The new timetable, where that changed.
+        script: Option<Vec<ScriptStep>>,
+    },
+    /// It could not be put into force, for this reason; everything is as it was.
+    Refused(String),
+}
+
+/// What a workload reports of its own accord.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// What happened in an interval of its own.
+    Sample(Sample),
+    /// Something that belongs into the recording, for people.
+    Note {
+        /// When.
+        t_ns: u64,
+        /// What.
+        text: String,
+    },
+    /// How a replay kept its schedule.
+    Replayed {
+        /// When.
+        t_ns: u64,
+        /// How.
+        replayed: Box<ReplayOutcome>,
+    },
+}
+
+/// A workload that is prepared.
+pub struct Ready<'a> {
+    /// What it found and chose: its I/O engine, the engine's version and options.
+    pub facts: Settings,
+    /// Where its engine's state is read, where it has one.
+    pub state: Option<Box<dyn StateSampler + 'a>>,
+    /// Its timetable.
+    pub script: Vec<ScriptStep>,
+}
+
+/// What drives workloads.
+pub trait Driver {
+    /// Reports that `done` of `total` of `activity` is prepared; breaks where the workload is to stop.
+    fn progress(&mut self, activity: &str, done: u64, total: u64) -> ControlFlow<()>;
+
+    /// Drives `workload` until it is stopped, over, or fails.
+    ///
+    /// # Errors
+    /// The workload failed.
+    fn drive(&mut self, ready: Ready<'_>, workload: &mut dyn Workload) -> Result<(), WorkloadError>;
+
+    /// Passes an event on.
+    fn emit(&mut self, event: Event);
+}
+
+/// Where a workload keeps its data, and what its random choices follow from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Place {
+    /// The workload's name; its data lie in a folder of that name.
+    pub name: String,
+    /// The folder below which the workload may write, and nowhere else.
+    pub directory: std::path::PathBuf,
+    /// What may be done with data of ours that exist.
+    pub existing: DatabaseReuse,
+    /// The seed of every random choice.
+    pub seed: u64,
+}
+
+impl Place {
+    /// The workload's own folder.
+    pub fn folder(&self) -> std::path::PathBuf {
+        self.directory.join(&self.name)
+    }
+}
+
+/// What a workload leaves behind.
+#[derive(Debug, Default)]
+pub struct WorkloadData {
+    /// Its folder, held until dropped.
+    pub database: Option<DatabaseDirectory>,
+    /// What was put into a server that is not ours and may be emptied.
+    pub external: Option<ExternalCleanup>,
+}
+
+impl WorkloadData {
+    /// Removes it.
+    ///
+    /// # Errors
+    /// The folder cannot be removed, or the server refuses to be emptied.
+    pub fn remove(self) -> Result<(), EngineError> {
+        self.database.map_or(Ok(()), DatabaseDirectory::remove)?;
+        self.external.map_or(Ok(()), ExternalCleanup::remove)
+    }
+}
+
+/// Reports how far a preparation is, and remembers whether it was stopped.
+pub(crate) struct Progress<'a> {
+    pub(crate) driver: &'a mut dyn Driver,
+    activity: &'static str,
+    /// Whether the workload is to stop.
+    pub(crate) is_stopped: bool,
+}
+
+impl<'a> Progress<'a> {
+    /// The progress of `activity`, such as `loading`.
+    pub(crate) fn new(driver: &'a mut dyn Driver, activity: &'static str) -> Self {
+        Self { driver, activity, is_stopped: false }
+    }
+
+    /// Reports that `done` of `total` is prepared; breaks where the preparation is to stop.
+    pub(crate) fn report(&mut self, done: u64, total: u64) -> ControlFlow<()> {
+        if !self.is_stopped {
+            self.is_stopped = self.driver.progress(self.activity, done, total).is_break();
+        }
+        if self.is_stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! A driver for tests of what workloads do by themselves.
+
+    use manometer_measure::MonotonicClock;
+
+    use super::*;
+
+    /// Has a workload go until it is over, and drops what it emits.
+    pub(crate) struct RunToEnd;
+
+    impl Driver for RunToEnd {
+        fn progress(&mut self, _: &str, _: u64, _: u64) -> ControlFlow<()> {
+            ControlFlow::Continue(())
+        }
+
+        fn drive(&mut self, _: Ready<'_>, workload: &mut dyn Workload) -> Result<(), WorkloadError> {
+            workload.go(MonotonicClock.now_ns())?;
+            while !workload.is_over()? {
+                workload.work_until(MonotonicClock.now_ns() + 1_000_000, &MonotonicClock)?;
+            }
+            workload.pause(MonotonicClock.now_ns())
+        }
+
+        fn emit(&mut self, _: Event) {}
+    }
+}

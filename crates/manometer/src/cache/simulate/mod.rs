@@ -1,0 +1,149 @@
+//! `manometer cache simulate`: policies at given sizes.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use manometer_cache::PolicySpec;
+use manometer_cache::policy::TimeSource;
+use manometer_cache::request::RequestFields;
+use manometer_cache::simulate::{SimulationResult, simulate};
+use manometer_cache::trace_scan::ExcludedRequests;
+use manometer_cache::{CacheError, Requests};
+use serde_json::{Value, json};
+
+use super::block_size::BlockSize;
+use super::capacity::Unit;
+use crate::format::{self, Format};
+use crate::table::table;
+use crate::trace::input::{self, Input};
+use crate::{DONE, FAILED};
+
+/// Simulate caches: every policy at every capacity, over one reading of the trace.
+///
+/// Every request but deletes and discards looks its key up; what is not there is a miss, and is admitted as the policy
+/// sees fit. An object larger than the whole cache is bypassed: a miss that changes nothing.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  manometer cache simulate OLTP.lis.zst --policy lru,arc --capacity 1000,2000\n  \
+    manometer cache simulate cluster52.csv.zst --policy s3-fifo --capacity 64MiB --size-aware")]
+pub struct SimulateArgs {
+    #[command(flatten)]
+    input: Input,
+    /// Which policies, each with its parameters if need be: `mq:lifetime=5000` (docs/cache-policies.md has the list).
+    #[arg(long, value_delimiter = ',', required = true)]
+    policy: Vec<String>,
+    /// How large the caches are: objects, or bytes with --size-aware.
+    #[arg(long, value_delimiter = ',', required = true)]
+    capacity: Vec<String>,
+    #[command(flatten)]
+    unit: Unit,
+    #[command(flatten)]
+    blocks: BlockSize,
+    /// Where policies that throw dice start from.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// For people or for machines.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Reads the trace once and simulates on all cores.
+pub fn run(args: &SimulateArgs) -> anyhow::Result<ExitCode> {
+    let (policies, capacities, requests) = match prepared(args) {
+        Ok(prepared) => prepared,
+        Err(error) => return super::refuse(&error),
+    };
+    let outcomes = simulate(&requests, &policies, &capacities, args.unit.size_aware, args.seed);
+    match args.format {
+        Format::Json => format::json(&document(args, &policies, &outcomes, &requests))?,
+        Format::Text => format::text(&text(args, &policies, &capacities, &outcomes, &requests))?,
+    }
+    Ok(ExitCode::from(match requests.damage() {
+        None => DONE,
+        Some(error) => {
+            input::tell_damage(&args.input.name(), requests.len() as u64, error);
+            FAILED
+        }
+    }))
+}
+
+fn prepared(args: &SimulateArgs) -> Result<(Vec<PolicySpec>, Vec<u64>, Requests), CacheError> {
+    let policies = args.policy.iter().map(|text| text.parse()).collect::<Result<Vec<PolicySpec>, _>>()?;
+    let capacities = args.unit.capacities(&args.capacity)?;
+    let mut reader = args.blocks.open(&args.input)?;
+    let sizes = RequestFields { sizes: args.unit.size_aware, ..RequestFields::NONE };
+    let details = policies.iter().fold(sizes, |all, policy| all.union(policy.kind().details));
+    let requests = Requests::read(&mut *reader, details)?;
+    Ok((policies, capacities, requests))
+}
+
+fn document(args: &SimulateArgs, policies: &[PolicySpec], outcomes: &[SimulationResult], requests: &Requests) -> Value {
+    let results = outcomes.iter().map(|outcome| {
+        let (tally, policy) = (&outcome.tally, &policies[outcome.policy]);
+        let requests_per_second = match policy.time_source(requests) {
+            Some(TimeSource::RequestRate(requests)) => Some(requests),
+            Some(TimeSource::Trace) | None => None,
+        };
+        json!({
+            "policy": policy.to_string(),
+            "capacity": outcome.capacity,
+            "requests": tally.requests,
+            "misses": tally.misses,
+            "miss_ratio": tally.miss_ratio(),
+            "byte_miss_ratio": if requests.sizes().is_empty() { None } else { tally.byte_miss_ratio() },
+            "bypassed": tally.bypassed,
+            "requests_per_second": requests_per_second,
+        })
+    });
+    let ExcludedRequests { deletes, without_size, without_time } = requests.excluded();
+    json!({
+        "results": results.collect::<Vec<Value>>(),
+        "block_size": args.blocks.bytes(),
+        "keys": requests.keys(),
+        "left_out": { "deletes": deletes, "without_size": without_size, "without_time": without_time },
+        "damage": input::damage(requests.damage()),
+    })
+}
+
+fn text(
+    args: &SimulateArgs,
+    policies: &[PolicySpec],
+    capacities: &[u64],
+    outcomes: &[SimulationResult],
+    requests: &Requests,
+) -> String {
+    let sizes: Vec<String> = capacities.iter().map(|capacity| args.unit.text(*capacity)).collect();
+    let head: Vec<&str> = std::iter::once("miss ratio").chain(sizes.iter().map(String::as_str)).collect();
+    let mut table = table(&head, 1);
+    for (policy, outcomes) in policies.iter().zip(outcomes.chunks(capacities.len())) {
+        let ratio = |outcome: &SimulationResult| match outcome.tally.miss_ratio() {
+            Some(ratio) => format!("{ratio:.4}"),
+            None => "–".to_owned(),
+        };
+        table.add_row(std::iter::once(policy.to_string()).chain(outcomes.iter().map(ratio)));
+    }
+    let mut lines = vec![
+        format!("{}: {} requests for {} keys", args.input.name(), requests.len(), requests.keys()),
+        table.to_string(),
+    ];
+    let ExcludedRequests { deletes, without_size, without_time } = requests.excluded();
+    let left_out = [(deletes, "deletes"), (without_size, "requests without a size"), (without_time, "without a time")];
+    lines.extend(
+        left_out.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("left out: {count} {what}")),
+    );
+    lines.extend(policies.iter().filter_map(|policy| match policy.time_source(requests)? {
+        TimeSource::Trace => Some(format!("{policy}: seconds are those of the trace")),
+        TimeSource::RequestRate(requests) => {
+            Some(format!("{policy}: the trace has no times; {requests} requests were taken for a second"))
+        }
+    }));
+    let bypassed = outcomes.iter().filter(|outcome| outcome.tally.bypassed > 0);
+    lines.extend(bypassed.map(|outcome| {
+        format!(
+            "{} at {}: {} requests were for objects larger than the cache",
+            policies[outcome.policy],
+            args.unit.text(outcome.capacity),
+            outcome.tally.bypassed
+        )
+    }));
+    lines.join("\n")
+}

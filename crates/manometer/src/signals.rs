@@ -1,0 +1,17 @@
+//! What a signal does to this program.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// A flag that the first signal to end sets, from now on, instead of ending the program; a second one ends it at once.
+pub fn interruption() -> std::io::Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))?;
+        flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    Ok(interrupted)
+}

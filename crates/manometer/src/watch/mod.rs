@@ -1,0 +1,81 @@
+//! `manometer watch`: the host's storage live in the terminal.
+
+mod draw;
+mod screen;
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use manometer_measure::live::Live;
+use manometer_measure::{Clock as _, MonotonicClock, Span};
+
+use self::draw::View;
+use crate::format::{self, Format};
+use crate::{DONE, WRONG_REQUEST};
+
+/// The shortest time between two looks: below it the kernel's counters, by ticks, show noise.
+const SHORTEST_INTERVAL_NS: u64 = 100_000_000;
+
+/// The device under a folder, its layers, the processes that use storage, and who waits: live.
+///
+/// Reads /proc and /sys only, and works beside anything. Keys: q ends, left and right (or s) change the order of the
+/// processes.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  manometer watch /mnt/nvme\n  manometer watch /mnt/nvme --once --format json")]
+pub struct WatchArgs {
+    /// A folder on the device.
+    #[arg(default_value = ".")]
+    dir: PathBuf,
+    /// How often to look.
+    #[arg(long, default_value = "1s")]
+    interval: Span,
+    /// Look for one interval, print what happened in it, and end; so it is too where the output is no terminal.
+    #[arg(long)]
+    once: bool,
+    /// For people, or one JSON document of one interval for machines.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Watches until told to end.
+pub fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
+    let refuse = |text: String| {
+        format::note(&format!("manometer: {text}"));
+        Ok(ExitCode::from(WRONG_REQUEST))
+    };
+    if !args.dir.is_dir() {
+        return refuse(format!("{} is no folder: name one that exists", args.dir.display()));
+    }
+    if args.interval.nanoseconds() < SHORTEST_INTERVAL_NS {
+        return refuse("--interval is shorter than 100ms: the kernel's counters show nothing in it".to_owned());
+    }
+    let Some(live) = Live::of(&args.dir) else {
+        return refuse(format!(
+            "no block device lies under {}: choose a folder on a local disk; `manometer doctor` says what is there",
+            args.dir.display()
+        ));
+    };
+    let interval_ns = args.interval.nanoseconds();
+    if args.once || args.format == Format::Json || !std::io::stdout().is_terminal() {
+        return once(live, interval_ns, args.format);
+    }
+    screen::watch(live, interval_ns, &*crate::signals::interruption()?)?;
+    Ok(ExitCode::from(DONE))
+}
+
+fn once(mut live: Live, interval_ns: u64, format: Format) -> anyhow::Result<ExitCode> {
+    live.look(MonotonicClock.now_ns());
+    MonotonicClock.sleep(interval_ns);
+    let frame = live.look(MonotonicClock.now_ns());
+    match format {
+        Format::Json => format::json(&frame)?,
+        Format::Text => {
+            let mut view = View::default();
+            view.push(frame);
+            format::text(&draw::as_text(&view))?;
+        }
+    }
+    Ok(ExitCode::from(DONE))
+}

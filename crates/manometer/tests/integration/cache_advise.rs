@@ -1,0 +1,125 @@
+//! `manometer cache advise`.
+
+use manometer_testing::repository_file;
+use serde_json::{Value, json};
+
+use crate::support::Scene;
+
+const DISK_ALONE: &str = "[[price]]\ndevice = \"hdd\"\nproduct = \"a disk\"\nkind = \"hdd\"\nprice_per_gb = 0.02\n\
+                          currency = \"EUR\"\ndate = 2026\nsource = \"a shop\"\n";
+
+/// Keys of a loop among others that come once in a while.
+fn scene() -> Scene {
+    let scene = Scene::new();
+    let key = |request: u64| if request.is_multiple_of(3) { request % 300 } else { 1000 + request * request % 4003 };
+    scene.write("keys.txt", &(0..6000).map(|request| format!("{}\n", key(request))).collect::<String>());
+    let operation = |request: u64| if request.is_multiple_of(5) { "put" } else { "get" };
+    let sized = (0..6000).map(|at| format!("{at},{},{},{}\n", key(at), 4096 + key(at) % 7 * 4096, operation(at)));
+    scene.write("sized.csv", &format!("time,key,size,op\n{}", sized.collect::<String>()));
+    scene
+}
+
+fn shipped(name: &str) -> String {
+    repository_file("arrangements").join(name).display().to_string()
+}
+
+#[test]
+fn a_trace_leads_to_a_page_for_people() {
+    let scene = scene();
+    let said = scene.run("cache advise keys.txt --goal 0.001MB/s --out page.html").status(0);
+    let told = [
+        "keys.txt: what to do",
+        "Take ",
+        "Evict by ",
+        "An SSD tier ",
+        "Of all, ",
+        "The cheapest to reach trace ≥ 0.001 MB/s: ",
+        "each object taken as 4 KiB",
+        "span: unknown, the trace has no times",
+        "on all keys; OPT is the bound",
+        "16 at a time, caches cold at first",
+        "prices of 2015 in USD (prices-2015.toml), by the GB",
+        "dmcache-1s-4h0",
+    ];
+    said.out_has(&told);
+    let page = scene.read("page.html");
+    for told in ["<h2>What to do</h2>", "data-chart=\"policy-curves\"", "data-chart=\"advised-tiers\""] {
+        assert!(page.contains(told), "{told}");
+    }
+}
+
+#[test]
+fn machines_are_told_all_of_it() {
+    let said = scene().run("cache advise sized.csv --threads 4 --format json").status(0).json();
+    let character = &said["character"];
+    assert_eq!((&character["requests"], &character["reads_share"]), (&json!(6000), &json!(0.8)));
+    assert_eq!((&said["basis"]["by_size"], &said["basis"]["rate"]), (&json!(true), &json!(1.0)));
+    assert!(said["ranking"]["policies"].as_array().unwrap().len() >= 20);
+    let curves = said["curves"].as_array().unwrap();
+    assert!(curves.len() >= 6 && curves.last().unwrap()["policy"] == "opt");
+    assert_eq!((&said["replay"]["requests"], &said["replay"]["threads"]), (&json!(6000), &json!(4)));
+    assert_eq!((said["tiers"].as_array().unwrap().len(), &said["tiers"][0]["tier"]), (7, &json!("disks")));
+    assert_eq!((&said["goal"], &said["damage"]), (&Value::Null, &Value::Null));
+    assert!(["pays", "does-not-pay"].contains(&said["recommendation"]["ssd"]["verdict"].as_str().unwrap()));
+}
+
+#[test]
+fn small_and_odd_traces_are_advised_on() {
+    let scene = scene();
+    scene.write("one.txt", "7\n7\n7\n7\n");
+    scene.run("cache advise one.txt --object-size 8KiB").status(0).out_has(&["Take 8 KiB", "Evict by LRU"]);
+    let writes: String = (0..300).map(|at| format!("{at},{},4096,put\n", at % 100)).collect();
+    scene.write("writes.csv", &format!("time,key,size,op\n{writes}"));
+    scene.run("cache advise writes.csv").status(0).out_has(&["The trace has no reads"]);
+    scene.run("cache advise keys.txt --goal 1000000MB/s").status(3).out_has(&["No arrangement reaches"]);
+}
+
+#[test]
+fn a_damaged_trace_is_advised_on_as_far_as_it_was_read() {
+    let scene = scene();
+    scene.write("damaged.csv", &(scene.read("sized.csv") + "6000,1,many,get\n"));
+    let said = scene.run("cache advise damaged.csv --out page.html").status(1);
+    said.out_has(&["6 000 requests", "An SSD tier "]).err_has(&["the 6000 requests before it were read"]);
+    assert!(scene.read("page.html").contains("The trace is damaged"));
+}
+
+#[test]
+fn arrangements_of_ones_own_keep_their_sizes() {
+    let scene = scene();
+    let said =
+        scene.run(&format!("cache advise keys.txt --arrangement {} --format json", shipped("dmcache-1s-1h.toml")));
+    let said = said.status(0).json();
+    let names: Vec<&Value> = said["tiers"].as_array().unwrap().iter().map(|tier| &tier["arrangement"]).collect();
+    assert_eq!(names, ["dmcache-1s-1h", "dmcache-1s-1h without a cache on 1 × hdd"]);
+    assert_eq!(said["replay"]["sizes"], Value::Null);
+}
+
+#[test]
+fn what_is_wrong_is_refused_with_what_would_be_right() {
+    let scene = scene();
+    scene.write("empty.txt", "");
+    scene.write("deletes.csv", "time,key,size,op\n0,a,10,delete\n");
+    scene.write("disk.toml", DISK_ALONE);
+    for (words, told) in [
+        ("cache advise empty.txt", "it is empty"),
+        ("cache advise empty.txt --input-format keys", "the trace has no requests"),
+        ("cache advise deletes.csv", "the trace asks no cache for anything"),
+        ("cache advise nowhere.txt", "nowhere.txt"),
+        ("cache advise -", "name a file, not a stream"),
+        ("cache advise keys.txt --prices disk.toml", "`ssd` has no price; these have: hdd"),
+        ("cache advise keys.txt --prices nowhere.toml", "nowhere.toml cannot be read"),
+        ("cache advise keys.txt --goal mail>=3MB/s", "is no goal: write the least, as 50MB/s"),
+        ("cache advise keys.txt --object-size 0", "an object takes 0 bytes"),
+        ("cache advise keys.txt --arrangement nowhere.toml", "nowhere.toml: cannot be read"),
+    ] {
+        scene.run(words).status(2).err_has(&[told]);
+    }
+    let arrangement = std::fs::read_to_string(shipped("1h.toml")).unwrap();
+    let small = arrangement.lines().map(|line| if line.starts_with("size") { "size = \"1MiB\"" } else { line });
+    scene.write("small.toml", &small.collect::<Vec<_>>().join("\n"));
+    for name in ["devices.toml", "workloads.toml"] {
+        scene.write(name, &std::fs::read_to_string(shipped(name)).unwrap());
+    }
+    let said = scene.run("cache advise keys.txt --arrangement small.toml").status(2);
+    said.err_has(&["the arrangement `small`: the trace is for ", "and the origin has 1048576"]);
+}

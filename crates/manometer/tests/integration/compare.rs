@@ -1,0 +1,174 @@
+//! `manometer compare`: verdicts, exit status, JUnit, and what cannot be compared.
+
+use std::path::Path;
+
+use manometer_measure::clock::WallAnchor;
+use manometer_measure::event::{Event, RunStatus};
+use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan, Role, Workload};
+use manometer_measure::{Column, RecordingWriter};
+use serde_json::json;
+
+use crate::support::Scene;
+
+const SECOND: u64 = 1_000_000_000;
+const SAMPLES: u64 = 60;
+
+fn plan(unit: &str) -> Plan {
+    let phase = |id: &str, kind| Phase {
+        id: id.into(),
+        label: "as <written>".into(),
+        kind,
+        duration_s: SAMPLES as f64,
+        settle_s: 0.0,
+        running: if kind == PhaseKind::Pressure { vec!["db".into(), "writer".into()] } else { vec!["db".into()] },
+        settings: Default::default(),
+    };
+    Plan {
+        experiment: "made up".into(),
+        criterion: Criterion { metric: "throughput".into(), unit: unit.into(), better: BetterDirection::Higher },
+        interval_s: 1.0,
+        seed: 1,
+        sweep: Default::default(),
+        reference: false,
+        workloads: vec![
+            Workload { name: "db".into(), role: Role::Primary, kind: "kv".into(), unit: unit.into() },
+            Workload { name: "writer".into(), role: Role::Neighbour, kind: "io".into(), unit: "MiB/s".into() },
+        ],
+        phases: vec![phase("w0", PhaseKind::Baseline), phase("w1", PhaseKind::Pressure)],
+    }
+}
+
+/// A recording whose `w0` and `w1` lie around these levels.
+fn record(dir: &Path, levels: [f64; 2], unit: &str, shift: u64) {
+    let plan = plan(unit);
+    let start = WallAnchor { monotonic_ns: 0, unix_ns: 1_700_000_000 * SECOND };
+    let mut writer = RecordingWriter::create(dir, start, "", &plan, &json!({"host": {}})).unwrap();
+    let columns = [("length", "s"), ("read.requests", ""), ("read.bytes", "B")];
+    writer.begin_series("db", &columns.map(|(name, unit)| Column::new(name, unit))).unwrap();
+    let mut second = 0;
+    for (phase, level) in plan.phases.iter().zip(levels) {
+        writer.event(second * SECOND, Event::PhaseStarted { phase: phase.id.clone() }).unwrap();
+        for _ in 0..SAMPLES {
+            second += 1;
+            let noise = ((second + shift) * 7919 % 13) as f64 / 6.0 - 1.0;
+            let reached = level * (1.0 + 0.03 * noise);
+            writer.sample("db", second * SECOND, &[Some(1.0), Some(reached), Some(reached)]).unwrap();
+        }
+        writer.event(second * SECOND, Event::PhaseEnded { phase: phase.id.clone() }).unwrap();
+    }
+    writer.finish(second * SECOND, RunStatus::Complete).unwrap();
+}
+
+fn scene(recordings: &[(&str, [f64; 2])]) -> Scene {
+    let scene = Scene::new();
+    for (shift, (name, levels)) in recordings.iter().enumerate() {
+        record(&scene.path(name), *levels, "ops/s", shift as u64);
+    }
+    scene
+}
+
+#[test]
+fn what_is_the_same_is_said_to_be() {
+    let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 501.0])]);
+    let document = scene.run("compare a b --format json").status(0).json();
+    for phase in document["phases"].as_array().unwrap() {
+        assert_eq!(phase["verdict"], "same", "{phase}");
+        let number = |key: &str| phase[key].as_f64().unwrap();
+        assert!(number("ci_low") < number("ratio") && number("ratio") < number("ci_high"));
+    }
+    assert_eq!(document["phases"][1]["id"], "w1");
+    scene.run("compare a b").status(0).out_has(&["A: a", "B: b", "w1", "same", "1.00"]);
+}
+
+#[test]
+fn a_regression_ends_with_status_three_and_fails_its_test() {
+    let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 400.0])]);
+    scene.run("compare a b --junit out.xml").status(3).out_has(&["WORSE", "0.80"]);
+    let xml = scene.read("out.xml");
+    for part in ["<failure", "regression", "tests=\"2\"", "failures=\"1\"", "w1: as &lt;written&gt;"] {
+        assert!(xml.contains(part), "`{part}` is not in: {xml}");
+    }
+    scene.run("compare b a").status(0).out_has(&["better"]);
+    scene.run("compare a b --bound 50%").status(0).out_has(&["same"]);
+    let document = scene.run("compare a b --format json").status(3).json();
+    assert_eq!(document["phases"][1]["direction"], "worse");
+}
+
+#[test]
+fn three_and_more_are_a_series() {
+    let names: Vec<String> = (0..14).map(|index| format!("r{index:02}")).collect();
+    let levels = |index: usize| [1000.0 + (index * 5 % 7) as f64, if index < 8 { 500.0 } else { 400.0 }];
+    let recordings: Vec<(&str, [f64; 2])> =
+        names.iter().enumerate().map(|(index, name)| (name.as_str(), levels(index))).collect();
+    let scene = scene(&recordings);
+    let document = scene.run(&format!("compare {} --format json", names.join(" "))).status(3).json();
+    assert_eq!(document["phases"][1]["changes"][0]["recording"], "r08");
+    assert_eq!(document["phases"][0]["verdict"], "unknown");
+    let said = scene.run(&format!("compare {} --junit out.xml", names.join(" "))).status(3);
+    said.out_has(&["r08", "WORSE", "no change found"]);
+    assert!(scene.read("out.xml").contains("since r08"));
+    scene.run(&format!("compare {}", names[..8].join(" "))).status(0);
+}
+
+#[test]
+fn a_series_that_is_back_is_no_regression_and_one_that_is_half_back_is() {
+    let names: Vec<String> = (0..24).map(|index| format!("r{index:02}")).collect();
+    for (last, status, said) in [(500.0, 0, "worse, recovered at r18"), (430.0, 3, "WORSE")] {
+        let level = |index: usize| [500.0, 500.0, 350.0, last][index / 6] + (index * 5 % 7) as f64 / 2.0;
+        let recordings: Vec<(&str, [f64; 2])> =
+            names.iter().enumerate().map(|(index, name)| (name.as_str(), [1000.0, level(index)])).collect();
+        let scene = scene(&recordings);
+        let text = scene.run(&format!("compare {} --junit out.xml", names.join(" "))).status(status);
+        text.out_has(&["r12", said, "better"]);
+        assert_eq!(scene.read("out.xml").contains("WORSE since r12"), status == 3, "{}", scene.read("out.xml"));
+    }
+}
+
+#[test]
+fn what_only_one_side_has_is_said_to_be_not_compared() {
+    let scene = scene(&[("a/runs/001", [1000.0, 500.0]), ("a/runs/002", [900.0, 300.0]), ("b", [1000.0, 500.0])]);
+    let mut plan: serde_json::Value = serde_json::from_str(&scene.read("a/runs/002/plan.json")).unwrap();
+    plan["sweep"] = json!({"writer.block_size": "1MiB"});
+    scene.write("a/runs/002/plan.json", &plan.to_string());
+    let alone = "A writer.block_size = 1MiB (w0, w1)";
+    scene.run("compare a b").status(0).out_has(&["not compared", alone]);
+    assert_eq!(scene.run("compare a b --format json").status(0).json()["not_compared"], json!([alone]));
+    scene.run("compare a a b").status(0).out_has(&["not compared", "w1 (as <written>, writer.block_size = 1MiB)"]);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_status_two() {
+    let scene = scene(&[("a", [1000.0, 500.0])]);
+    record(&scene.path("other"), [1000.0, 500.0], "MiB/s", 0);
+    scene.run("compare a").status(2);
+    scene.run("compare a nowhere").status(2).err_has(&["nowhere", "neither a recording nor a folder"]);
+    scene.run("compare a other").status(2).err_has(&["different criteria", "ops/s", "MiB/s"]);
+    scene.run("compare a a --bound 5").status(2).err_has(&["5%"]);
+    scene.run("compare a a --junit no/such/folder.xml").status(1).err_has(&["no/such"]);
+}
+
+#[test]
+fn runs_too_short_for_an_interval_cannot_be_told() {
+    let scene = Scene::short();
+    scene.run("run short.toml --out rec --format json").status(0);
+    let document = scene.run("compare rec rec --format json --junit out.xml").status(0).json();
+    assert_eq!(document["phases"][0]["ratio"], 1.0);
+    assert_eq!(document["phases"][0]["verdict"], "unknown");
+    assert!(document["phases"][0]["reason"].as_str().unwrap().contains("too short"));
+    assert!(scene.read("out.xml").contains("<skipped"));
+}
+
+#[test]
+fn unlike_kernels_are_told_where_runs_are_put_together() {
+    let scene = scene(&[("a", [1000.0, 500.0]), ("b", [1000.0, 500.0])]);
+    for (name, kernel) in [("a", "6.1"), ("b", "6.18")] {
+        scene.write(&format!("{name}/environment.json"), &json!({"host": {"kernel": kernel}}).to_string());
+    }
+    for verb in ["compare", "report"] {
+        let document = scene.run(&format!("{verb} a b --format json")).status(0).json();
+        let ids: Vec<&str> =
+            document["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, ["unlike-kernel"], "{verb}");
+        scene.run(&format!("{verb} a b")).status(0).out_has(&["warning: The kernel differs: `6.1` in a"]);
+    }
+}

@@ -1,0 +1,81 @@
+//! `manometer doctor`, and what it leaves in a recording.
+
+use crate::support::Scene;
+
+/// What every host is asked, in this order.
+const IDS: [&str; 22] = [
+    "file-system",
+    "mount-options",
+    "layers",
+    "device",
+    "virtual-disk",
+    "scheduler",
+    "block-size",
+    "alignment",
+    "nvme-hints",
+    "nvme-power",
+    "direct-io",
+    "libaio",
+    "io-uring",
+    "dsync",
+    "cgroup",
+    "containers",
+    "cpu-governor",
+    "cpu-turbo",
+    "swap",
+    "virtual-machine",
+    "device-health",
+    "block-trace",
+];
+
+#[test]
+fn machines_get_one_document_with_every_check() {
+    let scene = Scene::new();
+    let said = scene.run("doctor --format json").status(0).json();
+    let checks = said["checks"].as_array().unwrap();
+    assert_eq!(checks.iter().map(|check| check["id"].as_str().unwrap()).collect::<Vec<_>>(), IDS);
+    for check in checks {
+        assert!(["ok", "limited", "missing"].contains(&check["status"].as_str().unwrap()), "{check}");
+        assert!(!check["text"].as_str().unwrap().is_empty(), "{check}");
+        assert!(!check["why"].as_str().unwrap().is_empty(), "{check}");
+        assert!(check["remedy"].is_string(), "{check}");
+    }
+    assert_eq!(std::fs::read_dir(scene.path(".")).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn the_manual_names_every_check() {
+    let manual = include_str!("../../../../docs/doctor.md");
+    IDS.iter().for_each(|id| assert!(manual.contains(&format!("`{id}`")), "{id}"));
+}
+
+#[test]
+fn people_get_one_screen() {
+    let scene = Scene::new();
+    let said = scene.run("doctor .").status(0).out_has(&IDS).out_has(&["what changes it", " missing"]);
+    assert!(said.out().lines().all(|line| line.chars().count() <= 100), "{}", said.out());
+}
+
+#[test]
+fn a_folder_that_is_none_is_named() {
+    Scene::new().run("doctor nowhere").status(2).err_has(&["nowhere is no folder"]);
+}
+
+#[test]
+fn help_has_an_example() {
+    Scene::new().run("doctor --help").status(0).out_has(&["manometer doctor /mnt/nvme"]);
+}
+
+#[test]
+fn a_recording_keeps_what_the_doctor_said() {
+    let scene = Scene::short();
+    let summary = scene.run("run short.toml --out rec --format json").status(0).json();
+    let environment = scene.json("rec/environment.json");
+    assert_eq!(environment["doctor"].as_array().unwrap().len(), IDS.len());
+    let device = &environment["device"];
+    if device.is_null() {
+        return;
+    }
+    let told = summary["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == "virtual-disk");
+    assert_eq!(device["virtual"], told, "{device}");
+}

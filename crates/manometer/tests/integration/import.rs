@@ -1,0 +1,106 @@
+//! `manometer import`: what becomes of other tools' files on the command line.
+
+use manometer_testing::real_data;
+
+use crate::support::Scene;
+
+/// A run of `db_bench` of two threads, which report every second.
+fn db_bench(rate: u32) -> String {
+    let report = |second: u32| {
+        let line = |thread: u32| {
+            format!(
+                "2026/11/22-00:05:{second:02}  ... thread {thread}: ({rate},{}) ops and (1.0,1.0) ops/second in (1.0,{second}.0) seconds\n",
+                rate * second
+            )
+        };
+        line(0) + &line(1)
+    };
+    let reports: String = (1..=30).map(report).collect();
+    format!("{reports}readrandom   :       2.5 micros/op 100 ops/sec 30.0 seconds 3000 operations;\n")
+}
+
+#[test]
+fn one_file_becomes_a_recording_with_its_report() {
+    let scene = Scene::new();
+    scene.write("bench.txt", &db_bench(100));
+    let said = scene.run("import db_bench bench.txt --out bench --format json").status(0).json();
+    assert_eq!(said["phases"][0]["label"], "readrandom");
+    assert_eq!(said["phases"][0]["performance"]["mean"], 200.0);
+    assert_eq!(scene.json("bench/summary.json"), said);
+    assert!(scene.path("bench/report.html").is_file() && scene.path("bench/samples/primary.parquet").is_file());
+    // It is a recording as ours are.
+    scene.run("report bench").status(0);
+    scene.run("import db_bench bench.txt --out bench").status(2).err_has(&["exists and is not empty"]);
+}
+
+#[test]
+fn several_files_become_runs_that_compare() {
+    let scene = Scene::new();
+    scene.write("slow.txt", &db_bench(100));
+    scene.write("fast.txt", &db_bench(400));
+    let said = scene.run("import db_bench slow.txt fast.txt --out both --format json").status(0).json();
+    assert_eq!(said["runs"][1]["settings"]["import.file"], "fast");
+    assert_eq!(said["runs"][1]["summary"]["phases"][0]["performance"]["mean"], 800.0);
+    assert!(scene.path("both/report.html").is_file());
+    let again = scene.run("report both --format json").status(0).json();
+    assert_eq!(again["runs"], said["runs"]);
+    scene.run("report both/runs --out runs.html").status(0);
+    let compared = scene.run("compare both/runs/001 both/runs/002 --format json").json();
+    assert_eq!(compared["phases"][0]["ratio"], 4.0);
+}
+
+#[test]
+fn nothing_is_written_where_a_file_is_not_what_it_is_taken_for() {
+    let scene = Scene::new();
+    scene.write("bench.txt", &db_bench(100));
+    scene.write("other.txt", "hello\n");
+    scene
+        .run("import db_bench bench.txt other.txt --out both")
+        .status(2)
+        .err_has(&["other.txt", "stats_interval_seconds"]);
+    scene.run("import storiks other.txt --out both").status(2).err_has(&["`hello`", "storiks 0.1"]);
+    scene.run("import fio other.txt --out both").status(2).err_has(&["other.txt"]);
+    scene.run("import resctl-bench other.txt --out both").status(2).err_has(&["JSON"]);
+    scene.run("import ycsb absent.txt --out both").status(2).err_has(&["absent.txt"]);
+    assert_eq!(std::fs::read_dir(scene.path("both")).map_or(0, Iterator::count), 0);
+}
+
+#[test]
+fn parameter_files_of_storiks_become_experiments_that_can_be_run() {
+    let scene = Scene::new();
+    scene.write("base.flags", "--num_ydbs=0\n--ydb_num_keys=1000\n--ydb_threads=4\n--at_params=--wait --random_ratio=1.0\n--at_block_size=4\n");
+    scene.write(
+        "run.flags",
+        "--flagfile=base.flags\n--duration=15\n--warm_period=5\n--num_ydbs=1\n--ydb_workload=workloadb\n--num_at=2\n\
+         --at_script=0:wait;0:write_ratio=0.5;8m:wait=false#0:wait;10m:wait=false\n",
+    );
+    scene.run("import flags run.flags --out run.toml").status(0);
+    let document = scene.run("run run.toml --dry-run --format json").status(0).json();
+    let phases = document["runs"][0]["plan"]["phases"].as_array().unwrap();
+    let ids: Vec<&str> = phases.iter().map(|phase| phase["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["warmup", "w0", "w1", "w2"]);
+    assert_eq!(phases[2]["settings"]["n1.write_ratio"], 0.5);
+    scene.write("endless.flags", "--flagfile=endless.flags\n");
+    scene.run("import flags endless.flags").status(2).err_has(&["name one another without end"]);
+    scene.write("wrong.flags", "num_ydbs=1\n");
+    scene.run("import flags wrong.flags").status(2).err_has(&["line 1", "--name=value"]);
+    let Some(data) = real_data("storiks") else { return };
+    let theirs = data.join("exp_01-ycsb_workloadb.flags");
+    scene.run(&format!("import flags {} --out theirs.toml", theirs.display())).status(0);
+    scene.run("run theirs.toml --dry-run").status(0);
+}
+
+#[test]
+fn a_log_of_storiks_brings_its_pressures() {
+    let Some(data) = real_data("storiks") else { return };
+    let scene = Scene::new();
+    let log = data.join("icpe2021/ycsb_wb,at3_bs512_directio.out.xz");
+    let said = scene.run(&format!("import storiks {} --out slides --format json", log.display())).status(0).json();
+    let pressure = |id: &str| {
+        let phases = said["phases"].as_array().unwrap();
+        phases.iter().find(|phase| phase["id"] == id).unwrap()["pressure"]["value"].as_f64().unwrap()
+    };
+    // Four neighbours that write hurt more than one that reads.
+    assert!(pressure("w25") > pressure("w1"), "{} {}", pressure("w25"), pressure("w1"));
+    assert_eq!(scene.json("slides/environment.json")["imported"]["program"], "rocksdb_test");
+}

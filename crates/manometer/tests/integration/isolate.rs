@@ -1,0 +1,124 @@
+//! Runs whose workloads have control groups of their own, and what is left of these.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use manometer_testing::{Cause, skip};
+use rustix::process::Signal;
+
+use crate::support::{SHORT, Scene, wait_for, wait_for_event};
+
+const BLKIO: &str = "/sys/fs/cgroup/blkio";
+
+/// `SHORT`, its neighbour in a group with a bound; nothing where groups of version 1 cannot be had.
+fn scene() -> Option<Scene> {
+    let scene = Scene::new();
+    let limits = "kind = \"io\"\nisolation = \"cgroup\"\nlimits = { \"io.max\" = \"rbps=256MiB wbps=256MiB\" }";
+    scene.write("short.toml", &SHORT.replace("kind = \"io\"", limits));
+    let said = scene.run("run short.toml --dry-run");
+    if !Path::new(BLKIO).join("blkio.throttle.read_bps_device").exists() || said.err().contains("does not support") {
+        skip(Cause::CgroupV1, said.err());
+        return None;
+    }
+    Some(scene)
+}
+
+/// The groups that the run of process `pid` has.
+fn groups(pid: u32) -> PathBuf {
+    Path::new(BLKIO).join(format!("manometer-{pid}"))
+}
+
+#[test]
+fn a_workload_in_a_group_is_observed_there_and_told_of() {
+    let Some(scene) = scene() else { return };
+    scene.run("run short.toml --dry-run").status(0).out_has(&["Isolation:", "writer: cgroup; io.max = rbps=256MiB"]);
+    let running = scene.start("run short.toml --out rec");
+    let pid = running.pid();
+    running.end().status(0);
+    assert!(scene.path("rec/samples/writer.cgroup.parquet").is_file());
+    assert!(!scene.path("rec/samples/primary.cgroup.parquet").exists(), "it has no group of its own");
+    let told = &scene.json("rec/environment.json")["isolation"];
+    assert_eq!(told["writer"]["isolation"], "cgroup");
+    assert_eq!(told["writer"]["limits"]["io.max"], "rbps=256MiB wbps=256MiB");
+    assert!(told["primary"].is_null());
+    assert!(!groups(pid).exists());
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_group_and_a_killed_one_leaves_it_to_the_next() {
+    let Some(scene) = scene() else { return };
+    let running = scene.start("run short.toml --out one --set plan.phase=60s");
+    wait_for_event(&scene.path("one"), "phase_started");
+    let group = groups(running.pid());
+    assert!(group.join("writer").is_dir());
+    running.signal(Signal::INT);
+    running.end().status(1);
+    assert!(!group.exists());
+
+    let running = scene.start("run short.toml --out two --set plan.phase=60s");
+    wait_for_event(&scene.path("two"), "phase_started");
+    let group = groups(running.pid());
+    running.signal(Signal::KILL);
+    let _ = running.end();
+    assert!(group.exists());
+    scene.run("run short.toml --out three").status(0);
+    assert!(!group.exists());
+}
+
+#[test]
+fn a_group_that_vanishes_is_a_gap_and_named() {
+    let Some(scene) = scene() else { return };
+    // Long enough for what follows: the phase that has lost its neighbour ends at once.
+    let running = scene.start("run short.toml --out rec --set plan.baseline=600ms --set plan.phase=60s");
+    wait_for_event(&scene.path("rec"), "\"phase_started\",\"phase\":\"w1\"");
+    let group = groups(running.pid()).join("writer");
+    let worker = running.worker(1);
+    fs::write(Path::new(BLKIO).join("cgroup.procs"), worker.to_string()).unwrap();
+    // The run takes the group away itself where it is faster.
+    wait_for("the group to be gone", || (fs::remove_dir(&group).is_ok() || !group.exists()).then_some(()));
+    running.end().status(1);
+    let events = scene.read("rec/events.jsonl");
+    let lost = events.lines().find(|line| line.contains("isolation-lost")).unwrap();
+    assert!(lost.contains(group.to_str().unwrap()), "{lost}");
+    for phase in ["w1", "w2"] {
+        let told = |line: &&str| line.contains("phase_gap") && line.contains(&format!("\"phase\":\"{phase}\""));
+        let gap = events.lines().find(told).unwrap_or_else(|| panic!("no gap {phase}: {events}"));
+        assert!(gap.contains("control group"), "{gap}");
+    }
+}
+
+#[test]
+fn what_this_host_cannot_give_is_refused_before_anything_runs() {
+    let Some(scene) = scene() else { return };
+    scene
+        .run("run short.toml --out rec --set writer.limits.io.latency=10ms")
+        .status(2)
+        .err_has(&["`writer`: `io.latency` is not supported", "unified_cgroup_hierarchy=1"]);
+    assert!(!scene.path("rec").exists());
+    scene.run("run short.toml --out rec --set device.scheduler=tarot").status(2).err_has(&["not tarot"]);
+    scene.run("run short.toml --dry-run --set device.scheduler=tarot").status(2).out_has(&["scheduler tarot"]);
+}
+
+#[test]
+fn a_sweep_of_isolation_cut_off_in_its_group_goes_on_and_leaves_none() {
+    let Some(scene) = scene() else { return };
+    let sweep = "[sweep]\nrepeats = 2\n\"writer.isolation\" = [\"none\", \"cgroup\"]\n";
+    scene.write("set.toml", &format!("{}{sweep}", scene.read("short.toml")));
+    scene.run("run set.toml --dry-run").status(0).out_has(&["its limits (io.max) are not applied"]);
+    let running = scene.start("run set.toml --out all");
+    wait_for_event(&scene.path("all/runs/003"), "phase_started\",\"phase\":\"w0");
+    let group = groups(running.pid());
+    running.kill_everything();
+    assert!(group.join("writer").is_dir());
+    scene.run("run set.toml --out all --resume").status(0);
+    assert!(!group.exists());
+    assert!(scene.path("all/set-aside/003.interrupted-1").is_dir());
+    for (run, isolated) in [("001", false), ("002", false), ("003", true), ("004", true)] {
+        let dir = format!("all/runs/{run}");
+        assert_eq!(scene.json(&format!("{dir}/summary.json"))["status"], "complete");
+        let told = scene.json(&format!("{dir}/environment.json"))["isolation"]["writer"]["isolation"] == "cgroup";
+        assert_eq!(told, isolated, "{run}");
+        assert_eq!(scene.read(&format!("{dir}/events.jsonl")).contains("limits-left-out"), !isolated);
+        assert_eq!(scene.read(&format!("{dir}/experiment.toml")).contains("io.max"), isolated);
+    }
+}

@@ -1,0 +1,33 @@
+//! All integration tests of `manometer`, in one program so that they link once.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test fails by panicking")]
+
+mod architecture;
+mod cache;
+mod cache_advise;
+mod cache_cost;
+mod cache_tier;
+mod command;
+mod compare;
+mod db_bench;
+mod doctor;
+mod files;
+mod import;
+mod io;
+mod isolate;
+mod pacing;
+mod prepare;
+mod queue;
+mod real_vs_synthetic;
+mod replay;
+#[cfg(feature = "rlsm")]
+mod rlsm;
+mod run;
+mod support;
+mod trace;
+mod trace_capture;
+mod trace_character;
+mod trace_transform;
+mod watch;
+mod worker;
+mod ycsb;

@@ -1,0 +1,151 @@
+//! `manometer run` of a file of the kind `real-vs-synthetic`.
+
+use manometer_testing::installed;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{Scene, wait_for};
+
+const FILE: &str = r#"
+kind = "real-vs-synthetic"
+name = "a small one"
+directory = "data"
+trace = "trace.txt"
+time_unit = "us"
+caches = [0.2, 1.0]
+repeats = 2
+threads = 2
+nodes = 3
+[slabs]
+memory = "2MiB"
+chunk_max = "4KiB"
+"#;
+
+/// A folder with `file.toml` and its trace: keys that are asked for five times each soon one after the other, and some
+/// that are asked for again and again.
+fn scene() -> Scene {
+    let scene = Scene::new();
+    let key = |number: u64| if number.is_multiple_of(3) { number / 3 % 40 } else { 1000 + number / 7 };
+    let line = |number: u64| format!("read,{},{number},1000\n", key(number));
+    scene.write("trace.txt", &(0..12_000).map(line).collect::<String>());
+    scene.write("file.toml", FILE);
+    scene
+}
+
+fn numbers(object: &Value, names: &[&str]) {
+    names.iter().for_each(|name| assert!(object[name].is_number(), "{name}: {object}"));
+}
+
+#[test]
+fn one_command_makes_one_report() {
+    if !installed("redis-server") || !installed("memcached") {
+        return;
+    }
+    let scene = scene();
+    let said = scene.run("run file.toml --out out --format json").status(0).json();
+    assert_eq!((&said["status"], &said["experiment"]), (&json!("complete"), &json!("a small one")));
+    let loads: Vec<&Value> = said["loads"].as_array().unwrap().iter().map(|load| &load["name"]).collect();
+    assert_eq!(loads, ["trace", "zipf", "uniform", "latest"]);
+    assert_eq!(said["replays"].as_array().unwrap().len(), 2 * (2 * 2 * 4 + 2));
+    for engine in said["engines"].as_array().unwrap() {
+        numbers(engine, &["footprint_bytes"]);
+        let ranked: Vec<f64> =
+            engine["differences"].as_array().unwrap().iter().map(|one| one["rmse"].as_f64().unwrap()).collect();
+        assert!(ranked.len() == 3 && ranked.is_sorted(), "{ranked:?}");
+        let curve = &engine["curves"][0];
+        assert_eq!(curve["load"], "trace");
+        let [small, large] = [0, 1].map(|at| curve["points"][at]["miss_ratio"]["mean"].as_f64().unwrap());
+        // Each key is missed once at least, and no more often where there is room for all.
+        let keys = said["loads"][0]["keys"].as_f64().unwrap();
+        assert!(large >= keys / 12_000.0 && large < keys / 12_000.0 + 0.02, "{engine}");
+        // Two threads that miss a key at the same time miss it twice.
+        assert!(small > large - 0.01, "{small} {large}");
+        numbers(&curve["speed_up"], &["mean", "ci_low", "ci_high"]);
+    }
+    let redis = &said["engines"][0]["curves"][0];
+    assert!(redis["points"][0]["cache_bytes"].as_u64() < redis["points"][1]["cache_bytes"].as_u64());
+    assert_eq!(said["between_engines"].as_array().unwrap().len(), 4);
+    // The trace has 12,000 requests: whether they take a second is the machine's affair.
+    let is_short = said["hot_spots"]["requests_per_s"].as_u64() > Some(12_000);
+    assert_eq!((&said["hot_spots"]["nodes"], said["hot_spots"]["reason"].is_string()), (&json!(3), is_short));
+    assert_eq!(said["slabs"]["loads"].as_array().unwrap().len(), 2);
+    numbers(&said["slabs"], &["classes", "value_bytes_mean", "cache_bytes"]);
+    let ids: Vec<&str> =
+        said["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect();
+    assert!(
+        ids.contains(&"caches-too-small") || said["engines"][1]["footprint_bytes"].as_u64() > Some(4 << 20),
+        "{ids:?}"
+    );
+    assert_eq!(scene.json("out/real-vs-synthetic.json"), said);
+    assert!(scene.read("out/report.html").contains("data-chart=\"miss-ratio-curves\""));
+    assert!(scene.read("out/experiment.toml").contains("repeats = 2"));
+    let left = std::fs::read_dir(scene.path("data")).unwrap().count();
+    assert_eq!(left, 0, "nothing of servers and loads is left");
+}
+
+#[test]
+fn people_get_a_table_for_each_engine() {
+    if !installed("redis-server") {
+        return;
+    }
+    let scene = scene();
+    scene.write("one.toml", FILE.split("[slabs]").next().unwrap());
+    let flags = "--set engines=[\"redis\"] --set caches=[1.0] --set repeats=1 --set requests=4000";
+    let words = ["best-fitting Zipf", "largest error", "uniform", "Report: out/report.html"];
+    scene
+        .run(&format!("run one.toml --out out {flags}"))
+        .status(0)
+        .out_has(&words)
+        .err_has(&["4000 requests for", "1/4: trace on redis"]);
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_is_started() {
+    let scene = scene();
+    scene.write("few.txt", "read,a,1,10\nread,b,2,10\n");
+    std::fs::create_dir(scene.path("full")).unwrap();
+    scene.write("full/file", "");
+    let refused = [
+        ("run file.toml --set trace=absent.txt --out out", "absent.txt"),
+        ("run file.toml --set trace=few.txt --out out", "too few to fit a Zipf distribution"),
+        ("run file.toml --set repeats=0", "write a number from 1 to 1000"),
+        ("run file.toml --out out --resume", "it cannot be resumed"),
+        ("run file.toml file.toml", "run it alone"),
+        ("run file.toml --reuse", "leave --reuse out"),
+        ("run file.toml --out full", "is not empty"),
+    ];
+    for (words, says) in refused {
+        scene.run(words).status(2).err_has(&[says]);
+    }
+}
+
+#[test]
+fn a_dry_run_says_how_many_replays_there_would_be() {
+    let scene = scene();
+    scene.run("run file.toml --dry-run").status(0).out_has(&["36 replays", "chunk_max = \"4KiB\""]);
+    let said = scene.run("run file.toml --dry-run --format json").status(0).json();
+    assert_eq!((&said["replays"], &said["experiment"]["repeats"]), (&json!(36), &json!(2)));
+    assert!(!scene.path("data").exists());
+}
+
+#[test]
+fn what_was_measured_before_an_interruption_is_told() {
+    if !installed("redis-server") {
+        return;
+    }
+    let scene = scene();
+    scene.write("one.toml", FILE.split("[slabs]").next().unwrap());
+    let running = scene.start("run one.toml --out out --set engines=[\"redis\"] --set repeats=1000 --format json");
+    // Each replay makes the server's data anew, and writes when.
+    let marker = || {
+        let folder = std::fs::read_dir(scene.path("data")).ok()?.next()?.ok()?.path();
+        std::fs::read_to_string(folder.join("server/manometer.json")).ok().filter(|text| text.ends_with('}'))
+    };
+    let made_at =
+        |text: String| serde_json::from_str::<Value>(&text).ok().map(|marker| marker["made_at_unix_ns"].clone());
+    let first = wait_for("the first replay to begin", || made_at(marker()?));
+    wait_for("the second replay to begin", || made_at(marker()?).filter(|later| *later != first));
+    running.signal(Signal::INT);
+    assert_eq!(running.end().status(1).json()["status"], "interrupted");
+    assert!(scene.read("out/report.html").contains("interrupted"));
+}

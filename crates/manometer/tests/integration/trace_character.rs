@@ -1,0 +1,136 @@
+//! `manometer trace characterise` and `synthesise`.
+
+use std::fmt::Write as _;
+
+use manometer_workload::kv::distribution::{ScatteredZipf, stream};
+use serde_json::{Value, json};
+
+use crate::support::Scene;
+
+/// Requests of twenty clients for fifty keys over two hundred seconds, in sessions of four.
+fn trace() -> String {
+    let mut text = "time_ms,op,key,client,value_size\n".to_owned();
+    for number in 0..4000_u64 {
+        let key = (number * number) % 50;
+        let op = if number % 4 == 0 { "update" } else { "get" };
+        writeln!(text, "{},{op},user{key},{},{}", number * 50 + number % 6 * 10, number / 4 % 20, 100 + key).unwrap();
+    }
+    text
+}
+
+fn scene() -> Scene {
+    let scene = Scene::new();
+    scene.write("web.csv", &trace());
+    scene
+}
+
+#[test]
+fn machines_learn_what_a_trace_is_like() {
+    let said = scene().run("trace characterise web.csv --session-gap 2s --latency 1ms --taken-at proxy --format json");
+    let said = said.status(0).json();
+    assert_eq!(
+        (&said["requests"], &said["key_sample"]["method"], &said["format"]),
+        (&json!(4000), &json!("exact"), &json!("csv"))
+    );
+    assert_eq!(said["operations"]["update"]["share"], json!(0.25));
+    assert_eq!(said["sessions"]["requests_per_session"]["mean"], json!(4.0));
+    assert_eq!((&said["replay_model"]["model"], &said["replay_model"]["unknown"]), (&json!("open"), &Value::Null));
+    assert!(
+        said["burstiness"]["hurst_dfa"]["value"].is_number()
+            && said["popularity"]["hot_keys"][0]["requests"].is_number()
+    );
+    assert!(said["diurnal"].is_null() && said["diurnal_reason"].as_str().unwrap().contains("24"));
+    assert!(said["device"].is_null() && said["damage"].is_null());
+}
+
+#[test]
+fn what_our_own_generator_draws_is_known_again() {
+    for (number, exponent, records) in [(1, 0.5, 20_000), (2, 0.8, 100_000), (3, 0.99, 100_000), (4, 1.2, 50_000)] {
+        let (zipf, mut random) = (ScatteredZipf::new(records, exponent, number), stream(number, 0));
+        let mut text = "op,key\n".to_owned();
+        (0..300_000).for_each(|_| writeln!(text, "get,user{}", zipf.draw(&mut random)).unwrap());
+        let scene = Scene::new();
+        scene.write("zipf.csv", &text);
+        let said = scene.run("trace characterise zipf.csv --format json").status(0).json();
+        let fitted = &said["popularity"]["zipf"];
+        let (found, error) = (fitted["exponent"].as_f64().unwrap(), fitted["standard_error"].as_f64().unwrap());
+        assert!((found - exponent).abs() < 4.0 * error && error < 0.03, "{exponent}: {fitted}");
+        assert_ne!(fitted["verdict"], json!("not-zipf"), "{exponent}: {fitted}");
+    }
+}
+
+#[test]
+fn people_get_a_line_for_each_side() {
+    let words = [
+        "4 000 requests for",
+        "mix           get 75.00 %",
+        "popularity",
+        "one-hit",
+        "reuse",
+        "Hurst",
+        "sessions",
+        "--taken-at",
+    ];
+    scene().run("trace characterise web.csv").status(0).out_has(&words);
+    let scene = Scene::new();
+    scene
+        .write("disk.load", "start ; sector; length ; op ; x ; y\n0.5 ; 8 ; 8 ; W ; 0 ; 0\n1.5 ; 16 ; 8 ; R ; 0 ; 0\n");
+    let words = ["read 50.00 % of the requests, 50.00 % of the bytes", "sequential    100.00 %", "4 KiB 100.00 %"];
+    scene.run("trace characterise disk.load").status(0).out_has(&words);
+    scene.write("keys", "a\nb\na\n");
+    let words = ["unknown: the trace has no times", "none: the trace has no times", "replay        open"];
+    scene.run("trace characterise keys").status(0).out_has(&words);
+}
+
+#[test]
+fn a_damaged_trace_has_the_character_of_its_good_records() {
+    let scene = scene();
+    scene.write("cut.csv", &(trace() + "x,y,z\n"));
+    let said = scene.run("trace characterise cut.csv --format json").status(1).err_has(&["4000 requests"]).json();
+    assert_eq!((&said["requests"], said["damage"]["offset"].is_number()), (&json!(4000), true));
+    scene.write("empty", "");
+    scene.run("trace characterise empty").status(2).err_has(&["it is empty"]);
+    scene.run("trace characterise web.csv --session-gap soon").status(2).err_has(&["10s"]);
+}
+
+#[test]
+fn a_model_makes_more_of_a_trace() {
+    let scene = scene();
+    let said = scene
+        .run("trace synthesise web.csv made.csv --model web.json --format json")
+        .status(0)
+        .err_has(&["fit: LRU miss ratio"]);
+    let said = said.json();
+    assert_eq!(said["requests"], json!(4000));
+    assert!(said["fit_error"]["miss_ratio_max"].as_f64().unwrap() < 0.2, "{said}");
+    let model = scene.json("web.json");
+    assert_eq!((&model["manometer_trace_model"], &model["fit_error"]), (&json!(1), &said["fit_error"]));
+    assert!(!scene.read("web.json").contains("user"));
+    // The model alone makes the same, and more.
+    scene.run("trace synthesise web.json again.csv").status(0);
+    assert_eq!(scene.read("again.csv"), scene.read("made.csv"));
+    let said = scene.run("trace synthesise web.json more.csv --requests 10000 --seed 7 --format json").status(0).json();
+    assert_eq!(said["requests"], json!(10000));
+    let info = scene.run("trace info more.csv --format json").status(0).json();
+    assert_eq!((&info["requests"], &info["times_backward"]), (&json!(10000), &json!(0)));
+}
+
+#[test]
+fn what_cannot_be_modelled_is_refused() {
+    let scene = scene();
+    scene
+        .write("disk.load", "start ; sector; length ; op ; x ; y\n0.5 ; 8 ; 8 ; W ; 0 ; 0\n1.5 ; 16 ; 8 ; R ; 0 ; 0\n");
+    scene.write("broken.json", "{\"manometer_trace_model\": 1}");
+    scene.write("model.json", "{}");
+    for (words, said) in [
+        ("synthesise disk.load o.csv", "places on devices"),
+        ("synthesise broken.json o.csv", "no model: missing field"),
+        ("synthesise web.csv o.csv --model model.json", "there already"),
+        ("synthesise broken.json o.csv --model other.json", "leave --model out"),
+        ("synthesise - o.csv", "name a file"),
+        ("synthesise nowhere o.csv", "nowhere"),
+    ] {
+        scene.run(&format!("trace {words}")).status(2).err_has(&[said]);
+        assert!(!scene.path("o.csv").exists(), "{words}");
+    }
+}

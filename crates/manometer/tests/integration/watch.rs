@@ -1,0 +1,114 @@
+//! `manometer watch` where the output is no terminal: one frame.
+
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+
+use manometer_measure::host::device_of;
+use manometer_testing::{Cause, binary, installed, skip};
+use rustix::process::Signal;
+
+use crate::support::{Scene, signal_process};
+
+/// A folder on a device.
+fn on_a_device() -> Option<Scene> {
+    let scene = Scene::new();
+    let device = device_of(&scene.path("."));
+    if device.is_none() {
+        skip(Cause::BlockDevice, "no block device holds the tests' folder");
+    }
+    device.map(|_| scene)
+}
+
+#[test]
+fn without_a_terminal_one_frame_is_printed() {
+    let Some(scene) = on_a_device() else { return };
+    let words = ["device and its layers", "storage:", "processes on any storage"];
+    scene.run("watch --interval 200ms").status(0).out_has(&words);
+    scene.run("watch . --once --interval 200ms").status(0).out_has(&words);
+}
+
+/// A terminal of its own, by `script`, in which `manometer watch` runs.
+struct Terminal {
+    script: Child,
+    /// What it has drawn so far.
+    drawn: Vec<u8>,
+}
+
+impl Terminal {
+    fn watch(scene: &Scene) -> Option<Self> {
+        let command = format!("echo PID=$$.; exec {} watch . --interval 200ms", binary("manometer").display());
+        let mut script = Command::new("script");
+        script.args(["-qec", &command, "/dev/null"]).current_dir(scene.path("."));
+        let script = installed("script").then(|| script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
+        Some(Self { script: script?, drawn: Vec::new() })
+    }
+
+    /// Reads until `text` is drawn; to the end without.
+    fn read_until(&mut self, text: Option<&str>) -> String {
+        let mut chunk = [0; 4096];
+        loop {
+            let drawn = String::from_utf8_lossy(&self.drawn).into_owned();
+            if text.is_some_and(|text| drawn.contains(text)) {
+                return drawn;
+            }
+            let count = self.script.stdout.as_mut().unwrap().read(&mut chunk).unwrap();
+            if count == 0 {
+                assert!(text.is_none(), "it ended before it drew {text:?}: {drawn}");
+                return drawn;
+            }
+            self.drawn.extend_from_slice(&chunk[..count]);
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.script.kill();
+        let _ = self.script.wait();
+    }
+}
+
+/// What a terminal is told to show the other screen, and the first one again.
+const OTHER_SCREEN: &str = "\u{1b}[?1049h";
+const FIRST_SCREEN: &str = "\u{1b}[?1049l";
+
+#[test]
+fn a_key_ends_it_and_the_terminal_is_given_back() {
+    let Some(scene) = on_a_device() else { return };
+    let Some(mut terminal) = Terminal::watch(&scene) else { return };
+    terminal.read_until(Some(OTHER_SCREEN));
+    terminal.script.stdin.as_mut().unwrap().write_all(b"sq").unwrap();
+    assert!(terminal.read_until(None).contains(FIRST_SCREEN));
+    assert!(terminal.script.wait().unwrap().success());
+}
+
+#[test]
+fn a_signal_ends_it_and_the_terminal_is_given_back() {
+    let Some(scene) = on_a_device() else { return };
+    let Some(mut terminal) = Terminal::watch(&scene) else { return };
+    let drawn = terminal.read_until(Some(OTHER_SCREEN));
+    let pid = drawn.split_once("PID=").unwrap().1.split('.').next().unwrap();
+    signal_process(pid.parse().unwrap(), Signal::TERM);
+    assert!(terminal.read_until(None).contains(FIRST_SCREEN));
+    assert!(terminal.script.wait().unwrap().success());
+}
+
+#[test]
+fn machines_get_one_document_of_one_interval() {
+    let Some(scene) = on_a_device() else { return };
+    let frame = scene.run("watch . --interval 200ms --format json").status(0).json();
+    let device = device_of(&scene.path(".")).unwrap();
+    assert_eq!(frame["layers"][0]["name"], device.name);
+    let activity = &frame["layers"][0]["activity"];
+    assert!(activity["writes_per_s"].is_number() && activity["busy"].as_f64().unwrap() <= 1.0, "{activity}");
+    assert!(frame["users"].is_array() && frame["stalls"].is_object(), "{frame}");
+}
+
+#[test]
+fn what_cannot_be_watched_is_said() {
+    let scene = Scene::new();
+    scene.run("watch nowhere").status(2).err_has(&["nowhere is no folder"]);
+    scene.run("watch /proc").status(2).err_has(&["no block device lies under /proc", "doctor"]);
+    scene.run("watch . --interval 1ms").status(2).err_has(&["shorter than 100ms"]);
+    scene.run("watch --help").status(0).out_has(&["manometer watch /mnt/nvme", "q ends"]);
+}

@@ -1,0 +1,164 @@
+//! Checking the devices after power cuts: the host's part and the guest's.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use rlsm::{Database, Maintenance, Sync};
+
+use super::cut::{Cut, Replay};
+use super::device;
+use super::guest::{self, DATABASE};
+use super::lives::{self, Lives};
+use super::machine::{Machine, TASK};
+use super::record::LIVES;
+use super::recording::Recording;
+use super::settings::options;
+use crate::support::work::Step;
+use crate::support::{self, Model, batch};
+
+/// The most devices of a guest.
+pub const DEVICES_MAX: usize = 16;
+
+/// The prefix of the guest's line for a device without problems.
+const WHOLE: &str = "whole ";
+
+/// The number of batches written to a database after a power cut.
+const BATCHES_AFTER: u64 = 25;
+
+/// What a sound device has after a power cut.
+#[derive(Debug)]
+pub struct Found {
+    /// The number of the last batch.
+    pub last: u64,
+    /// Bytes at the end of a WAL that recovery dropped.
+    pub torn_bytes: u64,
+    /// Files that recovery removed.
+    pub unfinished: u64,
+}
+
+/// What is wrong with a device after a power cut.
+#[derive(Debug)]
+pub enum Problem {
+    /// Fewer batches than were acknowledged.
+    Lost { acknowledged: u64, found: u64 },
+    /// Another problem.
+    Wrong(String),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost { acknowledged, found } => {
+                write!(formatter, "{acknowledged} batches were acknowledged, {found} are there")
+            }
+            Self::Wrong(problem) => formatter.write_str(problem),
+        }
+    }
+}
+
+/// Checks the device after each of the cuts, which are in order.
+pub fn all(
+    machine: &Machine,
+    image: &[u8],
+    recording: &Recording,
+    cuts: &[Cut],
+    lives: &Lives,
+) -> Vec<Result<Found, Problem>> {
+    assert!(cuts.len() <= DEVICES_MAX);
+    let mut replay = Replay::new(recording, image.to_vec(), lives.last());
+    let names: Vec<_> = (0..cuts.len()).map(|index| format!("cut-{index}")).collect();
+    let make = |(cut, name): (&Cut, &String)| {
+        let (image, acknowledged) = replay.cut(cut);
+        device::write(&image, &machine.directory().join(name)).unwrap();
+        acknowledged
+    };
+    let acknowledged: Vec<u64> = cuts.iter().zip(&names).map(make).collect();
+    let report = machine.run(&[(TASK, "check"), (LIVES, &lives.to_word())], &names);
+    assert_eq!(report.lines().count(), cuts.len(), "the guest reported:\n{report}");
+    let judge = |((line, name), acknowledged): ((&str, &String), u64)| {
+        let found = judge(line, acknowledged)?;
+        device::check(&machine.directory().join(name)).map_err(Problem::Wrong)?;
+        Ok(found)
+    };
+    report.lines().zip(&names).zip(acknowledged).map(judge).collect()
+}
+
+/// Parses a line of the guest's report.
+fn judge(line: &str, acknowledged: u64) -> Result<Found, Problem> {
+    let Some(numbers) = line.strip_prefix(WHOLE) else { return Err(Problem::Wrong(line.to_owned())) };
+    let [last, torn_bytes, unfinished] =
+        numbers.split(' ').map(|number| number.parse().unwrap()).collect::<Vec<_>>()[..]
+    else {
+        panic!("`{line}` is not three numbers")
+    };
+    if last < acknowledged {
+        return Err(Problem::Lost { acknowledged, found: last });
+    }
+    Ok(Found { last, torn_bytes, unfinished })
+}
+
+/// The guest's part: returns a line per device.
+pub fn run_in_guest(mount: &Path) -> String {
+    let lives = Lives::from_word(&guest::variable(LIVES));
+    let look_at = |device: PathBuf| {
+        println!("{}", device.display());
+        let found = guest::mount_ext4(&device, mount, "").map_err(|error| format!("it cannot be mounted: {error}"));
+        let found = found.and_then(|()| {
+            let found = check_database(&mount.join(DATABASE), &lives);
+            guest::unmount_ext4(mount).unwrap();
+            found
+        });
+        match found {
+            Ok(found) => format!("{WHOLE}{} {} {}\n", found.last, found.torn_bytes, found.unfinished),
+            Err(problem) => problem.replace('\n', " ") + "\n",
+        }
+    };
+    guest::devices().into_iter().map(look_at).collect()
+}
+
+/// Opens the database, checks its content, writes to it, and checks it again. Returns what was found at first.
+fn check_database(directory: &Path, lives: &Lives) -> Result<Found, String> {
+    let database = open(directory)?;
+    let (torn_bytes, unfinished) = (database.recovery().torn_bytes, database.recovery().removed.len() as u64);
+    let found = read(&database)?;
+    let last = lives::last(&database).map_err(|error| error.to_string())?;
+    compare(&found, &lives.model(last), last)?;
+    let after = write_more(&database, lives, last).map_err(|error| format!("it takes no more batches: {error}"))?;
+    drop(database);
+    let database = open(directory)?;
+    compare(&read(&database)?, &after, last + BATCHES_AFTER)?;
+    Ok(Found { last, torn_bytes, unfinished })
+}
+
+fn open(directory: &Path) -> Result<Database, String> {
+    let options = options().sync(Sync::Never).maintenance(Maintenance::Inline);
+    let database = options.open(directory).map_err(|error| format!("it cannot be opened: {error}"))?;
+    let verification = database.verify();
+    if verification.is_sound() { Ok(database) } else { Err(format!("it is not sound: {:?}", verification.problems)) }
+}
+
+fn read(database: &Database) -> Result<Model, String> {
+    support::all(database).map_err(|error| format!("it cannot be read: {error}"))
+}
+
+fn compare(found: &Model, expected: &Model, last: u64) -> Result<(), String> {
+    let of = |one: &Model, other: &Model| one.iter().filter(|(key, value)| other.get(*key) != Some(value)).count();
+    match (of(found, expected), of(expected, found)) {
+        (0, 0) => Ok(()),
+        (more, fewer) => Err(format!("after batch {last} {more} entries are wrong or too many, {fewer} missing")),
+    }
+}
+
+/// Writes batches, and returns the expected content.
+fn write_more(database: &Database, lives: &Lives, last: u64) -> rlsm::Result<Model> {
+    let mut lives = lives.left(last);
+    lives.begin(last);
+    let mut steps = lives.steps();
+    while steps.number < last + BATCHES_AFTER {
+        if let Step::Write(writes) = steps.next() {
+            database.write(batch(&writes))?;
+        }
+    }
+    database.compact()?;
+    Ok(lives.model(steps.number))
+}

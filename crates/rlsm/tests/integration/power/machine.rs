@@ -1,0 +1,130 @@
+//! A machine that runs one guest after another: user-mode-linux, whose first process is this test program.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use manometer_testing::{Cause, skip};
+use rustix::process::{Pid, Signal, kill_process_group};
+use tempfile::TempDir;
+
+/// A guest without output for this time hangs: it prints its progress.
+const SILENCE: Duration = Duration::from_secs(600);
+
+/// Environment variables of the guest.
+pub const FOLDER: &str = "RLSM_POWER_FOLDER";
+pub const TASK: &str = "RLSM_POWER_TASK";
+
+/// The guest's report, in the directory.
+pub const REPORT: &str = "report";
+
+/// Where Debian and Ubuntu have root's programs.
+pub const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+
+pub struct Machine {
+    directory: TempDir,
+}
+
+impl Machine {
+    /// Skips the test where user-mode-linux cannot run.
+    pub fn new() -> Option<Self> {
+        if !cfg!(target_arch = "x86_64") {
+            skip(Cause::Processor, "user-mode-linux is for x86-64");
+            return None;
+        }
+        for (program, package) in [
+            ("linux.uml", "user-mode-linux"),
+            ("mkfs.ext4", "e2fsprogs"),
+            ("e2fsck", "e2fsprogs"),
+            ("dmsetup", "dmsetup"),
+        ] {
+            if !PATH.split(':').any(|directory| Path::new(directory).join(program).exists()) {
+                skip(Cause::Program, format_args!("{program} is not installed (package {package})"));
+                return None;
+            }
+        }
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("mount")).unwrap();
+        Some(Self { directory })
+    }
+
+    /// The directory that host and guest share.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Runs a guest with files of the directory as devices until it powers off. Returns its report.
+    pub fn run(&self, task: &[(&str, &str)], devices: &[String]) -> String {
+        let report = self.directory().join(REPORT);
+        let _ = fs::remove_file(&report);
+        let mut guest = Guest::start(self.directory(), task, devices);
+        let console = guest.console();
+        let report = fs::read_to_string(report).unwrap_or_default();
+        match report.strip_suffix("done\n") {
+            Some(lines) => lines.to_owned(),
+            None => {
+                panic!("the guest did not finish {task:?}; it reported `{report}` and its console says:\n{console}")
+            }
+        }
+    }
+}
+
+/// The processes of a guest, which end when this is dropped.
+struct Guest(Child);
+
+impl Guest {
+    fn start(directory: &Path, task: &[(&str, &str)], devices: &[String]) -> Self {
+        let own = std::env::current_exe().unwrap();
+        let mut command = Command::new("linux.uml");
+        command
+            .env("PATH", PATH)
+            .current_dir(directory)
+            .args(["mem=128M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"])
+            .arg(format!("init={}", own.display()))
+            .args(["con=null", "con0=null,fd:1", "quiet", "panic=-1", "umid=guest"])
+            .arg(format!("uml_dir={}/", directory.display()))
+            .arg(format!("{FOLDER}={}", directory.display()))
+            .args(task.iter().map(|(name, value)| format!("{name}={value}")))
+            .args(('a'..).zip(devices).map(|(letter, device)| format!("ubd{letter}={device}")))
+            .args(["--", "power::guest::init", "--exact", "--nocapture"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0);
+        Self(command.spawn().unwrap())
+    }
+
+    /// The guest's output until it powers off.
+    fn console(&mut self) -> String {
+        let output = BufReader::new(self.0.stdout.take().unwrap());
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || {
+            for line in output.split(b'\n').map_while(Result::ok) {
+                let _ = sender.send(String::from_utf8_lossy(&line).into_owned());
+            }
+        });
+        let mut text = String::new();
+        loop {
+            match receiver.recv_timeout(SILENCE) {
+                Ok(line) => text = text + &line + "\n",
+                Err(mpsc::RecvTimeoutError::Disconnected) => return text,
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    panic!("the guest has said nothing for {SILENCE:?}; before it said:\n{text}")
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        let group = Pid::from_child(&self.0);
+        let _ = kill_process_group(group, Signal::KILL);
+        let _ = self.0.wait();
+    }
+}
