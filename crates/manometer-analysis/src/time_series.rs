@@ -41,19 +41,18 @@ pub struct TimeSeries {
 
 impl TimeSeries {
     fn push(&mut self, end_s: f64, value: f64) {
-        // A damaged file may hold anything: only finite, non-negative rates and latencies are measurements.
-        if value.is_finite() && value >= 0.0 {
+        if is_measurement(value) {
             self.end_s.push(end_s);
             self.values.push(value);
         }
     }
 }
 
-/// The throughput of a workload in `window`: all foreground operations together, per sample interval.
+/// The throughput of a workload in `window`: all foreground operations together, per interval of equal length.
 ///
 /// `samples` is its series as described in `docs/recording.md`. An operation whose count is null had no request in that
 /// interval; an interval in which all are null is a gap. `interval_s` is the length of an interval where the series has
-/// no `length` column.
+/// no `length` column. The mean of the series is work divided by measured time, however unequal the intervals are.
 pub fn throughput(samples: &Samples, unit: ThroughputUnit, window: TimeWindow, interval_s: f64) -> TimeSeries {
     let (suffix, per_unit) = match unit {
         ThroughputUnit::Requests => (".requests", 1.0),
@@ -61,7 +60,7 @@ pub fn throughput(samples: &Samples, unit: ThroughputUnit, window: TimeWindow, i
     };
     let counted = columns(samples, |name| name.strip_suffix(suffix).is_some_and(|operation| !is_background(operation)));
     let lengths = columns(samples, |name| name == "length").into_iter().next();
-    let mut series = TimeSeries::default();
+    let mut intervals = Vec::new();
     for (row, end_ns) in samples.t_ns.iter().copied().enumerate() {
         let length_s = lengths.map_or(Some(interval_s), |column| cell(column, row));
         let Some(length_s) = length_s.filter(|length_s| length_s.is_finite() && *length_s > 0.0) else { continue };
@@ -69,10 +68,53 @@ pub fn throughput(samples: &Samples, unit: ThroughputUnit, window: TimeWindow, i
         let counts: Vec<f64> = counted.iter().filter_map(|column| cell(column, row)).collect();
         if begin_ns >= window.begin_ns && end_ns <= window.end_ns && !counts.is_empty() {
             let rate = counts.iter().sum::<f64>() / per_unit / length_s;
-            series.push(end_ns.saturating_sub(window.begin_ns) as f64 / 1e9, rate);
+            let end_s = end_ns.saturating_sub(window.begin_ns) as f64 / 1e9;
+            if is_measurement(rate) {
+                intervals.push(MeasuredInterval { end_s, length_s, rate });
+            }
         }
     }
+    equal_intervals(&intervals)
+}
+
+/// A rate and the time in which it was measured.
+#[derive(Debug, Clone, Copy)]
+struct MeasuredInterval {
+    /// Its end, in seconds since the start of the phase.
+    end_s: f64,
+    length_s: f64,
+    rate: f64,
+}
+
+/// The rates of `intervals` over as many intervals of equal length, without the gaps between them: the work of an
+/// interval is spread evenly over its length. A report over 30 s then weighs as much as 30 reports over 1 s, in the mean
+/// and in its variance.
+fn equal_intervals(intervals: &[MeasuredInterval]) -> TimeSeries {
+    let mut series = TimeSeries::default();
+    let Some(last) = intervals.last() else { return series };
+    if intervals.iter().all(|interval| interval.length_s == last.length_s) {
+        intervals.iter().for_each(|interval| series.push(interval.end_s, interval.rate));
+        return series;
+    }
+    let step_s = intervals.iter().map(|interval| interval.length_s).sum::<f64>() / intervals.len() as f64;
+    let (mut filled_s, mut work) = (0.0, 0.0);
+    for interval in intervals {
+        let mut left_s = interval.length_s;
+        while filled_s + left_s >= step_s && series.values.len() + 1 < intervals.len() {
+            let taken_s = step_s - filled_s;
+            left_s -= taken_s;
+            series.push(interval.end_s - left_s, (work + taken_s * interval.rate) / step_s);
+            (filled_s, work) = (0.0, 0.0);
+        }
+        (filled_s, work) = (filled_s + left_s, work + left_s * interval.rate);
+    }
+    series.push(last.end_s, work / filled_s);
     series
+}
+
+/// A damaged file may hold anything: only finite, non-negative rates and latencies are measurements.
+fn is_measurement(value: f64) -> bool {
+    value.is_finite() && value >= 0.0
 }
 
 /// The sum of the columns for which `is_counted` holds, over the intervals entirely within `window`.
@@ -163,6 +205,37 @@ mod tests {
         assert_eq!(series, TimeSeries { end_s: vec![1.0, 3.0], values: vec![150.0, 100.0] });
         let series = throughput(&samples, ThroughputUnit::Mebibytes, window, 1.0);
         assert_eq!(series.values, [100.0 / 256.0, 100.0 / 256.0]);
+    }
+
+    #[test]
+    fn a_long_interval_weighs_as_much_as_the_short_ones_that_it_spans() {
+        let mut samples = samples(&[
+            (11 * SECOND, Some(100.0), None),
+            (14 * SECOND, Some(30.0), None),
+            (16 * SECOND, None, None),
+            (18 * SECOND, Some(40.0), None),
+        ]);
+        samples.values[0] = [1.0, 3.0, 2.0, 2.0].map(Some).to_vec();
+        let window = TimeWindow { begin_ns: 10 * SECOND, end_ns: 18 * SECOND };
+        let series = throughput(&samples, ThroughputUnit::Requests, window, 1.0);
+        assert_eq!(series, TimeSeries { end_s: vec![2.0, 4.0, 8.0], values: vec![55.0, 10.0, 20.0] });
+    }
+
+    #[test]
+    fn the_mean_of_unequal_intervals_is_work_divided_by_time() {
+        let intervals: Vec<MeasuredInterval> = (1..500)
+            .scan(0.0, |end_s, number| {
+                let length_s = 0.1 + f64::from(number * 7919 % 113);
+                *end_s += length_s;
+                Some(MeasuredInterval { end_s: *end_s, length_s, rate: f64::from(number * 104_729 % 1_000) })
+            })
+            .collect();
+        let series = equal_intervals(&intervals);
+        let sum = |of: fn(&MeasuredInterval) -> f64| intervals.iter().map(of).sum::<f64>();
+        let expected = sum(|interval| interval.rate * interval.length_s) / sum(|interval| interval.length_s);
+        let mean = series.values.iter().sum::<f64>() / series.values.len() as f64;
+        assert_eq!(series.values.len(), intervals.len());
+        assert!((mean / expected - 1.0).abs() < 1e-12, "{mean} instead of {expected}");
     }
 
     #[test]
