@@ -311,7 +311,7 @@ def page(shell: str, drawn: dict[str, list[dict[str, Any]]]) -> str:
         columns = {column: {"values": [row[column] for row in rows]} for column in (rows[0] if rows else [])}
         data = json.dumps({"rows": len(rows), "columns": columns}).replace("</", "<\\/")
         sections.append(
-            f'<section class="chart"><h3>{chart["title"]}</h3><p class="reading">{chart["reading"]}</p>'
+            f'<section class="chart"><h3>{chart["title"]}</h3><p class="caption">{chart["caption"]}</p>'
             f'<figure data-chart="{name}"><div class="plot"></div><span class="save" data-name="{name}"></span>'
             f'<script type="application/json">{data}</script></figure></section>'
         )
@@ -341,7 +341,7 @@ def manual() -> str:
         origin = f" After {chart['origin']}." if chart["origin"] else ""
         function = name.replace("-", "_")
         told += [f"## {chart['title']}", ""]
-        told += [f"`{name}`, `manometer.plot.{function}`. {chart['reading']}{origin}", ""]
+        told += [f"`{name}`, `manometer.plot.{function}`. {chart['caption']}{origin}", ""]
         told += [f"![{chart['title']}](gallery/{name}.png)", ""]
     return "\n".join(told)
 

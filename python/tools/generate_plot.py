@@ -41,7 +41,7 @@ def function_name(chart: dict[str, Any]) -> str:
 def function(chart: dict[str, Any]) -> str:
     """The function of one chart."""
     parameter, draw, argument, about = OF[chart["scope"]]
-    body = [f'"""{chart["title"]}.', "", *wrapped(chart["reading"])]
+    body = [f'"""{chart["title"]}.', "", *wrapped(chart["caption"])]
     if chart["origin"]:
         body += ["", *wrapped(f"After {chart['origin']}.")]
     body += ["", "Args:", f"    {about}"]

@@ -1,6 +1,6 @@
 //! The charts of the report: their definitions and their rows.
 
-use manometer_report::{ColumnInfo, Recorded, ReportError, Scope};
+use manometer_report::{AnalysedRecording, ColumnInfo, ReportError, Scope};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub(crate) fn charts() -> String {
         let column = |column: &ColumnInfo| json!({"name": column.name, "unit": column.unit, "meaning": column.meaning});
         let columns: Vec<Value> = chart.columns.iter().map(column).collect();
         json!({
-            "name": chart.name, "title": chart.title, "origin": chart.origin, "reading": chart.reading,
+            "name": chart.name, "title": chart.title, "origin": chart.origin, "caption": chart.caption,
             "scope": scope, "columns": columns,
         })
     });
@@ -35,10 +35,10 @@ pub(crate) fn colours() -> &'static str {
 /// What a chart shows of recordings, as one JSON object.
 #[pyfunction]
 pub(crate) fn draw(py: Python<'_>, name: &str, recordings: Vec<Py<Recording>>) -> PyResult<String> {
-    let recorded: Vec<&Recorded> = recordings.iter().map(|one| one.get().recorded(py)).collect();
+    let recorded: Vec<&AnalysedRecording> = recordings.iter().map(|one| one.get().recorded(py)).collect();
     let drawn = py.detach(|| manometer_report::draw(name, recorded));
     let drawn = drawn.map_err(refused)?;
-    Ok(json!({ "rows": drawn.rows, "in_words": drawn.in_words, "notes": drawn.notes }).to_string())
+    Ok(json!({ "rows": drawn.rows, "alt_text": drawn.alt_text, "notes": drawn.notes }).to_string())
 }
 
 /// The Vega-Lite specification of a chart that has so many rows; without any, one that says `why`.

@@ -10,7 +10,7 @@ use manometer_analysis::summary::{IntervalEstimate, MeanEstimate, NeighbourSumma
 use manometer_measure::latency_log::LatencyLog;
 use manometer_measure::plan::{PhaseKind, Settings};
 use manometer_measure::{self as measure, LatencyHistogram, Samples};
-use manometer_report::{Recorded, own_ends};
+use manometer_report::{AnalysedRecording, distinct_path_ends};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -24,7 +24,7 @@ const NS_PER_US: f64 = 1e3;
 #[pyclass(frozen, module = "manometer._native")]
 pub(crate) struct Recording {
     recording: measure::Recording,
-    recorded: OnceLock<Recorded>,
+    recorded: OnceLock<AnalysedRecording>,
 }
 
 impl Recording {
@@ -34,8 +34,8 @@ impl Recording {
     }
 
     /// The recording with what the analysis says of it.
-    pub(crate) fn recorded(&self, py: Python<'_>) -> &Recorded {
-        let analyse = || Recorded {
+    pub(crate) fn recorded(&self, py: Python<'_>) -> &AnalysedRecording {
+        let analyse = || AnalysedRecording {
             summary: manometer_analysis::summarise(&self.recording),
             settings: self.recording.plan.sweep.clone(),
             recording: self.recording.clone(),
@@ -195,9 +195,9 @@ fn rows<'a>(py: Python<'_>, recordings: &'a [Py<Recording>]) -> Vec<Row<'a>> {
         let dir = &one.get().recording().dir;
         std::path::absolute(dir).unwrap_or_else(|_| dir.clone())
     };
-    let names = own_ends(&recordings.iter().map(absolute).collect::<Vec<_>>());
+    let names = distinct_path_ends(&recordings.iter().map(absolute).collect::<Vec<_>>());
     for (one, run) in recordings.iter().zip(names) {
-        let Recorded { summary, settings, .. } = one.get().recorded(py);
+        let AnalysedRecording { summary, settings, .. } = one.get().recorded(py);
         for phase in &summary.phases {
             let mut settings = settings.clone();
             settings.extend(phase.settings.clone());

@@ -3,9 +3,9 @@
 use manometer_measure::suggest::similar;
 use serde_json::{Map, Value};
 
-use crate::charts::{CHARTS, Chart, Draw, Drawing};
-use crate::source::Source;
-use crate::{Recorded, ReportError};
+use crate::charts::{CHARTS, Chart, ChartInput, ColumnInfo, Drawing};
+use crate::recording_reader::RecordingReader;
+use crate::{AnalysedRecording, ReportError};
 
 /// The colours of text, axes and series on a light and on a dark ground, as JSON: `ground`, `ink`, `soft` (secondary
 /// text), `line` (axes), `series` in order, told apart by colour-blind readers too, and `shades`, a scale of Vega's for
@@ -23,24 +23,6 @@ pub enum Scope {
     Figures,
 }
 
-/// A column that a chart of figures reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ColumnInfo {
-    /// Its name in the rows.
-    pub name: &'static str,
-    /// The unit of its numbers; empty for a text, a flag or a bare number.
-    pub unit: &'static str,
-    /// What it means.
-    pub meaning: &'static str,
-}
-
-impl ColumnInfo {
-    /// A column: its name, its unit, what it means.
-    pub(crate) const fn new(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
-        Self { name, unit, meaning }
-    }
-}
-
 /// A chart that there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChartInfo {
@@ -51,7 +33,7 @@ pub struct ChartInfo {
     /// The work that it comes from, with its figures; nothing where it is the field's or ours.
     pub origin: Option<&'static str>,
     /// How to read it.
-    pub reading: &'static str,
+    pub caption: &'static str,
     /// Its Vega-Lite file.
     pub spec: &'static str,
     /// What it is made from.
@@ -62,12 +44,12 @@ pub struct ChartInfo {
 
 /// What fills a chart.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Drawn {
+pub struct ChartData {
     /// Its rows, for the dataset of its name. Numbers have six significant digits; null is a gap. Empty where there is
     /// nothing to draw.
     pub rows: Vec<Map<String, Value>>,
     /// The chart in words, for those who do not see it.
-    pub in_words: String,
+    pub alt_text: String,
     /// What a reader must know: what is missing, and why. Without rows there is a note at least.
     pub notes: Vec<String>,
 }
@@ -79,39 +61,44 @@ pub fn charts() -> Vec<ChartInfo> {
 
 fn info(chart: &Chart) -> ChartInfo {
     const NONE: &[ColumnInfo] = &[];
-    let (scope, columns) = match chart.draw {
-        Draw::One(_) => (Scope::OneRecording, NONE),
-        Draw::Any(_) | Draw::Joined(_) => (Scope::ManyRecordings, NONE),
-        Draw::Figures(columns) => (Scope::Figures, columns),
+    let (scope, columns) = match chart.input {
+        ChartInput::OneRecording(_) => (Scope::OneRecording, NONE),
+        ChartInput::Recordings(_) | ChartInput::SeveralRecordings(_) => (Scope::ManyRecordings, NONE),
+        ChartInput::Columns(columns) => (Scope::Figures, columns),
     };
-    let &Chart { name, title, origin, reading, spec, .. } = chart;
-    ChartInfo { name, title, origin, reading, spec, scope, columns }
+    let &Chart { name, title, origin, caption, spec, .. } = chart;
+    ChartInfo { name, title, origin, caption, spec, scope, columns }
 }
 
 /// What the chart `name` shows of `recorded`.
 ///
 /// # Errors
 /// There is no such chart, it is drawn from figures, or it shows one recording and there are several.
-pub fn draw<'a>(name: &str, recorded: impl IntoIterator<Item = &'a Recorded>) -> Result<Drawn, ReportError> {
+pub fn draw<'a>(
+    name: &str,
+    recorded: impl IntoIterator<Item = &'a AnalysedRecording>,
+) -> Result<ChartData, ReportError> {
     let chart = find(name)?;
-    let sources: Vec<Source> = recorded.into_iter().map(Source::new).collect();
-    let drawing = match (chart.draw, &sources[..]) {
-        (Draw::Figures(columns), _) => {
+    let readers: Vec<RecordingReader> = recorded.into_iter().map(RecordingReader::new).collect();
+    let drawing = match (chart.input, &readers[..]) {
+        (ChartInput::Columns(columns), _) => {
             let columns = columns.iter().map(|column| column.name).collect();
             return Err(ReportError::ChartOfFigures { name: chart.name, columns });
         }
-        (_, []) => Drawing::left_out("No recording was chosen."),
-        (Draw::One(draw), [source]) => draw(source),
-        (Draw::One(_), several) => return Err(ReportError::OneRecordingOnly { name: chart.name, got: several.len() }),
-        (Draw::Any(draw) | Draw::Joined(draw), sources) => draw(sources),
+        (_, []) => Drawing::empty("No recording was chosen."),
+        (ChartInput::OneRecording(draw), [reader]) => draw(reader),
+        (ChartInput::OneRecording(_), several) => {
+            return Err(ReportError::OneRecordingOnly { name: chart.name, got: several.len() });
+        }
+        (ChartInput::Recordings(draw) | ChartInput::SeveralRecordings(draw), readers) => draw(readers),
     };
     let mut notes = drawing.notes;
     if drawing.table.is_empty() && notes.is_empty() {
         notes.push("The recordings hold nothing that this chart shows.".to_owned());
     }
-    let unreadable = sources.iter().flat_map(Source::unreadable);
+    let unreadable = readers.iter().flat_map(RecordingReader::unreadable);
     notes.extend(unreadable.map(|what| format!("Not all could be read: {what}.")));
-    Ok(Drawn { rows: drawing.table.into_rows(), in_words: drawing.in_words, notes })
+    Ok(ChartData { rows: drawing.table.into_rows(), alt_text: drawing.alt_text, notes })
 }
 
 /// The Vega-Lite specification of the chart `name` as it is to be drawn with so many `rows`: its file, or, without

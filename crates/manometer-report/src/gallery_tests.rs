@@ -5,10 +5,10 @@ use std::path::Path;
 use super::*;
 use crate::example;
 
-fn complete(dir: &Path) -> Recorded {
+fn complete(dir: &Path) -> AnalysedRecording {
     let recording = example::complete(dir);
     let summary = example::complete_summary(&recording);
-    Recorded { recording, summary, settings: Default::default() }
+    AnalysedRecording { recording, summary, settings: Default::default() }
 }
 
 #[test]
@@ -28,14 +28,14 @@ fn a_chart_has_the_rows_of_the_page() {
     let drawn = draw("pressure-scale", &[complete(dir.path())]).unwrap();
     let phases: Vec<&Value> = drawn.rows.iter().map(|row| &row["phase"]).collect();
     assert_eq!(phases, ["w0", "w1", "w2", "w3"]);
-    assert!(drawn.in_words.contains("w1 writer.iodepth = 1: 0.18"), "{}", drawn.in_words);
+    assert!(drawn.alt_text.contains("w1 writer.iodepth = 1: 0.18"), "{}", drawn.alt_text);
 }
 
 #[test]
 fn an_empty_selection_is_a_chart_that_says_so() {
     for chart in charts().iter().filter(|chart| chart.scope != Scope::Figures) {
         let drawn = draw(chart.name, &[]).unwrap();
-        assert!(drawn.rows.is_empty() && drawn.in_words.is_empty());
+        assert!(drawn.rows.is_empty() && drawn.alt_text.is_empty());
         assert_eq!(drawn.notes, ["No recording was chosen."]);
         let text = spec(chart.name, drawn.rows.len(), &drawn.notes).unwrap()["layer"][0]["mark"]["text"].clone();
         assert_eq!(text[1], "No recording was chosen.");
@@ -49,7 +49,7 @@ fn what_nothing_can_be_drawn_of_says_why() {
     let dir = tempfile::tempdir().unwrap();
     let recording = example::cut(dir.path());
     let summary = example::cut_summary(&recording);
-    let recorded = [Recorded { recording, summary, settings: Default::default() }];
+    let recorded = [AnalysedRecording { recording, summary, settings: Default::default() }];
     let mut silent = Vec::new();
     for chart in charts().iter().filter(|chart| chart.scope != Scope::Figures) {
         let drawn = draw(chart.name, &recorded).unwrap();
@@ -65,7 +65,7 @@ fn what_nothing_can_be_drawn_of_says_why() {
 fn wrong_requests_are_refused_with_what_would_be_right() {
     let dir = tempfile::tempdir().unwrap();
     let recorded = complete(dir.path());
-    let told = |name: &str, recorded: &[Recorded]| draw(name, recorded).unwrap_err().to_string();
+    let told = |name: &str, recorded: &[AnalysedRecording]| draw(name, recorded).unwrap_err().to_string();
     assert_eq!(told("timelines", &[]), "there is no chart `timelines`; did you mean `timeline`?");
     let told_of_figures = told("inter-arrivals", &[]);
     assert!(

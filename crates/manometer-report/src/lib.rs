@@ -8,15 +8,15 @@
 //! whoever draws them elsewhere draws the same.
 
 mod charts;
+mod downsample;
 mod gallery;
 mod page;
-mod phases;
-mod runs;
-mod source;
+mod phase_spans;
+mod recording_reader;
+mod run_names;
+mod strips;
 mod table;
 mod text;
-mod thin;
-mod time;
 mod vendor;
 
 #[cfg(test)]
@@ -30,16 +30,17 @@ use manometer_measure::Recording;
 use manometer_measure::plan::Settings;
 use manometer_measure::suggest::did_you_mean;
 
-pub use gallery::{COLOURS, ChartInfo, ColumnInfo, Drawn, Scope, charts, draw, spec};
+pub use charts::ColumnInfo;
+pub use gallery::{COLOURS, ChartData, ChartInfo, Scope, charts, draw, spec};
 pub use page::{
     CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, WorkingSetStrip, cache_advice, cache_curves, page,
     rate_search, real_vs_synthetic,
 };
-pub use runs::own_ends;
+pub use run_names::distinct_path_ends;
 
 /// One recording and what the analysis says of it.
 #[derive(Debug, Clone)]
-pub struct Recorded {
+pub struct AnalysedRecording {
     /// The recording.
     pub recording: Recording,
     /// What the analysis says of it.

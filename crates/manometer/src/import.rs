@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use manometer_import::{ImportError, Tool, import, storiks};
-use manometer_report::Recorded;
+use manometer_report::AnalysedRecording;
 
 use crate::format::{self, Format};
 use crate::{FAILED, WRONG_REQUEST, report, table};
@@ -90,7 +90,7 @@ fn make(tool: Tool, files: &Files) -> anyhow::Result<()> {
     tell(files, &recorded)
 }
 
-fn tell(files: &Files, recorded: &[Recorded]) -> anyhow::Result<()> {
+fn tell(files: &Files, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
     if let [one] = recorded {
         return match files.format {
             Format::Json => format::json(&one.summary),

@@ -9,7 +9,7 @@ use manometer_analysis::summary::Summary;
 use manometer_measure::event::Finding;
 use manometer_measure::recording;
 use manometer_measure::{Recording, RecordingError};
-use manometer_report::Recorded;
+use manometer_report::AnalysedRecording;
 use serde_json::{Value, json};
 
 use crate::format::{self, Format};
@@ -72,7 +72,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Reads the recordings in `paths`, which may be folders of recordings.
-fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<Recorded>> {
+fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<AnalysedRecording>> {
     let mut recorded = Vec::new();
     for path in paths {
         // Where there is none, reading the folder gives the reason.
@@ -88,7 +88,7 @@ fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<Recorded>> {
 }
 
 /// Analyses the recording in `dir`, writes `summary.json` and the report beside it.
-pub fn summarise_and_write(dir: &Path) -> anyhow::Result<Recorded> {
+pub fn summarise_and_write(dir: &Path) -> anyhow::Result<AnalysedRecording> {
     let recorded = read(dir)?;
     write_summary(dir, &recorded.summary)?;
     write_page(&dir.join(FILE), std::slice::from_ref(&recorded))?;
@@ -96,18 +96,18 @@ pub fn summarise_and_write(dir: &Path) -> anyhow::Result<Recorded> {
 }
 
 /// Reads and analyses the recording in `dir`.
-pub fn read(dir: &Path) -> Result<Recorded, RecordingError> {
+pub fn read(dir: &Path) -> Result<AnalysedRecording, RecordingError> {
     let recording = Recording::open(dir)?;
     let summary = manometer_analysis::summarise(&recording);
     let settings = recording.plan.sweep.clone();
-    Ok(Recorded { recording, summary, settings })
+    Ok(AnalysedRecording { recording, summary, settings })
 }
 
 /// The JSON document of several runs; `findings` are those of all together.
-pub fn runs_document(recorded: &[Recorded], findings: &[Finding]) -> Value {
+pub fn runs_document(recorded: &[AnalysedRecording], findings: &[Finding]) -> Value {
     let repeats = compare::repeat_numbers(&recordings(recorded));
-    let run = |(recorded, repeat): (&Recorded, u32)| {
-        let Recorded { recording, settings, summary } = recorded;
+    let run = |(recorded, repeat): (&AnalysedRecording, u32)| {
+        let AnalysedRecording { recording, settings, summary } = recorded;
         let reference = recording.plan.reference;
         json!({
             "dir": recording.dir, "settings": settings, "reference": reference, "repeat": repeat, "summary": summary,
@@ -117,7 +117,7 @@ pub fn runs_document(recorded: &[Recorded], findings: &[Finding]) -> Value {
 }
 
 /// The findings of several runs together: conditions that differ, and a drift of the reference run.
-pub fn common_findings(recorded: &[Recorded]) -> Vec<Finding> {
+pub fn common_findings(recorded: &[AnalysedRecording]) -> Vec<Finding> {
     let conditions: Vec<Conditions> = recorded.iter().map(|one| Conditions::of(&one.recording)).collect();
     let mut findings =
         compare::condition_differences(recorded.iter().map(|one| one.recording.dir.as_path()).zip(&conditions));
@@ -125,7 +125,7 @@ pub fn common_findings(recorded: &[Recorded]) -> Vec<Finding> {
     findings
 }
 
-fn recordings(recorded: &[Recorded]) -> Vec<&Recording> {
+fn recordings(recorded: &[AnalysedRecording]) -> Vec<&Recording> {
     recorded.iter().map(|one| &one.recording).collect()
 }
 
@@ -136,7 +136,7 @@ fn write_summary(dir: &Path, summary: &Summary) -> anyhow::Result<()> {
 }
 
 /// Writes one page over all of `recorded` to `path`.
-pub fn write_page(path: &Path, recorded: &[Recorded]) -> anyhow::Result<()> {
+pub fn write_page(path: &Path, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let page = manometer_report::page(recorded, folder)?;
     Ok(recording::write_file(path, page.as_bytes())?)

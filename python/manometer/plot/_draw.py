@@ -32,7 +32,7 @@ _LEGEND = {"columns": 3, "labelLimit": 320, "symbolOpacity": 1}
 
 @lru_cache
 def charts() -> dict[str, dict[str, Any]]:
-    """Every chart by its name: title, origin, reading, scope, columns."""
+    """Every chart by its name: title, origin, caption, scope, columns."""
     return {chart["name"]: chart for chart in json.loads(_native.charts())}
 
 
@@ -68,10 +68,10 @@ def of_figures(name: str, rows: Figures) -> ChartType:
 
 def _of_recordings(name: str, recordings: Sequence[Recording]) -> ChartType:
     drawn = json.loads(_native.draw(name, _recording.natives(recordings)))
-    return _chart(name, drawn["rows"], drawn["in_words"], drawn["notes"])
+    return _chart(name, drawn["rows"], drawn["alt_text"], drawn["notes"])
 
 
-def _chart(name: str, rows: list[dict[str, Any]], in_words: str, notes: list[str]) -> ChartType:
+def _chart(name: str, rows: list[dict[str, Any]], alt_text: str, notes: list[str]) -> ChartType:
     spec: dict[str, Any] = json.loads(_native.chart_spec(name, len(rows), notes))
     if spec.get("width") == "container":
         spec["width"] = _WIDTH
@@ -79,8 +79,8 @@ def _chart(name: str, rows: list[dict[str, Any]], in_words: str, notes: list[str
     spec.setdefault("title", charts()[name]["title"])
     spec["usermeta"] = {"notes": notes}
     spec["config"] = _config(spec, rows)
-    if in_words:
-        spec["description"] = in_words
+    if alt_text:
+        spec["description"] = alt_text
     return alt.Chart.from_dict(spec)
 
 

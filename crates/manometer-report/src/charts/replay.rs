@@ -3,7 +3,7 @@
 use manometer_analysis::fidelity::Fidelity;
 use manometer_measure::{Dispatch, Event};
 
-use crate::source::Source;
+use crate::recording_reader::RecordingReader;
 
 /// A replay that kept a schedule.
 pub(super) struct Replay<'a> {
@@ -34,8 +34,8 @@ impl Side {
 }
 
 /// The replays that kept a schedule; those at full speed have none.
-pub(super) fn replays<'a>(source: &Source<'a>) -> Vec<Replay<'a>> {
-    let told = source.recording.events.iter().filter_map(|line| match &line.event {
+pub(super) fn replays<'a>(reader: &RecordingReader<'a>) -> Vec<Replay<'a>> {
+    let told = reader.recording.events.iter().filter_map(|line| match &line.event {
         Event::Replayed { workload, replayed } => Some((workload, replayed)),
         _ => None,
     });

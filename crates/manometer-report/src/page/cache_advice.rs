@@ -9,8 +9,8 @@ use manometer_measure::human;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::figure::figure;
 use super::html::escape;
-use super::run::figure;
 use super::whole;
 use crate::charts::figures::{advised_tiers, policy_curves};
 use crate::charts::{Chart, Drawing};
@@ -51,7 +51,7 @@ pub fn cache_advice(advice: &Advice) -> String {
 
 fn chart(chart: &Chart, drawing: Drawing, specs: &mut Map<String, Value>) -> String {
     specs.insert(chart.name.to_owned(), serde_json::from_str(chart.spec).unwrap_or(Value::Null));
-    figure([chart.name, chart.title, chart.reading], &drawing, 1, 2)
+    figure([chart.name, chart.title, chart.caption], &drawing, 1, 2)
 }
 
 fn facts(advice: &Advice) -> Vec<String> {
@@ -154,8 +154,8 @@ fn curves(advice: &Advice) -> Drawing {
         let [from, to] = [first, last].map(|point| percent(point.miss_ratio));
         Some(format!("{}: from {from} to {to}", curve.policy))
     });
-    let in_words = ends.collect::<Vec<_>>().join(". ");
-    Drawing { table: Table::of(&rows), in_words, notes: Vec::new() }
+    let alt_text = ends.collect::<Vec<_>>().join(". ");
+    Drawing { table: Table::of(&rows), alt_text, notes: Vec::new() }
 }
 
 /// A bar.
@@ -181,8 +181,8 @@ fn tiers(advice: &Advice) -> Drawing {
         }));
     }
     let word = |row: &TierRow<'_>| format!("{}, {}: {}", row.arrangement, row.strip, text::number(row.value));
-    let in_words = rows.iter().map(word).collect::<Vec<_>>().join(". ");
-    Drawing { table: Table::of(&rows), in_words, notes: vec![replayed(advice)] }
+    let alt_text = rows.iter().map(word).collect::<Vec<_>>().join(". ");
+    Drawing { table: Table::of(&rows), alt_text, notes: vec![replayed(advice)] }
 }
 
 fn by_gb(advice: &Advice) -> &'static str {
@@ -235,18 +235,18 @@ fn policies(advice: &Advice) -> String {
         true => format!("{} of the keys, in miniature", percent(advice.basis.rate)),
         false => "all keys".to_owned(),
     };
-    let reading = format!(
+    let caption = format!(
         "The best of {} policies, LRU, and OPT as the bound, simulated with {basis}. Misses against LRU are the misses by \
          those of LRU, in the mean over the sizes.",
         ranking.policies.len()
     );
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    table("Policies against LRU", &reading, &columns, &rows)
+    table("Policies against LRU", &caption, &columns, &rows)
 }
 
 fn costs(advice: &Advice) -> String {
     let prices = &advice.prices;
-    let reading = match prices.is_per_gb {
+    let caption = match prices.is_per_gb {
         true => format!(
             "Prices of {} in {} ({}). They are by the GB: a cost is for each GB of the data, on all disks and on the \
              cache's share of SSDs, and no amount to be paid.",
@@ -261,7 +261,7 @@ fn costs(advice: &Advice) -> String {
         ["Arrangement", "Requests/s", "Mean", "In memory", "On SSD", "Cost", "Per MB/s", "Per 1,000 requests/s"];
     let columns: Vec<&str> = columns.into_iter().chain(["Break-even"]).collect();
     let rows: Vec<Vec<String>> = advice.tiers.iter().map(cost_row).collect();
-    table("What they cost", &reading, &columns, &rows)
+    table("What they cost", &caption, &columns, &rows)
 }
 
 fn cost_row(tier: &PricedTier) -> Vec<String> {
@@ -297,12 +297,12 @@ fn varied(advice: &Advice) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = advice.varied.iter().map(row).collect();
-    let reading = "The arrangement with an SSD that costs least per MB/s, and its disks alone, with one thing changed.";
-    table("What would change the answer", reading, &columns, &rows)
+    let caption = "The arrangement with an SSD that costs least per MB/s, and its disks alone, with one thing changed.";
+    table("What would change the answer", caption, &columns, &rows)
 }
 
-fn table(title: &str, reading: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
-    super::real_vs_synthetic::table(title, reading, columns, rows)
+fn table(title: &str, caption: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
+    super::real_vs_synthetic::table(title, caption, columns, rows)
 }
 
 fn percent(share: f64) -> String {
@@ -316,7 +316,7 @@ fn signed(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charts::{column_names, told};
+    use crate::charts::{column_names, required_columns};
     use crate::example::advice;
 
     #[test]
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn the_rows_have_the_columns_that_are_told_of_them() {
         let advice = advice("a trace");
-        assert_eq!(column_names(&curves(&advice)), told(&policy_curves::CHART));
-        assert_eq!(column_names(&tiers(&advice)), told(&advised_tiers::CHART));
+        assert_eq!(column_names(&curves(&advice)), required_columns(&policy_curves::CHART));
+        assert_eq!(column_names(&tiers(&advice)), required_columns(&advised_tiers::CHART));
     }
 }

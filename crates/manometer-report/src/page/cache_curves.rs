@@ -6,8 +6,8 @@ use manometer_measure::human;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::figure::figure;
 use super::html::escape;
-use super::run::figure;
 use super::whole;
 use crate::charts::figures::{cache_curves::CHART as CURVES, working_set::CHART as WORKING_SET};
 use crate::charts::{Chart, Drawing};
@@ -96,11 +96,11 @@ pub fn cache_curves(curves: &CacheCurves) -> String {
         escape(&curves.trace),
         facts.join("</span> <span>"),
     );
-    main.push_str(&figure([CURVES.name, CURVES.title, &reading(curves)], &drawing(curves), 1, 2));
+    main.push_str(&figure([CURVES.name, CURVES.title, &caption(curves)], &drawing(curves), 1, 2));
     main.push_str(&knees(curves));
     let mut specs = vec![CURVES];
     if !curves.working_set.is_empty() {
-        main.push_str(&figure([WORKING_SET.name, WORKING_SET.title, WORKING_SET.reading], &working_set(curves), 1, 2));
+        main.push_str(&figure([WORKING_SET.name, WORKING_SET.title, WORKING_SET.caption], &working_set(curves), 1, 2));
         specs.push(WORKING_SET);
     }
     main.push_str("</article>\n");
@@ -110,20 +110,20 @@ pub fn cache_curves(curves: &CacheCurves) -> String {
     whole(CURVES.title, &main, &specs, elsewhere)
 }
 
-fn reading(curves: &CacheCurves) -> String {
+fn caption(curves: &CacheCurves) -> String {
     let is_estimated = |policy: &CachePolicy| policy.points.iter().any(|point| point.error.is_some());
     let has_knees = |policy: &CachePolicy| policy.points.iter().any(|point| point.is_knee);
-    let mut reading = format!(
+    let mut caption = format!(
         "The share of the requests that a cache misses (upwards), by its capacity in {} (across, each doubling as wide).",
         unit(curves)
     );
     if curves.policies.iter().any(is_estimated) {
-        reading += " Pale bands are the 95 % intervals of what is estimated from a sample.";
+        caption += " Pale bands are the 95 % intervals of what is estimated from a sample.";
     }
     if curves.policies.iter().any(has_knees) {
-        reading += " Circles are knees, where more cache stops paying.";
+        caption += " Circles are knees, where more cache stops paying.";
     }
-    reading
+    caption
 }
 
 fn drawing(curves: &CacheCurves) -> Drawing {
@@ -143,7 +143,7 @@ fn drawing(curves: &CacheCurves) -> Drawing {
             _ => notes.push(format!("There is no capacity that tells anything of {name}.")),
         }
     }
-    Drawing { table: Table::of(&rows), in_words: words.join(". "), notes }
+    Drawing { table: Table::of(&rows), alt_text: words.join(". "), notes }
 }
 
 fn row<'a>(policy: &'a str, unit: &'static str, point: &CachePoint) -> CurveRow<'a> {
@@ -187,7 +187,7 @@ fn working_set(curves: &CacheCurves) -> Drawing {
             words.push(format!("{} {what} in {} {unit}", text::number(*amount), text::number(*window)));
         }
     }
-    Drawing { table: Table::of(&rows), in_words: words.join(". "), notes: Vec::new() }
+    Drawing { table: Table::of(&rows), alt_text: words.join(". "), notes: Vec::new() }
 }
 
 /// The knees as a table, for a mark in a chart cannot be read to the digit.
@@ -225,7 +225,7 @@ fn knees(curves: &CacheCurves) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charts::{column_names, told};
+    use crate::charts::{column_names, required_columns};
 
     fn curves() -> CacheCurves {
         let point = |capacity, error| CachePoint { capacity, miss_ratio: 0.25, error, is_knee: capacity == 4096 };
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn the_rows_have_the_columns_that_are_told_of_them() {
-        assert_eq!(column_names(&drawing(&curves())), told(&CURVES));
-        assert_eq!(column_names(&working_set(&curves())), told(&WORKING_SET));
+        assert_eq!(column_names(&drawing(&curves())), required_columns(&CURVES));
+        assert_eq!(column_names(&working_set(&curves())), required_columns(&WORKING_SET));
     }
 }

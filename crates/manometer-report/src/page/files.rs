@@ -26,7 +26,7 @@ const FOLDERS: [(&str, &str); 2] =
 pub(super) fn section(recording: &Recording, folder: &Path, level: usize) -> Result<String, ReportError> {
     let dir = relative(&recording.dir, folder)?;
     let mut html = format!(
-        "<section><h{level}>Data</h{level}>\n<p class=\"reading\">The recording from which this page was computed. The \
+        "<section><h{level}>Data</h{level}>\n<p class=\"caption\">The recording from which this page was computed. The \
          links work while the page lies where it was written; the data of each chart can be saved from the chart \
          itself.</p>\n<ul class=\"files\">\n"
     );

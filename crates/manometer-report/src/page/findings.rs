@@ -8,22 +8,22 @@ use manometer_measure::Severity;
 use manometer_measure::event::Finding;
 
 use super::html::escape;
-use super::run::{is_complete, status_in_words};
-use crate::source::Source;
+use super::run_status::{describe_status, is_complete};
+use crate::recording_reader::RecordingReader;
 use crate::text;
 
 /// Findings near the top that are shown at once.
 const AT_ONCE: usize = 5;
 
 /// The analysis' findings, and what the page itself found while it read the recording; the gravest first.
-pub(super) fn collect(source: &Source) -> Vec<Finding> {
+pub(super) fn collect(reader: &RecordingReader) -> Vec<Finding> {
     // Series that no chart draws are read too: what is damaged is to be told.
-    for series in source.recording.series() {
-        source.samples(&series);
+    for series in reader.recording.series() {
+        reader.samples(&series);
     }
-    let mut findings = source.summary.findings.clone();
-    let damage = source.recording.damage.iter().cloned().chain(source.unreadable());
-    let is_new = |text: &String| !source.summary.findings.iter().any(|finding| finding.text.contains(text));
+    let mut findings = reader.summary.findings.clone();
+    let damage = reader.recording.damage.iter().cloned().chain(reader.unreadable());
+    let is_new = |text: &String| !reader.summary.findings.iter().any(|finding| finding.text.contains(text));
     findings.extend(damaged(&damage.filter(is_new).collect::<Vec<_>>()));
     // A client at its limit makes every other number doubtful: that comes first.
     findings.sort_by_key(|finding| (finding.id != "client-bottleneck", std::cmp::Reverse(finding.severity)));
@@ -39,7 +39,7 @@ pub(super) fn notices(summary: &Summary, findings: &[Finding]) -> String {
             html,
             "<p class=\"notice error\"><strong>This run is not whole</strong>: {}. What it measured is shown; what it \
              did not is shown as a gap.</p>",
-            escape(&status_in_words(&summary.status))
+            escape(&describe_status(&summary.status))
         );
     }
     if grave.is_empty() {

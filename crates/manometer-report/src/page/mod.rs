@@ -1,17 +1,19 @@
 //! The page: one HTML file of all its parts.
 
+mod all_runs;
 mod cache_advice;
 mod cache_curves;
 mod environment;
+mod figure;
 mod files;
 mod findings;
 mod html;
-mod joined;
 mod overview;
 mod rates;
 mod real_vs_synthetic;
 mod results;
 mod run;
+mod run_status;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,7 +22,7 @@ use serde_json::{Map, Value};
 
 use crate::charts::{CHARTS, Chart};
 use crate::gallery::COLOURS;
-use crate::{Recorded, ReportError, vendor};
+use crate::{AnalysedRecording, ReportError, vendor};
 
 use html::{escape, fill, json};
 
@@ -38,13 +40,13 @@ const SCRIPT: &str = include_str!("page.js");
 ///
 /// # Errors
 /// There is no recording, or a path cannot be made absolute.
-pub fn page(recordings: &[Recorded], folder: &Path) -> Result<String, ReportError> {
+pub fn page(recordings: &[AnalysedRecording], folder: &Path) -> Result<String, ReportError> {
     let Some(first) = recordings.first() else { return Err(ReportError::NoRecording) };
     let several = recordings.len() > 1;
     let mut main = if several { overview::section(recordings) } else { String::new() };
     let mut drawn = Vec::new();
     if several {
-        main.push_str(&joined::sections(recordings, &mut drawn));
+        main.push_str(&all_runs::sections(recordings, &mut drawn));
     }
     for (index, recorded) in recordings.iter().enumerate() {
         let place = run::Place { number: index + 1, several, folder };

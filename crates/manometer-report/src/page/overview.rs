@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use manometer_analysis::summary::PhaseSummary;
 
 use super::html::escape;
-use super::run::status_in_words;
-use crate::runs::names;
-use crate::{Recorded, text};
+use super::run_status::describe_status;
+use crate::run_names::names;
+use crate::{AnalysedRecording, text};
 
-pub(super) fn section(recordings: &[Recorded]) -> String {
+pub(super) fn section(recordings: &[AnalysedRecording]) -> String {
     let mut html = format!("<header class=\"run\"><h1>{}</h1></header>\n", escape(&title(recordings)));
     html.push_str(
         "<section><h2>All runs</h2>\n<div class=\"box\"><table role=\"table\">\n<thead role=\"rowgroup\"><tr \
@@ -24,13 +24,13 @@ pub(super) fn section(recordings: &[Recorded]) -> String {
     html
 }
 
-fn title(recordings: &[Recorded]) -> String {
+fn title(recordings: &[AnalysedRecording]) -> String {
     let mut experiments: Vec<&str> = recordings.iter().map(|recorded| recorded.summary.experiment.as_str()).collect();
     experiments.dedup();
     format!("{} runs of {}", recordings.len(), experiments.join(", "))
 }
 
-fn row(number: usize, recorded: &Recorded, name: &str) -> String {
+fn row(number: usize, recorded: &AnalysedRecording, name: &str) -> String {
     let summary = &recorded.summary;
     let mut html = String::from("<tr role=\"row\">");
     _ = write!(
@@ -41,7 +41,7 @@ fn row(number: usize, recorded: &Recorded, name: &str) -> String {
     let cells = [
         ("Headline", escape(&summary.headline)),
         ("Greatest pressure", summary.phases.iter().max_by(by_pressure).map_or_else(String::new, pressure)),
-        ("Ended", escape(&status_in_words(&summary.status))),
+        ("Ended", escape(&describe_status(&summary.status))),
     ];
     for (column, cell) in cells {
         _ = write!(html, "<td role=\"cell\" data-column=\"{column}\"><div>{cell}</div></td>");

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::figure::figure;
 use super::html::escape;
-use super::run::figure;
 use super::whole;
 use crate::charts::Drawing;
 use crate::charts::figures::latency_against_rate::CHART;
@@ -74,7 +74,7 @@ pub fn rate_search(search: &RateSearch) -> String {
         escape(&search.headline),
         facts.join("</span> <span>"),
     );
-    main.push_str(&figure([CHART.name, CHART.title, CHART.reading], &drawing(search), 1, 2));
+    main.push_str(&figure([CHART.name, CHART.title, CHART.caption], &drawing(search), 1, 2));
     main.push_str(&table(search));
     main.push_str("</article>\n");
     let spec: Value = serde_json::from_str(CHART.spec).unwrap_or(Value::Null);
@@ -106,7 +106,7 @@ fn drawing(search: &RateSearch) -> Drawing {
             vec![format!("At {} no request was answered: there is no latency.", text::counted(some as u64, "rate"))]
         }
     };
-    Drawing { table: Table::of(&rows), in_words: words.join(". "), notes }
+    Drawing { table: Table::of(&rows), alt_text: words.join(". "), notes }
 }
 
 fn latency(point: &RatePoint) -> String {
@@ -147,7 +147,7 @@ fn table(search: &RateSearch) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charts::{column_names, told};
+    use crate::charts::{column_names, required_columns};
 
     fn search() -> RateSearch {
         let point =
@@ -181,6 +181,6 @@ mod tests {
 
     #[test]
     fn the_rows_have_the_columns_that_are_told_of_them() {
-        assert_eq!(column_names(&drawing(&search())), told(&CHART));
+        assert_eq!(column_names(&drawing(&search())), required_columns(&CHART));
     }
 }

@@ -7,8 +7,8 @@ use manometer_measure::human;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::figure::figure;
 use super::html::escape;
-use super::run::figure;
 use super::whole;
 use crate::charts::{Chart, Drawing, figures};
 use crate::table::Table;
@@ -45,7 +45,7 @@ pub fn real_vs_synthetic(comparison: &LoadComparison) -> String {
         if drawing.table.is_empty() && drawing.notes.is_empty() {
             continue;
         }
-        main.push_str(&figure([chart.name, chart.title, chart.reading], &drawing, 1, 2));
+        main.push_str(&figure([chart.name, chart.title, chart.caption], &drawing, 1, 2));
         specs.insert(chart.name.to_owned(), serde_json::from_str(chart.spec).unwrap_or(Value::Null));
     }
     comparison.engines.iter().for_each(|engine| main.push_str(&differences(engine)));
@@ -105,7 +105,7 @@ fn curves(comparison: &LoadComparison) -> Drawing {
             format!("{}, {}: up to {} points from the trace", engine.engine, one.load, points(one.max_abs))
         })
         .collect();
-    Drawing { table: Table::of(&curve_rows(comparison)), in_words: words.join(". "), notes: Vec::new() }
+    Drawing { table: Table::of(&curve_rows(comparison)), alt_text: words.join(". "), notes: Vec::new() }
 }
 
 fn curves_by_load(comparison: &LoadComparison) -> Drawing {
@@ -124,7 +124,7 @@ fn curves_by_load(comparison: &LoadComparison) -> Drawing {
         )
     });
     let words = told.collect::<Vec<_>>().join(". ");
-    Drawing { table: Table::of(&rows), notes: vec![format!("{words}.")], in_words: words }
+    Drawing { table: Table::of(&rows), notes: vec![format!("{words}.")], alt_text: words }
 }
 
 /// One bar.
@@ -155,13 +155,13 @@ fn speed_ups(comparison: &LoadComparison) -> Drawing {
         }));
     }
     let word = |row: &SpeedUpRow| format!("{}, {}: {} times", row.engine, row.load, or_gap(row.speed_up, text::number));
-    let in_words = rows.iter().map(word).collect::<Vec<_>>().join(". ");
+    let alt_text = rows.iter().map(word).collect::<Vec<_>>().join(". ");
     let notes = if rows.is_empty() {
         vec!["No speed-up was measured: it needs caches of two sizes.".to_owned()]
     } else {
         Vec::new()
     };
-    Drawing { table: Table::of(&rows), in_words, notes }
+    Drawing { table: Table::of(&rows), alt_text, notes }
 }
 
 /// One bar of one strip.
@@ -196,8 +196,8 @@ fn slabs(comparison: &LoadComparison) -> Drawing {
     }
     rows.retain(|row| row.value.is_some());
     let word = |row: &SlabRow| format!("{}, {}: {}", row.sizes, row.strip, or_gap(row.value, text::number));
-    let in_words = rows.iter().map(word).collect::<Vec<_>>().join(". ");
-    Drawing { table: Table::of(&rows), in_words, notes: vec![slab_note(slabs)] }
+    let alt_text = rows.iter().map(word).collect::<Vec<_>>().join(". ");
+    Drawing { table: Table::of(&rows), alt_text, notes: vec![slab_note(slabs)] }
 }
 
 fn slab_note(slabs: &SlabComparison) -> String {
@@ -237,10 +237,10 @@ fn hot_spots(comparison: &LoadComparison) -> Drawing {
     let rows: Vec<BoxRow> =
         spots.loads.iter().filter_map(|load| Some(row(&load.load, load.requests.as_ref()?))).collect();
     let word = |row: &BoxRow| format!("{}: {} to {} requests", row.load, text::number(row.min), text::number(row.max));
-    let in_words = rows.iter().map(word).collect::<Vec<_>>().join(". ");
+    let alt_text = rows.iter().map(word).collect::<Vec<_>>().join(". ");
     let speed = format!("{} nodes, {} requests a second.", spots.nodes, text::count(spots.requests_per_s));
     let notes = vec![spots.reason.as_ref().map_or(speed, |reason| format!("Not told: {reason}."))];
-    Drawing { table: Table::of(&rows), in_words, notes }
+    Drawing { table: Table::of(&rows), alt_text, notes }
 }
 
 /// One second of one load.
@@ -268,8 +268,8 @@ fn arrivals(comparison: &LoadComparison) -> Drawing {
     let most = |load: &manometer_analysis::real_vs_synthetic::NodeLoad| {
         format!("{}: {} at most", load.load, text::count(load.hottest.iter().copied().max().unwrap_or(0)))
     };
-    let in_words = spots.loads.iter().map(most).collect::<Vec<_>>().join(". ");
-    Drawing { table: Table::of(&rows), in_words, notes: Vec::new() }
+    let alt_text = spots.loads.iter().map(most).collect::<Vec<_>>().join(". ");
+    Drawing { table: Table::of(&rows), alt_text, notes: Vec::new() }
 }
 
 /// How far each synthetic load is off, the nearest first.
@@ -289,8 +289,8 @@ fn differences(engine: &EngineResult) -> String {
     let rows: Vec<Vec<String>> = engine.differences.iter().map(row).collect();
     let title = format!("Errors on {}, the nearest load first", engine.engine);
     let trace = speed_up(manometer_analysis::real_vs_synthetic::TRACE);
-    let reading = trace.map(|trace| format!("The trace's own speed-up is {}.", times(trace)));
-    table(&title, &reading.unwrap_or_default(), &columns, &rows)
+    let caption = trace.map(|trace| format!("The trace's own speed-up is {}.", times(trace)));
+    table(&title, &caption.unwrap_or_default(), &columns, &rows)
 }
 
 fn times(mean: &RepeatMean) -> String {
@@ -324,20 +324,20 @@ fn loads(comparison: &LoadComparison) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = comparison.loads.iter().map(row).collect();
-    let reading = "A synthetic load is the trace with its keys drawn anew: the same operations in the same order, as \
+    let caption = "A synthetic load is the trace with its keys drawn anew: the same operations in the same order, as \
                    many keys, of the same sizes.";
-    table("Loads", reading, &columns, &rows)
+    table("Loads", caption, &columns, &rows)
 }
 
-pub(super) fn table(title: &str, reading: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
+pub(super) fn table(title: &str, caption: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
     if rows.is_empty() {
         return String::new();
     }
     let mut html = format!(
-        "<section><h2>{}</h2>\n<p class=\"reading\">{}</p>\n<div class=\"box\"><table role=\"table\">\n<thead \
+        "<section><h2>{}</h2>\n<p class=\"caption\">{}</p>\n<div class=\"box\"><table role=\"table\">\n<thead \
          role=\"rowgroup\"><tr role=\"row\">",
         escape(title),
-        escape(reading)
+        escape(caption)
     );
     for column in columns {
         _ = write!(html, "<th role=\"columnheader\" scope=\"col\">{}</th>", escape(column));
@@ -373,7 +373,7 @@ fn or_gap(value: Option<f64>, told: impl Fn(f64) -> String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charts::{column_names, told};
+    use crate::charts::{column_names, required_columns};
     use crate::example::compared;
 
     #[test]
@@ -406,7 +406,7 @@ mod tests {
     fn the_rows_have_the_columns_that_are_told_of_them() {
         let comparison = compared();
         for (chart, draw) in CHARTS {
-            assert_eq!(column_names(&draw(&comparison)), told(&chart), "{}", chart.name);
+            assert_eq!(column_names(&draw(&comparison)), required_columns(&chart), "{}", chart.name);
         }
     }
 }

@@ -6,48 +6,48 @@ use manometer_analysis::summary::{Fairness, IntervalEstimate, LatencySummary, Me
 use manometer_measure::plan::BetterDirection;
 
 use super::html::escape;
-use crate::phases::{absence, gap_reason};
-use crate::source::Source;
+use crate::phase_spans::{absence, gap_reason};
+use crate::recording_reader::RecordingReader;
 use crate::text;
 
 const COLUMNS: [&str; 5] = ["Phase", "Performance", "Pressure", "p99 of the primary", "Neighbours"];
 
-pub(super) fn section(source: &Source, level: usize) -> String {
-    let criterion = &source.summary.criterion;
+pub(super) fn section(reader: &RecordingReader, level: usize) -> String {
+    let criterion = &reader.summary.criterion;
     let better = match criterion.better {
         BetterDirection::Higher => "more is better",
         BetterDirection::Lower => "less is better",
     };
     let mut html = format!(
-        "<section><h{level}>Results</h{level}>\n<p class=\"reading\">Performance is the {} of {} ({better}), as the \
+        "<section><h{level}>Results</h{level}>\n<p class=\"caption\">Performance is the {} of {} ({better}), as the \
          mean over the phase's sample intervals of {}.</p>\n",
         escape(&criterion.metric),
-        source.primary().map_or_else(|| "no primary".to_owned(), |primary| escape(&primary.name)),
-        text::seconds(source.recording.plan.interval_s),
+        reader.primary().map_or_else(|| "no primary".to_owned(), |primary| escape(&primary.name)),
+        text::seconds(reader.recording.plan.interval_s),
     );
     html.push_str("<div class=\"box\"><table role=\"table\">\n<thead role=\"rowgroup\"><tr role=\"row\">");
     for column in COLUMNS {
         _ = write!(html, "<th role=\"columnheader\" scope=\"col\">{column}</th>");
     }
     html.push_str("</tr></thead>\n<tbody role=\"rowgroup\">\n");
-    for phase in &source.summary.phases {
-        html.push_str(&row(source, phase));
+    for phase in &reader.summary.phases {
+        html.push_str(&row(reader, phase));
     }
     html.push_str("</tbody></table></div></section>\n");
     html
 }
 
-fn row(source: &Source, phase: &PhaseSummary) -> String {
+fn row(reader: &RecordingReader, phase: &PhaseSummary) -> String {
     let mut html = format!("<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">{}</th>", name(phase));
     if phase.start_s.is_none() {
-        let absence = escape(&absence(source.recording, phase));
+        let absence = escape(&absence(reader.recording, phase));
         let columns = COLUMNS.len() - 1;
         _ = writeln!(html, "<td role=\"cell\" colspan=\"{columns}\" class=\"gap\">{absence}</td></tr>");
         return html;
     }
     let cells = [
-        performance(phase, gap_reason(source.recording, &phase.id)),
-        if source.summary.is_baseline(phase) { own_pressure(&phase.pressure) } else { pressure(&phase.pressure) },
+        performance(phase, gap_reason(reader.recording, &phase.id)),
+        if reader.summary.is_baseline(phase) { own_pressure(&phase.pressure) } else { pressure(&phase.pressure) },
         latencies(phase),
         neighbours(phase),
     ];

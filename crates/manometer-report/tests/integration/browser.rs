@@ -8,8 +8,8 @@ use std::path::Path;
 use manometer_analysis::summary::Summary;
 use manometer_measure::Recording;
 use manometer_report::{
-    CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, Recorded, WorkingSetStrip, cache_advice, cache_curves,
-    page, rate_search, real_vs_synthetic,
+    AnalysedRecording, CacheCurves, CachePoint, CachePolicy, RatePoint, RateSearch, WorkingSetStrip, cache_advice,
+    cache_curves, page, rate_search, real_vs_synthetic,
 };
 
 use crate::browser_tools::{Browser, Scheme, attribute};
@@ -25,10 +25,10 @@ const EXAMPLES: [Example; 4] = [
     ("long", example::long, example::long_summary, 19),
 ];
 
-fn recorded(dir: &Path, (name, record, summarise, _): Example) -> Recorded {
+fn recorded(dir: &Path, (name, record, summarise, _): Example) -> AnalysedRecording {
     let recording = record(&dir.join(name));
     let summary = summarise(&recording);
-    Recorded { recording, summary, settings: Default::default() }
+    AnalysedRecording { recording, summary, settings: Default::default() }
 }
 
 fn keep(name: &str, html: &str) {

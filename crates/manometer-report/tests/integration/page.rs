@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use manometer_analysis::summary::Summary;
 use manometer_measure::Recording;
-use manometer_report::{Recorded, ReportError, page};
+use manometer_report::{AnalysedRecording, ReportError, page};
 
 use crate::example;
 
-fn recorded(recording: Recording, summarise: fn(&Recording) -> Summary) -> Recorded {
+fn recorded(recording: Recording, summarise: fn(&Recording) -> Summary) -> AnalysedRecording {
     let summary = summarise(&recording);
-    Recorded { recording, summary, settings: Default::default() }
+    AnalysedRecording { recording, summary, settings: Default::default() }
 }
 
 fn complete(dir: &Path) -> String {
@@ -60,7 +60,7 @@ fn the_page_tells_its_story_in_order() {
     in_order(
         &html,
         &[
-            "<h1>Under writer.iodepth = 64 RocksDB keeps 31 % (±3) of its throughput</h1>",
+            "<h1>Conditions writer.iodepth = 64 RocksDB keeps 31 % (±3) of its throughput</h1>",
             "1 warning before you trust the numbers",
             ">Results<",
             ">Pressure scale<",
@@ -163,7 +163,7 @@ fn a_reference_and_repeats_are_named_as_such() {
         recorded
     };
     let (first, swept) = (one("001", true, None), one("002", false, Some("4KiB")));
-    let names = |runs: &[Recorded]| {
+    let names = |runs: &[AnalysedRecording]| {
         let html = page(runs, dir.path()).unwrap();
         let rows = html.split("All runs").nth(1).unwrap().split("</table>").next().unwrap().to_owned();
         let small = rows.split("</a><small>").skip(1).map(|row| row.split("</small>").next().unwrap().to_owned());

@@ -25,7 +25,7 @@ use manometer_measure::clock::WallAnchor;
 use manometer_measure::event::RunStatus;
 use manometer_measure::human;
 use manometer_measure::{Rate, RecordingError};
-use manometer_report::Recorded;
+use manometer_report::AnalysedRecording;
 use miette::GraphicalReportHandler;
 use serde_json::json;
 
@@ -235,7 +235,7 @@ impl Session<'_> {
     }
 
     /// Analyses the recording in `dir`, and prints what it says.
-    fn show(&self, dir: &Path) -> anyhow::Result<Recorded> {
+    fn show(&self, dir: &Path) -> anyhow::Result<AnalysedRecording> {
         let recorded = report::summarise_and_write(dir)?;
         if self.arguments.format == Format::Text {
             format::text(&table::summary(&recorded.summary))?;

@@ -7,7 +7,7 @@ use manometer_experiment::Experiment;
 use manometer_experiment::lock::DiskLocks;
 use manometer_experiment::queue::{PlannedSet, Queue, RunState, unlike_states};
 use manometer_measure::event::RunStatus;
-use manometer_report::Recorded;
+use manometer_report::AnalysedRecording;
 
 use super::Session;
 use crate::format::{self, Format};
@@ -59,7 +59,7 @@ fn note_what_is_left(queue: &Queue) {
 fn perform_all(
     session: &Session<'_>,
     queue: &mut Queue,
-    shown: &mut BTreeMap<usize, Recorded>,
+    shown: &mut BTreeMap<usize, AnalysedRecording>,
 ) -> anyhow::Result<RunStatus> {
     while let Some(index) = queue.start_next()? {
         let run = queue.runs()[index].clone();
@@ -84,7 +84,10 @@ fn perform_all(
 }
 
 /// Every run that is done, and those that ran now: those of an earlier time are read, not written.
-fn all_recorded(queue: &Queue, mut shown: BTreeMap<usize, Recorded>) -> anyhow::Result<Vec<Recorded>> {
+fn all_recorded(
+    queue: &Queue,
+    mut shown: BTreeMap<usize, AnalysedRecording>,
+) -> anyhow::Result<Vec<AnalysedRecording>> {
     let mut recorded = Vec::new();
     for (index, run) in queue.runs().iter().enumerate() {
         match shown.remove(&index) {
@@ -97,7 +100,7 @@ fn all_recorded(queue: &Queue, mut shown: BTreeMap<usize, Recorded>) -> anyhow::
     Ok(recorded)
 }
 
-fn tell(session: &Session<'_>, out: &Path, queue: &Queue, recorded: &[Recorded]) -> anyhow::Result<()> {
+fn tell(session: &Session<'_>, out: &Path, queue: &Queue, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
     let page = out.join(report::FILE);
     report::write_page(&page, recorded)?;
     let findings = [report::common_findings(recorded), queue.findings()].concat();

@@ -1,17 +1,16 @@
 //! Throughput and cost of the arrangements that were weighed.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "advised-tiers",
     title: "Disks, SSDs, and SSDs before disks",
     origin: None,
-    reading: "What each arrangement does with the trace, and what each of its MB/s costs: long bars are good above, \
+    caption: "What each arrangement does with the trace, and what each of its MB/s costs: long bars are good above, \
               short ones below. 1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, \
               bcache-1s-4h0 an SSD before four disks.",
     spec: include_str!("../../../../../charts/advised-tiers.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

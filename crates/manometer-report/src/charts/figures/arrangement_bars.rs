@@ -1,17 +1,16 @@
 //! Throughput of arrangements with their intervals.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "arrangement-bars",
     title: "Arrangements of disks and SSDs",
     origin: Some("dos Santos 2015 (seed 001), Figures 6.4, 6.5 and 6.8"),
-    reading: "The throughput of each arrangement with requests of each size; whiskers are 95 % intervals, where there \
+    caption: "The throughput of each arrangement with requests of each size; whiskers are 95 % intervals, where there \
               is one. A bar that would dwarf the others is cut at the edge, and its number says how far it goes. 1h is \
               a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD before four disks.",
     spec: include_str!("../../../../../charts/arrangement-bars.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

@@ -1,17 +1,16 @@
 //! Miss-ratio curves of a trace, a line for each policy.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "cache-curves",
     title: "Miss-ratio curves",
     origin: None,
-    reading: "The share of the requests that a cache misses (upwards), by its capacity (across, each doubling as \
+    caption: "The share of the requests that a cache misses (upwards), by its capacity (across, each doubling as \
               wide). Pale bands are the 95 % intervals of what is estimated from a sample; circles are knees, where \
               more cache stops paying.",
     spec: include_str!("../../../../../charts/cache-curves.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

@@ -1,17 +1,16 @@
 //! The costs of arrangements by their parts, and for what they do.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "cost-bars",
     title: "What arrangements cost",
     origin: Some("dos Santos 2015 (seed 001), Table 6.3"),
-    reading: "What each arrangement costs, by its parts, and what each unit of its performance costs: short bars \
+    caption: "What each arrangement costs, by its parts, and what each unit of its performance costs: short bars \
               are good. 1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, \
               bcache-1s-4h0 an SSD before four disks.",
     spec: include_str!("../../../../../charts/cost-bars.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

@@ -1,16 +1,15 @@
 //! Requests for the slots of a cluster over time.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "hot-slots",
     title: "Hot slots",
     origin: None,
-    reading: "The requests for each stretch of slots of a cluster (across) in each stretch of time (upwards from \
+    caption: "The requests for each stretch of slots of a cluster (across) in each stretch of time (upwards from \
               the first): bright is hot. A slot that stays hot is a column, a burst is a row.",
     spec: include_str!("../../../../../charts/hot-slots.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

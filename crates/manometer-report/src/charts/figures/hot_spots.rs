@@ -1,17 +1,16 @@
 //! The requests that the nodes of a cluster get, as boxes.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "hot-spots",
     title: "Hot spots in a cluster",
     origin: Some("Boza 2018 (seed 003), Figure 5.9"),
-    reading: "The requests that each node gets in each second, where the nodes share the slots of a Redis Cluster \
+    caption: "The requests that each node gets in each second, where the nodes share the slots of a Redis Cluster \
               evenly: from the least to the most, between the quartiles the box. It is computed from the keys' \
               slots, at the speed at which the trace was replayed.",
     spec: include_str!("../../../../../charts/hot-spots.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

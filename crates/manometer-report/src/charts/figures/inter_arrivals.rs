@@ -1,16 +1,15 @@
 //! The distribution of the times between requests, a line for each trace.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "inter-arrivals",
     title: "Inter-arrivals",
     origin: None,
-    reading: "The share of the requests (upwards) that came at most so long after the one before them (across, \
+    caption: "The share of the requests (upwards) that came at most so long after the one before them (across, \
               logarithmic).",
     spec: include_str!("../../../../../charts/inter-arrivals.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

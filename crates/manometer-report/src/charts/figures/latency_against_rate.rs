@@ -1,18 +1,17 @@
 //! Response times at the rates that a search asked for.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "latency-against-rate",
     title: "Latency against rate",
     origin: None,
-    reading: "The judged percentile of the response time, from when a request was due (upwards), at each rate that \
+    caption: "The judged percentile of the response time, from when a request was due (upwards), at each rate that \
               was asked for (across); the line is the median of a rate's trials. The dashed line is the goal, the \
               dotted one the highest rate that meets it in most of its trials; both axes are logarithmic. A rate can \
               miss the goal below the line, where too little of it was reached.",
     spec: include_str!("../../../../../charts/latency-against-rate.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

@@ -1,17 +1,16 @@
 //! Miss ratios of a trace and of synthetic loads, a panel for each engine.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "miss-ratio-curves",
     title: "Miss ratio: the trace and synthetic loads",
     origin: Some("Boza 2018 (seed 003), Figure 5.5"),
-    reading: "The share of the reads that found nothing (upwards), on caches of growing memory (across). The solid \
+    caption: "The share of the reads that found nothing (upwards), on caches of growing memory (across). The solid \
               line is the trace; how far the dashed ones are from it is what a synthetic load gets wrong. The pale \
               bands are 95 % intervals over the repeats.",
     spec: include_str!("../../../../../charts/miss-ratio-curves.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

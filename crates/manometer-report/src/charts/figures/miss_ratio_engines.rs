@@ -1,16 +1,15 @@
 //! Miss ratios of engines, a panel for each load.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "miss-ratio-engines",
     title: "Miss ratio: one engine and the other",
     origin: Some("Boza 2018 (seed 003), Figure 5.6"),
-    reading: "The same curves, one panel for each load: how far the engines are apart, each of which has its own \
+    caption: "The same curves, one panel for each load: how far the engines are apart, each of which has its own \
               approximation of LRU, depends on the load as well.",
     spec: include_str!("../../../../../charts/miss-ratio-engines.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

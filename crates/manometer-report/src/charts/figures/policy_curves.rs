@@ -1,17 +1,16 @@
 //! Miss ratios of policies by memory, with the memory that is recommended.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "policy-curves",
     title: "How much memory, and which policy",
     origin: None,
-    reading: "The share of the requests that find nothing (upwards) with growing memory (across), for the policies \
+    caption: "The share of the requests that find nothing (upwards) with growing memory (across), for the policies \
               that did best, LRU, and OPT, which knows the future, dotted. The dashed upright line is the memory \
               that is recommended; pale bands are 95 % intervals where a sample of the keys was simulated.",
     spec: include_str!("../../../../../charts/policy-curves.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

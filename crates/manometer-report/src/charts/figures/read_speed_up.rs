@@ -1,17 +1,16 @@
 //! How much faster reads become with more cache.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "read-speed-up",
     title: "Speed-up of reads from the smallest cache to the largest",
     origin: Some("Boza 2018 (seed 003), Figure 5.7"),
-    reading: "How many times faster readers have their values with the largest cache than with the smallest. A \
+    caption: "How many times faster readers have their values with the largest cache than with the smallest. A \
               reader waits for its read, and after a miss for the put as well; where what misses comes from is not \
               part of it. Whiskers are 95 % intervals over the repeats.",
     spec: include_str!("../../../../../charts/read-speed-up.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

@@ -1,17 +1,16 @@
 //! The distribution of reuse distances, a line for each trace.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "reuse-distance",
     title: "Reuse distance",
     origin: None,
-    reading: "The share of the requests (upwards) whose key was asked for before with at most so many other keys in \
+    caption: "The share of the requests (upwards) whose key was asked for before with at most so many other keys in \
               between (across, logarithmic). A line ends below 100 %: the rest are first requests for their key. A \
               cache with LRU and room for so many keys has this share of hits.",
     spec: include_str!("../../../../../charts/reuse-distance.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

@@ -1,16 +1,15 @@
 //! Values of many sizes against values of one.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "slab-sizes",
     title: "Values of many sizes and of one on memcached",
     origin: Some("Boza 2018 (seed 003), Figure 5.8"),
-    reading: "The trace with values spread evenly over the classes of slabs, and with all of them as large as those \
+    caption: "The trace with values spread evenly over the classes of slabs, and with all of them as large as those \
               are on average. Whiskers are 95 % intervals over the repeats.",
     spec: include_str!("../../../../../charts/slab-sizes.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

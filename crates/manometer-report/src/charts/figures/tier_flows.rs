@@ -1,16 +1,15 @@
 //! What goes to and fro between tiers, useful traffic apart from migration.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "tier-flows",
     title: "Flows between the tiers",
     origin: Some("dos Santos 2015 (seed 001), Figure 6.1"),
-    reading: "The bytes that were read from and written to each tier, by what they were for: what was asked for, \
+    caption: "The bytes that were read from and written to each tier, by what they were for: what was asked for, \
               and what was moved between the tiers for its sake.",
     spec: include_str!("../../../../../charts/tier-flows.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

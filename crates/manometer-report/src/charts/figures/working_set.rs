@@ -1,16 +1,15 @@
 //! The working set of a trace over windows of every length.
 
-use crate::charts::{Chart, Draw};
-use crate::gallery::ColumnInfo;
+use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "working-set",
     title: "Working set",
     origin: None,
-    reading: "How much is asked for in a window of so many requests, or of so much time (across), on average over \
+    caption: "How much is asked for in a window of so many requests, or of so much time (across), on average over \
               all such windows of the trace; both scales are logarithmic.",
     spec: include_str!("../../../../../charts/working-set.vl.json"),
-    draw: Draw::Figures(COLUMNS),
+    input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[

@@ -19,8 +19,8 @@ pub fn advice(name: &str) -> Advice {
         goals: vec!["trace>=1MB/s".parse().unwrap()],
     };
     let opens = || {
-        let source = Box::new(std::io::Cursor::new(text.clone().into_bytes()));
-        Ok(open_stream(source, &ReadOptions::default())?.reader)
+        let reader = Box::new(std::io::Cursor::new(text.clone().into_bytes()));
+        Ok(open_stream(reader, &ReadOptions::default())?.reader)
     };
     advise(&opens, &asked).unwrap()
 }

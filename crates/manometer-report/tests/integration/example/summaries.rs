@@ -138,7 +138,7 @@ fn finding(id: &str, severity: Severity, phase: Option<&str>, text: &str) -> Fin
 
 pub fn complete_summary(recording: &Recording) -> Summary {
     Summary {
-        headline: "Under writer.iodepth = 64 RocksDB keeps 31 % (±3) of its throughput".into(),
+        headline: "Conditions writer.iodepth = 64 RocksDB keeps 31 % (±3) of its throughput".into(),
         scale: vec![vec!["w0".into()], vec!["w1".into()], vec!["w2".into(), "w3".into()]],
         findings: vec![
             finding("warm-up-long-enough", Severity::Info, None, "The warm-up ended before the first measured phase."),
@@ -158,7 +158,7 @@ pub fn cut_summary(recording: &Recording) -> Summary {
     scripts.iter_mut().for_each(|script| script.seconds = 9);
     let mut summary = summary(recording, &scripts, Sure::QuantilesOnly);
     summary.status = "cut".into();
-    summary.headline = "Under writer.iodepth = 1 RocksDB keeps 82 % of its throughput".into();
+    summary.headline = "Conditions writer.iodepth = 1 RocksDB keeps 82 % of its throughput".into();
     summary.scale = vec![vec!["w0".into(), "w1".into()]];
     summary.phases[3].performance.reason = Some("the run ended before this phase".into());
     summary.findings = vec![
@@ -189,7 +189,7 @@ pub fn hostile_summary(recording: &Recording) -> Summary {
 
 pub fn long_summary(recording: &Recording) -> Summary {
     Summary {
-        headline: "Under writer.iodepth = 64 RocksDB keeps 27 % (±3) of its throughput".into(),
+        headline: "Conditions writer.iodepth = 64 RocksDB keeps 27 % (±3) of its throughput".into(),
         ..summary(recording, &long_phases(), Sure::Intervals)
     }
 }

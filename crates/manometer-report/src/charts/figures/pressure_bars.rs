@@ -1,0 +1,24 @@
+//! The pressure of each phase as bars, a panel for each run.
+
+use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::phase_rows::{greatest, pressures, runs};
+use crate::recording_reader::RecordingReader;
+
+pub(crate) const CHART: Chart = Chart {
+    name: "pressure-bars",
+    title: "Pressure, run by run",
+    origin: None,
+    caption: "What each phase costs the primary against the w0 of its own run: orange is harm, blue is help, whiskers \
+              are 95 % intervals, where there is one. All panels have the same scale.",
+    spec: include_str!("../../../../../charts/pressure-bars.vl.json"),
+    input: ChartInput::SeveralRecordings(draw),
+};
+
+fn draw(readers: &[RecordingReader]) -> Drawing {
+    let rows = pressures(&runs(readers), 0);
+    let words = greatest(&rows);
+    if words.is_empty() {
+        return Drawing::empty("No phase has a pressure: this chart is left out.");
+    }
+    Drawing::of(&rows, &words, Vec::new())
+}

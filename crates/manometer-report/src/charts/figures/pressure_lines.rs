@@ -1,0 +1,27 @@
+//! Performance and pressure by phase, the runs as lines.
+
+use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::phase_rows::{greatest, performances, pressures, runs};
+use crate::recording_reader::RecordingReader;
+
+pub(crate) const CHART: Chart = Chart {
+    name: "pressure-lines",
+    title: "The runs, phase by phase",
+    origin: Some("Lange 2023 (seed 000), Figures 4.11 and 4.13"),
+    caption: "The performance of the primary in each phase above, its pressure against the w0 of its own run beneath, \
+              a line for each run; whiskers are 95 % intervals, where there is one. Where lines part, what the runs \
+              differ by matters.",
+    spec: include_str!("../../../../../charts/pressure-lines.vl.json"),
+    input: ChartInput::SeveralRecordings(draw),
+};
+
+fn draw(readers: &[RecordingReader]) -> Drawing {
+    let runs = runs(readers);
+    let pressures = pressures(&runs, 1);
+    let words = greatest(&pressures);
+    if words.is_empty() {
+        return Drawing::empty("No phase has a pressure: this chart is left out.");
+    }
+    let rows: Vec<_> = performances(&runs, 0).into_iter().chain(pressures).collect();
+    Drawing::of(&rows, &words, Vec::new())
+}

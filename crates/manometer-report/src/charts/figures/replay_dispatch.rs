@@ -1,0 +1,69 @@
+//! The box plot of the dispatch error: how long after they were due a replay's requests were sent.
+
+use serde::Serialize;
+
+use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::replay::replays;
+use crate::recording_reader::RecordingReader;
+use crate::text;
+
+pub(crate) const CHART: Chart = Chart {
+    name: "replay-dispatch",
+    title: "Dispatch error of the replay",
+    origin: Some("Boza 2018 (seed 003), Figure 5.2"),
+    caption: "How long after they were due requests were sent: half of them within the box, whose bar is the median; \
+              the line goes from the first percentile to the 99th, the diamond marks the 90th, the circle the longest. \
+              Less than a nanosecond is drawn as one.",
+    spec: include_str!("../../../../../charts/replay-dispatch.vl.json"),
+    input: ChartInput::OneRecording(draw),
+};
+
+/// The box of one replay, in microseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Row {
+    workload: String,
+    p1: f64,
+    p25: f64,
+    p50: f64,
+    p75: f64,
+    p90: f64,
+    p99: f64,
+    max: f64,
+    requests: u64,
+    late: u64,
+}
+
+/// An error as the logarithmic axis can show it: errors are known to the nanosecond.
+fn drawn(error_us: f64) -> f64 {
+    error_us.max(0.001)
+}
+
+fn draw(reader: &RecordingReader) -> Drawing {
+    let (mut rows, mut words) = (Vec::new(), Vec::new());
+    for replay in replays(reader) {
+        let Some(error) = replay.fidelity.error_us else { continue };
+        words.push(format!(
+            "{}: median {}, 90th percentile {}, 99th {}, longest {}; {} of {} requests late",
+            replay.workload,
+            text::latency(error.p50),
+            text::latency(error.p90),
+            text::latency(error.p99),
+            text::latency(error.max),
+            replay.kept.late,
+            error.samples
+        ));
+        rows.push(Row {
+            workload: replay.workload.to_owned(),
+            p1: drawn(error.p1),
+            p25: drawn(error.p25),
+            p50: drawn(error.p50),
+            p75: drawn(error.p75),
+            p90: drawn(error.p90),
+            p99: drawn(error.p99),
+            max: drawn(error.max),
+            requests: error.samples,
+            late: replay.kept.late,
+        });
+    }
+    Drawing::of(&rows, &words, Vec::new())
+}

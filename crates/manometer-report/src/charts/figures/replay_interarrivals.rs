@@ -1,0 +1,54 @@
+//! The inter-arrivals of a trace and of its replay, laid over one another.
+
+use serde::Serialize;
+
+use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::replay::{Side, replays};
+use crate::recording_reader::RecordingReader;
+use crate::text;
+
+pub(crate) const CHART: Chart = Chart {
+    name: "replay-interarrivals",
+    title: "Inter-arrivals of trace and replay",
+    origin: Some("Boza 2018 (seed 003), Figure 5.3"),
+    caption: "The share of requests (upwards) that came at most so long after the one before them (across), as the \
+              trace has it and as it was replayed. The widest gap between the two lines is the Kolmogorov-Smirnov \
+              distance.",
+    spec: include_str!("../../../../../charts/replay-interarrivals.vl.json"),
+    input: ChartInput::OneRecording(draw),
+};
+
+/// Steps of one line.
+const STEPS: u32 = 200;
+
+/// One step of the distribution of one side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Row {
+    workload: String,
+    side: &'static str,
+    share: f64,
+    gap_us: f64,
+}
+
+fn draw(reader: &RecordingReader) -> Drawing {
+    let (mut rows, mut words) = (Vec::new(), Vec::new());
+    for replay in replays(reader) {
+        let Some(ks) = replay.fidelity.ks else { continue };
+        let mut medians = Vec::new();
+        for side in Side::BOTH {
+            let course = if side == Side::Trace { &replay.kept.due } else { &replay.kept.sent };
+            let gap_us = |share| course.gaps.quantile_ns(share).map(|ns| ns as f64 / 1e3);
+            medians.extend(gap_us(0.5).map(text::latency));
+            let shares = (1..=STEPS).map(|step| f64::from(step) / f64::from(STEPS));
+            rows.extend(shares.filter_map(|share| {
+                Some(Row { workload: replay.workload.to_owned(), side: side.name(), share, gap_us: gap_us(share)? })
+            }));
+        }
+        words.push(format!(
+            "{}: Kolmogorov-Smirnov distance {ks:.4}; median {} in trace and replay",
+            replay.workload,
+            medians.join(" and ")
+        ));
+    }
+    Drawing::of(&rows, &words, Vec::new())
+}

@@ -1,0 +1,54 @@
+//! How many requests of a trace and of its replay came in each window of time.
+
+use serde::Serialize;
+
+use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::replay::{Side, replays};
+use crate::recording_reader::RecordingReader;
+
+pub(crate) const CHART: Chart = Chart {
+    name: "replay-windows",
+    title: "Bursts of trace and replay",
+    origin: Some("Boza 2018 (seed 003), Figure 5.4"),
+    caption: "How many requests came in each window of time, as the trace has them and as they were replayed. Bursts \
+              that the replay did not keep stand out as two lines.",
+    spec: include_str!("../../../../../charts/replay-windows.vl.json"),
+    input: ChartInput::OneRecording(draw),
+};
+
+/// One window of one side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Row {
+    strip: String,
+    side: &'static str,
+    t_s: f64,
+    requests: u64,
+}
+
+fn draw(reader: &RecordingReader) -> Drawing {
+    let (mut rows, mut words) = (Vec::new(), Vec::new());
+    for replay in replays(reader) {
+        let Some(windows) = &replay.fidelity.windows else { continue };
+        let strip = format!("{}: requests in each {} s", replay.workload, windows.window_s);
+        for side in Side::BOTH {
+            let counts = if side == Side::Trace { &windows.trace } else { &windows.replay };
+            rows.extend(counts.iter().enumerate().map(|(window, requests)| Row {
+                strip: strip.clone(),
+                side: side.name(),
+                t_s: window as f64 * windows.window_s,
+                requests: *requests,
+            }));
+        }
+        let hurst = |exponent: Option<f64>| exponent.map_or("not known".to_owned(), |known| format!("{known:.4}"));
+        let fidelity = &replay.fidelity;
+        words.push(format!(
+            "{}: Hurst exponent {} in the trace, {} replayed; {} requests not sent, {} out of order",
+            replay.workload,
+            hurst(fidelity.hurst.trace),
+            hurst(fidelity.hurst.replay),
+            fidelity.dropped,
+            fidelity.order_violations
+        ));
+    }
+    Drawing::of(&rows, &words, Vec::new())
+}

@@ -1,0 +1,103 @@
+//! Write amplification against the size of the database.
+
+use manometer_analysis::lsm_levels::level_of;
+use serde::Serialize;
+
+use crate::charts::chart::{Chart, ChartInput, Drawing};
+use crate::charts::phase_rows::{Run, runs};
+use crate::downsample::{Point, bucket_size};
+use crate::recording_reader::RecordingReader;
+use crate::text;
+
+pub(crate) const CHART: Chart = Chart {
+    name: "write-amplification-size",
+    title: "Write amplification against size",
+    origin: Some("Song 2018 (seed 002), Figure 4.8"),
+    caption: "How many bytes reached the device for each byte that was put (upwards), with the size of the database \
+              (across), from the beginning of each run to the point at its end; a compaction that makes it smaller \
+              takes the line back. A line that climbs says that a larger database costs more for each put.",
+    spec: include_str!("../../../../../charts/write-amplification-size.vl.json"),
+    input: ChartInput::Recordings(draw),
+};
+
+/// Points of one line at most.
+const LIMIT: usize = 200;
+const GIB: f64 = 1_073_741_824.0;
+/// Columns that tell the size of all data, where levels need not be added up.
+const WHOLE: [&str; 3] = ["space_bytes", "tables_bytes", "file_bytes"];
+
+/// One moment of one run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Row {
+    run: String,
+    run_order: usize,
+    t_s: f64,
+    /// Nothing, like the amplification, in a gap.
+    size_gib: Option<f64>,
+    amplification: Option<f64>,
+    is_last: bool,
+}
+
+fn draw(readers: &[RecordingReader]) -> Drawing {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut words = Vec::new();
+    for run in runs(readers) {
+        let ours = of_run(&run);
+        if let Some(last) = ours.iter().find(|row| row.is_last) {
+            let told = |number: Option<f64>| number.map_or_else(|| text::NOT_MEASURED.to_owned(), text::number);
+            let (ratio, size) = (told(last.amplification), told(last.size_gib));
+            words.push(format!("{}: {ratio} with {size} GiB at its end", run.name));
+        }
+        rows.extend(ours);
+    }
+    if rows.is_empty() {
+        return Drawing::empty("No engine tells its write amplification and its size: this chart is left out.");
+    }
+    Drawing::of(&rows, &words, Vec::new())
+}
+
+fn of_run(run: &Run) -> Vec<Row> {
+    let Some((amplification, size)) = columns(run.reader) else { return Vec::new() };
+    let both = amplification.iter().zip(&size).map(|(amplification, size)| {
+        let values = size.mean.zip(amplification.mean);
+        (amplification.t_s, values.map(|(size_gib, _)| size_gib), values.map(|(_, amplification)| amplification))
+    });
+    let both: Vec<(f64, Option<f64>, Option<f64>)> = both.collect();
+    let step = bucket_size(both.len(), LIMIT);
+    let mut shown = Vec::new();
+    for run in both.chunk_by(|left, right| left.1.is_some() == right.1.is_some()) {
+        // From the last backwards: the end is what a run is remembered by. Of a gap one moment is enough.
+        let step = if run[0].1.is_some() { step } else { run.len() };
+        let from = shown.len();
+        shown.extend(run.iter().rev().step_by(step));
+        shown[from..].reverse();
+    }
+    let last = shown.iter().rposition(|(_, size_gib, _)| size_gib.is_some());
+    let row = |(place, (t_s, size_gib, amplification)): (usize, &(f64, Option<f64>, Option<f64>))| Row {
+        run: run.name.clone(),
+        run_order: run.order,
+        t_s: *t_s,
+        size_gib: *size_gib,
+        amplification: *amplification,
+        is_last: Some(place) == last,
+    };
+    if last.is_none() { Vec::new() } else { shown.iter().enumerate().map(row).collect() }
+}
+
+/// The write amplification and the size in GiB, sample by sample.
+fn columns(reader: &RecordingReader) -> Option<(Vec<Point>, Vec<Point>)> {
+    let series = format!("{}.engine", reader.primary()?.name);
+    let amplification = reader.column(&series, "write_amplification", 1.0)?;
+    let whole = WHOLE.iter().find_map(|column| reader.column(&series, column, 1.0 / GIB));
+    Some((amplification, whole.or_else(|| levels(reader, &series))?))
+}
+
+/// The sizes of all levels together.
+fn levels(reader: &RecordingReader, series: &str) -> Option<Vec<Point>> {
+    let samples = reader.samples(series)?;
+    let names = samples.columns.iter().map(|column| column.name.as_str()).filter(|name| level_of(name).is_some());
+    names.filter_map(|name| reader.column(series, name, 1.0 / GIB)).reduce(|sum, level| {
+        let both = sum.iter().zip(&level);
+        both.map(|(sum, level)| Point::of(sum.t_s, sum.mean.zip(level.mean).map(|(sum, level)| sum + level))).collect()
+    })
+}

@@ -1,0 +1,108 @@
+//! When the phases of a recording ran, as its events tell.
+
+use manometer_analysis::summary::PhaseSummary;
+use manometer_measure::plan::{Phase, PhaseKind, Plan};
+use manometer_measure::{Event, Recording};
+
+use crate::text;
+
+/// How a phase came out.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum PhaseOutcome {
+    /// It was measured to its end.
+    Measured,
+    /// It could not be measured, or not to its end.
+    Gap {
+        /// Why.
+        reason: String,
+    },
+    /// The recording ends within it.
+    Cut,
+}
+
+/// The stretch of time in which a phase ran.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PhaseSpan<'a> {
+    /// The plan that it is a part of.
+    pub(crate) plan: &'a Plan,
+    /// The phase in the plan.
+    pub(crate) phase: &'a Phase,
+    /// When its measurement began, in seconds since the recording's start.
+    pub(crate) begin_s: f64,
+    /// When its measurement ended.
+    pub(crate) end_s: f64,
+    /// How it came out.
+    pub(crate) outcome: PhaseOutcome,
+}
+
+impl PhaseSpan<'_> {
+    /// What the band of the phase shows: `gap` where it has one, else what the phase is for.
+    pub(crate) fn kind(&self) -> &'static str {
+        match (&self.outcome, self.phase.kind) {
+            (PhaseOutcome::Gap { .. } | PhaseOutcome::Cut, _) => "gap",
+            (_, PhaseKind::Solo) => "solo",
+            (_, PhaseKind::Warmup) => "warm-up",
+            (_, PhaseKind::Baseline) => "no neighbour",
+            (_, PhaseKind::Pressure) => "neighbours",
+        }
+    }
+
+    /// Who runs beside the primary, each with its settings as they are in this phase: `writer iodepth 16, reader`.
+    pub(crate) fn neighbours(&self) -> String {
+        let Phase { running, settings, .. } = self.phase;
+        let of = |name: &String| {
+            let own = settings.iter().filter_map(|(setting, value)| {
+                let setting = setting.strip_prefix(name.as_str())?.strip_prefix('.')?;
+                Some(format!(" {setting} {}", text::plain(value)))
+            });
+            own.fold(name.clone(), |told, setting| told + &setting)
+        };
+        let is_primary = |name: &String| self.plan.primary().is_some_and(|primary| primary.name == *name);
+        let beside = running.iter().filter(|name| !is_primary(name));
+        beside.map(of).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The phases that began, in the order of the plan; one without an end lasts until `last_s`.
+pub(crate) fn spans(recording: &Recording, last_s: f64) -> Vec<PhaseSpan<'_>> {
+    recording.plan.phases.iter().filter_map(|phase| span(recording, phase, last_s)).collect()
+}
+
+fn span<'a>(recording: &'a Recording, phase: &'a Phase, last_s: f64) -> Option<PhaseSpan<'a>> {
+    let mut begin_s = None;
+    let mut end = None;
+    for line in &recording.events {
+        let at_s = recording.seconds(line.t_ns);
+        match &line.event {
+            Event::PhaseStarted { phase: id } if *id == phase.id => begin_s = Some(at_s),
+            Event::PhaseEnded { phase: id } if *id == phase.id => {
+                end = Some((at_s, PhaseOutcome::Measured));
+            }
+            Event::PhaseGap { phase: id, reason } if *id == phase.id => {
+                end = Some((at_s, PhaseOutcome::Gap { reason: reason.clone() }));
+            }
+            _ => {}
+        }
+    }
+    let begin_s = begin_s?;
+    let (end_s, outcome) = end.unwrap_or((last_s.max(begin_s), PhaseOutcome::Cut));
+    Some(PhaseSpan { plan: &recording.plan, phase, begin_s, end_s, outcome })
+}
+
+/// Why the phase `id` has nothing to show, as far as the recording tells.
+pub(crate) fn gap_reason<'a>(recording: &'a Recording, id: &str) -> Option<&'a str> {
+    recording.events.iter().find_map(|line| match &line.event {
+        Event::PhaseGap { phase, reason } if phase == id => Some(reason.as_str()),
+        _ => None,
+    })
+}
+
+/// That a phase has nothing to show, and why, in words.
+pub(crate) fn absence(recording: &Recording, phase: &PhaseSummary) -> String {
+    let begun =
+        recording.events.iter().any(|line| matches!(&line.event, Event::PhaseStarted { phase: id } if *id == phase.id));
+    let what = if begun { text::NOT_MEASURED } else { "not run" };
+    let told = gap_reason(recording, &phase.id).or(phase.performance.reason.as_deref());
+    let reason = told.or(phase.pressure.reason.as_deref()).unwrap_or("the recording does not say why");
+    format!("{what}: {reason}")
+}

@@ -1,0 +1,96 @@
+//! What runs are called where several are shown together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use manometer_analysis::compare;
+use manometer_measure::Recording;
+use manometer_measure::plan::Settings;
+use serde_json::Value;
+
+use crate::{AnalysedRecording, text};
+
+/// The name under which the release of the host's kernel stands.
+pub(crate) const KERNEL: &str = "kernel";
+
+/// What each of `recordings` is called: what a sweep set for it, and which of its repeats it is.
+pub(crate) fn names<'a>(recordings: impl IntoIterator<Item = &'a AnalysedRecording>) -> Vec<String> {
+    let recordings: Vec<&AnalysedRecording> = recordings.into_iter().collect();
+    let repeats = compare::repeat_numbers(&recordings.iter().map(|recorded| &recorded.recording).collect::<Vec<_>>());
+    // Numbers tell repeats apart: where nothing ran twice there is nothing to tell.
+    let numbered = repeats.iter().any(|repeat| *repeat > 1);
+    let told = differing(&recordings);
+    let named = |(recorded, repeat): (&&AnalysedRecording, u32)| name(recorded, &told, numbered.then_some(repeat));
+    recordings.iter().zip(repeats).map(named).collect()
+}
+
+/// The settings that are not the same for all runs that have them.
+fn differing(recordings: &[&AnalysedRecording]) -> BTreeSet<String> {
+    let mut values: BTreeMap<&String, &Value> = BTreeMap::new();
+    let mut differing = BTreeSet::new();
+    for (setting, value) in recordings.iter().flat_map(|recorded| &recorded.settings) {
+        if values.insert(setting, value).is_some_and(|before| before != value) {
+            differing.insert(setting.clone());
+        }
+    }
+    differing
+}
+
+/// The same, and where two are called alike what they ran on, as far as that differs, then their folders' names: lines and
+/// panels need a name of their own.
+pub(crate) fn distinct_names<'a>(recordings: impl IntoIterator<Item = &'a AnalysedRecording>) -> Vec<String> {
+    let recordings: Vec<&AnalysedRecording> = recordings.into_iter().collect();
+    let hosts: Vec<_> = recordings.iter().map(|recorded| host_facts(&recorded.recording)).collect();
+    let differs = |fact: &(&str, String)| hosts.iter().any(|host| !host.contains(fact));
+    let on = |place: usize| {
+        hosts[place].iter().filter(|fact| differs(fact)).map(|(name, value)| format!(" · {name} {value}")).collect()
+    };
+    let dirs: Vec<PathBuf> = recordings.iter().map(|recorded| recorded.recording.dir.clone()).collect();
+    let folders = distinct_path_ends(&dirs);
+    let told = told_apart(told_apart(names(recordings.iter().copied()), on), |place| format!(" · {}", folders[place]));
+    // The same folder twice.
+    told_apart(told, |place| format!(" · {}", place + 1))
+}
+
+/// What each folder is called beside the others: the shortest end of its path that is its own.
+pub fn distinct_path_ends(dirs: &[PathBuf]) -> Vec<String> {
+    let deepest = dirs.iter().map(|dir| dir.components().count()).max().unwrap_or(0);
+    let ends = |depth: usize| -> Vec<String> {
+        let end = |dir: &PathBuf| {
+            let skipped = dir.components().count().saturating_sub(depth);
+            dir.components().skip(skipped).collect::<PathBuf>().to_string_lossy().into_owned()
+        };
+        dirs.iter().map(end).collect()
+    };
+    let is_distinct = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
+    (1..=deepest).map(ends).find(is_distinct).unwrap_or_else(|| ends(deepest))
+}
+
+/// The names, each with more to it where two are alike.
+fn told_apart(names: Vec<String>, more: impl Fn(usize) -> String) -> Vec<String> {
+    let is_alone = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+    let told =
+        |(place, name): (usize, &String)| if is_alone(name) { name.clone() } else { name.clone() + &more(place) };
+    names.iter().enumerate().map(told).collect()
+}
+
+/// What a run ran on, as far as its recording tells: the kernel's release, and the device.
+pub(crate) fn host_facts(recording: &Recording) -> Vec<(&'static str, String)> {
+    let told = |path: &str| recording.environment.pointer(path)?.as_str().map(str::to_owned);
+    let device = told("/device/model").or_else(|| told("/device/name"));
+    let facts = [(KERNEL, told("/host/kernel")), ("device", device)];
+    facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+fn name(recorded: &AnalysedRecording, told: &BTreeSet<String>, repeat: Option<u32>) -> String {
+    let AnalysedRecording { summary, settings, recording } = recorded;
+    // Of a single run, or one that differs by none of them, all are told.
+    let some: Settings = settings.clone().into_iter().filter(|(setting, _)| told.contains(setting)).collect();
+    let settings = if some.is_empty() { settings } else { &some };
+    let kind = match (recording.plan.reference, settings.is_empty()) {
+        (true, _) => "reference".to_owned(),
+        (false, true) => summary.experiment.clone(),
+        (false, false) => text::settings(settings),
+    };
+    repeat.map_or_else(|| kind.clone(), |repeat| format!("{kind} · repeat {repeat}"))
+}
