@@ -1,21 +1,21 @@
 //! `manometer complete`: completions for a shell.
 
-use std::process::ExitCode;
-
-use clap::{Args, CommandFactory as _};
+use clap::CommandFactory as _;
 use clap_complete::Shell;
 
+use crate::exit_status::ExitStatus;
+
 /// Print the completions for a shell.
-#[derive(Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Example: manometer complete bash > ~/.local/share/bash-completion/completions/manometer")]
-pub struct Arguments {
+pub struct Args {
     /// The shell.
     shell: Shell,
 }
 
 /// Prints the completions.
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let mut command = crate::Arguments::command();
-    clap_complete::generate(arguments.shell, &mut command, "manometer", &mut std::io::stdout());
-    Ok(ExitCode::SUCCESS)
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    let mut command = super::Cli::command();
+    clap_complete::generate(args.shell, &mut command, "manometer", &mut std::io::stdout());
+    Ok(ExitStatus::Done)
 }

@@ -1,25 +1,23 @@
 //! `manometer doctor`: what this host can and cannot do for a measurement.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use clap::Args;
 use comfy_table::{Cell, ColumnConstraint};
 use manometer_measure::doctor::{Check, CheckStatus, Facts};
 use serde_json::json;
 
-use crate::format::{self, Format};
-use crate::{DONE, WRONG_REQUEST};
+use crate::exit_status::{ExitStatus, wrong_request};
+use crate::output::Format;
 
 /// How wide the screen is drawn where nothing says how wide it is, and at most.
 const WIDTH: u16 = 100;
 
 /// What this host can and cannot do for a measurement in a folder, why it matters, and what changes it.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  manometer doctor /mnt/nvme\n\nA file of 4 KiB is written to the folder and removed."
 )]
-pub struct DoctorArgs {
+pub struct Args {
     /// The folder that measurements would use: a device directory.
     #[arg(default_value = ".")]
     dir: PathBuf,
@@ -29,18 +27,14 @@ pub struct DoctorArgs {
 }
 
 /// Looks at the host and tells what it found.
-pub fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if !args.dir.is_dir() {
-        format::note(&format!("manometer: {} is no folder: name one that exists", args.dir.display()));
-        return Ok(ExitCode::from(WRONG_REQUEST));
+        return Ok(wrong_request(format_args!("{} is no folder: name one that exists", args.dir.display())));
     }
     let interfaces = manometer_target::file::probe(&args.dir);
     let checks = Facts::read(&args.dir, interfaces).checks();
-    match args.format {
-        Format::Json => format::json(&json!({ "checks": checks }))?,
-        Format::Text => format::text(&screen(&checks))?,
-    }
-    Ok(ExitCode::from(DONE))
+    args.format.print(|| json!({ "checks": checks }), || screen(&checks))?;
+    Ok(ExitStatus::Done)
 }
 
 /// A line or two for each check, and how many are how.

@@ -1,30 +1,26 @@
 //! `manometer engines`: the key-value engines of this build.
 
-use std::process::ExitCode;
-
-use clap::Args;
 use comfy_table::Table;
 use manometer_target::engine::{Ability, ENGINES};
 use serde_json::json;
 
-use crate::format::{self, Format};
+use crate::exit_status::ExitStatus;
+use crate::output::Format;
 
 /// The key-value engines, what each supports, and how durable a put is.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer engines --format json")]
-pub struct EnginesArgs {
+pub struct Args {
     /// For people, or one JSON document for machines.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
 /// Lists the engines.
-pub fn run(args: &EnginesArgs) -> anyhow::Result<ExitCode> {
-    match args.format {
-        Format::Json => format::json(&json!({ "engines": ENGINES.iter().map(machine_form).collect::<Vec<_>>() }))?,
-        Format::Text => format::text(&table().to_string())?,
-    }
-    Ok(ExitCode::SUCCESS)
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    args.format
+        .print(|| json!({ "engines": ENGINES.iter().map(machine_form).collect::<Vec<_>>() }), || table().to_string())?;
+    Ok(ExitStatus::Done)
 }
 
 fn machine_form(engine: &manometer_target::engine::EngineInfo) -> serde_json::Value {

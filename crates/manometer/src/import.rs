@@ -1,29 +1,29 @@
 //! `manometer import`: other tools' results become recordings.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use manometer_import::{ImportError, Tool, import, storiks};
 use manometer_report::AnalysedRecording;
 
-use crate::format::{self, Format};
-use crate::{FAILED, WRONG_REQUEST, report, table};
+use crate::exit_status::ExitStatus;
+use crate::output::{self, Format};
+use crate::recordings;
 
 /// Make recordings of other tools' results: reports, comparisons and charts work on them as on our own.
-#[derive(Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer import storiks ycsb_wb-at3_bs512.out.xz --out slides-512\n  \
     manometer import storiks *.out.xz --out slides   # one report over all\n  \
     manometer import ycsb run.txt READ.hdr UPDATE.hdr --out ycsb\n  \
     manometer import fio job_bw.1.log job_iops.1.log --out fio\n  \
     manometer import resctl-bench result.json.gz --out resctl\n  \
     manometer import flags experiment.flags --out experiment.toml")]
-pub struct Arguments {
+pub struct Args {
     #[command(subcommand)]
     from: From,
 }
 
-#[derive(Subcommand)]
+#[derive(Debug, Subcommand)]
 enum From {
     /// Logs of Storiks 0.1 and of rocksdb_test 1.x (`.out`, also packed).
     Storiks(Files),
@@ -42,7 +42,7 @@ enum From {
     Flags(Flags),
 }
 
-#[derive(Args)]
+#[derive(Debug, clap::Args)]
 struct Files {
     /// The files: one becomes a recording, several become recordings in `runs/001`, `runs/002` …
     #[arg(required = true)]
@@ -55,7 +55,7 @@ struct Files {
     format: Format,
 }
 
-#[derive(Args)]
+#[derive(Debug, clap::Args)]
 struct Flags {
     /// The file.
     file: PathBuf,
@@ -65,8 +65,8 @@ struct Flags {
 }
 
 /// Imports and prints what the recordings say.
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let done = match &arguments.from {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    let done = match &args.from {
         From::Storiks(files) => make(Tool::Storiks, files),
         From::Ycsb(files) => make(Tool::Ycsb, files),
         From::DbBench(files) => make(Tool::DbBench, files),
@@ -75,41 +75,41 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         From::Flags(flags) => convert(flags),
     };
     match done {
-        Ok(()) => Ok(ExitCode::SUCCESS),
+        Ok(()) => Ok(ExitStatus::Done),
         Err(error) => {
             let is_ours = error.downcast_ref::<ImportError>().is_some();
-            format::problem(&error);
-            Ok(ExitCode::from(if is_ours { WRONG_REQUEST } else { FAILED }))
+            output::error(&error);
+            Ok(if is_ours { ExitStatus::WrongRequest } else { ExitStatus::Failed })
         }
     }
 }
 
 fn make(tool: Tool, files: &Files) -> anyhow::Result<()> {
     let dirs = import(tool, &files.files, &files.out)?;
-    let recorded = dirs.iter().map(|dir| report::summarise_and_write(dir)).collect::<Result<Vec<_>, _>>()?;
+    let recorded = dirs.iter().map(|dir| recordings::summarise_and_write(dir)).collect::<Result<Vec<_>, _>>()?;
     tell(files, &recorded)
 }
 
 fn tell(files: &Files, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
     if let [one] = recorded {
         return match files.format {
-            Format::Json => format::json(&one.summary),
+            Format::Json => output::print_json(&one.summary),
             Format::Text => {
-                format::text(&table::summary(&one.summary))?;
-                format::text(&format!("\nReport: {}", files.out.join(report::FILE).display()))
+                output::print_text(&crate::text::summary(&one.summary))?;
+                output::print_text(&format!("\nReport: {}", files.out.join(recordings::FILE).display()))
             }
         };
     }
-    let page = files.out.join(report::FILE);
-    report::write_page(&page, recorded)?;
-    let findings = report::common_findings(recorded);
+    let page = files.out.join(recordings::FILE);
+    recordings::write_page(&page, recorded)?;
+    let findings = recordings::common_findings(recorded);
     match files.format {
-        Format::Json => format::json(&report::runs_document(recorded, &findings)),
+        Format::Json => output::print_json(&recordings::runs_document(recorded, &findings)),
         Format::Text => {
             for one in recorded {
-                format::text(&table::summary(&one.summary))?;
+                output::print_text(&crate::text::summary(&one.summary))?;
             }
-            format::text(&format!("{}\nReport: {}", table::findings(&findings), page.display()))
+            output::print_text(&format!("{}\nReport: {}", crate::text::findings(&findings), page.display()))
         }
     }
 }
@@ -118,6 +118,6 @@ fn convert(flags: &Flags) -> anyhow::Result<()> {
     let text = storiks::experiment_of_flags(&flags.file)?;
     match &flags.out {
         Some(path) => Ok(manometer_measure::recording::write_file(path, text.as_bytes())?),
-        None => format::text(text.trim_end()),
+        None => output::print_text(text.trim_end()),
     }
 }

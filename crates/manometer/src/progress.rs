@@ -8,8 +8,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use manometer_experiment::Experiment;
 use manometer_experiment::progress::ProgressUpdate;
 
-use crate::format;
-use crate::table::number;
+use crate::number::number;
+use crate::output;
 
 /// How many steps a bar has: thousandths of its length.
 const STEPS: u64 = 1000;
@@ -50,7 +50,7 @@ impl Progress {
             Self::Bars(bars) => bars.show(update),
             Self::Lines(lines) => lines.show(update),
             Self::Json(is_heard) => {
-                let was_heard = std::mem::replace(is_heard, format::event(update).is_ok());
+                let was_heard = std::mem::replace(is_heard, output::event(update).is_ok());
                 if was_heard && !*is_heard {
                     // Who asked for the run has gone: it ends as at an interrupt, instead of loading the device on.
                     let _ = signal_hook::low_level::raise(signal_hook::consts::SIGINT);
@@ -155,14 +155,14 @@ impl Lines {
             ProgressUpdate::Preparing { workload, what, done, total } => {
                 let tenth = percent(*done, *total) as u64 / 10;
                 if self.tenths.insert(format!("{workload} {what}"), tenth) != Some(tenth) {
-                    format::note(&format!("  {workload}: {what} {} %", tenth * 10));
+                    output::note(&format!("  {workload}: {what} {} %", tenth * 10));
                 }
             }
-            ProgressUpdate::Ready { workload } => format::note(&format!("  {workload}: ready")),
+            ProgressUpdate::Ready { workload } => output::note(&format!("  {workload}: ready")),
             ProgressUpdate::Phase { id, label, seconds } => {
                 self.rates.clear();
                 self.beats = 0;
-                format::note(&format!("{id}  {label}: {seconds:.0} s"));
+                output::note(&format!("{id}  {label}: {seconds:.0} s"));
             }
             ProgressUpdate::Rate { workload, rate, unit, p99_us } => {
                 self.rates.retain(|(name, _)| name != workload);
@@ -172,12 +172,12 @@ impl Lines {
                 self.beats += 1;
                 if self.beats.is_multiple_of(BEATS_PER_LINE) && !self.rates.is_empty() {
                     let rates: Vec<String> = self.rates.iter().map(|(name, text)| format!("{name} {text}")).collect();
-                    format::note(&format!("  {} | {run_left_s:.0} s left", rates.join(" | ")));
+                    output::note(&format!("  {} | {run_left_s:.0} s left", rates.join(" | ")));
                 }
             }
-            ProgressUpdate::Finding(finding) => format::note(&format!("{}: {}", finding.id, finding.text)),
-            ProgressUpdate::Ended { workload, text } => format::note(&format!("{workload} has ended: {text}")),
-            ProgressUpdate::Failed { workload, text } => format::note(&format!("{workload} failed: {text}")),
+            ProgressUpdate::Finding(finding) => output::note(&format!("{}: {}", finding.id, finding.text)),
+            ProgressUpdate::Ended { workload, text } => output::note(&format!("{workload} has ended: {text}")),
+            ProgressUpdate::Failed { workload, text } => output::note(&format!("{workload} failed: {text}")),
         }
     }
 }

@@ -1,15 +1,14 @@
 //! `manometer schema`: what files hold: the JSON Schema of the experiment file, and the columns of a recording.
 
-use std::process::ExitCode;
+use clap::ValueEnum;
 
-use clap::{Args, ValueEnum};
-
-use crate::format;
+use crate::exit_status::ExitStatus;
+use crate::output;
 
 /// Print the JSON Schema of the experiment file, for editors, or the columns of a recording.
-#[derive(Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer schema > experiment.schema.json\n  manometer schema columns")]
-pub struct Arguments {
+pub struct Args {
     /// Of what.
     #[arg(value_enum, default_value_t)]
     what: What,
@@ -27,11 +26,11 @@ enum What {
 }
 
 /// Prints what was asked for.
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    match arguments.what {
-        What::Experiment => format::json(&manometer_experiment::file::json_schema())?,
-        What::Columns => format::text(manometer_experiment::columns::manual().trim_end())?,
-        What::Findings => format::text(manometer_analysis::rules::manual().trim_end())?,
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    match args.what {
+        What::Experiment => output::print_json(&manometer_experiment::file::json_schema())?,
+        What::Columns => output::print_text(manometer_experiment::columns::manual().trim_end())?,
+        What::Findings => output::print_text(manometer_analysis::rules::manual().trim_end())?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitStatus::Done)
 }

@@ -1,17 +1,14 @@
-//! `manometer worker`: one workload of a run, driven by lines on standard input.
+//! `manometer worker`: one workload of a run, driven by control lines on standard input.
 
-use std::process::ExitCode;
+use crate::exit_status::ExitStatus;
 
-use clap::Args;
+/// Run one workload: its job and control lines on standard input, its messages on standard output (docs/worker.md).
+#[derive(Debug, clap::Args)]
+#[command(hide = true)]
+pub struct Args {}
 
-use crate::{DONE, FAILED};
-
-/// Run one workload as told on standard input (see docs/worker.md).
-#[derive(Args)]
-pub struct Arguments {}
-
-/// Runs the job on standard input; what failed has been told there too.
-pub fn run(_: &Arguments) -> anyhow::Result<ExitCode> {
+/// Runs the job on standard input. A failure has been sent as a message.
+pub fn run(_: &Args) -> anyhow::Result<ExitStatus> {
     let outcome = manometer_session::worker::run();
-    Ok(ExitCode::from(if outcome.is_ok() { DONE } else { FAILED }))
+    Ok(if outcome.is_ok() { ExitStatus::Done } else { ExitStatus::Failed })
 }

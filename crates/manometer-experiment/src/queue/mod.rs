@@ -5,6 +5,7 @@
 
 pub mod cost;
 mod differences;
+pub mod dry_run;
 mod error;
 pub mod forecast;
 mod journal;

@@ -1,6 +1,5 @@
 //! Traces of devices, block by block.
 
-use clap::Args;
 use manometer_measure::ByteSize;
 use manometer_trace::transform::blocks::Blocks;
 use manometer_trace::{TraceError, TraceReader};
@@ -8,7 +7,7 @@ use manometer_trace::{TraceError, TraceReader};
 use crate::trace::input::Input;
 
 /// What the keys of requests to devices are.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 pub struct BlockSize {
     /// Ask for each block of this size that a request to a device touches; else each request asks for one key, that of
     /// the place where it begins.

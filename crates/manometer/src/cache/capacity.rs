@@ -1,17 +1,16 @@
 //! How large caches are, as people write it.
 
-use clap::Args;
 use manometer_cache::CacheError;
 use manometer_measure::ByteSize;
 use manometer_measure::human;
 
-use crate::table::number;
+use crate::number::number;
 
 /// The most that a cache is asked to hold.
 const CAPACITY_MAX: u64 = 1 << 63;
 
 /// What capacities count.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 pub struct Unit {
     /// Count capacities in bytes, and each object with its size; else every object takes one place.
     #[arg(long)]

@@ -3,14 +3,14 @@
 use manometer_analysis::compare::{Comparison, Direction, PhaseComparison, PhaseSeries, SeriesComparison, Verdict};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Outcome, text};
+use super::{ComparisonResult, text};
 
 /// The JUnit document.
-pub(super) fn document(outcome: &Outcome) -> anyhow::Result<String> {
+pub(super) fn document(result: &ComparisonResult) -> anyhow::Result<String> {
     let mut report = Report::new("manometer compare");
-    report.add_test_suite(match outcome {
-        Outcome::Pair(pair) => pair_suite(pair),
-        Outcome::Series(series) => series_suite(series),
+    report.add_test_suite(match result {
+        ComparisonResult::Pair(pair) => pair_suite(pair),
+        ComparisonResult::Series(series) => series_suite(series),
     });
     Ok(report.to_string()?)
 }

@@ -8,10 +8,21 @@ use manometer_analysis::compare::{
 use manometer_analysis::summary::IntervalEstimate;
 use manometer_measure::plan::Settings;
 
-use crate::table::{findings, number, table};
+use super::ComparisonResult;
+use crate::number::number;
+use crate::table::table;
+use crate::text::findings;
+
+/// The comparison of a pair or of a series.
+pub(super) fn text(result: &ComparisonResult) -> String {
+    match result {
+        ComparisonResult::Pair(comparison) => pair(comparison),
+        ComparisonResult::Series(comparison) => series(comparison),
+    }
+}
 
 /// A and B: a row per phase, then the findings.
-pub(super) fn pair(pair: &Comparison) -> String {
+fn pair(pair: &Comparison) -> String {
     let (a, b) = (format!("A ({})", pair.criterion.unit), format!("B ({})", pair.criterion.unit));
     let mut rows = table(&["phase", "", &a, &b, "B / A", "pressure A", "pressure B − A", "verdict"], 2);
     for phase in &pair.phases {
@@ -38,7 +49,7 @@ pub(super) fn pair(pair: &Comparison) -> String {
 }
 
 /// A series: a row per change, then the findings.
-pub(super) fn series(series: &SeriesComparison) -> String {
+fn series(series: &SeriesComparison) -> String {
     let unit = &series.criterion.unit;
     let (before, after) = (format!("before ({unit})"), format!("after ({unit})"));
     let mut rows = table(&["phase", "", "changed at", &before, &after, "ratio", "p", "verdict"], 3);

@@ -3,14 +3,12 @@
 use manometer_analysis::fidelity::Fidelity;
 use manometer_analysis::findings::replay;
 use manometer_measure::event::Finding;
-use manometer_measure::histogram::PERCENTILES;
 use manometer_measure::plan::Settings;
 use manometer_measure::{LatencyHistogram, ReplayOutcome};
 use manometer_session::protocol::Message;
-use manometer_workload::io::IoJob;
 use manometer_workload::sample::{OperationSample, Sample};
 use rustix::time::{ClockId, clock_gettime};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 const MIB: f64 = (1 << 20) as f64;
 
@@ -29,17 +27,17 @@ pub(super) struct Direction {
 /// One run, added up.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
-    directions: [Direction; 2],
-    facts: Settings,
-    changes: Vec<Value>,
-    refusals: Vec<Value>,
-    fdatasyncs: f64,
+    pub(super) directions: [Direction; 2],
+    pub(super) facts: Settings,
+    pub(super) changes: Vec<Value>,
+    pub(super) refusals: Vec<Value>,
+    pub(super) fdatasyncs: f64,
     pub(super) seconds: f64,
-    cpu_began_s: f64,
+    pub(super) cpu_began_s: f64,
     pub(super) cpu_s: f64,
     pub(super) interrupted: bool,
     /// What became of a trace.
-    replayed: Option<Box<ReplayOutcome>>,
+    pub(super) replayed: Option<Box<ReplayOutcome>>,
 }
 
 impl Summary {
@@ -96,36 +94,6 @@ impl Summary {
     pub(super) fn cpu_s_per_million(&self) -> Option<f64> {
         (self.requests() > 0).then(|| self.cpu_s * 1e6 / self.requests() as f64)
     }
-
-    pub(super) fn to_json(&self, job: &IoJob) -> Value {
-        let mut document = json!({
-            "iops": self.requests() as f64 / self.seconds,
-            "cpu_s_per_million": self.cpu_s_per_million(),
-            "requests": self.requests(),
-            "seconds": self.seconds,
-            "cpu_s": self.cpu_s,
-            "fdatasyncs": self.fdatasyncs,
-            "interrupted": self.interrupted,
-            "seed": job.seed,
-            "settings": job.settings,
-            "facts": self.facts,
-            "changes": self.changes,
-            "refusals": self.refusals,
-        });
-        if let Some((fidelity, findings)) = self.fidelity() {
-            document["fidelity"] = json!(fidelity);
-            document["findings"] = json!(findings);
-        }
-        let mut latency = Map::new();
-        for (name, direction) in self.directions() {
-            document[format!("{name}_iops")] = json!(direction.requests as f64 / self.seconds);
-            document[format!("{name}_mib_per_s")] = json!(direction.mib_per_s(self.seconds));
-            document[format!("{name}_retries")] = json!(direction.retries);
-            latency.insert(name.to_owned(), direction.latency_us());
-        }
-        document["latency_us"] = Value::Object(latency);
-        document
-    }
 }
 
 impl Direction {
@@ -140,19 +108,6 @@ impl Direction {
 
     pub(super) fn mib_per_s(&self, seconds: f64) -> f64 {
         self.bytes as f64 / MIB / seconds
-    }
-
-    /// Percentiles in microseconds; null where nothing was measured.
-    fn latency_us(&self) -> Value {
-        let microseconds = |ns: Option<u64>| json!(ns.map(|ns| ns as f64 / 1e3));
-        let mut latency: Map<String, Value> = PERCENTILES
-            .iter()
-            .map(|(name, quantile)| ((*name).to_owned(), microseconds(self.latency.quantile_ns(*quantile))))
-            .collect();
-        latency.insert("max".to_owned(), microseconds(self.latency.max_ns()));
-        latency.insert("mean".to_owned(), json!(self.latency.mean_ns().map(|ns| ns / 1e3)));
-        latency.insert("samples".to_owned(), json!(self.latency.len()));
-        Value::Object(latency)
     }
 }
 

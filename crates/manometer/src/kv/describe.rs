@@ -1,13 +1,13 @@
 //! `manometer kv --describe`: how popular the records would be.
 
-use std::process::ExitCode;
-
 use manometer_workload::kv::{self, Description, KvPlan, KvSettings};
 
-use super::outcome::plain;
-use super::wrong;
-use crate::format::{self, Format};
-use crate::table::{number, table};
+use crate::exit_status::ExitStatus;
+use crate::exit_status::wrong_request;
+use crate::number::number;
+use crate::output::Format;
+use crate::table::table;
+use crate::text::plain;
 
 /// The width of a whole bar, in characters.
 const BAR: usize = 40;
@@ -15,16 +15,13 @@ const BAR: usize = 40;
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /// Prints the popularity of the records of `settings`.
-pub(super) fn print(settings: &KvSettings, format: Format) -> anyhow::Result<ExitCode> {
+pub(super) fn print(settings: &KvSettings, format: Format) -> anyhow::Result<ExitStatus> {
     let description = match KvPlan::new(settings).and_then(|plan| kv::describe(&plan)) {
         Ok(description) => description,
-        Err(error) => return Ok(wrong(&error.into())),
+        Err(error) => return Ok(wrong_request(anyhow::Error::from(error))),
     };
-    match format {
-        Format::Json => format::json(&description)?,
-        Format::Text => format::text(&people_form(&description))?,
-    }
-    Ok(ExitCode::SUCCESS)
+    format.print(|| &description, || people_form(&description))?;
+    Ok(ExitStatus::Done)
 }
 
 fn people_form(description: &Description) -> String {

@@ -6,10 +6,11 @@ use anyhow::Context as _;
 use manometer_target::engine;
 use manometer_target::engine::EngineOptions;
 
-use super::{KvArgs, pairs};
+use super::args::Args;
+use crate::parse::pairs;
 
 /// The options that the flags give; nothing where they give none.
-pub(super) fn engine_options(args: &KvArgs) -> anyhow::Result<Option<EngineOptions>> {
+pub(super) fn engine_options(args: &Args) -> anyhow::Result<Option<EngineOptions>> {
     if let Some(file) = &args.options {
         return Ok(Some(EngineOptions::File(file.clone())));
     }
@@ -22,7 +23,7 @@ pub(super) fn engine_options(args: &KvArgs) -> anyhow::Result<Option<EngineOptio
 }
 
 /// Adds `--memtable` under the name that the engine has for it.
-fn add_memtable(args: &KvArgs, given: &mut BTreeMap<String, String>) -> anyhow::Result<()> {
+fn add_memtable(args: &Args, given: &mut BTreeMap<String, String>) -> anyhow::Result<()> {
     let Some(size) = args.memtable else { return Ok(()) };
     let info = engine::find(&args.engine)?;
     let name = info.memtable_option.with_context(|| {

@@ -1,24 +1,23 @@
 //! `manometer rlsm dump`: what is in a database.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use clap::Args;
 use rlsm::{Database, Iter, Layout, Options, RunInfo};
 use serde_json::{Value, json};
 
 use super::bytes::{Bytes, shown};
 use super::refuse;
-use crate::format::{self, Format};
+use crate::exit_status::ExitStatus;
+use crate::output::{self, Format};
 use crate::table::table;
 
 /// Print the keys and values of a database in order, or the runs that they lie in.
 ///
 /// Bytes that are no printable ASCII are written \xNN, and read so. Nothing in the folder is changed.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer rlsm dump manometer-data/kv/db --prefix user1 --limit 10\n  \
     manometer rlsm dump manometer-data/kv/db --runs")]
-pub struct DumpArgs {
+pub struct Args {
     /// The folder of the database, which is not open elsewhere.
     folder: PathBuf,
     /// From this key on.
@@ -45,7 +44,7 @@ pub struct DumpArgs {
 }
 
 /// Reads as much as is asked for.
-pub fn run(args: &DumpArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let database = match Options::new().open_read_only(&args.folder) {
         Ok(database) => database,
         Err(error) => return Ok(refuse(&error)),
@@ -55,10 +54,10 @@ pub fn run(args: &DumpArgs) -> anyhow::Result<ExitCode> {
     } else {
         print_entries(args, entries(args, &database)?.take(args.limit.unwrap_or(usize::MAX)))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitStatus::Done)
 }
 
-fn entries(args: &DumpArgs, database: &Database) -> rlsm::Result<Iter> {
+fn entries(args: &Args, database: &Database) -> rlsm::Result<Iter> {
     use std::ops::Bound::{Excluded, Included, Unbounded};
     if let Some(prefix) = &args.prefix {
         return database.prefix(&prefix.0);
@@ -69,33 +68,30 @@ fn entries(args: &DumpArgs, database: &Database) -> rlsm::Result<Iter> {
 }
 
 /// Prints entries as they come, so that a large database needs no more memory.
-fn print_entries(args: &DumpArgs, entries: impl Iterator<Item = rlsm::Result<rlsm::KvPair>>) -> anyhow::Result<()> {
+fn print_entries(args: &Args, entries: impl Iterator<Item = rlsm::Result<rlsm::KvPair>>) -> anyhow::Result<()> {
     if args.format == Format::Json {
-        format::text("{\"entries\": [")?;
+        output::print_text("{\"entries\": [")?;
     }
     let mut comma = "";
     for entry in entries {
         let (key, value) = entry?;
         let (key, value) = (shown(&key), shown(&value));
         match (args.format, args.keys_only) {
-            (Format::Text, true) => format::text(&key)?,
-            (Format::Text, false) => format::text(&format!("{key} => {value}"))?,
-            (Format::Json, true) => format::text(&format!("{comma}{}", json!({"key": key})))?,
-            (Format::Json, false) => format::text(&format!("{comma}{}", json!({"key": key, "value": value})))?,
+            (Format::Text, true) => output::print_text(&key)?,
+            (Format::Text, false) => output::print_text(&format!("{key} => {value}"))?,
+            (Format::Json, true) => output::print_text(&format!("{comma}{}", json!({"key": key})))?,
+            (Format::Json, false) => output::print_text(&format!("{comma}{}", json!({"key": key, "value": value})))?,
         }
         comma = ",";
     }
     if args.format == Format::Json {
-        format::text("]}")?;
+        output::print_text("]}")?;
     }
     Ok(())
 }
 
 fn print_runs(layout: &Layout, format: Format) -> anyhow::Result<()> {
-    match format {
-        Format::Json => format::json(&document(layout)),
-        Format::Text => format::text(&text(layout)),
-    }
+    format.print(|| document(layout), || text(layout))
 }
 
 fn document(layout: &Layout) -> Value {

@@ -7,49 +7,43 @@ mod stats;
 mod verify;
 
 use std::io::ErrorKind;
-use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
 use rlsm::{Error, Problem};
 use serde_json::{Value, json};
 
-use crate::{FAILED, WRONG_REQUEST, format};
+use crate::exit_status::ExitStatus;
+use crate::output;
+use crate::verbs::verbs;
 
 /// Databases of the engine rlsm: what is in them, whether they are whole, and mending them.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer rlsm verify manometer-data/kv/db")]
-pub struct RlsmArgs {
+pub struct Args {
     #[command(subcommand)]
     verb: Verb,
 }
 
-#[derive(Debug, Subcommand)]
-enum Verb {
-    Dump(dump::DumpArgs),
-    Repair(repair::RepairArgs),
-    Stats(stats::StatsArgs),
-    Verify(verify::VerifyArgs),
+verbs! {
+    Dump => dump,
+    Repair => repair,
+    Stats => stats,
+    Verify => verify,
 }
 
-/// Does what the verb says.
-pub fn run(args: &RlsmArgs) -> anyhow::Result<ExitCode> {
-    match &args.verb {
-        Verb::Dump(args) => dump::run(args),
-        Verb::Repair(args) => repair::run(args),
-        Verb::Stats(args) => stats::run(args),
-        Verb::Verify(args) => verify::run(args),
-    }
+/// Runs the verb.
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    args.verb.run()
 }
 
 /// Tells why a database cannot be worked on.
-fn refuse(error: &Error) -> ExitCode {
+fn refuse(error: &Error) -> ExitStatus {
     let is_wrong_request = match error {
         Error::Invalid { .. } => true,
         Error::Io { source, .. } => matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
         _ => false,
     };
-    format::note(&format!("manometer: {error}"));
-    ExitCode::from(if is_wrong_request { WRONG_REQUEST } else { FAILED })
+    output::note(&format!("manometer: {error}"));
+    if is_wrong_request { ExitStatus::WrongRequest } else { ExitStatus::Failed }
 }
 
 /// Problems for machines.

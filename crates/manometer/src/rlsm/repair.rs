@@ -1,23 +1,21 @@
 //! `manometer rlsm repair`: a database again, out of what is left of one.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use clap::Args;
 use rlsm::RepairReport;
 use serde_json::json;
 
 use super::{problems, refuse};
-use crate::format::{self, Format};
-use crate::{DONE, NO};
+use crate::exit_status::ExitStatus;
+use crate::output::Format;
 
 /// Write all of a damaged database anew that can still be read.
 ///
 /// It takes as much space as the database again: the old files stay, under names that end with .aside1, to be removed
 /// by hand. A database that is whole is left alone. Exit status 3 if something could not be read.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer rlsm repair manometer-data/kv/db")]
-pub struct RepairArgs {
+pub struct Args {
     /// The folder of the database, which is not open elsewhere.
     folder: PathBuf,
     /// For people or for machines.
@@ -26,25 +24,27 @@ pub struct RepairArgs {
 }
 
 /// Repairs what needs it.
-pub fn run(args: &RepairArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let repair = match rlsm::repair(&args.folder) {
         Ok(repair) => repair,
         Err(error) => return Ok(refuse(&error)),
     };
-    match args.format {
-        Format::Json => format::json(&json!({
-            "needed": repair.was_needed,
-            "had_manifest": repair.had_manifest,
-            "runs": repair.runs,
-            "dead_runs": repair.dead_runs,
-            "batches": repair.batches,
-            "entries": repair.entries,
-            "lost": problems(&repair.lost),
-            "moved_aside": repair.moved_aside,
-        }))?,
-        Format::Text => format::text(&text(&repair))?,
-    }
-    Ok(ExitCode::from(if repair.lost.is_empty() { DONE } else { NO }))
+    args.format.print(
+        || {
+            json!({
+                "needed": repair.was_needed,
+                "had_manifest": repair.had_manifest,
+                "runs": repair.runs,
+                "dead_runs": repair.dead_runs,
+                "batches": repair.batches,
+                "entries": repair.entries,
+                "lost": problems(&repair.lost),
+                "moved_aside": repair.moved_aside,
+            })
+        },
+        || text(&repair),
+    )?;
+    Ok(if repair.lost.is_empty() { ExitStatus::Done } else { ExitStatus::No })
 }
 
 fn text(repair: &RepairReport) -> String {

@@ -1,24 +1,24 @@
 //! `manometer rlsm stats`: how a database stands.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use clap::Args;
 use manometer_measure::human::bytes;
 use rlsm::{Options, Stats};
 use serde_json::{Value, json};
 
 use super::refuse;
-use crate::format::{self, Format};
-use crate::table::{number, table};
+use crate::exit_status::ExitStatus;
+use crate::number::number;
+use crate::output::Format;
+use crate::table::table;
 
 /// Say how a database stands: levels, ranges, runs, what it takes on the device and in memory.
 ///
 /// It is what a program would find that opens the database: the logs count as flushed. What a running program wrote
 /// stands in its own recording. Nothing in the folder is changed.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer rlsm stats manometer-data/kv/db --format json")]
-pub struct StatsArgs {
+pub struct Args {
     /// The folder of the database, which is not open elsewhere.
     folder: PathBuf,
     /// For people or for machines.
@@ -27,17 +27,14 @@ pub struct StatsArgs {
 }
 
 /// Opens the database and closes it again.
-pub fn run(args: &StatsArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let opened = Options::new().open_read_only(&args.folder);
     let stats = match opened.and_then(|database| database.stats()) {
         Ok(stats) => stats,
         Err(error) => return Ok(refuse(&error)),
     };
-    match args.format {
-        Format::Json => format::json(&document(&stats))?,
-        Format::Text => format::text(&text(&stats))?,
-    }
-    Ok(ExitCode::SUCCESS)
+    args.format.print(|| document(&stats), || text(&stats))?;
+    Ok(ExitStatus::Done)
 }
 
 fn document(stats: &Stats) -> Value {

@@ -1,23 +1,21 @@
 //! `manometer rlsm verify`: whether a database is whole.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use clap::Args;
 use manometer_measure::human::bytes;
 use rlsm::VerifyReport;
 use serde_json::json;
 
 use super::{problems, refuse};
-use crate::format::{self, Format};
-use crate::{DONE, NO};
+use crate::exit_status::ExitStatus;
+use crate::output::Format;
 
 /// Read all of a database and tell what is damaged: checksums, order, ranges, tables, logs.
 ///
 /// Nothing in the folder is changed. Exit status 3 if anything is damaged.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer rlsm verify manometer-data/kv/db")]
-pub struct VerifyArgs {
+pub struct Args {
     /// The folder of the database, which is not open elsewhere.
     folder: PathBuf,
     /// For people or for machines.
@@ -26,24 +24,26 @@ pub struct VerifyArgs {
 }
 
 /// Reads everything once.
-pub fn run(args: &VerifyArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let found = match rlsm::verify(&args.folder) {
         Ok(found) => found,
         Err(error) => return Ok(refuse(&error)),
     };
-    match args.format {
-        Format::Json => format::json(&json!({
-            "sound": found.is_sound(),
-            "runs": found.runs,
-            "entries": found.entries,
-            "bytes": found.bytes,
-            "logs": found.logs,
-            "torn_bytes": found.torn_bytes,
-            "problems": problems(&found.problems),
-        }))?,
-        Format::Text => format::text(&text(&found))?,
-    }
-    Ok(ExitCode::from(if found.is_sound() { DONE } else { NO }))
+    args.format.print(
+        || {
+            json!({
+                "sound": found.is_sound(),
+                "runs": found.runs,
+                "entries": found.entries,
+                "bytes": found.bytes,
+                "logs": found.logs,
+                "torn_bytes": found.torn_bytes,
+                "problems": problems(&found.problems),
+            })
+        },
+        || text(&found),
+    )?;
+    Ok(if found.is_sound() { ExitStatus::Done } else { ExitStatus::No })
 }
 
 fn text(found: &VerifyReport) -> String {

@@ -9,8 +9,8 @@ use manometer_experiment::prepare::disk_fit::{DiskFits, fit_of};
 use manometer_experiment::queue::single_run::{ExistingRecording, resume_single};
 use manometer_measure::event::RunStatus;
 
-use super::Session;
-use crate::format::{self, Format};
+use super::session::Session;
+use crate::output::{self, Format};
 
 /// Runs `experiment`, shrunk as `fits` say, into `out`; with `--resume` unless its whole recording is there already,
 /// and shrunk as what was cut off was.
@@ -22,21 +22,21 @@ pub(super) fn run(
 ) -> anyhow::Result<RunStatus> {
     let _disks = DiskLocks::take([experiment.directory.as_path()])?;
     let fit = fit_of(experiment, fits);
-    let left = if session.arguments.resume { resume_single(out, experiment, fit)? } else { ExistingRecording::Missing };
+    let left = if session.args.resume { resume_single(out, experiment, fit)? } else { ExistingRecording::Missing };
     let status = match left {
         ExistingRecording::Complete => {
-            format::note(&format!("{} is whole: nothing to do", out.display()));
+            output::note(&format!("{} is whole: nothing to do", out.display()));
             RunStatus::Complete
         }
         ExistingRecording::Missing => perform(session, out, &experiment.clone().fitted(fit))?,
         ExistingRecording::SetAside { to, fit } => {
-            format::note(&format!("the recording that was cut off lies in {} now", to.display()));
+            output::note(&format!("the recording that was cut off lies in {} now", to.display()));
             perform(session, out, &experiment.clone().fitted(fit))?
         }
     };
     let recorded = session.show(out)?;
-    if session.arguments.format == Format::Json {
-        format::json(&recorded.summary)?;
+    if session.args.format == Format::Json {
+        output::print_json(&recorded.summary)?;
     }
     Ok(status)
 }

@@ -3,25 +3,24 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::Args;
 use manometer_trace::TraceError;
 use manometer_trace::transform::anonymise::{Anonymise, Secret};
 use serde_json::json;
 
 use super::input::{self, Input};
 use super::output::{Output, Written};
-use crate::format;
+use crate::exit_status::ExitStatus;
+use crate::output;
 
 /// Hash keys and clients with a secret, so that nobody without it can try out names (SipHash-2-4).
 ///
 /// Sizes, times and places on devices stay as they are.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace anonymise web.csv public.parquet\n  \
     openssl rand -hex 16 > secret; manometer trace anonymise web.csv public.parquet --secret secret")]
-pub struct AnonymiseArgs {
+pub struct Args {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
@@ -33,7 +32,7 @@ pub struct AnonymiseArgs {
 }
 
 /// Anonymises.
-pub fn run(args: &AnonymiseArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let secret = match &args.secret {
         Some(file) => read_secret(file),
         None => Ok(random_secret()?),
@@ -41,7 +40,7 @@ pub fn run(args: &AnonymiseArgs) -> anyhow::Result<ExitCode> {
     match secret.and_then(|secret| anonymise(args, secret)) {
         Ok((places, written)) => {
             if places > 0 {
-                format::note(&format!("note: {places} requests to devices keep their places"));
+                output::note(&format!("note: {places} requests to devices keep their places"));
             }
             args.output.tell(&args.input.name(), &written, json!({ "places_kept": places }))
         }
@@ -49,7 +48,7 @@ pub fn run(args: &AnonymiseArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn anonymise(args: &AnonymiseArgs, secret: Secret) -> Result<(u64, Written), TraceError> {
+fn anonymise(args: &Args, secret: Secret) -> Result<(u64, Written), TraceError> {
     let mut anonymous = Anonymise::new(args.input.open_keeping(false)?.reader, secret);
     let written = args.output.write(&mut anonymous)?;
     Ok((anonymous.places(), written))

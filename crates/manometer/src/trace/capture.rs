@@ -3,17 +3,15 @@
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use clap::Args;
 use manometer_measure::capture::{CaptureError, Captured, Options, Target, capture};
 use manometer_measure::host::chain::chain;
 use manometer_measure::host::device_of;
 use manometer_measure::{ByteSize, MonotonicClock};
 use serde_json::json;
 
-use crate::format::{self, Format};
-use crate::{DONE, WRONG_REQUEST};
+use crate::exit_status::{ExitStatus, wrong_request};
+use crate::output::{self, Format};
 
 /// The buffers that the kernel may be asked for, for each processor.
 const BUFFERS: std::ops::RangeInclusive<u64> = (64 << 10)..=(1 << 30);
@@ -22,10 +20,10 @@ const BUFFERS: std::ops::RangeInclusive<u64> = (64 << 10)..=(1 << 30);
 ///
 /// Needs root and tracefs. Several may run at once, and beside any other tracer. Ctrl-C ends it early; what was
 /// captured by then stays.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer trace capture /dev/nvme0n1 --seconds 60 --out live.blkparse\n\n\
     Without tracefs, `blktrace -d DEVICE -o - | blkparse -i -` prints the same format.")]
-pub struct CaptureArgs {
+pub struct Args {
     /// The block device (a disk, a partition, md, dm or loop), or its name in the kernel.
     device: PathBuf,
     /// For how long, in seconds.
@@ -43,15 +41,17 @@ pub struct CaptureArgs {
 }
 
 /// Captures, and tells how much and what is missing.
-pub fn run(args: &CaptureArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let target = match check(args) {
         Ok(target) => target,
-        Err(wrong) => return refuse(&wrong),
+        Err(wrong) => return Ok(wrong_request(wrong)),
     };
-    let interrupted = crate::signals::interruption()?;
+    let interrupted = crate::process::interruption()?;
     let file = match File::create_new(&args.out) {
         Ok(file) => file,
-        Err(error) => return refuse(&format!("{}: {error}: name a file that can be made", args.out.display())),
+        Err(error) => {
+            return Ok(wrong_request(format_args!("{}: {error}: name a file that can be created", args.out.display())));
+        }
     };
     announce(args, &target);
     let options = Options { target: &target, length_ns: (args.seconds * 1e9) as u64, buffer_kib: args.buffer.0 / 1024 };
@@ -60,36 +60,31 @@ pub fn run(args: &CaptureArgs) -> anyhow::Result<ExitCode> {
         Err(error) => {
             remove_if_empty(args, &file);
             return match error {
-                CaptureError::Tracefs(_) => refuse(&error.to_string()),
+                CaptureError::Tracefs(_) => Ok(wrong_request(error)),
                 error => Err(error.into()),
             };
         }
     };
     tell(args, &target, &captured)?;
-    Ok(ExitCode::from(DONE))
+    Ok(ExitStatus::Done)
 }
 
 /// Says what begins, and what the person should know of it.
-fn announce(args: &CaptureArgs, target: &Target) {
+fn announce(args: &Args, target: &Target) {
     if lies_on(&args.out, target) {
-        format::note(&format!(
+        output::note(&format!(
             "warning: {} lies on {}: writing the trace is part of it; choose another device with --out",
             args.out.display(),
             target.device.name
         ));
     }
     if target.is_partition() {
-        format::note("note: flushes have no sector, and are not seen on a partition: capture the disk to see them");
+        output::note("note: flushes have no sector, and are not seen on a partition: capture the disk to see them");
     }
-    format::note(&format!("Capturing {} for {} s; Ctrl-C ends it ...", target.device.name, args.seconds));
+    output::note(&format!("Capturing {} for {} s; Ctrl-C ends it ...", target.device.name, args.seconds));
 }
 
-fn refuse(text: &str) -> anyhow::Result<ExitCode> {
-    format::note(&format!("manometer: {text}"));
-    Ok(ExitCode::from(WRONG_REQUEST))
-}
-
-fn check(args: &CaptureArgs) -> Result<Target, String> {
+fn check(args: &Args) -> Result<Target, String> {
     if !(args.seconds > 0.0 && args.seconds <= 1e9) {
         return Err(format!("--seconds is {}: write a number above 0", args.seconds));
     }
@@ -106,23 +101,23 @@ fn lies_on(out: &std::path::Path, target: &Target) -> bool {
 }
 
 /// A trace in which nothing stands is no trace.
-fn remove_if_empty(args: &CaptureArgs, file: &File) {
+fn remove_if_empty(args: &Args, file: &File) {
     if file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
         let _ = std::fs::remove_file(&args.out);
     }
 }
 
-fn tell(args: &CaptureArgs, target: &Target, captured: &Captured) -> anyhow::Result<()> {
+fn tell(args: &Args, target: &Target, captured: &Captured) -> anyhow::Result<()> {
     let Captured { seconds, events, issued, completed, lost, not_understood } = captured;
     if *lost > 0 {
-        format::note(&format!(
+        output::note(&format!(
             "warning: {lost} events found no room in the kernel's buffers and are missing: use a larger --buffer \
              (now {})",
             args.buffer
         ));
     }
     if *not_understood > 0 {
-        format::note(&format!("warning: {not_understood} lines of the kernel were not understood and are missing"));
+        output::note(&format!("warning: {not_understood} lines of the kernel were not understood and are missing"));
     }
     match args.format {
         Format::Json => {
@@ -130,9 +125,9 @@ fn tell(args: &CaptureArgs, target: &Target, captured: &Captured) -> anyhow::Res
             if let (Some(all), serde_json::Value::Object(fields)) = (document.as_object_mut(), json!(captured)) {
                 all.extend(fields);
             }
-            format::json(&document)
+            output::print_json(&document)
         }
-        Format::Text => format::text(&format!(
+        Format::Text => output::print_text(&format!(
             "{}: {events} events of {} in {seconds:.1} s: {issued} requests issued, {completed} completed, {lost} \
              events lost",
             args.out.display(),

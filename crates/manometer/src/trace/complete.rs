@@ -1,23 +1,21 @@
 //! `manometer trace complete`: the inserts that a recording lacks.
 
-use std::process::ExitCode;
-
-use clap::Args;
 use manometer_trace::TraceError;
 use manometer_trace::transform::complete::MissingInserts;
 use serde_json::json;
 
 use super::input::{self, Input};
 use super::output::{Output, Written};
+use crate::exit_status::ExitStatus;
 
 /// Find the inserts that a trace lacks: of keys that are used before they are inserted.
 ///
 /// Writes them as a trace of inserts for a load phase, or the whole trace with each of them so long before its key's
 /// first use. Requests that failed are left alone, and so are devices.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace complete web.csv load.parquet --load\n  \
     manometer trace complete web.csv whole.parquet --before-ms 10")]
-pub struct CompleteArgs {
+pub struct Args {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
@@ -31,14 +29,14 @@ pub struct CompleteArgs {
 }
 
 /// Completes, and tells how many inserts were missing.
-pub fn run(args: &CompleteArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match complete(args) {
         Ok((missing, written)) => args.output.tell(&args.input.name(), &written, json!({ "missing": missing })),
         Err(error) => input::refuse(&error),
     }
 }
 
-fn complete(args: &CompleteArgs) -> Result<(usize, Written), TraceError> {
+fn complete(args: &Args) -> Result<(usize, Written), TraceError> {
     let before_ns = args.before_ms.map(before_ns).transpose()?;
     if before_ns.is_some() {
         args.input.need_file("--before-ms")?;

@@ -1,21 +1,19 @@
 //! `manometer trace convert`: the same requests in another format.
 
-use std::process::ExitCode;
-
-use clap::Args;
 use manometer_trace::TraceError;
 use serde_json::json;
 
 use super::input::{self, Input};
 use super::output::{Output, Written};
+use crate::exit_status::ExitStatus;
 
 /// Write a trace in another format: Parquet, oracleGeneral, KV-replay, CSV or fio's iolog.
 ///
 /// What the format cannot hold is told. A damaged trace is converted up to its last good record.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace convert OLTP.lis.zst OLTP.oracleGeneral\n  \
     manometer trace convert live.blkparse live.parquet")]
-pub struct ConvertArgs {
+pub struct Args {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
@@ -23,14 +21,14 @@ pub struct ConvertArgs {
 }
 
 /// Reads one batch after the other, and writes it.
-pub fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match convert(args) {
         Ok((from, written)) => args.output.tell(&args.input.name(), &written, json!({ "from": from })),
         Err(error) => input::refuse(&error),
     }
 }
 
-fn convert(args: &ConvertArgs) -> Result<(&'static str, Written), TraceError> {
+fn convert(args: &Args) -> Result<(&'static str, Written), TraceError> {
     let mut trace = args.input.open_keeping(args.output.form.keeps_keys())?;
     let written = args.output.write(trace.reader.as_mut())?;
     Ok((trace.format.name, written))

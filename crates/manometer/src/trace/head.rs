@@ -1,20 +1,17 @@
 //! `manometer trace head`: the first requests, as Manometer understands them.
 
-use std::process::ExitCode;
-
-use clap::Args;
 use manometer_trace::{KeyTable, Record};
 use serde_json::{Value, json};
 
 use super::input::{self, Input};
-use crate::format::{self, Format};
+use crate::exit_status::ExitStatus;
+use crate::output::{self, Format};
 use crate::table::table;
-use crate::{DONE, FAILED};
 
 /// Show the first requests of a trace, as they were understood.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer trace head OLTP.lis.zst --requests 20")]
-pub struct HeadArgs {
+pub struct Args {
     #[command(flatten)]
     input: Input,
     /// How many.
@@ -26,7 +23,7 @@ pub struct HeadArgs {
 }
 
 /// Reads no more than it shows.
-pub fn run(args: &HeadArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut trace = match args.input.open_keeping(true) {
         Ok(trace) => trace,
         Err(error) => return input::refuse(&error),
@@ -48,17 +45,17 @@ pub fn run(args: &HeadArgs) -> anyhow::Result<ExitCode> {
     match args.format {
         Format::Json => {
             let rows: Vec<Value> = records.iter().map(|record| row(record, keys)).collect();
-            format::json(&json!({ "format": trace.format.name, "requests": rows }))?;
+            output::print_json(&json!({ "format": trace.format.name, "requests": rows }))?;
         }
-        Format::Text => format::text(&lines(&records, keys))?,
+        Format::Text => output::print_text(&lines(&records, keys))?,
     }
-    Ok(ExitCode::from(match damage {
-        None => DONE,
+    Ok(match damage {
+        None => ExitStatus::Done,
         Some(error) => {
             input::tell_damage(&args.input.name(), records.len() as u64, &error);
-            FAILED
+            ExitStatus::Failed
         }
-    }))
+    })
 }
 
 fn text(record: &Record, keys: Option<&KeyTable>) -> Option<String> {

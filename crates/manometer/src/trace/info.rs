@@ -1,24 +1,21 @@
 //! `manometer trace info`: what a trace amounts to.
 
-use std::process::ExitCode;
-
-use clap::Args;
 use manometer_measure::human;
 use manometer_trace::summary::{SizeTotals, Totals};
 use manometer_trace::{Summary, TraceError};
 use serde_json::{Value, json};
 
 use super::input::{self, Input};
-use crate::format::{self, Format};
-use crate::{DONE, FAILED};
+use crate::exit_status::ExitStatus;
+use crate::output::Format;
 
 /// Say what a trace holds: requests, keys, span, footprint, mix, sizes, clients.
 ///
 /// A damaged trace is read to its last good record, and told with exit status 1.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace info cluster52.csv.zst\n  \
     manometer trace info log.txt --columns 'time_ms=0,key=2,op=4' --delimiter ';'")]
-pub struct InfoArgs {
+pub struct Args {
     #[command(flatten)]
     input: Input,
     /// For people or for machines.
@@ -27,7 +24,7 @@ pub struct InfoArgs {
 }
 
 /// Reads the trace once.
-pub fn run(args: &InfoArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut trace = match args.input.open_keeping(false) {
         Ok(trace) => trace,
         Err(error) => return input::refuse(&error),
@@ -41,25 +38,25 @@ pub fn run(args: &InfoArgs) -> anyhow::Result<ExitCode> {
         }
     };
     let totals = summary.totals();
-    match args.format {
-        Format::Json => format::json(&document(trace.format.name, &totals, trace.reader.skipped(), damage.as_ref())?)?,
-        Format::Text => format::text(&text(&args.input.name(), trace.format.name, &totals))?,
-    }
-    Ok(ExitCode::from(match damage {
-        None => DONE,
+    args.format.print(
+        || document(trace.format.name, &totals, trace.reader.skipped(), damage.as_ref()),
+        || text(&args.input.name(), trace.format.name, &totals),
+    )?;
+    Ok(match damage {
+        None => ExitStatus::Done,
         Some(error) => {
             input::tell_damage(&args.input.name(), totals.requests, &error);
-            FAILED
+            ExitStatus::Failed
         }
-    }))
+    })
 }
 
-fn document(name: &str, totals: &Totals, skipped: u64, damage: Option<&TraceError>) -> anyhow::Result<Value> {
-    let mut document = serde_json::to_value(totals)?;
+fn document(name: &str, totals: &Totals, skipped: u64, damage: Option<&TraceError>) -> Value {
+    let mut document = json!(totals);
     document["format"] = json!(name);
     document["skipped"] = json!(skipped);
     document["damage"] = input::damage(damage);
-    Ok(document)
+    document
 }
 
 fn text(name: &str, format: &str, totals: &Totals) -> String {

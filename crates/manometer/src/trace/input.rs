@@ -2,17 +2,16 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-use clap::Args;
 use manometer_trace::transform::span::Span;
 use manometer_trace::{Trace, TraceError, TraceForm, open, open_stream};
 use serde_json::{Value, json};
 
-use crate::{WRONG_REQUEST, format};
+use crate::exit_status::ExitStatus;
+use crate::output;
 
 /// A trace to read.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 pub struct Input {
     /// The trace, plain or compressed by gzip, zstd, lz4 or xz; `-` is standard input.
     pub(crate) trace: PathBuf,
@@ -21,7 +20,7 @@ pub struct Input {
 }
 
 /// Several traces to read.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 pub struct Inputs {
     /// The traces, plain or compressed by gzip, zstd, lz4 or xz.
     #[arg(required = true, num_args = 1.., value_name = "TRACE")]
@@ -88,9 +87,9 @@ impl Inputs {
 }
 
 /// Refuses what cannot be read at all, and fails at what broke.
-pub fn refuse(error: &TraceError) -> anyhow::Result<ExitCode> {
-    format::note(&format!("manometer: {error}"));
-    Ok(ExitCode::from(if matches!(error, TraceError::Damaged { .. }) { crate::FAILED } else { WRONG_REQUEST }))
+pub fn refuse(error: &TraceError) -> anyhow::Result<ExitStatus> {
+    output::note(&format!("manometer: {error}"));
+    Ok(if matches!(error, TraceError::Damaged { .. }) { ExitStatus::Failed } else { ExitStatus::WrongRequest })
 }
 
 /// What ended the reading of a trace, for machines; null where nothing did.
@@ -104,5 +103,5 @@ pub fn damage(damage: Option<&TraceError>) -> Value {
 
 /// Tells what of a trace cannot be read; all before it was.
 pub fn tell_damage(name: &str, requests: u64, error: &TraceError) {
-    format::note(&format!("warning: {name}: {error}; the {requests} requests before it were read"));
+    output::note(&format!("warning: {name}: {error}; the {requests} requests before it were read"));
 }

@@ -1,21 +1,19 @@
 //! `manometer trace intensify`: a heavier and shorter trace.
 
-use std::process::ExitCode;
-
-use clap::Args;
 use manometer_trace::TraceError;
 use manometer_trace::transform::intensify::{PARTS_MAX, intensify as intensified};
 use serde_json::json;
 
 use super::input::{self, Input};
 use super::output::{Output, Written};
+use crate::exit_status::ExitStatus;
 
 /// Lay equal parts of a trace's time over one another from time zero on, each on keys and from clients of its own.
 ///
 /// Each part reads the trace for itself.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer trace intensify day.csv heavy.parquet 4")]
-pub struct IntensifyArgs {
+pub struct Args {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
@@ -26,14 +24,14 @@ pub struct IntensifyArgs {
 }
 
 /// Intensifies.
-pub fn run(args: &IntensifyArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match intensify(args) {
         Ok(written) => args.output.tell(&args.input.name(), &written, json!({ "parts": args.parts })),
         Err(error) => input::refuse(&error),
     }
 }
 
-fn intensify(args: &IntensifyArgs) -> Result<Written, TraceError> {
+fn intensify(args: &Args) -> Result<Written, TraceError> {
     let span = args.input.span("intensify")?;
     // Texts of keys would not tell the parts apart.
     let open = || Ok(args.input.open_keeping(false)?.reader);

@@ -1,19 +1,17 @@
 //! `manometer trace merge`: several traces as one.
 
-use std::process::ExitCode;
-
-use clap::Args;
 use manometer_trace::TraceError;
 use manometer_trace::transform::merge::Merge;
 use serde_json::json;
 
 use super::input::{self, Inputs};
 use super::output::{Output, Written};
+use crate::exit_status::ExitStatus;
 
 /// Merge traces by time. Equal keys stay equal, and each trace keeps its own order.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer trace merge monday.csv tuesday.csv both.parquet")]
-pub struct MergeArgs {
+pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
     #[command(flatten)]
@@ -21,7 +19,7 @@ pub struct MergeArgs {
 }
 
 /// Merges.
-pub fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match merge(args) {
         Ok((damaged, written)) => args.output.tell(&damaged, &written, json!({ "traces": args.inputs.len() })),
         Err(error) => input::refuse(&error),
@@ -29,7 +27,7 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// What was written, and the name of the trace that was damaged.
-fn merge(args: &MergeArgs) -> Result<(String, Written), TraceError> {
+fn merge(args: &Args) -> Result<(String, Written), TraceError> {
     let traces = args.inputs.open_keeping(args.output.form.keeps_keys())?;
     let mut merged = Merge::new(traces.into_iter().map(|trace| trace.reader).collect());
     let written = args.output.write(&mut merged)?;

@@ -1,18 +1,16 @@
 //! The trace that a verb writes, and what it tells of it.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use clap::Args;
 use manometer_trace::write::{Losses, OutputFormat, copy, create};
 use manometer_trace::{TraceError, TraceReader};
 use serde_json::{Map, Number, Value, json};
 
-use crate::format::{self, Format};
-use crate::{DONE, FAILED};
+use crate::exit_status::ExitStatus;
+use crate::output::{self, Format};
 
 /// A trace to write.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 pub struct Output {
     /// The new trace; made, and never replaced.
     pub out: PathBuf,
@@ -21,7 +19,7 @@ pub struct Output {
 }
 
 /// How to write it, and how to tell.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 pub struct OutputForm {
     /// parquet, oracle-general, kv-replay, csv or fio-iolog, where the name of the new file does not say it.
     #[arg(long, value_name = "FORMAT")]
@@ -70,29 +68,29 @@ impl Output {
     }
 
     /// Tells what was written, with what a verb has to say beyond that.
-    pub fn tell(&self, input: &str, written: &Written, more: Value) -> anyhow::Result<ExitCode> {
+    pub fn tell(&self, input: &str, written: &Written, more: Value) -> anyhow::Result<ExitStatus> {
         let Written { requests, format: to, losses, damage } = written;
         for (what, count) in &losses.0 {
-            format::note(&format!("note: {to} does not hold this of {count} requests: {what}"));
+            output::note(&format!("note: {to} does not hold this of {count} requests: {what}"));
         }
-        match self.form.format {
-            Format::Text => format::text(&format!("{}: {requests} requests, {to}{}", self.out.display(), said(&more)))?,
-            Format::Json => format::json(&self.document(written, more))?,
-        }
-        Ok(ExitCode::from(match damage {
-            None => DONE,
+        self.form.format.print(
+            || self.document(written, &more),
+            || format!("{}: {requests} requests, {to}{}", self.out.display(), said(&more)),
+        )?;
+        Ok(match damage {
+            None => ExitStatus::Done,
             Some(error) => {
-                format::note(&format!("warning: {input}: {error}; only what came before was read"));
-                FAILED
+                output::note(&format!("warning: {input}: {error}; only what came before was read"));
+                ExitStatus::Failed
             }
-        }))
+        })
     }
 
-    fn document(&self, written: &Written, more: Value) -> Value {
+    fn document(&self, written: &Written, more: &Value) -> Value {
         let mut fields = Map::new();
         fields.insert("requests".to_owned(), json!(written.requests));
         if let Value::Object(more) = more {
-            fields.extend(more);
+            fields.extend(more.clone());
         }
         fields.insert("to".to_owned(), json!(written.format));
         fields.insert("file".to_owned(), json!(self.out));

@@ -1,19 +1,17 @@
 //! `manometer trace sample`: some of the keys with all their requests.
 
-use std::process::ExitCode;
-
-use clap::Args;
 use manometer_trace::TraceError;
 use manometer_trace::transform::sample::{Sample, SpatialFilter};
 use serde_json::json;
 
 use super::input::{self, Input};
 use super::output::{Output, Written};
+use crate::exit_status::ExitStatus;
 
 /// Take a share of the keys with all their requests: the spatial hashing of SHARDS.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer trace sample cluster52.csv.zst small.oracleGeneral --rate 0.01")]
-pub struct SampleArgs {
+pub struct Args {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
@@ -24,14 +22,14 @@ pub struct SampleArgs {
 }
 
 /// Samples.
-pub fn run(args: &SampleArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match sample(args) {
         Ok((rate, written)) => args.output.tell(&args.input.name(), &written, json!({ "rate": rate })),
         Err(error) => input::refuse(&error),
     }
 }
 
-fn sample(args: &SampleArgs) -> Result<(f64, Written), TraceError> {
+fn sample(args: &Args) -> Result<(f64, Written), TraceError> {
     let filter = SpatialFilter::of_rate(args.rate)?;
     let trace = args.input.open_keeping(args.output.form.keeps_keys())?;
     Ok((filter.rate(), args.output.write(&mut Sample::new(trace.reader, filter))?))

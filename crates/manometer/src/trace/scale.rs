@@ -1,22 +1,20 @@
 //! `manometer trace scale`: time that runs faster or slower.
 
-use std::process::ExitCode;
-
-use clap::Args;
 use manometer_trace::TraceError;
 use manometer_trace::transform::scale::{Scale, factor_for_rate};
 use serde_json::json;
 
 use super::input::{self, Input};
 use super::output::{Output, Written};
+use crate::exit_status::ExitStatus;
 
 /// Let time run faster or slower; the first request stays where it is.
 ///
 /// Times to live are not scaled.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace scale web.csv twice.parquet --time 2\n  \
     manometer trace scale web.csv fast.parquet --rate 5000")]
-pub struct ScaleArgs {
+pub struct Args {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
@@ -30,14 +28,14 @@ pub struct ScaleArgs {
 }
 
 /// Scales, and tells by how much.
-pub fn run(args: &ScaleArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match scale(args) {
         Ok((factor, written)) => args.output.tell(&args.input.name(), &written, json!({ "factor": factor })),
         Err(error) => input::refuse(&error),
     }
 }
 
-fn scale(args: &ScaleArgs) -> Result<(f64, Written), TraceError> {
+fn scale(args: &Args) -> Result<(f64, Written), TraceError> {
     let factor = match (args.time, args.rate) {
         (Some(factor), _) => factor,
         (None, Some(rate)) => factor_for_rate(&args.input.span("--rate")?, rate)?,

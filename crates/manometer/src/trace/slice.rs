@@ -1,20 +1,18 @@
 //! `manometer trace slice`: a stretch of a trace.
 
-use std::process::ExitCode;
-
-use clap::Args;
 use manometer_trace::TraceError;
 use manometer_trace::transform::slice::{Slice, Stretch};
 use serde_json::json;
 
 use super::input::{self, Input};
 use super::output::{Output, Written};
+use crate::exit_status::ExitStatus;
 
 /// Cut a stretch out of a trace; it keeps its times.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace slice web.csv begin.csv --seconds 20\n  \
     manometer trace slice web.csv middle.csv --from 3600 --requests 1000000")]
-pub struct SliceArgs {
+pub struct Args {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
@@ -31,14 +29,14 @@ pub struct SliceArgs {
 }
 
 /// Cuts.
-pub fn run(args: &SliceArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match slice(args) {
         Ok(written) => args.output.tell(&args.input.name(), &written, json!({})),
         Err(error) => input::refuse(&error),
     }
 }
 
-fn slice(args: &SliceArgs) -> Result<Written, TraceError> {
+fn slice(args: &Args) -> Result<Written, TraceError> {
     let stretch = Stretch {
         from_ns: nanoseconds("--from", args.from)?,
         length_ns: args.seconds.map(|seconds| nanoseconds("--seconds", seconds)).transpose()?,

@@ -1,20 +1,19 @@
 //! `manometer trace subtrace`: some parts of a trace.
 
-use std::process::ExitCode;
-
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 use manometer_trace::TraceError;
 use manometer_trace::transform::subtrace::{Division, Parts, Subtrace};
 use serde_json::json;
 
 use super::input::{self, Input};
 use super::output::{Output, Written};
+use crate::exit_status::ExitStatus;
 
 /// Take some of the parts that a trace falls into by its clients or by time, at their own times and on their own keys.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace subtrace web.csv quarter.parquet 1/4 --by client\n  \
     manometer trace subtrace web.csv most.parquet 1,3-4/4 --by time")]
-pub struct SubtraceArgs {
+pub struct Args {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
@@ -36,14 +35,14 @@ enum By {
 }
 
 /// Takes the parts.
-pub fn run(args: &SubtraceArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match subtrace(args) {
         Ok(written) => args.output.tell(&args.input.name(), &written, json!({ "parts": args.parts })),
         Err(error) => input::refuse(&error),
     }
 }
 
-fn subtrace(args: &SubtraceArgs) -> Result<Written, TraceError> {
+fn subtrace(args: &Args) -> Result<Written, TraceError> {
     let parts: Parts = args.parts.parse()?;
     let division = match args.by {
         By::Client => Division::Clients,

@@ -3,10 +3,8 @@
 use std::fs::File;
 use std::io::{BufWriter, Read as _, Write as _};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::Args;
 use manometer_trace::character::{Character, Options};
 use manometer_trace::synthesis::error::error;
 use manometer_trace::synthesis::fit::First;
@@ -16,7 +14,8 @@ use serde_json::json;
 
 use super::input::{self, Input};
 use super::output::{Output, Written};
-use crate::format;
+use crate::exit_status::ExitStatus;
+use crate::output;
 
 /// How a model's file begins, at the latest after so many bytes.
 const MARK: &[u8] = b"\"manometer_trace_model\"";
@@ -27,10 +26,10 @@ const MODEL_BYTES_MAX: u64 = 64 << 20;
 /// Fit a model to a trace, and make a trace of the model: as popular keys, reused as soon, arriving in such bursts.
 ///
 /// The model holds no keys, clients or contents. In the place of a trace it may also be read from a file.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace synthesise secret.csv made.parquet --model web.json\n  \
     manometer trace synthesise web.json longer.parquet --requests 100000000")]
-pub struct SynthesiseArgs {
+pub struct Args {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
@@ -47,20 +46,20 @@ pub struct SynthesiseArgs {
 }
 
 /// Fits, makes, and tells how far off the made trace is.
-pub fn run(args: &SynthesiseArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match synthesise(args) {
         Ok((model, written)) => {
             if let Some(file) = &args.model {
                 write_model(file, &model)?;
             }
-            format::note(&model.fit_error.as_ref().map_or_else(unknown, text));
+            output::note(&model.fit_error.as_ref().map_or_else(unknown, text));
             args.output.tell(&args.input.name(), &written, json!({ "fit_error": model.fit_error, "seed": args.seed }))
         }
         Err(error) => input::refuse(&error),
     }
 }
 
-fn synthesise(args: &SynthesiseArgs) -> Result<(Model, Written), TraceError> {
+fn synthesise(args: &Args) -> Result<(Model, Written), TraceError> {
     args.input.need_file("synthesise")?;
     if let Some(file) = args.model.as_ref().filter(|file| file.exists()) {
         return Err(TraceError::Wrong(format!("{}: it is there already: name a new file", file.display())));
@@ -100,7 +99,7 @@ impl TraceReader for Watched {
 }
 
 /// The model, where the input is one.
-fn read_model(args: &SynthesiseArgs) -> Result<Option<Model>, TraceError> {
+fn read_model(args: &Args) -> Result<Option<Model>, TraceError> {
     let path = args.input.path();
     let wrong = |what: String| TraceError::Wrong(format!("{}: {what}", path.display()));
     let mut file = File::open(path).map_err(|error| wrong(error.to_string()))?;

@@ -1,19 +1,17 @@
 //! `manometer watch`: the host's storage live in the terminal.
 
-mod draw;
 mod screen;
+mod view;
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use clap::Args;
 use manometer_measure::live::Live;
 use manometer_measure::{Clock as _, MonotonicClock, Span};
 
-use self::draw::View;
-use crate::format::{self, Format};
-use crate::{DONE, WRONG_REQUEST};
+use self::view::View;
+use crate::exit_status::{ExitStatus, wrong_request};
+use crate::output::{self, Format};
 
 /// The shortest time between two looks: below it the kernel's counters, by ticks, show noise.
 const SHORTEST_INTERVAL_NS: u64 = 100_000_000;
@@ -22,9 +20,9 @@ const SHORTEST_INTERVAL_NS: u64 = 100_000_000;
 ///
 /// Reads /proc and /sys only, and works beside anything. Keys: q ends, left and right (or s) change the order of the
 /// processes.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer watch /mnt/nvme\n  manometer watch /mnt/nvme --once --format json")]
-pub struct WatchArgs {
+pub struct Args {
     /// A folder on the device.
     #[arg(default_value = ".")]
     dir: PathBuf,
@@ -40,42 +38,38 @@ pub struct WatchArgs {
 }
 
 /// Watches until told to end.
-pub fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
-    let refuse = |text: String| {
-        format::note(&format!("manometer: {text}"));
-        Ok(ExitCode::from(WRONG_REQUEST))
-    };
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if !args.dir.is_dir() {
-        return refuse(format!("{} is no folder: name one that exists", args.dir.display()));
+        return Ok(wrong_request(format_args!("{} is no folder: name one that exists", args.dir.display())));
     }
     if args.interval.nanoseconds() < SHORTEST_INTERVAL_NS {
-        return refuse("--interval is shorter than 100ms: the kernel's counters show nothing in it".to_owned());
+        return Ok(wrong_request("--interval is shorter than 100ms: the kernel's counters show nothing in it"));
     }
     let Some(live) = Live::of(&args.dir) else {
-        return refuse(format!(
+        return Ok(wrong_request(format_args!(
             "no block device lies under {}: choose a folder on a local disk; `manometer doctor` says what is there",
             args.dir.display()
-        ));
+        )));
     };
     let interval_ns = args.interval.nanoseconds();
     if args.once || args.format == Format::Json || !std::io::stdout().is_terminal() {
         return once(live, interval_ns, args.format);
     }
-    screen::watch(live, interval_ns, &*crate::signals::interruption()?)?;
-    Ok(ExitCode::from(DONE))
+    screen::watch(live, interval_ns, &*crate::process::interruption()?)?;
+    Ok(ExitStatus::Done)
 }
 
-fn once(mut live: Live, interval_ns: u64, format: Format) -> anyhow::Result<ExitCode> {
+fn once(mut live: Live, interval_ns: u64, format: Format) -> anyhow::Result<ExitStatus> {
     live.look(MonotonicClock.now_ns());
     MonotonicClock.sleep(interval_ns);
     let frame = live.look(MonotonicClock.now_ns());
     match format {
-        Format::Json => format::json(&frame)?,
+        Format::Json => output::print_json(&frame)?,
         Format::Text => {
             let mut view = View::default();
             view.push(frame);
-            format::text(&draw::as_text(&view))?;
+            output::print_text(&view::as_text(&view))?;
         }
     }
-    Ok(ExitCode::from(DONE))
+    Ok(ExitStatus::Done)
 }

@@ -8,7 +8,7 @@ use manometer_measure::{Clock as _, MonotonicClock};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::draw::{self, View};
+use super::view::{self, View};
 
 /// How often a signal is looked for.
 const LOOK: Duration = Duration::from_millis(100);
@@ -35,13 +35,13 @@ pub(super) fn watch(mut live: Live, interval_ns: u64, ended: &AtomicBool) -> any
     let mut screen = Screen::take()?;
     live.look(clock.now_ns());
     let mut next_ns = clock.now_ns() + interval_ns;
-    screen.0.draw(|frame| draw::draw(&view, frame.area(), frame.buffer_mut()))?;
+    screen.0.draw(|frame| view::draw(&view, frame.area(), frame.buffer_mut()))?;
     while !ended.load(Ordering::Relaxed) {
         let now_ns = clock.now_ns();
         if now_ns >= next_ns {
             view.push(live.look(now_ns));
             next_ns = now_ns + interval_ns;
-            screen.0.draw(|frame| draw::draw(&view, frame.area(), frame.buffer_mut()))?;
+            screen.0.draw(|frame| view::draw(&view, frame.area(), frame.buffer_mut()))?;
         }
         let left = Duration::from_nanos(next_ns.saturating_sub(clock.now_ns())).min(LOOK);
         if event::poll(left)? {
@@ -54,7 +54,7 @@ pub(super) fn watch(mut live: Live, interval_ns: u64, ended: &AtomicBool) -> any
                 Event::Resize(..) => {}
                 _ => continue,
             }
-            screen.0.draw(|frame| draw::draw(&view, frame.area(), frame.buffer_mut()))?;
+            screen.0.draw(|frame| view::draw(&view, frame.area(), frame.buffer_mut()))?;
         }
     }
     Ok(())

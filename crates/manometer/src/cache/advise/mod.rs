@@ -3,29 +3,27 @@
 mod text;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use clap::Args;
 use manometer_cache::CacheError;
 use manometer_cache::advise::{Advice, AdviseRequest, SHIPPED_PRICES, WORKLOAD, advise};
 use manometer_cache::cost::{Goal, Prices};
 use manometer_cache::tier::Arrangement;
 use manometer_measure::{ByteSize, recording};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::format::{self, Format};
+use crate::exit_status::ExitStatus;
+use crate::output::Format;
 use crate::trace::input::{self, Input};
-use crate::{DONE, FAILED, NO};
 
 /// Tell from a trace how much memory to take, which policy, and whether an SSD tier pays.
 ///
 /// One page: the trace's character, all policies against LRU, the curves of the five best, where more memory stops
 /// paying, the trace replayed on disks, SSDs and SSDs before disks, what these cost, and what would change the answer.
 /// Prices are those of the cache thesis, of 2015, unless others are named.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer cache advise cluster52.csv.zst\n  \
     manometer cache advise web.csv --prices prices.toml --goal 50MB/s --out advice.html")]
-pub struct AdviseArgs {
+pub struct Args {
     #[command(flatten)]
     input: Input,
     /// What devices cost, as TOML (docs/cache-cost.md has the form).
@@ -57,7 +55,7 @@ fn goal(text: &str) -> Result<Goal, String> {
 }
 
 /// Walks over the trace several times.
-pub fn run(args: &AdviseArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let advice = match advice(args) {
         Ok(advice) => advice,
         Err(error) => return super::refuse(&error),
@@ -65,19 +63,16 @@ pub fn run(args: &AdviseArgs) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.out {
         recording::write_file(path, manometer_report::cache_advice(&advice).as_bytes())?;
     }
-    match args.format {
-        Format::Json => format::json(&document(&advice)?)?,
-        Format::Text => format::text(&text::text(&advice))?,
-    }
+    args.format.print(|| document(&advice), || text::text(&advice))?;
     if let Some(error) = &advice.damage {
         input::tell_damage(&args.input.name(), advice.character.requests, error);
-        return Ok(ExitCode::from(FAILED));
+        return Ok(ExitStatus::Failed);
     }
     let missed = advice.goal.is_some_and(|goal| goal.meeting.is_empty());
-    Ok(ExitCode::from(if missed { NO } else { DONE }))
+    Ok(if missed { ExitStatus::No } else { ExitStatus::Done })
 }
 
-fn advice(args: &AdviseArgs) -> Result<Advice, CacheError> {
+fn advice(args: &Args) -> Result<Advice, CacheError> {
     args.input.need_file("`cache advise`")?;
     let (prices_name, prices) = match &args.prices {
         None => (SHIPPED_PRICES.0.to_owned(), SHIPPED_PRICES.1.to_owned()),
@@ -103,8 +98,8 @@ fn advice(args: &AdviseArgs) -> Result<Advice, CacheError> {
     advise(&|| Ok(args.input.open_keeping(false)?.reader), &asked)
 }
 
-fn document(advice: &Advice) -> anyhow::Result<Value> {
-    let mut document = serde_json::to_value(advice)?;
+fn document(advice: &Advice) -> Value {
+    let mut document = json!(advice);
     document["damage"] = input::damage(advice.damage.as_ref());
-    Ok(document)
+    document
 }

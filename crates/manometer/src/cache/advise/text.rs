@@ -5,7 +5,8 @@ use manometer_cache::advise::{
 };
 use manometer_measure::human::bytes;
 
-use crate::table::{number, significant, table};
+use crate::number::{number, significant};
+use crate::table::table;
 
 /// How many policies are told of.
 const BEST: usize = 5;

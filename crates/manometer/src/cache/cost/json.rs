@@ -3,9 +3,10 @@
 use manometer_cache::cost::{ArrangementCost, ArrangementResult, BreakEven, GoalVerdict, Price, SsdLife};
 use serde_json::{Value, json};
 
-use super::{CostArgs, Told};
+use super::Told;
+use super::args::Args;
 
-pub(super) fn document(args: &CostArgs, told: &Told) -> Value {
+pub(super) fn document(args: &Args, told: &Told) -> Value {
     let Told { outcomes, prices, bill, break_even, verdict } = told;
     let results = outcomes.iter().zip(&bill.costs).map(|(outcome, cost)| result(outcome, cost));
     let used = prices.devices.iter().filter(|price| is_used(price, outcomes));
@@ -67,7 +68,7 @@ fn price_of_break_even(outcomes: &[ArrangementResult], (index, told): &(usize, B
     })
 }
 
-fn goal(args: &CostArgs, verdict: &GoalVerdict) -> Value {
+fn goal(args: &Args, verdict: &GoalVerdict) -> Value {
     let meeting = |(name, cost): &(String, f64)| json!({ "arrangement": name, "cost": cost });
     let unknown = |(name, reason): &(String, String)| json!({ "arrangement": name, "reason": reason });
     json!({

@@ -1,53 +1,21 @@
 //! `manometer cache cost`: what arrangements cost for what they do.
 
+mod args;
 mod json;
 mod text;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use clap::Args;
 use manometer_cache::CacheError;
 use manometer_cache::cost::{
-    ArrangementResult, BreakEven, CostReport, CostRule, Goal, GoalVerdict, Prices, break_even, compute_costs,
-    evaluate_goals, read_results,
+    ArrangementResult, BreakEven, CostReport, CostRule, GoalVerdict, Prices, break_even, compute_costs, evaluate_goals,
+    read_results,
 };
 
-use crate::format::{self, Format};
-use crate::{DONE, NO};
+use crate::exit_status::ExitStatus;
 
-/// Tell what arrangements of disks and SSDs cost, by their throughput.
-///
-/// Reads what `manometer cache tier --format json` printed, and prices. Counted is what has to be paid: for whole
-/// devices, or by the GB where prices are by the GB, and with --years for energy and for SSDs that wear out too.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    manometer cache cost arrangements/thesis.json --prices arrangements/prices-2015.toml --per-gb\n  \
-    manometer cache cost tier.json --prices prices.toml --years 5 --goal 'fileserver>=50MB/s'")]
-pub struct CostArgs {
-    /// The results of arrangements, as JSON.
-    #[arg(required = true, num_args = 1.., value_name = "RESULTS")]
-    results: Vec<PathBuf>,
-    /// What devices cost, as TOML (docs/cache-cost.md has the form).
-    #[arg(long)]
-    prices: PathBuf,
-    /// Count prices of a GB instead of what has to be paid: c_a and c_d of the cache thesis.
-    #[arg(long, conflicts_with = "years")]
-    per_gb: bool,
-    /// Count energy, and SSDs bought anew as they wear out, over so many years.
-    #[arg(long)]
-    years: Option<f64>,
-    /// Take another device's price: `ssd=intel-320`.
-    #[arg(long, value_name = "DEVICE=DEVICE")]
-    priced_as: Vec<String>,
-    /// Find the cheapest arrangement that reaches so much: `fileserver>=50MB/s`, `oltp>=1000requests/s`.
-    #[arg(long = "goal", value_name = "GOAL")]
-    goals: Vec<Goal>,
-    /// For people or for machines.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-}
+pub use self::args::Args;
 
 /// All that is told.
 struct Told {
@@ -59,20 +27,17 @@ struct Told {
 }
 
 /// Reads prices and results, and counts.
-pub fn run(args: &CostArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let told = match told(args) {
         Ok(told) => told,
         Err(error) => return super::refuse(&error),
     };
-    match args.format {
-        Format::Json => format::json(&json::document(args, &told))?,
-        Format::Text => format::text(&text::text(args, &told))?,
-    }
+    args.format.print(|| json::document(args, &told), || text::text(args, &told))?;
     let missed = told.verdict.is_some_and(|verdict| verdict.meeting.is_empty());
-    Ok(ExitCode::from(if missed { NO } else { DONE }))
+    Ok(if missed { ExitStatus::No } else { ExitStatus::Done })
 }
 
-fn told(args: &CostArgs) -> Result<Told, CacheError> {
+fn told(args: &Args) -> Result<Told, CacheError> {
     let read = |path: &PathBuf| {
         let name = path.display().to_string();
         match std::fs::read_to_string(path) {
@@ -94,7 +59,7 @@ fn told(args: &CostArgs) -> Result<Told, CacheError> {
     Ok(Told { outcomes, prices, bill, break_even, verdict })
 }
 
-fn rule(args: &CostArgs) -> Result<CostRule, CacheError> {
+fn rule(args: &Args) -> Result<CostRule, CacheError> {
     match args.years {
         _ if args.per_gb => Ok(CostRule::PerGb),
         Some(years) if !(years.is_finite() && years > 0.0) => {

@@ -4,11 +4,13 @@ use manometer_cache::cost::{
     ArrangementCost, ArrangementResult, BreakEven, CostReport, Electricity, GoalVerdict, Price, Prices, SsdLife,
 };
 
+use super::Told;
+use super::args::Args;
 use super::json::is_used;
-use super::{CostArgs, Told};
-use crate::table::{significant, table};
+use crate::number::significant;
+use crate::table::table;
 
-pub(super) fn text(args: &CostArgs, told: &Told) -> String {
+pub(super) fn text(args: &Args, told: &Told) -> String {
     let mut lines = vec![what_is_counted(args, told)];
     for workload in workloads(&told.outcomes) {
         lines.push(format!("\n{workload}"));
@@ -34,7 +36,7 @@ pub(super) fn text(args: &CostArgs, told: &Told) -> String {
     lines.join("\n")
 }
 
-fn what_is_counted(args: &CostArgs, told: &Told) -> String {
+fn what_is_counted(args: &Args, told: &Told) -> String {
     let currency = &told.prices.currency;
     match args.years {
         _ if args.per_gb => format!("Prices of a GB in {currency} (c_a), and by MB/s times 1,000 (c_d)"),
@@ -60,7 +62,7 @@ fn workloads(outcomes: &[ArrangementResult]) -> Vec<&str> {
 }
 
 /// The arrangements on a workload, those that cost least per MB/s first.
-fn costs(args: &CostArgs, told: &Told, workload: &str) -> String {
+fn costs(args: &Args, told: &Told, workload: &str) -> String {
     let mut rows: Vec<(&ArrangementResult, &ArrangementCost)> =
         told.outcomes.iter().zip(&told.bill.costs).filter(|(outcome, _)| outcome.workload == workload).collect();
     rows.sort_by(|(_, a), (_, b)| a.per_mb_per_s.total_cmp(&b.per_mb_per_s));
@@ -143,7 +145,7 @@ fn break_even(told: &Told) -> String {
     table.to_string()
 }
 
-fn goal(args: &CostArgs, told: &Told, verdict: &GoalVerdict) -> Vec<String> {
+fn goal(args: &Args, told: &Told, verdict: &GoalVerdict) -> Vec<String> {
     let goals: Vec<String> = args.goals.iter().map(ToString::to_string).collect();
     let goals = goals.join(" and ");
     let with_cost = |(name, cost): &(String, f64)| format!("{name} ({})", significant(*cost));

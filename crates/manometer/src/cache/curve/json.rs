@@ -2,13 +2,16 @@
 
 use manometer_cache::PolicySpec;
 use manometer_cache::curve::{CurvePoint, MissRatioCurve, MissRatioCurves, knees};
+use manometer_cache::curve::{WorkingSet, WorkingSetSize, WorkingSetWindow};
 use serde_json::{Map, Value, json};
 
-use super::{CurveArgs, named, windows};
+use super::args::Args;
+use super::named;
+use super::windows::SECOND_NS;
 use crate::trace::input;
 
 /// One document: of one policy its curve and what is said of the trace side by side, of several a list of curves.
-pub(super) fn document(args: &CurveArgs, drawn: &MissRatioCurves) -> Value {
+pub(super) fn document(args: &Args, drawn: &MissRatioCurves) -> Value {
     let mut curves: Vec<Map<String, Value>> =
         named(args, drawn).map(|(policy, one)| curve(args, policy, one)).collect();
     let mut document = match curves.as_mut_slice() {
@@ -20,14 +23,14 @@ pub(super) fn document(args: &CurveArgs, drawn: &MissRatioCurves) -> Value {
         ("requests", json!(drawn.requests)),
         ("left_out", json!(drawn.excluded.sum())),
         ("block_size", json!(args.blocks.bytes())),
-        ("working_set", drawn.working_set.as_ref().map(|set| windows::document(args, set)).into()),
+        ("working_set", drawn.working_set.as_ref().map(|set| working_set(args, set)).into()),
         ("damage", input::damage(drawn.damage.as_ref())),
     ];
     document.extend(trace.map(|(name, value)| (name.to_owned(), value)));
     Value::Object(document)
 }
 
-fn curve(args: &CurveArgs, policy: &PolicySpec, curve: &MissRatioCurve) -> Map<String, Value> {
+fn curve(args: &Args, policy: &PolicySpec, curve: &MissRatioCurve) -> Map<String, Value> {
     let MissRatioCurve { points, footprint, rate, smallest } = curve;
     let knees = args.knee.then(|| knees(points).iter().map(point).collect::<Vec<Value>>());
     let fields = [
@@ -46,4 +49,24 @@ fn point(point: &CurvePoint) -> Value {
         None => json!({ "capacity": point.capacity, "miss_ratio": point.miss_ratio }),
         Some(error) => json!({ "capacity": point.capacity, "miss_ratio": point.miss_ratio, "error": error }),
     }
+}
+
+/// The working set, for machines.
+fn working_set(args: &Args, set: &WorkingSet) -> Value {
+    let all = |name: &str, length: fn(u64) -> Value, windows: &[WorkingSetWindow]| -> Value {
+        let one = |window: &WorkingSetWindow| {
+            let mut fields = Map::from_iter([(name.to_owned(), length(window.length))]);
+            let bytes = args.unit.size_aware.then_some(("bytes", window.bytes));
+            for (what, WorkingSetSize { mean, error }) in std::iter::once(("keys", window.keys)).chain(bytes) {
+                fields.insert(what.to_owned(), json!(mean));
+                fields.extend(error.map(|error| (format!("{what}_error"), json!(error))));
+            }
+            Value::Object(fields)
+        };
+        windows.iter().map(one).collect()
+    };
+    json!({
+        "over_requests": all("requests", |length| json!(length), &set.over_requests),
+        "over_time": set.over_time.as_ref().map(|windows| all("seconds", |length| json!(length as f64 / SECOND_NS), windows)),
+    })
 }

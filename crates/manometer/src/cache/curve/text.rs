@@ -3,16 +3,20 @@
 use std::collections::BTreeMap;
 
 use manometer_cache::curve::{CurvePoint, MissRatioCurve, MissRatioCurves, knees};
+use manometer_cache::curve::{WorkingSet, WorkingSetWindow};
 use manometer_cache::trace_scan::ExcludedRequests;
+use manometer_measure::human::bytes;
 
-use super::{CurveArgs, named, windows};
+use super::args::Args;
+use super::named;
 use crate::cache::capacity::count;
+use crate::number::number;
 use crate::table::table;
 
 /// About how many sizes are shown.
 const ROWS: usize = 24;
 
-pub(super) fn text(args: &CurveArgs, drawn: &MissRatioCurves) -> String {
+pub(super) fn text(args: &Args, drawn: &MissRatioCurves) -> String {
     let mut lines = vec![format!("{}: {}", args.input.name(), facts(args, drawn).join(", "))];
     if let Some(smallest) = drawn.curves.iter().map(|curve| curve.smallest).find(|smallest| *smallest > 0.0) {
         let smallest = args.unit.text(smallest.ceil() as u64);
@@ -25,14 +29,14 @@ pub(super) fn text(args: &CurveArgs, drawn: &MissRatioCurves) -> String {
             _ => format!("{policy}: {}", told_knees(args, curve)),
         }));
     }
-    lines.extend(drawn.working_set.as_ref().map(|set| windows::text(args, set)));
+    lines.extend(drawn.working_set.as_ref().map(|set| working_set(args, set)));
     lines.extend(left_out(drawn));
     lines.extend(args.chart.iter().map(|path| format!("chart: {}", path.display())));
     lines.join("\n")
 }
 
 /// What the curves are made of.
-pub(super) fn facts(args: &CurveArgs, drawn: &MissRatioCurves) -> Vec<String> {
+pub(super) fn facts(args: &Args, drawn: &MissRatioCurves) -> Vec<String> {
     let requests = format!("{} requests", count(drawn.requests));
     // The curve that is made of most keys knows best what all of them take.
     let best = drawn.curves.iter().max_by(|one, other| one.rate.total_cmp(&other.rate));
@@ -62,7 +66,7 @@ pub(super) fn left_out(drawn: &MissRatioCurves) -> Vec<String> {
 }
 
 /// A row for each size; where sizes are many, for some of those that most policies have a point at.
-fn points(args: &CurveArgs, drawn: &MissRatioCurves) -> String {
+fn points(args: &Args, drawn: &MissRatioCurves) -> String {
     let mut rows: BTreeMap<u64, Vec<Option<&CurvePoint>>> = BTreeMap::new();
     for (at, curve) in drawn.curves.iter().enumerate() {
         for point in &curve.points {
@@ -99,7 +103,7 @@ fn points(args: &CurveArgs, drawn: &MissRatioCurves) -> String {
     table.to_string()
 }
 
-fn told_knees(args: &CurveArgs, curve: &MissRatioCurve) -> String {
+fn told_knees(args: &Args, curve: &MissRatioCurve) -> String {
     let knees = knees(&curve.points);
     let told = knees.iter().map(|point| format!("{} ({:.4})", args.unit.text(point.capacity), point.miss_ratio));
     let told: Vec<String> = told.collect();
@@ -107,4 +111,29 @@ fn told_knees(args: &CurveArgs, curve: &MissRatioCurve) -> String {
         true => "knees: none, the curve bends nowhere".to_owned(),
         false => format!("knees, where more cache stops paying: {}", told.join(", ")),
     }
+}
+
+/// The working set, for people.
+fn working_set(args: &Args, set: &WorkingSet) -> String {
+    let is_shown = |window: &&WorkingSetWindow| !args.window.is_empty() || window.length.is_power_of_two();
+    let mut head = vec!["window", "keys", "±"];
+    head.extend(args.unit.size_aware.then_some(["bytes", "±"]).into_iter().flatten());
+    let mut table = table(&head, 0);
+    let mut row = |length: String, window: &WorkingSetWindow| {
+        let mut row = vec![length];
+        row.extend([number(window.keys.mean), window.keys.error.map(number).unwrap_or_default()]);
+        if args.unit.size_aware {
+            let told = |amount: f64| bytes(amount.round() as u64);
+            row.extend([told(window.bytes.mean), window.bytes.error.map(told).unwrap_or_default()]);
+        }
+        table.add_row(row);
+    };
+    for window in set.over_requests.iter().filter(is_shown) {
+        row(format!("{} requests", count(window.length)), window);
+    }
+    for window in set.over_time.iter().flatten() {
+        row(humantime::format_duration(std::time::Duration::from_nanos(window.length)).to_string(), window);
+    }
+    let none = set.over_time.is_none().then_some("\nno windows in time: requests without a time");
+    format!("working set, what windows of the trace ask for on average:\n{table}{}", none.unwrap_or_default())
 }

@@ -1,8 +1,5 @@
 //! `manometer cache simulate`: policies at given sizes.
 
-use std::process::ExitCode;
-
-use clap::Args;
 use manometer_cache::PolicySpec;
 use manometer_cache::policy::TimeSource;
 use manometer_cache::request::RequestFields;
@@ -13,19 +10,19 @@ use serde_json::{Value, json};
 
 use super::block_size::BlockSize;
 use super::capacity::Unit;
-use crate::format::{self, Format};
+use crate::exit_status::ExitStatus;
+use crate::output::Format;
 use crate::table::table;
 use crate::trace::input::{self, Input};
-use crate::{DONE, FAILED};
 
 /// Simulate caches: every policy at every capacity, over one reading of the trace.
 ///
 /// Every request but deletes and discards looks its key up; what is not there is a miss, and is admitted as the policy
 /// sees fit. An object larger than the whole cache is bypassed: a miss that changes nothing.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer cache simulate OLTP.lis.zst --policy lru,arc --capacity 1000,2000\n  \
     manometer cache simulate cluster52.csv.zst --policy s3-fifo --capacity 64MiB --size-aware")]
-pub struct SimulateArgs {
+pub struct Args {
     #[command(flatten)]
     input: Input,
     /// Which policies, each with its parameters if need be: `mq:lifetime=5000` (docs/cache-policies.md has the list).
@@ -47,26 +44,26 @@ pub struct SimulateArgs {
 }
 
 /// Reads the trace once and simulates on all cores.
-pub fn run(args: &SimulateArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let (policies, capacities, requests) = match prepared(args) {
         Ok(prepared) => prepared,
         Err(error) => return super::refuse(&error),
     };
     let outcomes = simulate(&requests, &policies, &capacities, args.unit.size_aware, args.seed);
-    match args.format {
-        Format::Json => format::json(&document(args, &policies, &outcomes, &requests))?,
-        Format::Text => format::text(&text(args, &policies, &capacities, &outcomes, &requests))?,
-    }
-    Ok(ExitCode::from(match requests.damage() {
-        None => DONE,
+    args.format.print(
+        || document(args, &policies, &outcomes, &requests),
+        || text(args, &policies, &capacities, &outcomes, &requests),
+    )?;
+    Ok(match requests.damage() {
+        None => ExitStatus::Done,
         Some(error) => {
             input::tell_damage(&args.input.name(), requests.len() as u64, error);
-            FAILED
+            ExitStatus::Failed
         }
-    }))
+    })
 }
 
-fn prepared(args: &SimulateArgs) -> Result<(Vec<PolicySpec>, Vec<u64>, Requests), CacheError> {
+fn prepared(args: &Args) -> Result<(Vec<PolicySpec>, Vec<u64>, Requests), CacheError> {
     let policies = args.policy.iter().map(|text| text.parse()).collect::<Result<Vec<PolicySpec>, _>>()?;
     let capacities = args.unit.capacities(&args.capacity)?;
     let mut reader = args.blocks.open(&args.input)?;
@@ -76,7 +73,7 @@ fn prepared(args: &SimulateArgs) -> Result<(Vec<PolicySpec>, Vec<u64>, Requests)
     Ok((policies, capacities, requests))
 }
 
-fn document(args: &SimulateArgs, policies: &[PolicySpec], outcomes: &[SimulationResult], requests: &Requests) -> Value {
+fn document(args: &Args, policies: &[PolicySpec], outcomes: &[SimulationResult], requests: &Requests) -> Value {
     let results = outcomes.iter().map(|outcome| {
         let (tally, policy) = (&outcome.tally, &policies[outcome.policy]);
         let requests_per_second = match policy.time_source(requests) {
@@ -105,7 +102,7 @@ fn document(args: &SimulateArgs, policies: &[PolicySpec], outcomes: &[Simulation
 }
 
 fn text(
-    args: &SimulateArgs,
+    args: &Args,
     policies: &[PolicySpec],
     capacities: &[u64],
     outcomes: &[SimulationResult],

@@ -11,7 +11,7 @@ use manometer_cache::tier::{Arrangement, TierLoad, TierResult, run_with_progress
 use manometer_trace::open;
 use rayon::prelude::*;
 
-use super::{By, Compared, TierArgs};
+use super::{Args, By, Compared};
 
 /// A trace that is asked of every arrangement.
 pub(super) struct Traced {
@@ -21,7 +21,7 @@ pub(super) struct Traced {
 }
 
 impl Traced {
-    pub(super) fn read(path: &Path, args: &TierArgs) -> Result<Self, CacheError> {
+    pub(super) fn read(path: &Path, args: &Args) -> Result<Self, CacheError> {
         let mut trace = open(path, &args.form.options(false)?)?;
         let requests = read_trace(&mut *trace.reader, args.object_size.0)?;
         if requests.requests.is_empty() {
@@ -51,7 +51,7 @@ pub(super) struct Done {
 
 /// What is to be simulated of an arrangement: under each workload that is asked for, itself, and with each cache that is
 /// to be tried instead.
-pub(super) fn of(file: usize, path: &Path, args: &TierArgs, traced: Option<&Traced>) -> Result<Vec<Work>, CacheError> {
+pub(super) fn of(file: usize, path: &Path, args: &Args, traced: Option<&Traced>) -> Result<Vec<Work>, CacheError> {
     let mut arrangement = Arrangement::load(path)?;
     arrangement.scale = if traced.is_some() { 1 } else { args.scale.unwrap_or(arrangement.scale) };
     arrangement.validate().map_err(|text| CacheError::Invalid(format!("{}: {text}", path.display())))?;

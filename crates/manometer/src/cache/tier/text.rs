@@ -1,60 +1,13 @@
-//! What arrangements did, for people and for machines.
+//! The results as text.
 
-use manometer_cache::RaidLevel;
 use manometer_cache::tier::workload::TraceRequests;
-use manometer_cache::tier::{FlowBytes, Flows, OriginSettings, SecondLevelSettings, TierResult};
+use manometer_cache::tier::{FlowBytes, Flows, TierResult};
 use manometer_measure::human::bytes;
-use serde_json::{Value, json};
 
 use super::simulation::Done;
 use super::{By, Compared};
-use crate::table::{number, table};
-
-/// For machines: what `manometer cache cost` reads.
-pub(super) fn document(done: &[Done], trace: Option<&TraceRequests>) -> Value {
-    let result = |Done { work, outcome, compared }: &Done| {
-        let arrangement = &work.arrangement;
-        let OriginSettings { device, count, raid, size, .. } = &arrangement.origin;
-        let mut result = json!({
-            "arrangement": arrangement.name,
-            "workload": work.workload,
-            "scale": arrangement.scale,
-            "origin": { "device": device, "count": count, "raid": joined(*raid), "bytes": size.0 },
-            "cache": arrangement.cache.as_ref().map(cache),
-            "disks_equal": compared.as_ref().map(|compared| json!({
-                "raid": compared.equal.raid, "count_max": compared.equal.count_max, "by": compared.by.field(),
-                "count": compared.count,
-            })),
-        });
-        if let (Some(result), Ok(Value::Object(measured))) = (result.as_object_mut(), serde_json::to_value(outcome)) {
-            result.extend(measured);
-        }
-        result
-    };
-    json!({
-        "results": done.iter().map(result).collect::<Vec<Value>>(),
-        "cut": trace.map(|trace| json!({ "too_long": trace.too_long, "outgrown": trace.outgrown })),
-    })
-}
-
-/// Which requests of a trace were not replayed as long as they were.
-pub(super) fn cut(trace: &TraceRequests) -> Vec<String> {
-    let too_long = "were for more than 1 GiB each, and were replayed as 1 GiB";
-    let outgrown = "were for objects that had grown since they were first asked for, and were cut to their first size";
-    let told = [(trace.too_long, too_long), (trace.outgrown, outgrown)];
-    let cut = told.into_iter().filter(|(requests, _)| *requests > 0);
-    cut.map(|(requests, text)| format!("{} of {} requests {text}", requests, trace.requests.len())).collect()
-}
-
-fn cache(cache: &SecondLevelSettings) -> Value {
-    let SecondLevelSettings { device, count, raid, size, policy, .. } = cache;
-    json!({ "device": device, "count": count, "raid": joined(*raid), "bytes": size.0, "policy": policy.to_string() })
-}
-
-/// How devices are joined; none where there is one.
-fn joined(raid: RaidLevel) -> Option<RaidLevel> {
-    (raid != RaidLevel::None).then_some(raid)
-}
+use crate::number::number;
+use crate::table::table;
 
 /// For people.
 pub(super) fn text(done: &[Done]) -> String {
@@ -138,4 +91,13 @@ fn time(us: f64) -> String {
         us if us >= 1e3 => format!("{:.2} ms", us / 1e3),
         us => format!("{us:.0} µs"),
     }
+}
+
+/// Which requests of a trace were not replayed as long as they were.
+pub(super) fn cut(trace: &TraceRequests) -> Vec<String> {
+    let too_long = "were for more than 1 GiB each, and were replayed as 1 GiB";
+    let outgrown = "were for objects that had grown since they were first asked for, and were cut to their first size";
+    let told = [(trace.too_long, too_long), (trace.outgrown, outgrown)];
+    let cut = told.into_iter().filter(|(requests, _)| *requests > 0);
+    cut.map(|(requests, text)| format!("{} of {} requests {text}", requests, trace.requests.len())).collect()
 }

@@ -1,8 +1,8 @@
 //! `manometer trace characterise`: what a trace is like.
 
-use std::process::ExitCode;
+mod text;
 
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 use manometer_measure::Span;
 use manometer_trace::TraceError;
 use manometer_trace::character::model::TakenAt;
@@ -10,18 +10,16 @@ use manometer_trace::character::{Character, Options, Report};
 use serde_json::{Value, json};
 
 use super::input::{self, Input};
-use crate::format::{self, Format};
-use crate::{DONE, FAILED};
-
-mod show;
+use crate::exit_status::ExitStatus;
+use crate::output::Format;
 
 /// Say what a trace is like: popularity, reuse, working set, bursts, sessions, and how to replay it.
 ///
 /// Reads the trace once. Up to four million different keys all is exact; above, keys are sampled, and that is told.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace characterise cluster52.csv.zst\n  \
     manometer trace characterise web.csv --taken-at proxy --latency 2ms --format json")]
-pub struct CharacteriseArgs {
+pub struct Args {
     #[command(flatten)]
     input: Input,
     /// Where the trace was taken, which decides what model it is to be replayed by.
@@ -49,7 +47,7 @@ enum Place {
 }
 
 /// Reads the trace once.
-pub fn run(args: &CharacteriseArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut trace = match args.input.open_keeping(false) {
         Ok(trace) => trace,
         Err(error) => return input::refuse(&error),
@@ -63,20 +61,20 @@ pub fn run(args: &CharacteriseArgs) -> anyhow::Result<ExitCode> {
         }
     };
     let report = character.report();
-    match args.format {
-        Format::Json => format::json(&document(trace.format.name, &report, damage.as_ref())?)?,
-        Format::Text => format::text(&show::text(&args.input.name(), trace.format.name, &report))?,
-    }
-    Ok(ExitCode::from(match damage {
-        None => DONE,
+    args.format.print(
+        || document(trace.format.name, &report, damage.as_ref()),
+        || text::text(&args.input.name(), trace.format.name, &report),
+    )?;
+    Ok(match damage {
+        None => ExitStatus::Done,
         Some(error) => {
             input::tell_damage(&args.input.name(), report.requests, &error);
-            FAILED
+            ExitStatus::Failed
         }
-    }))
+    })
 }
 
-fn options(args: &CharacteriseArgs) -> Options {
+fn options(args: &Args) -> Options {
     Options {
         session_gap_ns: args.session_gap.nanoseconds(),
         latency_ns: args.latency.map(Span::nanoseconds),
@@ -89,9 +87,9 @@ fn options(args: &CharacteriseArgs) -> Options {
     }
 }
 
-fn document(format: &str, report: &Report, damage: Option<&TraceError>) -> anyhow::Result<Value> {
-    let mut document = serde_json::to_value(report)?;
+fn document(format: &str, report: &Report, damage: Option<&TraceError>) -> Value {
+    let mut document = json!(report);
     document["format"] = json!(format);
     document["damage"] = input::damage(damage);
-    Ok(document)
+    document
 }

@@ -1,26 +1,22 @@
-//! What people see: a line each interval, and a table at the end.
+//! A line for each interval while the workload runs.
 
 use std::io::{Write as _, stderr, stdout};
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{CellAlignment, Table};
 use manometer_measure::LatencyHistogram;
-use manometer_measure::histogram::PERCENTILES;
 use manometer_session::protocol::Message;
 use manometer_workload::sample::Sample;
 
-use super::summary::{DIRECTIONS, Summary};
-use crate::replay::outcome::fidelity_text;
+use super::summary::DIRECTIONS;
 
-/// Shows a run while it runs.
+/// LiveTexts a run while it runs.
 #[derive(Debug)]
-pub(super) struct Show {
+pub(super) struct LiveText {
     /// Whether a line may be drawn over.
     terminal: bool,
     began_ns: Option<u64>,
 }
 
-impl Show {
+impl LiveText {
     pub(super) fn new(terminal: bool) -> Self {
         Self { terminal, began_ns: None }
     }
@@ -76,40 +72,6 @@ impl Show {
     }
 }
 
-/// The result as a table.
-pub(super) fn table(summary: &Summary) -> String {
-    let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY);
-    let percentiles = PERCENTILES.iter().map(|(name, _)| format!("{name} µs"));
-    let header = ["", "requests", "IOPS", "MiB/s"].map(str::to_owned).into_iter().chain(percentiles);
-    table.set_header(header.chain(["max µs".to_owned(), "retries".to_owned()]));
-    for (name, direction) in summary.directions() {
-        let mut row = vec![
-            name.to_owned(),
-            direction.requests.to_string(),
-            format!("{:.0}", direction.requests as f64 / summary.seconds),
-            format!("{:.1}", direction.mib_per_s(summary.seconds)),
-        ];
-        row.extend(PERCENTILES.iter().map(|(_, quantile)| microseconds(direction.latency.quantile_ns(*quantile))));
-        row.push(microseconds(direction.latency.max_ns()));
-        row.push(direction.retries.to_string());
-        table.add_row(row);
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    let cpu = summary.cpu_s_per_million().map_or("-".to_owned(), |cpu| format!("{cpu:.2}"));
-    let interrupted = if summary.interrupted { ", interrupted" } else { "" };
-    let (first, fidelity) = summary.fidelity().map_or_else(Default::default, |(fidelity, findings)| {
-        let first: String = findings.iter().map(|finding| format!("{}\n\n", finding.text)).collect();
-        (first, fidelity_text(&fidelity))
-    });
-    format!(
-        "{first}{table}\n{:.2} s measured{interrupted}; {cpu} CPU seconds per million requests{fidelity}",
-        summary.seconds
-    )
-}
-
-fn microseconds(ns: Option<u64>) -> String {
+pub(super) fn microseconds(ns: Option<u64>) -> String {
     ns.map_or_else(|| format!("{:>8}", "-"), |ns| format!("{:8.1}", ns as f64 / 1e3))
 }

@@ -6,11 +6,12 @@ use manometer_cache::curve::{
 };
 use manometer_report::{CacheCurves, CachePoint, CachePolicy, WorkingSetStrip, cache_curves};
 
+use super::args::Args;
+use super::named;
 use super::text::{facts, left_out};
 use super::windows::SECOND_NS;
-use super::{CurveArgs, named};
 
-pub(super) fn page(args: &CurveArgs, drawn: &MissRatioCurves) -> String {
+pub(super) fn page(args: &Args, drawn: &MissRatioCurves) -> String {
     let mut facts = facts(args, drawn);
     facts.extend(left_out(drawn));
     facts.extend(drawn.damage.as_ref().map(|damage| format!("not read to its end: {damage}")));
@@ -23,7 +24,7 @@ pub(super) fn page(args: &CurveArgs, drawn: &MissRatioCurves) -> String {
     })
 }
 
-fn shown(args: &CurveArgs, policy: &PolicySpec, curve: &MissRatioCurve) -> CachePolicy {
+fn shown(args: &Args, policy: &PolicySpec, curve: &MissRatioCurve) -> CachePolicy {
     let knees = if args.knee { knees(&curve.points) } else { Vec::new() };
     let point = |point: &CurvePoint| CachePoint {
         capacity: point.capacity,
@@ -35,7 +36,7 @@ fn shown(args: &CurveArgs, policy: &PolicySpec, curve: &MissRatioCurve) -> Cache
 }
 
 /// Keys, and bytes where sizes count, in windows of requests and of time.
-fn strips(args: &CurveArgs, set: &WorkingSet) -> Vec<WorkingSetStrip> {
+fn strips(args: &Args, set: &WorkingSet) -> Vec<WorkingSetStrip> {
     let over_time = set.over_time.as_deref().unwrap_or_default();
     let mut strips = Vec::new();
     for (unit, length, windows) in [("requests", 1.0, &set.over_requests[..]), ("seconds", SECOND_NS, over_time)] {

@@ -9,9 +9,9 @@ use manometer_experiment::queue::{PlannedSet, Queue, RunState, unlike_states};
 use manometer_measure::event::RunStatus;
 use manometer_report::AnalysedRecording;
 
-use super::Session;
-use crate::format::{self, Format};
-use crate::{report, table};
+use super::session::Session;
+use crate::output::{self, Format};
+use crate::recordings;
 
 /// Runs what is left of the set `files`, whose runs are `planned`, in `out`. A run that does not end well ends the command: what comes after it
 /// would likely fail as well, and `--resume` begins with it.
@@ -22,16 +22,16 @@ pub(super) fn run(
     planned: &PlannedSet,
 ) -> anyhow::Result<RunStatus> {
     let _disks = DiskLocks::take(files.iter().map(|(_, experiment)| experiment.directory.as_path()))?;
-    let mut queue = match session.arguments.resume {
+    let mut queue = match session.args.resume {
         true => Queue::resume(out, files, planned)?,
         false => Queue::start(out, files, planned)?,
     };
-    if session.arguments.resume {
+    if session.args.resume {
         note_what_is_left(&queue);
     }
     let order = unlike_states(&planned.runs);
     if !order.is_empty() {
-        format::note(table::findings(&order).trim_start());
+        output::note(crate::text::findings(&order).trim_start());
     }
     let mut shown = BTreeMap::new();
     let outcome = perform_all(session, &mut queue, &mut shown);
@@ -45,9 +45,9 @@ pub(super) fn run(
 fn note_what_is_left(queue: &Queue) {
     let is_done = |state: RunState| matches!(state, RunState::Done | RunState::NotNeeded);
     let done = queue.runs().iter().filter(|run| is_done(run.state)).count();
-    format::note(&format!("{done} of {} runs are done", queue.runs().len()));
+    output::note(&format!("{done} of {} runs are done", queue.runs().len()));
     if let Some(version) = queue.other_version() {
-        format::note(&format!(
+        output::note(&format!(
             "version {version} of Manometer began this set, and {} goes on with it: a difference between runs may come \
              from that alone",
             env!("CARGO_PKG_VERSION")
@@ -93,20 +93,20 @@ fn all_recorded(
         match shown.remove(&index) {
             Some(one) => recorded.push(one),
             None if run.state != RunState::Done => {}
-            None if run.dir.join("summary.json").exists() => recorded.push(report::read(&run.dir)?),
-            None => recorded.push(report::summarise_and_write(&run.dir)?),
+            None if run.dir.join("summary.json").exists() => recorded.push(recordings::read(&run.dir)?),
+            None => recorded.push(recordings::summarise_and_write(&run.dir)?),
         }
     }
     Ok(recorded)
 }
 
 fn tell(session: &Session<'_>, out: &Path, queue: &Queue, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
-    let page = out.join(report::FILE);
-    report::write_page(&page, recorded)?;
-    let findings = [report::common_findings(recorded), queue.findings()].concat();
-    format::note(&format!("{}\nReport over all runs: {}", table::findings(&findings), page.display()));
-    if session.arguments.format == Format::Json {
-        format::json(&report::runs_document(recorded, &findings))?;
+    let page = out.join(recordings::FILE);
+    recordings::write_page(&page, recorded)?;
+    let findings = [recordings::common_findings(recorded), queue.findings()].concat();
+    output::note(&format!("{}\nReport over all runs: {}", crate::text::findings(&findings), page.display()));
+    if session.args.format == Format::Json {
+        output::print_json(&recordings::runs_document(recorded, &findings))?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use manometer_trace::character::working_set::Stretch;
 use manometer_trace::character::zipf::{Verdict, Zipf};
 use manometer_trace::character::{Burstiness, Report};
 
-use crate::table::number;
+use crate::number::number;
 
 /// Below this exponent of Zipf's law the tenth key has at least nine tenths of the requests of the first.
 const EVEN: f64 = 0.05;

@@ -10,7 +10,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline, Table, Widget as _};
 
-use crate::table::number;
+use crate::number::number;
 
 /// How many looks the line of the past holds.
 const PAST: usize = 200;

@@ -1,5 +1,6 @@
-//! What a signal does to this program.
+//! This process: its executable, and the signals that end it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -14,4 +15,9 @@ pub fn interruption() -> std::io::Result<Arc<AtomicBool>> {
         flag::register(signal, Arc::clone(&interrupted))?;
     }
     Ok(interrupted)
+}
+
+/// The program whose verb `worker` runs a workload.
+pub fn executable() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("manometer"))
 }

@@ -1,0 +1,41 @@
+//! The search as JSON.
+
+use manometer_session::find_max::{FindMax, Goal, MeasuredRate};
+use serde_json::{Value, json};
+
+/// The search for machines.
+pub fn document(search: &FindMax<'_>) -> Value {
+    let rate = search.answer.flatten();
+    let goal = search.request.goal;
+    let points: Vec<Value> = search.sorted().iter().map(|point| point_form(point, goal)).collect();
+    let mut found = json!({
+        "rate": rate,
+        "unit": "ops/s",
+        "goal": {goal.percentile(): goal.at_most.seconds() * 1e6, "unit": "us", "achieved": search.request.achieved},
+        "seconds": search.request.seconds,
+        "closed_loop": search.closed.map(|closed| point_form(&closed, goal)),
+        "points": points,
+    });
+    if rate.is_none() {
+        found["reason"] = "even the lowest rate that was tried misses the goal".into();
+    }
+    json!({"find_max": found, "facts": search.facts})
+}
+
+fn point_form(point: &MeasuredRate, goal: Goal) -> Value {
+    let mut form = json!({
+        "rate": point.rate,
+        "achieved": point.achieved,
+        "p99_us": point.p99_us,
+        "met": point.met,
+        "dropped": point.dropped,
+        "requests": point.requests,
+    });
+    if point.p99_us.is_none() {
+        form["reason"] = "no request was answered".into();
+    }
+    if goal.percentile() != "p99" {
+        form[format!("{}_us", goal.percentile())] = json!(point.latency_us);
+    }
+    form
+}

@@ -1,0 +1,124 @@
+//! The workload's settings, from the flags.
+
+use std::path::Path;
+
+use manometer_workload::kv::{KvPlan, KvSettings, PacePlan};
+
+use super::args::Args;
+use super::engine_options::engine_options;
+use crate::output::{self};
+use crate::parse::pairs;
+
+/// How long a run lasts where nobody says, in seconds.
+const SECONDS: f64 = 10.0;
+
+/// What the flags ask for.
+pub(super) fn settings(args: &Args) -> anyhow::Result<KvSettings> {
+    if let Some(out) = &args.out {
+        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        anyhow::ensure!(
+            !out.is_dir() && folder.is_dir(),
+            "`--out` {}: write a file in a folder that exists",
+            out.display()
+        );
+    }
+    let good = |seconds: f64| (0.0..1e9).contains(&seconds);
+    if let Some(seconds) = args.seconds {
+        anyhow::ensure!(good(seconds) && seconds > 0.0, "`--seconds` = {seconds}: write a number above 0");
+    }
+    anyhow::ensure!(good(args.warmup), "`--warmup` = {}: write a number from 0", args.warmup);
+    anyhow::ensure!(
+        args.achieved > 0.0 && args.achieved <= 1.0,
+        "`--achieved` = {}: write a share up to 1",
+        args.achieved
+    );
+    Ok(KvSettings {
+        engine: args.engine.clone(),
+        options: engine_options(args)?,
+        workload: args.properties_file.first().unwrap_or(&args.workload).clone(),
+        properties_files: args.properties_file.iter().skip(1).cloned().collect(),
+        records: args.records,
+        threads: args.threads,
+        distribution: args.distribution,
+        exponent: args.exponent,
+        field_count: args.field_count,
+        field_length: args.field_length,
+        key_size: args.key_size,
+        value_size: args.value_size,
+        operations: args.operations,
+        pipeline: args.pipeline,
+        pin: args.pin,
+        load: args.load,
+        properties: pairs(&args.property, "-p")?,
+        rate: args.rate.clone(),
+        arrivals: args.arrivals,
+        queue: args.queue,
+        think: args.think,
+        ..KvSettings::default()
+    })
+}
+
+/// The settings with the run's length in them, and how many seconds it lasts at most. What a flag says
+/// goes before what a file of properties says: the count of a file does not cut short `--seconds`.
+pub(super) fn planned(args: &Args, mut settings: KvSettings) -> anyhow::Result<(KvSettings, f64)> {
+    let plan = KvPlan::new(&settings)?;
+    if args.find_max {
+        return searched(args, &plan, settings);
+    }
+    let said = plan.properties_say;
+    let by_flag = args.seconds.is_some() || args.operations.is_some();
+    let heeded = |name| !by_flag || settings.properties.contains_key(name);
+    let operation_count = said.operation_count.filter(|_| heeded("operationcount"));
+    let max_execution_s = said.max_execution_s.filter(|_| heeded("maxexecutiontime")).map(|seconds| seconds as f64);
+    // What a fill is for is done after so many requests, however long that takes.
+    let round = plan.work.round().filter(|_| args.seconds.is_none()).map(|round| plan.operations.unwrap_or(round));
+    let is_counted = if by_flag { args.operations.is_some() } else { operation_count.is_some() };
+    let for_ever = round.is_some() || is_counted;
+    settings.operations = settings.operations.or(operation_count).or(round);
+    for note in KvPlan::new(&settings)?.notes {
+        output::note(&format!("note: {note}"));
+    }
+    let unless_said = if for_ever { f64::INFINITY } else { SECONDS };
+    Ok((settings, args.seconds.or(max_execution_s).unwrap_or(unless_said)))
+}
+
+/// The settings of a search, and how many seconds each of its steps lasts: it goes on until it has found what
+/// it looks for, in an open loop of its own.
+fn searched(args: &Args, plan: &KvPlan, settings: KvSettings) -> anyhow::Result<(KvSettings, f64)> {
+    anyhow::ensure!(
+        plan.operations.is_none() && plan.work.round().is_none(),
+        "`--find-max` cannot search with a workload that ends after so many requests: leave the number out"
+    );
+    anyhow::ensure!(
+        plan.pace == PacePlan::Closed && plan.pipeline == 1,
+        "`--find-max` sets the rate itself, one request at a time: leave `rate`, `target`, `think` and `--pipeline` out"
+    );
+    plan.notes.iter().for_each(|note| output::note(&format!("note: {note}")));
+    Ok((settings, args.seconds.unwrap_or(SECONDS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        kv: Args,
+    }
+
+    #[test]
+    fn requests_that_are_counted_take_as_long_as_they_take() {
+        let seconds = |flags: &str| {
+            let words = "kv --engine null --workload ycsb-c --records 10".split(' ').chain(flags.split_whitespace());
+            let args = Line::parse_from(words).kv;
+            planned(&args, settings(&args).unwrap()).unwrap().1
+        };
+        assert_eq!(seconds(""), SECONDS);
+        assert_eq!(seconds("--operations 5"), f64::INFINITY);
+        assert_eq!(seconds("--operations 5 --seconds 3"), 3.0);
+        assert_eq!(seconds("-p operationcount=5"), f64::INFINITY);
+        assert_eq!(seconds("-p operationcount=5 --seconds 3"), 3.0);
+    }
+}

@@ -1,0 +1,158 @@
+//! The samples of one run, added up.
+
+use std::collections::BTreeMap;
+
+use manometer_measure::LatencyHistogram;
+use manometer_measure::operation::is_background;
+use manometer_measure::plan::Settings;
+use manometer_session::alone::Observer;
+use manometer_session::protocol::{Control, Message};
+use manometer_workload::kv::PacePlan;
+use manometer_workload::sample::Sample;
+use serde_json::Value;
+
+use crate::latency::microseconds;
+use crate::number::number;
+use crate::output;
+use crate::text::plain;
+
+/// What a run did so far.
+pub(super) struct Summary {
+    pub(super) live: bool,
+    pub(super) facts: Settings,
+    pub(super) pace: PacePlan,
+    pub(super) warmup_s: f64,
+    pub(super) seconds: f64,
+    /// From when on samples count, and when all is over; nothing before the first request.
+    pub(super) times: Option<(u64, u64)>,
+    /// How long the requests that do not count came, and how many since then found no place.
+    pub(super) skipped_ns: u64,
+    pub(super) dropped: u64,
+    pub(super) operations: BTreeMap<String, LatencyHistogram>,
+    pub(super) missing: BTreeMap<String, u64>,
+    /// From when requests were due, where that is not when they were sent.
+    pub(super) responses: BTreeMap<String, LatencyHistogram>,
+    pub(super) length_ns: u64,
+    pub(super) samples: u64,
+    pub(super) state: BTreeMap<String, f64>,
+}
+
+impl Summary {
+    /// Nothing yet; `live` prints a line for each sample. So many seconds do not count, and so many then do.
+    pub(super) fn new(live: bool, pace: PacePlan, [warmup_s, seconds]: [f64; 2]) -> Self {
+        Self {
+            live,
+            facts: Settings::new(),
+            pace,
+            warmup_s,
+            seconds,
+            times: None,
+            skipped_ns: 0,
+            dropped: 0,
+            responses: BTreeMap::new(),
+            operations: BTreeMap::new(),
+            missing: BTreeMap::new(),
+            length_ns: 0,
+            samples: 0,
+            state: BTreeMap::new(),
+        }
+    }
+
+    /// The database is prepared.
+    fn ready(&mut self, facts: Settings) {
+        if self.live {
+            let text = |name: &str| facts.get(name).map(plain).unwrap_or_default();
+            output::note(&format!(
+                "{} {}, {}, {} records of {} B, {}, {} thread(s)",
+                text("engine"),
+                text("engine_version"),
+                text("workload"),
+                text("records"),
+                text("value_bytes"),
+                text("distribution"),
+                text("threads"),
+            ));
+            if let Some(headroom) = facts.get("headroom_ops_per_s").and_then(Value::as_f64) {
+                output::note(&format!("the client alone reaches {} ops/s", number(headroom)));
+            }
+        }
+        self.facts = facts;
+    }
+
+    /// One more interval.
+    fn sample(&mut self, sample: &Sample) {
+        let mut now = LatencyHistogram::new();
+        for (name, operation) in &sample.operations {
+            *self.missing.entry(name.clone()).or_default() += operation.missing;
+            let all = self.operations.entry(name.clone()).or_default();
+            if let Ok(histogram) = LatencyHistogram::from_base64(&operation.latency) {
+                all.add(&histogram);
+                if !is_background(name) {
+                    now.add(&histogram);
+                }
+            }
+            if let Ok(histogram) = LatencyHistogram::from_base64(&operation.response) {
+                self.responses.entry(name.clone()).or_default().add(&histogram);
+            }
+        }
+        self.dropped += sample.dropped;
+        self.length_ns += sample.length_ns;
+        self.samples += 1;
+        self.state.extend(sample.state.iter().map(|(name, value)| (name.clone(), *value)));
+        if self.live && sample.length_ns > 0 {
+            let rate = now.len() as f64 / (sample.length_ns as f64 / 1e9);
+            let seconds = self.length_ns as f64 / 1e9;
+            let p99 = microseconds(now.quantile_ns(0.99));
+            output::note(&format!("{seconds:8.1} s  {rate:14.0} ops/s  p99 {p99:>9} µs"));
+        }
+    }
+
+    /// Whether nothing was measured.
+    pub(super) fn is_empty(&self) -> bool {
+        self.samples == 0
+    }
+
+    pub(super) fn rate(&self, requests: u64) -> Option<f64> {
+        (self.length_ns > 0).then(|| requests as f64 / (self.length_ns as f64 / 1e9))
+    }
+
+    /// All requests but those in the background.
+    pub(super) fn requests(&self) -> u64 {
+        self.operations.iter().filter(|(name, _)| !is_background(name)).map(|(_, all)| all.len()).sum()
+    }
+
+    /// How many requests per second came due on average; nothing in a closed loop.
+    pub(super) fn asked(&self) -> Option<f64> {
+        let PacePlan::Open(open) = &self.pace else { return None };
+        let (begin_s, length_s) = (self.skipped_ns as f64 / 1e9, self.length_ns as f64 / 1e9);
+        let due = open.curve.arrivals_by(begin_s + length_s) - open.curve.arrivals_by(begin_s);
+        (length_s > 0.0).then(|| due / length_s)
+    }
+}
+
+impl Observer for Summary {
+    fn receive(&mut self, message: Message, received_ns: u64) -> Vec<Control> {
+        match message {
+            Message::Ready { facts } => {
+                self.ready(facts);
+                let count_from_ns = received_ns + (self.warmup_s * 1e9) as u64;
+                self.times = Some((count_from_ns, count_from_ns.saturating_add((self.seconds * 1e9) as u64)));
+                return vec![Control::Go];
+            }
+            // An interval that began while warming up does not count.
+            Message::Sample(sample)
+                if self.warmup_s > 0.0
+                    && self.times.is_some_and(|(from_ns, _)| sample.t_ns - sample.length_ns < from_ns) =>
+            {
+                self.skipped_ns += sample.length_ns;
+            }
+            Message::Sample(sample) => self.sample(&sample),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn is_over(&self, now_ns: u64) -> bool {
+        self.times.is_some_and(|(_, over_ns)| now_ns >= over_ns)
+    }
+}

@@ -1,0 +1,39 @@
+//! The result as text.
+
+use comfy_table::Table;
+
+use super::summary::Summary;
+use crate::latency::latency_row;
+use crate::number::number;
+
+/// A row for each operation, then the rate.
+pub(super) fn text(summary: &Summary) -> String {
+    let mut text = latencies(summary).to_string();
+    if let (Some(asked), Some(achieved)) = (summary.asked(), summary.rate(summary.requests())) {
+        text += &format!(
+            "\n\n{} ops/s asked, {} achieved ({:.1} %), {} requests dropped",
+            number(asked),
+            number(achieved),
+            100.0 * achieved / asked,
+            summary.dropped
+        );
+    }
+    text
+}
+
+fn latencies(summary: &Summary) -> Table {
+    let head = ["operation", "requests", "not found", "ops/s", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs"];
+    let mut table = crate::table::table(&head, 1);
+    for (name, all) in &summary.operations {
+        let rate = summary.rate(all.len()).map_or("-".to_owned(), |rate| format!("{rate:.0}"));
+        let missing = summary.missing.get(name).unwrap_or(&0).to_string();
+        table.add_row(latency_row([name.clone(), all.len().to_string(), missing, rate], all));
+        if let Some(response) = summary.responses.get(name) {
+            table.add_row(latency_row(
+                [format!("{name}, from when due"), response.len().to_string(), String::new(), String::new()],
+                response,
+            ));
+        }
+    }
+    table
+}

@@ -1,0 +1,30 @@
+//! Latency histograms as rows of a table and as JSON.
+
+use manometer_measure::LatencyHistogram;
+use manometer_measure::histogram::PERCENTILES;
+use serde_json::{Map, Value, json};
+
+/// A row of the table of latencies: what it begins with, and the percentiles.
+pub fn latency_row<const N: usize>(begin: [String; N], all: &LatencyHistogram) -> Vec<String> {
+    let mut row = begin.to_vec();
+    row.extend(PERCENTILES.iter().map(|(_, quantile)| microseconds(all.quantile_ns(*quantile))));
+    row.push(microseconds(all.max_ns()));
+    row
+}
+
+/// The machine form of latencies.
+pub fn latency_us(all: &LatencyHistogram) -> Value {
+    let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
+    let named = PERCENTILES.iter().map(|(name, quantile)| ((*name).to_owned(), json!(us(all.quantile_ns(*quantile)))));
+    let mut latency: Map<_, _> = named.collect();
+    latency.insert("max".to_owned(), json!(us(all.max_ns())));
+    latency.insert("samples".to_owned(), all.len().into());
+    if all.is_empty() {
+        latency.insert("reason".to_owned(), "no such request was sent".into());
+    }
+    latency.into()
+}
+
+pub fn microseconds(ns: Option<u64>) -> String {
+    ns.map_or("-".to_owned(), |ns| format!("{:.2}", ns as f64 / 1e3))
+}

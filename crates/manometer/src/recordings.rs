@@ -1,0 +1,69 @@
+//! Recordings read, analysed, and written as summaries and pages.
+
+use std::path::Path;
+
+use manometer_analysis::compare::{self, Conditions};
+use manometer_analysis::summary::Summary;
+use manometer_measure::event::Finding;
+use manometer_measure::recording;
+use manometer_measure::{Recording, RecordingError};
+use manometer_report::AnalysedRecording;
+use serde_json::{Value, json};
+
+/// The file name of the report in the recording's folder.
+pub const FILE: &str = "report.html";
+
+/// Analyses the recording in `dir`, writes `summary.json` and the report beside it.
+pub fn summarise_and_write(dir: &Path) -> anyhow::Result<AnalysedRecording> {
+    let recorded = read(dir)?;
+    write_summary(dir, &recorded.summary)?;
+    write_page(&dir.join(FILE), std::slice::from_ref(&recorded))?;
+    Ok(recorded)
+}
+
+/// Reads and analyses the recording in `dir`.
+pub fn read(dir: &Path) -> Result<AnalysedRecording, RecordingError> {
+    let recording = Recording::open(dir)?;
+    let summary = manometer_analysis::summarise(&recording);
+    let settings = recording.plan.sweep.clone();
+    Ok(AnalysedRecording { recording, summary, settings })
+}
+
+/// The JSON document of several runs; `findings` are those of all together.
+pub fn runs_document(recorded: &[AnalysedRecording], findings: &[Finding]) -> Value {
+    let repeats = compare::repeat_numbers(&recordings(recorded));
+    let run = |(recorded, repeat): (&AnalysedRecording, u32)| {
+        let AnalysedRecording { recording, settings, summary } = recorded;
+        let reference = recording.plan.reference;
+        json!({
+            "dir": recording.dir, "settings": settings, "reference": reference, "repeat": repeat, "summary": summary,
+        })
+    };
+    json!({ "runs": recorded.iter().zip(repeats).map(run).collect::<Vec<_>>(), "findings": findings })
+}
+
+/// The findings of several runs together: conditions that differ, and a drift of the reference run.
+pub fn common_findings(recorded: &[AnalysedRecording]) -> Vec<Finding> {
+    let conditions: Vec<Conditions> = recorded.iter().map(|one| Conditions::of(&one.recording)).collect();
+    let mut findings =
+        compare::condition_differences(recorded.iter().map(|one| one.recording.dir.as_path()).zip(&conditions));
+    findings.extend(compare::reference_drift(&recordings(recorded)));
+    findings
+}
+
+fn recordings(recorded: &[AnalysedRecording]) -> Vec<&Recording> {
+    recorded.iter().map(|one| &one.recording).collect()
+}
+
+pub fn write_summary(dir: &Path, summary: &Summary) -> anyhow::Result<()> {
+    let path = dir.join("summary.json");
+    let text = serde_json::to_string_pretty(summary)?;
+    Ok(recording::write_file(&path, (text + "\n").as_bytes())?)
+}
+
+/// Writes one page over all of `recorded` to `path`.
+pub fn write_page(path: &Path, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let page = manometer_report::page(recorded, folder)?;
+    Ok(recording::write_file(path, page.as_bytes())?)
+}

@@ -1,0 +1,79 @@
+//! The jobs of the processes, from the flags.
+
+use manometer_session::protocol::{DatabaseReuse, Job};
+use manometer_target::engine::EngineOptions;
+use manometer_workload::replay::{ReplaySettings, Share, TraceFile};
+use manometer_workload::settings::WorkloadSettings;
+
+use super::args::Args;
+use crate::output::{self, Format};
+use crate::parse::pairs;
+
+/// The folder of the database below `--dir`.
+const NAME: &str = "replay";
+
+/// The most processes.
+const PROCESSES_MAX: u32 = 64;
+
+/// The settings that the flags lead to.
+pub(super) fn settings(args: &Args) -> anyhow::Result<ReplaySettings> {
+    anyhow::ensure!(
+        (1..=PROCESSES_MAX).contains(&args.processes()),
+        "`--processes` = {}: write a number from 1 to {PROCESSES_MAX}",
+        args.processes()
+    );
+    anyhow::ensure!(
+        args.on.iter().all(|on| !on.trim().is_empty()),
+        "`--on` is empty: write a command such as `ssh node2 manometer`, or `here`"
+    );
+    anyhow::ensure!(
+        args.input.trace.to_str() != Some("-"),
+        "a replay reads its trace twice, first for what it needs: name a file instead of `-`"
+    );
+    let options = match (&args.options, args.option.is_empty()) {
+        (Some(file), _) => Some(EngineOptions::File(file.clone())),
+        (None, true) => None,
+        (None, false) => {
+            let pairs = pairs(&args.option, "--option")?;
+            Some(EngineOptions::Table(pairs.into_iter().map(|(name, value)| (name, value.into())).collect()))
+        }
+    };
+    Ok(ReplaySettings {
+        engine: args.engine.clone(),
+        options,
+        file: TraceFile { trace: args.input.trace.clone(), form: args.input.form.clone() },
+        model: args.model,
+        time: args.time,
+        factor: args.factor,
+        threads: args.threads,
+        load: args.load,
+        on_miss: args.on_miss,
+        value_size: args.value_size,
+        share: None,
+    })
+}
+
+/// A job for each process.
+pub(super) fn jobs(args: &Args, settings: &ReplaySettings) -> anyhow::Result<Vec<Job>> {
+    let processes = args.processes();
+    let share = |part| (processes > 1).then_some(Share { part, of: processes });
+    let job = |part| {
+        let settings = ReplaySettings { share: share(part), ..settings.clone() };
+        // Refused here, before any process is started; each reads the trace itself.
+        settings.validate()?;
+        Ok(Job {
+            name: NAME.to_owned(),
+            directory: args.dir.clone(),
+            existing: if args.reuse { DatabaseReuse::Reuse } else { DatabaseReuse::Remake },
+            interval_ms: u64::try_from(args.interval.0.as_millis()).unwrap_or(u64::MAX).max(1),
+            seed: args.seed.wrapping_add(u64::from(part)),
+            removes: part == 0 && !args.keeps(),
+            workload: WorkloadSettings::Replay(settings),
+        })
+    };
+    let jobs: Vec<Job> = (0..processes).map(job).collect::<anyhow::Result<_>>()?;
+    if jobs.len() > 1 && args.format == Format::Text {
+        output::note(&format!("{} processes share the trace", jobs.len()));
+    }
+    Ok(jobs)
+}

@@ -1,0 +1,48 @@
+//! The dry run as JSON.
+
+use manometer_experiment::isolate;
+use manometer_experiment::queue::PlannedRun;
+use manometer_experiment::queue::cost::{RunCost, SetCost};
+use manometer_experiment::queue::dry_run::{DirectoryPreparation, DryRun};
+use manometer_measure::Plan;
+use serde_json::{Value, json};
+
+use crate::preparation;
+
+const UNBOUNDED: &str = "unbounded: what workloads write while they run depends on the device; `rate` bounds it, and \
+    `--write-speed` estimates it";
+
+/// One document.
+pub(super) fn document(dry: &DryRun<'_>) -> Value {
+    let run = |((run, plan), cost): ((&PlannedRun, &Plan), &RunCost)| {
+        let experiment = &run.experiment;
+        json!({
+            "settings": experiment.swept, "experiment": experiment.resolved, "plan": plan,
+            "repeat": run.repeat, "reference": run.combination.is_none(),
+            "duration_s": plan.duration_s(), "bytes_to_prepare": cost.prepared_bytes,
+            "isolation": isolate::describe(experiment),
+        })
+    };
+    let SetCost { min: least, max: most, .. } = &dry.costs;
+    let bounded = (most.unbounded_s == 0.0).then_some(most.written_bytes);
+    let written = bounded.or_else(|| dry.write_speed.map(|speed| most.max_written_bytes(speed)));
+    let preparation = |one: &DirectoryPreparation<'_>| {
+        let mut document = preparation::document(&one.first.directory, &one.budgets, one.ledger, &one.steps);
+        document["directory"] = json!(one.first.directory);
+        document["bytes_by_runs"] = one.by_workers_bytes.into();
+        document
+    };
+    let runs = dry.runs.iter().zip(&dry.plans).zip(&dry.costs.runs);
+    let mut document = json!({
+        "runs": runs.map(run).collect::<Vec<_>>(),
+        "preparations": dry.preparations().iter().map(preparation).collect::<Vec<_>>(),
+        "duration_s": least.seconds, "duration_s_at_most": most.seconds, "settle_s_at_most": most.settle_s,
+        "bytes_to_prepare": least.prepared_bytes, "bytes_to_prepare_at_most": most.prepared_bytes,
+        "bytes_written_at_most": written,
+        "findings": dry.findings,
+    });
+    if written.is_none() {
+        document["reason"] = UNBOUNDED.into();
+    }
+    document
+}

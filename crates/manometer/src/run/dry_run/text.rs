@@ -1,0 +1,124 @@
+//! The dry run as text.
+
+use manometer_experiment::experiment::format_settings;
+use manometer_experiment::isolate;
+use manometer_experiment::queue::PlannedRun;
+use manometer_experiment::queue::cost::{RunCost, SetCost};
+use manometer_experiment::queue::dry_run::DryRun;
+use manometer_measure::{Plan, human};
+
+use crate::text::{findings, phases};
+use crate::{number, preparation};
+
+/// The resolved files with their phases, the preparations, then the cost and the findings.
+pub(super) fn text(dry: &DryRun<'_>) -> String {
+    let mut parts = vec![runs_text(dry.runs, &dry.plans)];
+    let preparations = dry.preparations();
+    for one in preparations.iter().filter(|one| !one.steps.is_empty() || !one.budgets.is_empty()) {
+        let directory = &one.first.directory;
+        let place = if preparations.len() > 1 { directory.display().to_string() + ": " } else { String::new() };
+        parts.push(format!("\n{place}{}", preparation::text(directory, &one.budgets, one.ledger, &one.steps)));
+    }
+    let by_workers = preparations.iter().map(|one| one.by_workers_bytes).sum();
+    let costs = costs_text(dry.runs.len(), &dry.costs, by_workers, dry.write_speed);
+    parts.push(format!("\n{costs}{}", findings(&dry.findings)));
+    parts.join("\n")
+}
+
+fn runs_text(runs: &[PlannedRun], plans: &[Plan]) -> String {
+    let mut parts = Vec::new();
+    let mut shown = None;
+    for (run, plan) in runs.iter().zip(plans) {
+        let experiment = &run.experiment;
+        // The runs of a file are adjacent.
+        if shown != Some(run.file) {
+            shown = Some(run.file);
+            parts.push(format!("# {}, resolved:\n\n{}", experiment.name, experiment.to_toml()));
+            parts.push(phases(plan));
+            let isolation = isolate::describe(experiment);
+            if !isolation.is_empty() {
+                parts.push(format!("\nIsolation:\n  {}", isolation.join("\n  ")));
+            }
+        }
+    }
+    if runs.len() > 1 {
+        parts.push("\nRuns, each with these phases:".to_owned());
+    }
+    let has_several_files = runs.iter().any(|run| run.file > 0);
+    for (index, run) in runs.iter().enumerate().filter(|_| runs.len() > 1) {
+        let of = if has_several_files { format!("{}: ", run.experiment.name) } else { String::new() };
+        parts.push(format!("{:4}  {of}{}", index + 1, settings_of(run)));
+    }
+    parts.join("\n")
+}
+
+fn settings_of(run: &PlannedRun) -> String {
+    let swept = format_settings(&run.experiment.swept);
+    match (run.combination, run.repeat) {
+        (None, repeat) => format!("reference, repeat {repeat}"),
+        (Some(_), 1) => swept,
+        (Some(_), repeat) if swept.is_empty() => format!("repeat {repeat}"),
+        (Some(_), repeat) => format!("{swept}, repeat {repeat}"),
+    }
+}
+
+fn costs_text(
+    runs: usize,
+    SetCost { min: least, max: most, .. }: &SetCost,
+    by_workers: u64,
+    speed: Option<f64>,
+) -> String {
+    let copies = if runs > 1 { format!(" in {runs} runs") } else { String::new() };
+    let time = if least == most {
+        duration(least.seconds)
+    } else {
+        format!("{} to {}, until intervals are narrow,", duration(least.seconds), duration(most.seconds))
+    };
+    let prepared = if least.prepared_bytes == most.prepared_bytes {
+        human::bytes(least.prepared_bytes)
+    } else {
+        format!("{} to {}", human::bytes(least.prepared_bytes), human::bytes(most.prepared_bytes))
+    };
+    let settling = if most.settle_s > 0.0 {
+        format!(", and at most {} of settling before them", duration(most.settle_s))
+    } else {
+        String::new()
+    };
+    let by_runs = match by_workers {
+        0 => String::new(),
+        bytes => format!(" in all, {} of it by the runs themselves, as they make their data", human::bytes(bytes)),
+    };
+    format!(
+        "{time} of phases{copies}{settling}, making data and up to one sample interval a phase aside.\n\
+         Preparing writes {prepared}{by_runs}.\n{}",
+        written_text(most, speed)
+    )
+}
+
+fn written_text(cost: &RunCost, speed: Option<f64>) -> String {
+    let bytes = |bytes: f64| human::bytes(bytes as u64);
+    match speed {
+        _ if cost.unbounded_s == 0.0 => format!(
+            "What workloads write while they run is bounded: about {}, what file system and device add aside.",
+            bytes(cost.written_bytes)
+        ),
+        None => format!(
+            "What workloads write while they run is unbounded for {} of it: it depends on the device. `rate` bounds it, \
+             and `--write-speed` estimates the most.",
+            duration(cost.unbounded_s)
+        ),
+        Some(speed) => format!(
+            "What workloads write while they run is at most {}: {} at {}/s without pause, and {} at a bounded rate.",
+            bytes(cost.max_written_bytes(speed)),
+            duration(cost.unbounded_s),
+            bytes(speed),
+            bytes(cost.written_bytes),
+        ),
+    }
+}
+
+/// A duration, a long one in hours too.
+fn duration(seconds: f64) -> String {
+    let hours = seconds / 3600.0;
+    if hours < 2.0 { number::duration(seconds) } else { format!("{hours:.1} h ({})", number::duration(seconds)) }
+}

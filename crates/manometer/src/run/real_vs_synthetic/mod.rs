@@ -1,0 +1,116 @@
+//! A file of the kind `real-vs-synthetic`: one comparison, one report.
+
+mod text;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use manometer_analysis::real_vs_synthetic::LoadComparison;
+use manometer_experiment::file::RealVsSynthetic;
+use manometer_experiment::file::real_vs_synthetic::KIND;
+use manometer_experiment::real_vs_synthetic::{ComparisonProgress, planned_replays, run as perform};
+use manometer_measure::human;
+use manometer_report::real_vs_synthetic as page;
+
+use super::args::Args;
+use super::out::{create_empty, default_out};
+use crate::exit_status::{ExitStatus, wrong_request};
+use crate::experiment_error::wrong_file;
+use crate::output::{self, Format};
+use crate::progress::Form;
+use crate::recordings::FILE;
+
+/// What `--format json` prints, beside the page.
+const RESULTS: &str = "real-vs-synthetic.json";
+
+/// The file exactly as run.
+const EXPERIMENT: &str = "experiment.toml";
+
+/// Whether `args` name a comparison.
+pub(super) fn is_requested(args: &Args) -> bool {
+    args.files.iter().any(|file| RealVsSynthetic::has_kind(file))
+}
+
+/// Runs the comparison, or prints what would run.
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    if let Some(refusal) = refusal(args) {
+        return Ok(wrong_request(refusal));
+    }
+    let settings = match RealVsSynthetic::load(&args.files[0], &args.set) {
+        Ok(settings) => settings,
+        Err(error) => return Ok(wrong_file(&error)),
+    };
+    if args.dry_run {
+        return dry_run(&settings, args.format);
+    }
+    let out = args.out.clone().unwrap_or_else(|| default_out(&settings.name));
+    if let Err(reason) = create_empty(&out) {
+        return Ok(wrong_request(reason));
+    }
+    let interrupted = crate::process::interruption()?;
+    match perform(&settings, &interrupted, &mut print_progress) {
+        Ok(comparison) => {
+            write(&out, &settings, &comparison)?;
+            args.format.print(|| &comparison, || text::text(&comparison, &out))?;
+            Ok(if comparison.status == "complete" { ExitStatus::Done } else { ExitStatus::Failed })
+        }
+        Err(error) if error.is_wrong_request() => Ok(wrong_request(error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Why `args` do not fit a comparison.
+fn refusal(args: &Args) -> Option<String> {
+    let alone = (args.files.len() > 1).then_some("run it alone, in a command of its own");
+    let resumed = args.resume.then_some("it cannot be resumed: leave --resume out, and run it from its beginning");
+    let reused = args.reuse.then_some("it fills its caches itself: leave --reuse out");
+    let progress = (args.progress == Form::Json).then_some("its progress is text: leave --progress out");
+    let speed = args.write_speed.map(|_| "it writes to memory alone: leave --write-speed out");
+    let reason = alone.or(resumed).or(reused).or(progress).or(speed)?;
+    Some(format!("a file of the kind `{KIND}` is a comparison of its own: {reason}"))
+}
+
+fn dry_run(settings: &RealVsSynthetic, format: Format) -> anyhow::Result<ExitStatus> {
+    let replays = planned_replays(settings);
+    format.print(
+        || serde_json::json!({"experiment": settings, "replays": replays}),
+        || {
+            format!(
+                "{}\n{replays} replays of {}: {} repeat(s) of 4 loads on {} cache(s) of {}{}",
+                settings.to_toml(),
+                settings.trace.display(),
+                settings.repeats,
+                settings.caches.len(),
+                settings.engines.join(" and "),
+                if settings.slabs.is_some() { ", and of 2 choices of sizes" } else { "" },
+            )
+        },
+    )?;
+    Ok(ExitStatus::Done)
+}
+
+fn print_progress(update: ComparisonProgress<'_>) {
+    let text = match update {
+        ComparisonProgress::TraceRead { requests, keys, exponent } => {
+            format!("{requests} requests for {keys} keys; Zipf's law fits best with the exponent {exponent:.3}")
+        }
+        ComparisonProgress::Footprint { engine, bytes } => format!("all keys take {} in {engine}", human::bytes(bytes)),
+        ComparisonProgress::ReplayStarted { number, total: of, engine, load, cache_bytes, repeat } => {
+            format!("{number}/{of}: {load} on {engine} with {}, repeat {repeat}", human::bytes(cache_bytes))
+        }
+    };
+    output::note(&text);
+}
+
+fn write(out: &Path, settings: &RealVsSynthetic, comparison: &LoadComparison) -> anyhow::Result<()> {
+    let files: [(PathBuf, String); 3] = [
+        (out.join(EXPERIMENT), settings.to_toml()),
+        (out.join(RESULTS), serde_json::to_string_pretty(comparison)?),
+        (out.join(FILE), page(comparison)),
+    ];
+    for (path, text) in files {
+        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! The result as text.
+
+use std::path::Path;
+
+use manometer_analysis::real_vs_synthetic::{LoadComparison, RepeatMean, TRACE};
+use manometer_measure::human;
+
+use crate::number::number;
+use crate::recordings::FILE;
+use crate::table::table;
+
+/// The headline, the findings, and a table for each engine.
+pub(super) fn text(comparison: &LoadComparison, out: &Path) -> String {
+    let mut text = format!("{}\n", comparison.headline);
+    for finding in &comparison.findings {
+        text += &format!("\n{}\n", finding.text);
+    }
+    for engine in &comparison.engines {
+        let head = ["load", "RMSE", "mean error", "largest error", "at cache", "speed-up", "its error"];
+        let mut table = table(&head, 1);
+        for curve in engine.curves.iter().filter(|curve| curve.load == TRACE) {
+            let gaps = || "".to_owned();
+            table.add_row([curve.load.clone(), gaps(), gaps(), gaps(), gaps(), times(&curve.speed_up), gaps()]);
+        }
+        for one in &engine.differences {
+            let curve = engine.curves.iter().find(|curve| curve.load == one.load);
+            let percent = |share: f64| format!("{:.2} %", 100.0 * share);
+            table.add_row([
+                one.load.clone(),
+                percent(one.rmse),
+                percent(one.mean_abs),
+                percent(one.max_abs),
+                format!("{:.0} %", 100.0 * one.max_at),
+                curve.map_or_else(|| "-".to_owned(), |curve| times(&curve.speed_up)),
+                error(&one.speed_up),
+            ]);
+        }
+        text += &format!("\n{} {}\n{table}\n", engine.engine, engine.version);
+    }
+    text += &hot_spots(comparison);
+    text += &slabs(comparison);
+    format!("{text}\nReport: {}", out.join(FILE).display())
+}
+
+fn hot_spots(comparison: &LoadComparison) -> String {
+    let Some(spots) = &comparison.hot_spots else { return String::new() };
+    let mut table = table(&["load", "least", "lower quartile", "median", "upper quartile", "most", "range"], 1);
+    for load in &spots.loads {
+        let Some(plot) = &load.requests else { continue };
+        let numbers = [plot.min, plot.q1, plot.median, plot.q3, plot.max, plot.range];
+        table.add_row(std::iter::once(load.load.clone()).chain(numbers.iter().map(|value| number(*value))));
+    }
+    match &spots.reason {
+        Some(reason) => format!("\nHot spots: unknown, {reason}.\n"),
+        None => format!("\nRequests of each of {} nodes in each second\n{table}\n", spots.nodes),
+    }
+}
+
+fn slabs(comparison: &LoadComparison) -> String {
+    let Some(slabs) = &comparison.slabs else { return String::new() };
+    let mut table = table(&["values", "write µs", "miss ratio", "ops/s"], 1);
+    let or_gap = |mean: &RepeatMean| mean.mean.map_or_else(|| "-".to_owned(), number);
+    for load in &slabs.loads {
+        let miss_ratio = load.miss_ratio.mean.map_or_else(|| "-".to_owned(), |ratio| format!("{:.2} %", 100.0 * ratio));
+        table.add_row([load.sizes.clone(), or_gap(&load.write_us), miss_ratio, or_gap(&load.ops_per_s)]);
+    }
+    let mean = human::bytes(slabs.value_bytes_mean);
+    format!("\nValues over {} classes of slabs, {mean} on average\n{table}\n", slabs.classes)
+}
+
+/// An error with its interval, where there is one.
+fn error(mean: &RepeatMean) -> String {
+    let percent = |share: f64| format!("{:+.1} %", 100.0 * share);
+    let interval = mean.ci_low.zip(mean.ci_high).map(|(low, high)| format!(" ({} to {})", percent(low), percent(high)));
+    mean.mean.map_or_else(|| "-".to_owned(), |mean| percent(mean) + &interval.unwrap_or_default())
+}
+
+fn times(mean: &RepeatMean) -> String {
+    mean.mean.map_or_else(|| "-".to_owned(), |mean| format!("{mean:.2} x"))
+}
