@@ -15,7 +15,7 @@ use crate::error::{SessionError, StartError};
 use crate::protocol::{Control, Job, Message};
 
 /// How long a killed worker may take to be gone, and how often that is polled.
-const KILL_PATIENCE_NS: u64 = 2_000_000_000;
+const KILL_TIMEOUT_NS: u64 = 2_000_000_000;
 const KILL_POLL_NS: u64 = 5_000_000;
 
 /// What a worker emits.
@@ -120,7 +120,7 @@ impl Controller {
     }
 
     /// Requests the clocks of the worker process `index`: `line` is [`CLOCK`](crate::protocol::CLOCK) or
-    /// [`IN_STEP`](crate::protocol::IN_STEP).
+    /// [`CLOCK_AND_SYNC`](crate::protocol::IN_STEP).
     pub fn request_clock(&mut self, index: usize, line: &str) {
         if let Worker::Process(process) = &mut self.workers[index] {
             process.send_line(line);
@@ -269,7 +269,7 @@ impl Drop for WorkerProcess {
     fn drop(&mut self) {
         self.end();
         // A thread that hangs in a device cannot be killed before the device answers: nobody waits for that.
-        let deadline_ns = MonotonicClock.now_ns() + KILL_PATIENCE_NS;
+        let deadline_ns = MonotonicClock.now_ns() + KILL_TIMEOUT_NS;
         while matches!(self.child.try_wait(), Ok(None)) && MonotonicClock.now_ns() < deadline_ns {
             MonotonicClock.sleep(KILL_POLL_NS);
         }

@@ -6,16 +6,16 @@
 //! [`manometer_workload::workload::Workload`].
 //!
 //! The other end is the [`controller`], which starts workers, here or where a command leads to, and receives what they
-//! emit. On it stand [`alone`], one workload from its start to its end, [`together`], several replays that begin at the
+//! emit. On it stand [`single`], one workload from its start to its end, [`group`], several replays that begin at the
 //! same moment, and [`find_max`], the search for the highest rate that meets a goal.
 
-pub mod alone;
 pub mod control;
 pub mod controller;
 pub mod error;
 pub mod find_max;
+pub mod group;
 pub mod protocol;
 pub mod session;
+pub mod single;
 mod state_reader;
-pub mod together;
 pub mod worker;

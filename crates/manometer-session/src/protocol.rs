@@ -104,7 +104,7 @@ impl std::fmt::Display for Control {
 /// The line that requests a worker's clocks, at any time; it is answered at once and does not touch the workload.
 pub const CLOCK: &str = "clock";
 /// The same, and also which time service keeps its calendar in step; that takes as long as asking the service.
-pub const IN_STEP: &str = "clock in-step";
+pub const CLOCK_AND_SYNC: &str = "clock in-step";
 
 /// What a worker emits. Times are nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -140,7 +140,7 @@ pub enum Message {
         /// What, for people.
         text: String,
     },
-    /// What the worker's clocks show, in answer to the line [`CLOCK`] or [`IN_STEP`].
+    /// What the worker's clocks show, in answer to the line [`CLOCK`] or [`CLOCK_AND_SYNC`].
     Clock {
         /// Both clocks of its host.
         now: WallAnchor,

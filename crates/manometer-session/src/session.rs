@@ -15,7 +15,10 @@ use manometer_workload::replay;
 use manometer_workload::sample::{Counts, Sample};
 use manometer_workload::script::ScriptStep;
 use manometer_workload::settings::WorkloadSettings;
-use manometer_workload::workload::{Change, Drain, Driver, Event, Place, Ready, Sampling, Workload, WorkloadData};
+use manometer_workload::workload::{
+    ChangeOutcome, DrainMode, Driver, PreparedWorkload, SamplingMode, Workload, WorkloadContext, WorkloadData,
+    WorkloadEvent,
+};
 
 use crate::control::{Controls, Sink};
 use crate::error::SessionError;
@@ -94,7 +97,7 @@ pub fn with_session<T>(
 
 fn dispatch<C: Clock>(job: &Job, session: &mut Session<'_>, clock: &C) -> Result<WorkloadData, WorkloadError> {
     let Job { name, directory, existing, seed, .. } = job.clone();
-    let place = Place { name, directory, existing, seed };
+    let place = WorkloadContext { name, directory, existing, seed };
     match &job.workload {
         WorkloadSettings::Io(io) => {
             let reuse = job.existing != DatabaseReuse::Remake;
@@ -134,8 +137,8 @@ impl Driver for Session<'_> {
         if self.disconnected.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn drive(&mut self, ready: Ready<'_>, workload: &mut dyn Workload) -> Result<(), WorkloadError> {
-        let Ready { facts, state, script } = ready;
+    fn drive(&mut self, ready: PreparedWorkload<'_>, workload: &mut dyn Workload) -> Result<(), WorkloadError> {
+        let PreparedWorkload { facts, state, script } = ready;
         self.send(Message::Ready { facts });
         let (clock, interval_ns) = (self.clock, self.interval_ns);
         std::thread::scope(|scope| {
@@ -153,11 +156,11 @@ impl Driver for Session<'_> {
         })
     }
 
-    fn emit(&mut self, event: Event) {
+    fn emit(&mut self, event: WorkloadEvent) {
         self.send(match event {
-            Event::Sample(sample) => Message::Sample(sample),
-            Event::Note { t_ns, text } => Message::Note { t_ns, text },
-            Event::Replayed { t_ns, replayed } => Message::Replayed { t_ns, replayed },
+            WorkloadEvent::Sample(sample) => Message::Sample(sample),
+            WorkloadEvent::Note { t_ns, text } => Message::Note { t_ns, text },
+            WorkloadEvent::Replayed { t_ns, replayed } => Message::Replayed { t_ns, replayed },
         });
     }
 }
@@ -228,7 +231,7 @@ impl WorkerLoop<'_, '_> {
         }
         let now_ns = self.now_ns();
         self.began_ns.get_or_insert(now_ns);
-        if self.workload.sampling() == Sampling::Running {
+        if self.workload.sampling() == SamplingMode::Running {
             self.sampled_ns = now_ns;
         }
         self.workload.go(now_ns)?;
@@ -241,7 +244,7 @@ impl WorkerLoop<'_, '_> {
             return Ok(());
         }
         self.workload.pause(self.now_ns())?;
-        if self.workload.sampling() == Sampling::Running {
+        if self.workload.sampling() == SamplingMode::Running {
             self.drain(self.now_ns() + DRAIN_NS)?;
             self.sample(self.now_ns());
         }
@@ -252,7 +255,7 @@ impl WorkerLoop<'_, '_> {
     /// Sends the rest as a shorter last sample, with what is in flight drained.
     fn end(&mut self) -> Result<(), WorkloadError> {
         self.pause()?;
-        if self.workload.sampling() == Sampling::Always {
+        if self.workload.sampling() == SamplingMode::Always {
             self.drain(self.now_ns() + DRAIN_NS)?;
             self.sample(self.now_ns());
         }
@@ -297,17 +300,17 @@ impl WorkerLoop<'_, '_> {
                 self.refuse(changes, reason);
                 return Ok(());
             }
-            Ok(Drain::None) => true,
-            Ok(Drain::Briefly) => self.drain(self.now_ns() + DRAIN_NS)?,
-            Ok(Drain::Fully) => self.drain(u64::MAX)?,
+            Ok(DrainMode::None) => true,
+            Ok(DrainMode::Briefly) => self.drain(self.now_ns() + DRAIN_NS)?,
+            Ok(DrainMode::Fully) => self.drain(u64::MAX)?,
         };
         if !drained {
             return Ok(());
         }
         let now_ns = self.now_ns();
         match self.workload.apply_change(now_ns)? {
-            Change::Refused(reason) => self.refuse(changes, reason),
-            Change::Applied { settings, counts, script } => {
+            ChangeOutcome::Refused(reason) => self.refuse(changes, reason),
+            ChangeOutcome::Applied { settings, counts, script } => {
                 if let Some(script) = script {
                     let passed_ns = self.began_ns.map_or(0, |began_ns| now_ns - began_ns);
                     self.script = script.into_iter().filter(|step| step.at_ns >= passed_ns).collect();
@@ -328,9 +331,9 @@ impl WorkerLoop<'_, '_> {
 
     fn is_sampling(&self) -> bool {
         match self.workload.sampling() {
-            Sampling::Always => true,
-            Sampling::Running => self.going,
-            Sampling::Own => false,
+            SamplingMode::Always => true,
+            SamplingMode::Running => self.going,
+            SamplingMode::Own => false,
         }
     }
 

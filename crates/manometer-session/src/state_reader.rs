@@ -19,7 +19,7 @@ struct StateSample {
 
 /// What a reading that has not returned yet is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pending {
+enum PendingRead {
     /// A later sample, with its own time.
     Sample,
     /// Nothing: rates count from it.
@@ -31,7 +31,7 @@ pub(crate) struct StateReader {
     requests: Sender<()>,
     samples: Receiver<StateSample>,
     limit: Duration,
-    pending: Option<Pending>,
+    pending: Option<PendingRead>,
 }
 
 impl StateReader {
@@ -54,9 +54,9 @@ impl StateReader {
     /// Has the rates of the next state count from now.
     pub(crate) fn start(&mut self) {
         if self.pending.is_some() && self.samples.try_recv().is_err() {
-            self.pending = Some(Pending::Baseline);
+            self.pending = Some(PendingRead::Baseline);
         } else {
-            self.request(Pending::Baseline);
+            self.request(PendingRead::Baseline);
         }
     }
 
@@ -74,14 +74,14 @@ impl StateReader {
         if let Some(pending) = self.pending {
             let late = self.samples.try_recv().ok()?;
             self.pending = None;
-            if pending == Pending::Sample {
+            if pending == PendingRead::Sample {
                 return Some(late);
             }
         }
-        self.request(Pending::Sample).map(|sample| StateSample { t_ns, ..sample })
+        self.request(PendingRead::Sample).map(|sample| StateSample { t_ns, ..sample })
     }
 
-    fn request(&mut self, purpose: Pending) -> Option<StateSample> {
+    fn request(&mut self, purpose: PendingRead) -> Option<StateSample> {
         let sample = self.requests.send(()).ok().and_then(|()| self.samples.recv_timeout(self.limit).ok());
         self.pending = sample.is_none().then_some(purpose);
         sample
@@ -100,9 +100,9 @@ mod tests {
     use super::*;
 
     /// An engine that reports its state only when it is let, and the clock moves on to then.
-    struct Held(Receiver<u64>);
+    struct HeldSampler(Receiver<u64>);
 
-    impl StateSampler for Held {
+    impl StateSampler for HeldSampler {
         fn columns(&self) -> Vec<Column> {
             Vec::new()
         }
@@ -128,7 +128,7 @@ mod tests {
         let (let_go, held) = channel();
         let clock = ManualClock::at(0);
         std::thread::scope(|scope| {
-            let mut reader = StateReader::new(scope, Box::new(Held(held)), &clock, 2_000_000);
+            let mut reader = StateReader::new(scope, Box::new(HeldSampler(held)), &clock, 2_000_000);
             assert_eq!(reader.read(10), None);
             assert_eq!(reader.read(20), None, "the engine is not asked again while a reading is pending");
             let_go.send(25).unwrap();
@@ -145,9 +145,9 @@ mod tests {
         let (let_go, held) = channel();
         let clock = ManualClock::at(0);
         std::thread::scope(|scope| {
-            let mut reader = StateReader::new(scope, Box::new(Held(held)), &clock, 2_000_000);
+            let mut reader = StateReader::new(scope, Box::new(HeldSampler(held)), &clock, 2_000_000);
             reader.start();
-            assert_eq!(reader.pending, Some(Pending::Baseline));
+            assert_eq!(reader.pending, Some(PendingRead::Baseline));
             reader.limit = Duration::from_secs(3600);
             let_go.send(5).unwrap();
             let_go.send(11).unwrap();
@@ -157,7 +157,7 @@ mod tests {
             reader.start();
             assert_eq!(
                 reader.pending,
-                Some(Pending::Baseline),
+                Some(PendingRead::Baseline),
                 "a state requested before a pause is in no sample after it"
             );
             drop(let_go);

@@ -8,11 +8,11 @@ use manometer_measure::clock_offset::clock_sync;
 use manometer_measure::{Clock as _, MonotonicClock};
 
 use crate::control::Controls;
-use crate::protocol::{CLOCK, Control, IN_STEP, Job, Message};
+use crate::protocol::{CLOCK, CLOCK_AND_SYNC, Control, Job, Message};
 use crate::session;
 
 /// How long a worker may take to end once its controller is gone, before it ends itself.
-const ORPHAN_PATIENCE_NS: u64 = 1_500_000_000;
+const ORPHAN_TIMEOUT_NS: u64 = 1_500_000_000;
 
 /// Runs the job on standard input to its end. The last message is `done` or `error`.
 ///
@@ -61,7 +61,7 @@ fn forward_controls(lines: Lines<BufReader<Stdin>>, controls: &Sender<Control>) 
     }
     // A workload that is loading or waits for its device does not see the stop in time.
     let _ = controls.send(Control::Stop);
-    MonotonicClock.sleep(ORPHAN_PATIENCE_NS);
+    MonotonicClock.sleep(ORPHAN_TIMEOUT_NS);
     tracing::error!("standard input has ended and the work has not: the worker ends itself");
     #[expect(clippy::disallowed_methods, reason = "the controller is gone; an orphan must not go on loading a device")]
     #[expect(clippy::exit, reason = "the same")]
@@ -72,7 +72,7 @@ fn forward_controls(lines: Lines<BufReader<Stdin>>, controls: &Sender<Control>) 
 fn read_clocks(line: &str) -> Option<Message> {
     let in_step = match line {
         CLOCK => None,
-        IN_STEP => clock_sync(),
+        CLOCK_AND_SYNC => clock_sync(),
         _ => return None,
     };
     Some(Message::Clock { now: WallAnchor::now(), in_step })

@@ -5,6 +5,7 @@
 //! program. Each prepares its data and hands itself, as a [`workload::Workload`], to a [`workload::Driver`]:
 //! `manometer-session` has the one there is.
 
+mod change;
 pub mod command;
 pub mod error;
 pub mod files;

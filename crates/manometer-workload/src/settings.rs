@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::change::{from_map, to_map};
 use crate::command::{self, CommandSettings};
 use crate::files::{self, FilesPlan, FilesSettings};
 use crate::io::{self, IoSettings};
@@ -58,7 +59,7 @@ impl WorkloadSettings {
             Self::Io(_) => vec!["read", "write"],
             Self::Files(files) => files::operations(files),
             Self::Kv(kv) => KvPlan::new(kv)
-                .map(|plan| plan.work.operations().into_iter().map(Operation::name).collect())
+                .map(|plan| plan.spec.operations().into_iter().map(Operation::name).collect())
                 .unwrap_or_default(),
             Self::Replay(replay) => replay::operations(replay).into_iter().map(Operation::name).collect(),
             Self::Command(command) => command::latencies(command),
@@ -154,7 +155,9 @@ impl WorkloadSettings {
             }
             Self::Files(files) => files::validate(files).map_err(|error| (error.name.clone(), error.to_string())),
             Self::Kv(kv) => KvPlan::new(kv).map(drop).map_err(|error| (error.setting().to_owned(), error.to_string())),
-            Self::Replay(replay) => replay.fits().map_err(|error| (error.setting().to_owned(), error.to_string())),
+            Self::Replay(replay) => {
+                replay.check_trace().map_err(|error| (error.setting().to_owned(), error.to_string()))
+            }
             Self::Command(command) => {
                 command::validate(command).map_err(|error| (error.name.clone(), error.to_string()))
             }
@@ -196,16 +199,12 @@ impl WorkloadSettings {
     }
 
     fn to_map(&self) -> Map<String, Value> {
-        let value = match self {
-            Self::Io(io) => serde_json::to_value(io),
-            Self::Files(files) => serde_json::to_value(files),
-            Self::Kv(kv) => serde_json::to_value(kv),
-            Self::Replay(replay) => serde_json::to_value(replay),
-            Self::Command(command) => serde_json::to_value(command),
-        };
-        match value {
-            Ok(Value::Object(map)) => map,
-            _ => Map::new(),
+        match self {
+            Self::Io(io) => to_map(io),
+            Self::Files(files) => to_map(files),
+            Self::Kv(kv) => to_map(kv),
+            Self::Replay(replay) => to_map(replay),
+            Self::Command(command) => to_map(command),
         }
     }
 }
@@ -224,7 +223,7 @@ fn kv_files(kv: &KvSettings) -> Vec<PathBuf> {
 }
 
 fn read<T: DeserializeOwned>(settings: Map<String, Value>) -> Result<T, String> {
-    serde_json::from_value(Value::Object(settings)).map_err(|error| error.to_string())
+    from_map(settings).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::script::ScriptStep;
 /// What a session can have a prepared workload do. Times are nanoseconds of the session's clock.
 pub trait Workload {
     /// When samples are due.
-    fn sampling(&self) -> Sampling;
+    fn sampling(&self) -> SamplingMode;
 
     /// Sends requests from now on.
     ///
@@ -59,26 +59,26 @@ pub trait Workload {
     ///
     /// # Errors
     /// Why the change is refused; nothing has changed.
-    fn check_change(&mut self, changes: &Settings) -> Result<Drain, String>;
+    fn check_change(&mut self, changes: &Settings) -> Result<DrainMode, String>;
 
     /// Puts the change that was checked last into force.
     ///
     /// # Errors
     /// The workload cannot go on.
-    fn apply_change(&mut self, now_ns: u64) -> Result<Change, WorkloadError>;
+    fn apply_change(&mut self, now_ns: u64) -> Result<ChangeOutcome, WorkloadError>;
 
     /// What was counted since this was called last; nothing for one that emits samples of its own.
     fn take_counts(&mut self, now_ns: u64) -> Option<Counts>;
 
     /// What happened since this was called last.
-    fn take_events(&mut self) -> Vec<Event> {
+    fn take_events(&mut self) -> Vec<WorkloadEvent> {
         Vec::new()
     }
 }
 
 /// When samples of a workload are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sampling {
+pub enum SamplingMode {
     /// On every tick; in a pause they count nothing.
     Always,
     /// On every tick between `go` and pause, and at the pause.
@@ -89,7 +89,7 @@ pub enum Sampling {
 
 /// How far requests in flight have to drain before a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drain {
+pub enum DrainMode {
     /// Not at all.
     None,
     /// As far as they do within a second: one that is held up counts when it ends.
@@ -100,7 +100,7 @@ pub enum Drain {
 
 /// What became of a change.
 #[derive(Debug, PartialEq)]
-pub enum Change {
+pub enum ChangeOutcome {
     /// It is in force.
     Applied {
         /// The settings that changed, with their new values.
@@ -116,7 +116,7 @@ pub enum Change {
 
 /// What a workload reports of its own accord.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum WorkloadEvent {
     /// What happened in an interval of its own.
     Sample(Sample),
     /// Something that belongs into the recording, for people.
@@ -136,7 +136,7 @@ pub enum Event {
 }
 
 /// A workload that is prepared.
-pub struct Ready<'a> {
+pub struct PreparedWorkload<'a> {
     /// What it found and chose: its I/O engine, the engine's version and options.
     pub facts: Settings,
     /// Where its engine's state is read, where it has one.
@@ -154,15 +154,15 @@ pub trait Driver {
     ///
     /// # Errors
     /// The workload failed.
-    fn drive(&mut self, ready: Ready<'_>, workload: &mut dyn Workload) -> Result<(), WorkloadError>;
+    fn drive(&mut self, ready: PreparedWorkload<'_>, workload: &mut dyn Workload) -> Result<(), WorkloadError>;
 
     /// Passes an event on.
-    fn emit(&mut self, event: Event);
+    fn emit(&mut self, event: WorkloadEvent);
 }
 
 /// Where a workload keeps its data, and what its random choices follow from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Place {
+pub struct WorkloadContext {
     /// The workload's name; its data lie in a folder of that name.
     pub name: String,
     /// The folder below which the workload may write, and nowhere else.
@@ -173,7 +173,7 @@ pub struct Place {
     pub seed: u64,
 }
 
-impl Place {
+impl WorkloadContext {
     /// The workload's own folder.
     pub fn folder(&self) -> std::path::PathBuf {
         self.directory.join(&self.name)
@@ -239,7 +239,7 @@ pub(crate) mod testing {
             ControlFlow::Continue(())
         }
 
-        fn drive(&mut self, _: Ready<'_>, workload: &mut dyn Workload) -> Result<(), WorkloadError> {
+        fn drive(&mut self, _: PreparedWorkload<'_>, workload: &mut dyn Workload) -> Result<(), WorkloadError> {
             workload.go(MonotonicClock.now_ns())?;
             while !workload.is_over()? {
                 workload.work_until(MonotonicClock.now_ns() + 1_000_000, &MonotonicClock)?;
@@ -247,6 +247,6 @@ pub(crate) mod testing {
             workload.pause(MonotonicClock.now_ns())
         }
 
-        fn emit(&mut self, _: Event) {}
+        fn emit(&mut self, _: WorkloadEvent) {}
     }
 }

@@ -27,7 +27,7 @@ fn path_settings(settings: &WorkloadSettings) -> Vec<&'static str> {
     let is_file = |options: &Option<EngineOptions>| matches!(options, Some(EngineOptions::File(_)));
     let all = match settings {
         WorkloadSettings::Replay(replay) => vec![("trace", true), ("options", is_file(&replay.options))],
-        WorkloadSettings::Io(io) => vec![("trace", io.recorded.trace.is_some())],
+        WorkloadSettings::Io(io) => vec![("trace", io.replay.trace.is_some())],
         WorkloadSettings::Kv(kv) => vec![
             ("options", is_file(&kv.options)),
             ("rate", matches!(kv.rate, Some(RateForm::Table { .. }))),

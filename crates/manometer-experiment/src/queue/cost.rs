@@ -204,7 +204,7 @@ fn written_per_s(workload: &Workload, phase: &Phase) -> Option<f64> {
 }
 
 fn io_written_per_s(io: &IoSettings) -> Option<f64> {
-    if io.recorded.trace.is_some() {
+    if io.replay.trace.is_some() {
         return io.writes().is_ok_and(|writes| !writes).then_some(0.0);
     }
     if io.write_ratio == 0.0 {

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use manometer_analysis::real_vs_synthetic::CacheReplay;
 use manometer_measure::{LatencyHistogram, ReplayOutcome};
-use manometer_session::alone::{self, Observer};
 use manometer_session::protocol::{Control, DatabaseReuse, Job, Message};
+use manometer_session::single::{self, Observer};
 use manometer_target::engine::EngineOptions;
 use manometer_trace::write::{OutputFormat, create};
 use manometer_trace::{BATCH_RECORDS, Operation, Record};
@@ -155,7 +155,7 @@ pub(super) fn run(
         workload: WorkloadSettings::Replay(settings),
     };
     let mut received = Received::default();
-    let data = alone::run(&job, interrupted, &mut received)?;
+    let data = single::run(&job, interrupted, &mut received)?;
     data.database.map_or(Ok(()), |database| database.remove())?;
     Ok(received.measured(trial))
 }

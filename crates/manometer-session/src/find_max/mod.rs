@@ -11,8 +11,8 @@ use serde_json::Value;
 
 pub use self::goal::{Goal, GoalError};
 use self::search::{Search, Step, Trial};
-use crate::alone::Observer;
 use crate::protocol::{Control, Message};
+use crate::single::Observer;
 
 /// How long each rate runs before it counts: this part of the time that counts.
 const SETTLE_PART: f64 = 0.1;

@@ -42,13 +42,13 @@ pub struct Search {
 
 /// All measurements of one rate.
 #[derive(Debug, Clone, Copy)]
-struct RateTrials {
+struct TrialCounts {
     rate: f64,
     met: usize,
     times: usize,
 }
 
-impl RateTrials {
+impl TrialCounts {
     fn is_met(self) -> bool {
         2 * self.met > self.times
     }
@@ -94,15 +94,15 @@ fn round(rate: f64) -> f64 {
 }
 
 /// The measurements by rate, ascending.
-fn trials_of(points: &[Trial]) -> Vec<RateTrials> {
-    let mut all: Vec<RateTrials> = Vec::new();
+fn trials_of(points: &[Trial]) -> Vec<TrialCounts> {
+    let mut all: Vec<TrialCounts> = Vec::new();
     for point in points {
         match all.iter_mut().find(|tried| tried.rate == point.rate) {
             Some(tried) => {
                 tried.met += usize::from(point.met);
                 tried.times += 1;
             }
-            None => all.push(RateTrials { rate: point.rate, met: usize::from(point.met), times: 1 }),
+            None => all.push(TrialCounts { rate: point.rate, met: usize::from(point.met), times: 1 }),
         }
     }
     all.sort_by(|one, other| one.rate.total_cmp(&other.rate));
@@ -110,14 +110,14 @@ fn trials_of(points: &[Trial]) -> Vec<RateTrials> {
 }
 
 /// The answer, once each of `rates` was measured more than once and not as often met as missed: they decide.
-fn confirmed(trials: &[RateTrials], rates: &[f64], answer: Option<f64>) -> Step {
-    let unsure = |one: &&RateTrials| one.times < 2 || (2 * one.met == one.times && one.times < TRIES);
+fn confirmed(trials: &[TrialCounts], rates: &[f64], answer: Option<f64>) -> Step {
+    let unsure = |one: &&TrialCounts| one.times < 2 || (2 * one.met == one.times && one.times < TRIES);
     let again = trials.iter().filter(|one| rates.contains(&one.rate)).find(unsure);
     again.map_or(Step::Done(answer), |one| Step::Measure(one.rate))
 }
 
 /// The rate that is measured again: the one that was measured least among those that contradict one another.
-fn contradiction(trials: &[RateTrials]) -> Option<f64> {
+fn contradiction(trials: &[TrialCounts]) -> Option<f64> {
     let (_, missed) = bracket(trials);
     let met_above =
         trials.iter().rev().find(|one| one.is_met()).filter(|one| missed.is_some_and(|missed| one.rate > missed))?;
@@ -127,7 +127,7 @@ fn contradiction(trials: &[RateTrials]) -> Option<f64> {
 }
 
 /// The highest rate that is met below the lowest that is missed, and the latter.
-fn bracket(trials: &[RateTrials]) -> (Option<f64>, Option<f64>) {
+fn bracket(trials: &[TrialCounts]) -> (Option<f64>, Option<f64>) {
     let missed = trials.iter().find(|one| !one.is_met()).map(|one| one.rate);
     let below = trials.iter().take_while(|one| one.is_met()).last().map(|one| one.rate);
     (below, missed)

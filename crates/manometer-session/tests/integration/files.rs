@@ -373,7 +373,7 @@ fn a_directory_that_somebody_removes_ends_the_run_and_is_named() {
             }
         });
         let error = result.unwrap_err();
-        assert!(matches!(error, FilesError::Gone { .. }), "{error}");
+        assert!(matches!(error, FilesError::DirectoryRemoved { .. }), "{error}");
         assert!(error.to_string().contains("files/db") && error.to_string().contains("its directory is gone"));
     }
 }
@@ -387,7 +387,7 @@ fn a_database_file_that_is_gone_or_cut_is_named() {
     let cut = data(&dir).join("1.data");
     fs::OpenOptions::new().write(true).open(&cut).unwrap().set_len(0).unwrap();
     let error = prepare(&renew).0.unwrap_err();
-    assert!(matches!(error, FilesError::Cut(_)), "{error}");
+    assert!(matches!(error, FilesError::Truncated(_)), "{error}");
     assert!(error.to_string().contains("1.data"), "{error}");
     fs::remove_file(&cut).unwrap();
     let error = prepare(&renew).0.unwrap_err();
@@ -406,7 +406,7 @@ fn a_database_file_that_is_cut_while_it_is_read_ends_the_run() {
         _ => {}
     });
     let error = result.unwrap_err();
-    assert!(matches!(error, FilesError::Cut(_)), "{error}");
+    assert!(matches!(error, FilesError::Truncated(_)), "{error}");
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn files_that_do_not_fit_are_refused_before_one_is_made() {
         let dir = disk();
         let large = FilesSettings { mean_file_size: Some(ByteSize(1 << 45)), ..small(personality) };
         let error = prepare(&job(dir.path(), &large)).0.unwrap_err();
-        let FilesError::NoRoom { setting, .. } = &error else { panic!("{error}") };
+        let FilesError::NoSpace { setting, .. } = &error else { panic!("{error}") };
         assert!(error.to_string().contains(&format!("set `{setting}` lower")), "{error}");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left");
     }

@@ -5,7 +5,7 @@
 //! that knows neither processes nor clocks.
 
 mod error;
-mod last_lines;
+mod output_tail;
 pub mod parser;
 mod plan;
 mod program;
@@ -17,4 +17,4 @@ mod workload;
 pub use error::CommandError;
 pub use plan::{files_named, latencies, unit, validate};
 pub use run::run;
-pub use settings::{AtEnd, CommandSettings, ParserName, Words};
+pub use settings::{CommandLine, CommandSettings, EndPolicy, ParserName};

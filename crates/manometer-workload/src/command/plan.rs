@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 
 use super::parser::{self, Parser};
-use super::{CommandSettings, Words};
+use super::{CommandLine, CommandSettings};
 use crate::setting_error::SettingError;
 use crate::settings_file::LONGEST_FILE_BYTES;
 
@@ -71,10 +71,10 @@ pub(super) fn parser_of(settings: &CommandSettings) -> Result<Box<dyn Parser>, S
 }
 
 /// The words of a command, at least one.
-pub(super) fn words_of(setting: &str, words: &Words) -> Result<Vec<String>, SettingError> {
+pub(super) fn words_of(setting: &str, words: &CommandLine) -> Result<Vec<String>, SettingError> {
     let words = match words {
-        Words::List(words) => words.clone(),
-        Words::Line(line) => {
+        CommandLine::List(words) => words.clone(),
+        CommandLine::Line(line) => {
             shell_words::split(line).map_err(|_| SettingError::new(setting, line, "close the quotes"))?
         }
     };

@@ -15,14 +15,16 @@ use std::time::Duration;
 use manometer_measure::{Clock as _, MonotonicClock};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
+use super::CommandError;
+
 /// How long a program may take to end once it was told to, before it is killed.
 const GRACE_NS: u64 = 3_000_000_000;
 
 /// How long the output of a program that has ended is waited for.
-const LAST_WORDS_NS: u64 = 1_000_000_000;
+const DRAIN_NS: u64 = 1_000_000_000;
 
 /// How often it is looked for whether a program has ended.
-const LOOK_NS: u64 = 10_000_000;
+const POLL_NS: u64 = 10_000_000;
 
 /// Lines that wait to be read; a program that says more waits in its turn.
 const MAX_WAITING_LINES: usize = 4096;
@@ -64,7 +66,16 @@ pub(super) struct Program {
 
 impl Program {
     /// Starts `words` in `folder`.
-    pub(super) fn start(words: &[String], environment: &BTreeMap<String, String>, folder: &Path) -> io::Result<Self> {
+    pub(super) fn start(
+        words: &[String],
+        environment: &BTreeMap<String, String>,
+        folder: &Path,
+    ) -> Result<Self, CommandError> {
+        Self::spawn(words, environment, folder)
+            .map_err(|source| CommandError::Start { program: words[0].clone(), source })
+    }
+
+    fn spawn(words: &[String], environment: &BTreeMap<String, String>, folder: &Path) -> io::Result<Self> {
         let parent = rustix::process::getpid();
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).envs(environment).current_dir(folder);
@@ -83,8 +94,8 @@ impl Program {
             }
         };
         let (sender, lines) = sync_channel(MAX_WAITING_LINES);
-        listen(child.stdout.take(), false, sender.clone());
-        listen(child.stderr.take(), true, sender);
+        forward_lines(child.stdout.take(), false, sender.clone());
+        forward_lines(child.stderr.take(), true, sender);
         Ok(Self { child, guard, group, lines, began_ns: MonotonicClock.now_ns() })
     }
 
@@ -115,7 +126,7 @@ impl Program {
             self.take_line_or_wait(&mut take_line);
         }
         self.signal(Signal::KILL);
-        self.last_words(&mut take_line);
+        self.drain_output(&mut take_line);
         self.child.wait()
     }
 
@@ -123,14 +134,14 @@ impl Program {
     pub(super) fn ended(mut self, mut take_line: impl FnMut(Line)) -> io::Result<ExitStatus> {
         // What it left running in its group would hold the pipes open, and be an orphan.
         self.signal(Signal::KILL);
-        self.last_words(&mut take_line);
+        self.drain_output(&mut take_line);
         self.child.wait()
     }
 
-    fn last_words(&self, take_line: &mut impl FnMut(Line)) {
-        let deadline_ns = MonotonicClock.now_ns() + LAST_WORDS_NS;
+    fn drain_output(&self, take_line: &mut impl FnMut(Line)) {
+        let deadline_ns = MonotonicClock.now_ns() + DRAIN_NS;
         while MonotonicClock.now_ns() < deadline_ns {
-            match self.next_line(LOOK_NS) {
+            match self.next_line(POLL_NS) {
                 NextLine::Line(line) => take_line(line),
                 NextLine::Nothing => {}
                 NextLine::End => return,
@@ -139,10 +150,10 @@ impl Program {
     }
 
     fn take_line_or_wait(&self, take_line: &mut impl FnMut(Line)) {
-        match self.next_line(LOOK_NS) {
+        match self.next_line(POLL_NS) {
             NextLine::Line(line) => take_line(line),
             NextLine::Nothing => {}
-            NextLine::End => MonotonicClock.sleep(LOOK_NS),
+            NextLine::End => MonotonicClock.sleep(POLL_NS),
         }
     }
 
@@ -178,7 +189,7 @@ fn guard(group: Pid) -> io::Result<Child> {
 }
 
 /// Passes the lines of `output` on from a thread of their own, until it ends or nobody listens.
-fn listen(output: Option<impl Read + Send + 'static>, is_error: bool, lines: SyncSender<Line>) {
+fn forward_lines(output: Option<impl Read + Send + 'static>, is_error: bool, lines: SyncSender<Line>) {
     let Some(mut output) = output else { return };
     std::thread::spawn(move || {
         let mut line = Vec::new();
@@ -189,17 +200,17 @@ fn listen(output: Option<impl Read + Send + 'static>, is_error: bool, lines: Syn
                     if line.len() < MAX_LINE_BYTES {
                         line.push(*byte);
                     }
-                } else if !pass_on(&mut line, is_error, &lines) {
+                } else if !forward_line(&mut line, is_error, &lines) {
                     return;
                 }
             }
         }
-        pass_on(&mut line, is_error, &lines);
+        forward_line(&mut line, is_error, &lines);
     });
 }
 
 /// Passes a line on, unless it is empty; whether somebody listens.
-fn pass_on(line: &mut Vec<u8>, is_error: bool, lines: &SyncSender<Line>) -> bool {
+fn forward_line(line: &mut Vec<u8>, is_error: bool, lines: &SyncSender<Line>) -> bool {
     let text = String::from_utf8_lossy(line).trim_end().to_owned();
     line.clear();
     text.is_empty() || lines.send(Line { t_ns: MonotonicClock.now_ns(), text, is_error }).is_ok()

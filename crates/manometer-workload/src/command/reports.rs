@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use super::parser::{Amount, Counted, Report};
+use super::parser::{Amount, OperationReport, Report};
 use crate::sample::{OperationSample, Sample};
 
 /// The sample of a `report` that arrived at `t_ns`, when the one before arrived at `since_ns`. Each of
 /// `operations` is in it.
 pub(super) fn sample(report: &Report, operations: &[String], t_ns: u64, since_ns: u64) -> Sample {
-    let told_ns = report.length_s.map(|length_s| (length_s * 1e9) as u64);
-    let heard_ns = told_ns.unwrap_or_else(|| t_ns.saturating_sub(since_ns));
-    let none = Counted::default();
+    let reported_ns = report.length_s.map(|length_s| (length_s * 1e9) as u64);
+    let length_ns = reported_ns.unwrap_or_else(|| t_ns.saturating_sub(since_ns));
+    let none = OperationReport::default();
     let counted = |name: &String| {
         let counted = report.operations.get(name).unwrap_or(&none);
-        (name.clone(), operation(counted, heard_ns))
+        (name.clone(), operation(counted, length_ns))
     };
     let operations: BTreeMap<String, OperationSample> = operations.iter().map(counted).collect();
-    let length_ns = exact_length_ns(report, &operations, heard_ns);
+    let length_ns = exact_length_ns(report, &operations, length_ns);
     Sample { t_ns, length_ns, operations, state: report.state.clone(), state_t_ns: None, dropped: 0 }
 }
 
-fn operation(counted: &Counted, length_ns: u64) -> OperationSample {
+fn operation(counted: &OperationReport, length_ns: u64) -> OperationSample {
     OperationSample {
         requests: count(counted.requests, length_ns),
         bytes: count(counted.bytes, length_ns),
@@ -57,7 +57,7 @@ mod tests {
     const SECOND_NS: u64 = 1_000_000_000;
 
     fn report(requests: Amount, length_s: Option<f64>) -> Report {
-        let counted = Counted { requests, ..Counted::default() };
+        let counted = OperationReport { requests, ..OperationReport::default() };
         Report { length_s, operations: BTreeMap::from([("read".to_owned(), counted)]), ..Report::default() }
     }
 

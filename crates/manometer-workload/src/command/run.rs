@@ -9,7 +9,7 @@ use manometer_measure::{Clock as _, MonotonicClock};
 use manometer_target::engine::directory::{DatabaseDirectory, DatabaseManifest};
 use serde_json::{Map, Value, json};
 
-use super::last_lines::LastLines;
+use super::output_tail::OutputTail;
 use super::parser::Parser;
 use super::plan::{file_name, parser_of, validate, words_of};
 use super::program::{NextLine, Program};
@@ -17,20 +17,21 @@ use super::workload::CommandWorkload;
 use super::{CommandError, CommandSettings};
 use crate::error::WorkloadError;
 use crate::setting_error::SettingError;
-use crate::workload::{Driver, Place, Ready};
+use crate::workload::{Driver, PreparedWorkload, WorkloadContext};
 
 /// How long the preparing program is listened to between two looks at the driver.
-const LISTEN_NS: u64 = 20_000_000;
+const READ_NS: u64 = 20_000_000;
 
 /// Programs that tell their version when asked; another might begin its work.
-const TELL_VERSION: [&str; 6] = ["fio", "db_bench", "redis-benchmark", "memtier_benchmark", "sysbench", "java"];
+const PROGRAMS_WITH_VERSION: [&str; 6] =
+    ["fio", "db_bench", "redis-benchmark", "memtier_benchmark", "sysbench", "java"];
 
 /// Runs the program at `place` until `driver` has it end.
 ///
 /// # Errors
 /// The settings make no sense here, the folder or the program cannot be had, or the program failed.
 pub fn run(
-    place: &Place,
+    place: &WorkloadContext,
     settings: &CommandSettings,
     interval_ms: u64,
     driver: &mut dyn Driver,
@@ -38,12 +39,13 @@ pub fn run(
     validate(settings).map_err(CommandError::from)?;
     let marker = marker(place.seed, settings).map_err(CommandError::from)?;
     let mut folder = DatabaseDirectory::prepare(&place.folder(), marker, place.existing).map_err(CommandError::from)?;
-    let here = absolute(&folder.database());
-    let filled = |setting, text| Ok::<_, CommandError>(fill(&words_of(setting, text)?, place.seed, interval_ms, &here));
+    let directory = absolute(&folder.database());
+    let filled =
+        |setting, text| Ok::<_, CommandError>(fill(&words_of(setting, text)?, place.seed, interval_ms, &directory));
     let words = filled("command", &settings.command)?;
     if !folder.is_reused() {
         if let Some(prepare) = &settings.prepare
-            && prepare_with(&filled("prepare", prepare)?, settings, &here, driver)?.is_break()
+            && prepare_with(&filled("prepare", prepare)?, settings, &directory, driver)?.is_break()
         {
             return Ok(());
         }
@@ -51,8 +53,8 @@ pub fn run(
     }
     let parser = parser_of(settings).map_err(CommandError::from)?;
     let facts = facts(settings, &words, parser.as_ref(), folder.is_reused());
-    let mut workload = CommandWorkload::new(settings, words, &here, parser.operations());
-    driver.drive(Ready { facts, state: None, script: Vec::new() }, &mut workload)
+    let mut workload = CommandWorkload::new(settings, words, &directory, parser.operations());
+    driver.drive(PreparedWorkload { facts, state: None, script: Vec::new() }, &mut workload)
 }
 
 /// What the content of the program's folder follows from.
@@ -84,9 +86,9 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 /// `words` with what they leave open filled in.
-fn fill(words: &[String], seed: u64, interval_ms: u64, here: &Path) -> Vec<String> {
+fn fill(words: &[String], seed: u64, interval_ms: u64, directory: &Path) -> Vec<String> {
     let values = [
-        ("{directory}", here.display().to_string()),
+        ("{directory}", directory.display().to_string()),
         ("{seed}", program_seed(seed).to_string()),
         ("{interval_ms}", interval_ms.to_string()),
     ];
@@ -102,23 +104,23 @@ fn fill(words: &[String], seed: u64, interval_ms: u64, here: &Path) -> Vec<Strin
 fn prepare_with(
     words: &[String],
     settings: &CommandSettings,
-    here: &Path,
+    directory: &Path,
     driver: &mut dyn Driver,
 ) -> Result<ControlFlow<()>, CommandError> {
     let activity = format!("preparing with {}", words[0]);
-    let program = start(words, settings, here)?;
-    let mut last = LastLines::default();
+    let program = Program::start(words, &settings.environment, directory)?;
+    let mut last = OutputTail::default();
     while !program.has_ended() {
         if driver.progress(&activity, 0, 1).is_break() {
             return Ok(ControlFlow::Break(()));
         }
-        match program.next_line(LISTEN_NS) {
+        match program.next_line(READ_NS) {
             NextLine::Line(line) => last.push(&line),
             NextLine::Nothing => {}
-            NextLine::End => MonotonicClock.sleep(LISTEN_NS),
+            NextLine::End => MonotonicClock.sleep(READ_NS),
         }
     }
-    let failed = |status: String, last: &LastLines| CommandError::Prepare {
+    let failed = |status: String, last: &OutputTail| CommandError::Prepare {
         program: words[0].clone(),
         status,
         last: last.text(),
@@ -147,13 +149,8 @@ fn facts(settings: &CommandSettings, words: &[String], parser: &dyn Parser, reus
 
 /// The first line that the program says of its version.
 fn version(words: &[String]) -> Option<String> {
-    let program = TELL_VERSION.contains(&file_name(&words[0])).then_some(&words[0])?;
-    let told = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
-    let text = String::from_utf8_lossy(&told.stdout).into_owned();
-    text.lines().next().filter(|_| told.status.success()).map(str::to_owned)
-}
-
-pub(super) fn start(words: &[String], settings: &CommandSettings, here: &Path) -> Result<Program, CommandError> {
-    Program::start(words, &settings.environment, here)
-        .map_err(|source| CommandError::Start { program: words[0].clone(), source })
+    let program = PROGRAMS_WITH_VERSION.contains(&file_name(&words[0])).then_some(&words[0])?;
+    let latest = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&latest.stdout).into_owned();
+    text.lines().next().filter(|_| latest.status.success()).map(str::to_owned)
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct CommandSettings {
     /// The program and its arguments: a list of words, or one line that is split into words as a shell
     /// does, without a shell. `{directory}`, `{seed}` and `{interval_ms}` are replaced.
-    pub command: Words,
+    pub command: CommandLine,
     /// What reads its output.
     pub parser: ParserName,
     /// For the parser `regex`: operations, each with the regular expression of the lines that tell of it.
@@ -22,23 +22,23 @@ pub struct CommandSettings {
     pub environment: BTreeMap<String, String>,
     /// A command that is run to its end before the workload is ready: loading a database, say.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub prepare: Option<Words>,
+    pub prepare: Option<CommandLine>,
     /// What happens when the program ends by itself, with status 0, before it is told to.
     #[serde(default)]
-    pub at_end: AtEnd,
+    pub at_end: EndPolicy,
     /// How long the program may run without saying anything that its parser understands.
-    #[serde(default = "usual_patience")]
+    #[serde(default = "default_patience")]
     pub patience: Span,
 }
 
-fn usual_patience() -> Span {
+fn default_patience() -> Span {
     Span(std::time::Duration::from_secs(30))
 }
 
 /// A command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Words {
+pub enum CommandLine {
     /// Word by word.
     List(Vec<String>),
     /// One line, split as a shell does.
@@ -69,7 +69,7 @@ pub enum ParserName {
 /// What happens when a program ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum AtEnd {
+pub enum EndPolicy {
     /// It is started again.
     #[default]
     Restart,

@@ -6,16 +6,15 @@ use manometer_measure::plan::Settings;
 use manometer_measure::{Clock, MonotonicClock};
 use serde_json::json;
 
-use super::last_lines::LastLines;
+use super::output_tail::OutputTail;
 use super::parser::Parser;
 use super::plan::parser_of;
 use super::program::{Line, NextLine, Program};
 use super::reports::sample;
-use super::run::start;
-use super::{AtEnd, CommandError, CommandSettings};
+use super::{CommandError, CommandSettings, EndPolicy};
 use crate::error::WorkloadError;
 use crate::sample::Counts;
-use crate::workload::{Change, Drain, Event, Sampling, Workload};
+use crate::workload::{ChangeOutcome, DrainMode, SamplingMode, Workload, WorkloadEvent};
 
 /// What one start of the program has reported so far.
 struct Output {
@@ -26,12 +25,12 @@ struct Output {
     reports: u64,
     lines: u64,
     not_understood: u64,
-    last: LastLines,
+    last: OutputTail,
 }
 
 impl Output {
     /// The samples that come of a line.
-    fn take_line(&mut self, line: &Line) -> Vec<Event> {
+    fn take_line(&mut self, line: &Line) -> Vec<WorkloadEvent> {
         self.lines += 1;
         self.last.push(line);
         let Some(reports) = self.parser.line(&line.text) else {
@@ -49,7 +48,7 @@ impl Output {
             let sample = sample(&report, &self.operations, line.t_ns, self.since_ns);
             // A report of nothing but numbers covers no interval.
             self.since_ns = if report.length_s == Some(0.0) { self.since_ns } else { line.t_ns };
-            samples.push(Event::Sample(sample));
+            samples.push(WorkloadEvent::Sample(sample));
         }
         samples
     }
@@ -59,11 +58,11 @@ impl Output {
 pub(super) struct CommandWorkload<'a> {
     settings: &'a CommandSettings,
     words: Vec<String>,
-    here: &'a Path,
+    directory: &'a Path,
     operations: Vec<String>,
     running: Option<(Program, Output)>,
     starts: u64,
-    events: Vec<Event>,
+    events: Vec<WorkloadEvent>,
 }
 
 impl<'a> CommandWorkload<'a> {
@@ -71,14 +70,14 @@ impl<'a> CommandWorkload<'a> {
     pub(super) fn new(
         settings: &'a CommandSettings,
         words: Vec<String>,
-        here: &'a Path,
+        directory: &'a Path,
         operations: Vec<String>,
     ) -> Self {
-        Self { settings, words, here, operations, running: None, starts: 0, events: Vec::new() }
+        Self { settings, words, directory, operations, running: None, starts: 0, events: Vec::new() }
     }
 
     fn start(&mut self) -> Result<(), CommandError> {
-        let program = start(&self.words, self.settings, self.here)?;
+        let program = Program::start(&self.words, &self.settings.environment, self.directory)?;
         self.starts += 1;
         self.note(format!("`{}` was started (process {}, start {})", self.words[0], program.pid(), self.starts));
         let output = Output {
@@ -88,7 +87,7 @@ impl<'a> CommandWorkload<'a> {
             reports: 0,
             lines: 0,
             not_understood: 0,
-            last: LastLines::default(),
+            last: OutputTail::default(),
         };
         self.running = Some((program, output));
         Ok(())
@@ -102,7 +101,7 @@ impl<'a> CommandWorkload<'a> {
             Ok(status) => (status.success(), status.to_string()),
             Err(error) => (false, error.to_string()),
         };
-        if !success || self.settings.at_end == AtEnd::Fail {
+        if !success || self.settings.at_end == EndPolicy::Fail {
             let (program, last) = (self.words[0].clone(), output.last.text());
             return Err(CommandError::Ended { program, status, last });
         }
@@ -110,7 +109,7 @@ impl<'a> CommandWorkload<'a> {
             return Err(self.not_understood(&output));
         }
         self.note(format!("`{}` ended by itself with {status}", self.words[0]));
-        if self.settings.at_end == AtEnd::Restart { self.start() } else { Ok(()) }
+        if self.settings.at_end == EndPolicy::Restart { self.start() } else { Ok(()) }
     }
 
     fn not_understood(&self, output: &Output) -> CommandError {
@@ -124,13 +123,13 @@ impl<'a> CommandWorkload<'a> {
     }
 
     fn note(&mut self, text: String) {
-        self.events.push(Event::Note { t_ns: MonotonicClock.now_ns(), text });
+        self.events.push(WorkloadEvent::Note { t_ns: MonotonicClock.now_ns(), text });
     }
 }
 
 impl Workload for CommandWorkload<'_> {
-    fn sampling(&self) -> Sampling {
-        Sampling::Own
+    fn sampling(&self) -> SamplingMode {
+        SamplingMode::Own
     }
 
     fn go(&mut self, _: u64) -> Result<(), WorkloadError> {
@@ -185,19 +184,19 @@ impl Workload for CommandWorkload<'_> {
         Ok(())
     }
 
-    fn check_change(&mut self, _: &Settings) -> Result<Drain, String> {
+    fn check_change(&mut self, _: &Settings) -> Result<DrainMode, String> {
         Err("the settings of an external program cannot change while it runs".to_owned())
     }
 
-    fn apply_change(&mut self, _: u64) -> Result<Change, WorkloadError> {
-        Ok(Change::Refused("the settings of an external program cannot change while it runs".to_owned()))
+    fn apply_change(&mut self, _: u64) -> Result<ChangeOutcome, WorkloadError> {
+        Ok(ChangeOutcome::Refused("the settings of an external program cannot change while it runs".to_owned()))
     }
 
     fn take_counts(&mut self, _: u64) -> Option<Counts> {
         None
     }
 
-    fn take_events(&mut self) -> Vec<Event> {
+    fn take_events(&mut self) -> Vec<WorkloadEvent> {
         std::mem::take(&mut self.events)
     }
 }

@@ -1,70 +1,39 @@
-//! New settings out of old ones and a few changes: all of them, or none.
+//! The settings of a `files` workload that can change while it runs.
 
 use manometer_measure::plan::Settings;
-use manometer_measure::suggest::correction;
 use serde_json::Value;
 
 use super::plan::FilesPlan;
 use super::settings::FilesSettings;
+use crate::change;
 use crate::setting_error::SettingError;
 
-/// Every setting, and what its value looks like.
-const NAMES: [(&str, &str); 8] = [
-    ("personality", "write fileserver, varmail or oltp"),
-    ("files", "write a whole number"),
-    ("mean_file_size", "write a number of bytes such as 128KiB"),
-    ("mean_append_size", "write a number of bytes such as 16KiB"),
-    ("directory_width", "write a whole number, 0 for one directory"),
+/// The settings that can change while a workload runs, with the values that they take.
+const CHANGEABLE: [(&str, &str); 2] = [
     ("threads", "write a whole number from 1 to 512"),
-    ("direct", "write true or false"),
     ("rate", "write operations such as 1000/s, or null for no limit"),
 ];
 
-const CHANGEABLE: [&str; 2] = ["threads", "rate"];
-
 /// The settings that can change while the workload runs.
 pub fn changeable() -> Vec<&'static str> {
-    CHANGEABLE.to_vec()
+    CHANGEABLE.iter().map(|(name, _)| *name).collect()
 }
 
-/// The settings that come of `changes` to `current`, and their plan.
+/// Applies `changes` to `current`, and plans the result.
 pub(super) fn apply(current: &FilesSettings, changes: &Settings) -> Result<(FilesSettings, FilesPlan), SettingError> {
-    let mut changed = current.clone();
-    for (name, value) in changes {
-        changed = apply_one(&changed, name, value)?;
-    }
+    let changed = change::apply("files", &CHANGEABLE, current, changes)?;
     let plan = FilesPlan::new(&changed)?;
     Ok((changed, plan))
 }
 
-/// The values that `names` of `changes` have in `plan`, as they are told.
-pub(super) fn in_force(plan: &FilesPlan, changes: &Settings) -> Settings {
+/// The values that the names of `changes` have in `plan`.
+pub(super) fn values_of(plan: &FilesPlan, changes: &Settings) -> Settings {
     let value = |name: &str| match name {
         "threads" => Value::from(plan.threads),
         "rate" => serde_json::to_value(plan.rate).unwrap_or_default(),
         _ => Value::Null,
     };
     changes.keys().map(|name| (name.clone(), value(name))).collect()
-}
-
-fn apply_one(current: &FilesSettings, name: &str, value: &Value) -> Result<FilesSettings, SettingError> {
-    let wanted = known(name)?;
-    if !CHANGEABLE.contains(&name) {
-        let wanted = "it stays as it was at the start; start another workload to have it otherwise";
-        return Err(SettingError::new(name, format!("{value} while running"), wanted));
-    }
-    let wrong = || SettingError::new(name, value, wanted);
-    let Ok(Value::Object(mut all)) = serde_json::to_value(current) else { return Err(wrong()) };
-    all.insert(name.to_owned(), value.clone());
-    serde_json::from_value(Value::Object(all)).map_err(|_| wrong())
-}
-
-fn known(name: &str) -> Result<&'static str, SettingError> {
-    if let Some((_, wanted)) = NAMES.iter().find(|(known, _)| *known == name) {
-        return Ok(wanted);
-    }
-    let wanted = correction(name, NAMES.iter().map(|(known, _)| *known));
-    Err(SettingError::new(name, "a name that no setting of files has", wanted))
 }
 
 #[cfg(test)]
@@ -74,6 +43,7 @@ mod tests {
 
     use super::super::settings::Personality;
     use super::*;
+    use crate::change::assert_settings;
     use crate::script::parse_settings;
 
     fn changes(text: &str) -> Settings {
@@ -85,26 +55,20 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_is_known() {
-        let schema = schemars::schema_for!(FilesSettings);
-        let properties = schema.as_value()["properties"].as_object().unwrap();
-        let mut known: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
-        let mut names: Vec<_> = properties.keys().map(String::as_str).collect();
-        known.sort_unstable();
-        names.sort_unstable();
-        assert_eq!(known, names);
+    fn everything_changeable_is_a_setting() {
+        assert_settings::<FilesSettings>(&CHANGEABLE);
     }
 
     #[test]
-    fn changes_are_made_together_and_told() {
+    fn changes_are_made_together_and_reported() {
         let line = changes("threads=4 rate=100/s");
         let (changed, plan) = apply(&mail(), &line).unwrap();
         assert_eq!(changed, FilesSettings { threads: Some(4), rate: Some(Rate::Requests(100.0)), ..mail() });
-        assert_eq!(json!(in_force(&plan, &line)), json!({ "threads": 4, "rate": "100/s" }));
+        assert_eq!(json!(values_of(&plan, &line)), json!({ "threads": 4, "rate": "100/s" }));
         let line = changes("rate=null");
         let (unlimited, plan) = apply(&changed, &line).unwrap();
         assert_eq!(unlimited.rate, None);
-        assert_eq!(json!(in_force(&plan, &line)), json!({ "rate": null }));
+        assert_eq!(json!(values_of(&plan, &line)), json!({ "rate": null }));
     }
 
     #[test]
@@ -113,7 +77,7 @@ mod tests {
             ("files=2", "files", "start"),
             ("personality=oltp", "personality", "start"),
             ("thread=2", "thread", "`threads`"),
-            ("xyzzy=2", "xyzzy", "one of `personality`"),
+            ("xyzzy=2", "xyzzy", "one of `threads`"),
             ("threads=0", "threads", "1 to 512"),
             ("threads=1.5", "threads", "whole number"),
             ("rate=fast", "rate", "1000/s"),

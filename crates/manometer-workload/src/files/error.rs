@@ -29,7 +29,7 @@ pub enum FilesError {
          free space",
         path.display()
     )]
-    NoRoom {
+    NoSpace {
         /// The folder.
         path: PathBuf,
         /// How many files.
@@ -71,7 +71,7 @@ pub enum FilesError {
     },
     /// The folder that was made for the files is gone.
     #[error("{operation} of {} failed: its directory is gone; was it removed while the workload ran?", path.display())]
-    Gone {
+    DirectoryRemoved {
         /// What was tried.
         operation: &'static str,
         /// On which file.
@@ -82,7 +82,7 @@ pub enum FilesError {
         "{} is shorter than it was made: was it cut? Remove the workload's folder to have its files made anew",
         .0.display()
     )]
-    Cut(PathBuf),
+    Truncated(PathBuf),
     /// The file system, or the device below, said no.
     #[error("{operation} of {} failed: {source}", path.display())]
     Operation {
@@ -112,8 +112,8 @@ impl FilesError {
                 let free = free_bytes(&path).map(ByteSize);
                 Self::Full { operation, path, free }
             }
-            io::ErrorKind::NotFound => Self::Gone { operation, path },
-            io::ErrorKind::UnexpectedEof => Self::Cut(path),
+            io::ErrorKind::NotFound => Self::DirectoryRemoved { operation, path },
+            io::ErrorKind::UnexpectedEof => Self::Truncated(path),
             _ => Self::Operation { operation, path, source },
         }
     }
@@ -135,7 +135,7 @@ mod tests {
         }
         assert!(of(libc::ENOENT).contains("its directory is gone"));
         let cut = FilesError::of("read", Path::new("/var/tmp/f"), io::ErrorKind::UnexpectedEof.into());
-        assert!(matches!(cut, FilesError::Cut(_)), "{cut}");
+        assert!(matches!(cut, FilesError::Truncated(_)), "{cut}");
         assert!(of(libc::EROFS).contains("Read-only file system"));
     }
 }

@@ -1,13 +1,13 @@
 //! A file server: whole files are written, appended to, read, deleted and looked up.
 
-use super::hands::Hands;
-use super::shared::Halt;
+use super::client::FileClient;
+use super::shared::ThreadEnd;
 
 /// One turn, in the order of Filebench's `fileserver`.
-pub(super) fn turn(hands: &mut Hands<'_>) -> Result<(), Halt> {
-    hands.create(|hands, entry, file, path| hands.write_whole(entry, file, path))?;
-    hands.open(|hands, file, path| hands.append(file, path))?;
-    hands.open(|hands, file, path| hands.read_whole(file, path))?;
-    hands.delete()?;
-    hands.stat()
+pub(super) fn run_loop(client: &mut FileClient<'_>) -> Result<(), ThreadEnd> {
+    client.create(|client, taken_file, file, path| client.write_whole(taken_file, file, path))?;
+    client.open(|client, file, path| client.append(file, path))?;
+    client.open(|client, file, path| client.read_whole(file, path))?;
+    client.delete()?;
+    client.stat()
 }

@@ -5,26 +5,28 @@
 //! work on them. One file holds each personality's turn, `fileserver.rs` and `varmail.rs`; `oltp` has a folder for its
 //! kinds of threads.
 
-mod aligned;
+mod aligned_buffer;
 mod change;
-mod entries;
+mod client;
+mod counts;
+mod directory_tree;
 mod error;
+mod file_io;
+mod file_pool;
+mod file_tree;
 mod fileserver;
-mod hands;
 mod oltp;
 mod operation;
 mod pace;
 mod plan;
-mod roster;
 mod run;
 mod settings;
 mod shared;
 mod sizes;
-mod tally;
 #[cfg(test)]
 mod tests;
-mod tree;
-mod trees;
+mod thread_gate;
+mod tree_worker;
 mod varmail;
 mod workload;
 

@@ -5,11 +5,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use manometer_measure::{Clock, Rate};
 
-use super::roster::Roster;
-use crate::io::bucket::TokenBucket;
+use super::thread_gate::ThreadGate;
+use crate::io::token_bucket::TokenBucket;
 
 /// The longest that a thread waits before it looks whether it may still work.
-const LOOK_NS: u64 = 10_000_000;
+const GATE_POLL_NS: u64 = 10_000_000;
 
 /// A token bucket that threads share; none where there is no rate.
 #[derive(Debug)]
@@ -31,13 +31,13 @@ impl Pace {
     }
 
     /// Waits until an operation may begin; false when it is time to go home.
-    pub(super) fn wait(&self, clock: &dyn Clock, roster: &Roster) -> bool {
+    pub(super) fn wait(&self, clock: &dyn Clock, gate: &ThreadGate) -> bool {
         while self.limits.load(Ordering::Acquire) {
             let now_ns = clock.now_ns();
             let taken = self.lock().as_mut().map_or(Ok(()), |bucket| bucket.take(now_ns, 0));
             let Err(ready_ns) = taken else { return true };
-            clock.sleep_until(ready_ns.min(now_ns + LOOK_NS));
-            if !roster.goes_on() {
+            clock.sleep_until(ready_ns.min(now_ns + GATE_POLL_NS));
+            if !gate.await_go() {
                 return false;
             }
         }
@@ -57,18 +57,18 @@ mod tests {
 
     #[test]
     fn operations_begin_at_the_rate_and_freely_without_one() {
-        let (clock, roster) = (ManualClock::at(1), Roster::new(1));
-        roster.set_going(true);
+        let (clock, gate) = (ManualClock::at(1), ThreadGate::new(1));
+        gate.set_going(true);
         let pace = Pace::new(Some(Rate::Requests(100.0)), clock.now_ns());
-        assert!((0..1001).all(|_| pace.wait(&clock, &roster)));
+        assert!((0..1001).all(|_| pace.wait(&clock, &gate)));
         let passed_ns = clock.now_ns();
         assert!(passed_ns.abs_diff(10_000_000_000) <= 20_000_000, "{passed_ns}");
         pace.change(None, clock.now_ns());
-        assert!((0..1000).all(|_| pace.wait(&clock, &roster)));
+        assert!((0..1000).all(|_| pace.wait(&clock, &gate)));
         assert_eq!(clock.now_ns(), passed_ns);
         pace.change(Some(Rate::Requests(1e-3)), clock.now_ns());
-        assert!(pace.wait(&clock, &roster));
-        roster.stop();
-        assert!(!pace.wait(&clock, &roster), "nobody waits for a token of next hour");
+        assert!(pace.wait(&clock, &gate));
+        gate.stop();
+        assert!(!pace.wait(&clock, &gate), "nobody waits for a token of next hour");
     }
 }

@@ -4,7 +4,7 @@ use manometer_measure::{ByteSize, Rate};
 use manometer_target::engine::directory::DatabaseManifest;
 use serde_json::Value;
 
-use super::oltp;
+use super::oltp::ratios::WRITTEN_PER_READ_BYTES;
 use super::operation::Operation;
 use super::settings::{FilesSettings, Personality};
 use crate::setting_error::SettingError;
@@ -82,7 +82,7 @@ impl FilesPlan {
             rate: settings.rate,
             ..own
         };
-        plan.not_strange(settings)?;
+        plan.check_personality(settings)?;
         plan.check_files()?;
         plan.check_sizes()?;
         plan.check_threads()?;
@@ -90,14 +90,14 @@ impl FilesPlan {
     }
 
     /// Refuses what the personality has no use for.
-    fn not_strange(&self, settings: &FilesSettings) -> Result<(), SettingError> {
+    fn check_personality(&self, settings: &FilesSettings) -> Result<(), SettingError> {
         let is_oltp = self.personality == Personality::Oltp;
-        let strange = [
+        let unused = [
             ("mean_append_size", is_oltp && settings.mean_append_size.is_some()),
             ("directory_width", is_oltp && settings.directory_width.is_some()),
             ("direct", !is_oltp && settings.direct.is_some()),
         ];
-        match strange.into_iter().find(|(_, strange)| *strange) {
+        match unused.into_iter().find(|(_, unused)| *unused) {
             Some((name, _)) => {
                 let got = format!("a setting that `{}` has no use for", self.personality.name());
                 Err(SettingError::new(name, got, "leave it out"))
@@ -223,8 +223,21 @@ impl FilesPlan {
         Some(match self.personality {
             Personality::Fileserver => rate * (file + append) / 8.0,
             Personality::Varmail => rate * 2.0 * append / 10.0,
-            Personality::Oltp => rate * oltp::WRITTEN_PER_READ_BYTES,
+            Personality::Oltp => rate * WRITTEN_PER_READ_BYTES,
         })
+    }
+}
+
+impl FilesSettings {
+    /// The same workload with its data shrunk to the share `factor`; as it is where it is not valid.
+    pub fn shrunk(&self, factor: f64) -> Self {
+        let Ok(plan) = FilesPlan::new(self) else { return self.clone() };
+        match self.personality {
+            Personality::Oltp => Self { mean_file_size: Some(plan.shrunk_file_size(factor)), ..self.clone() },
+            Personality::Fileserver | Personality::Varmail => {
+                Self { files: Some(plan.shrunk_files(factor)), ..self.clone() }
+            }
+        }
     }
 }
 

@@ -10,21 +10,21 @@ use manometer_target::engine::directory::DatabaseDirectory;
 use rapidhash::v3::rapidhash_v3;
 use serde_json::{Value, json};
 
-use super::FilesError;
+use super::counts::SKIPPED;
+use super::file_tree::FileTree;
 use super::oltp::{self, Database};
 use super::plan::{FilesPlan, MAX_THREADS};
 use super::settings::{FilesSettings, Personality};
-use super::shared::{Halt, Shared};
-use super::tally::SKIPPED;
-use super::trees::Trees;
+use super::shared::{Shared, ThreadEnd};
 use super::workload::FilesWorkload;
+use super::{FilesError, tree_worker};
 use crate::error::WorkloadError;
 use crate::sample::{Counts, Sample};
-use crate::workload::{Driver, Event, Place, Progress, Ready, WorkloadData};
+use crate::workload::{Driver, PreparedWorkload, Progress, WorkloadContext, WorkloadData, WorkloadEvent};
 
 /// What is worked on.
-enum Ground {
-    Trees(Trees),
+enum DataSet {
+    FileTree(FileTree),
     Database(Database),
 }
 
@@ -34,7 +34,7 @@ enum Ground {
 /// # Errors
 /// The settings or the folder are not as they should be, the files do not fit, or an operation failed.
 pub fn run(
-    place: &Place,
+    place: &WorkloadContext,
     settings: &FilesSettings,
     driver: &mut dyn Driver,
     clock: &dyn Clock,
@@ -57,15 +57,15 @@ pub fn run(
         }
         folder.set_loaded().map_err(FilesError::from)?;
     }
-    let ground = Ground::new(&plan, place.seed, &folder.database())?;
+    let data = DataSet::new(&plan, place.seed, &folder.database())?;
     if !plan.is_stable() {
         folder.set_changed().map_err(FilesError::from)?;
     }
-    let notes: Vec<String> = scaled(&plan).into_iter().chain(ground.note()).collect();
-    let facts = facts(&plan, &ground, is_reused, &notes);
+    let notes: Vec<String> = scaled(&plan).into_iter().chain(data.note()).collect();
+    let facts = facts(&plan, &data, is_reused, &notes);
     // Every thread has numbers of its own for what it draws: another workload's of the same seed are others.
     let seed = place.seed ^ rapidhash_v3(place.name.as_bytes());
-    work(&plan, &ground, (settings, seed), (facts, notes), driver, clock)?;
+    work(&plan, &data, (settings, seed), (facts, notes), driver, clock)?;
     Ok(WorkloadData { database: Some(folder), external: None })
 }
 
@@ -80,30 +80,32 @@ fn create(
     let data_seed = seed ^ clock.now_ns();
     let progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()> = &mut |done, total| progress.report(done, total);
     match plan.personality {
-        Personality::Oltp => oltp::make(plan, root, data_seed, progress),
-        Personality::Fileserver | Personality::Varmail => Trees::new(plan, seed, root).make(plan, data_seed, progress),
+        Personality::Oltp => oltp::create(plan, root, data_seed, progress),
+        Personality::Fileserver | Personality::Varmail => {
+            FileTree::new(plan, seed, root).create(plan, data_seed, progress)
+        }
     }
 }
 
 /// Has the threads work until it is over.
 fn work(
     plan: &FilesPlan,
-    ground: &Ground,
+    data: &DataSet,
     (settings, seed): (&FilesSettings, u64),
     (facts, notes): (Settings, Vec<String>),
     driver: &mut dyn Driver,
     clock: &dyn Clock,
 ) -> Result<(), WorkloadError> {
-    let shared = Shared::new(plan, seed, clock, MAX_THREADS + ground.writers());
+    let shared = Shared::new(plan, seed, clock, MAX_THREADS + data.writers());
     let mut counted_ns = clock.now_ns();
     let driven = std::thread::scope(|scope| {
-        let (shared, writers) = (&shared, ground.writers());
+        let (shared, writers) = (&shared, data.writers());
         // Writers have the first numbers: however many readers there are, they keep theirs.
         let mut start = |number: u32| {
             let run = move || {
-                if let Err(Halt::Failed(error)) = ground.work(shared, number, writers) {
+                if let Err(ThreadEnd::Failed(error)) = data.work(shared, number, writers) {
                     shared.fail(error);
-                    ground.close();
+                    data.close();
                 }
             };
             let started = Builder::new().spawn_scoped(scope, run);
@@ -113,42 +115,42 @@ fn work(
         let mut start_reader = |number: u32| start(number + writers);
         let driven = started.map_err(WorkloadError::from).and_then(|()| {
             let mut workload = FilesWorkload::new(shared, settings.clone(), &mut start_reader, notes)?;
-            let driven = driver.drive(Ready { facts, state: None, script: Vec::new() }, &mut workload);
+            let driven = driver.drive(PreparedWorkload { facts, state: None, script: Vec::new() }, &mut workload);
             counted_ns = workload.counted_ns;
             driven
         });
-        shared.roster.stop();
-        ground.close();
+        shared.gate.stop();
+        data.close();
         driven
     });
     // What threads did while they ended counts as well.
     let t_ns = clock.now_ns();
-    let Counts { operations, dropped, state } = shared.tally.take_counts(plan.operations());
+    let Counts { operations, dropped, state } = shared.counts.take_counts(plan.operations());
     let length_ns = t_ns.saturating_sub(counted_ns);
-    driver.emit(Event::Sample(Sample { t_ns, length_ns, operations, dropped, state, state_t_ns: None }));
+    driver.emit(WorkloadEvent::Sample(Sample { t_ns, length_ns, operations, dropped, state, state_t_ns: None }));
     shared.into_failed().map_or(driven, |error| Err(error.into()))
 }
 
-impl Ground {
+impl DataSet {
     fn new(plan: &FilesPlan, seed: u64, root: &Path) -> Result<Self, FilesError> {
         Ok(match plan.personality {
             Personality::Oltp => Self::Database(Database::open(plan, root)?),
-            Personality::Fileserver | Personality::Varmail => Self::Trees(Trees::new(plan, seed, root)),
+            Personality::Fileserver | Personality::Varmail => Self::FileTree(FileTree::new(plan, seed, root)),
         })
     }
 
     /// Threads beside those that the settings name.
     fn writers(&self) -> u32 {
         match self {
-            Self::Trees(_) => 0,
+            Self::FileTree(_) => 0,
             Self::Database(database) => database.writers(),
         }
     }
 
     /// The work of the thread `number`, of which the first `writers` are those beside.
-    fn work(&self, shared: &Shared<'_>, number: u32, writers: u32) -> Result<(), Halt> {
+    fn work(&self, shared: &Shared<'_>, number: u32, writers: u32) -> Result<(), ThreadEnd> {
         match self {
-            Self::Trees(trees) => trees.work(shared, number),
+            Self::FileTree(file_tree) => tree_worker::work(file_tree, shared, number),
             Self::Database(database) if number < writers => database.write(shared, number),
             Self::Database(database) => database.read(shared, number, number - writers),
         }
@@ -157,7 +159,7 @@ impl Ground {
     /// What a reader must know.
     fn note(&self) -> Option<String> {
         match self {
-            Self::Trees(_) => None,
+            Self::FileTree(_) => None,
             Self::Database(database) => database.note(),
         }
     }
@@ -165,13 +167,13 @@ impl Ground {
     /// Lets go who waits, for good.
     fn close(&self) {
         match self {
-            Self::Trees(trees) => trees.entries.close(),
+            Self::FileTree(file_tree) => file_tree.pool.close(),
             Self::Database(database) => database.close(),
         }
     }
 }
 
-fn facts(plan: &FilesPlan, ground: &Ground, reused: bool, notes: &[String]) -> Settings {
+fn facts(plan: &FilesPlan, data: &DataSet, reused: bool, notes: &[String]) -> Settings {
     let mut told = json!({
         "personality": plan.personality.name(),
         "files": plan.files,
@@ -183,12 +185,12 @@ fn facts(plan: &FilesPlan, ground: &Ground, reused: bool, notes: &[String]) -> S
         "reused": reused,
         "state_units": { SKIPPED: "turns" },
     });
-    let own = match ground {
-        Ground::Trees(_) => json!({
+    let own = match data {
+        DataSet::FileTree(_) => json!({
             "mean_append_bytes": plan.mean_append_bytes,
             "directory_width": plan.directory_width,
         }),
-        Ground::Database(database) => json!({
+        DataSet::Database(database) => json!({
             "direct": plan.direct,
             "request_bytes": database.request_bytes(),
             "writers": database.writers(),

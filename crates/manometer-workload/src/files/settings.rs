@@ -4,8 +4,6 @@ use manometer_measure::{ByteSize, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::plan::FilesPlan;
-
 /// What a `files` workload does to its files, after Filebench's personality of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -86,17 +84,6 @@ impl FilesSettings {
         match self.personality {
             Personality::Oltp => self.mean_file_size.is_none(),
             Personality::Fileserver | Personality::Varmail => self.files.is_none(),
-        }
-    }
-
-    /// The same workload with its data shrunk to the share `factor`; as it is where it is not valid.
-    pub fn shrunk(&self, factor: f64) -> Self {
-        let Ok(plan) = FilesPlan::new(self) else { return self.clone() };
-        match self.personality {
-            Personality::Oltp => Self { mean_file_size: Some(plan.shrunk_file_size(factor)), ..self.clone() },
-            Personality::Fileserver | Personality::Varmail => {
-                Self { files: Some(plan.shrunk_files(factor)), ..self.clone() }
-            }
         }
     }
 }

@@ -7,22 +7,22 @@ use std::sync::{Mutex, PoisonError};
 use manometer_measure::Clock;
 
 use super::FilesError;
+use super::counts::FileCounts;
 use super::operation::Operation;
 use super::pace::Pace;
 use super::plan::FilesPlan;
-use super::roster::Roster;
-use super::tally::Tally;
+use super::thread_gate::ThreadGate;
 
 /// Why a thread ends.
 #[derive(Debug)]
-pub(super) enum Halt {
+pub(super) enum ThreadEnd {
     /// It was told to.
-    Over,
+    Stopped,
     /// It cannot go on.
     Failed(FilesError),
 }
 
-impl From<FilesError> for Halt {
+impl From<FilesError> for ThreadEnd {
     fn from(error: FilesError) -> Self {
         Self::Failed(error)
     }
@@ -33,9 +33,9 @@ pub(super) struct Shared<'a> {
     pub(super) plan: &'a FilesPlan,
     pub(super) seed: u64,
     pub(super) clock: &'a dyn Clock,
-    pub(super) roster: Roster,
+    pub(super) gate: ThreadGate,
     pub(super) pace: Pace,
-    pub(super) tally: Tally,
+    pub(super) counts: FileCounts,
     /// Why the first thread that failed did.
     failed: Mutex<Option<FilesError>>,
 }
@@ -47,16 +47,16 @@ impl<'a> Shared<'a> {
             plan,
             seed,
             clock,
-            roster: Roster::new(plan.threads),
+            gate: ThreadGate::new(plan.threads),
             pace: Pace::new(plan.rate, clock.now_ns()),
-            tally: Tally::new(threads),
+            counts: FileCounts::new(threads),
             failed: Mutex::new(None),
         }
     }
 
     /// Waits until the thread within its turn may begin an operation.
-    pub(super) fn await_operation(&self) -> Result<(), Halt> {
-        if self.roster.goes_on() && self.pace.wait(self.clock, &self.roster) { Ok(()) } else { Err(Halt::Over) }
+    pub(super) fn await_operation(&self) -> Result<(), ThreadEnd> {
+        if self.gate.await_go() && self.pace.wait(self.clock, &self.gate) { Ok(()) } else { Err(ThreadEnd::Stopped) }
     }
 
     /// Does `act`, which is `operation` on `path` and tells the bytes that it moved, as the thread `index`, and counts it.
@@ -66,15 +66,15 @@ impl<'a> Shared<'a> {
         index: u32,
         (operation, path): (Operation, &Path),
         act: impl FnOnce() -> io::Result<(T, u64)>,
-    ) -> Result<Option<T>, Halt> {
+    ) -> Result<Option<T>, ThreadEnd> {
         let start = self.clock.ticks();
         match act() {
             Ok((done, bytes)) => {
-                self.tally.count(index, operation, bytes, self.clock.elapsed_ns(start, self.clock.ticks()));
+                self.counts.count(index, operation, bytes, self.clock.elapsed_ns(start, self.clock.ticks()));
                 Ok(Some(done))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound && operation != Operation::Create => {
-                self.tally.miss(index, operation);
+                self.counts.miss(index, operation);
                 Ok(None)
             }
             Err(error) => Err(FilesError::of(operation.name(), path, error).into()),
@@ -84,7 +84,7 @@ impl<'a> Shared<'a> {
     /// Sends all threads home because of `error`.
     pub(super) fn fail(&self, error: FilesError) {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        self.roster.stop();
+        self.gate.stop();
     }
 
     /// Why the first thread that failed did, once all have ended.

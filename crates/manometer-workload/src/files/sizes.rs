@@ -22,9 +22,9 @@ impl Sizes {
         Self { gamma: Gamma::new(SHAPE, mean_bytes as f64 / SHAPE).ok(), seed }
     }
 
-    /// Bytes of the file `entry`, one at least.
-    pub(super) fn of(&self, entry: u32) -> u64 {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed.wrapping_add(u64::from(entry)));
+    /// Bytes of the file `taken_file`, one at least.
+    pub(super) fn of(&self, taken_file: u32) -> u64 {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed.wrapping_add(u64::from(taken_file)));
         self.gamma.map_or(1, |gamma| (gamma.sample(&mut random).round() as u64).max(1))
     }
 }
@@ -44,7 +44,7 @@ mod tests {
     fn sizes_are_gamma_of_shape_one_and_a_half() {
         let mean_bytes = 131_072;
         let sizes = Sizes::new(mean_bytes, 7);
-        let mut drawn: Vec<u64> = (0..100_000).map(|entry| sizes.of(entry)).collect();
+        let mut drawn: Vec<u64> = (0..100_000).map(|taken_file| sizes.of(taken_file)).collect();
         let mean = drawn.iter().sum::<u64>() as f64 / drawn.len() as f64;
         // The mean of so many scatters by 0.26 %.
         assert!((mean / mean_bytes as f64 - 1.0).abs() < 0.01, "{mean}");
@@ -59,9 +59,9 @@ mod tests {
     #[test]
     fn a_file_keeps_its_size_and_another_seed_has_others() {
         let (one, again, other) = (Sizes::new(1000, 1), Sizes::new(1000, 1), Sizes::new(1000, 1 << 40));
-        assert!((0..100).all(|entry| one.of(entry) == again.of(entry)));
-        assert!((0..100).any(|entry| one.of(entry) != other.of(entry)));
-        assert!((0..100).all(|entry| Sizes::new(1, 1).of(entry) >= 1));
+        assert!((0..100).all(|taken_file| one.of(taken_file) == again.of(taken_file)));
+        assert!((0..100).any(|taken_file| one.of(taken_file) != other.of(taken_file)));
+        assert!((0..100).all(|taken_file| Sizes::new(1, 1).of(taken_file) >= 1));
     }
 
     #[test]

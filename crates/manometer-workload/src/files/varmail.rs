@@ -1,19 +1,19 @@
 //! A mail server: messages are delivered, read and marked, read, and removed; what is written is made durable.
 
-use super::hands::Hands;
-use super::shared::Halt;
+use super::client::FileClient;
+use super::shared::ThreadEnd;
 
 /// One turn, in the order of Filebench's `varmail`.
-pub(super) fn turn(hands: &mut Hands<'_>) -> Result<(), Halt> {
-    hands.delete()?;
-    hands.create(|hands, _, file, path| {
-        hands.append(file, path)?;
-        hands.fsync(file, path)
+pub(super) fn run_loop(client: &mut FileClient<'_>) -> Result<(), ThreadEnd> {
+    client.delete()?;
+    client.create(|client, _, file, path| {
+        client.append(file, path)?;
+        client.fsync(file, path)
     })?;
-    hands.open(|hands, file, path| {
-        hands.read_whole(file, path)?;
-        hands.append(file, path)?;
-        hands.fsync(file, path)
+    client.open(|client, file, path| {
+        client.read_whole(file, path)?;
+        client.append(file, path)?;
+        client.fsync(file, path)
     })?;
-    hands.open(|hands, file, path| hands.read_whole(file, path))
+    client.open(|client, file, path| client.read_whole(file, path))
 }

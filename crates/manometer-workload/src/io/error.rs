@@ -18,7 +18,7 @@ pub enum IoError {
     Setting(#[from] SettingError),
     /// The recorded trace cannot be replayed as asked.
     #[error(transparent)]
-    Recorded(#[from] ReplayError),
+    Trace(#[from] ReplayError),
     /// The timetable makes no sense.
     #[error(transparent)]
     Script(#[from] ScriptError),
@@ -73,7 +73,7 @@ impl IoError {
     /// Whether another request would have been right, rather than another disk.
     pub fn is_wrong_request(&self) -> bool {
         match self {
-            Self::Setting(_) | Self::Script(_) | Self::Recorded(_) | Self::Memory(_) => true,
+            Self::Setting(_) | Self::Script(_) | Self::Trace(_) | Self::Memory(_) => true,
             Self::File(error) => error.is_wrong_request(),
             Self::Request { .. } | Self::Short { .. } | Self::Wait { .. } => false,
         }
@@ -84,7 +84,7 @@ impl IoError {
         match self {
             Self::Setting(error) => &error.name,
             Self::Script(_) => "script",
-            Self::Recorded(error) => error.setting(),
+            Self::Trace(error) => error.setting(),
             _ => "",
         }
     }

@@ -4,23 +4,27 @@
 //! doing: the pattern of requests, the token bucket, the timetable and the change of settings are values
 //! and pure functions; only the flight of requests touches the kernel.
 
-pub(crate) mod bucket;
 mod change;
+mod check;
+mod counts;
 mod error;
-mod flight;
+mod in_flight;
 mod pattern;
-mod recorded;
+mod replay_settings;
+mod request;
 mod run;
 mod script;
 mod settings;
-mod tally;
+pub(crate) mod token_bucket;
+mod trace;
 mod validate;
 mod workload;
 
-pub use self::recorded::{BlockTrace, RecordedSettings};
+pub use self::trace::BlockTrace;
 pub use change::changeable;
 pub use error::IoError;
 pub use manometer_target::file::{FileReuse, IoEngine};
+pub use replay_settings::BlockReplaySettings;
 pub use run::{IoJob, IoRequests, paths_in, run};
 pub use script::parse_script;
 pub use settings::IoSettings;

@@ -4,15 +4,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 
 use super::IoSettings;
-
-/// One request, before it has a place in the flight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Next {
-    pub(super) write: bool,
-    pub(super) file: u32,
-    pub(super) offset: u64,
-    pub(super) length: u32,
-}
+use super::request::BlockRequest;
 
 /// The parts of all files, numbered through, and the dice.
 #[derive(Debug, Clone)]
@@ -54,12 +46,12 @@ impl Pattern {
         self.following = u64::from(file) * self.parts_each + within;
     }
 
-    pub(super) fn next(&mut self) -> Next {
+    pub(super) fn next(&mut self) -> BlockRequest {
         let write = self.chance(self.write_ratio);
-        let part = if self.chance(self.random_ratio) { self.any_part() } else { self.following };
+        let part = if self.chance(self.random_ratio) { self.random_part() } else { self.following };
         self.following = if part + 1 == self.parts { 0 } else { part + 1 };
         let (file, offset) = self.place(part);
-        Next { write, file, offset, length: self.block_bytes as u32 }
+        BlockRequest { write, file, offset, length: self.block_bytes as u32 }
     }
 
     fn place(&self, part: u64) -> (u32, u64) {
@@ -79,7 +71,7 @@ impl Pattern {
     }
 
     /// Uniform up to a bias of parts / 2^64.
-    fn any_part(&mut self) -> u64 {
+    fn random_part(&mut self) -> u64 {
         ((u128::from(self.random.next_u64()) * u128::from(self.parts)) >> 64) as u64
     }
 }
@@ -95,7 +87,7 @@ mod tests {
         IoSettings { file_size: ByteSize(64 << 12), files: 2, write_ratio, random_ratio, ..IoSettings::default() }
     }
 
-    fn requests(pattern: &mut Pattern, count: usize) -> Vec<Next> {
+    fn requests(pattern: &mut Pattern, count: usize) -> Vec<BlockRequest> {
         (0..count).map(|_| pattern.next()).collect()
     }
 
@@ -134,7 +126,7 @@ mod tests {
         let requests = requests(&mut pattern, 130);
         assert!(requests.iter().enumerate().all(|(index, next)| part(next) == index as u64 % 64));
         assert!(requests.iter().all(|next| next.write));
-        assert_eq!(requests[32], Next { write: true, file: 1, offset: 0, length: 4096 });
+        assert_eq!(requests[32], BlockRequest { write: true, file: 1, offset: 0, length: 4096 });
     }
 
     #[test]
@@ -142,9 +134,9 @@ mod tests {
         let mut pattern = Pattern::new(1, &settings(0.0, 0.0));
         requests(&mut pattern, 40);
         pattern.change(&IoSettings { block_size: ByteSize(8192), ..settings(0.0, 0.0) });
-        assert_eq!(pattern.next(), Next { write: false, file: 1, offset: 8 * 4096, length: 8192 });
+        assert_eq!(pattern.next(), BlockRequest { write: false, file: 1, offset: 8 * 4096, length: 8192 });
         pattern.change(&settings(0.0, 0.0));
-        assert_eq!(pattern.next(), Next { write: false, file: 1, offset: 10 * 4096, length: 4096 });
+        assert_eq!(pattern.next(), BlockRequest { write: false, file: 1, offset: 10 * 4096, length: 4096 });
     }
 
     #[test]
@@ -153,7 +145,7 @@ mod tests {
         assert_eq!(twice[0], twice[1]);
     }
 
-    fn part(next: &Next) -> u64 {
+    fn part(next: &BlockRequest) -> u64 {
         u64::from(next.file) * 32 + next.offset / 4096
     }
 

@@ -10,14 +10,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use serde_json::json;
 
+use super::check::check;
+use super::counts::SYNCS;
 use super::pattern::Pattern;
-use super::recorded::BlockTrace;
-use super::tally::SYNCS;
-use super::validate::check;
-use super::workload::{IoFiles, IoWorkload, OpenBackend, Source, may_write};
+use super::trace::BlockTrace;
+use super::workload::{IoFiles, IoWorkload, OpenBackend, RequestSource, may_write};
 use super::{IoError, IoSettings, parse_script, validate};
 use crate::error::WorkloadError;
-use crate::workload::{Driver, Event, Progress, Ready};
+use crate::workload::{Driver, PreparedWorkload, Progress, WorkloadEvent};
 
 /// Where the file system does not tell its block's size.
 const USUAL_BLOCK_BYTES: u64 = 4096;
@@ -131,19 +131,19 @@ impl IoRequests<'_> {
             Some(text) => parse_script(text, &settings, files.fs_block_bytes).map_err(IoError::from)?,
             None => Vec::new(),
         };
-        let ready = Ready { facts, state: None, script };
+        let ready = PreparedWorkload { facts, state: None, script };
         let now_ns = clock.now_ns();
         let Some(trace) = trace else {
-            let source = Source::Pattern(Pattern::new(pattern_seed, &settings));
+            let source = RequestSource::Pattern(Pattern::new(pattern_seed, &settings));
             return driver.drive(ready, &mut IoWorkload::new(files, settings, (source, data), open, backend, now_ns));
         };
         trace.replay(margin_ns, |recorded| {
-            let source = Source::Recorded(Box::new(recorded));
+            let source = RequestSource::Trace(Box::new(recorded));
             let mut workload = IoWorkload::new(files, settings, (source, data), open, backend, now_ns);
             driver.drive(ready, &mut workload)?;
             let t_ns = clock.now_ns();
             if let Some(replayed) = workload.into_replayed(t_ns) {
-                driver.emit(Event::Replayed { t_ns, replayed: Box::new(replayed) });
+                driver.emit(WorkloadEvent::Replayed { t_ns, replayed: Box::new(replayed) });
             }
             Ok(())
         })
@@ -210,12 +210,12 @@ fn facts(
     ];
     let of_trace = trace.map(|trace| {
         [
-            ("trace", json!(settings.recorded.trace)),
+            ("trace", json!(settings.replay.trace)),
             ("model", json!(trace.model)),
             ("time", json!(trace.time)),
             ("factor", json!(trace.factor)),
             ("requests", json!(trace.requests)),
-            ("span_s", json!(trace.grain.span_ns as f64 / 1e9)),
+            ("span_s", json!(trace.resolution.span_ns as f64 / 1e9)),
             ("notes", json!(trace.notes)),
         ]
     });

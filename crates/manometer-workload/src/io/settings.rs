@@ -5,8 +5,7 @@ use manometer_target::file::IoEngine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::recorded::BlockTrace;
-use super::{IoError, RecordedSettings};
+use super::BlockReplaySettings;
 
 /// Reads and writes of files of fixed size (the seed's `access_time3`, section 3.4.2, Table 3.1).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,25 +44,13 @@ pub struct IoSettings {
     pub script: Option<String>,
     /// A recorded trace whose requests are sent instead of a pattern's.
     #[serde(flatten)]
-    pub recorded: RecordedSettings,
+    pub replay: BlockReplaySettings,
 }
 
 impl IoSettings {
     /// Bytes of each file.
     pub fn bytes_each(&self) -> u64 {
         self.file_size.0 / u64::from(self.files.max(1))
-    }
-
-    /// Whether it writes, as far as its settings or its trace tell.
-    ///
-    /// # Errors
-    /// The trace cannot be read, or not be replayed on files.
-    pub fn writes(&self) -> Result<bool, IoError> {
-        let by_script = self.script.as_ref().is_some_and(|script| script.contains("write_ratio"));
-        Ok(match BlockTrace::new(self)? {
-            Some(trace) => trace.writes,
-            None => self.write_ratio != 0.0 || by_script,
-        })
     }
 
     /// The same workload on files shrunk to the share `factor`, in whole blocks for each file.
@@ -89,7 +76,7 @@ impl Default for IoSettings {
             rate: None,
             io_engine: None,
             script: None,
-            recorded: RecordedSettings::default(),
+            replay: BlockReplaySettings::default(),
         }
     }
 }

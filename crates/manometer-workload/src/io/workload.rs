@@ -7,18 +7,20 @@ use manometer_measure::plan::Settings;
 use manometer_measure::{Clock, ReplayOutcome};
 use manometer_target::file::{DataGenerator, FileError, IoBackend, IoEngine};
 
-use super::bucket::TokenBucket;
-use super::change::{apply, in_force};
-use super::flight::Flight;
-use super::pattern::{Next, Pattern};
-use super::recorded::{Recorded, Turn};
-use super::tally::Tally;
+use super::change::apply;
+use super::counts::IoCounts;
+use super::in_flight::InFlight;
+use super::pattern::Pattern;
+use super::request::BlockRequest;
+use super::token_bucket::TokenBucket;
+use super::trace::{SourceStep, TraceSource};
 use super::{IoError, IoSettings, parse_script};
+use crate::change::values_of;
 use crate::error::WorkloadError;
 use crate::sample::Counts;
 use crate::script::ScriptStep;
 use crate::setting_error::SettingError;
-use crate::workload::{Change, Drain, Sampling, Workload};
+use crate::workload::{ChangeOutcome, DrainMode, SamplingMode, Workload};
 
 /// Sets a backend up for settings.
 pub type OpenBackend<'a> = dyn FnMut(&IoSettings) -> Result<Box<dyn IoBackend>, FileError> + 'a;
@@ -37,11 +39,11 @@ pub struct IoFiles {
 }
 
 /// Where requests come from.
-pub(super) enum Source<'a> {
+pub(super) enum RequestSource<'a> {
     /// The settings.
     Pattern(Pattern),
     /// A trace.
-    Recorded(Box<Recorded<'a>>),
+    Trace(Box<TraceSource<'a>>),
 }
 
 /// A change that was checked.
@@ -57,11 +59,11 @@ pub(super) struct IoWorkload<'a, 't> {
     files: IoFiles,
     open: &'a mut OpenBackend<'a>,
     settings: IoSettings,
-    flight: Flight,
-    source: Source<'t>,
+    in_flight: InFlight,
+    source: RequestSource<'t>,
     data: DataGenerator,
     bucket: Option<TokenBucket>,
-    tally: Tally,
+    counts: IoCounts,
     going: bool,
     checked: Option<CheckedChange>,
     /// Whether the change that was checked waits for the flight to drain.
@@ -78,15 +80,15 @@ impl<'a, 't> IoWorkload<'a, 't> {
     pub(super) fn new(
         files: IoFiles,
         settings: IoSettings,
-        (source, data): (Source<'t>, DataGenerator),
+        (source, data): (RequestSource<'t>, DataGenerator),
         open: &'a mut OpenBackend<'a>,
         backend: Box<dyn IoBackend>,
         now_ns: u64,
     ) -> Self {
         Self {
-            flight: Flight::new(backend, files.engine, settings.iodepth),
+            in_flight: InFlight::new(backend, files.engine, settings.iodepth),
             bucket: settings.rate.map(|rate| TokenBucket::new(rate, now_ns)),
-            tally: Tally::default(),
+            counts: IoCounts::default(),
             unsynced: vec![0; files.paths.len()],
             files,
             open,
@@ -104,8 +106,8 @@ impl<'a, 't> IoWorkload<'a, 't> {
     /// How the schedule of a trace was kept up to `now_ns`; nothing of a pattern.
     pub(super) fn into_replayed(self, now_ns: u64) -> Option<ReplayOutcome> {
         match self.source {
-            Source::Pattern(_) => None,
-            Source::Recorded(trace) => Some(trace.replayed(now_ns)),
+            RequestSource::Pattern(_) => None,
+            RequestSource::Trace(trace) => Some(trace.replayed(now_ns)),
         }
     }
 
@@ -114,16 +116,16 @@ impl<'a, 't> IoWorkload<'a, 't> {
         if !self.going || self.is_draining {
             return deadline_ns;
         }
-        while self.flight.has_room() {
+        while self.in_flight.has_room() {
             if let Some(file) = self.sync_due.pop_front() {
-                self.flight.send_sync(file, now_ns);
+                self.in_flight.send_sync(file, now_ns);
                 continue;
             }
             let (next, due_ns) = match self.next(now_ns) {
                 Ok(next) => next,
                 Err(ready_ns) => return ready_ns.min(deadline_ns),
             };
-            self.flight.send(next, due_ns, now_ns, &mut self.data);
+            self.in_flight.send(next, due_ns, now_ns, &mut self.data);
             if due_ns.is_some() {
                 now_ns = clock.now_ns();
             }
@@ -135,26 +137,26 @@ impl<'a, 't> IoWorkload<'a, 't> {
     ///
     /// # Errors
     /// There is none yet: the moment before which there is not.
-    fn next(&mut self, now_ns: u64) -> Result<(Next, Option<u64>), u64> {
+    fn next(&mut self, now_ns: u64) -> Result<(BlockRequest, Option<u64>), u64> {
         match &mut self.source {
-            Source::Pattern(pattern) => {
+            RequestSource::Pattern(pattern) => {
                 let bytes = self.settings.block_size.0;
                 self.bucket.as_mut().map_or(Ok(()), |bucket| bucket.take(now_ns, bytes))?;
                 Ok((pattern.next(), None))
             }
-            Source::Recorded(trace) => match trace.turn(now_ns) {
-                Turn::Send(next, due_ns) => Ok((next, due_ns)),
-                Turn::Wait(due_ns) => Err(due_ns),
-                Turn::Over => Err(u64::MAX),
+            RequestSource::Trace(trace) => match trace.turn(now_ns) {
+                SourceStep::Send(next, due_ns) => Ok((next, due_ns)),
+                SourceStep::Wait(due_ns) => Err(due_ns),
+                SourceStep::End => Err(u64::MAX),
             },
         }
     }
 
     /// Waits for the flight, or for time alone when nothing is in flight; returns what time it is then.
     fn wait(&mut self, now_ns: u64, deadline_ns: u64, clock: &dyn Clock) -> Result<u64, IoError> {
-        let margin_ns = if let Source::Recorded(trace) = &self.source { trace.margin_ns } else { 0 };
+        let margin_ns = if let RequestSource::Trace(trace) = &self.source { trace.margin_ns } else { 0 };
         let is_soon = deadline_ns.saturating_sub(now_ns) <= margin_ns;
-        if self.flight.is_empty() {
+        if self.in_flight.is_empty() {
             if is_soon {
                 return Ok(clock.spin_until(deadline_ns));
             }
@@ -162,14 +164,14 @@ impl<'a, 't> IoWorkload<'a, 't> {
             return Ok(clock.now_ns());
         }
         // What finishes shortly before a request is due is polled for without sleeping.
-        self.flight.wait(now_ns, if is_soon { now_ns } else { deadline_ns - margin_ns })?;
+        self.in_flight.wait(now_ns, if is_soon { now_ns } else { deadline_ns - margin_ns })?;
         let now_ns = clock.now_ns();
         self.finished_ns = Some(now_ns);
         Ok(now_ns)
     }
 
     /// Counts what has finished.
-    fn settle(&mut self) -> Result<(), IoError> {
+    fn complete(&mut self) -> Result<(), IoError> {
         let Some(finished_ns) = self.finished_ns.take() else { return Ok(()) };
         let (every, unsynced, due) = (self.settings.fdatasync_every, &mut self.unsynced, &mut self.sync_due);
         let mut wrote = |file: u32| {
@@ -179,7 +181,7 @@ impl<'a, 't> IoWorkload<'a, 't> {
                 due.push_back(file);
             }
         };
-        self.flight.settle(finished_ns, &self.files.paths, &mut self.tally, &mut wrote)
+        self.in_flight.complete(finished_ns, &self.files.paths, &mut self.counts, &mut wrote)
     }
 
     /// What `changes` would lead to.
@@ -203,13 +205,13 @@ impl<'a, 't> IoWorkload<'a, 't> {
 }
 
 impl Workload for IoWorkload<'_, '_> {
-    fn sampling(&self) -> Sampling {
-        Sampling::Always
+    fn sampling(&self) -> SamplingMode {
+        SamplingMode::Always
     }
 
     fn go(&mut self, now_ns: u64) -> Result<(), WorkloadError> {
         self.going = true;
-        if let Source::Recorded(trace) = &mut self.source {
+        if let RequestSource::Trace(trace) = &mut self.source {
             trace.go(now_ns);
         }
         Ok(())
@@ -217,24 +219,24 @@ impl Workload for IoWorkload<'_, '_> {
 
     fn pause(&mut self, now_ns: u64) -> Result<(), WorkloadError> {
         self.going = false;
-        if let Source::Recorded(trace) = &mut self.source {
+        if let RequestSource::Trace(trace) = &mut self.source {
             trace.pause(now_ns);
         }
         Ok(())
     }
 
     fn is_drained(&self) -> bool {
-        self.flight.is_empty() && self.finished_ns.is_none()
+        self.in_flight.is_empty() && self.finished_ns.is_none()
     }
 
     fn is_over(&mut self) -> Result<bool, WorkloadError> {
-        Ok(self.is_drained() && matches!(&self.source, Source::Recorded(trace) if trace.is_over()))
+        Ok(self.is_drained() && matches!(&self.source, RequestSource::Trace(trace) if trace.is_over()))
     }
 
     fn work_until(&mut self, deadline_ns: u64, clock: &dyn Clock) -> Result<(), WorkloadError> {
         let mut now_ns = clock.now_ns();
         while now_ns < deadline_ns {
-            self.settle()?;
+            self.complete()?;
             if self.is_draining && self.is_drained() || self.is_over()? {
                 return Ok(());
             }
@@ -244,37 +246,37 @@ impl Workload for IoWorkload<'_, '_> {
         Ok(())
     }
 
-    fn check_change(&mut self, changes: &Settings) -> Result<Drain, String> {
+    fn check_change(&mut self, changes: &Settings) -> Result<DrainMode, String> {
         let checked = self.resolve(changes).map_err(|error| error.to_string())?;
         self.is_draining = self.must_drain(&checked.settings);
         self.checked = Some(checked);
-        Ok(if self.is_draining { Drain::Fully } else { Drain::None })
+        Ok(if self.is_draining { DrainMode::Fully } else { DrainMode::None })
     }
 
     /// Sets the backend up anew where its shape changes; the old one stays when that fails.
-    fn apply_change(&mut self, now_ns: u64) -> Result<Change, WorkloadError> {
+    fn apply_change(&mut self, now_ns: u64) -> Result<ChangeOutcome, WorkloadError> {
         let Some(CheckedChange { changes, settings, script }) = self.checked.take() else {
-            return Ok(Change::Refused("no change was checked".to_owned()));
+            return Ok(ChangeOutcome::Refused("no change was checked".to_owned()));
         };
         if std::mem::take(&mut self.is_draining) {
             match (self.open)(&settings) {
-                Ok(backend) => self.flight = Flight::new(backend, self.files.engine, settings.iodepth),
-                Err(error) => return Ok(Change::Refused(error.to_string())),
+                Ok(backend) => self.in_flight = InFlight::new(backend, self.files.engine, settings.iodepth),
+                Err(error) => return Ok(ChangeOutcome::Refused(error.to_string())),
             }
         }
         match &mut self.source {
-            Source::Pattern(pattern) => pattern.change(&settings),
-            Source::Recorded(trace) => trace.change(settings.recorded.factor.unwrap_or(1.0), now_ns),
+            RequestSource::Pattern(pattern) => pattern.change(&settings),
+            RequestSource::Trace(trace) => trace.change(settings.replay.factor.unwrap_or(1.0), now_ns),
         }
         if settings.rate != self.settings.rate {
             self.bucket = settings.rate.map(|rate| TokenBucket::new(rate, now_ns));
         }
         self.settings = settings;
-        Ok(Change::Applied { settings: in_force(&self.settings, &changes), counts: None, script })
+        Ok(ChangeOutcome::Applied { settings: values_of(&self.settings, &changes), counts: None, script })
     }
 
     fn take_counts(&mut self, _: u64) -> Option<Counts> {
-        Some(self.tally.take())
+        Some(self.counts.take())
     }
 }
 

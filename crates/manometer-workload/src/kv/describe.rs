@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::distribution::{Popularity, YcsbZipfian, harmonic, hot_records, rate};
 use super::error::KvError;
-use super::plan::{Asks, KvPlan};
+use super::operation_mix::OperationMix;
+use super::plan::KvPlan;
 use super::settings::KeyDistribution;
 
 /// Which shares of the records are told.
@@ -25,7 +26,7 @@ const ITEMS_PER_RECORD: u64 = 16;
 
 /// How popular records are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Description {
+pub struct PopularityDescription {
     /// The distribution.
     pub distribution: KeyDistribution,
     /// Its exponent, where it has one.
@@ -34,7 +35,7 @@ pub struct Description {
     /// How many records there are.
     pub records: u64,
     /// What the most popular of them get.
-    pub top: Vec<Top>,
+    pub top: Vec<TopShare>,
     /// The fewest records that get half of the requests.
     pub records_of_half: u64,
     /// How this was computed.
@@ -43,7 +44,7 @@ pub struct Description {
 
 /// What the most popular records get.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Top {
+pub struct TopShare {
     /// How many.
     pub records: u64,
     /// Their share of all records.
@@ -56,27 +57,27 @@ pub struct Top {
 ///
 /// # Errors
 /// There are too many to compute it.
-pub fn describe(plan: &KvPlan) -> Result<Description, KvError> {
-    if !matches!(plan.work.asks, Asks::Ycsb(_)) {
-        return Err(KvError::NotDescribed {
+pub fn describe(plan: &KvPlan) -> Result<PopularityDescription, KvError> {
+    if !matches!(plan.spec.mix, OperationMix::Ycsb(_)) {
+        return Err(KvError::PopularityUnavailable {
             distribution: plan.workload.clone(),
-            records: plan.work.records,
+            records: plan.spec.records,
             reason: "db_bench's workloads draw in ways of their own, which their manual describes".to_owned(),
         });
     }
-    let popularity = plan.work.distribution;
+    let popularity = plan.spec.distribution;
     let records = match popularity {
         Popularity::Zipfian { .. } | Popularity::YcsbZipfian => plan.expected_records(),
-        _ => plan.work.loaded,
+        _ => plan.spec.loaded,
     };
     let shares = Shares::of(popularity, records)?;
     let top = |share: f64| {
         let top = ((records as f64 * share).round() as u64).clamp(1, records);
-        Top { records: top, share_of_records: top as f64 / records as f64, share_of_requests: shares.of_top(top) }
+        TopShare { records: top, share_of_records: top as f64 / records as f64, share_of_requests: shares.of_top(top) }
     };
-    let mut tops: Vec<Top> = SHARES.into_iter().map(top).collect();
+    let mut tops: Vec<TopShare> = SHARES.into_iter().map(top).collect();
     tops.dedup_by_key(|top| top.records);
-    Ok(Description {
+    Ok(PopularityDescription {
         distribution: popularity.kind(),
         exponent: popularity.exponent(),
         records,
@@ -119,7 +120,7 @@ impl Shares {
                 Self::Exponential { rate, all: -(-rate * records as f64).exp_m1() }
             }
             Popularity::YcsbZipfian if records > ONE_BY_ONE_MAX => {
-                return Err(KvError::NotDescribed {
+                return Err(KvError::PopularityUnavailable {
                     distribution: "ycsb-zipfian".to_owned(),
                     records,
                     reason: format!("each is computed for itself; ask for {ONE_BY_ONE_MAX} records at most"),
@@ -189,7 +190,7 @@ mod tests {
 
     use super::*;
     use crate::kv::KvSettings;
-    use crate::kv::distribution::{Records, Space, stream};
+    use crate::kv::distribution::{KeyChooser, KeySpace, stream};
 
     fn plan(distribution: KeyDistribution, records: u64, exponent: Option<f64>) -> KvPlan {
         let mut settings =
@@ -200,11 +201,11 @@ mod tests {
         KvPlan::new(&settings).unwrap()
     }
 
-    fn told(distribution: KeyDistribution, records: u64, exponent: Option<f64>) -> Description {
+    fn told(distribution: KeyDistribution, records: u64, exponent: Option<f64>) -> PopularityDescription {
         describe(&plan(distribution, records, exponent)).unwrap()
     }
 
-    fn share(description: &Description, records: u64) -> f64 {
+    fn share(description: &PopularityDescription, records: u64) -> f64 {
         description.top.iter().find(|top| top.records == records).unwrap().share_of_requests
     }
 
@@ -218,7 +219,8 @@ mod tests {
 
     #[test]
     fn tops_are_those_that_were_asked_for_each_once() {
-        let records = |description: Description| description.top.iter().map(|top| top.records).collect::<Vec<_>>();
+        let records =
+            |description: PopularityDescription| description.top.iter().map(|top| top.records).collect::<Vec<_>>();
         assert_eq!(records(told(KeyDistribution::Uniform, 1_000_000, None)), [1, 100, 1000, 10_000, 100_000, 500_000]);
         assert_eq!(records(told(KeyDistribution::Uniform, 100, None)), [1, 10, 50]);
         assert_eq!(records(told(KeyDistribution::Uniform, 1, None)), [1]);
@@ -256,8 +258,8 @@ mod tests {
             KeyDistribution::Sequential,
         ] {
             let plan = plan(distribution, RECORDS, None);
-            let space = Space { records: RECORDS, expected: RECORDS, thread: 0, threads: 1 };
-            let mut records = Records::new(plan.work.distribution, space, 1);
+            let space = KeySpace { records: RECORDS, expected: RECORDS, thread: 0, threads: 1 };
+            let mut records = KeyChooser::new(plan.spec.distribution, space, 1);
             let mut random = stream(3, 0);
             let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
             (0..DRAWS).for_each(|_| *counts.entry(records.draw(RECORDS, &mut random)).or_default() += 1);

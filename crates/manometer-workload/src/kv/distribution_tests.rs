@@ -174,9 +174,9 @@ fn sequential_takes_all_records_in_turn_whatever_the_threads() {
 #[test]
 fn what_grows_is_drawn_from_as_far_as_it_has_grown() {
     let shares: Vec<f64> = zipf_shares(300, EXPONENT).into_iter().rev().collect();
-    let space = Space { records: 200, expected: 400, thread: 0, threads: 1 };
+    let space = KeySpace { records: 200, expected: 400, thread: 0, threads: 1 };
     for seed in SEEDS {
-        let mut latest = Records::new(Popularity::Latest { exponent: EXPONENT }, space, seed);
+        let mut latest = KeyChooser::new(Popularity::Latest { exponent: EXPONENT }, space, seed);
         let p = chi_square_p(&counts(300, seed, |random| latest.draw(300, random)), &shares);
         assert!(p > P_MIN, "seed {seed}: p = {p}");
         // Who is popular stays so, however many there are by now.
@@ -190,7 +190,7 @@ fn what_grows_is_drawn_from_as_far_as_it_has_grown() {
         });
         let sum: f64 = of_place.iter().sum();
         let of_place: Vec<f64> = of_place.into_iter().map(|share| share / sum).collect();
-        let mut zipfian = Records::new(Popularity::ZIPFIAN, space, seed);
+        let mut zipfian = KeyChooser::new(Popularity::ZIPFIAN, space, seed);
         let p = chi_square_p(&counts(300, seed, |random| zipfian.draw(300, random)), &of_place);
         assert!(p > P_MIN, "seed {seed}: p = {p}");
     }
@@ -273,8 +273,8 @@ const ALL: [Popularity; 7] = [
 fn a_stream_can_be_repeated_and_threads_have_their_own() {
     for popularity in ALL {
         let draw = |thread| {
-            let space = Space { records: 1000, expected: 1000, thread, threads: 3 };
-            let mut records = Records::new(popularity, space, 9);
+            let space = KeySpace { records: 1000, expected: 1000, thread, threads: 3 };
+            let mut records = KeyChooser::new(popularity, space, 9);
             let mut random = stream(9, thread);
             (0..100).map(|_| records.draw(1000, &mut random)).collect::<Vec<_>>()
         };
@@ -286,10 +286,10 @@ fn a_stream_can_be_repeated_and_threads_have_their_own() {
 
 #[test]
 fn a_drawer_over_a_thousand_million_records_is_small_and_ready_at_once() {
-    assert!(size_of::<Records>() < 256);
-    let space = Space { records: 1_000_000_000, expected: 1_000_000_000, thread: 0, threads: 1 };
+    assert!(size_of::<KeyChooser>() < 256);
+    let space = KeySpace { records: 1_000_000_000, expected: 1_000_000_000, thread: 0, threads: 1 };
     for popularity in ALL {
-        let mut records = Records::new(popularity, space, 9);
+        let mut records = KeyChooser::new(popularity, space, 9);
         assert!(records.draw(space.records, &mut stream(9, 0)) < space.records);
     }
 }

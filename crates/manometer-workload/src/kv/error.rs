@@ -41,7 +41,7 @@ pub enum KvError {
     },
     /// A popularity that cannot be told.
     #[error("the popularity of {records} records of `{distribution}` cannot be told: {reason}")]
-    NotDescribed {
+    PopularityUnavailable {
         /// The distribution.
         distribution: String,
         /// The number of records.
@@ -173,7 +173,7 @@ impl KvError {
             Self::UnknownWorkload { .. }
             | Self::CannotScan { .. }
             | Self::BadHistogram { .. }
-            | Self::NotDescribed { .. }
+            | Self::PopularityUnavailable { .. }
             | Self::UnknownProperty { .. }
             | Self::UnknownParameter { .. }
             | Self::BadProperty { .. }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rand_xoshiro::rand_core::Rng as _;
 
-use super::distribution::{Between, Random};
+use super::distribution::{IntegerDistribution, Random};
 use super::error::KvError;
 
 /// How long a record of some fields is: each field's length is drawn for itself.
@@ -20,8 +20,8 @@ pub struct FieldLengths {
 /// How long a field is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldLength {
-    /// Between two bounds.
-    Between(Between),
+    /// IntegerDistribution two bounds.
+    Range(IntegerDistribution),
     /// As a histogram says.
     Histogram(LengthHistogram),
 }
@@ -31,7 +31,7 @@ impl FieldLengths {
     pub fn draw(&self, random: &mut Random) -> usize {
         let fields = 0..self.fields;
         let length: u64 = match &self.each {
-            FieldLength::Between(between) => fields.map(|_| between.draw(random)).sum(),
+            FieldLength::Range(between) => fields.map(|_| between.draw(random)).sum(),
             FieldLength::Histogram(histogram) => fields.map(|_| histogram.draw(random)).sum(),
         };
         length as usize
@@ -40,7 +40,7 @@ impl FieldLengths {
     /// The longest that may come.
     pub fn max(&self) -> usize {
         let each = match &self.each {
-            FieldLength::Between(between) => between.bounds().1,
+            FieldLength::Range(between) => between.bounds().1,
             FieldLength::Histogram(histogram) => histogram.max(),
         };
         each.saturating_mul(u64::from(self.fields)) as usize
@@ -49,7 +49,7 @@ impl FieldLengths {
     /// The length on average.
     pub fn mean(&self) -> f64 {
         let each = match &self.each {
-            FieldLength::Between(between) => between.mean(),
+            FieldLength::Range(between) => between.mean(),
             FieldLength::Histogram(histogram) => histogram.mean(),
         };
         each * f64::from(self.fields)
@@ -58,9 +58,9 @@ impl FieldLengths {
     /// How they are called in a database's marker.
     pub fn name(&self) -> String {
         match &self.each {
-            FieldLength::Between(between) => {
+            FieldLength::Range(between) => {
                 let (min, max) = between.bounds();
-                let form = if matches!(between, Between::Uniform { .. }) { "uniform" } else { "zipfian" };
+                let form = if matches!(between, IntegerDistribution::Uniform { .. }) { "uniform" } else { "zipfian" };
                 format!("{} fields of {form} {min} to {max} bytes", self.fields)
             }
             FieldLength::Histogram(histogram) => {

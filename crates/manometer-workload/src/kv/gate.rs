@@ -14,11 +14,11 @@ const FIRST_TURN: u32 = 2;
 pub(crate) struct Gate {
     state: AtomicU32,
     changed: Condvar,
-    held: Mutex<Held>,
+    held: Mutex<GateState>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct GateState {
     /// The number of the next opening, counted from [`FIRST_TURN`].
     openings: u32,
     /// How many wait here.
@@ -28,7 +28,7 @@ struct Held {
 impl Gate {
     /// Lets every thread pass.
     pub(crate) fn open(&self) {
-        self.change(|Held { openings, .. }| {
+        self.change(|GateState { openings, .. }| {
             *openings = openings.wrapping_add(1) % (u32::MAX - FIRST_TURN);
             FIRST_TURN + *openings
         });
@@ -75,7 +75,7 @@ impl Gate {
         *turn != STOP
     }
 
-    fn change(&self, state: impl FnOnce(&mut Held) -> u32) {
+    fn change(&self, state: impl FnOnce(&mut GateState) -> u32) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if self.state.load(Ordering::Acquire) != STOP {
             self.state.store(state(&mut held), Ordering::Release);

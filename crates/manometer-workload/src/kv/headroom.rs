@@ -11,9 +11,9 @@ use manometer_measure::operation::is_background;
 use manometer_target::engine::{self, EngineOptions, OpenRequest, Storage};
 
 use super::error::KvError;
-use super::pace::{Curve, OpenLoop, PacePlan, RATE_MAX};
-use super::plan::{Expect, KvPlan};
-use super::plans::Plans;
+use super::pace::{OpenLoop, PacePlan, RATE_MAX, RateCurve};
+use super::plan::{KvPlan, Presence};
+use super::plan_history::PlanHistory;
 use super::sampler::Sampler;
 use super::threads::run_threads;
 
@@ -42,15 +42,15 @@ pub(super) fn measure(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Result<f6
         ..plan.clone()
     };
     // It finds every record, those that are not there as well.
-    if plan.work.expect == Expect::Absent {
-        plan.work.expect = Expect::Maybe;
+    if plan.spec.expect == Presence::Absent {
+        plan.spec.expect = Presence::Maybe;
     }
     let request = OpenRequest { directory: Path::new(""), options: &plan.options, value_bytes: plan.value_bytes() };
     let engine = (null.open)(&request)?;
-    let operations = plan.work.operations();
-    let plans = Plans::new(plan);
+    let operations = plan.spec.operations();
+    let plans = PlanHistory::new(plan);
     run_threads(&plans, seed, &*engine, clock, |threads| {
-        let mut sampler = Sampler::new(&operations, threads.counted);
+        let mut sampler = Sampler::new(&operations, threads.counters);
         let mut last_ns = clock.now_ns();
         threads.arrivals.resume(last_ns);
         threads.gate.open();
@@ -70,7 +70,7 @@ pub(super) fn measure(plan: &KvPlan, seed: u64, clock: &impl Clock) -> Result<f6
 /// The fastest pace of the kind of `pace`.
 fn fastest(pace: &PacePlan) -> PacePlan {
     match pace {
-        PacePlan::Open(open) => PacePlan::Open(OpenLoop { curve: Curve::constant(RATE_MAX), ..open.clone() }),
+        PacePlan::Open(open) => PacePlan::Open(OpenLoop { curve: RateCurve::constant(RATE_MAX), ..open.clone() }),
         PacePlan::Closed | PacePlan::Think(_) => PacePlan::Closed,
     }
 }
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn an_open_loop_stays_open_and_is_asked_for_more_than_it_can() {
         let open = |curve| PacePlan::Open(OpenLoop { curve, arrivals: ArrivalKind::Poisson, queue: 7 });
-        assert_eq!(fastest(&open(Curve::constant(10.0))), open(Curve::constant(RATE_MAX)));
+        assert_eq!(fastest(&open(RateCurve::constant(10.0))), open(RateCurve::constant(RATE_MAX)));
         assert_eq!(fastest(&PacePlan::Think(5)), PacePlan::Closed);
     }
 }

@@ -10,7 +10,7 @@ use std::str::Chars;
 
 /// One property, and the number of the line it begins on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct Property {
     pub(super) number: usize,
     pub(super) name: String,
     pub(super) value: String,
@@ -18,23 +18,23 @@ pub(super) struct Line {
 
 /// A line that is none: its number, and it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Malformed {
+pub(super) struct MalformedLine {
     pub(super) number: usize,
     pub(super) line: String,
 }
 
 /// Reads properties.
-pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Line>, Malformed> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Property>, MalformedLine> {
     let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
     logical_lines(&text)
         .into_iter()
         .map(|(number, line)| {
             let mut rest = line.chars().peekable();
-            let malformed = || Malformed { number, line: line.clone() };
+            let malformed = || MalformedLine { number, line: line.clone() };
             let name = unescape(&mut rest, |c| is_blank(c) || c == '=' || c == ':').ok_or_else(malformed)?;
             skip_separator(&mut rest);
             let value = unescape(&mut rest, |_| false).ok_or_else(malformed)?;
-            Ok(Line { number, name, value })
+            Ok(Property { number, name, value })
         })
         .collect()
 }

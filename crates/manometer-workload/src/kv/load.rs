@@ -10,9 +10,9 @@ use super::distribution::{Random, stream};
 use super::error::KvError;
 use super::keys::{KeyBuffer, KeyForm};
 use super::plan::KvPlan;
-use super::population::Part;
+use super::population::RecordRange;
 use super::settings::LoadMethod;
-use super::values::Values;
+use super::values::ValueGenerator;
 use crate::workload::Progress;
 
 /// Keys that are sorted at once: 8 bytes each. More records take more passes over their numbers.
@@ -27,41 +27,41 @@ pub(super) fn load(
     clock: &impl Clock,
 ) -> Result<(), KvError> {
     match plan.load {
-        _ if plan.work.loaded == 0 => {}
-        LoadMethod::Bulk => engine.load_sorted(&mut Sorted::new(plan, seed, progress))?,
+        _ if plan.spec.loaded == 0 => {}
+        LoadMethod::Bulk => engine.load_sorted(&mut SortedLoader::new(plan, seed, progress))?,
         LoadMethod::Puts => puts(plan, seed, engine, progress, clock)?,
     }
-    let loaded = plan.work.loaded;
+    let loaded = plan.spec.loaded;
     let _ = progress.report(loaded, loaded);
     Ok(())
 }
 
 /// All records in the order of their keys, a part of the key space at a time.
-struct Sorted<'a, 'p> {
-    part: Part,
+struct SortedLoader<'a, 'p> {
+    range: RecordRange,
     passes: u64,
     pass: u64,
     numbers: std::vec::IntoIter<u64>,
     form: KeyForm,
-    values: Values,
+    values: ValueGenerator,
     random: Random,
     key: KeyBuffer,
     done: u64,
     progress: &'a mut Progress<'p>,
 }
 
-impl<'a, 'p> Sorted<'a, 'p> {
+impl<'a, 'p> SortedLoader<'a, 'p> {
     fn new(plan: &KvPlan, seed: u64, progress: &'a mut Progress<'p>) -> Self {
         let mut random = stream(seed, 0);
         Self {
-            part: plan.work.part(),
-            passes: plan.work.loaded.div_ceil(KEYS_PER_PASS),
+            range: plan.spec.record_range(),
+            passes: plan.spec.loaded.div_ceil(KEYS_PER_PASS),
             pass: 0,
             numbers: Vec::new().into_iter(),
-            form: plan.work.keys,
-            values: Values::new(&plan.work.values, &mut random),
+            form: plan.spec.keys,
+            values: ValueGenerator::new(&plan.spec.values, &mut random),
             random,
-            key: KeyBuffer::new(plan.work.keys),
+            key: KeyBuffer::new(plan.spec.keys),
             done: 0,
             progress,
         }
@@ -73,14 +73,14 @@ impl<'a, 'p> Sorted<'a, 'p> {
             if self.pass == self.passes {
                 return None;
             }
-            self.numbers = sorted_part(self.form, self.part, self.pass, self.passes).into_iter();
+            self.numbers = sorted_part(self.form, self.range, self.pass, self.passes).into_iter();
             self.pass += 1;
         }
         self.numbers.next()
     }
 }
 
-impl SortedRecords for Sorted<'_, '_> {
+impl SortedRecords for SortedLoader<'_, '_> {
     fn next(&mut self) -> Option<(&[u8], &[u8])> {
         let number = self.next_number()?;
         self.done += 1;
@@ -89,13 +89,13 @@ impl SortedRecords for Sorted<'_, '_> {
     }
 
     fn keep_going(&mut self) -> ControlFlow<()> {
-        self.progress.report(self.done, self.part.loaded)
+        self.progress.report(self.done, self.range.loaded)
     }
 }
 
 /// The numbers in the keys of all records whose keys lie in part `part` of `parts` parts of the key space,
 /// in the order of the keys and each once: YCSB's hash may, very rarely, give two records one key.
-fn sorted_part(form: KeyForm, Part { first, loaded, .. }: Part, part: u64, parts: u64) -> Vec<u64> {
+fn sorted_part(form: KeyForm, RecordRange { first, loaded, .. }: RecordRange, part: u64, parts: u64) -> Vec<u64> {
     let end = first + loaded;
     let width = form.order_end(end) / parts + 1;
     let of_part = |number: &u64| parts == 1 || form.order(*number).0 / width == part;
@@ -124,7 +124,7 @@ fn puts(
             })
             .collect();
         while threads.iter().any(|thread| !thread.is_finished()) {
-            let is_stopped = progress.report(done.load(Ordering::Relaxed), plan.work.loaded).is_break();
+            let is_stopped = progress.report(done.load(Ordering::Relaxed), plan.spec.loaded).is_break();
             // Lets go threads that wait for background work that has failed; they tell why.
             if engine.check_background().is_err() || is_stopped {
                 stop.store(true, Ordering::Relaxed);
@@ -147,9 +147,9 @@ fn put_share(
     let mut session = engine.session();
     // Beyond the streams of the sorted loader (0) and of the clients, which follow it.
     let mut random = stream(seed, 1 + plan.threads + thread);
-    let mut values = Values::new(&plan.work.values, &mut random);
-    let mut key = KeyBuffer::new(plan.work.keys);
-    let Part { first, loaded, .. } = plan.work.part();
+    let mut values = ValueGenerator::new(&plan.spec.values, &mut random);
+    let mut key = KeyBuffer::new(plan.spec.keys);
+    let RecordRange { first, loaded, .. } = plan.spec.record_range();
     for record in (first + u64::from(thread)..first + loaded).step_by(plan.threads as usize) {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn parts_make_the_whole_in_the_order_of_the_keys() {
         let ordered = |zero_padding| KeyForm::Ycsb { hashed: false, zero_padding };
-        let part = Part { first: 700, loaded: 5000, next: 9000 };
+        let part = RecordRange { first: 700, loaded: 5000, next: 9000 };
         for form in [KeyForm::YCSB, ordered(1), ordered(4), ordered(12), ordered(25)] {
             let key = |number: u64| KeyBuffer::new(form).of_number(number).to_vec();
             let whole: Vec<_> = sorted_part(form, part, 0, 1).into_iter().map(key).collect();

@@ -1,24 +1,19 @@
 //! A `kv` workload, checked and complete: nothing in it is unsaid any more.
 
-use std::f64::consts::TAU;
-
 use manometer_measure::operation::is_background;
 use manometer_target::engine::{self, Ability, EngineInfo, EngineOptions};
 use serde_json::{Value, json};
 
-use super::asker::YcsbMix;
-use super::change::read_script;
-use super::db_bench::{self, Background, DbBench, SineRate};
+use super::db_bench::{BackgroundRequests, DbBench};
 use super::distribution::Popularity;
 use super::error::KvError;
 use super::keys::KeyForm;
-use super::lengths::Lengths;
-use super::pace::{Curve, PacePlan};
-use super::population::Part;
+use super::operation_mix::OperationMix;
+use super::pace::PacePlan;
+use super::population::RecordRange;
 use super::request::Operation;
-use super::settings::{KvSettings, LoadMethod};
-use super::values::{POOLS_WANTED, ValueForm, too_many_pools};
-use super::ycsb;
+use super::settings::LoadMethod;
+use super::values::{POOLS_WANTED, VALUE_BYTES_MAX, ValueForm, too_many_pools};
 
 /// The most threads a workload may have.
 const THREADS_MAX: u32 = 1024;
@@ -26,12 +21,10 @@ const THREADS_MAX: u32 = 1024;
 const PIPELINE_MAX: u32 = 4096;
 /// The most records: what a double still counts one by one.
 const RECORDS_MAX: u64 = 1 << 53;
-/// The largest value in bytes.
-const VALUE_BYTES_MAX: u64 = 64 << 20;
 
 /// What an update writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Update {
+pub enum UpdateMode {
     /// A fresh record, without looking at the old one.
     Record,
     /// One fresh field: the record is read, changed and written, as YCSB's RocksDB binding does.
@@ -40,7 +33,7 @@ pub enum Update {
 
 /// Whether the records that are asked for are there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expect {
+pub enum Presence {
     /// All of them: one that is missing has been lost.
     Present,
     /// Some of them.
@@ -49,18 +42,9 @@ pub enum Expect {
     Absent,
 }
 
-/// What the threads ask, by family of workloads.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Asks {
-    /// YCSB's core workloads.
-    Ycsb(YcsbMix),
-    /// db_bench's benchmarks.
-    DbBench(Box<DbBench>),
-}
-
 /// What a workload asks for, whoever answers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Work {
+pub struct WorkloadSpec {
     /// Records that requests are about.
     pub records: u64,
     /// The number of the first that is loaded.
@@ -76,40 +60,40 @@ pub struct Work {
     /// Which records are asked for.
     pub distribution: Popularity,
     /// Which operations, in which order.
-    pub asks: Asks,
+    pub mix: OperationMix,
     /// Whether the records that are asked for are there.
-    pub expect: Expect,
+    pub expect: Presence,
     /// What an update writes.
-    pub update: Update,
+    pub update: UpdateMode,
     /// Fields of a record.
     pub fields: u32,
 }
 
-impl Work {
+impl WorkloadSpec {
     /// The operations that it may ask for.
     pub fn operations(&self) -> Vec<Operation> {
-        match &self.asks {
-            Asks::Ycsb(mix) => mix.operations(),
-            Asks::DbBench(bench) => bench.operations(),
+        match &self.mix {
+            OperationMix::Ycsb(mix) => mix.operations(),
+            OperationMix::DbBench(bench) => bench.operations(),
         }
     }
 
     /// How the records that are asked for are drawn, for people: by the name that settings have for it, where
     /// they have one.
-    pub(super) fn distribution_told(&self) -> String {
-        match &self.asks {
-            Asks::Ycsb(_) => json!(self.distribution.kind()).as_str().unwrap_or_default().to_owned(),
-            Asks::DbBench(bench) => bench.distribution_told(self.records),
+    pub(super) fn describe_distribution(&self) -> String {
+        match &self.mix {
+            OperationMix::Ycsb(_) => json!(self.distribution.kind()).as_str().unwrap_or_default().to_owned(),
+            OperationMix::DbBench(bench) => bench.describe_distribution(self.records),
         }
     }
 
     /// The form of the keys that are asked for.
-    pub fn keys_asked_for(&self) -> KeyForm {
-        self.db_bench().and_then(|bench| bench.other_keys).unwrap_or(self.keys)
+    pub fn request_keys(&self) -> KeyForm {
+        self.db_bench().and_then(|bench| bench.request_keys).unwrap_or(self.keys)
     }
 
     /// What one more thread asks, beside the workload's own.
-    pub fn background(&self) -> Option<&Background> {
+    pub fn background(&self) -> Option<&BackgroundRequests> {
         self.db_bench()?.background.as_ref()
     }
 
@@ -121,19 +105,19 @@ impl Work {
 
     /// Whether an insert adds a record that others may ask for once it is there.
     pub(super) fn grows(&self) -> bool {
-        matches!(self.asks, Asks::Ycsb(_))
+        matches!(self.mix, OperationMix::Ycsb(_))
     }
 
-    fn db_bench(&self) -> Option<&DbBench> {
-        match &self.asks {
-            Asks::DbBench(bench) => Some(bench),
-            Asks::Ycsb(_) => None,
+    pub(super) fn db_bench(&self) -> Option<&DbBench> {
+        match &self.mix {
+            OperationMix::DbBench(bench) => Some(bench),
+            OperationMix::Ycsb(_) => None,
         }
     }
 
     /// Which records are loaded, and which are inserted.
-    pub fn part(&self) -> Part {
-        Part { first: self.first, loaded: self.loaded, next: self.next }
+    pub fn record_range(&self) -> RecordRange {
+        RecordRange { first: self.first, loaded: self.loaded, next: self.next }
     }
 
     /// Why what it is about does not stay the same while it runs (requirement WR1); nothing where it does.
@@ -168,7 +152,7 @@ impl Work {
 
 /// How long a run takes and how fast it goes, as YCSB's properties say.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct SaidByProperties {
+pub struct RunProperties {
     /// Requests per second of all threads together, above 0.
     pub target: Option<f64>,
     /// Seconds, above 0.
@@ -187,7 +171,7 @@ pub struct KvPlan {
     /// The workload's name.
     pub workload: String,
     /// What is asked.
-    pub work: Work,
+    pub spec: WorkloadSpec,
     /// Threads that send requests.
     pub threads: u32,
     /// How many requests each thread sends before it waits for their answers.
@@ -198,10 +182,10 @@ pub struct KvPlan {
     pub pin: bool,
     /// How the records come into the database.
     pub load: LoadMethod,
-    /// After how many requests the workload ends of itself; never unless said.
+    /// After how many requests the workload ends of itself; never unless run_properties.
     pub operations: Option<u64>,
     /// What YCSB's properties say of the run's length and speed; it is for the caller to heed it.
-    pub properties_say: SaidByProperties,
+    pub run_properties: RunProperties,
     /// What the person should know about what was asked for.
     pub notes: Vec<String>,
 }
@@ -209,69 +193,39 @@ pub struct KvPlan {
 impl KvPlan {
     /// Whether values are so formed that an engine which compresses writes less than it is given.
     pub fn is_compressible(&self) -> bool {
-        self.work.values.compressible_to < 1.0
-    }
-
-    /// Resolves and checks `settings`; touches nothing but the files they name.
-    ///
-    /// # Errors
-    /// What is wrong with them, and what would be right.
-    pub fn new(settings: &KvSettings) -> Result<Self, KvError> {
-        let engine = engine::find(&settings.engine)?;
-        let options = settings.options.clone().unwrap_or_default();
-        (engine.check_options)(&options)?;
-        let Resolved { work, threads, said, notes } = resolve(settings)?;
-        let pace = pace(settings, said.target, work.db_bench().and_then(|bench| bench.sine))?;
-        let operations = settings.operations.or(work.db_bench().and_then(|bench| bench.requests));
-        let plan = Self {
-            engine,
-            options,
-            workload: [std::slice::from_ref(&settings.workload), &settings.properties_files].concat().join(" + "),
-            work,
-            threads,
-            pipeline: settings.pipeline,
-            pace,
-            pin: settings.pin,
-            load: settings.load,
-            operations,
-            properties_say: said,
-            notes,
-        };
-        plan.check()?;
-        read_script(settings)?;
-        Ok(plan)
+        self.spec.values.compressible_to < 1.0
     }
 
     /// The longest value in bytes.
     pub fn value_bytes(&self) -> usize {
-        self.work.values.lengths.max()
+        self.spec.values.lengths.max()
     }
 
     /// Bytes of a record on average, its key included.
     pub fn record_bytes(&self) -> f64 {
-        self.work.values.lengths.mean() + self.work.keys.max_bytes() as f64
+        self.spec.values.lengths.mean() + self.spec.keys.max_bytes() as f64
     }
 
     /// Bytes that loading gives to the engine, on average.
     pub fn load_bytes(&self) -> u64 {
-        (self.work.loaded as f64 * self.record_bytes()) as u64
+        (self.spec.loaded as f64 * self.record_bytes()) as u64
     }
 
     /// The threads that send requests, that in the background included, which comes last.
     pub(super) fn all_threads(&self) -> u32 {
-        self.threads + u32::from(self.work.background().is_some())
+        self.threads + u32::from(self.spec.background().is_some())
     }
 
     /// What thread `thread` asks where that is no part of the workload.
-    pub(super) fn background_of(&self, thread: u32) -> Option<&Background> {
-        self.work.background().filter(|_| thread >= self.threads)
+    pub(super) fn background_of(&self, thread: u32) -> Option<&BackgroundRequests> {
+        self.spec.background().filter(|_| thread >= self.threads)
     }
 
     /// Bytes that a fill gives to the engine until it is done, on average; 0 for what is no fill.
     pub fn fill_bytes(&self) -> u64 {
-        let inserts = self.work.operations().contains(&Operation::Insert);
-        let record = self.work.values.lengths.mean() + self.work.keys.max_bytes() as f64;
-        self.work.round().filter(|_| inserts).map_or(0, |round| (round as f64 * record) as u64)
+        let inserts = self.spec.operations().contains(&Operation::Insert);
+        let record = self.spec.values.lengths.mean() + self.spec.keys.max_bytes() as f64;
+        self.spec.round().filter(|_| inserts).map_or(0, |round| (round as f64 * record) as u64)
     }
 
     /// How many requests thread `thread` sends before it ends; the background goes on for as long as others do.
@@ -284,18 +238,18 @@ impl KvPlan {
     }
 
     /// How many records are expected at the end, as YCSB reckons: twice the inserts of the operations that
-    /// were asked for. Where nobody said how many those are, none but those of the start.
+    /// were asked for. Where nobody run_properties how many those are, none but those of the start.
     pub(super) fn expected_records(&self) -> u64 {
-        let Asks::Ycsb(mix) = &self.work.asks else { return self.work.loaded };
-        let operations = self.operations.or(self.properties_say.operation_count).unwrap_or(0);
+        let OperationMix::Ycsb(mix) = &self.spec.mix else { return self.spec.loaded };
+        let operations = self.operations.or(self.run_properties.operation_count).unwrap_or(0);
         let inserts = operations as f64 * mix.share(Operation::Insert) * 2.0;
-        self.work.loaded.saturating_add(inserts as u64).min(RECORDS_MAX)
+        self.spec.loaded.saturating_add(inserts as u64).min(RECORDS_MAX)
     }
 
-    fn check(&self) -> Result<(), KvError> {
+    pub(super) fn check(&self) -> Result<(), KvError> {
         let bad = |name, got: u64, wanted| Err(KvError::BadSetting { name, got: got.to_string(), wanted });
-        if self.work.records == 0 || self.work.records > RECORDS_MAX {
-            return bad("records", self.work.records, "write a number from 1 to 2^53");
+        if self.spec.records == 0 || self.spec.records > RECORDS_MAX {
+            return bad("records", self.spec.records, "write a number from 1 to 2^53");
         }
         if self.threads == 0 || self.threads > THREADS_MAX {
             return bad("threads", self.threads.into(), "write a number from 1 to 1024");
@@ -308,27 +262,27 @@ impl KvPlan {
                 "requests are sent together in a closed loop without think time: write 1, or take the pace away";
             return bad("pipeline", self.pipeline.into(), wanted);
         }
-        if self.pace != PacePlan::Closed && self.work.operations().contains(&Operation::Next) {
+        if self.pace != PacePlan::Closed && self.spec.operations().contains(&Operation::Next) {
             let wanted = "a walk through all records goes as fast as the engine does: leave rate and think out";
             return Err(KvError::BadSetting { name: "rate, think", got: self.pace.name().to_owned(), wanted });
         }
         let together = |operation| match operation {
             Operation::Read | Operation::Insert => true,
-            Operation::Update => self.work.update == Update::Record,
+            Operation::Update => self.spec.update == UpdateMode::Record,
             other => is_background(other.name()),
         };
-        if self.pipeline > 1 && !self.work.operations().into_iter().all(together) {
+        if self.pipeline > 1 && !self.spec.operations().into_iter().all(together) {
             let wanted = "only reads, inserts and updates of whole records can be sent together: write 1";
             return bad("pipeline", self.pipeline.into(), wanted);
         }
-        let bytes = self.work.values.lengths.max() as u64;
+        let bytes = self.spec.values.lengths.max() as u64;
         if bytes > VALUE_BYTES_MAX {
             return bad("value_size", bytes, "values have 64 MiB at most");
         }
         if let Some(got) = too_many_pools(self.all_threads(), self.value_bytes()) {
             return Err(KvError::BadSetting { name: "threads", got, wanted: POOLS_WANTED });
         }
-        check_order(&self.work, &self.workload, self.engine, engine::ENGINES)
+        check_order(&self.spec, &self.workload, self.engine, engine::ENGINES)
     }
 }
 
@@ -345,8 +299,13 @@ pub(crate) fn manifest_options(options: &EngineOptions) -> Value {
 }
 
 /// Refuses scans on an engine without order; names those of `engines` that have one.
-fn check_order(work: &Work, workload: &str, engine: &EngineInfo, engines: &[EngineInfo]) -> Result<(), KvError> {
-    let operations = work.operations();
+fn check_order(
+    spec: &WorkloadSpec,
+    workload: &str,
+    engine: &EngineInfo,
+    engines: &[EngineInfo],
+) -> Result<(), KvError> {
+    let operations = spec.operations();
     let scans =
         [Operation::Scan, Operation::Next, Operation::BackgroundScan].iter().any(|kind| operations.contains(kind));
     let can = |engine: &EngineInfo| engine.abilities.contains(&Ability::Scan);
@@ -357,43 +316,11 @@ fn check_order(work: &Work, workload: &str, engine: &EngineInfo, engines: &[Engi
     Err(KvError::CannotScan { workload: workload.to_owned(), engine: engine.name, able: able.join(", ") })
 }
 
-/// The pace that `settings` ask for; where they leave it open, that of YCSB's `target` or of mixgraph's sine.
-fn pace(settings: &KvSettings, target: Option<f64>, sine: Option<SineRate>) -> Result<PacePlan, KvError> {
-    let curve = match (target, sine) {
-        (_, Some(sine)) => Curve::sine(sine.d, sine.a, TAU / sine.b, sine.c / TAU),
-        (Some(target), None) => Curve::constant(target),
-        (None, None) => return PacePlan::new(settings),
-    };
-    if settings.rate.is_some() || settings.think.is_some() {
-        return PacePlan::new(settings);
-    }
-    PacePlan::open(curve, settings)
-}
-
-/// What the family of the workload makes of `settings`.
-fn resolve(settings: &KvSettings) -> Result<Resolved, KvError> {
-    if let Some(benchmark) = db_bench::find(&settings.workload) {
-        return db_bench::resolve(benchmark, settings);
-    }
-    let bad = |name, got: u32, wanted| Err(KvError::BadSetting { name, got: got.to_string(), wanted });
-    if let Some(bytes) = settings.key_size {
-        return bad("key_size", bytes, "a YCSB key is `user` and a number; only db_bench's workloads have a key size");
-    }
-    let mut resolved = ycsb::resolve(settings)?;
-    if let Some(bytes) = settings.value_size {
-        if settings.field_length.is_some() {
-            return bad("value_size", bytes, "field_length says how long a record is as well; leave one out");
-        }
-        resolved.work.values.lengths = Lengths::Constant(bytes as usize);
-    }
-    Ok(resolved)
-}
-
 /// What a family of workloads makes of the settings.
-pub(super) struct Resolved {
-    pub(super) work: Work,
+pub(super) struct ResolvedSettings {
+    pub(super) spec: WorkloadSpec,
     pub(super) threads: u32,
-    pub(super) said: SaidByProperties,
+    pub(super) run_properties: RunProperties,
     pub(super) notes: Vec<String>,
 }
 

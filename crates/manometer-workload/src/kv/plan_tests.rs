@@ -1,5 +1,6 @@
 use super::*;
 use crate::kv::KeyDistribution;
+use crate::kv::settings::KvSettings;
 use std::io::Write as _;
 
 fn null(workload: &str) -> KvSettings {
@@ -22,12 +23,12 @@ fn the_core_workloads_are_ycsbs() {
         ("ycsb-f", [0.5, 0.0, 0.0, 0.0, 0.5], Popularity::ZIPFIAN, false),
     ] {
         let plan = KvPlan::new(&null(name)).unwrap();
-        let Asks::Ycsb(mix) = &plan.work.asks else { panic!("{:?}", plan.work.asks) };
+        let OperationMix::Ycsb(mix) = &plan.spec.mix else { panic!("{:?}", plan.spec.mix) };
         assert_eq!(mix.shares, shares, "{name}");
-        assert_eq!((plan.work.records, plan.value_bytes(), plan.threads), (1000, 1000, 1));
-        assert_eq!(plan.work.distribution, distribution, "{name}");
-        assert_eq!(plan.work.update, Update::Record);
-        assert_eq!(plan.work.unstable().is_some(), unstable, "{name}");
+        assert_eq!((plan.spec.records, plan.value_bytes(), plan.threads), (1000, 1000, 1));
+        assert_eq!(plan.spec.distribution, distribution, "{name}");
+        assert_eq!(plan.spec.update, UpdateMode::Record);
+        assert_eq!(plan.spec.unstable().is_some(), unstable, "{name}");
         assert_eq!(mix.scan_lengths.bounds(), (1, if name == "ycsb-e" { 100 } else { 1000 }));
         assert_eq!(plan.notes, Vec::<String>::new());
     }
@@ -49,13 +50,13 @@ const HASHED: EngineInfo = EngineInfo {
 
 #[test]
 fn scans_need_an_engine_with_an_order() {
-    let work = |name| KvPlan::new(&null(name)).unwrap().work;
+    let spec = |name| KvPlan::new(&null(name)).unwrap().spec;
     let engines = || [HASHED, EngineInfo { name: "sorted", abilities: &[Ability::Scan], ..HASHED }];
-    assert!(check_order(&work("ycsb-d"), "ycsb-d", &HASHED, &engines()).is_ok());
-    assert!(check_order(&work("ycsb-e"), "ycsb-e", &engines()[1], &engines()).is_ok());
-    let error = check_order(&work("ycsb-e"), "ycsb-e", &HASHED, &engines()).unwrap_err().to_string();
+    assert!(check_order(&spec("ycsb-d"), "ycsb-d", &HASHED, &engines()).is_ok());
+    assert!(check_order(&spec("ycsb-e"), "ycsb-e", &engines()[1], &engines()).is_ok());
+    let error = check_order(&spec("ycsb-e"), "ycsb-e", &HASHED, &engines()).unwrap_err().to_string();
     assert_eq!(error, "ycsb-e scans, but hashed keeps no order of keys; choose sorted");
-    let error = check_order(&work("ycsb-e"), "ycsb-e", &HASHED, &[HASHED]).unwrap_err().to_string();
+    let error = check_order(&spec("ycsb-e"), "ycsb-e", &HASHED, &[HASHED]).unwrap_err().to_string();
     assert!(error.ends_with("no engine of this build does"), "{error}");
 }
 
@@ -69,11 +70,11 @@ fn a_properties_file_is_read_and_the_nearer_setting_wins() {
     settings.properties.insert("fieldcount".to_owned(), "4".to_owned());
     settings.field_length = Some(20);
     let plan = KvPlan::new(&settings).unwrap();
-    assert_eq!((plan.work.records, plan.threads, plan.value_bytes()), (5000, 3, 80));
+    assert_eq!((plan.spec.records, plan.threads, plan.value_bytes()), (5000, 3, 80));
     let of_threads = |threads| KvPlan::new(&KvSettings { threads, ..settings.clone() }).unwrap().threads;
     assert_eq!([of_threads(Some(1)), of_threads(Some(2))], [1, 2], "one thread that is asked for is one");
-    assert_eq!(plan.work.distribution, Popularity::Latest { exponent: 0.99 });
-    let Asks::Ycsb(mix) = plan.work.asks else { panic!("{:?}", plan.work.asks) };
+    assert_eq!(plan.spec.distribution, Popularity::Latest { exponent: 0.99 });
+    let OperationMix::Ycsb(mix) = plan.spec.mix else { panic!("{:?}", plan.spec.mix) };
     assert_eq!((mix.share(Operation::Read), mix.share(Operation::Update)), (0.5, 0.5));
     let notes = plan.notes.join("\n");
     assert!(notes.contains("add up to 0.4") && notes.contains("rocksdb.dir") && notes.contains(":3"), "{notes}");
@@ -133,7 +134,7 @@ fn what_makes_no_sense_is_named() {
 #[test]
 fn an_update_of_one_field_is_asked_for_by_name() {
     let plan = KvPlan::new(&with(&[("writeallfields", "false")])).unwrap();
-    assert_eq!(plan.work.update, Update::Field);
+    assert_eq!(plan.spec.update, UpdateMode::Field);
 }
 
 #[test]
@@ -149,12 +150,12 @@ fn what_cannot_be_sent_together_is_refused() {
 #[test]
 fn a_part_of_the_records_is_loaded_and_asked_for() {
     let plan = KvPlan::new(&with(&[("insertstart", "200"), ("insertcount", "300")])).unwrap();
-    assert_eq!(plan.work.part(), Part { first: 200, loaded: 300, next: 1000 });
+    assert_eq!(plan.spec.record_range(), RecordRange { first: 200, loaded: 300, next: 1000 });
     let rest = KvPlan::new(&with(&[("insertstart", "200")])).unwrap();
-    assert_eq!(rest.work.part(), Part { first: 200, loaded: 800, next: 1000 });
-    assert_ne!(plan.work.form(), KvPlan::new(&null("ycsb-a")).unwrap().work.form());
+    assert_eq!(rest.spec.record_range(), RecordRange { first: 200, loaded: 800, next: 1000 });
+    assert_ne!(plan.spec.form(), KvPlan::new(&null("ycsb-a")).unwrap().spec.form());
     let half = KvPlan::new(&with(&[("insertstart", "200"), ("insertcount", "300")]).shrunk(0.5)).unwrap();
-    assert_eq!(half.work.part(), Part { first: 100, loaded: 150, next: 500 });
+    assert_eq!(half.spec.record_range(), RecordRange { first: 100, loaded: 150, next: 500 });
 }
 
 #[test]
@@ -166,11 +167,11 @@ fn keys_and_lengths_are_as_the_properties_say() {
         ("minfieldlength", "10"),
     ]))
     .unwrap();
-    assert_eq!(plan.work.keys, KeyForm::Ycsb { hashed: false, zero_padding: 12 });
+    assert_eq!(plan.spec.keys, KeyForm::Ycsb { hashed: false, zero_padding: 12 });
     assert_eq!(plan.value_bytes(), 1000);
-    let mean = plan.work.values.lengths.mean();
+    let mean = plan.spec.values.lengths.mean();
     assert!((100.0..500.0).contains(&mean), "{mean}");
-    assert_eq!(plan.work.form(), "ycsb-ordered-2 of 12 digits, 10 fields of zipfian 10 to 100 bytes");
+    assert_eq!(plan.spec.form(), "ycsb-ordered-2 of 12 digits, 10 fields of zipfian 10 to 100 bytes");
 }
 
 #[test]
@@ -178,20 +179,20 @@ fn what_the_properties_say_of_length_and_speed_is_kept_and_noted() {
     let said = [("target", "5000"), ("maxexecutiontime", "60"), ("operationcount", "100")];
     let mut settings = with(&said);
     let plan = KvPlan::new(&settings).unwrap();
-    let wanted = SaidByProperties { target: Some(5000.0), max_execution_s: Some(60), operation_count: Some(100) };
-    assert_eq!((plan.properties_say, plan.operations), (wanted, None));
+    let wanted = RunProperties { target: Some(5000.0), max_execution_s: Some(60), operation_count: Some(100) };
+    assert_eq!((plan.run_properties, plan.operations), (wanted, None));
     assert_eq!(plan.notes.len(), 2, "{:?}", plan.notes);
     settings.operations = Some(100);
     assert_eq!(KvPlan::new(&settings).unwrap().notes.len(), 1);
     let zero = KvPlan::new(&with(&said.map(|(name, _)| (name, "0")))).unwrap();
-    assert_eq!(zero.properties_say, SaidByProperties::default());
+    assert_eq!(zero.run_properties, RunProperties::default());
 }
 
 #[test]
 fn an_exponent_goes_with_the_distributions_that_have_one() {
     let of = |distribution, exponent| KvSettings { distribution: Some(distribution), exponent, ..null("ycsb-c") };
     let plan = KvPlan::new(&of(KeyDistribution::Latest, Some(1.2))).unwrap();
-    assert_eq!(plan.work.distribution, Popularity::Latest { exponent: 1.2 });
+    assert_eq!(plan.spec.distribution, Popularity::Latest { exponent: 1.2 });
     for kind in [KeyDistribution::Uniform, KeyDistribution::YcsbZipfian, KeyDistribution::Hotspot] {
         let error = KvPlan::new(&of(kind, Some(1.2))).unwrap_err().to_string();
         assert!(error.contains("zipfian and latest"), "{error}");

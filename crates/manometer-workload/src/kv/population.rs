@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Which records are loaded, and which are inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
+pub struct RecordRange {
     /// The number of the first record that is loaded.
     pub first: u64,
     /// How many are loaded.
@@ -18,7 +18,7 @@ pub struct Part {
     pub next: u64,
 }
 
-impl Part {
+impl RecordRange {
     /// The first `loaded` of all, followed by those that are inserted.
     pub fn whole(loaded: u64) -> Self {
         Self { first: 0, loaded, next: loaded }
@@ -29,7 +29,7 @@ impl Part {
 /// but where only a part of the records was loaded.
 #[derive(Debug)]
 pub struct Population {
-    part: Part,
+    range: RecordRange,
     claimed: AtomicU64,
     count: AtomicU64,
     /// Inserted, but not yet all before them; never more than there are threads.
@@ -38,9 +38,9 @@ pub struct Population {
 
 impl Population {
     /// The records of `part` are there.
-    pub fn new(part: Part) -> Self {
-        let loaded = part.loaded;
-        Self { part, claimed: AtomicU64::new(loaded), count: AtomicU64::new(loaded), ahead: Mutex::default() }
+    pub fn new(range: RecordRange) -> Self {
+        let loaded = range.loaded;
+        Self { range, claimed: AtomicU64::new(loaded), count: AtomicU64::new(loaded), ahead: Mutex::default() }
     }
 
     /// How many records can be asked for.
@@ -52,7 +52,7 @@ impl Population {
     /// The number of the record at `place`.
     #[inline]
     pub fn record(&self, place: u64) -> u64 {
-        if place < self.part.loaded { self.part.first + place } else { self.part.next + (place - self.part.loaded) }
+        if place < self.range.loaded { self.range.first + place } else { self.range.next + (place - self.range.loaded) }
     }
 
     /// The number of a record to insert; nobody else gets it.
@@ -63,7 +63,7 @@ impl Population {
     /// The claimed record `record` has been inserted.
     pub fn inserted(&self, record: u64) {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
-        ahead.insert(self.part.loaded + (record - self.part.next));
+        ahead.insert(self.range.loaded + (record - self.range.next));
         let mut count = self.count.load(Ordering::Relaxed);
         while ahead.remove(&count) {
             count += 1;
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_record_counts_once_all_before_it_are_there() {
-        let population = Population::new(Part::whole(10));
+        let population = Population::new(RecordRange::whole(10));
         let claimed: Vec<u64> = (0..3).map(|_| population.claim()).collect();
         assert_eq!(claimed, [10, 11, 12]);
         population.inserted(12);
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_part_is_followed_by_what_comes_after_the_whole() {
-        let population = Population::new(Part { first: 30, loaded: 20, next: 100 });
+        let population = Population::new(RecordRange { first: 30, loaded: 20, next: 100 });
         assert_eq!([0, 19].map(|place| population.record(place)), [30, 49]);
         let claimed = population.claim();
         assert_eq!((claimed, population.record(20)), (100, 100));

@@ -7,10 +7,10 @@ use std::path::Path;
 use manometer_measure::suggest::similar;
 
 use super::error::KvError;
-use super::java_properties::{self, Malformed};
+use super::java_properties::{self, MalformedLine};
 
 /// Properties that we follow.
-const FOLLOWED: [&str; 30] = [
+const SUPPORTED: [&str; 30] = [
     "dataintegrity",
     "exponential.frac",
     "exponential.percentile",
@@ -47,7 +47,7 @@ const FOLLOWED: [&str; 30] = [
 const OWN_PREFIX: &str = "exponential.";
 
 /// Properties that change nothing here: what they are about is settled elsewhere or does not exist.
-const WITHOUT_EFFECT: [&str; 19] = [
+const IGNORED: [&str; 19] = [
     "core_workload_insertion_retry_interval",
     "core_workload_insertion_retry_limit",
     "db",
@@ -122,7 +122,7 @@ impl Properties {
         let mut properties = Self::default();
         let place = |number| format!("{}:{number}", path.display());
         let lines = java_properties::parse(&bytes)
-            .map_err(|Malformed { number, line }| KvError::BadLine { place: place(number), line })?;
+            .map_err(|MalformedLine { number, line }| KvError::BadLine { place: place(number), line })?;
         for line in lines {
             properties.set(place(line.number), &line.name, &line.value)?;
         }
@@ -137,15 +137,15 @@ impl Properties {
 
     /// Sets one property.
     pub(super) fn set(&mut self, place: String, name: &str, value: &str) -> Result<(), KvError> {
-        if FOLLOWED.contains(&name) {
+        if SUPPORTED.contains(&name) {
             self.values.insert(name.to_owned(), (value.to_owned(), place));
-        } else if WITHOUT_EFFECT.contains(&name) {
+        } else if IGNORED.contains(&name) {
             self.notes.push(format!("{place}: `{name}` has no effect here"));
         } else if name.contains('.') && !name.starts_with(OWN_PREFIX) {
             self.notes.push(format!("{place}: `{name}` belongs to a binding of YCSB and has no effect here"));
         } else {
             return Err(KvError::UnknownProperty {
-                similar: similar(name, FOLLOWED.into_iter().chain(WITHOUT_EFFECT)),
+                similar: similar(name, SUPPORTED.into_iter().chain(IGNORED)),
                 name: name.to_owned(),
                 place,
             });

@@ -7,25 +7,25 @@ use manometer_target::engine::directory::DatabaseManifest;
 use manometer_target::engine::{Engine, EngineError, Storage, external};
 use serde_json::json;
 
-use super::change::read_script;
 use super::error::KvError;
 use super::headroom::headroom;
 use super::load::load;
 use super::plan::{KvPlan, manifest_options};
-use super::plans::Plans;
+use super::plan_history::PlanHistory;
+use super::script::read_script;
 use super::settings::KvSettings;
 use super::storage::{self, EngineData, EngineRequest};
 use super::threads::run_threads;
 use super::workload::KvWorkload;
 use crate::error::WorkloadError;
-use crate::workload::{Driver, Place, Progress, Ready, WorkloadData};
+use crate::workload::{Driver, PreparedWorkload, Progress, WorkloadContext, WorkloadData};
 
 /// Runs the workload `settings` at `place` until `driver` has it end: prepares the database, then sends requests.
 ///
 /// # Errors
 /// The settings, the folder or the engine are not as they should be, or a record was lost.
 pub fn run<C: Clock>(
-    place: &Place,
+    place: &WorkloadContext,
     settings: &KvSettings,
     driver: &mut dyn Driver,
     clock: &C,
@@ -95,13 +95,13 @@ impl Requests<'_> {
     pub fn send<C: Clock>(self, engine: &dyn Engine, driver: &mut dyn Driver, clock: &C) -> Result<(), WorkloadError> {
         let Self { plan, settings, seed, facts, mark_changed } = self;
         let script = read_script(settings).map_err(KvError::from)?;
-        if plan.work.unstable().is_some() {
+        if plan.spec.unstable().is_some() {
             mark_changed().map_err(KvError::from)?;
         }
-        let plans = Plans::new(plan);
+        let plans = PlanHistory::new(plan);
         run_threads(&plans, seed, engine, clock, |threads| {
             let mut workload = KvWorkload::new(clock, engine, threads, settings, seed, mark_changed);
-            driver.drive(Ready { facts, state: Some(engine.state_sampler()), script }, &mut workload)
+            driver.drive(PreparedWorkload { facts, state: Some(engine.state_sampler()), script }, &mut workload)
         })
     }
 }
@@ -112,8 +112,8 @@ pub(crate) fn marker(plan: &KvPlan, seed: u64) -> DatabaseManifest {
         engine: plan.engine.name.to_owned(),
         engine_version: (plan.engine.version)(),
         options: manifest_options(&plan.options),
-        records: plan.work.loaded,
-        form: plan.work.form(),
+        records: plan.spec.loaded,
+        form: plan.spec.form(),
         value_bytes: plan.value_bytes() as u64,
         load: json!(plan.load).as_str().unwrap_or_default().to_owned(),
         seed,
@@ -134,13 +134,13 @@ fn facts(plan: &KvPlan, engine: &dyn Engine, reused: bool) -> Settings {
         "engine_version": (plan.engine.version)(),
         "durability": plan.engine.durability,
         "workload": plan.workload,
-        "records": plan.work.records,
+        "records": plan.spec.records,
         "value_bytes": plan.value_bytes(),
         "record_bytes": plan.record_bytes(),
-        "distribution": plan.work.distribution_told(),
-        "exponent": plan.work.distribution.exponent(),
-        "loaded": plan.work.loaded,
-        "unstable": plan.work.unstable(),
+        "distribution": plan.spec.describe_distribution(),
+        "exponent": plan.spec.distribution.exponent(),
+        "loaded": plan.spec.loaded,
+        "unstable": plan.spec.unstable(),
         "threads": plan.threads,
         "loop": plan.pace.name(),
         "stopwatch": stopwatch::name(),

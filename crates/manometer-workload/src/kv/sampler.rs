@@ -4,36 +4,36 @@ use std::collections::BTreeMap;
 
 use manometer_measure::LatencyHistogram;
 
-use super::cells::{Cells, Seen};
-use super::counted::Counted;
+use super::latency_cells::{CellSnapshot, LatencyCells};
 use super::request::Operation;
+use super::thread_counters::ThreadCounters;
 use crate::sample::OperationSample;
 
 /// Reads the threads' cells.
 pub(crate) struct Sampler<'a> {
-    counted: Vec<&'a Counted>,
+    counters: Vec<&'a ThreadCounters>,
     operations: Vec<SampledOperation>,
 }
 
 /// One operation, and what was read of it in each thread.
 struct SampledOperation {
     operation: Operation,
-    service: Vec<Option<Seen>>,
-    response: Vec<Option<Seen>>,
+    service: Vec<Option<CellSnapshot>>,
+    response: Vec<Option<CellSnapshot>>,
     missing: u64,
 }
 
 impl<'a> Sampler<'a> {
     /// Samples `operations`, each whether it happens or not.
-    pub(crate) fn new(operations: &[Operation], counted: impl IntoIterator<Item = &'a Counted>) -> Self {
-        let mut sampler = Self { counted: counted.into_iter().collect(), operations: Vec::new() };
+    pub(crate) fn new(operations: &[Operation], counters: impl IntoIterator<Item = &'a ThreadCounters>) -> Self {
+        let mut sampler = Self { counters: counters.into_iter().collect(), operations: Vec::new() };
         sampler.add_operations(operations);
         sampler
     }
 
     /// Samples `operations` too from now on: requests of before a change may still be in flight.
     pub(crate) fn add_operations(&mut self, operations: &[Operation]) {
-        let nothing = || self.counted.iter().map(|_| None).collect();
+        let nothing = || self.counters.iter().map(|_| None).collect();
         for operation in operations {
             if !self.operations.iter().any(|sampled| sampled.operation == *operation) {
                 let (service, response) = (nothing(), nothing());
@@ -44,18 +44,19 @@ impl<'a> Sampler<'a> {
 
     /// What each operation did since this was called last.
     pub(crate) fn take(&mut self) -> BTreeMap<String, OperationSample> {
-        let named = |sampled: &mut SampledOperation| (sampled.operation.name().to_owned(), sampled.take(&self.counted));
+        let named =
+            |sampled: &mut SampledOperation| (sampled.operation.name().to_owned(), sampled.take(&self.counters));
         self.operations.iter_mut().map(named).collect()
     }
 }
 
 impl SampledOperation {
-    fn take(&mut self, counted: &[&Counted]) -> OperationSample {
-        let service = counted.iter().map(|thread| thread.service(self.operation));
+    fn take(&mut self, counters: &[&ThreadCounters]) -> OperationSample {
+        let service = counters.iter().map(|thread| thread.service(self.operation));
         let (service, bytes) = add_up(service, &mut self.service);
-        let response = counted.iter().map(|thread| thread.response(self.operation));
+        let response = counters.iter().map(|thread| thread.response(self.operation));
         let (response, _) = add_up(response, &mut self.response);
-        let missing: u64 = counted.iter().map(|thread| thread.missing(self.operation)).sum();
+        let missing: u64 = counters.iter().map(|thread| thread.missing(self.operation)).sum();
         let text = |all: &LatencyHistogram| if all.is_empty() { String::new() } else { all.to_base64() };
         OperationSample {
             requests: service.len(),
@@ -69,7 +70,10 @@ impl SampledOperation {
 }
 
 /// What all threads counted since it was last `seen`: latencies and bytes.
-fn add_up<'a>(cells: impl Iterator<Item = Option<&'a Cells>>, seen: &mut [Option<Seen>]) -> (LatencyHistogram, u64) {
+fn add_up<'a>(
+    cells: impl Iterator<Item = Option<&'a LatencyCells>>,
+    seen: &mut [Option<CellSnapshot>],
+) -> (LatencyHistogram, u64) {
     let mut histogram = LatencyHistogram::new();
     let mut bytes = 0;
     for (cells, seen) in cells.zip(seen) {

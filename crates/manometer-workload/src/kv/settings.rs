@@ -8,8 +8,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::pace::RateForm;
-use super::plan::Asks;
-use super::population::Part;
 
 /// A workload of YCSB or db_bench on a key-value engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -114,25 +112,8 @@ impl KvSettings {
     }
 
     /// The servers that are not ours, where the options lead to some.
-    pub fn servers(&self) -> Option<Servers> {
-        Servers::of(self.options.as_ref()?)
-    }
-
-    /// The same workload on the share `factor` of its records, at least one.
-    pub fn shrunk(&self, factor: f64) -> Self {
-        let scaled = |count: u64| ((count as f64 * factor) as u64).max(1);
-        let Ok(plan) = super::KvPlan::new(self) else {
-            return Self { records: self.records.map(scaled), ..self.clone() };
-        };
-        let mut shrunk = Self { records: Some(scaled(plan.work.records)), ..self.clone() };
-        if matches!(plan.work.asks, Asks::Ycsb(_)) && plan.work.part() != Part::whole(plan.work.records) {
-            // A part of the records stays the same part of them.
-            let (first, loaded) = ((plan.work.first as f64 * factor) as u64, scaled(plan.work.loaded));
-            shrunk.properties.insert("insertstart".to_owned(), first.to_string());
-            shrunk.properties.insert("insertcount".to_owned(), loaded.to_string());
-            shrunk.records = shrunk.records.max(Some(first + loaded));
-        }
-        shrunk
+    pub fn servers(&self) -> Option<ExternalServers> {
+        ExternalServers::of(self.options.as_ref()?)
     }
 }
 
@@ -172,7 +153,7 @@ impl Default for KvSettings {
 
 /// Servers that are not ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Servers {
+pub struct ExternalServers {
     /// Each as host and port, as given.
     pub addresses: Vec<String>,
     /// Whether they are some of a cluster's, which has others.
@@ -181,7 +162,7 @@ pub struct Servers {
     pub flush: bool,
 }
 
-impl Servers {
+impl ExternalServers {
     /// Those that `options` lead to, where they lead to some.
     pub fn of(options: &EngineOptions) -> Option<Self> {
         let EngineOptions::Table(options) = options else { return None };

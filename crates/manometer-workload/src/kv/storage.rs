@@ -4,7 +4,7 @@ use manometer_target::engine::directory::{DatabaseDirectory, DatabaseManifest};
 use manometer_target::engine::external::{ExternalCleanup, ExternalData};
 use manometer_target::engine::{Engine, EngineError, EngineInfo, EngineOptions, OpenRequest, Storage};
 
-use crate::workload::{Place, WorkloadData};
+use crate::workload::{WorkloadContext, WorkloadData};
 
 /// Which engine to open, and what its records follow from.
 pub(crate) struct EngineRequest<'a> {
@@ -27,7 +27,10 @@ pub(crate) struct EngineData {
 ///
 /// # Errors
 /// The folder, the server or the engine are not as they should be.
-pub(crate) fn open(place: &Place, request: EngineRequest<'_>) -> Result<(Box<dyn Engine>, EngineData), EngineError> {
+pub(crate) fn open(
+    place: &WorkloadContext,
+    request: EngineRequest<'_>,
+) -> Result<(Box<dyn Engine>, EngineData), EngineError> {
     let EngineRequest { engine, options, value_bytes, marker, loads } = request;
     let on_disk = engine.storage == Storage::Disk && !options.use_external_server();
     let prepare = || DatabaseDirectory::prepare(&place.folder(), marker.clone(), place.existing);

@@ -7,23 +7,23 @@ use manometer_measure::Clock;
 use manometer_target::engine::Engine;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::client::{Client, Shared};
-use super::counted::Counted;
+use super::client::{Client, ClientContext};
 use super::error::KvError;
 use super::gate::Gate;
 use super::pace::{self, Arrivals};
-use super::plans::Plans;
+use super::plan_history::PlanHistory;
 use super::population::Population;
+use super::thread_counters::ThreadCounters;
 
 /// How often the threads' end is polled.
 const POLL_NS: u64 = 10_000_000;
 
 /// The client threads, as the workload sees them.
 pub(super) struct ClientThreads<'a> {
-    pub(super) plans: &'a Plans,
+    pub(super) plans: &'a PlanHistory,
     pub(super) gate: &'a Gate,
     pub(super) arrivals: &'a Arrivals,
-    pub(super) counted: &'a [Counted],
+    pub(super) counters: &'a [ThreadCounters],
     failed: &'a Mutex<Option<KvError>>,
     /// Threads that have not yet sent all they were to send.
     at_work: &'a AtomicU32,
@@ -50,30 +50,31 @@ impl ClientThreads<'_> {
 
 /// Starts the threads of `plan` on `engine` before a closed gate, lets `drive` work with them, and ends them.
 pub(super) fn run_threads<C: Clock, T, E: From<KvError>>(
-    plans: &Plans,
+    plans: &PlanHistory,
     seed: u64,
     engine: &dyn Engine,
     clock: &C,
     drive: impl FnOnce(&ClientThreads<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let plan = plans.latest();
-    let (gate, arrivals, population) = (Gate::default(), Arrivals::default(), Population::new(plan.work.part()));
+    let (gate, arrivals, population) =
+        (Gate::default(), Arrivals::default(), Population::new(plan.spec.record_range()));
     arrivals.change(&plan.pace, seed, clock.now_ns());
-    let shared = Shared { plan, plans, seed, clock, gate: &gate, population: &population, arrivals: &arrivals };
-    let counted: Vec<Counted> = (0..plan.all_threads()).map(|_| Counted::default()).collect();
+    let context = ClientContext { plan, plans, seed, clock, gate: &gate, population: &population, arrivals: &arrivals };
+    let counters: Vec<ThreadCounters> = (0..plan.all_threads()).map(|_| ThreadCounters::default()).collect();
     let (failed, at_work) = (Mutex::new(None), AtomicU32::new(plan.threads));
     let places = if plan.pin { processors()? } else { Vec::new() };
     let driven = std::thread::scope(|scope| {
         let mut clients = Vec::new();
-        for (thread, counted) in (0..).zip(&counted) {
+        for (thread, counters) in (0..).zip(&counters) {
             // Threads in the background go on for as long as others do: nobody waits for them.
             let at_work = (thread < plan.threads).then_some(&at_work);
             let guard = ThreadGuard { at_work, failed: &failed };
-            let (shared, places) = (&shared, &places);
+            let (context, places) = (&context, &places);
             clients.push(scope.spawn(move || {
                 pace::wake_precisely();
                 guard.finish(
-                    pin(thread, places).and_then(|()| Client::new(shared, thread, counted, engine.session()).run()),
+                    pin(thread, places).and_then(|()| Client::new(context, thread, counters, engine.session()).run()),
                 );
             }));
         }
@@ -81,7 +82,7 @@ pub(super) fn run_threads<C: Clock, T, E: From<KvError>>(
             plans,
             gate: &gate,
             arrivals: &arrivals,
-            counted: &counted,
+            counters: &counters,
             failed: &failed,
             at_work: &at_work,
             background: plan.all_threads() - plan.threads,
@@ -103,7 +104,7 @@ pub(super) fn run_threads<C: Clock, T, E: From<KvError>>(
     }
 }
 
-/// Ends with its thread, however that ends, so that nobody waits for one that panicked.
+/// Ends with its thread, however that end_condition, so that nobody waits for one that panicked.
 struct ThreadGuard<'a> {
     at_work: Option<&'a AtomicU32>,
     failed: &'a Mutex<Option<KvError>>,

@@ -71,7 +71,7 @@ fn plan(threads: u32) -> KvPlan {
 
 #[test]
 fn a_thread_that_panics_is_known_while_the_others_wait() {
-    let plans = Plans::new(plan(3));
+    let plans = PlanHistory::new(plan(3));
     let result = run_threads(&plans, 1, &Broken, &MonotonicClock, |threads| {
         assert_eq!(threads.at_work(), 3);
         threads.gate.open();
@@ -161,7 +161,7 @@ fn a_thread_in_the_background_that_waits_does_not_stand_for_one_that_is_under_wa
     let request = OpenRequest { directory: Path::new("/"), options: &plan.options, value_bytes: plan.value_bytes() };
     let inner = (plan.engine.open)(&request).unwrap();
     let engine = Holding { inner, held: AtomicBool::new(false), released: AtomicBool::new(false) };
-    let plans = Plans::new(plan);
+    let plans = PlanHistory::new(plan);
     let wait_until = |happened: &dyn Fn() -> bool| {
         while !happened() {
             std::thread::yield_now();

@@ -12,8 +12,11 @@ use manometer_target::engine::value::{self, HEADER_BYTES};
 use rand_xoshiro::rand_core::Rng as _;
 
 use super::distribution::Random;
-use super::lengths::Lengths;
 use super::request::Request;
+use super::value_lengths::ValueLengths;
+
+/// The largest value in bytes.
+pub(crate) const VALUE_BYTES_MAX: u64 = 64 << 20;
 
 /// Places a value can begin at.
 const PLACES: usize = 1 << 20;
@@ -39,30 +42,30 @@ pub(crate) fn too_many_pools(threads: u32, longest: usize) -> Option<String> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueForm {
     /// How long they are.
-    pub lengths: Lengths,
+    pub lengths: ValueLengths,
     /// The share of their bytes that a compression leaves, 1 for bytes that do not compress.
     pub compressible_to: f64,
 }
 
 impl ValueForm {
     /// Values of random bytes.
-    pub fn random(lengths: Lengths) -> Self {
+    pub fn random(lengths: ValueLengths) -> Self {
         Self { lengths, compressible_to: 1.0 }
     }
 }
 
 /// Makes values.
 #[derive(Debug)]
-pub(crate) struct Values {
+pub(crate) struct ValueGenerator {
     pool: Vec<u8>,
-    lengths: Lengths,
+    lengths: ValueLengths,
     /// Whether values begin where pieces do.
     compressible: bool,
     at: usize,
     beneath: [u8; HEADER_BYTES],
 }
 
-impl Values {
+impl ValueGenerator {
     /// Values of `form`, from bytes that `random` makes.
     pub(crate) fn new(form: &ValueForm, random: &mut Random) -> Self {
         let mut pool = vec![0; PLACES + form.lengths.max().max(HEADER_BYTES)];
@@ -93,7 +96,7 @@ impl Values {
         }
     }
 
-    /// A fresh value of `bytes` bytes for `key`; no value is longer than [`Lengths::max`].
+    /// A fresh value of `bytes` bytes for `key`; no value is longer than [`ValueLengths::max`].
     #[inline]
     pub(crate) fn make_of(&mut self, bytes: usize, key: &[u8], random: &mut Random) -> &[u8] {
         self.pool[self.at..self.at + HEADER_BYTES].copy_from_slice(&self.beneath);
@@ -142,7 +145,7 @@ mod tests {
     #[test]
     fn every_value_is_valid_and_the_pool_stays_random() {
         let mut random = stream(1, 0);
-        let mut values = Values::new(&ValueForm::random(Lengths::Constant(1000)), &mut random);
+        let mut values = ValueGenerator::new(&ValueForm::random(ValueLengths::Constant(1000)), &mut random);
         let before = values.pool.clone();
         let first = values.make(b"user1", &mut random).to_vec();
         let second = values.make(b"user1", &mut random).to_vec();
@@ -158,8 +161,8 @@ mod tests {
     #[test]
     fn compressible_values_repeat_what_is_to_compress() {
         let mut random = stream(1, 0);
-        let form = ValueForm { lengths: Lengths::Constant(100), compressible_to: 0.5 };
-        let mut values = Values::new(&form, &mut random);
+        let form = ValueForm { lengths: ValueLengths::Constant(100), compressible_to: 0.5 };
+        let mut values = ValueGenerator::new(&form, &mut random);
         for _ in 0..1000 {
             let value = values.make(b"key", &mut random);
             assert_eq!(value::verify(b"key", value), Ok(()));
@@ -180,7 +183,7 @@ mod tests {
     #[test]
     fn a_value_may_be_shorter_than_the_longest() {
         let mut random = stream(2, 0);
-        let mut values = Values::new(&ValueForm::random(Lengths::Constant(500)), &mut random);
+        let mut values = ValueGenerator::new(&ValueForm::random(ValueLengths::Constant(500)), &mut random);
         for bytes in [0, 7, 31, 32, 500] {
             let value = values.make_of(bytes, b"key", &mut random);
             assert_eq!((value.len(), value::verify(b"key", value)), (bytes, Ok(())));

@@ -4,14 +4,15 @@ use manometer_measure::Clock;
 use manometer_measure::plan::Settings;
 use manometer_target::engine::{Engine, EngineError};
 
-use super::change::{apply, in_force};
+use super::change::apply;
 use super::plan::KvPlan;
 use super::sampler::Sampler;
 use super::settings::KvSettings;
 use super::threads::ClientThreads;
+use crate::change::values_of;
 use crate::error::WorkloadError;
 use crate::sample::Counts;
-use crate::workload::{Change, Drain, Event, Sampling, Workload};
+use crate::workload::{ChangeOutcome, DrainMode, SamplingMode, Workload, WorkloadEvent};
 
 /// Client threads on an engine.
 pub(super) struct KvWorkload<'a, C> {
@@ -25,7 +26,7 @@ pub(super) struct KvWorkload<'a, C> {
     dropped: u64,
     /// What the last change that was checked leads to.
     checked: Option<(Settings, KvSettings, KvPlan)>,
-    events: Vec<Event>,
+    events: Vec<WorkloadEvent>,
     /// Writes down that the data are no longer what was loaded; called before the first request that changes which
     /// records there are, or how long.
     mark_changed: &'a mut dyn FnMut() -> Result<(), EngineError>,
@@ -41,7 +42,7 @@ impl<'a, C: Clock> KvWorkload<'a, C> {
         mark_changed: &'a mut dyn FnMut() -> Result<(), EngineError>,
     ) -> Self {
         Self {
-            sampler: Sampler::new(&threads.plans.latest().work.operations(), threads.counted),
+            sampler: Sampler::new(&threads.plans.latest().spec.operations(), threads.counters),
             settings: settings.clone(),
             clock,
             engine,
@@ -66,8 +67,8 @@ impl<'a, C: Clock> KvWorkload<'a, C> {
 }
 
 impl<C: Clock> Workload for KvWorkload<'_, C> {
-    fn sampling(&self) -> Sampling {
-        Sampling::Running
+    fn sampling(&self) -> SamplingMode {
+        SamplingMode::Running
     }
 
     fn go(&mut self, now_ns: u64) -> Result<(), WorkloadError> {
@@ -97,23 +98,23 @@ impl<C: Clock> Workload for KvWorkload<'_, C> {
         Ok(self.threads.at_work() == 0)
     }
 
-    fn check_change(&mut self, changes: &Settings) -> Result<Drain, String> {
+    fn check_change(&mut self, changes: &Settings) -> Result<DrainMode, String> {
         let (settings, plan) = apply(&self.settings, changes)?;
-        self.checked = Some((in_force(&settings, changes), settings, plan));
+        self.checked = Some((values_of(&settings, changes), settings, plan));
         if self.going {
             self.threads.gate.close();
         }
-        Ok(if self.going { Drain::Briefly } else { Drain::None })
+        Ok(if self.going { DrainMode::Briefly } else { DrainMode::None })
     }
 
     /// The arrivals of an open loop go on meanwhile: a change is no pause. Requests that it drops count before it, or,
     /// where no sample is due, in a note.
-    fn apply_change(&mut self, _: u64) -> Result<Change, WorkloadError> {
+    fn apply_change(&mut self, _: u64) -> Result<ChangeOutcome, WorkloadError> {
         let Some((changes, settings, plan)) = self.checked.take() else {
-            return Ok(Change::Refused("no change was checked".to_owned()));
+            return Ok(ChangeOutcome::Refused("no change was checked".to_owned()));
         };
         let in_force = self.threads.plans.latest();
-        if plan.work.unstable().is_some() || plan.work.values != in_force.work.values {
+        if plan.spec.unstable().is_some() || plan.spec.values != in_force.spec.values {
             (self.mark_changed)().map_err(super::KvError::from)?;
         }
         let now_ns = self.clock.now_ns();
@@ -124,22 +125,22 @@ impl<C: Clock> Workload for KvWorkload<'_, C> {
         if let dropped @ 1.. = self.newly_dropped(now_ns) {
             let text =
                 format!("{dropped} requests that waited in a pause were dropped by the change that ends the open loop");
-            self.events.push(Event::Note { t_ns: now_ns, text });
+            self.events.push(WorkloadEvent::Note { t_ns: now_ns, text });
         }
-        self.sampler.add_operations(&plan.work.operations());
+        self.sampler.add_operations(&plan.spec.operations());
         self.threads.plans.add(plan);
         self.settings = settings;
         if self.going {
             self.threads.gate.open();
         }
-        Ok(Change::Applied { settings: changes, counts, script: None })
+        Ok(ChangeOutcome::Applied { settings: changes, counts, script: None })
     }
 
     fn take_counts(&mut self, now_ns: u64) -> Option<Counts> {
         Some(self.count(now_ns))
     }
 
-    fn take_events(&mut self) -> Vec<Event> {
+    fn take_events(&mut self) -> Vec<WorkloadEvent> {
         std::mem::take(&mut self.events)
     }
 }

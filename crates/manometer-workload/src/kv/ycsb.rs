@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use super::asker::YcsbMix;
-use super::distribution::{Between, EXPONENT, Popularity};
+use super::distribution::{EXPONENT, IntegerDistribution, Popularity};
 use super::error::KvError;
 use super::field_lengths::{FieldLength, FieldLengths, LengthHistogram};
 use super::keys::KeyForm;
-use super::lengths::Lengths;
-use super::plan::{Asks, Expect, Resolved, SaidByProperties, Update, Work};
-use super::population::Part;
+use super::operation_mix::{OperationMix, YcsbMix};
+use super::plan::{Presence, ResolvedSettings, RunProperties, UpdateMode, WorkloadSpec};
+use super::population::RecordRange;
 use super::properties::Properties;
 use super::settings::{KeyDistribution, KvSettings};
+use super::value_lengths::ValueLengths;
 use super::values::ValueForm;
 
 /// The most digits a key is padded to.
@@ -24,7 +24,7 @@ const A_NUMBER: &str = "write a number from 0";
 const AT_LEAST_ONE: &str = "a number of at least 1";
 
 /// Resolves `settings` and the properties that they name.
-pub(super) fn resolve(settings: &KvSettings) -> Result<Resolved, KvError> {
+pub(super) fn resolve(settings: &KvSettings) -> Result<ResolvedSettings, KvError> {
     let mut properties = Properties::of_workload(&settings.workload)?;
     for name in &settings.properties_files {
         properties.override_with(Properties::of_workload(name)?);
@@ -37,7 +37,7 @@ pub(super) fn resolve(settings: &KvSettings) -> Result<Resolved, KvError> {
     }
     let (mix, assumed) = mix(&properties)?;
     let records = records(settings, &mut properties)?;
-    let Part { first, loaded, next } = part(&properties, records)?;
+    let RecordRange { first, loaded, next } = part(&properties, records)?;
     let distribution = popularity(settings, &properties)?;
     if records > 0 {
         distribution.check(loaded)?;
@@ -46,7 +46,7 @@ pub(super) fn resolve(settings: &KvSettings) -> Result<Resolved, KvError> {
     if fields == 0 {
         return Err(bad("field_count", fields, AT_LEAST_ONE));
     }
-    let work = Work {
+    let spec = WorkloadSpec {
         records,
         first,
         loaded,
@@ -54,26 +54,26 @@ pub(super) fn resolve(settings: &KvSettings) -> Result<Resolved, KvError> {
         keys: keys(&properties)?,
         values: ValueForm::random(lengths(settings, &mut properties, fields)?),
         distribution,
-        asks: Asks::Ycsb(mix),
-        expect: Expect::Present,
-        update: if yes(&properties, "writeallfields")? { Update::Record } else { Update::Field },
+        mix: OperationMix::Ycsb(mix),
+        expect: Presence::Present,
+        update: if yes(&properties, "writeallfields")? { UpdateMode::Record } else { UpdateMode::Field },
         fields,
     };
     if properties.text("readallfields").is_some() && !yes(&properties, "readallfields")? {
         let note = "`readallfields` = false changes nothing here: a record is one value, and is read whole";
         properties.notes.push(note.to_owned());
     }
-    let said = said(&properties)?;
+    let run_properties = run_properties(&properties)?;
     let threads = settings.threads.or(properties.value("threadcount", "a number of threads")?).unwrap_or(1);
-    let notes = properties.notes.into_iter().chain(assumed).chain(said.notes(settings)).collect();
-    Ok(Resolved { work, threads, said, notes })
+    let notes = properties.notes.into_iter().chain(assumed).chain(run_properties.notes(settings)).collect();
+    Ok(ResolvedSettings { spec, threads, run_properties, notes })
 }
 
 fn bad(name: &'static str, got: impl ToString, wanted: &'static str) -> KvError {
     KvError::BadSetting { name, got: got.to_string(), wanted }
 }
 
-/// Whether `name` is true; false, as in YCSB, unless said.
+/// Whether `name` is true; false, as in YCSB, unless run_properties.
 fn yes(properties: &Properties, name: &'static str) -> Result<bool, KvError> {
     match properties.text(name).map(str::to_ascii_lowercase).as_deref() {
         Some("true") => Ok(true),
@@ -82,15 +82,15 @@ fn yes(properties: &Properties, name: &'static str) -> Result<bool, KvError> {
     }
 }
 
-/// The value of `name`, or `unless_said`.
-fn value<T: FromStr>(properties: &Properties, name: &'static str, wanted: &str, unless_said: T) -> Result<T, KvError> {
-    Ok(properties.value(name, wanted)?.unwrap_or(unless_said))
+/// The value of `name`, or `default`.
+fn value<T: FromStr>(properties: &Properties, name: &'static str, wanted: &str, default: T) -> Result<T, KvError> {
+    Ok(properties.value(name, wanted)?.unwrap_or(default))
 }
 
 fn mix(properties: &Properties) -> Result<(YcsbMix, Option<String>), KvError> {
-    let share = |name, unless_said| -> Result<f64, KvError> {
+    let share = |name, default| -> Result<f64, KvError> {
         let wanted = "write a share from 0 to 1";
-        let share: f64 = value(properties, name, wanted, unless_said)?;
+        let share: f64 = value(properties, name, wanted, default)?;
         if share.is_finite() && share >= 0.0 { Ok(share) } else { Err(bad(name, share, wanted)) }
     };
     let shares = [
@@ -110,7 +110,7 @@ fn mix(properties: &Properties) -> Result<(YcsbMix, Option<String>), KvError> {
     Ok((YcsbMix { shares: shares.map(|share| share / sum), scan_lengths: scan_lengths(properties)? }, assumed))
 }
 
-fn scan_lengths(properties: &Properties) -> Result<Between, KvError> {
+fn scan_lengths(properties: &Properties) -> Result<IntegerDistribution, KvError> {
     let min: u64 = value(properties, "minscanlength", AT_LEAST_ONE, 1)?;
     let max: u64 = value(properties, "maxscanlength", AT_LEAST_ONE, 1000)?;
     if min == 0 || min > max {
@@ -120,23 +120,23 @@ fn scan_lengths(properties: &Properties) -> Result<Between, KvError> {
         return Err(bad("maxscanlength", max, "a scan takes 4294967295 records at most"));
     }
     match properties.text("scanlengthdistribution").unwrap_or("uniform") {
-        "uniform" => Ok(Between::uniform(min, max)),
-        "zipfian" => Ok(Between::zipfian(min, max)),
+        "uniform" => Ok(IntegerDistribution::uniform(min, max)),
+        "zipfian" => Ok(IntegerDistribution::zipfian(min, max)),
         other => Err(bad("scanlengthdistribution", other, "write uniform or zipfian")),
     }
 }
 
 fn records(settings: &KvSettings, properties: &mut Properties) -> Result<u64, KvError> {
-    let said = settings.records.or(properties.value("recordcount", AT_LEAST_ONE)?);
-    Ok(said.unwrap_or_else(|| {
-        let note = "`recordcount` is not said: 1000 records were assumed (YCSB would take 2147483647)";
+    let run_properties = settings.records.or(properties.value("recordcount", AT_LEAST_ONE)?);
+    Ok(run_properties.unwrap_or_else(|| {
+        let note = "`recordcount` is not run_properties: 1000 records were assumed (YCSB would take 2147483647)";
         properties.notes.push(note.to_owned());
         1000
     }))
 }
 
 /// Which of `records` records are loaded here.
-fn part(properties: &Properties, records: u64) -> Result<Part, KvError> {
+fn part(properties: &Properties, records: u64) -> Result<RecordRange, KvError> {
     let first: u64 = value(properties, "insertstart", A_NUMBER, 0)?;
     let Some(rest) = records.checked_sub(first).filter(|rest| *rest > 0 || records == 0) else {
         return Err(bad("insertstart", first, "write a number below the number of records"));
@@ -146,7 +146,7 @@ fn part(properties: &Properties, records: u64) -> Result<Part, KvError> {
         let wanted = "write a number from 1; `insertstart` + `insertcount` must not be above the number of records";
         return Err(bad("insertcount", loaded, wanted));
     }
-    Ok(Part { first, loaded, next: records })
+    Ok(RecordRange { first, loaded, next: records })
 }
 
 fn keys(properties: &Properties) -> Result<KeyForm, KvError> {
@@ -163,7 +163,7 @@ fn keys(properties: &Properties) -> Result<KeyForm, KvError> {
     }
 }
 
-fn lengths(settings: &KvSettings, properties: &mut Properties, fields: u32) -> Result<Lengths, KvError> {
+fn lengths(settings: &KvSettings, properties: &mut Properties, fields: u32) -> Result<ValueLengths, KvError> {
     let max: u32 = settings.field_length.or(properties.value("fieldlength", A_NUMBER)?).unwrap_or(100);
     let min: u32 = value(properties, "minfieldlength", A_NUMBER, 1)?;
     let form = properties.text("fieldlengthdistribution").unwrap_or("constant").to_owned();
@@ -174,16 +174,16 @@ fn lengths(settings: &KvSettings, properties: &mut Properties, fields: u32) -> R
         let note = "`dataintegrity` changes nothing here: every read is verified always (docs/kv.md says against what)";
         properties.notes.push(note.to_owned());
     }
-    let between = |draw: fn(u64, u64) -> Between| {
+    let between = |draw: fn(u64, u64) -> IntegerDistribution| {
         if min > max {
             return Err(bad("minfieldlength", min, "write a number from 0 to `fieldlength`"));
         }
-        Ok(FieldLength::Between(draw(min.into(), max.into())))
+        Ok(FieldLength::Range(draw(min.into(), max.into())))
     };
     let each = match form.as_str() {
-        "constant" => return Ok(Lengths::Constant(fields as usize * max as usize)),
-        "uniform" => between(Between::uniform)?,
-        "zipfian" => between(Between::zipfian)?,
+        "constant" => return Ok(ValueLengths::Constant(fields as usize * max as usize)),
+        "uniform" => between(IntegerDistribution::uniform)?,
+        "zipfian" => between(IntegerDistribution::zipfian)?,
         "histogram" => {
             let path = properties.text("fieldlengthhistogram").unwrap_or("hist.txt");
             FieldLength::Histogram(LengthHistogram::of_file(Path::new(path))?)
@@ -192,7 +192,7 @@ fn lengths(settings: &KvSettings, properties: &mut Properties, fields: u32) -> R
             return Err(bad("fieldlengthdistribution", other, "write constant, uniform, zipfian or histogram"));
         }
     };
-    Ok(Lengths::Fields(FieldLengths { fields, each }))
+    Ok(ValueLengths::Fields(FieldLengths { fields, each }))
 }
 
 fn popularity(settings: &KvSettings, properties: &Properties) -> Result<Popularity, KvError> {
@@ -205,7 +205,7 @@ fn popularity(settings: &KvSettings, properties: &Properties) -> Result<Populari
             bad("requestdistribution", name, wanted)
         })?,
     };
-    let number = |name, unless_said| value(properties, name, "write a number", unless_said);
+    let number = |name, default| value(properties, name, "write a number", default);
     let exponent = settings.exponent.unwrap_or(EXPONENT);
     let popularity = match kind {
         KeyDistribution::Zipfian => Popularity::Zipfian { exponent },
@@ -228,21 +228,21 @@ fn popularity(settings: &KvSettings, properties: &Properties) -> Result<Populari
     Ok(popularity)
 }
 
-fn said(properties: &Properties) -> Result<SaidByProperties, KvError> {
+fn run_properties(properties: &Properties) -> Result<RunProperties, KvError> {
     let above_zero =
         |name| -> Result<Option<u64>, KvError> { Ok(properties.value(name, A_NUMBER)?.filter(|count| *count > 0)) };
     let target: Option<f64> = properties.value("target", "write a number of operations per second")?;
     if let Some(target) = target.filter(|target| !(target.is_finite() && *target >= 0.0)) {
         return Err(bad("target", target, "write a number of operations per second, or 0 for no limit"));
     }
-    Ok(SaidByProperties {
+    Ok(RunProperties {
         target: target.filter(|target| *target > 0.0),
         max_execution_s: above_zero("maxexecutiontime")?,
         operation_count: above_zero("operationcount")?,
     })
 }
 
-impl SaidByProperties {
+impl RunProperties {
     fn notes(self, settings: &KvSettings) -> Vec<String> {
         let note =
             |name, value: u64| format!("`{name}` = {value}: `manometer kv` heeds it, an experiment's plan does not");

@@ -8,22 +8,22 @@ use manometer_measure::{Clock, Dispatch};
 use manometer_target::engine::{EngineError, ScanDirection, Session, value};
 
 use super::lane::Lane;
+use super::leader_followers::LeaderFollowers;
 use super::order::Order;
 use super::plan::ReplayPlan;
 use super::request::{ReplayRequest, write_key};
+use super::schedule::{Moment, Schedule};
+use super::scheduling::ThreadScheduling;
 use super::settings::OnMiss;
-use super::turns::Turns;
-use super::urgency::Urgency;
-use super::wait::{Moment, Schedule};
-use crate::kv::counted::Counted;
 use crate::kv::distribution::{Random, stream};
 use crate::kv::gate::Gate;
 use crate::kv::request::Operation;
-use crate::kv::values::{ValueForm, Values};
-use crate::kv::{Lengths, pace};
+use crate::kv::thread_counters::ThreadCounters;
+use crate::kv::values::{ValueForm, ValueGenerator};
+use crate::kv::{ValueLengths, pace};
 
 /// What the threads of a replay share.
-pub(super) struct Shared<'a, C> {
+pub(super) struct ClientContext<'a, C> {
     pub(super) plan: &'a ReplayPlan,
     pub(super) seed: u64,
     pub(super) clock: &'a C,
@@ -33,28 +33,28 @@ pub(super) struct Shared<'a, C> {
     pub(super) first_error: &'a Mutex<Option<String>>,
 }
 
-impl<C> Clone for Shared<'_, C> {
+impl<C> Clone for ClientContext<'_, C> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<C> Copy for Shared<'_, C> {}
+impl<C> Copy for ClientContext<'_, C> {}
 
 /// What one thread counts, for others to read.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
-    pub(super) counted: Counted,
+pub(super) struct ReplayCounters {
+    pub(super) counted: ThreadCounters,
     sent: AtomicU64,
     errors: AtomicU64,
     order_violations: AtomicU64,
     /// Whether a request is under way: from its time on until all that it brings about is counted.
-    under_way: AtomicBool,
+    in_flight: AtomicBool,
     /// When the thread had its last answer, on the clock; 0 before that.
     ended_ns: AtomicU64,
 }
 
-impl Tally {
+impl ReplayCounters {
     /// Requests that were sent, those that failed among them, and those out of order.
     pub(super) fn totals(&self) -> [u64; 3] {
         [&self.sent, &self.errors, &self.order_violations].map(|count| count.load(Ordering::Relaxed))
@@ -66,29 +66,29 @@ impl Tally {
     }
 
     /// Whether a request is under way, for whoever has closed the gate: one that began before shows.
-    pub(super) fn is_under_way(&self) -> bool {
+    pub(super) fn is_in_flight(&self) -> bool {
         fence(Ordering::SeqCst);
-        self.under_way.load(Ordering::Acquire)
+        self.in_flight.load(Ordering::Acquire)
     }
 
     /// From here on a request is under way, unless the gate is found closed after this.
     #[inline]
-    fn begin(&self) {
-        self.under_way.store(true, Ordering::Relaxed);
+    fn begin_request(&self) {
+        self.in_flight.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
     /// None is, and what it did is counted.
     #[inline]
-    fn land(&self) {
-        self.under_way.store(false, Ordering::Release);
+    fn finish_request(&self) {
+        self.in_flight.store(false, Ordering::Release);
     }
 }
 
 /// Where a thread's requests come from.
-pub(super) enum Source<'t, 'o> {
+pub(super) enum RequestSource<'t, 'o> {
     /// Whoever's turn it is takes the next of all.
-    Turns(&'t Turns<'o>),
+    LeaderFollowers(&'t LeaderFollowers<'o>),
     /// A lane, at its requests' times.
     Paced(Lane<'o, ReplayRequest>, Box<Dispatch>),
     /// A lane, as fast as they are answered.
@@ -97,13 +97,13 @@ pub(super) enum Source<'t, 'o> {
 
 /// A thread that sends.
 pub(super) struct Client<'a, C> {
-    shared: Shared<'a, C>,
-    tally: &'a Tally,
+    context: ClientContext<'a, C>,
+    counters: &'a ReplayCounters,
     session: Box<dyn Session + 'a>,
     order: Order<'a>,
-    urgency: Urgency,
+    scheduling: ThreadScheduling,
     random: Random,
-    values: Values,
+    values: ValueGenerator,
     key: Vec<u8>,
     turn: u32,
 }
@@ -111,22 +111,22 @@ pub(super) struct Client<'a, C> {
 impl<'a, C: Clock> Client<'a, C> {
     /// The client of thread `thread`.
     pub(super) fn new(
-        shared: &Shared<'a, C>,
+        context: &ClientContext<'a, C>,
         thread: u32,
-        tally: &'a Tally,
+        counters: &'a ReplayCounters,
         session: Box<dyn Session + 'a>,
         order: Order<'a>,
     ) -> Self {
-        let mut random = stream(shared.seed, thread + 1);
-        tally.counted.expect(&shared.plan.operations);
-        let form = ValueForm::random(Lengths::Constant(shared.plan.value_bytes_max));
+        let mut random = stream(context.seed, thread + 1);
+        counters.counted.expect(&context.plan.operations);
+        let form = ValueForm::random(ValueLengths::Constant(context.plan.value_bytes_max));
         Self {
-            shared: *shared,
-            tally,
+            context: *context,
+            counters,
             session,
             order,
-            urgency: Urgency::none(),
-            values: Values::new(&form, &mut random),
+            scheduling: ThreadScheduling::none(),
+            values: ValueGenerator::new(&form, &mut random),
             random,
             key: Vec::with_capacity(256),
             turn: 0,
@@ -135,60 +135,60 @@ impl<'a, C: Clock> Client<'a, C> {
 
     /// Sends what comes out of `source` until its end, or until it is time to go home; tells how the schedule was kept,
     /// where this thread alone knows.
-    pub(super) fn run(mut self, source: Source<'_, '_>) -> Option<Dispatch> {
-        let kept = match source {
-            Source::Turns(turns) => {
-                self.ask_for_urgency();
-                let _over = Over(turns);
-                while self.take_turn(turns).is_some() {}
+    pub(super) fn run(mut self, source: RequestSource<'_, '_>) -> Option<Dispatch> {
+        let dispatch = match source {
+            RequestSource::LeaderFollowers(leader_followers) => {
+                self.request_scheduling();
+                let _over = EndGuard(leader_followers);
+                while self.take_turn(leader_followers).is_some() {}
                 None
             }
-            Source::Paced(mut lane, mut kept) => {
-                self.ask_for_urgency();
-                while let Some(ready) = lane.next() {
-                    self.form(&ready);
-                    let Some(moment) = self.wait(&ready) else { break };
-                    kept.count(ready.due_ns, moment.now_ns - moment.zero_ns);
-                    self.send_at(&ready, moment);
+            RequestSource::Paced(mut lane, mut dispatch) => {
+                self.request_scheduling();
+                while let Some(request) = lane.next() {
+                    self.form(&request);
+                    let Some(moment) = self.wait(&request) else { break };
+                    dispatch.count(request.due_ns, moment.now_ns - moment.zero_ns);
+                    self.send_at(&request, moment);
                 }
-                Some(*kept)
+                Some(*dispatch)
             }
-            Source::Full(lane) => {
+            RequestSource::Full(lane) => {
                 self.send_all(lane);
                 None
             }
         };
-        self.tally.ended_ns.store(self.shared.clock.now_ns(), Ordering::Relaxed);
-        kept
+        self.counters.ended_ns.store(self.context.clock.now_ns(), Ordering::Relaxed);
+        dispatch
     }
 
-    fn ask_for_urgency(&mut self) {
+    fn request_scheduling(&mut self) {
         pace::wake_precisely();
-        self.urgency = Urgency::most(self.shared.clock);
+        self.scheduling = ThreadScheduling::most(self.context.clock);
     }
 
     /// Takes the lead, the next request, and sends it at its time; nothing when all is over.
     #[inline]
-    fn take_turn(&mut self, turns: &Turns<'_>) -> Option<()> {
-        let Shared { clock, gate, schedule, .. } = self.shared;
-        let mut lead = turns.lead(clock, gate, &mut self.turn, schedule)?;
-        let ready = lead.lane.next()?;
-        self.form(&ready);
-        turns.tell_next(&lead.lane);
-        let moment = self.wait(&ready)?;
-        lead.kept.count(ready.due_ns, moment.now_ns - moment.zero_ns);
+    fn take_turn(&mut self, leader_followers: &LeaderFollowers<'_>) -> Option<()> {
+        let ClientContext { clock, gate, schedule, .. } = self.context;
+        let mut lead = leader_followers.lead(clock, gate, &mut self.turn, schedule)?;
+        let request = lead.lane.next()?;
+        self.form(&request);
+        leader_followers.set_next_due(&lead.lane);
+        let moment = self.wait(&request)?;
+        lead.dispatch.count(request.due_ns, moment.now_ns - moment.zero_ns);
         drop(lead);
-        self.send_at(&ready, moment);
+        self.send_at(&request, moment);
         Some(())
     }
 
     /// Waits for the request's time; then it is under way. Nothing when it is time to go home.
     #[inline]
-    fn wait(&mut self, ready: &ReplayRequest) -> Option<Moment> {
-        let Shared { clock, gate, schedule, .. } = self.shared;
+    fn wait(&mut self, request: &ReplayRequest) -> Option<Moment> {
+        let ClientContext { clock, gate, schedule, .. } = self.context;
         loop {
-            let moment = schedule.wait(ready.due_ns, clock, gate, &mut self.turn)?;
-            if self.is_off() {
+            let moment = schedule.wait(request.due_ns, clock, gate, &mut self.turn)?;
+            if self.try_begin_request() {
                 return Some(moment);
             }
         }
@@ -196,67 +196,67 @@ impl<'a, C: Clock> Client<'a, C> {
 
     /// Has the next request be under way, unless a pause began just before.
     #[inline]
-    fn is_off(&self) -> bool {
-        self.tally.begin();
-        let is_open = self.shared.gate.is_open(self.turn);
+    fn try_begin_request(&self) -> bool {
+        self.counters.begin_request();
+        let is_open = self.context.gate.is_open(self.turn);
         if !is_open {
-            self.tally.land();
+            self.counters.finish_request();
         }
         is_open
     }
 
     /// Sends a request whose time has come. It was due then, and is sent now.
     #[inline]
-    fn send_at(&mut self, ready: &ReplayRequest, moment: Moment) {
-        let clock = self.shared.clock;
-        let outcome = self.send(ready);
+    fn send_at(&mut self, request: &ReplayRequest, moment: Moment) {
+        let clock = self.context.clock;
+        let outcome = self.send(request);
         let end_ns = clock.now_ns();
-        if self.urgency.watch(end_ns) {
-            self.shared.schedule.shrink_margin();
+        if self.scheduling.watch(end_ns) {
+            self.context.schedule.shrink_margin();
         }
         let response_ns = end_ns.saturating_sub(moment.due_ns);
-        self.answered(ready, outcome, end_ns.saturating_sub(moment.now_ns), Some(response_ns));
-        self.tally.land();
+        self.answered(request, outcome, end_ns.saturating_sub(moment.now_ns), Some(response_ns));
+        self.counters.finish_request();
     }
 
     /// Sends one request when the one before it was answered.
     fn send_all(&mut self, mut lane: Lane<'_, ReplayRequest>) {
-        let Shared { clock, gate, .. } = self.shared;
-        while let Some(ready) = lane.next() {
-            while !self.is_off() {
+        let ClientContext { clock, gate, .. } = self.context;
+        while let Some(request) = lane.next() {
+            while !self.try_begin_request() {
                 if !gate.pass(&mut self.turn) {
                     return;
                 }
             }
-            self.form(&ready);
+            self.form(&request);
             let start = clock.ticks();
-            let outcome = self.send(&ready);
+            let outcome = self.send(&request);
             let latency_ns = clock.elapsed_ns(start, clock.ticks());
-            self.answered(&ready, outcome, latency_ns, None);
-            self.tally.land();
+            self.answered(&request, outcome, latency_ns, None);
+            self.counters.finish_request();
         }
     }
 
     /// Writes the key and makes the value, so that nothing but sending is left to do.
     #[inline]
-    fn form(&mut self, ready: &ReplayRequest) {
-        write_key(ready.key, ready.key_bytes, &mut self.key);
-        if stores(ready.operation) {
-            self.values.make_of(ready.value_bytes as usize, &self.key, &mut self.random);
+    fn form(&mut self, request: &ReplayRequest) {
+        write_key(request.key, request.key_bytes, &mut self.key);
+        if stores(request.operation) {
+            self.values.make_of(request.value_bytes as usize, &self.key, &mut self.random);
         }
     }
 
     #[inline]
-    fn send(&mut self, ready: &ReplayRequest) -> Result<Answer, EngineError> {
-        add(&self.tally.order_violations, u64::from(self.order.breaks(ready.key, ready.number)));
-        add(&self.tally.sent, 1);
-        self.ask(ready)
+    fn send(&mut self, request: &ReplayRequest) -> Result<Answer, EngineError> {
+        add(&self.counters.order_violations, u64::from(self.order.breaks(request.key, request.number)));
+        add(&self.counters.sent, 1);
+        self.execute(request)
     }
 
     #[inline]
-    fn ask(&mut self, ready: &ReplayRequest) -> Result<Answer, EngineError> {
-        let bytes = ready.value_bytes as usize;
-        match ready.operation {
+    fn execute(&mut self, request: &ReplayRequest) -> Result<Answer, EngineError> {
+        let bytes = request.value_bytes as usize;
+        match request.operation {
             Operation::Read => Ok(found(&self.key, self.session.get(&self.key)?)),
             Operation::ReadModifyWrite => {
                 let read = found(&self.key, self.session.get(&self.key)?);
@@ -289,7 +289,7 @@ impl<'a, C: Clock> Client<'a, C> {
     #[inline]
     fn answered(
         &mut self,
-        ready: &ReplayRequest,
+        request: &ReplayRequest,
         outcome: Result<Answer, EngineError>,
         service_ns: u64,
         response_ns: Option<u64>,
@@ -298,28 +298,28 @@ impl<'a, C: Clock> Client<'a, C> {
             Ok(answer) => answer,
             Err(error) => return self.failed(|| error.to_string()),
         };
-        self.tally.counted.count(ready.operation, service_ns, response_ns, answer.bytes);
+        self.counters.counted.count(request.operation, service_ns, response_ns, answer.bytes);
         if answer.is_wrong {
-            self.failed(|| format!("the value of key {} is not one that was put there", ready.key));
+            self.failed(|| format!("the value of key {} is not one that was put there", request.key));
         }
         if answer.is_missing {
-            self.tally.counted.miss(ready.operation);
-            if ready.operation == Operation::Read && self.shared.plan.on_miss == OnMiss::Put {
-                self.fill(ready);
+            self.counters.counted.miss(request.operation);
+            if request.operation == Operation::Read && self.context.plan.on_miss == OnMiss::Put {
+                self.fill(request);
             }
         }
     }
 
     /// Puts what a read did not find.
-    fn fill(&mut self, ready: &ReplayRequest) {
-        let clock = self.shared.clock;
-        let value = self.values.make_of(ready.value_bytes as usize, &self.key, &mut self.random);
+    fn fill(&mut self, request: &ReplayRequest) {
+        let clock = self.context.clock;
+        let value = self.values.make_of(request.value_bytes as usize, &self.key, &mut self.random);
         let bytes = self.key.len() + value.len();
         let start = clock.ticks();
         match self.session.put(&self.key, value) {
             Ok(()) => {
                 let latency_ns = clock.elapsed_ns(start, clock.ticks());
-                self.tally.counted.count(Operation::Fill, latency_ns, None, bytes);
+                self.counters.counted.count(Operation::Fill, latency_ns, None, bytes);
             }
             Err(error) => self.failed(|| error.to_string()),
         }
@@ -327,8 +327,8 @@ impl<'a, C: Clock> Client<'a, C> {
 
     #[cold]
     fn failed(&self, text: impl FnOnce() -> String) {
-        add(&self.tally.errors, 1);
-        self.shared.first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(text);
+        add(&self.counters.errors, 1);
+        self.context.first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(text);
     }
 }
 
@@ -369,9 +369,9 @@ fn add(counter: &AtomicU64, more: u64) {
 }
 
 /// Tells the others that all is over, however the thread ends.
-struct Over<'t, 'a>(&'t Turns<'a>);
+struct EndGuard<'t, 'a>(&'t LeaderFollowers<'a>);
 
-impl Drop for Over<'_, '_> {
+impl Drop for EndGuard<'_, '_> {
     fn drop(&mut self) {
         self.0.end();
     }

@@ -3,33 +3,33 @@ use manometer_target::engine::ScanVisitor;
 
 use super::*;
 use crate::kv::sampler::Sampler;
-use crate::replay::lane::{Dealing, deal, flush, lanes};
+use crate::replay::lane::{LaneAssignment, enqueue, flush, lanes};
 use crate::replay::plan::ReplayPlan;
 use crate::replay::{ReplaySettings, TraceFile};
 
 /// A session that finds nothing, and looks at each request and each fill whether it is under way, and how many were
 /// counted before.
-struct Looking<'a> {
-    tally: &'a Tally,
+struct ObservingSession<'a> {
+    counters: &'a ReplayCounters,
     seen: &'a Mutex<Vec<(bool, u64)>>,
 }
 
-impl Looking<'_> {
-    fn look(&self) {
-        let counted = Sampler::new(&[Operation::Read, Operation::Fill], [&self.tally.counted]).take();
+impl ObservingSession<'_> {
+    fn check(&self) {
+        let counted = Sampler::new(&[Operation::Read, Operation::Fill], [&self.counters.counted]).take();
         let counted = counted.values().map(|operation| operation.requests).sum();
-        self.seen.lock().unwrap().push((self.tally.is_under_way(), counted));
+        self.seen.lock().unwrap().push((self.counters.is_in_flight(), counted));
     }
 }
 
-impl Session for Looking<'_> {
+impl Session for ObservingSession<'_> {
     fn get(&mut self, _: &[u8]) -> Result<Option<&[u8]>, EngineError> {
-        self.look();
+        self.check();
         Ok(None)
     }
 
     fn put(&mut self, _: &[u8], _: &[u8]) -> Result<(), EngineError> {
-        self.look();
+        self.check();
         Ok(())
     }
 
@@ -52,26 +52,35 @@ fn a_request_is_under_way_until_what_follows_a_miss_is_counted() {
     let plan = ReplayPlan::new(&settings).unwrap();
     for is_paced in [true, false] {
         let (gate, schedule, clock) = (Gate::default(), Schedule::new(20_000, 1), ManualClock::at(0));
-        let (first_error, tally, seen) = (Mutex::new(None), Tally::default(), Mutex::new(Vec::new()));
-        let shared =
-            Shared { plan: &plan, seed: 1, clock: &clock, gate: &gate, schedule: &schedule, first_error: &first_error };
+        let (first_error, counters, seen) = (Mutex::new(None), ReplayCounters::default(), Mutex::new(Vec::new()));
+        let context = ClientContext {
+            plan: &plan,
+            seed: 1,
+            clock: &clock,
+            gate: &gate,
+            schedule: &schedule,
+            first_error: &first_error,
+        };
         schedule.begin_at(0);
         gate.open();
-        let (mut inlets, outlets) = lanes(Dealing::One);
+        let (mut senders, receivers) = lanes(LaneAssignment::Single);
         for number in 0..2 {
             let (key, value_bytes, key_bytes, operation) = (number, 30, 11, Operation::Read);
-            deal(&mut inlets, 0, ReplayRequest { due_ns: number, key, number, value_bytes, key_bytes, operation })
+            enqueue(&mut senders, 0, ReplayRequest { due_ns: number, key, number, value_bytes, key_bytes, operation })
                 .unwrap();
         }
-        flush(&mut inlets).unwrap();
-        drop(inlets);
-        let session = Box::new(Looking { tally: &tally, seen: &seen });
-        let lane = Lane::new(&outlets[0]);
-        let source =
-            if is_paced { Source::Paced(lane, Box::new(Dispatch::new(plan.grain))) } else { Source::Full(lane) };
-        Client::new(&shared, 0, &tally, session, Order::Own(0)).run(source);
+        flush(&mut senders).unwrap();
+        drop(senders);
+        let session = Box::new(ObservingSession { counters: &counters, seen: &seen });
+        let lane = Lane::new(&receivers[0]);
+        let source = if is_paced {
+            RequestSource::Paced(lane, Box::new(Dispatch::new(plan.resolution)))
+        } else {
+            RequestSource::Full(lane)
+        };
+        Client::new(&context, 0, &counters, session, Order::Own(0)).run(source);
         // A read, its fill, another read, its fill: the reads before are counted, whatever they brought about.
         assert_eq!(*seen.lock().unwrap(), [(true, 0), (true, 1), (true, 2), (true, 3)], "paced: {is_paced}");
-        assert!(!tally.is_under_way());
+        assert!(!counters.is_in_flight());
     }
 }

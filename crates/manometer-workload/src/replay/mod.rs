@@ -1,27 +1,27 @@
 //! Replay: a trace's requests on a key-value engine, at their times.
 //!
 //! [`ReplaySettings`] as written become a [`ReplayPlan`] that is checked and complete, after one reading of the trace
-//! ([`survey`]); [`run`] loads what the trace needs, and then a reader decodes requests ahead ([`feed`]) while threads
+//! ([`survey`]); [`run`] loads what the trace needs, and then a reader decodes requests ahead ([`read_ahead`]) while threads
 //! send them, as the model says ([`client`]). How well that went is told as [`manometer_measure::ReplayOutcome`]; what it
 //! means is left to `manometer-analysis`.
 
-pub(crate) mod again;
 mod client;
 mod error;
-mod feed;
 pub(crate) mod lane;
+mod leader_followers;
 mod load;
 mod order;
 pub(crate) mod plan;
+mod read_ahead;
 mod request;
 pub(crate) mod rules;
 mod run;
+pub(crate) mod schedule;
+mod scheduling;
+pub(crate) mod second_pass;
 mod settings;
 pub(crate) mod survey;
-pub(crate) mod surveyed;
-mod turns;
-mod urgency;
-pub(crate) mod wait;
+pub(crate) mod survey_cache;
 mod workload;
 
 pub use error::ReplayError;

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::survey::spread;
+use super::survey::hash_id;
 
 /// Keys that are watched at a time; one that falls on another's place takes it.
 const PLACES: usize = 1 << 18;
@@ -25,7 +25,7 @@ impl KeyOrder {
     /// The request `number` for `key` is sent now: was one of the same key sent that the trace has behind it?
     #[inline]
     fn breaks(&self, key: u64, number: u64) -> bool {
-        let hash = spread(key);
+        let hash = hash_id(key);
         let place = &self.0[hash as usize % PLACES];
         let tagged = hash >> TAG_SHIFT << TAG_SHIFT | (number + 1) & NUMBERS;
         let before = place.swap(tagged, Ordering::AcqRel);

@@ -7,17 +7,15 @@ use manometer_target::engine::{self, Ability, EngineInfo, EngineOptions, Storage
 use manometer_trace::{Operation as Recorded, TraceError};
 
 use super::error::ReplayError;
-use super::lane::Dealing;
+use super::lane::LaneAssignment;
 use super::request::operation;
 use super::rules;
 use super::settings::{Model, OnMiss, ReplaySettings, Share, Timing, TraceFile};
-use super::survey::{BACKWARD_NS_MAX, Needed, Survey};
-use super::surveyed::{Stamp, Surveyed, surveyed};
+use super::survey::{BACKWARD_NS_MAX, RequiredKey, Survey};
+use super::survey_cache::{FileStamp, SurveyResult, cached_survey};
 use crate::kv::request::Operation;
-use crate::kv::values::{POOLS_WANTED, too_many_pools};
+use crate::kv::values::{POOLS_WANTED, VALUE_BYTES_MAX, too_many_pools};
 
-/// The largest value in bytes.
-pub(super) const VALUE_BYTES_MAX: u64 = 64 << 20;
 /// Bytes of the values that an engine without memory answers with, where the trace tells no size.
 const VALUE_BYTES_UNKNOWN: u64 = 100;
 
@@ -45,12 +43,12 @@ pub struct ReplayPlan {
     pub(super) on_miss: OnMiss,
     pub(super) share: Option<Share>,
     pub(super) value_size: Option<u32>,
-    pub(super) needed: Option<Vec<Needed>>,
+    pub(super) required: Option<Vec<RequiredKey>>,
     /// What the trace was when it was read, and how many requests all of it has.
-    pub(super) stamp: Option<Stamp>,
+    pub(super) stamp: Option<FileStamp>,
     pub(super) all_requests: u64,
     pub(super) operations: Vec<Operation>,
-    pub(super) grain: DispatchResolution,
+    pub(super) resolution: DispatchResolution,
     /// Bytes of the longest value, and of one on average.
     pub(super) value_bytes_max: usize,
     pub(super) value_bytes_mean: usize,
@@ -67,19 +65,19 @@ impl ReplayPlan {
         let file = &settings.file;
         // The first of several processes loads for all.
         let loads = settings.load && settings.share.is_none_or(|share| share.part == 0);
-        let (surveyed, needed) = if loads {
-            let read = Surveyed::read(file, settings.model, settings.share, true);
-            let (surveyed, needed) = read.map_err(|error| unreadable(file, error))?;
-            (Arc::new(surveyed), needed)
+        let (cached_survey, required) = if loads {
+            let read = SurveyResult::read(file, settings.model, settings.share, true);
+            let (cached_survey, required) = read.map_err(|error| unreadable(file, error))?;
+            (Arc::new(cached_survey), required)
         } else {
             (survey_of(settings)?, Vec::new())
         };
-        fit(settings, engine, &surveyed)?;
-        let survey = &surveyed.survey;
+        check_fit(settings, engine, &cached_survey)?;
+        let survey = &cached_survey.survey;
         let scaled = |ns: u64| (ns as f64 / factor).round() as u64;
         let size_mean = (survey.size_sum / u128::from(survey.sized.max(1))) as u64;
-        let known = |told: u64| if survey.sized > 0 { told } else { VALUE_BYTES_UNKNOWN };
-        let bytes = |told: u64| settings.value_size.map_or(known(told), u64::from) as usize;
+        let known = |describe: u64| if survey.sized > 0 { describe } else { VALUE_BYTES_UNKNOWN };
+        let bytes = |describe: u64| settings.value_size.map_or(known(describe), u64::from) as usize;
         let threads = rules::threads(settings, engine.storage == Storage::Nothing);
         let value_bytes_max = bytes(survey.size_max.min(VALUE_BYTES_MAX));
         if let Some(got) = too_many_pools(threads, value_bytes_max) {
@@ -99,11 +97,11 @@ impl ReplayPlan {
             share: settings.share,
             value_size: settings.value_size,
             operations: operations_of(settings, survey),
-            grain: DispatchResolution::new(scaled(survey.span_ns), scaled(survey.step_ns).max(1)),
+            resolution: DispatchResolution::new(scaled(survey.span_ns), scaled(survey.step_ns).max(1)),
             value_bytes_max,
             value_bytes_mean: bytes(size_mean.min(VALUE_BYTES_MAX)),
-            needed: settings.load.then_some(needed),
-            stamp: surveyed.stamp,
+            required: settings.load.then_some(required),
+            stamp: cached_survey.stamp,
             all_requests: survey.all_requests,
         })
     }
@@ -115,11 +113,11 @@ impl ReplayPlan {
     }
 
     /// How requests are dealt to threads.
-    pub(super) fn dealing(&self) -> Dealing {
+    pub(super) fn lane_assignment(&self) -> LaneAssignment {
         match self.model {
-            Model::Open | Model::ClosedConservative => Dealing::One,
-            Model::ClosedPerClient => Dealing::Apart(self.threads),
-            Model::ClosedUnordered => Dealing::InTurn,
+            Model::Open | Model::ClosedConservative => LaneAssignment::Single,
+            Model::ClosedPerClient => LaneAssignment::PerOwner(self.threads),
+            Model::ClosedUnordered => LaneAssignment::Shared,
         }
     }
 
@@ -131,7 +129,7 @@ impl ReplayPlan {
 
 /// The operations that a replay may hold; none where it cannot be.
 pub fn operations(settings: &ReplaySettings) -> Vec<Operation> {
-    fitting(settings).map(|(_, surveyed)| operations_of(settings, &surveyed.survey)).unwrap_or_default()
+    resolve(settings).map(|(_, cached_survey)| operations_of(settings, &cached_survey.survey)).unwrap_or_default()
 }
 
 /// The bytes that loading what the trace needs writes to the device; 0 where nothing is loaded or nothing kept there.
@@ -139,23 +137,24 @@ pub fn bytes_to_load(settings: &ReplaySettings) -> u64 {
     if !settings.load || !settings.keeps_data() {
         return 0;
     }
-    let Ok((_, surveyed)) = fitting(settings) else { return 0 };
-    let to_load = surveyed.to_load;
-    let fixed = settings.value_size.map(|bytes| to_load.keys.saturating_mul(u64::from(bytes)));
-    to_load.key_bytes.saturating_add(fixed.unwrap_or(to_load.value_bytes))
+    let Ok((_, cached_survey)) = resolve(settings) else { return 0 };
+    let load_size = cached_survey.load_size;
+    let fixed = settings.value_size.map(|bytes| load_size.keys.saturating_mul(u64::from(bytes)));
+    load_size.key_bytes.saturating_add(fixed.unwrap_or(load_size.value_bytes))
 }
 
 /// The engine of `settings` and what their trace has and lacks, where they can be.
-fn fitting(settings: &ReplaySettings) -> Result<(&'static EngineInfo, Arc<Surveyed>), ReplayError> {
+fn resolve(settings: &ReplaySettings) -> Result<(&'static EngineInfo, Arc<SurveyResult>), ReplayError> {
     let (engine, _) = check(settings)?;
-    let surveyed = survey_of(settings)?;
-    fit(settings, engine, &surveyed)?;
-    Ok((engine, surveyed))
+    let cached_survey = survey_of(settings)?;
+    check_fit(settings, engine, &cached_survey)?;
+    Ok((engine, cached_survey))
 }
 
-fn survey_of(settings: &ReplaySettings) -> Result<Arc<Surveyed>, ReplayError> {
+fn survey_of(settings: &ReplaySettings) -> Result<Arc<SurveyResult>, ReplayError> {
     let loads = settings.load && settings.share.is_none_or(|share| share.part == 0);
-    surveyed(&settings.file, settings.model, settings.share, loads).map_err(|error| unreadable(&settings.file, error))
+    cached_survey(&settings.file, settings.model, settings.share, loads)
+        .map_err(|error| unreadable(&settings.file, error))
 }
 
 fn unreadable(file: &TraceFile, error: TraceError) -> ReplayError {
@@ -177,8 +176,8 @@ impl ReplaySettings {
     ///
     /// # Errors
     /// The setting that is wrong, or what of the trace is.
-    pub fn fits(&self) -> Result<(), ReplayError> {
-        fitting(self).map(drop)
+    pub fn check_trace(&self) -> Result<(), ReplayError> {
+        resolve(self).map(drop)
     }
 
     /// Whether it leaves data of its own in its folder.
@@ -206,16 +205,16 @@ pub(super) fn check(settings: &ReplaySettings) -> Result<(&'static EngineInfo, E
 }
 
 /// Refuses a trace that cannot be replayed as `settings` say.
-fn fit(settings: &ReplaySettings, engine: &EngineInfo, surveyed: &Surveyed) -> Result<(), ReplayError> {
-    match misfit(settings, engine, surveyed) {
+fn check_fit(settings: &ReplaySettings, engine: &EngineInfo, cached_survey: &SurveyResult) -> Result<(), ReplayError> {
+    match mismatch(settings, engine, cached_survey) {
         None => Ok(()),
         Some(reason) => Err(ReplayError::Unfit { path: settings.file.trace.display().to_string(), reason }),
     }
 }
 
-fn misfit(settings: &ReplaySettings, engine: &EngineInfo, surveyed: &Surveyed) -> Option<String> {
-    let survey = &surveyed.survey;
-    if let Some(reason) = misfit_of_times(settings.time, survey) {
+fn mismatch(settings: &ReplaySettings, engine: &EngineInfo, cached_survey: &SurveyResult) -> Option<String> {
+    let survey = &cached_survey.survey;
+    if let Some(reason) = mismatch_of_times(settings.time, survey) {
         return Some(reason);
     }
     if settings.model == Model::ClosedPerClient && survey.clients_absent == survey.requests && survey.requests > 0 {
@@ -231,7 +230,7 @@ fn misfit(settings: &ReplaySettings, engine: &EngineInfo, surveyed: &Surveyed) -
             engine.name
         ));
     }
-    too_long_key(engine, survey).or_else(|| unsized_values(settings, surveyed))
+    too_long_key(engine, survey).or_else(|| unsized_values(settings, cached_survey))
 }
 
 /// That `engine` does not take the longest key.
@@ -244,7 +243,7 @@ fn too_long_key(engine: &EngineInfo, survey: &Survey) -> Option<String> {
 }
 
 /// Why a trace with such times, or without any request, cannot be replayed in `time`.
-pub(crate) fn misfit_of_times(time: Timing, survey: &Survey) -> Option<String> {
+pub(crate) fn mismatch_of_times(time: Timing, survey: &Survey) -> Option<String> {
     if survey.all_requests == 0 {
         return Some(match &survey.damage {
             Some(damage) => format!("not one request of it can be read: {damage}"),
@@ -270,11 +269,11 @@ pub(crate) fn misfit_of_times(time: Timing, survey: &Survey) -> Option<String> {
 }
 
 /// What lacks a size and must have one, and what would be right.
-fn unsized_values(settings: &ReplaySettings, Surveyed { survey, to_load, .. }: &Surveyed) -> Option<String> {
+fn unsized_values(settings: &ReplaySettings, SurveyResult { survey, load_size, .. }: &SurveyResult) -> Option<String> {
     if settings.value_size.is_some() {
         return None;
     }
-    let loaded = to_load.unsized_keys;
+    let loaded = load_size.unsized_keys;
     let filled = if settings.on_miss == OnMiss::Put { survey.reads_unsized } else { 0 };
     let (count, what) = [
         (survey.stores_unsized, "of its writes tell no size"),
@@ -299,7 +298,7 @@ fn operations_of(settings: &ReplaySettings, survey: &Survey) -> Vec<Operation> {
 }
 
 /// What the person should know of the trace's end and of its times.
-pub(crate) fn notes_of_times(time: Timing, survey: &Survey) -> Vec<String> {
+pub(crate) fn time_notes(time: Timing, survey: &Survey) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(damage) = &survey.damage {
         notes.push(format!("{damage}; the {} requests before it are replayed", survey.all_requests));
@@ -328,7 +327,7 @@ pub(crate) fn notes_of_times(time: Timing, survey: &Survey) -> Vec<String> {
 
 /// What the person should know.
 fn notes(settings: &ReplaySettings, engine: &EngineInfo, survey: &Survey) -> Vec<String> {
-    let mut notes = notes_of_times(settings.time, survey);
+    let mut notes = time_notes(settings.time, survey);
     let blocks: u64 =
         Recorded::ALL.into_iter().filter(|one| one.is_block()).map(|one| survey.operations[one as usize]).sum();
     if blocks > 0 {

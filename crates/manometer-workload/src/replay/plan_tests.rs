@@ -28,7 +28,7 @@ fn a_plan_says_what_the_trace_needs() {
     assert_eq!((plan.requests, plan.threads, plan.factor), (3, 1, 1.0));
     assert_eq!(plan.operations, [Operation::Read, Operation::Insert, Operation::Fill]);
     assert_eq!((plan.value_bytes(Some(20)), plan.value_bytes(None)), (7, 7));
-    assert_eq!(plan.grain.span_ns, 1_000_000_000);
+    assert_eq!(plan.resolution.span_ns, 1_000_000_000);
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_scaled_schedule_is_shorter() {
     let plan = planned("read,a,1000,\nread,b,2000,\n", |settings| {
         (settings.time, settings.factor) = (Timing::Scaled, Some(2.0));
     });
-    assert_eq!(plan.unwrap().grain.span_ns, 500_000_000);
+    assert_eq!(plan.unwrap().resolution.span_ns, 500_000_000);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn times_may_go_back_a_little() {
 fn equal_times_are_told_with_the_step_of_the_clock() {
     let plan = planned("read,a,1000,\nread,b,1000,\nread,c,3000,\n", |_| {}).unwrap();
     assert!(plan.notes.iter().any(|note| note.contains("steps of 1000 ms")), "{:?}", plan.notes);
-    assert_eq!(plan.grain.late_ns, 1_000_000_000);
+    assert_eq!(plan.resolution.late_ns, 1_000_000_000);
 }
 
 #[test]

@@ -11,20 +11,20 @@ use manometer_target::engine::directory::DatabaseManifest;
 use manometer_target::engine::{Engine, external};
 use serde_json::json;
 
-use super::again::open_again;
-use super::client::{Client, Shared, Source, Tally};
+use super::client::{Client, ClientContext, ReplayCounters, RequestSource};
 use super::error::ReplayError;
-use super::feed::feed;
-use super::lane::{Dealing, Lane, Outlet, lanes};
+use super::lane::{Lane, LaneAssignment, LaneReceiver, lanes};
+use super::leader_followers::{LeaderFollowers, LeaderState};
 use super::load::load;
 use super::order::{KeyOrder, Order};
 use super::plan::ReplayPlan;
+use super::read_ahead::read_ahead;
 use super::request::ReplayRequest;
+use super::schedule::{Schedule, margin_ns};
+use super::scheduling::SchedulingClass;
+use super::second_pass::reopen;
 use super::settings::{Model, ReplaySettings, Timing};
-use super::survey::spread;
-use super::turns::{Lead, Turns};
-use super::urgency::Allowed;
-use super::wait::{Schedule, margin_ns};
+use super::survey::hash_id;
 use super::workload::ReplayWorkload;
 use crate::error::WorkloadError;
 use crate::kv::gate::Gate;
@@ -33,7 +33,7 @@ use crate::kv::pace::wake_precisely;
 use crate::kv::request::Operation;
 use crate::kv::sampler::Sampler;
 use crate::kv::storage::{self, EngineData, EngineRequest};
-use crate::workload::{Driver, Event, Place, Progress, Ready, WorkloadData};
+use crate::workload::{Driver, PreparedWorkload, Progress, WorkloadContext, WorkloadData, WorkloadEvent};
 
 /// How often the threads' end is polled.
 const POLL_NS: u64 = 10_000_000;
@@ -44,7 +44,7 @@ const POLL_NS: u64 = 10_000_000;
 /// # Errors
 /// The settings, the trace, the folder or the engine are not as they should be.
 pub fn run<C: Clock>(
-    place: &Place,
+    place: &WorkloadContext,
     settings: &ReplaySettings,
     driver: &mut dyn Driver,
     clock: &C,
@@ -68,7 +68,7 @@ pub fn run<C: Clock>(
             storage.set_changed(&*engine).map_err(ReplayError::from)?;
         }
         let replayed = replay(&plan, place.seed, &*engine, clock, driver, is_reused)?;
-        driver.emit(Event::Replayed { t_ns: clock.now_ns(), replayed: Box::new(replayed) });
+        driver.emit(WorkloadEvent::Replayed { t_ns: clock.now_ns(), replayed: Box::new(replayed) });
     }
     Ok(storage.into_data(engine))
 }
@@ -81,7 +81,7 @@ fn fill(
     storage: &mut EngineData,
     progress: &mut Progress<'_>,
 ) -> Result<(), ReplayError> {
-    load(plan, seed, plan.needed.as_deref().unwrap_or_default(), engine, progress)?;
+    load(plan, seed, plan.required.as_deref().unwrap_or_default(), engine, progress)?;
     if !progress.is_stopped {
         engine.settle()?;
         storage.set_loaded(engine)?;
@@ -98,37 +98,38 @@ fn replay<C: Clock>(
     driver: &mut dyn Driver,
     is_reused: bool,
 ) -> Result<ReplayOutcome, WorkloadError> {
-    let reader = open_again(&plan.file, plan.stamp)?;
+    let reader = reopen(&plan.file, plan.stamp)?;
     let (margin_ns, allowed) = if plan.time == Timing::Full { (0, None) } else { calibrate(clock)? };
     let (gate, first_error) = (Gate::default(), Mutex::new(None));
     let schedule = Schedule::new(margin_ns, spinners());
-    let shared = Shared { plan, seed, clock, gate: &gate, schedule: &schedule, first_error: &first_error };
-    let tallies: Vec<Tally> = (0..plan.threads).map(|_| Tally::default()).collect();
-    let (inlets, outlets) = lanes(plan.dealing());
+    let context = ClientContext { plan, seed, clock, gate: &gate, schedule: &schedule, first_error: &first_error };
+    let counters: Vec<ReplayCounters> = (0..plan.threads).map(|_| ReplayCounters::default()).collect();
+    let (senders, receivers) = lanes(plan.lane_assignment());
     let keys = (plan.threads > 1 && !plan.model.is_ordered()).then(KeyOrder::new);
-    let turns = Turns::new(Lead { lane: Lane::new(&outlets[0]), kept: Dispatch::new(plan.grain) });
+    let leader_followers =
+        LeaderFollowers::new(LeaderState { lane: Lane::new(&receivers[0]), dispatch: Dispatch::new(plan.resolution) });
     let at_work = AtomicU32::new(plan.threads);
-    let ((began_ns, cut), kept) = std::thread::scope(|scope| {
-        let feeder = scope.spawn(|| feed(plan, plan.dealing(), reader, inlets));
+    let ((began_ns, cut), dispatch) = std::thread::scope(|scope| {
+        let reader_thread = scope.spawn(|| read_ahead(plan, plan.lane_assignment(), reader, senders));
         let mut clients = Vec::new();
-        for (thread, tally) in (0..).zip(&tallies) {
+        for (thread, counters) in (0..).zip(&counters) {
             let order = keys.as_ref().map_or(Order::Own(0), Order::Shared);
-            let source = source(plan, thread, &outlets, &turns);
-            let (shared, at_work, own) = (&shared, &at_work, own_lane(plan, thread, &outlets));
+            let source = source(plan, thread, &receivers, &leader_followers);
+            let (context, at_work, own) = (&context, &at_work, own_lane(plan, thread, &receivers));
             clients.push(scope.spawn(move || {
                 let _guard = ThreadGuard { at_work, own };
-                Client::new(shared, thread, tally, engine.session(), order).run(source)
+                Client::new(context, thread, counters, engine.session(), order).run(source)
             }));
         }
-        let sampler = Sampler::new(&plan.operations, tallies.iter().map(|tally| &tally.counted));
-        let mut workload = ReplayWorkload::new(engine, (&gate, &schedule), &tallies, &at_work, sampler);
-        let facts = facts(plan, engine, is_reused, &shared, allowed);
-        let driven =
-            driver.drive(Ready { facts, state: Some(engine.state_sampler()), script: Vec::new() }, &mut workload);
+        let sampler = Sampler::new(&plan.operations, counters.iter().map(|counters| &counters.counted));
+        let mut workload = ReplayWorkload::new(engine, (&gate, &schedule), &counters, &at_work, sampler);
+        let facts = facts(plan, engine, is_reused, &context, allowed);
+        let driven = driver
+            .drive(PreparedWorkload { facts, state: Some(engine.state_sampler()), script: Vec::new() }, &mut workload);
         let outcome = (workload.began_ns, !workload.is_at_end());
         gate.stop();
         // Before they have ended: one whose lane is empty waits for the reader, and the reader for room in another's.
-        outlets.iter().for_each(Outlet::close);
+        receivers.iter().for_each(LaneReceiver::close);
         // A writer that the engine holds back, on a full disk say, is let go by the look alone.
         while clients.iter().any(|client| !client.is_finished()) {
             clock.sleep(POLL_NS);
@@ -137,24 +138,24 @@ fn replay<C: Clock>(
         // Every one of them: one that panicked and is not joined would have the scope panic too.
         let ended: Vec<_> =
             clients.into_iter().map(|client| client.join().map_err(|_| ReplayError::Panicked)).collect();
-        let fed = feeder.join().unwrap_or(Err(ReplayError::Panicked));
+        let fed = reader_thread.join().unwrap_or(Err(ReplayError::Panicked));
         driven?;
-        let kept = ended.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let dispatch = ended.into_iter().collect::<Result<Vec<_>, _>>()?;
         fed?;
-        Ok::<_, WorkloadError>((outcome, kept))
+        Ok::<_, WorkloadError>((outcome, dispatch))
     })?;
     let first_error = first_error.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let whole = if plan.model == Model::Open { Some(turns.kept()) } else { added_up(kept) };
-    let ended_ns = tallies.iter().map(Tally::ended_ns).max().unwrap_or(0);
+    let whole = if plan.model == Model::Open { Some(leader_followers.dispatch()) } else { merge_dispatch(dispatch) };
+    let ended_ns = counters.iter().map(ReplayCounters::ended_ns).max().unwrap_or(0);
     let length_ns = ended_ns.saturating_sub(began_ns);
-    Ok(ReplayOutcome { error: first_error, length_ns, interrupted: cut, ..replayed(plan, &tallies, whole) })
+    Ok(ReplayOutcome { error: first_error, length_ns, interrupted: cut, ..replayed(plan, &counters, whole) })
 }
 
 /// Finds, on a thread that is as urgent as those that will wait, how early they have to be woken.
-fn calibrate<C: Clock>(clock: &C) -> Result<(u64, Option<Allowed>), ReplayError> {
+fn calibrate<C: Clock>(clock: &C) -> Result<(u64, Option<SchedulingClass>), ReplayError> {
     let trial = || {
         wake_precisely();
-        let allowed = Allowed::here();
+        let allowed = SchedulingClass::here();
         (margin_ns(clock), Some(allowed))
     };
     std::thread::scope(|scope| scope.spawn(trial).join().map_err(|_| ReplayError::Panicked))
@@ -170,15 +171,15 @@ fn spinners() -> u32 {
 fn source<'t, 'o>(
     plan: &ReplayPlan,
     thread: u32,
-    outlets: &'o [Outlet<ReplayRequest>],
-    turns: &'t Turns<'o>,
-) -> Source<'t, 'o> {
-    let kept = || Box::new(Dispatch::new(plan.grain));
+    receivers: &'o [LaneReceiver<ReplayRequest>],
+    leader_followers: &'t LeaderFollowers<'o>,
+) -> RequestSource<'t, 'o> {
+    let dispatch = || Box::new(Dispatch::new(plan.resolution));
     match (plan.model, plan.time) {
-        (Model::Open, _) => Source::Turns(turns),
-        (Model::ClosedUnordered, _) | (_, Timing::Full) => Source::Full(Lane::new(&outlets[0])),
-        (Model::ClosedConservative, _) => Source::Paced(Lane::new(&outlets[0]), kept()),
-        (Model::ClosedPerClient, _) => Source::Paced(Lane::new(&outlets[thread as usize]), kept()),
+        (Model::Open, _) => RequestSource::LeaderFollowers(leader_followers),
+        (Model::ClosedUnordered, _) | (_, Timing::Full) => RequestSource::Full(Lane::new(&receivers[0])),
+        (Model::ClosedConservative, _) => RequestSource::Paced(Lane::new(&receivers[0]), dispatch()),
+        (Model::ClosedPerClient, _) => RequestSource::Paced(Lane::new(&receivers[thread as usize]), dispatch()),
     }
 }
 
@@ -186,35 +187,35 @@ fn source<'t, 'o>(
 fn own_lane<'o>(
     plan: &ReplayPlan,
     thread: u32,
-    outlets: &'o [Outlet<ReplayRequest>],
-) -> Option<&'o Outlet<ReplayRequest>> {
-    matches!(plan.dealing(), Dealing::Apart(_)).then(|| &outlets[thread as usize])
+    receivers: &'o [LaneReceiver<ReplayRequest>],
+) -> Option<&'o LaneReceiver<ReplayRequest>> {
+    matches!(plan.lane_assignment(), LaneAssignment::PerOwner(_)).then(|| &receivers[thread as usize])
 }
 
 /// A thread is at work until this is dropped, however it ends; then the reader waits for no room in its own lane.
 struct ThreadGuard<'a> {
     at_work: &'a AtomicU32,
-    own: Option<&'a Outlet<ReplayRequest>>,
+    own: Option<&'a LaneReceiver<ReplayRequest>>,
 }
 
 impl Drop for ThreadGuard<'_> {
     fn drop(&mut self) {
-        self.own.into_iter().for_each(Outlet::close);
+        self.own.into_iter().for_each(LaneReceiver::close);
         self.at_work.fetch_sub(1, Ordering::Release);
     }
 }
 
 /// How the threads' shares of the schedule were kept, together; nothing where there is no schedule.
-fn added_up(kept: Vec<Option<Dispatch>>) -> Option<Dispatch> {
-    kept.into_iter().flatten().reduce(|mut all, one| {
+fn merge_dispatch(dispatch: Vec<Option<Dispatch>>) -> Option<Dispatch> {
+    dispatch.into_iter().flatten().reduce(|mut all, one| {
         all.add(&one);
         all
     })
 }
 
 /// What the threads counted, together.
-fn replayed(plan: &ReplayPlan, tallies: &[Tally], dispatch: Option<Dispatch>) -> ReplayOutcome {
-    let totals = tallies.iter().map(Tally::totals);
+fn replayed(plan: &ReplayPlan, counters: &[ReplayCounters], dispatch: Option<Dispatch>) -> ReplayOutcome {
+    let totals = counters.iter().map(ReplayCounters::totals);
     let [sent, errors, order_violations] =
         totals.fold([0; 3], |all, one| std::array::from_fn(|place| all[place] + one[place]));
     ReplayOutcome {
@@ -232,15 +233,15 @@ fn replayed(plan: &ReplayPlan, tallies: &[Tally], dispatch: Option<Dispatch>) ->
 }
 
 fn marker(plan: &ReplayPlan, seed: u64) -> DatabaseManifest {
-    let needed = plan.needed.as_deref().unwrap_or_default();
+    let required = plan.required.as_deref().unwrap_or_default();
     let each =
-        needed.iter().map(|one| spread(one.key ^ spread(u64::from(one.key_bytes))) ^ one.value_bytes.unwrap_or(0));
-    let check = each.fold(0, |all: u64, one| all.wrapping_add(spread(one)));
+        required.iter().map(|one| hash_id(one.key ^ hash_id(u64::from(one.key_bytes))) ^ one.value_bytes.unwrap_or(0));
+    let check = each.fold(0, |all: u64, one| all.wrapping_add(hash_id(one)));
     DatabaseManifest {
         engine: plan.engine.name.to_owned(),
         engine_version: (plan.engine.version)(),
         options: manifest_options(&plan.options),
-        records: needed.len() as u64,
+        records: required.len() as u64,
         form: format!("keys of a trace, {check:016x}"),
         value_bytes: plan.value_size.map_or(0, u64::from),
         load: "bulk".to_owned(),
@@ -255,14 +256,14 @@ fn facts<C>(
     plan: &ReplayPlan,
     engine: &dyn Engine,
     reused: bool,
-    shared: &Shared<'_, C>,
-    allowed: Option<Allowed>,
+    context: &ClientContext<'_, C>,
+    allowed: Option<SchedulingClass>,
 ) -> Settings {
     let units: Settings =
         engine.state_sampler().columns().into_iter().map(|column| (column.name, json!(column.unit))).collect();
     let notes: Vec<String> =
         plan.notes.iter().cloned().chain(engine.external_server().and_then(external::note)).collect();
-    let told = json!({
+    let describe = json!({
         "engine": plan.engine.name,
         "engine_version": (plan.engine.version)(),
         "durability": plan.engine.durability,
@@ -271,19 +272,19 @@ fn facts<C>(
         "time": plan.time,
         "factor": (plan.time == Timing::Scaled).then_some(plan.factor),
         "requests": plan.requests,
-        "span_s": allowed.map(|_| plan.grain.span_ns as f64 / 1e9),
-        "records": plan.needed.as_ref().map(Vec::len),
+        "span_s": allowed.map(|_| plan.resolution.span_ns as f64 / 1e9),
+        "records": plan.required.as_ref().map(Vec::len),
         "threads": plan.threads,
-        "margin_us": allowed.map(|_| shared.schedule.margin_ns() as f64 / 1e3),
-        "scheduling": allowed.map(Allowed::told),
+        "margin_us": allowed.map(|_| context.schedule.margin_ns() as f64 / 1e3),
+        "scheduling": allowed.map(SchedulingClass::describe),
         "stopwatch": stopwatch::name(),
         "reused": reused,
         "notes": notes,
         "state_units": units,
     });
     let mut facts = Settings::new();
-    if let serde_json::Value::Object(told) = told {
-        facts.extend(told.into_iter().filter(|(_, fact)| !fact.is_null()));
+    if let serde_json::Value::Object(describe) = describe {
+        facts.extend(describe.into_iter().filter(|(_, fact)| !fact.is_null()));
     }
     // What the engine itself says of this run, of its durability above all, is nearer than what is said of it.
     facts.extend(engine.facts());

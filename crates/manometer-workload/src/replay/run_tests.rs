@@ -28,9 +28,9 @@ struct Checking {
 impl Checking {
     /// So many more requests for `key` are being answered.
     fn step(&self, key: &[u8], more: i32) {
-        let (owner, number) = self.owner_of[key];
+        let (ordering_id, number) = self.owner_of[key];
         let mut owners = self.owners.lock().unwrap();
-        let (running, last) = owners.entry(owner).or_insert((0, 0));
+        let (running, last) = owners.entry(ordering_id).or_insert((0, 0));
         let broken = more > 0 && (*running > 0 || *last > number);
         (*running, *last) = (running.wrapping_add_signed(more), number.max(*last));
         if broken {
@@ -102,7 +102,7 @@ impl Engine for Checking {
 }
 
 /// How often a replay of `model` breaks the order of each owner, as the engine sees it, and what the replay says.
-fn order_broken(model: Model, threads: u32, owner: impl Fn(u64) -> u64) -> (u32, ReplayOutcome) {
+fn order_broken(model: Model, threads: u32, ordering_id: impl Fn(u64) -> u64) -> (u32, ReplayOutcome) {
     const REQUESTS: u64 = 3_000;
     let line = |number: u64| format!("0,{number},8,10,{},get,0\n", number % 11);
     let text: String = (0..REQUESTS).map(line).collect();
@@ -113,7 +113,7 @@ fn order_broken(model: Model, threads: u32, owner: impl Fn(u64) -> u64) -> (u32,
     let mut owner_of = HashMap::new();
     for number in 0..REQUESTS {
         crate::replay::request::write_key(number, 11, &mut key);
-        owner_of.insert(key.clone(), (owner(number), number));
+        owner_of.insert(key.clone(), (ordering_id(number), number));
     }
     let engine = Checking { owners: Mutex::default(), owner_of, violations: AtomicU32::new(0) };
     let plan = ReplayPlan::new(&settings).unwrap();
@@ -162,7 +162,7 @@ fn replay_changed(before: &str, after: &str) -> Result<ReplayOutcome, WorkloadEr
     let mut plan = ReplayPlan::new(&settings).unwrap();
     std::fs::write(&settings.file.trace, after).unwrap();
     // As if it were changed after it was opened again, so that only its requests tell.
-    plan.stamp = crate::replay::surveyed::Stamp::of(&settings.file.trace);
+    plan.stamp = crate::replay::survey_cache::FileStamp::of(&settings.file.trace);
     let request = OpenRequest { directory: dir.path(), options: &plan.options, value_bytes: 10 };
     let engine = (plan.engine.open)(&request).unwrap();
     replay(&plan, 1, &*engine, &MonotonicClock, &mut RunToEnd, false)
@@ -189,7 +189,7 @@ fn a_trace_that_changed_before_its_second_reading_is_not_begun() {
     let (_dir, settings) = scene("read,a,0,10\n", "null");
     let plan = ReplayPlan::new(&settings).unwrap();
     std::fs::write(&settings.file.trace, "read,a,0,10\nread,b,1,10\n").unwrap();
-    let error = open_again(&plan.file, plan.stamp).map(drop).unwrap_err();
+    let error = reopen(&plan.file, plan.stamp).map(drop).unwrap_err();
     assert!(error.to_string().contains("it changed after it was first read"), "{error}");
 }
 
@@ -204,22 +204,29 @@ fn allocated_by_sending(requests: u64, model: Model, time: Timing) -> u64 {
     let plan = ReplayPlan::new(&settings).unwrap();
     let request = OpenRequest { directory: dir.path(), options: &plan.options, value_bytes: plan.value_bytes_mean };
     let engine = (plan.engine.open)(&request).unwrap();
-    let (gate, first_error, schedule, tally) =
-        (Gate::default(), Mutex::new(None), Schedule::new(0, 1), Tally::default());
+    let (gate, first_error, schedule, counters) =
+        (Gate::default(), Mutex::new(None), Schedule::new(0, 1), ReplayCounters::default());
     let clock = MonotonicClock;
-    let shared =
-        Shared { plan: &plan, seed: 1, clock: &clock, gate: &gate, schedule: &schedule, first_error: &first_error };
+    let context = ClientContext {
+        plan: &plan,
+        seed: 1,
+        clock: &clock,
+        gate: &gate,
+        schedule: &schedule,
+        first_error: &first_error,
+    };
     schedule.begin_at(clock.now_ns());
     gate.open();
-    let (inlets, outlets) = lanes(plan.dealing());
-    let turns = Turns::new(Lead { lane: Lane::new(&outlets[0]), kept: Dispatch::new(plan.grain) });
-    let reader = open_again(&plan.file, plan.stamp).unwrap();
+    let (senders, receivers) = lanes(plan.lane_assignment());
+    let leader_followers =
+        LeaderFollowers::new(LeaderState { lane: Lane::new(&receivers[0]), dispatch: Dispatch::new(plan.resolution) });
+    let reader = reopen(&plan.file, plan.stamp).unwrap();
     std::thread::scope(|scope| {
-        scope.spawn(|| feed(&plan, plan.dealing(), reader, inlets));
-        let client = Client::new(&shared, 0, &tally, engine.session(), Order::Own(0));
-        let source = source(&plan, 0, &outlets, &turns);
+        scope.spawn(|| read_ahead(&plan, plan.lane_assignment(), reader, senders));
+        let client = Client::new(&context, 0, &counters, engine.session(), Order::Own(0));
+        let source = source(&plan, 0, &receivers, &leader_followers);
         let counted = allocation_counter::measure(|| drop(client.run(source)));
-        assert_eq!(tally.totals(), [requests, 0, 0]);
+        assert_eq!(counters.totals(), [requests, 0, 0]);
         counted.count_total
     })
 }

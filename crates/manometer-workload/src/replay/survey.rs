@@ -7,15 +7,15 @@ use manometer_trace::missing::MissingKeys;
 use manometer_trace::{Operation, Record, TraceError};
 
 use super::request::key_bytes;
+use super::schedule::DueTimes;
 use super::settings::{Model, Share, TraceFile};
-use super::wait::Times;
 
 /// How far times may go back: threads that record beside one another mix theirs up by less.
 pub(crate) const BACKWARD_NS_MAX: u64 = 1_000_000_000;
 
 /// A number that spreads ids, which may be plain numbers, evenly.
 #[inline]
-pub(crate) fn spread(id: u64) -> u64 {
+pub(crate) fn hash_id(id: u64) -> u64 {
     let mut hash = IdHash::default();
     hash.write_u64(id);
     hash.finish()
@@ -23,7 +23,7 @@ pub(crate) fn spread(id: u64) -> u64 {
 
 /// Whose order `model` keeps: that of clients or that of keys. Who keeps none has its requests parted by key.
 #[inline]
-pub(crate) fn owner(model: Model, record: &Record) -> u64 {
+pub(crate) fn ordering_id(model: Model, record: &Record) -> u64 {
     match model {
         Model::ClosedPerClient => record.client.unwrap_or(0),
         _ => record.key,
@@ -32,13 +32,13 @@ pub(crate) fn owner(model: Model, record: &Record) -> u64 {
 
 /// Whether `record` belongs to `share`.
 #[inline]
-pub(crate) fn belongs(share: Option<Share>, model: Model, record: &Record) -> bool {
-    share.is_none_or(|share| spread(owner(model, record)) % u64::from(share.of) == u64::from(share.part))
+pub(crate) fn is_in_share(share: Option<Share>, model: Model, record: &Record) -> bool {
+    share.is_none_or(|share| hash_id(ordering_id(model, record)) % u64::from(share.of) == u64::from(share.part))
 }
 
 /// A key that has to be there before the first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Needed {
+pub(crate) struct RequiredKey {
     pub(crate) key: u64,
     pub(crate) key_bytes: u32,
     /// Bytes of its value; unknown where the trace never tells.
@@ -79,7 +79,7 @@ pub(crate) struct Survey {
     /// The longest read or write of a device, in bytes.
     pub(crate) moved_max: u64,
     /// What has to be there for the whole trace, where that was asked for; in the order of first uses.
-    pub(crate) needed: Vec<Needed>,
+    pub(crate) required: Vec<RequiredKey>,
     /// What of the trace cannot be read.
     pub(crate) damage: Option<TraceError>,
 }
@@ -89,16 +89,16 @@ pub(crate) fn survey(
     file: &TraceFile,
     model: Model,
     share: Option<Share>,
-    with_needed: bool,
+    with_required: bool,
 ) -> Result<Survey, TraceError> {
     let mut trace = manometer_trace::open(&file.trace, &file.options()?)?;
-    let mut surveyor = Surveyor::new(model, share, with_needed);
+    let mut surveyor = Surveyor::new(model, share, with_required);
     let mut batch = Vec::new();
     loop {
         match trace.reader.read(&mut batch) {
             Ok(0) => break,
             Ok(_) => {
-                batch.iter().for_each(|record| surveyor.look(record));
+                batch.iter().for_each(|record| surveyor.check(record));
                 surveyor.keys.as_ref().map_or(Ok(()), MissingKeys::need_room)?;
             }
             Err(damage) => {
@@ -115,22 +115,22 @@ struct Surveyor {
     survey: Survey,
     model: Model,
     share: Option<Share>,
-    times: Times,
+    times: DueTimes,
     keys: Option<MissingKeys>,
 }
 
 impl Surveyor {
-    fn new(model: Model, share: Option<Share>, with_needed: bool) -> Self {
+    fn new(model: Model, share: Option<Share>, with_required: bool) -> Self {
         Self {
             survey: Survey::default(),
             model,
             share,
-            times: Times::new(1.0),
-            keys: with_needed.then(MissingKeys::default),
+            times: DueTimes::new(1.0),
+            keys: with_required.then(MissingKeys::default),
         }
     }
 
-    fn look(&mut self, record: &Record) {
+    fn check(&mut self, record: &Record) {
         let survey = &mut self.survey;
         survey.all_requests += 1;
         match record.time_ns {
@@ -146,13 +146,13 @@ impl Surveyor {
             }
         }
         survey.span_ns = self.times.due_ns(record.time_ns);
-        self.look_at_key(record);
-        if belongs(self.share, self.model, record) {
-            self.look_closer(record);
+        self.add_key(record);
+        if is_in_share(self.share, self.model, record) {
+            self.add_request(record);
         }
     }
 
-    fn look_closer(&mut self, record: &Record) {
+    fn add_request(&mut self, record: &Record) {
         let survey = &mut self.survey;
         survey.requests += 1;
         survey.operations[record.operation as usize] += 1;
@@ -174,7 +174,7 @@ impl Surveyor {
     }
 
     /// Keys and sizes are those of the whole trace: one process loads for all that share it.
-    fn look_at_key(&mut self, record: &Record) {
+    fn add_key(&mut self, record: &Record) {
         self.survey.key_bytes_max = self.survey.key_bytes_max.max(key_bytes(record));
         if let Some(bytes) = record.value_size {
             self.survey.sized += 1;
@@ -188,9 +188,12 @@ impl Surveyor {
 
     fn done(self) -> Survey {
         let inserts = self.keys.map(MissingKeys::into_inserts).unwrap_or_default().into_iter();
-        let needed =
-            |insert: Record| Needed { key: insert.key, key_bytes: key_bytes(&insert), value_bytes: insert.value_size };
-        Survey { needed: inserts.map(needed).collect(), step_ns: self.survey.step_ns.max(1), ..self.survey }
+        let required = |insert: Record| RequiredKey {
+            key: insert.key,
+            key_bytes: key_bytes(&insert),
+            value_bytes: insert.value_size,
+        };
+        Survey { required: inserts.map(required).collect(), step_ns: self.survey.step_ns.max(1), ..self.survey }
     }
 }
 
@@ -214,11 +217,11 @@ fn common_step(step_ns: u64, time_ns: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn surveyed(text: &str, with_needed: bool) -> Survey {
+    fn cached_survey(text: &str, with_required: bool) -> Survey {
         let dir = tempfile::tempdir().unwrap();
         let file = TraceFile { trace: dir.path().join("trace"), ..TraceFile::default() };
         std::fs::write(&file.trace, text).unwrap();
-        survey(&file, Model::Open, None, with_needed).unwrap()
+        survey(&file, Model::Open, None, with_required).unwrap()
     }
 
     #[test]
@@ -232,20 +235,20 @@ mod tests {
 
     #[test]
     fn times_and_sizes_that_lack_are_counted() {
-        let found = surveyed("read,a,1000,5\nread,b,,\ninsert,c,900,\nupdate,d,2000,7\n", false);
+        let found = cached_survey("read,a,1000,5\nread,b,,\ninsert,c,900,\nupdate,d,2000,7\n", false);
         assert_eq!((found.requests, found.times_absent, found.times_backward), (4, 1, 1));
         assert_eq!((found.backward_ns, found.span_ns, found.turned_back), (100_000_000, 1_000_000_000, None));
         assert_eq!((found.stores_unsized, found.reads_unsized, found.size_max, found.size_sum), (1, 1, 7, 12));
-        let found = surveyed("read,a,5000,\nread,b,1000,\n", false);
+        let found = cached_survey("read,a,5000,\nread,b,1000,\n", false);
         assert_eq!(found.turned_back, Some((2, 4_000_000_000)));
     }
 
     #[test]
     fn what_is_asked_for_before_it_is_inserted_is_needed_with_its_size() {
-        let found = surveyed("read,1,0,\ninsert,2,1,9\nread,2,2,\nupdate,1,3,8\ndelete,3,4,\n", true);
-        let needed = |key, value_bytes| Needed { key, key_bytes: 11, value_bytes };
-        assert_eq!(found.needed, [needed(1, Some(8)), needed(3, None)]);
-        assert!(surveyed("read,1,0,\n", false).needed.is_empty());
+        let found = cached_survey("read,1,0,\ninsert,2,1,9\nread,2,2,\nupdate,1,3,8\ndelete,3,4,\n", true);
+        let required = |key, value_bytes| RequiredKey { key, key_bytes: 11, value_bytes };
+        assert_eq!(found.required, [required(1, Some(8)), required(3, None)]);
+        assert!(cached_survey("read,1,0,\n", false).required.is_empty());
     }
 
     #[test]
@@ -255,7 +258,7 @@ mod tests {
         std::fs::write(&file.trace, (0..90).map(|key| format!("read,{key},1,{key}\n")).collect::<String>()).unwrap();
         let found = survey(&file, Model::Open, Some(Share { part: 0, of: 3 }), true).unwrap();
         assert!(found.requests < 90 && found.all_requests == 90);
-        assert_eq!((found.needed.len(), found.size_max), (90, 89));
+        assert_eq!((found.required.len(), found.size_max), (90, 89));
     }
 
     #[test]
@@ -263,12 +266,12 @@ mod tests {
         for model in Model::ALL {
             for number in 0..100 {
                 let record = Record { client: Some(number % 7), ..Record::new(Operation::Get, number) };
-                let parts = (0..4).filter(|part| belongs(Some(Share { part: *part, of: 4 }), model, &record));
+                let parts = (0..4).filter(|part| is_in_share(Some(Share { part: *part, of: 4 }), model, &record));
                 assert_eq!(parts.count(), 1);
             }
         }
         let one = |key| Record { client: Some(5), ..Record::new(Operation::Get, key) };
-        let share = |record: &Record| spread(owner(Model::ClosedPerClient, record));
+        let share = |record: &Record| hash_id(ordering_id(Model::ClosedPerClient, record));
         assert_eq!(share(&one(1)), share(&one(2)));
     }
 }

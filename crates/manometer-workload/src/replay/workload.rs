@@ -6,13 +6,13 @@ use manometer_measure::Clock;
 use manometer_measure::plan::Settings;
 use manometer_target::engine::Engine;
 
-use super::client::Tally;
-use super::wait::Schedule;
+use super::client::ReplayCounters;
+use super::schedule::Schedule;
 use crate::error::WorkloadError;
 use crate::kv::gate::Gate;
 use crate::kv::sampler::Sampler;
 use crate::sample::Counts;
-use crate::workload::{Change, Drain, Event, Sampling, Workload};
+use crate::workload::{ChangeOutcome, DrainMode, SamplingMode, Workload, WorkloadEvent};
 
 /// How long after `go` the first request is due, and how much later than before a pause all others are: by then every
 /// thread waits for them.
@@ -25,7 +25,7 @@ pub(super) struct ReplayWorkload<'a> {
     engine: &'a dyn Engine,
     gate: &'a Gate,
     schedule: &'a Schedule,
-    tallies: &'a [Tally],
+    counters: &'a [ReplayCounters],
     /// Threads that are not at the trace's end.
     at_work: &'a AtomicU32,
     sampler: Sampler<'a>,
@@ -42,14 +42,14 @@ pub(super) struct ReplayWorkload<'a> {
     held_until_ns: Option<u64>,
     /// Whether the loss of the engine was reported.
     has_reported_engine: bool,
-    events: Vec<Event>,
+    events: Vec<WorkloadEvent>,
 }
 
 impl<'a> ReplayWorkload<'a> {
     pub(super) fn new(
         engine: &'a dyn Engine,
         (gate, schedule): (&'a Gate, &'a Schedule),
-        tallies: &'a [Tally],
+        counters: &'a [ReplayCounters],
         at_work: &'a AtomicU32,
         sampler: Sampler<'a>,
     ) -> Self {
@@ -57,7 +57,7 @@ impl<'a> ReplayWorkload<'a> {
             engine,
             gate,
             schedule,
-            tallies,
+            counters,
             at_work,
             sampler,
             start_ns: None,
@@ -82,14 +82,14 @@ impl<'a> ReplayWorkload<'a> {
             && !std::mem::replace(&mut self.has_reported_engine, true)
         {
             let text = format!("the replay goes on, and counts what fails: {error}");
-            self.events.push(Event::Note { t_ns: now_ns, text });
+            self.events.push(WorkloadEvent::Note { t_ns: now_ns, text });
         }
     }
 }
 
 impl Workload for ReplayWorkload<'_> {
-    fn sampling(&self) -> Sampling {
-        Sampling::Running
+    fn sampling(&self) -> SamplingMode {
+        SamplingMode::Running
     }
 
     /// Lets requests come due from here on, or from where they were paused.
@@ -125,7 +125,7 @@ impl Workload for ReplayWorkload<'_> {
     }
 
     fn is_drained(&self) -> bool {
-        !self.tallies.iter().any(Tally::is_under_way)
+        !self.counters.iter().any(ReplayCounters::is_in_flight)
     }
 
     fn is_over(&mut self) -> Result<bool, WorkloadError> {
@@ -143,12 +143,12 @@ impl Workload for ReplayWorkload<'_> {
         Ok(())
     }
 
-    fn check_change(&mut self, changes: &Settings) -> Result<Drain, String> {
+    fn check_change(&mut self, changes: &Settings) -> Result<DrainMode, String> {
         let has_begun = self.going || self.paused_ns.is_some();
         match (changes.get(START).and_then(serde_json::Value::as_u64), changes.len()) {
             (Some(start_ns), 1) if !has_begun => {
                 self.checked = Some((start_ns, changes.clone()));
-                Ok(Drain::None)
+                Ok(DrainMode::None)
             }
             _ => Err(format!(
                 "a replay follows its trace: only `{START}`, when its first request is due, can be set, and only before \
@@ -157,19 +157,19 @@ impl Workload for ReplayWorkload<'_> {
         }
     }
 
-    fn apply_change(&mut self, _: u64) -> Result<Change, WorkloadError> {
+    fn apply_change(&mut self, _: u64) -> Result<ChangeOutcome, WorkloadError> {
         let Some((start_ns, settings)) = self.checked.take() else {
-            return Ok(Change::Refused("no change was checked".to_owned()));
+            return Ok(ChangeOutcome::Refused("no change was checked".to_owned()));
         };
         self.start_ns = Some(start_ns);
-        Ok(Change::Applied { settings, counts: None, script: None })
+        Ok(ChangeOutcome::Applied { settings, counts: None, script: None })
     }
 
     fn take_counts(&mut self, _: u64) -> Option<Counts> {
         Some(Counts { operations: self.sampler.take(), ..Counts::default() })
     }
 
-    fn take_events(&mut self) -> Vec<Event> {
+    fn take_events(&mut self) -> Vec<WorkloadEvent> {
         std::mem::take(&mut self.events)
     }
 }

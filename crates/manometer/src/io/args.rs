@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use manometer_measure::{ByteSize, Rate, Span};
 use manometer_trace::TraceForm;
-use manometer_workload::io::{FileReuse, IoEngine, IoJob, IoSettings, RecordedSettings};
+use manometer_workload::io::{BlockReplaySettings, FileReuse, IoEngine, IoJob, IoSettings};
 use manometer_workload::replay::{Model, Timing};
 
 use crate::output::Format;
@@ -157,7 +157,7 @@ impl Args {
             rate: self.rate,
             io_engine: self.io_engine,
             script: self.script.clone(),
-            recorded: RecordedSettings {
+            replay: BlockReplaySettings {
                 trace: self.trace.clone(),
                 form: self.form.clone(),
                 model: self.model,

@@ -10,10 +10,10 @@ use std::io::IsTerminal as _;
 use std::sync::atomic::Ordering;
 
 use manometer_measure::MonotonicClock;
-use manometer_session::alone::{self, Observer};
 use manometer_session::error::SessionError;
 use manometer_session::protocol::{Control, Message};
 use manometer_session::session;
+use manometer_session::single::{self, Observer};
 use manometer_workload::io::{self, IoJob};
 use manometer_workload::workload::WorkloadData;
 
@@ -49,7 +49,7 @@ fn measure(args: &Args, job: &IoJob) -> Result<Summary, SessionError> {
     let live = (args.format == Format::Text).then(|| LiveText::new(std::io::stderr().is_terminal()));
     let mut observer = IoObserver { summary: Summary::default(), live, seconds: args.seconds(), end_ns: None };
     let (job, interval_ns) = (job.clone(), args.interval.nanoseconds());
-    alone::run_work("io", &interrupted, &mut observer, move |controls, sink| {
+    single::run_work("io", &interrupted, &mut observer, move |controls, sink| {
         session::with_session(interval_ns, controls, sink, &MonotonicClock, |session| {
             io::run(&job, session, &MonotonicClock).map(|()| WorkloadData::default())
         })

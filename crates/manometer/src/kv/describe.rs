@@ -1,6 +1,6 @@
 //! `manometer kv --describe`: how popular the records would be.
 
-use manometer_workload::kv::{self, Description, KvPlan, KvSettings};
+use manometer_workload::kv::{self, KvPlan, KvSettings, PopularityDescription};
 
 use crate::exit_status::ExitStatus;
 use crate::exit_status::wrong_request;
@@ -24,7 +24,7 @@ pub(super) fn print(settings: &KvSettings, format: Format) -> anyhow::Result<Exi
     Ok(ExitStatus::Done)
 }
 
-fn people_form(description: &Description) -> String {
+fn people_form(description: &PopularityDescription) -> String {
     let mut table = table(&["most popular", "records", "requests", ""], 0);
     if let Some(column) = table.column_mut(3) {
         column.set_cell_alignment(comfy_table::CellAlignment::Left);

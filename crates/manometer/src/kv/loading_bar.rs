@@ -1,8 +1,8 @@
 //! The bar on the terminal while the database is loaded.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use manometer_session::alone::Observer;
 use manometer_session::protocol::{Control, Message};
+use manometer_session::single::Observer;
 
 /// Draws a bar while the database is loaded, and passes everything else on.
 pub(super) struct LoadingBar<'a> {

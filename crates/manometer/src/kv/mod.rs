@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use manometer_measure::{Span, recording};
-use manometer_session::alone::{self, Observer};
 use manometer_session::error::SessionError;
 use manometer_session::find_max::{FindMax, FindMaxRequest};
 use manometer_session::protocol::{DatabaseReuse, Job};
+use manometer_session::single::{self, Observer};
 use manometer_workload::kv::KvPlan;
 use manometer_workload::settings::WorkloadSettings;
 
@@ -87,7 +87,7 @@ fn find_max(args: &Args, job: &Job, seconds: f64) -> anyhow::Result<ExitStatus> 
 /// Runs the workload to its end and removes its data unless `--keep` or `--reuse` is given.
 fn run_alone(args: &Args, job: &Job, observer: &mut dyn Observer) -> anyhow::Result<Result<(), SessionError>> {
     let mut observer = LoadingBar::new(observer);
-    let data = match alone::run(job, &*process::interruption()?, &mut observer) {
+    let data = match single::run(job, &*process::interruption()?, &mut observer) {
         Ok(data) => data,
         Err(error) => return Ok(Err(error)),
     };

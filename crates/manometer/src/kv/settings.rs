@@ -65,13 +65,13 @@ pub(super) fn planned(args: &Args, mut settings: KvSettings) -> anyhow::Result<(
     if args.find_max {
         return searched(args, &plan, settings);
     }
-    let said = plan.properties_say;
+    let said = plan.run_properties;
     let by_flag = args.seconds.is_some() || args.operations.is_some();
     let heeded = |name| !by_flag || settings.properties.contains_key(name);
     let operation_count = said.operation_count.filter(|_| heeded("operationcount"));
     let max_execution_s = said.max_execution_s.filter(|_| heeded("maxexecutiontime")).map(|seconds| seconds as f64);
     // What a fill is for is done after so many requests, however long that takes.
-    let round = plan.work.round().filter(|_| args.seconds.is_none()).map(|round| plan.operations.unwrap_or(round));
+    let round = plan.spec.round().filter(|_| args.seconds.is_none()).map(|round| plan.operations.unwrap_or(round));
     let is_counted = if by_flag { args.operations.is_some() } else { operation_count.is_some() };
     let for_ever = round.is_some() || is_counted;
     settings.operations = settings.operations.or(operation_count).or(round);
@@ -86,7 +86,7 @@ pub(super) fn planned(args: &Args, mut settings: KvSettings) -> anyhow::Result<(
 /// it looks for, in an open loop of its own.
 fn searched(args: &Args, plan: &KvPlan, settings: KvSettings) -> anyhow::Result<(KvSettings, f64)> {
     anyhow::ensure!(
-        plan.operations.is_none() && plan.work.round().is_none(),
+        plan.operations.is_none() && plan.spec.round().is_none(),
         "`--find-max` cannot search with a workload that ends after so many requests: leave the number out"
     );
     anyhow::ensure!(

@@ -1,6 +1,6 @@
 //! The result as JSON.
 
-use manometer_session::together::HostClock;
+use manometer_session::group::HostClock;
 use serde_json::{Map, Value, json};
 
 use super::summary::Summary;

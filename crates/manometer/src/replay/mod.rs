@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context as _;
 use manometer_session::protocol::Job;
-use manometer_session::{alone, together};
+use manometer_session::{group, single};
 
 use self::jobs::{jobs, settings};
 use self::summary::Summary;
@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let ended = match &jobs[..] {
         [job] if args.on.is_empty() => replay_here(job, args.keeps(), &interrupted, &mut summary)?,
         several => {
-            let group = together::run(&process::executable(), several, &args.on, &interrupted, &mut summary);
+            let group = group::run(&process::executable(), several, &args.on, &interrupted, &mut summary);
             group.map_err(|error| (false, error.into()))
         }
     };
@@ -64,7 +64,7 @@ fn replay_here(
 ) -> anyhow::Result<Result<(), (bool, anyhow::Error)>> {
     // The data are ours to remove: no other process uses them.
     let job = Job { removes: false, ..job.clone() };
-    match alone::run(&job, interrupted, summary) {
+    match single::run(&job, interrupted, summary) {
         Ok(_) if keep => Ok(Ok(())),
         Ok(data) => Ok(Ok(data.remove().context("removing the data")?)),
         Err(error) => Ok(Err((error.is_wrong_request(), error.into()))),

@@ -7,9 +7,9 @@ use manometer_analysis::findings::replay::{self, INCOMPLETE};
 use manometer_measure::event::Finding;
 use manometer_measure::plan::Settings;
 use manometer_measure::{LatencyHistogram, ReplayOutcome};
-use manometer_session::alone::Observer;
+use manometer_session::group::{GroupObserver, HostClock};
 use manometer_session::protocol::{Control, Message};
-use manometer_session::together::{GroupObserver, HostClock};
+use manometer_session::single::Observer;
 use manometer_workload::sample::Sample;
 use serde_json::Value;
 
@@ -172,7 +172,7 @@ impl GroupObserver for Summary {
         self.take(index, message);
     }
 
-    fn compared(&mut self, clocks: Vec<HostClock>) {
+    fn clocks_compared(&mut self, clocks: Vec<HostClock>) {
         clocks.iter().for_each(|clock| output::note(&clock.describe()));
         self.clocks = clocks;
     }

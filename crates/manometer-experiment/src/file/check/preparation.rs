@@ -74,7 +74,7 @@ pub(super) fn unsupported(run: &Experiment) -> Option<String> {
         );
     }
     let WorkloadSettings::Kv(kv) = &primary.settings else { return None };
-    let unstable = KvPlan::new(kv).ok()?.work.unstable()?;
+    let unstable = KvPlan::new(kv).ok()?.spec.unstable()?;
     let settings = [("settle", prepare.settle.is_some()), ("snapshot", prepare.snapshot)];
     let (key, _) = settings.into_iter().find(|(_, is_set)| *is_set)?;
     Some(format!(

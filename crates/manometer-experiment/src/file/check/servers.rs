@@ -2,19 +2,19 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _, UdpSocket};
 
-use manometer_workload::kv::Servers;
+use manometer_workload::kv::ExternalServers;
 use manometer_workload::settings::WorkloadSettings;
 
 use crate::experiment::Experiment;
 
 /// The first two workloads of `run` on one server that one of them flushes: the other's records would be lost.
 pub(super) fn flush_conflict(run: &Experiment) -> Option<String> {
-    let users: Vec<(&str, Servers)> = run
+    let users: Vec<(&str, ExternalServers)> = run
         .workloads()
         .filter_map(|workload| {
             let servers = match &workload.settings {
                 WorkloadSettings::Kv(kv) => kv.servers(),
-                WorkloadSettings::Replay(replay) => replay.options.as_ref().and_then(Servers::of),
+                WorkloadSettings::Replay(replay) => replay.options.as_ref().and_then(ExternalServers::of),
                 WorkloadSettings::Io(_) | WorkloadSettings::Files(_) | WorkloadSettings::Command(_) => None,
             };
             Some((workload.name.as_str(), servers?))
@@ -32,7 +32,7 @@ pub(super) fn flush_conflict(run: &Experiment) -> Option<String> {
 }
 
 /// The server that both use, as far as addresses show it.
-fn shared_server(one: &Servers, other: &Servers) -> Option<String> {
+fn shared_server(one: &ExternalServers, other: &ExternalServers) -> Option<String> {
     if one.cluster && other.cluster {
         return Some("a cluster, possibly the same".to_owned());
     }
@@ -66,8 +66,8 @@ fn is_local(ip: IpAddr) -> bool {
 mod tests {
     use super::*;
 
-    fn servers(address: &str, cluster: bool) -> Servers {
-        Servers { addresses: address.split(',').map(str::to_owned).collect(), cluster, flush: true }
+    fn servers(address: &str, cluster: bool) -> ExternalServers {
+        ExternalServers { addresses: address.split(',').map(str::to_owned).collect(), cluster, flush: true }
     }
 
     #[test]

@@ -169,7 +169,7 @@ pub(super) fn with_paths<'a>(
         }
     }
     if let WorkloadSettings::Io(io) = &mut settings
-        && let (Some(trace), Some(folder)) = (&mut io.recorded.trace, folder("trace"))
+        && let (Some(trace), Some(folder)) = (&mut io.replay.trace, folder("trace"))
     {
         *trace = absolute(folder.join(&*trace));
     }

@@ -42,7 +42,7 @@ pub(crate) fn can_be_created_ahead(workload: &Workload) -> bool {
         WorkloadSettings::Io(_) => true,
         WorkloadSettings::Files(files) => files::is_stable(files),
         WorkloadSettings::Kv(kv) => {
-            let stable = KvPlan::new(kv).is_ok_and(|plan| plan.work.unstable().is_none());
+            let stable = KvPlan::new(kv).is_ok_and(|plan| plan.spec.unstable().is_none());
             stable && workload.settings.keeps_data()
         }
         // A replay loads the keys of its trace each time.

@@ -5,7 +5,7 @@ use manometer_target::file::IoOperation;
 
 use manometer_session::control::Controls;
 use manometer_session::protocol::{Control, Message};
-use manometer_workload::io::{FileReuse, IoError, IoJob, IoSettings, RecordedSettings, validate};
+use manometer_workload::io::{BlockReplaySettings, FileReuse, IoError, IoJob, IoSettings, validate};
 use manometer_workload::replay::{Model, Timing};
 
 use super::device::{Ran, SECOND_NS, drive, steady};
@@ -20,8 +20,8 @@ fn trace(text: &str) -> (tempfile::TempDir, IoSettings) {
         format!("Copyright nobody\n\nstart ; sector; length ; op ;  replay_delay ; replay_duration\n{text}"),
     )
     .unwrap();
-    let recorded = RecordedSettings { trace: Some(path), ..RecordedSettings::default() };
-    (dir, IoSettings { file_size: ByteSize(1 << 20), iodepth: 4, recorded, ..IoSettings::default() })
+    let recorded = BlockReplaySettings { trace: Some(path), ..BlockReplaySettings::default() };
+    (dir, IoSettings { file_size: ByteSize(1 << 20), iodepth: 4, replay: recorded, ..IoSettings::default() })
 }
 
 /// A request of 8 sectors each half second, every third of them a write.
@@ -62,8 +62,8 @@ fn requests_come_at_their_times_and_places_until_the_trace_ends() {
 #[test]
 fn a_pause_stands_still_and_a_factor_hurries() {
     let (_dir, settings) = trace(&halves(9));
-    let scaled = RecordedSettings { time: Some(Timing::Scaled), factor: Some(1.0), ..settings.recorded.clone() };
-    let settings = IoSettings { recorded: scaled, ..settings };
+    let scaled = BlockReplaySettings { time: Some(Timing::Scaled), factor: Some(1.0), ..settings.replay.clone() };
+    let settings = IoSettings { replay: scaled, ..settings };
     let lines = [(0, "go"), (1, "wait"), (3, "go"), (4, "set factor=4")];
     let ran = drive(settings, steady(1_000_000), &lines, 99);
     ran.result.as_ref().unwrap();
@@ -90,8 +90,8 @@ fn a_device_that_falls_behind_makes_requests_late_and_loses_none() {
 fn at_full_speed_the_flight_is_kept_full() {
     let (_dir, settings) = trace(&halves(100));
     for (model, iodepth) in [(Model::ClosedUnordered, 4), (Model::ClosedConservative, 1)] {
-        let recorded = RecordedSettings { model: Some(model), time: Some(Timing::Full), ..settings.recorded.clone() };
-        let settings = IoSettings { iodepth, recorded, ..settings.clone() };
+        let recorded = BlockReplaySettings { model: Some(model), time: Some(Timing::Full), ..settings.replay.clone() };
+        let settings = IoSettings { iodepth, replay: recorded, ..settings.clone() };
         let ran = drive(settings, steady(1_000_000), &[(0, "go")], 99);
         ran.result.as_ref().unwrap();
         assert_eq!((ran.log.most_in_flight, replayed(&ran).sent), (iodepth as usize, 100));
@@ -111,8 +111,8 @@ fn a_stop_cuts_the_trace() {
 fn what_no_file_can_answer_is_refused() {
     let (dir, settings) = trace("");
     let path = dir.path().join("other.txt");
-    let recorded = RecordedSettings { trace: Some(path.clone()), ..RecordedSettings::default() };
-    let settings = IoSettings { recorded, ..settings };
+    let recorded = BlockReplaySettings { trace: Some(path.clone()), ..BlockReplaySettings::default() };
+    let settings = IoSettings { replay: recorded, ..settings };
     for (text, wanted) in [("read,a,1,30\nread,b,2,40\n", "for keys"), ("", "empty")] {
         std::fs::write(&path, text).unwrap();
         let error = settings.writes().unwrap_err();
@@ -120,10 +120,10 @@ fn what_no_file_can_answer_is_refused() {
         assert_eq!(error.setting(), "trace");
     }
     let gone = IoSettings {
-        recorded: RecordedSettings { trace: Some("nowhere".into()), ..RecordedSettings::default() },
+        replay: BlockReplaySettings { trace: Some("nowhere".into()), ..BlockReplaySettings::default() },
         ..settings
     };
-    assert!(matches!(validate(&gone, 4096), Err(IoError::Recorded(_))));
+    assert!(matches!(validate(&gone, 4096), Err(IoError::Trace(_))));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Amount, Counted, Parser, Report, grown, number, option};
+use super::{Amount, OperationReport, Parser, Report, grown, number, option};
 
 static PROGRESS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"thread (?<thread>\d+): \(\d+,(?<ops>\d+)\) ops and .* ops/second in \([\d.]+,(?<seconds>[\d.]+)\)")
@@ -28,24 +28,24 @@ const UNCOUNTED: [&str; 6] = ["stats", "levelstats", "sstables", "compact", "wai
 
 /// What a thread has done in all, and in how many seconds.
 #[derive(Debug, Clone, Copy, Default)]
-struct Done {
+struct Totals {
     ops: u64,
     seconds: f64,
 }
 
 /// What one thread told, and how much of it is already in a report.
 #[derive(Debug, Clone, Default)]
-struct Thread {
-    told: Option<Done>,
-    reported: Done,
+struct ThreadTotals {
+    latest: Option<Totals>,
+    reported: Totals,
 }
 
 #[derive(Debug)]
 pub(super) struct DbBench {
     operation: &'static str,
     /// What thread 0 does where it does another thing than the others.
-    beside: Option<&'static str>,
-    threads: Vec<Thread>,
+    background: Option<&'static str>,
+    threads: Vec<ThreadTotals>,
 }
 
 impl DbBench {
@@ -55,33 +55,33 @@ impl DbBench {
         let mut operations: Vec<&str> = counted.clone().map(operation_of).collect();
         operations.dedup();
         let operation = if let [one] = operations.as_slice() { one } else { "operation" };
-        let beside = counted.clone().find_map(beside_of).filter(|_| operation != "operation");
+        let background = counted.clone().find_map(background_of).filter(|_| operation != "operation");
         let threads: usize = option(words, "threads").and_then(|count| count.parse().ok()).unwrap_or(1);
-        let all = threads.clamp(1, MAX_THREADS) + usize::from(beside.is_some());
-        Self { operation, beside, threads: vec![Thread::default(); all] }
+        let all = threads.clamp(1, MAX_THREADS) + usize::from(background.is_some());
+        Self { operation, background, threads: vec![ThreadTotals::default(); all] }
     }
 
     /// The report of all threads, once each has told something new.
     fn report(&mut self) -> Option<Report> {
-        if self.threads.iter().any(|thread| thread.told.is_none()) {
+        if self.threads.iter().any(|thread| thread.latest.is_none()) {
             return None;
         }
         let (mut requests, mut rates) = (BTreeMap::<&str, u64>::new(), 0.0);
         let mut longest_s = 0.0_f64;
         for (index, thread) in self.threads.iter_mut().enumerate() {
-            let told = thread.told.take()?;
-            let anew = told.ops < thread.reported.ops || told.seconds < thread.reported.seconds;
-            let before = if anew { Done::default() } else { thread.reported };
-            let (ops, seconds) = (grown(told.ops, before.ops), told.seconds - before.seconds);
-            let operation = self.beside.filter(|_| index == 0).unwrap_or(self.operation);
+            let latest = thread.latest.take()?;
+            let anew = latest.ops < thread.reported.ops || latest.seconds < thread.reported.seconds;
+            let before = if anew { Totals::default() } else { thread.reported };
+            let (ops, seconds) = (grown(latest.ops, before.ops), latest.seconds - before.seconds);
+            let operation = self.background.filter(|_| index == 0).unwrap_or(self.operation);
             *requests.entry(operation).or_default() += ops;
             rates += ops as f64 / seconds.max(f64::MIN_POSITIVE);
             longest_s = longest_s.max(seconds);
-            thread.reported = told;
+            thread.reported = latest;
         }
         let all: u64 = requests.values().sum();
         let length_s = if all > 0 { all as f64 / rates } else { longest_s };
-        let counted = |(name, count): (&str, u64)| (name.to_owned(), Counted::requests(Amount::Count(count)));
+        let counted = |(name, count): (&str, u64)| (name.to_owned(), OperationReport::requests(Amount::Count(count)));
         let operations = requests.into_iter().map(counted).collect();
         Some(Report { length_s: Some(length_s), operations, state: BTreeMap::new() })
     }
@@ -101,13 +101,13 @@ impl Parser for DbBench {
         }
         let found = PROGRESS.captures(line)?;
         let index: usize = found["thread"].parse().ok()?;
-        let done = Done { ops: found["ops"].parse().ok()?, seconds: number(&found, "seconds")? };
-        self.threads.get_mut(index)?.told = Some(done);
+        let done = Totals { ops: found["ops"].parse().ok()?, seconds: number(&found, "seconds")? };
+        self.threads.get_mut(index)?.latest = Some(done);
         Some(self.report().into_iter().collect())
     }
 
     fn operations(&self) -> Vec<String> {
-        [Some(self.operation), self.beside].into_iter().flatten().map(str::to_owned).collect()
+        [Some(self.operation), self.background].into_iter().flatten().map(str::to_owned).collect()
     }
 
     fn state(&self) -> Vec<(String, &'static str)> {
@@ -137,7 +137,7 @@ fn operation_of(benchmark: &str) -> &'static str {
 }
 
 /// What the one thread does that runs beside the others of `readwhilewriting` and its like.
-fn beside_of(benchmark: &str) -> Option<&'static str> {
+fn background_of(benchmark: &str) -> Option<&'static str> {
     match benchmark.split_once("while")?.1 {
         "writing" | "merging" => Some("write"),
         "scanning" => Some("scan"),
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn the_next_benchmark_counts_from_the_beginning() {
         let mut parser = parser("db_bench --benchmarks=fillseq,overwrite,stats");
-        let told = |ops: u64, seconds: f64| {
+        let latest = |ops: u64, seconds: f64| {
             format!(
                 "2026/11/22-00:05:07  ... thread 0: (1,{ops}) ops and (1.0,1.0) ops/second in (1.0,{seconds}) seconds"
             )
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(parser.operations(), ["write"]);
         let mut counts = [(10, 1.0), (30, 2.0), (5, 1.0)]
             .into_iter()
-            .flat_map(|(ops, seconds)| parser.line(&told(ops, seconds)).unwrap());
+            .flat_map(|(ops, seconds)| parser.line(&latest(ops, seconds)).unwrap());
         let mut next = || counts.next().unwrap().operations["write"].requests;
         assert_eq!([next(), next(), next()], [10, 20, 5].map(Amount::Count));
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use manometer_measure::LatencyHistogram;
 use serde_json::Value;
 
-use super::{Amount, Counted, Parser, Report, grown};
+use super::{Amount, OperationReport, Parser, Report, grown};
 
 const DIRECTIONS: [&str; 2] = ["read", "write"];
 
@@ -19,13 +19,13 @@ pub(super) struct Fio {
     /// The document that has begun and not ended.
     open: Option<String>,
     /// When the last document was written, in milliseconds of fio's own clock.
-    told_ms: Option<u64>,
-    done: BTreeMap<&'static str, Done>,
+    last_ms: Option<u64>,
+    done: BTreeMap<&'static str, Totals>,
 }
 
 /// What all jobs have done in one direction.
 #[derive(Debug, Clone, Default)]
-struct Done {
+struct Totals {
     requests: u64,
     bytes: u64,
     /// How often each latency in nanoseconds occurred.
@@ -74,14 +74,14 @@ impl Fio {
     fn report(&mut self, document: &Value) -> Option<Option<Report>> {
         let jobs = document.get("jobs")?.as_array()?;
         let now_ms = document.get("timestamp_ms")?.as_u64()?;
-        let length_ms = self.told_ms.map_or_else(|| longest_runtime_ms(jobs), |before| now_ms.saturating_sub(before));
+        let length_ms = self.last_ms.map_or_else(|| longest_runtime_ms(jobs), |before| now_ms.saturating_sub(before));
         if length_ms == 0 {
             return Some(None);
         }
-        self.told_ms = Some(now_ms);
+        self.last_ms = Some(now_ms);
         let mut report = Report { length_s: Some(length_ms as f64 / 1e3), ..Report::default() };
         for direction in DIRECTIONS {
-            let done = Done::of_all(jobs, direction);
+            let done = Totals::of_all(jobs, direction);
             let before = self.done.insert(direction, done.clone()).unwrap_or_default();
             report.operations.insert(direction.to_owned(), done.since(&before));
         }
@@ -89,7 +89,7 @@ impl Fio {
     }
 }
 
-impl Done {
+impl Totals {
     fn of_all(jobs: &[Value], direction: &str) -> Self {
         let mut done = Self::default();
         for job in jobs.iter().filter_map(|job| job.get(direction)) {
@@ -105,12 +105,12 @@ impl Done {
         done
     }
 
-    fn since(&self, before: &Self) -> Counted {
+    fn since(&self, before: &Self) -> OperationReport {
         let mut latency = LatencyHistogram::new();
         for (ns, count) in &self.bins {
             latency.record_many(*ns, grown(*count, before.bins.get(ns).copied().unwrap_or(0)));
         }
-        Counted {
+        OperationReport {
             requests: Amount::Count(grown(self.requests, before.requests)),
             bytes: Amount::Count(grown(self.bytes, before.bytes)),
             latency: Some(latency).filter(|latency| !latency.is_empty()),

@@ -57,14 +57,14 @@ pub struct Report {
     /// before, and 0 when the report counts nothing.
     pub length_s: Option<f64>,
     /// What each operation did.
-    pub operations: BTreeMap<String, Counted>,
+    pub operations: BTreeMap<String, OperationReport>,
     /// What else it tells, by name.
     pub state: BTreeMap<String, f64>,
 }
 
 /// What one operation did.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Counted {
+pub struct OperationReport {
     /// Requests answered.
     pub requests: Amount,
     /// Bytes moved.
@@ -91,7 +91,10 @@ impl Default for Amount {
 impl Report {
     /// A report that counts the requests of one operation.
     fn of(operation: &str, requests: Amount) -> Self {
-        Self { operations: BTreeMap::from([(operation.to_owned(), Counted::requests(requests))]), ..Self::default() }
+        Self {
+            operations: BTreeMap::from([(operation.to_owned(), OperationReport::requests(requests))]),
+            ..Self::default()
+        }
     }
 
     /// The same with one more number.
@@ -101,7 +104,7 @@ impl Report {
     }
 }
 
-impl Counted {
+impl OperationReport {
     fn requests(requests: Amount) -> Self {
         Self { requests, ..Self::default() }
     }

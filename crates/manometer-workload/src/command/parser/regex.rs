@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use regex::{Captures, Regex};
 
-use super::{Amount, Counted, Parser, Report, grown, number};
+use super::{Amount, OperationReport, Parser, Report, grown, number};
 use crate::setting_error::SettingError;
 
 const COUNTS: [&str; 3] = ["rate", "count", "total"];
@@ -90,7 +90,7 @@ impl Pattern {
             return None;
         }
         let counted =
-            Counted { requests: requests.unwrap_or_default(), bytes: bytes.unwrap_or_default(), latency: None };
+            OperationReport { requests: requests.unwrap_or_default(), bytes: bytes.unwrap_or_default(), latency: None };
         let report = Report {
             length_s: number(&found, SECONDS).filter(|seconds| *seconds > 0.0),
             operations: BTreeMap::from([(self.operation.clone(), counted)]),

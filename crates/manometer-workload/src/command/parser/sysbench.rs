@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Amount, Counted, Parser, Report, number, option};
+use super::{Amount, OperationReport, Parser, Report, number, option};
 
 static STAMP: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\[ (?<s>\d+)s \] (?<rest>.+)$").expect("the constant pattern is valid"));
@@ -53,13 +53,14 @@ impl Sysbench {
         Self { operations, unit, percentile, before_s: 0.0 }
     }
 
-    fn counted(&self, rest: &str) -> Option<BTreeMap<String, Counted>> {
+    fn counted(&self, rest: &str) -> Option<BTreeMap<String, OperationReport>> {
         if self.unit == "ops/s" {
             let requests = Amount::PerSecond(number(&RATES.captures(rest)?, "rate")?);
-            return Some(BTreeMap::from([(self.operations[0].to_owned(), Counted::requests(requests))]));
+            return Some(BTreeMap::from([(self.operations[0].to_owned(), OperationReport::requests(requests))]));
         }
         let found = FILES.captures(rest).or_else(|| MEMORY.captures(rest))?;
-        let bytes = |name: &&str| Some(Counted::bytes(Amount::PerSecond(number(&found, name)? * BYTES_PER_MIB)));
+        let bytes =
+            |name: &&str| Some(OperationReport::bytes(Amount::PerSecond(number(&found, name)? * BYTES_PER_MIB)));
         self.operations.iter().map(|name| Some(((*name).to_owned(), bytes(name)?))).collect()
     }
 }

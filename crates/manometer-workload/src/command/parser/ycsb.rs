@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::{Amount, Counted, Parser, Report, grown};
+use super::{Amount, OperationReport, Parser, Report, grown};
 
 static STATUS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\d+ sec: (?<all>\d+) operations;(?<current> \S+ current ops/sec;)?")
@@ -59,16 +59,16 @@ impl Parser for Ycsb {
         let mut report = Report::default();
         for found in KIND.captures_iter(line) {
             let Some((_, kind)) = KINDS.iter().find(|(name, _)| *name == &found["kind"]) else { continue };
-            let told = found["count"].parse().ok()?;
-            let before = self.before.insert(kind, told).filter(|_| since_the_beginning);
-            counts.insert(kind, grown(told, before.unwrap_or(0)));
+            let latest = found["count"].parse().ok()?;
+            let before = self.before.insert(kind, latest).filter(|_| since_the_beginning);
+            counts.insert(kind, grown(latest, before.unwrap_or(0)));
             report = with_latencies(report, kind, &found);
         }
         let both = counts.get("read_modify_write").copied().unwrap_or(0);
         for kind in ["read", "update"] {
             counts.entry(kind).and_modify(|count| *count = count.saturating_sub(both));
         }
-        let counted = |(kind, count): (&str, u64)| (kind.to_owned(), Counted::requests(Amount::Count(count)));
+        let counted = |(kind, count): (&str, u64)| (kind.to_owned(), OperationReport::requests(Amount::Count(count)));
         report.operations = counts.into_iter().map(counted).collect();
         Some(vec![report])
     }
@@ -92,7 +92,7 @@ fn with_latencies(report: Report, kind: &str, found: &Captures<'_>) -> Report {
         return report;
     }
     FIELD.captures_iter(&found["fields"]).fold(report, |report, field| {
-        let Some((_, number)) = NUMBERS.iter().find(|(told, _)| *told == &field["name"]) else { return report };
+        let Some((_, number)) = NUMBERS.iter().find(|(latest, _)| *latest == &field["name"]) else { return report };
         let part = field.name("part").map_or("0", |part| part.as_str());
         report.with_state(&format!("{kind}_{number}_us"), format!("{}.{part}", &field["whole"]).parse().ok())
     })
@@ -164,9 +164,9 @@ mod tests {
         let line = "2020-10-23 11:12:57:246 50 sec: 1296057 operations; 32807,4 current ops/sec; \
             [READ: Count=155767, Max=116479, Min=1, Avg=148,97, 90=337, 99=675, 99.9=8975, 99.99=97279]";
         let report = Ycsb::default().line(line).unwrap().remove(0);
-        let told =
+        let latest =
             ["mean", "min", "max", "p90", "p99", "p999", "p9999"].map(|name| report.state[&format!("read_{name}_us")]);
-        assert_eq!(told, [148.97, 1.0, 116_479.0, 337.0, 675.0, 8975.0, 97_279.0]);
+        assert_eq!(latest, [148.97, 1.0, 116_479.0, 337.0, 675.0, 8975.0, 97_279.0]);
     }
 
     #[test]

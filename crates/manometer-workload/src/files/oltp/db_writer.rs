@@ -6,13 +6,14 @@ use manometer_target::file::{self, BackendOptions, Completion, DataGenerator, Io
 
 use super::super::FilesError;
 use super::super::operation::Operation;
-use super::super::shared::{Halt, Shared};
-use super::{BATCH, Database, Places};
+use super::super::shared::{Shared, ThreadEnd};
+use super::ratios::BATCH;
+use super::{BlockChooser, Database};
 
 /// The longest wait for writes without a look at what has finished.
-const LOOK_NS: u64 = 10_000_000;
+const GATE_POLL_NS: u64 = 10_000_000;
 
-pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Result<(), Halt> {
+pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Result<(), ThreadEnd> {
     let options = BackendOptions {
         engine: database.engine,
         depth: BATCH,
@@ -23,18 +24,18 @@ pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Resu
     };
     let mut writer = Writer {
         backend: file::open(&database.data, &options).map_err(FilesError::from)?,
-        places: Places::new(database, shared, index),
+        places: BlockChooser::new(database, shared, index),
         data: DataGenerator::new(shared.seed ^ shared.clock.now_ns() ^ u64::from(index)),
         sent: Vec::new(),
         database,
         shared,
         index,
     };
-    while shared.roster.goes_on() {
+    while shared.gate.await_go() {
         writer.send()?;
-        database.supply.has_sent(index as usize);
-        writer.land()?;
-        if !database.supply.await_reads(index as usize) {
+        database.writer_schedule.record_batch(index as usize);
+        writer.await_writes()?;
+        if !database.writer_schedule.await_reads(index as usize) {
             break;
         }
     }
@@ -43,7 +44,7 @@ pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Resu
 
 struct Writer<'a> {
     backend: Box<dyn IoBackend>,
-    places: Places,
+    places: BlockChooser,
     data: DataGenerator,
     /// The batch's writes, each in the slot of its place, and when it was sent.
     sent: Vec<(Submission, u64)>,
@@ -54,7 +55,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// Sends a batch.
-    fn send(&mut self) -> Result<(), Halt> {
+    fn send(&mut self) -> Result<(), ThreadEnd> {
         self.sent.clear();
         for slot in 0..BATCH {
             let (file, offset) = self.places.next();
@@ -68,22 +69,22 @@ impl Writer<'_> {
     }
 
     /// Waits until all of it is written.
-    fn land(&mut self) -> Result<(), Halt> {
+    fn await_writes(&mut self) -> Result<(), ThreadEnd> {
         let mut left = self.sent.len();
         let mut finished = Vec::new();
         while left > 0 {
             let now_ns = self.shared.clock.now_ns();
-            let waited = self.backend.wait(now_ns, now_ns + LOOK_NS, &mut finished);
+            let waited = self.backend.wait(now_ns, now_ns + GATE_POLL_NS, &mut finished);
             waited.map_err(|source| FilesError::of("write", &self.database.data.paths[0], source))?;
             for completion in finished.drain(..) {
-                left -= usize::from(self.settle(completion)?);
+                left -= usize::from(self.complete(completion)?);
             }
         }
         Ok(())
     }
 
     /// Whether a write has come to its end; one that the kernel puts off is sent again.
-    fn settle(&mut self, completion: Completion) -> Result<bool, Halt> {
+    fn complete(&mut self, completion: Completion) -> Result<bool, ThreadEnd> {
         let (request, sent_ns) = self.sent[completion.slot as usize];
         if completion.should_retry() {
             self.backend.queue(request);
@@ -98,7 +99,7 @@ impl Writer<'_> {
             return Err(FilesError::of("write", path, source).into());
         }
         let latency_ns = self.shared.clock.now_ns().saturating_sub(sent_ns);
-        self.shared.tally.count(self.index, Operation::Write, u64::from(request.length), latency_ns);
+        self.shared.counts.count(self.index, Operation::Write, u64::from(request.length), latency_ns);
         Ok(true)
     }
 }

@@ -7,26 +7,27 @@ use std::path::Path;
 use manometer_target::file::{DataGenerator, FileError};
 
 use super::super::FilesError;
-use super::super::aligned::Aligned;
+use super::super::aligned_buffer::AlignedBuffer;
 use super::super::operation::Operation;
 use super::super::plan::LOG_FILE_BYTES;
-use super::super::shared::{Halt, Shared};
-use super::{Database, LOG_REQUEST_BYTES};
+use super::super::shared::{Shared, ThreadEnd};
+use super::Database;
+use super::ratios::LOG_REQUEST_BYTES;
 
-pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Result<(), Halt> {
+pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32) -> Result<(), ThreadEnd> {
     let file = open(&database.log, shared.plan.direct)?;
     let mut data = DataGenerator::new(shared.seed ^ shared.clock.now_ns() ^ u64::from(index));
-    let mut memory = Aligned::new(LOG_REQUEST_BYTES as usize);
+    let mut memory = AlignedBuffer::new(LOG_REQUEST_BYTES as usize);
     let mut offset = 0;
-    while shared.roster.goes_on() {
+    while shared.gate.await_go() {
         data.fill(memory.bytes());
         shared.attempt(index, (Operation::Log, &database.log), || {
             file.write_all_at(memory.bytes(), offset)?;
             Ok(((), LOG_REQUEST_BYTES))
         })?;
         offset = (offset + LOG_REQUEST_BYTES) % LOG_FILE_BYTES;
-        database.supply.has_sent(index as usize);
-        if !database.supply.await_reads(index as usize) {
+        database.writer_schedule.record_batch(index as usize);
+        if !database.writer_schedule.await_reads(index as usize) {
             break;
         }
     }

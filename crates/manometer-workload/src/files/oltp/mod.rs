@@ -5,8 +5,9 @@
 
 mod db_writer;
 mod log_writer;
+pub(super) mod ratios;
 mod reader;
-mod supply;
+mod writer_schedule;
 
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -19,27 +20,11 @@ use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
 
-use self::supply::{Follows, Supply};
+use self::ratios::{DB_WRITER_RATIO, DB_WRITERS, LOG_WRITER_RATIO, REQUEST_BYTES};
+use self::writer_schedule::WriterSchedule;
 use super::FilesError;
 use super::plan::{FilesPlan, LOG_FILE_BYTES};
-use super::shared::{Halt, Shared};
-
-/// Bytes of a read and of a write, where the device takes so few.
-const REQUEST_BYTES: u64 = 2 << 10;
-const LOG_REQUEST_BYTES: u64 = 256 << 10;
-
-/// Threads that write batches, and the writes of a batch, which are in flight together.
-const DB_WRITERS: u32 = 10;
-const BATCH: u32 = 100;
-
-/// How many reads a batch and a write of the log take, and how many more may be done before.
-const DB_FOLLOWS: Follows = Follows { reads: 1000, ahead: 2000 };
-const LOG_FOLLOWS: Follows = Follows { reads: 3200, ahead: 1000 };
-
-/// Bytes that are written for each read.
-pub(super) const WRITTEN_PER_READ_BYTES: f64 = (DB_WRITERS as u64 * BATCH as u64 * REQUEST_BYTES) as f64
-    / DB_FOLLOWS.reads as f64
-    + LOG_REQUEST_BYTES as f64 / LOG_FOLLOWS.reads as f64;
+use super::shared::{Shared, ThreadEnd};
 
 /// Where the file system does not tell its block's size.
 const USUAL_BLOCK_BYTES: u64 = 4096;
@@ -51,7 +36,7 @@ pub(super) struct Database {
     opened: Vec<File>,
     request_bytes: u32,
     engine: IoEngine,
-    supply: Supply,
+    writer_schedule: WriterSchedule,
 }
 
 /// The files of `plan` below `root`.
@@ -62,7 +47,7 @@ fn data_files(plan: &FilesPlan, root: &Path) -> FileSet {
 
 /// Makes the files of `plan` below `root`. `progress` hears of the bytes written and wanted, and can break off: then
 /// some are not made.
-pub(super) fn make(
+pub(super) fn create(
     plan: &FilesPlan,
     root: &Path,
     data_seed: u64,
@@ -72,7 +57,7 @@ pub(super) fn make(
     if let Some(free) = free.filter(|free| *free < plan.bytes()) {
         let (wanted, free) = (ByteSize(plan.bytes()), ByteSize(free));
         let (path, files) = (root.to_owned(), plan.files);
-        return Err(FilesError::NoRoom { path, files, wanted, free, setting: "mean_file_size" });
+        return Err(FilesError::NoSpace { path, files, wanted, free, setting: "mean_file_size" });
     }
     let log = FileSet { paths: vec![root.join("log")], bytes_each: LOG_FILE_BYTES };
     let total = plan.bytes();
@@ -103,7 +88,9 @@ impl Database {
             opened,
             request_bytes: request_bytes(block),
             engine: file::best_available(),
-            supply: Supply::new([vec![DB_FOLLOWS; DB_WRITERS as usize], vec![LOG_FOLLOWS]].concat()),
+            writer_schedule: WriterSchedule::new(
+                [vec![DB_WRITER_RATIO; DB_WRITERS as usize], vec![LOG_WRITER_RATIO]].concat(),
+            ),
         })
     }
 
@@ -126,25 +113,25 @@ impl Database {
     }
 
     /// The work of the reader `number` of all readers, which counts as the thread `index`.
-    pub(super) fn read(&self, shared: &Shared<'_>, index: u32, number: u32) -> Result<(), Halt> {
+    pub(super) fn read(&self, shared: &Shared<'_>, index: u32, number: u32) -> Result<(), ThreadEnd> {
         reader::work(self, shared, index, number)
     }
 
     /// The work of the writer `index`.
-    pub(super) fn write(&self, shared: &Shared<'_>, index: u32) -> Result<(), Halt> {
+    pub(super) fn write(&self, shared: &Shared<'_>, index: u32) -> Result<(), ThreadEnd> {
         if index < DB_WRITERS { db_writer::work(self, shared, index) } else { log_writer::work(self, shared, index) }
     }
 
     /// Lets go who waits, for good.
     pub(super) fn close(&self) {
-        self.supply.close();
+        self.writer_schedule.close();
     }
 }
 
 /// Whether the file at `path`, which may have been made long ago, has `bytes` still.
 fn check_length(path: &Path, bytes: u64) -> Result<(), FilesError> {
     let found = std::fs::metadata(path).map_err(|error| FilesError::of("examining", path, error))?;
-    if found.len() == bytes { Ok(()) } else { Err(FilesError::Cut(path.to_owned())) }
+    if found.len() == bytes { Ok(()) } else { Err(FilesError::Truncated(path.to_owned())) }
 }
 
 /// Bytes of a read or a write where direct I/O takes whole blocks of `block` bytes.
@@ -170,7 +157,7 @@ fn block_bytes(path: &Path) -> u64 {
 }
 
 /// Random places in files that are visited in turn.
-struct Places {
+struct BlockChooser {
     random: Xoshiro256PlusPlus,
     files: u32,
     next: u32,
@@ -178,7 +165,7 @@ struct Places {
     block_bytes: u64,
 }
 
-impl Places {
+impl BlockChooser {
     /// The places of the thread `index`.
     fn new(database: &Database, shared: &Shared<'_>, index: u32) -> Self {
         let (files, block_bytes) = (database.opened.len() as u32, u64::from(database.request_bytes));
@@ -214,6 +201,6 @@ mod tests {
 
     #[test]
     fn as_much_is_written_as_read_and_the_log() {
-        assert_eq!(WRITTEN_PER_READ_BYTES, 2048.0 + 81.92);
+        assert_eq!(ratios::WRITTEN_PER_READ_BYTES, 2048.0 + 81.92);
     }
 }

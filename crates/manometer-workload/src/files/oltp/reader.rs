@@ -2,15 +2,15 @@
 
 use std::os::unix::fs::FileExt as _;
 
-use super::super::aligned::Aligned;
+use super::super::aligned_buffer::AlignedBuffer;
 use super::super::operation::Operation;
-use super::super::shared::{Halt, Shared};
-use super::{Database, Places};
+use super::super::shared::{Shared, ThreadEnd};
+use super::{BlockChooser, Database};
 
-pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32, number: u32) -> Result<(), Halt> {
-    let mut places = Places::new(database, shared, index);
-    let mut memory = Aligned::new(database.request_bytes as usize);
-    while shared.roster.begins(number) {
+pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32, number: u32) -> Result<(), ThreadEnd> {
+    let mut places = BlockChooser::new(database, shared, index);
+    let mut memory = AlignedBuffer::new(database.request_bytes as usize);
+    while shared.gate.await_start(number) {
         shared.await_operation()?;
         let (file, offset) = places.next();
         let path = &database.data.paths[file as usize];
@@ -18,7 +18,7 @@ pub(super) fn work(database: &Database, shared: &Shared<'_>, index: u32, number:
             database.opened[file as usize].read_exact_at(memory.bytes(), offset)?;
             Ok(((), u64::from(database.request_bytes)))
         })?;
-        if !database.supply.has_read() {
+        if !database.writer_schedule.record_read() {
             return Ok(());
         }
     }

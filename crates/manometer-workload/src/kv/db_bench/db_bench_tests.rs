@@ -1,6 +1,7 @@
 use super::*;
 use crate::kv::distribution::{Random, stream};
-use crate::kv::plan::{Asks, Expect, KvPlan};
+use crate::kv::operation_mix::OperationMix;
+use crate::kv::plan::{KvPlan, Presence};
 use crate::kv::population::Population;
 use crate::kv::request::Request;
 use crate::kv::{KeyDistribution, KvError, KvSettings, PacePlan};
@@ -15,30 +16,30 @@ fn plan(workload: &str, pairs: &[(&str, &str)]) -> KvPlan {
 }
 
 fn bench(plan: &KvPlan) -> &DbBench {
-    let Asks::DbBench(bench) = &plan.work.asks else { panic!("{:?}", plan.work.asks) };
+    let OperationMix::DbBench(bench) = &plan.spec.mix else { panic!("{:?}", plan.spec.mix) };
     bench
 }
 
 /// What thread `thread` of `plan` asks first.
 fn requests(plan: &KvPlan, thread: u32, count: usize, random: &mut Random) -> Vec<Request> {
-    let population = Population::new(plan.work.part());
-    let mut asker = crate::kv::asker::asker(plan, 1, thread, &population);
-    (0..count).map(|_| asker.next(random)).collect()
+    let population = Population::new(plan.spec.record_range());
+    let mut generator = crate::kv::generator::generator(plan, 1, thread, &population);
+    (0..count).map(|_| generator.next(random)).collect()
 }
 
 #[test]
 fn defaults_are_db_benchs() {
     for benchmark in BENCHMARKS {
         let plan = plan(benchmark.name, &[]);
-        assert_eq!((plan.work.records, plan.work.keys), (1_000_000, KeyForm::DbBench { key_bytes: 16 }));
+        assert_eq!((plan.spec.records, plan.spec.keys), (1_000_000, KeyForm::DbBench { key_bytes: 16 }));
         let longest = if benchmark.name == "mixgraph" { 1024 } else { 100 };
-        assert_eq!((plan.value_bytes(), plan.work.values.compressible_to), (longest, 0.5));
+        assert_eq!((plan.value_bytes(), plan.spec.values.compressible_to), (longest, 0.5));
         let fills = benchmark.name.starts_with("fill");
-        assert_eq!(plan.work.loaded, if fills { 0 } else { 1_000_000 });
+        assert_eq!(plan.spec.loaded, if fills { 0 } else { 1_000_000 });
         let deletes = benchmark.name.starts_with("delete");
-        assert_eq!(plan.work.unstable().is_some(), fills || deletes, "{}", benchmark.name);
+        assert_eq!(plan.spec.unstable().is_some(), fills || deletes, "{}", benchmark.name);
         let round = fills || benchmark.name == "deleteseq";
-        assert_eq!(plan.work.round(), round.then_some(1_000_000));
+        assert_eq!(plan.spec.round(), round.then_some(1_000_000));
         assert!(plan.operations.is_none() && plan.notes.is_empty());
     }
     assert_eq!(BENCHMARKS.len(), 20);
@@ -67,7 +68,7 @@ fn how_records_are_drawn_is_told_as_it_is() {
             "key ranges by a two-term exponential, within them a power law 0.002312·x^0.3467",
         ),
     ] {
-        assert_eq!(plan(name, pairs).work.distribution_told(), told, "{name}");
+        assert_eq!(plan(name, pairs).spec.describe_distribution(), told, "{name}");
     }
 }
 
@@ -95,11 +96,11 @@ fn what_is_asked_is_what_the_name_says() {
         ("deleterandom", vec!["delete"]),
         ("mixgraph", vec!["read"]),
     ] {
-        let names: Vec<&str> = plan(name, &[]).work.operations().into_iter().map(Operation::name).collect();
+        let names: Vec<&str> = plan(name, &[]).spec.operations().into_iter().map(Operation::name).collect();
         assert_eq!(names, operations, "{name}");
     }
     let mix = plan("mixgraph", &[("mix_get_ratio", "0.8"), ("mix_put_ratio", "0.1"), ("mix_seek_ratio", "0.1")]);
-    assert_eq!(mix.work.operations(), [Operation::Read, Operation::Update, Operation::Scan]);
+    assert_eq!(mix.spec.operations(), [Operation::Read, Operation::Update, Operation::Scan]);
 }
 
 #[test]
@@ -160,18 +161,18 @@ fn the_background_has_a_thread_of_its_own() {
     let background = plan.background_of(3).unwrap();
     assert_eq!((background.below, background.per_second), (300, Some(1000.0)));
     assert!(requests(&plan, 3, 50, &mut stream(1, 3)).iter().all(|one| one.operation == Operation::BackgroundUpdate));
-    assert!(plan.work.unstable().unwrap().contains("background"));
+    assert!(plan.spec.unstable().unwrap().contains("background"));
 }
 
 #[test]
 fn missing_keys_are_longer_by_a_byte_and_expected_nowhere() {
     let plan = plan("readmissing", &[]);
-    assert_eq!(plan.work.keys_asked_for(), KeyForm::DbBench { key_bytes: 17 });
-    assert_eq!(plan.work.expect, Expect::Maybe, "the null engine finds everything");
+    assert_eq!(plan.spec.request_keys(), KeyForm::DbBench { key_bytes: 17 });
+    assert_eq!(plan.spec.expect, Presence::Maybe, "the null engine finds everything");
     #[cfg(feature = "rocksdb")]
     {
         let settings = KvSettings { engine: "rocksdb".to_owned(), ..settings("readmissing", &[]) };
-        assert_eq!(KvPlan::new(&settings).unwrap().work.expect, Expect::Absent);
+        assert_eq!(KvPlan::new(&settings).unwrap().spec.expect, Presence::Absent);
     }
 }
 
@@ -179,10 +180,10 @@ fn missing_keys_are_longer_by_a_byte_and_expected_nowhere() {
 fn sizes_are_settings_or_parameters_and_the_setting_wins() {
     let pairs = [("key_size", "20"), ("value_size", "300"), ("num", "5")];
     let named = plan("overwrite", &pairs);
-    assert_eq!((named.work.keys, named.value_bytes()), (KeyForm::DbBench { key_bytes: 20 }, 300));
+    assert_eq!((named.spec.keys, named.value_bytes()), (KeyForm::DbBench { key_bytes: 20 }, 300));
     let set = KvSettings { key_size: Some(8), value_size: Some(7), records: Some(9), ..settings("overwrite", &pairs) };
     let set = KvPlan::new(&set).unwrap();
-    assert_eq!((set.work.keys, set.value_bytes(), set.work.records), (KeyForm::DbBench { key_bytes: 8 }, 7, 9));
+    assert_eq!((set.spec.keys, set.value_bytes(), set.spec.records), (KeyForm::DbBench { key_bytes: 8 }, 7, 9));
     let ycsb = KvSettings { value_size: Some(64), ..settings("ycsb-a", &[]) };
     assert_eq!(KvPlan::new(&ycsb).unwrap().value_bytes(), 64);
     let uniform = [("value_size_distribution_type", "uniform"), ("value_size_min", "5"), ("value_size_max", "9")];
@@ -191,7 +192,7 @@ fn sizes_are_settings_or_parameters_and_the_setting_wins() {
 
 #[test]
 fn databases_of_another_form_have_another_name() {
-    let form = |workload, pairs: &[(&str, &str)]| plan(workload, pairs).work.form();
+    let form = |workload, pairs: &[(&str, &str)]| plan(workload, pairs).spec.form();
     assert_eq!(form("ycsb-a", &[]), "ycsb-hashed-2");
     assert_eq!(form("readrandom", &[]), "db_bench-1 of 16 bytes, compressible to 0.5");
     assert_eq!(form("readrandom", &[("compression_ratio", "1"), ("key_size", "24")]), "db_bench-1 of 24 bytes");
@@ -225,8 +226,8 @@ fn an_empty_start_is_told() {
         [("overwrite", true), ("readrandom", false), ("mergerandom", true), ("readrandomwriterandom", true)]
     {
         let plan = plan(workload, &pairs);
-        assert_eq!((plan.work.loaded, plan.work.expect), (0, Expect::Maybe));
-        assert_eq!(plan.work.unstable().is_some(), unstable, "{workload}");
+        assert_eq!((plan.spec.loaded, plan.spec.expect), (0, Presence::Maybe));
+        assert_eq!(plan.spec.unstable().is_some(), unstable, "{workload}");
     }
 }
 
@@ -332,6 +333,6 @@ fn no_records_are_refused_before_anything_is_reckoned_with_them() {
 fn a_fill_shrinks_and_stays_a_fill() {
     let fill = KvSettings { records: Some(1000), ..settings("fillrandom", &[]) };
     let shrunk = KvPlan::new(&fill.shrunk(0.5)).unwrap();
-    assert_eq!((shrunk.work.records, shrunk.work.loaded), (500, 0));
+    assert_eq!((shrunk.spec.records, shrunk.spec.loaded), (500, 0));
     assert_eq!(shrunk.fill_bytes(), 500 * (16 + 100));
 }

@@ -1,7 +1,7 @@
 //! mixgraph: the model of a social graph's store. One draw decides everything about a request: its key,
 //! whether it reads, writes or scans, and how long its value or its scan is.
 
-use super::lengths::mixgraph_bytes;
+use super::length_distribution::mixgraph_bytes;
 use super::mersenne::{MersenneTwister, first_of};
 use super::pareto::{Pareto, rounded_up};
 use crate::kv::request::{Operation, Request};
@@ -19,7 +19,7 @@ pub struct MixGraph {
     /// A draw, modulo the last of these, below the first is a read, below the second a write, else a scan.
     pub below: [u64; 3],
     /// Which keys are hot.
-    pub keys: MixKeys,
+    pub keys: MixGraphKeys,
     /// How long values are.
     pub values: Pareto,
     /// The longest value.
@@ -32,16 +32,16 @@ pub struct MixGraph {
 
 /// Which keys mixgraph asks for.
 #[derive(Debug, Clone, PartialEq)]
-pub enum MixKeys {
+pub enum MixGraphKeys {
     /// All alike.
     Random,
     /// By a power law y = a·x^b, scattered over all records; half of the numbers are negative, as db_bench's are.
-    Power(Power),
+    PowerLaw(PowerLaw),
     /// By ranges whose popularity follows a·exp(b·x) + c·exp(d·x), and within a range by a power law.
-    Ranges(KeyRanges, Power),
+    Ranges(KeyRanges, PowerLaw),
 }
 
-impl std::fmt::Display for Power {
+impl std::fmt::Display for PowerLaw {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}·x^{}", self.a, self.b)
     }
@@ -49,14 +49,14 @@ impl std::fmt::Display for Power {
 
 /// A power law y = a·x^b.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Power {
+pub struct PowerLaw {
     /// Its factor, not 0.
     pub a: f64,
     /// Its exponent, not 0.
     pub b: f64,
 }
 
-impl Power {
+impl PowerLaw {
     /// The x at which y is `u`, rounded up, as the seed of a number that scatters.
     #[inline]
     fn seed(self, u: f64) -> u64 {
@@ -95,12 +95,12 @@ impl MixGraph {
     #[inline]
     fn record(&self, draw: u64) -> u64 {
         match &self.keys {
-            MixKeys::Random => draw,
-            MixKeys::Power(power) => {
+            MixGraphKeys::Random => draw,
+            MixGraphKeys::PowerLaw(power) => {
                 let number = first_of(power.seed(draw as f64 / self.records as f64)) as i64;
                 (number % self.records as i64) as u64
             }
-            MixKeys::Ranges(ranges, power) => ranges.record(draw, *power),
+            MixGraphKeys::Ranges(ranges, power) => ranges.record(draw, *power),
         }
     }
 
@@ -126,7 +126,7 @@ pub(super) fn below(ratios: [f64; 3]) -> [u64; 3] {
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyRanges {
     /// The first place of each.
-    starts: Vec<u64>,
+    initial_state: Vec<u64>,
     places: u64,
     records_each: u64,
 }
@@ -152,14 +152,14 @@ impl KeyRanges {
         for range in 0..widths.len() {
             widths.swap(range, (twister.next() % count) as usize);
         }
-        let starts = widths.iter().scan(0, |end, width| Some(std::mem::replace(end, *end + width))).collect();
-        (places > 0).then_some(Self { starts, places, records_each: records / count })
+        let initial_state = widths.iter().scan(0, |end, width| Some(std::mem::replace(end, *end + width))).collect();
+        (places > 0).then_some(Self { initial_state, places, records_each: records / count })
     }
 
     #[inline]
-    fn record(&self, draw: u64, power: Power) -> u64 {
+    fn record(&self, draw: u64, power: PowerLaw) -> u64 {
         let place = draw % self.places;
-        let range = self.starts.partition_point(|start| *start <= place).max(1) as u64 - 1;
+        let range = self.initial_state.partition_point(|start| *start <= place).max(1) as u64 - 1;
         let u = (draw % self.records_each) as f64 / self.records_each as f64;
         self.records_each * range + first_of(power.seed(u)) % self.records_each
     }

@@ -1,7 +1,7 @@
 //! db_bench's benchmarks as workloads of ours, so that they run on every engine: one line each in
 //! [`BENCHMARKS`]. What is asked is decided here; `docs/db_bench.md` tells where ours differ.
 
-mod lengths;
+mod length_distribution;
 mod mersenne;
 mod mixgraph;
 mod parameters;
@@ -15,8 +15,8 @@ mod throttle;
 use super::keys::KeyForm;
 use super::request::Operation;
 
-pub use lengths::Spread;
-pub use mixgraph::{KeyRanges, MixGraph, MixKeys, Power, SineRate};
+pub use length_distribution::LengthDistribution;
+pub use mixgraph::{KeyRanges, MixGraph, MixGraphKeys, PowerLaw, SineRate};
 pub use pareto::Pareto;
 pub(super) use resolve::resolve;
 pub(super) use throttle::Throttle;
@@ -31,14 +31,14 @@ pub struct Benchmark {
     /// What it does beside that, in a thread of its own.
     pub background: Option<Operation>,
     /// What it finds at its start.
-    pub starts: Starts,
+    pub initial_state: InitialState,
     /// When it ends of itself.
-    pub ends: Ends,
+    pub end_condition: EndCondition,
 }
 
 /// What a database holds when the first request is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Starts {
+pub enum InitialState {
     /// Nothing.
     Empty,
     /// Every record.
@@ -47,7 +47,7 @@ pub enum Starts {
 
 /// When a benchmark ends of itself, unless it is told how long to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ends {
+pub enum EndCondition {
     /// Once it has asked as often as there are records.
     Round,
     /// Never.
@@ -80,12 +80,12 @@ pub enum Kind {
     Mix,
 }
 
-use Ends::{Never, Round};
+use EndCondition::{Never, Round};
+use InitialState::{Empty, Loaded};
 use Operation::{
     BackgroundMerge, BackgroundScan, BackgroundUpdate, Delete, Insert, Merge, MultiRead, Read, ReadModifyWrite, Scan,
     Update,
 };
-use Starts::{Empty, Loaded};
 
 /// Every benchmark that there is.
 pub const BENCHMARKS: &[Benchmark] = &[
@@ -111,8 +111,14 @@ pub const BENCHMARKS: &[Benchmark] = &[
     row("mixgraph", Kind::Mix, None, Loaded, Never),
 ];
 
-const fn row(name: &'static str, kind: Kind, background: Option<Operation>, starts: Starts, ends: Ends) -> Benchmark {
-    Benchmark { name, kind, background, starts, ends }
+const fn row(
+    name: &'static str,
+    kind: Kind,
+    background: Option<Operation>,
+    initial_state: InitialState,
+    end_condition: EndCondition,
+) -> Benchmark {
+    Benchmark { name, kind, background, initial_state, end_condition }
 }
 
 /// The benchmark called `name`.
@@ -126,11 +132,11 @@ pub struct DbBench {
     /// Which one.
     pub benchmark: &'static Benchmark,
     /// What its threads ask.
-    pub asks: Questions,
+    pub mix: RequestPattern,
     /// What one more thread asks meanwhile.
-    pub background: Option<Background>,
+    pub background: Option<BackgroundRequests>,
     /// The form of the keys that are asked for, where it is not that of the records.
-    pub other_keys: Option<KeyForm>,
+    pub request_keys: Option<KeyForm>,
     /// After how many requests, of all threads together, it was told to end.
     pub requests: Option<u64>,
     /// After how many it has done what it is for, where there is such a number.
@@ -143,7 +149,7 @@ pub struct DbBench {
 
 /// What the threads of a benchmark ask.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Questions {
+pub enum RequestPattern {
     /// Each thread every so-manieth record in the order of the keys, again and again.
     Sequence(Operation),
     /// One operation on records that are drawn.
@@ -151,7 +157,7 @@ pub enum Questions {
         /// The operation.
         operation: Operation,
         /// Which records.
-        numbers: Numbers,
+        numbers: RecordDistribution,
         /// How many records a scan or a multi-read takes.
         length: u32,
         /// How far the records of a multi-read lie apart; drawn one by one when 0.
@@ -184,7 +190,7 @@ pub enum Questions {
 
 /// Which records are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Numbers {
+pub enum RecordDistribution {
     /// Every one below this alike.
     Below(u64),
     /// One of `records` · exp(-r), r uniform from 0 to `range`, scattered over all of them.
@@ -198,7 +204,7 @@ pub enum Numbers {
 
 /// What the background thread of a benchmark asks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Background {
+pub struct BackgroundRequests {
     /// The operation.
     pub operation: Operation,
     /// On any of the records below this.
@@ -210,14 +216,14 @@ pub struct Background {
 impl DbBench {
     /// The operations that it may ask for.
     pub fn operations(&self) -> Vec<Operation> {
-        let mut operations = match &self.asks {
-            Questions::Sequence(operation) | Questions::Random { operation, .. } => vec![*operation],
-            Questions::Walk { .. } => vec![Operation::Next],
-            Questions::Turns { reads, writes } => used([(Read, u64::from(*reads)), (Update, u64::from(*writes))]),
-            Questions::Chance { merges_percent, .. } => {
+        let mut operations = match &self.mix {
+            RequestPattern::Sequence(operation) | RequestPattern::Random { operation, .. } => vec![*operation],
+            RequestPattern::Walk { .. } => vec![Operation::Next],
+            RequestPattern::Turns { reads, writes } => used([(Read, u64::from(*reads)), (Update, u64::from(*writes))]),
+            RequestPattern::Chance { merges_percent, .. } => {
                 used([(Read, u64::from(100 - merges_percent)), (Merge, u64::from(*merges_percent))])
             }
-            Questions::Mix(mix) => {
+            RequestPattern::Mix(mix) => {
                 let [reads, writes, scans] = mix.below;
                 used([(Read, reads), (Update, writes - reads), (Scan, scans - writes)])
             }
@@ -227,21 +233,23 @@ impl DbBench {
     }
 
     /// How its threads draw from `records` records, for people.
-    pub(super) fn distribution_told(&self, records: u64) -> String {
+    pub(super) fn describe_distribution(&self, records: u64) -> String {
         let below = |below: u64| match below == records {
             true => "uniform".to_owned(),
             false => format!("uniform over the first {below} record numbers"),
         };
-        match &self.asks {
-            Questions::Sequence(_) | Questions::Walk { .. } => "sequential".to_owned(),
-            Questions::Random { numbers: Numbers::Below(limit), .. } => below(*limit),
-            Questions::Random { numbers: Numbers::Exponential { range, .. }, .. } => {
+        match &self.mix {
+            RequestPattern::Sequence(_) | RequestPattern::Walk { .. } => "sequential".to_owned(),
+            RequestPattern::Random { numbers: RecordDistribution::Below(limit), .. } => below(*limit),
+            RequestPattern::Random { numbers: RecordDistribution::Exponential { range, .. }, .. } => {
                 format!("read_random_exp_range {range}")
             }
-            Questions::Turns { .. } | Questions::Mix(MixGraph { keys: MixKeys::Random, .. }) => below(records),
-            Questions::Chance { below: limit, .. } => below(*limit),
-            Questions::Mix(MixGraph { keys: MixKeys::Power(power), .. }) => format!("power law {power}"),
-            Questions::Mix(MixGraph { keys: MixKeys::Ranges(_, power), .. }) => {
+            RequestPattern::Turns { .. } | RequestPattern::Mix(MixGraph { keys: MixGraphKeys::Random, .. }) => {
+                below(records)
+            }
+            RequestPattern::Chance { below: limit, .. } => below(*limit),
+            RequestPattern::Mix(MixGraph { keys: MixGraphKeys::PowerLaw(power), .. }) => format!("power law {power}"),
+            RequestPattern::Mix(MixGraph { keys: MixGraphKeys::Ranges(_, power), .. }) => {
                 format!("key ranges by a two-term exponential, within them a power law {power}")
             }
         }

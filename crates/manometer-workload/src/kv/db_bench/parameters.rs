@@ -8,7 +8,7 @@ use manometer_measure::suggest::similar;
 use crate::kv::error::KvError;
 
 /// Parameters that some benchmark follows.
-const FOLLOWED: &[&str] = &[
+const SUPPORTED: &[&str] = &[
     "batch_size",
     "benchmark_write_rate_limit",
     "bgwriter_num",
@@ -62,7 +62,7 @@ const FOLLOWED: &[&str] = &[
 ];
 
 /// Parameters that are another setting's matter here, and which.
-const ELSEWHERE: &[(&str, &str)] = &[
+const SET_ELSEWHERE: &[(&str, &str)] = &[
     ("benchmark_read_rate_limit", "set the rate of the workload instead"),
     ("benchmarks", "that is the workload"),
     ("db", "that is `--dir`, or the experiment's directory"),
@@ -75,14 +75,14 @@ const ELSEWHERE: &[(&str, &str)] = &[
 ];
 
 /// Parameters that are followed only at the value given here.
-const ONLY_AT: &[(&str, &str)] =
+const FIXED_VALUES: &[(&str, &str)] =
     &[("mix_accesses", "-1"), ("multiread_batched", "true"), ("same_value_percentage", "0")];
 
 /// What was given, and what of it a benchmark asked for.
 #[derive(Debug)]
 pub(super) struct Parameters<'a> {
     given: &'a BTreeMap<String, String>,
-    asked_for: RefCell<BTreeSet<&'static str>>,
+    used: RefCell<BTreeSet<&'static str>>,
 }
 
 impl<'a> Parameters<'a> {
@@ -90,24 +90,26 @@ impl<'a> Parameters<'a> {
     pub(super) fn new(given: &'a BTreeMap<String, String>) -> Result<Self, KvError> {
         for (name, value) in given {
             let bad = |wanted: &str| Err(bad_parameter(name, value, wanted));
-            if let Some((_, wanted)) = ELSEWHERE.iter().find(|(known, _)| known == name) {
+            if let Some((_, wanted)) = SET_ELSEWHERE.iter().find(|(known, _)| known == name) {
                 return bad(wanted);
             }
-            if let Some((_, only)) = ONLY_AT.iter().find(|(known, _)| known == name).filter(|(_, only)| value != only) {
+            if let Some((_, only)) =
+                FIXED_VALUES.iter().find(|(known, _)| known == name).filter(|(_, only)| value != only)
+            {
                 return bad(&format!("only `{only}` is supported"));
             }
-            if !FOLLOWED.contains(&name.as_str()) {
-                let elsewhere = ELSEWHERE.iter().map(|(known, _)| *known);
-                let similar = similar(name, FOLLOWED.iter().copied().chain(elsewhere));
+            if !SUPPORTED.contains(&name.as_str()) {
+                let elsewhere = SET_ELSEWHERE.iter().map(|(known, _)| *known);
+                let similar = similar(name, SUPPORTED.iter().copied().chain(elsewhere));
                 return Err(KvError::UnknownParameter { name: name.clone(), similar });
             }
         }
-        Ok(Self { given, asked_for: RefCell::default() })
+        Ok(Self { given, used: RefCell::default() })
     }
 
     /// The value of `name`, if it was given.
     pub(super) fn text(&self, name: &'static str) -> Option<&'a str> {
-        self.asked_for.borrow_mut().insert(name);
+        self.used.borrow_mut().insert(name);
         self.given.get(name).map(String::as_str)
     }
 
@@ -128,27 +130,27 @@ impl<'a> Parameters<'a> {
         self.number(name, &format!("write a whole number from {least}"), |count| *count >= least)
     }
 
-    /// A finite number, `unless_said` where none was given.
-    pub(super) fn real(&self, name: &'static str, unless_said: f64) -> Result<f64, KvError> {
-        Ok(self.number(name, "write a number", |number: &f64| number.is_finite())?.unwrap_or(unless_said))
+    /// A finite number, `default` where none was given.
+    pub(super) fn real(&self, name: &'static str, default: f64) -> Result<f64, KvError> {
+        Ok(self.number(name, "write a number", |number: &f64| number.is_finite())?.unwrap_or(default))
     }
 
     /// A number from 0 to 1.
-    pub(super) fn share(&self, name: &'static str, unless_said: f64) -> Result<f64, KvError> {
+    pub(super) fn share(&self, name: &'static str, default: f64) -> Result<f64, KvError> {
         let good = |share: &f64| (0.0..=1.0).contains(share);
-        Ok(self.number(name, "write a share from 0 to 1", good)?.unwrap_or(unless_said))
+        Ok(self.number(name, "write a share from 0 to 1", good)?.unwrap_or(default))
     }
 
     /// A whole number from 0 to 100.
-    pub(super) fn percentage(&self, name: &'static str, unless_said: u32) -> Result<u32, KvError> {
+    pub(super) fn percentage(&self, name: &'static str, default: u32) -> Result<u32, KvError> {
         let good = |percentage: &u32| *percentage <= 100;
-        Ok(self.number(name, "write a whole number from 0 to 100", good)?.unwrap_or(unless_said))
+        Ok(self.number(name, "write a whole number from 0 to 100", good)?.unwrap_or(default))
     }
 
     /// Whether `name` is on.
-    pub(super) fn flag(&self, name: &'static str, unless_said: bool) -> Result<bool, KvError> {
+    pub(super) fn flag(&self, name: &'static str, default: bool) -> Result<bool, KvError> {
         match self.text(name) {
-            None => Ok(unless_said),
+            None => Ok(default),
             Some("true" | "1") => Ok(true),
             Some("false" | "0") => Ok(false),
             Some(other) => Err(bad_parameter(name, other, "write true or false")),
@@ -156,12 +158,12 @@ impl<'a> Parameters<'a> {
     }
 
     /// What was given although `benchmark` does not follow it, as notes for the person.
-    pub(super) fn without_effect(&self, benchmark: &str) -> Vec<String> {
-        let asked_for = self.asked_for.borrow();
+    pub(super) fn ignored(&self, benchmark: &str) -> Vec<String> {
+        let used = self.used.borrow();
         let idle = self
             .given
             .keys()
-            .filter(|name| !asked_for.contains(name.as_str()) && !ONLY_AT.iter().any(|(known, _)| known == name));
+            .filter(|name| !used.contains(name.as_str()) && !FIXED_VALUES.iter().any(|(known, _)| known == name));
         idle.map(|name| format!("`{name}` has no effect on {benchmark}")).collect()
     }
 }

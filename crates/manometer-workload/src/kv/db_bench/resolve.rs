@@ -2,18 +2,21 @@
 
 use manometer_target::engine::{self, Storage};
 
-use super::lengths::Spread;
-use super::mixgraph::{KeyRanges, MixGraph, MixKeys, Power, SineRate, below};
+use super::length_distribution::LengthDistribution;
+use super::mixgraph::{KeyRanges, MixGraph, MixGraphKeys, PowerLaw, SineRate, below};
 use super::parameters::{Parameters, bad_parameter};
 use super::pareto::Pareto;
-use super::{Background, Benchmark, DbBench, Ends, Kind, Numbers, Questions, Starts};
+use super::{
+    BackgroundRequests, Benchmark, DbBench, EndCondition, InitialState, Kind, RecordDistribution, RequestPattern,
+};
 use crate::kv::distribution::Popularity;
 use crate::kv::error::KvError;
 use crate::kv::keys::KeyForm;
-use crate::kv::lengths::Lengths;
-use crate::kv::plan::{Asks, Expect, Resolved, SaidByProperties, Update, Work};
+use crate::kv::operation_mix::OperationMix;
+use crate::kv::plan::{Presence, ResolvedSettings, RunProperties, UpdateMode, WorkloadSpec};
 use crate::kv::request::Operation;
 use crate::kv::settings::{KeyDistribution, KvSettings};
+use crate::kv::value_lengths::ValueLengths;
 use crate::kv::values::ValueForm;
 
 const RECORDS: u64 = 1_000_000;
@@ -27,7 +30,10 @@ const KEY_RANGES_MAX: u64 = 10_000_000;
 const MIXGRAPH_VALUE_BYTES_MAX: usize = 1 << 20;
 
 /// Resolves `settings` of the workload `benchmark`, and the parameters that they name.
-pub(in crate::kv) fn resolve(benchmark: &'static Benchmark, settings: &KvSettings) -> Result<Resolved, KvError> {
+pub(in crate::kv) fn resolve(
+    benchmark: &'static Benchmark,
+    settings: &KvSettings,
+) -> Result<ResolvedSettings, KvError> {
     refuse_ycsbs(settings)?;
     let parameters = Parameters::new(&settings.properties)?;
     let records = settings.records.or(parameters.count("num", 1)?).unwrap_or(RECORDS);
@@ -38,12 +44,12 @@ pub(in crate::kv) fn resolve(benchmark: &'static Benchmark, settings: &KvSetting
             wanted: "write a number of at least 1",
         });
     }
-    let resolving = Resolving { benchmark, settings, parameters: &parameters, records };
-    let key_bytes = resolving.key_bytes()?;
-    let values = resolving.values()?;
-    let loaded = resolving.loaded()?;
-    let bench = resolving.bench(key_bytes, &values, loaded)?;
-    let work = Work {
+    let resolver = BenchmarkResolver { benchmark, settings, parameters: &parameters, records };
+    let key_bytes = resolver.key_bytes()?;
+    let values = resolver.values()?;
+    let loaded = resolver.loaded()?;
+    let bench = resolver.bench(key_bytes, &values, loaded)?;
+    let spec = WorkloadSpec {
         records,
         first: 0,
         loaded,
@@ -52,15 +58,15 @@ pub(in crate::kv) fn resolve(benchmark: &'static Benchmark, settings: &KvSetting
         values,
         distribution: Popularity::Uniform,
         expect: expect(&bench, settings, loaded)?,
-        asks: Asks::DbBench(Box::new(bench)),
-        update: Update::Record,
+        mix: OperationMix::DbBench(Box::new(bench)),
+        update: UpdateMode::Record,
         fields: 1,
     };
-    Ok(Resolved {
-        work,
+    Ok(ResolvedSettings {
+        spec,
         threads: settings.threads.unwrap_or(1),
-        said: SaidByProperties::default(),
-        notes: parameters.without_effect(benchmark.name),
+        run_properties: RunProperties::default(),
+        notes: parameters.ignored(benchmark.name),
     })
 }
 
@@ -93,32 +99,32 @@ fn refuse_ycsbs(settings: &KvSettings) -> Result<(), KvError> {
 }
 
 /// Whether the records that are asked for are there. An engine that keeps nothing may find anything.
-fn expect(bench: &DbBench, settings: &KvSettings, loaded: u64) -> Result<Expect, KvError> {
+fn expect(bench: &DbBench, settings: &KvSettings, loaded: u64) -> Result<Presence, KvError> {
     let keeps_nothing = engine::find(&settings.engine)?.storage == Storage::Nothing;
-    Ok(match &bench.asks {
+    Ok(match &bench.mix {
         _ if bench.benchmark.kind == Kind::Missing => {
             if keeps_nothing {
-                Expect::Maybe
+                Presence::Maybe
             } else {
-                Expect::Absent
+                Presence::Absent
             }
         }
-        Questions::Chance { below, .. } if *below > loaded => Expect::Maybe,
-        Questions::Mix(MixGraph { keys: MixKeys::Power(_), .. }) => Expect::Maybe,
-        _ if loaded == 0 => Expect::Maybe,
-        _ => Expect::Present,
+        RequestPattern::Chance { below, .. } if *below > loaded => Presence::Maybe,
+        RequestPattern::Mix(MixGraph { keys: MixGraphKeys::PowerLaw(_), .. }) => Presence::Maybe,
+        _ if loaded == 0 => Presence::Maybe,
+        _ => Presence::Present,
     })
 }
 
 /// What the parameters of one benchmark are read from.
-struct Resolving<'a> {
+struct BenchmarkResolver<'a> {
     benchmark: &'static Benchmark,
     settings: &'a KvSettings,
     parameters: &'a Parameters<'a>,
     records: u64,
 }
 
-impl Resolving<'_> {
+impl BenchmarkResolver<'_> {
     fn key_bytes(&self) -> Result<u32, KvError> {
         const WANTED: &str = "write a number from 1 to 32768 that leaves every record a key of its own";
         let said = self.parameters.number("key_size", WANTED, |_| true)?;
@@ -139,18 +145,18 @@ impl Resolving<'_> {
             let wanted = "the lengths of values follow a distribution here, which has parameters of its own";
             return Err(KvError::BadSetting { name: "value_size", got: bytes.to_string(), wanted });
         }
-        let lengths = spread.map_or(Lengths::Constant(said.unwrap_or(VALUE_BYTES)), Lengths::DbBench);
+        let lengths = spread.map_or(ValueLengths::Constant(said.unwrap_or(VALUE_BYTES)), ValueLengths::DbBench);
         Ok(ValueForm { lengths, compressible_to })
     }
 
-    fn spread(&self) -> Result<Option<Spread>, KvError> {
+    fn spread(&self) -> Result<Option<LengthDistribution>, KvError> {
         const NAME: &str = "value_size_distribution_type";
         let min = self.parameters.count("value_size_min", 0)?.unwrap_or(100) as usize;
         let max = self.parameters.count("value_size_max", min as u64)?.unwrap_or(102_400) as usize;
         match self.parameters.text(NAME) {
             None | Some("fixed") => Ok(None),
-            Some("uniform") if min <= max => Ok(Some(Spread::Uniform { min, max })),
-            Some("normal") if min <= max => Ok(Some(Spread::Normal { min, max })),
+            Some("uniform") if min <= max => Ok(Some(LengthDistribution::Uniform { min, max })),
+            Some("normal") if min <= max => Ok(Some(LengthDistribution::Normal { min, max })),
             Some(kind @ ("uniform" | "normal")) => {
                 Err(bad_parameter(NAME, kind, &format!("value_size_min ({min}) is above value_size_max ({max})")))
             }
@@ -158,89 +164,91 @@ impl Resolving<'_> {
         }
     }
 
-    fn mixgraph_spread(&self) -> Result<Spread, KvError> {
+    fn mixgraph_spread(&self) -> Result<LengthDistribution, KvError> {
         let good = |bytes: &usize| *bytes >= 10;
         let max = self.parameters.number("mix_max_value_size", "write a number from 10", good)?.unwrap_or(1024);
-        Ok(Spread::Pareto { of: self.mixgraph_values()?, max: max.min(MIXGRAPH_VALUE_BYTES_MAX) })
+        Ok(LengthDistribution::Pareto { of: self.mixgraph_values()?, max: max.min(MIXGRAPH_VALUE_BYTES_MAX) })
     }
 
     fn mixgraph_values(&self) -> Result<Pareto, KvError> {
-        let real = |name, unless_said| self.parameters.real(name, unless_said);
+        let real = |name, default| self.parameters.real(name, default);
         Ok(Pareto { theta: real("value_theta", 0.0)?, k: real("value_k", 0.2615)?, sigma: real("value_sigma", 25.45)? })
     }
 
     fn loaded(&self) -> Result<u64, KvError> {
-        if self.benchmark.starts == Starts::Empty {
+        if self.benchmark.initial_state == InitialState::Empty {
             return Ok(0);
         }
         Ok(if self.parameters.flag("use_existing_db", true)? { self.records } else { 0 })
     }
 
     fn bench(&self, key_bytes: u32, values: &ValueForm, loaded: u64) -> Result<DbBench, KvError> {
-        let asks = self.asks()?;
+        let mix = self.mix()?;
         let background = match self.benchmark.background {
             Some(operation) => Some(self.background(operation, f64::from(key_bytes) + values.lengths.mean())?),
             None => None,
         };
-        let other_keys =
+        let request_keys =
             (self.benchmark.kind == Kind::Missing).then_some(KeyForm::DbBench { key_bytes: key_bytes + 1 });
-        let unstable = unstable(self.benchmark, &asks, background.as_ref(), loaded);
+        let unstable = unstable(self.benchmark, &mix, background.as_ref(), loaded);
         Ok(DbBench {
             benchmark: self.benchmark,
-            asks,
+            mix,
             background,
-            other_keys,
+            request_keys,
             requests: self.requests()?,
-            round: (self.benchmark.ends == Ends::Round).then_some(self.records),
+            round: (self.benchmark.end_condition == EndCondition::Round).then_some(self.records),
             sine: self.sine()?,
             unstable,
         })
     }
 
-    fn asks(&self) -> Result<Questions, KvError> {
+    fn mix(&self) -> Result<RequestPattern, KvError> {
         Ok(match self.benchmark.kind {
-            Kind::Sequence(operation) => Questions::Sequence(operation),
+            Kind::Sequence(operation) => RequestPattern::Sequence(operation),
             Kind::Random(Operation::Scan) => self.seeks()?,
-            Kind::Random(Operation::Merge) => self.random(Operation::Merge, Numbers::Below(self.merge_keys()?)),
-            Kind::Random(operation) => self.random(operation, Numbers::Below(self.records)),
+            Kind::Random(Operation::Merge) => {
+                self.random(Operation::Merge, RecordDistribution::Below(self.merge_keys()?))
+            }
+            Kind::Random(operation) => self.random(operation, RecordDistribution::Below(self.records)),
             Kind::Draw(Operation::MultiRead) => self.multi_reads()?,
             Kind::Draw(operation) => self.random(operation, self.drawn()?),
             Kind::Hot => {
                 let share = self.parameters.share("readhot_fraction", READHOT_FRACTION)?;
                 let hot = ((self.records as f64 * share).ceil() as u64).clamp(1, self.records);
-                self.random(Operation::Read, Numbers::Below(hot))
+                self.random(Operation::Read, RecordDistribution::Below(hot))
             }
             Kind::Missing => self.random(Operation::Read, self.drawn()?),
-            Kind::Walk { backward } => Questions::Walk { backward },
+            Kind::Walk { backward } => RequestPattern::Walk { backward },
             Kind::Turns => {
                 let reads = self.parameters.percentage("readwritepercent", 90)?;
-                Questions::Turns { reads, writes: 100 - reads }
+                RequestPattern::Turns { reads, writes: 100 - reads }
             }
             Kind::Chance => {
                 let merges_percent = self.parameters.percentage("mergereadpercent", 70)?;
-                Questions::Chance { merges_percent, below: self.merge_keys()? }
+                RequestPattern::Chance { merges_percent, below: self.merge_keys()? }
             }
-            Kind::Mix => Questions::Mix(self.mixgraph()?),
+            Kind::Mix => RequestPattern::Mix(self.mixgraph()?),
         })
     }
 
-    fn random(&self, operation: Operation, numbers: Numbers) -> Questions {
-        Questions::Random { operation, numbers, length: 1, stride: 0, backward: false }
+    fn random(&self, operation: Operation, numbers: RecordDistribution) -> RequestPattern {
+        RequestPattern::Random { operation, numbers, length: 1, stride: 0, backward: false }
     }
 
     /// The record that is sought, and the `seek_nexts` after it.
-    fn seeks(&self) -> Result<Questions, KvError> {
+    fn seeks(&self) -> Result<RequestPattern, KvError> {
         let nexts = self.parameters.number("seek_nexts", "write a number from 0", |nexts| *nexts < u32::MAX)?;
-        Ok(Questions::Random {
+        Ok(RequestPattern::Random {
             operation: Operation::Scan,
-            numbers: Numbers::Below(self.records),
+            numbers: RecordDistribution::Below(self.records),
             length: 1 + nexts.unwrap_or(0),
             stride: 0,
             backward: self.parameters.flag("reverse_iterator", false)?,
         })
     }
 
-    fn multi_reads(&self) -> Result<Questions, KvError> {
+    fn multi_reads(&self) -> Result<RequestPattern, KvError> {
         const MOST: u32 = 1 << 16;
         let wanted = "write a number from 1 to 65536, at most that of the records";
         let good = |length: &u32| (1..=MOST).contains(length) && u64::from(*length) <= self.records;
@@ -251,14 +259,18 @@ impl Resolving<'_> {
             return Err(bad_parameter("multiread_stride", &stride.to_string(), wanted));
         }
         let numbers = self.drawn()?;
-        Ok(Questions::Random { operation: Operation::MultiRead, numbers, length, stride, backward: false })
+        Ok(RequestPattern::Random { operation: Operation::MultiRead, numbers, length, stride, backward: false })
     }
 
-    fn drawn(&self) -> Result<Numbers, KvError> {
+    fn drawn(&self) -> Result<RecordDistribution, KvError> {
         let good = |range: &f64| range.is_finite() && *range >= 0.0;
         let range = self.parameters.number("read_random_exp_range", "write a number from 0", good)?.unwrap_or(0.0);
         let records = self.records;
-        Ok(if range == 0.0 { Numbers::Below(records) } else { Numbers::Exponential { records, range } })
+        Ok(if range == 0.0 {
+            RecordDistribution::Below(records)
+        } else {
+            RecordDistribution::Exponential { records, range }
+        })
     }
 
     fn merge_keys(&self) -> Result<u64, KvError> {
@@ -295,19 +307,19 @@ impl Resolving<'_> {
         })
     }
 
-    fn background(&self, operation: Operation, bytes_each: f64) -> Result<Background, KvError> {
+    fn background(&self, operation: Operation, bytes_each: f64) -> Result<BackgroundRequests, KvError> {
         if operation == Operation::BackgroundScan {
-            return Ok(Background { operation, below: self.records, per_second: None });
+            return Ok(BackgroundRequests { operation, below: self.records, per_second: None });
         }
         let below = self.parameters.count("bgwriter_num", 0)?.filter(|below| *below > 0).unwrap_or(self.records);
         let bytes_per_second = self.parameters.count("benchmark_write_rate_limit", 0)?.filter(|bytes| *bytes > 0);
         let per_second = bytes_per_second.map(|bytes| bytes as f64 / bytes_each);
-        Ok(Background { operation, below, per_second })
+        Ok(BackgroundRequests { operation, below, per_second })
     }
 
     fn mixgraph(&self) -> Result<MixGraph, KvError> {
-        let real = |name, unless_said| self.parameters.real(name, unless_said);
-        let Spread::Pareto { of: values, max: value_max } = self.mixgraph_spread()? else {
+        let real = |name, default| self.parameters.real(name, default);
+        let LengthDistribution::Pareto { of: values, max: value_max } = self.mixgraph_spread()? else {
             return Err(bad_parameter("mix_max_value_size", "", "write a number from 10"));
         };
         let good = |length: &u32| *length >= 1;
@@ -328,9 +340,9 @@ impl Resolving<'_> {
     }
 
     fn mix_ratios(&self) -> Result<[f64; 3], KvError> {
-        let ratio = |name, unless_said| -> Result<f64, KvError> {
+        let ratio = |name, default| -> Result<f64, KvError> {
             let good = |ratio: &f64| ratio.is_finite() && *ratio >= 0.0;
-            Ok(self.parameters.number(name, "write a ratio from 0", good)?.unwrap_or(unless_said))
+            Ok(self.parameters.number(name, "write a ratio from 0", good)?.unwrap_or(default))
         };
         let ratios = [ratio("mix_get_ratio", 1.0)?, ratio("mix_put_ratio", 0.0)?, ratio("mix_seek_ratio", 0.0)?];
         if ratios.iter().sum::<f64>() > 0.0 {
@@ -339,32 +351,32 @@ impl Resolving<'_> {
         Err(bad_parameter("mix_get_ratio", "0", "mix_get_ratio, mix_put_ratio or mix_seek_ratio must be above 0"))
     }
 
-    fn mix_keys(&self) -> Result<MixKeys, KvError> {
+    fn mix_keys(&self) -> Result<MixGraphKeys, KvError> {
         let real = |name| self.parameters.real(name, 0.0);
-        let power = Power { a: real("key_dist_a")?, b: real("key_dist_b")? };
+        let power = PowerLaw { a: real("key_dist_a")?, b: real("key_dist_b")? };
         let shares =
             [real("keyrange_dist_a")?, real("keyrange_dist_b")?, real("keyrange_dist_c")?, real("keyrange_dist_d")?];
         let most = self.records.min(KEY_RANGES_MAX);
         let wanted = format!("write a number from 1 to {most}");
         let count = self.parameters.number("keyrange_num", &wanted, |count| (1..=most).contains(count))?.unwrap_or(1);
         if power.a == 0.0 || power.b == 0.0 {
-            return Ok(MixKeys::Random);
+            return Ok(MixGraphKeys::Random);
         }
         if shares == [0.0; 4] {
-            return Ok(MixKeys::Power(power));
+            return Ok(MixGraphKeys::PowerLaw(power));
         }
         let ranges = KeyRanges::new(self.records, count, shares).ok_or_else(|| {
             let shares = shares.map(|share| share.to_string()).join(", ");
             bad_parameter("keyrange_dist_a, b, c, d", &shares, "no range of keys gets a share of the requests")
         })?;
-        Ok(MixKeys::Ranges(ranges, power))
+        Ok(MixGraphKeys::Ranges(ranges, power))
     }
 
     fn sine(&self) -> Result<Option<SineRate>, KvError> {
         if self.benchmark.kind != Kind::Mix || !self.parameters.flag("sine_mix_rate", false)? {
             return Ok(None);
         }
-        let real = |name, unless_said| self.parameters.real(name, unless_said);
+        let real = |name, default| self.parameters.real(name, default);
         // It has no effect: ours follows the sine at every moment.
         self.parameters.count("sine_mix_rate_interval_milliseconds", 1)?;
         let noise = self.parameters.share("sine_mix_rate_noise", 0.0)?;
@@ -393,21 +405,23 @@ impl Resolving<'_> {
 /// Why the mix or the database's size does not stay what it is at the start.
 fn unstable(
     benchmark: &Benchmark,
-    asks: &Questions,
-    background: Option<&Background>,
+    mix: &RequestPattern,
+    background: Option<&BackgroundRequests>,
     loaded: u64,
 ) -> Option<&'static str> {
     let outside = |below: u64| below > loaded;
-    match (benchmark.kind, asks) {
-        _ if benchmark.starts == Starts::Empty => Some("it fills a database that is empty at first"),
+    match (benchmark.kind, mix) {
+        _ if benchmark.initial_state == InitialState::Empty => Some("it fills a database that is empty at first"),
         (Kind::Sequence(Operation::Delete) | Kind::Random(Operation::Delete), _) => Some("it deletes records"),
-        (_, Questions::Mix(MixGraph { keys: MixKeys::Power(_), below: [reads, writes, _], .. })) if writes > reads => {
+        (_, RequestPattern::Mix(MixGraph { keys: MixGraphKeys::PowerLaw(_), below: [reads, writes, _], .. }))
+            if writes > reads =>
+        {
             Some("half of the keys that it writes are not loaded")
         }
-        (_, Questions::Chance { below, merges_percent: 1.. }) if outside(*below) => {
+        (_, RequestPattern::Chance { below, merges_percent: 1.. }) if outside(*below) => {
             Some("it merges into keys that are not loaded")
         }
-        (_, Questions::Random { operation: Operation::Merge, numbers: Numbers::Below(below), .. })
+        (_, RequestPattern::Random { operation: Operation::Merge, numbers: RecordDistribution::Below(below), .. })
             if outside(*below) =>
         {
             Some("it merges into keys that are not loaded")
@@ -418,9 +432,9 @@ fn unstable(
         {
             Some("its background thread writes keys that are not loaded")
         }
-        (_, Questions::Random { operation: Operation::Update | Operation::ReadModifyWrite, .. })
-        | (_, Questions::Turns { writes: 1.., .. })
-        | (_, Questions::Mix(MixGraph { keys: MixKeys::Random | MixKeys::Ranges(..), .. }))
+        (_, RequestPattern::Random { operation: Operation::Update | Operation::ReadModifyWrite, .. })
+        | (_, RequestPattern::Turns { writes: 1.., .. })
+        | (_, RequestPattern::Mix(MixGraph { keys: MixGraphKeys::Random | MixGraphKeys::Ranges(..), .. }))
             if loaded == 0 =>
         {
             Some("it fills a database that is empty at first")

@@ -6,8 +6,8 @@
 use manometer_measure::Clock;
 
 /// The longest time between two looks at the gate.
-const LOOK_NS: u64 = 10_000_000;
-/// Between two fillings: RocksDB's own default.
+const GATE_POLL_NS: u64 = 10_000_000;
+/// IntegerDistribution two fillings: RocksDB's own default.
 const PERIOD_NS: u64 = 100_000_000;
 
 /// Lets so many requests pass per period.
@@ -29,7 +29,7 @@ impl Throttle {
         if self.allowed < 1.0 {
             let now_ns = clock.now_ns();
             if now_ns < self.refill_ns {
-                clock.sleep_until(self.refill_ns.min(now_ns + LOOK_NS));
+                clock.sleep_until(self.refill_ns.min(now_ns + GATE_POLL_NS));
                 return false;
             }
             // What was not used is less than one request: nobody who fell behind catches up.

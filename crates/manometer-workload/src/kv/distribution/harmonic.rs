@@ -1,13 +1,13 @@
 //! The sums 1^-s + … + n^-s, from which the shares of Zipf follow.
 
-use super::zipf::Curve;
+use super::zipf::PowerCurve;
 
 /// Terms that are added one by one; the rest follows from the integral by Euler and Maclaurin.
 const ONE_BY_ONE: u64 = 10_000;
 
 /// 1^-s + … + n^-s for `count` terms, for any `exponent`; right to about 12 digits.
 pub fn harmonic(count: u64, exponent: f64) -> f64 {
-    let curve = Curve::new(exponent);
+    let curve = PowerCurve::new(exponent);
     let first = count.min(ONE_BY_ONE);
     let head: f64 = (1..=first).rev().map(|rank| curve.height(rank as f64)).sum();
     if first == count {

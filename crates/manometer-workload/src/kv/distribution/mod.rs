@@ -2,33 +2,35 @@
 //!
 //! None keeps anything for each record: what a drawer takes in memory does not depend on their number.
 
-mod between;
 mod exponential;
 mod harmonic;
 mod hotspot;
+mod integer;
 mod latest;
+mod permutation;
 mod popularity;
-mod scatter;
+mod scattered_zipf;
 mod sequential;
-mod steps;
 mod uniform;
 mod ycsb_zipfian;
 mod zipf;
+mod zipf_steps;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-pub use between::Between;
 pub use exponential::{Exponential, rate};
 pub use harmonic::harmonic;
 pub use hotspot::{Hotspot, hot_records};
+pub use integer::IntegerDistribution;
 pub use latest::Latest;
+pub use permutation::Permutation;
 pub use popularity::Popularity;
-pub use scatter::Scatter;
+pub use scattered_zipf::ScatteredZipf;
 pub use sequential::Sequential;
-pub use steps::ZipfSteps;
 pub use uniform::Uniform;
 pub use ycsb_zipfian::YcsbZipfian;
-pub use zipf::{ScatteredZipf, Zipf};
+pub use zipf::Zipf;
+pub use zipf_steps::ZipfSteps;
 
 /// The generator of every random choice; fast, small, and the same on every machine.
 pub type Random = Xoshiro256PlusPlus;
@@ -38,7 +40,7 @@ pub const EXPONENT: f64 = 0.99;
 
 /// What the records are drawn from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Space {
+pub struct KeySpace {
     /// Records that are there at the start.
     pub records: u64,
     /// Records that are expected at the end; the others are there by then.
@@ -51,7 +53,7 @@ pub struct Space {
 
 /// A drawer of records, each as its place among those that are there: the first 0, the newest last.
 #[derive(Debug, Clone)]
-pub enum Records {
+pub enum KeyChooser {
     /// Every record alike.
     Uniform(Uniform),
     /// Exact Zipf, scattered.
@@ -68,10 +70,10 @@ pub enum Records {
     Sequential(Sequential),
 }
 
-impl Records {
+impl KeyChooser {
     /// The distribution `popularity` over `space`; `seed` decides which records are popular.
-    pub fn new(popularity: Popularity, space: Space, seed: u64) -> Self {
-        let Space { records, expected, thread, threads } = space;
+    pub fn new(popularity: Popularity, space: KeySpace, seed: u64) -> Self {
+        let KeySpace { records, expected, thread, threads } = space;
         match popularity {
             Popularity::Uniform => Self::Uniform(Uniform::new(records)),
             Popularity::Zipfian { exponent } => Self::Zipfian(ScatteredZipf::new(expected, exponent, seed)),

@@ -6,7 +6,7 @@
 
 use rand_xoshiro::rand_core::Rng as _;
 
-use super::{Random, Scatter, ZipfSteps};
+use super::Random;
 
 /// 1 / 2^53: turns 53 random bits into a number in [0, 1).
 const UNIT: f64 = 1.0 / (1_u64 << 53) as f64;
@@ -18,7 +18,7 @@ const NEAR_ONE: f64 = 1e-3;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Zipf {
     count: u64,
-    curve: Curve,
+    curve: PowerCurve,
     /// The integral up to the lowest and the highest point that is drawn from.
     lowest: f64,
     highest: f64,
@@ -33,7 +33,7 @@ impl Zipf {
     /// `count` is 0, or `exponent` is not above 0.
     pub fn new(count: u64, exponent: f64) -> Self {
         assert!(count > 0 && exponent > 0.0, "a Zipf distribution needs ranks and an exponent above 0");
-        let curve = Curve::new(exponent);
+        let curve = PowerCurve::new(exponent);
         Self {
             count,
             curve,
@@ -66,7 +66,7 @@ impl Zipf {
 
 /// The curve x^-s and its integral from 1 on.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Curve {
+pub(super) struct PowerCurve {
     exponent: f64,
     /// 1 - s.
     rest: f64,
@@ -74,7 +74,7 @@ pub(super) struct Curve {
     inverse: f64,
 }
 
-impl Curve {
+impl PowerCurve {
     pub(super) fn new(exponent: f64) -> Self {
         Self { exponent, rest: 1.0 - exponent, inverse: 1.0 / (1.0 - exponent) }
     }
@@ -107,30 +107,5 @@ impl Curve {
             // Rounding may carry the outermost point of a steep curve below zero.
             (1.0 + self.rest * area).max(0.0).powf(self.inverse)
         }
-    }
-}
-
-/// Exact Zipf whose popular records lie anywhere among the others.
-#[derive(Debug, Clone)]
-pub struct ScatteredZipf {
-    zipf: ZipfSteps,
-    scatter: Scatter,
-}
-
-impl ScatteredZipf {
-    /// Over the records 0 to `records` - 1; `seed` decides which are popular.
-    pub fn new(records: u64, exponent: f64, seed: u64) -> Self {
-        Self { zipf: ZipfSteps::new(records, exponent), scatter: Scatter::new(records, seed) }
-    }
-
-    /// The next record.
-    #[inline]
-    pub fn draw(&self, random: &mut Random) -> u64 {
-        self.scatter.of(self.zipf.draw(random))
-    }
-
-    /// The record of rank `rank`.
-    pub fn record_of(&self, rank: u64) -> u64 {
-        self.scatter.of(rank)
     }
 }

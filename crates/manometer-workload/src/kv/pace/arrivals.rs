@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rand_xoshiro::rand_core::Rng as _;
 
-use super::{Curve, OpenLoop, PacePlan};
+use super::{OpenLoop, PacePlan, RateCurve};
 use crate::kv::distribution::{Random, stream};
 use crate::kv::settings::ArrivalKind;
 
@@ -21,16 +21,16 @@ const SEED: u64 = 0x6172_7269_7661_6c73;
 
 /// The times at which requests come, in order, in nanoseconds since the process began.
 #[derive(Debug)]
-pub(super) struct Process {
-    curve: Curve,
+pub(super) struct ArrivalProcess {
+    curve: RateCurve,
     kind: ArrivalKind,
     random: Random,
     /// Where the next arrival lies on Λ.
     at: f64,
 }
 
-impl Process {
-    pub(super) fn new(curve: Curve, kind: ArrivalKind, seed: u64) -> Self {
+impl ArrivalProcess {
+    pub(super) fn new(curve: RateCurve, kind: ArrivalKind, seed: u64) -> Self {
         let mut process = Self { curve, kind, random: stream(seed ^ SEED, 0), at: 0.0 };
         if kind == ArrivalKind::Poisson {
             process.at = process.gap();
@@ -39,7 +39,7 @@ impl Process {
     }
 
     /// Whether it is the process that `open` means.
-    fn is_of(&self, open: &OpenLoop) -> bool {
+    fn matches(&self, open: &OpenLoop) -> bool {
         (&self.curve, self.kind) == (&open.curve, open.arrivals)
     }
 
@@ -77,7 +77,7 @@ pub(in crate::kv) struct Arrivals(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    process: Option<Process>,
+    process: Option<ArrivalProcess>,
     /// How many processes there have been.
     number: u32,
     /// When the process began, on the arrivals' own time, and its next arrival on the same.
@@ -87,19 +87,19 @@ struct State {
     waiting: VecDeque<u64>,
     limit: usize,
     dropped: u64,
-    moves: Moves,
+    moves: ArrivalClock,
 }
 
 /// How the arrivals' own time follows from the clock's.
 #[derive(Debug)]
-enum Moves {
+enum ArrivalClock {
     /// It stands at this.
     Stands(u64),
     /// It runs, and was 0 at this moment of the clock.
     Since(u64),
 }
 
-impl Default for Moves {
+impl Default for ArrivalClock {
     fn default() -> Self {
         Self::Stands(0)
     }
@@ -112,7 +112,7 @@ impl Arrivals {
         let mut state = self.lock();
         let own_ns = state.advance(now_ns);
         if let (PacePlan::Open(new), Some(process)) = (plan, &state.process)
-            && process.is_of(new)
+            && process.matches(new)
         {
             state.limit = new.queue as usize;
             return;
@@ -122,7 +122,7 @@ impl Arrivals {
         state.waiting.truncate(due);
         match plan {
             PacePlan::Open(OpenLoop { curve, arrivals, queue }) => {
-                let mut process = Process::new(curve.clone(), *arrivals, seed);
+                let mut process = ArrivalProcess::new(curve.clone(), *arrivals, seed);
                 state.limit = *queue as usize;
                 state.began_ns = own_ns;
                 state.next_ns = own_ns.saturating_add(process.next_ns());
@@ -139,9 +139,9 @@ impl Arrivals {
     /// Lets the arrivals' own time run from `now_ns` on.
     pub(in crate::kv) fn resume(&self, now_ns: u64) {
         let mut state = self.lock();
-        if let Moves::Stands(own_ns) = state.moves {
+        if let ArrivalClock::Stands(own_ns) = state.moves {
             // A clock that shows less than what has been lived through cannot be: it would have run backwards.
-            state.moves = Moves::Since(now_ns.saturating_sub(own_ns));
+            state.moves = ArrivalClock::Since(now_ns.saturating_sub(own_ns));
         }
     }
 
@@ -149,7 +149,7 @@ impl Arrivals {
     pub(in crate::kv) fn pause(&self, now_ns: u64) {
         let mut state = self.lock();
         let own_ns = state.advance(now_ns);
-        state.moves = Moves::Stands(own_ns);
+        state.moves = ArrivalClock::Stands(own_ns);
     }
 
     /// How many arrivals have found no place by `now_ns`.
@@ -163,13 +163,13 @@ impl Arrivals {
     pub(super) fn take(&self, now_ns: u64) -> Option<Arrival> {
         let mut state = self.lock();
         state.advance(now_ns);
-        let Moves::Since(zero_ns) = state.moves else { return None };
+        let ArrivalClock::Since(zero_ns) = state.moves else { return None };
         let own_ns = state.waiting.pop_front().or_else(|| state.next())?;
         Some(Arrival { due_ns: zero_ns.saturating_add(own_ns), own_ns, process: state.number })
     }
 
     /// Takes back an arrival whose time had not come when the gate closed.
-    pub(super) fn give_back(&self, arrival: Arrival) {
+    pub(super) fn put_back(&self, arrival: Arrival) {
         let mut state = self.lock();
         if arrival.process == state.number {
             let place = state.waiting.partition_point(|other_ns| *other_ns <= arrival.own_ns);
@@ -186,8 +186,8 @@ impl State {
     /// Lets arrivals up to `now_ns` come: into the queue while it has room. Tells the own time.
     fn advance(&mut self, now_ns: u64) -> u64 {
         let own_ns = match self.moves {
-            Moves::Stands(own_ns) => return own_ns,
-            Moves::Since(zero_ns) => now_ns.saturating_sub(zero_ns),
+            ArrivalClock::Stands(own_ns) => return own_ns,
+            ArrivalClock::Since(zero_ns) => now_ns.saturating_sub(zero_ns),
         };
         while self.process.is_some() && self.next_ns <= own_ns {
             let Some(arrival_ns) = self.next() else { break };

@@ -3,7 +3,7 @@ use super::*;
 const SECOND: u64 = 1_000_000_000;
 
 fn open(rate: f64, arrivals: ArrivalKind, queue: u32) -> PacePlan {
-    PacePlan::Open(OpenLoop { curve: Curve::constant(rate), arrivals, queue })
+    PacePlan::Open(OpenLoop { curve: RateCurve::constant(rate), arrivals, queue })
 }
 
 /// Arrivals that run from `now_ns` on.
@@ -20,7 +20,7 @@ fn take(arrivals: &Arrivals, now_ns: u64) -> u64 {
 
 #[test]
 fn constant_arrivals_lie_exactly_on_their_grid() {
-    let mut process = Process::new(Curve::constant(3.0), ArrivalKind::Constant, 1);
+    let mut process = ArrivalProcess::new(RateCurve::constant(3.0), ArrivalKind::Constant, 1);
     for number in 0..3_000_000_u64 {
         assert_eq!(process.next_ns(), (number as f64 / 3.0 * 1e9).round() as u64);
     }
@@ -30,7 +30,7 @@ fn constant_arrivals_lie_exactly_on_their_grid() {
 fn poisson_gaps_are_exponential_and_their_counts_vary_as_much_as_they_are() {
     const RATE: f64 = 1000.0;
     const COUNT: usize = 200_000;
-    let mut process = Process::new(Curve::constant(RATE), ArrivalKind::Poisson, 1);
+    let mut process = ArrivalProcess::new(RateCurve::constant(RATE), ArrivalKind::Poisson, 1);
     let times: Vec<u64> = (0..COUNT).map(|_| process.next_ns()).collect();
     let mean_s = times[COUNT - 1] as f64 / 1e9 / COUNT as f64;
     // Five standard errors of the mean of exponential gaps.
@@ -48,8 +48,8 @@ fn poisson_gaps_are_exponential_and_their_counts_vary_as_much_as_they_are() {
 
 #[test]
 fn poisson_follows_a_curve() {
-    let curve = Curve::steps(&[(0.0, 100.0), (100.0, 300.0)]);
-    let mut process = Process::new(curve, ArrivalKind::Poisson, 7);
+    let curve = RateCurve::steps(&[(0.0, 100.0), (100.0, 300.0)]);
+    let mut process = ArrivalProcess::new(curve, ArrivalKind::Poisson, 7);
     let times: Vec<u64> =
         std::iter::from_fn(|| Some(process.next_ns())).take_while(|t_ns| *t_ns < 200 * SECOND).collect();
     let early = times.iter().filter(|t_ns| **t_ns < 100 * SECOND).count() as f64;
@@ -101,7 +101,7 @@ fn a_pause_stops_time_for_those_who_wait_too() {
     let arrivals = running(&open(10.0, ArrivalKind::Constant, 100), 0);
     take(&arrivals, 0);
     let early = arrivals.take(SECOND / 20).unwrap();
-    arrivals.give_back(early);
+    arrivals.put_back(early);
     arrivals.pause(SECOND / 4);
     assert_eq!(arrivals.take(SECOND), None);
     assert_eq!(arrivals.dropped_by(60 * SECOND), 0, "nothing arrives in a pause");
@@ -118,7 +118,7 @@ fn a_new_rate_begins_at_once_and_keeps_what_waits() {
     let stale = arrivals.take(0).unwrap();
     let now_ns = SECOND / 4;
     arrivals.change(&open(1000.0, ArrivalKind::Constant, 100), 1, now_ns);
-    arrivals.give_back(stale);
+    arrivals.put_back(stale);
     let due: Vec<u64> = (0..3).map(|_| take(&arrivals, now_ns)).collect();
     assert_eq!(due, [SECOND / 5, now_ns, now_ns + 1_000_000], "one of before, then those of the new rate");
     arrivals.change(&PacePlan::Closed, 1, now_ns + 10_000_000);
@@ -128,7 +128,7 @@ fn a_new_rate_begins_at_once_and_keeps_what_waits() {
 
 #[test]
 fn a_rate_that_ends_leaves_nothing_to_take() {
-    let curve = Curve::steps(&[(0.0, 2.0), (1.0, 0.0)]);
+    let curve = RateCurve::steps(&[(0.0, 2.0), (1.0, 0.0)]);
     let arrivals = running(&PacePlan::Open(OpenLoop { curve, arrivals: ArrivalKind::Constant, queue: 9 }), 0);
     assert_eq!([take(&arrivals, 0), take(&arrivals, 0)], [0, SECOND / 2]);
     assert_eq!(arrivals.take(0), None);

@@ -12,7 +12,7 @@ const MOST_STEPS: u32 = 80;
 
 /// A rate over time, in requests per second; time begins at 0.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Curve(Kind);
+pub struct RateCurve(Kind);
 
 #[derive(Debug, Clone, PartialEq)]
 enum Kind {
@@ -41,7 +41,7 @@ struct Sine {
     phase: f64,
 }
 
-impl Curve {
+impl RateCurve {
     /// The same rate for ever.
     pub fn constant(rate: f64) -> Self {
         Self::steps(&[(0.0, rate)])
@@ -169,9 +169,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn curves() -> impl Strategy<Value = Curve> {
+    fn curves() -> impl Strategy<Value = RateCurve> {
         prop_oneof![
-            (0.1..1e5_f64).prop_map(Curve::constant),
+            (0.1..1e5_f64).prop_map(RateCurve::constant),
             prop::collection::vec((0.1..50.0_f64, 0.0..1e4_f64), 1..8).prop_map(|gaps| {
                 let mut t_s = 0.0;
                 let mut steps: Vec<(f64, f64)> = Vec::new();
@@ -180,11 +180,12 @@ mod tests {
                     t_s += gap_s;
                 }
                 steps.last_mut().unwrap().1 += 1.0;
-                Curve::steps(&steps)
+                RateCurve::steps(&steps)
             }),
-            (0.0..1e4_f64, 0.1..1e4_f64, 0.1..100.0_f64).prop_map(|(from, to, over_s)| Curve::ramp(from, to, over_s)),
+            (0.0..1e4_f64, 0.1..1e4_f64, 0.1..100.0_f64)
+                .prop_map(|(from, to, over_s)| RateCurve::ramp(from, to, over_s)),
             (1.0..1e4_f64, 0.0..=1.0_f64, 0.1..100.0_f64, 0.0..1.0_f64)
-                .prop_map(|(mean, share, period_s, phase)| Curve::sine(mean, mean * share, period_s, phase)),
+                .prop_map(|(mean, share, period_s, phase)| RateCurve::sine(mean, mean * share, period_s, phase)),
         ]
     }
 
@@ -221,7 +222,7 @@ mod tests {
 
     #[test]
     fn stretches_without_arrivals_are_passed_over() {
-        let curve = Curve::steps(&[(2.0, 10.0), (3.0, 0.0), (5.0, 10.0), (6.0, 0.0)]);
+        let curve = RateCurve::steps(&[(2.0, 10.0), (3.0, 0.0), (5.0, 10.0), (6.0, 0.0)]);
         let times: Vec<_> = [0.0, 5.0, 10.0, 15.0].map(|arrivals| curve.time_of(arrivals)).into();
         assert_eq!(times, [Some(2.0), Some(2.5), Some(5.0), Some(5.5)]);
         assert_eq!(curve.time_of(20.0), None, "nothing comes any more");

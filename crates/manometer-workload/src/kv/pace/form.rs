@@ -18,7 +18,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Curve;
+use super::RateCurve;
 use super::table::read_steps;
 use crate::kv::error::KvError;
 
@@ -86,15 +86,17 @@ impl RateForm {
     ///
     /// # Errors
     /// The table cannot be read.
-    pub fn curve(&self) -> Result<Curve, KvError> {
+    pub fn curve(&self) -> Result<RateCurve, KvError> {
         Ok(match self {
-            Self::Constant(rate) => Curve::constant(*rate),
+            Self::Constant(rate) => RateCurve::constant(*rate),
             Self::Steps(steps) => {
-                Curve::steps(&steps.iter().map(|(at, rate)| (at.seconds(), *rate)).collect::<Vec<_>>())
+                RateCurve::steps(&steps.iter().map(|(at, rate)| (at.seconds(), *rate)).collect::<Vec<_>>())
             }
-            Self::Ramp { from, to, within } => Curve::ramp(*from, *to, within.seconds()),
-            Self::Sine { mean, amplitude, period, phase } => Curve::sine(*mean, *amplitude, period.seconds(), *phase),
-            Self::Table { file, column } => Curve::steps(&read_steps(file, column)?),
+            Self::Ramp { from, to, within } => RateCurve::ramp(*from, *to, within.seconds()),
+            Self::Sine { mean, amplitude, period, phase } => {
+                RateCurve::sine(*mean, *amplitude, period.seconds(), *phase)
+            }
+            Self::Table { file, column } => RateCurve::steps(&read_steps(file, column)?),
         })
     }
 }
@@ -227,9 +229,9 @@ impl Serialize for RateForm {
 
 impl<'de> Deserialize<'de> for RateForm {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written;
+        struct RateVisitor;
 
-        impl Visitor<'_> for Written {
+        impl Visitor<'_> for RateVisitor {
             type Value = RateForm;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -253,7 +255,7 @@ impl<'de> Deserialize<'de> for RateForm {
             }
         }
 
-        deserializer.deserialize_any(Written)
+        deserializer.deserialize_any(RateVisitor)
     }
 }
 
@@ -297,8 +299,8 @@ mod tests {
     #[test]
     fn a_form_means_its_curve() {
         let curve = |text: &str| text.parse::<RateForm>().unwrap().curve().unwrap();
-        assert_eq!(curve("5s: 100, 10s: 7"), Curve::steps(&[(5.0, 100.0), (10.0, 7.0)]));
-        assert_eq!(curve("10..20 in 1m"), Curve::ramp(10.0, 20.0, 60.0));
+        assert_eq!(curve("5s: 100, 10s: 7"), RateCurve::steps(&[(5.0, 100.0), (10.0, 7.0)]));
+        assert_eq!(curve("10..20 in 1m"), RateCurve::ramp(10.0, 20.0, 60.0));
         assert!((curve("sine mean=10 amplitude=5 period=4s phase=0.25").rate_at(0.0) - 15.0).abs() < 1e-9);
     }
 

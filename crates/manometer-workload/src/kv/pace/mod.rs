@@ -8,7 +8,7 @@ mod table;
 use manometer_measure::Clock;
 
 pub(super) use self::arrivals::Arrivals;
-pub use self::curve::Curve;
+pub use self::curve::RateCurve;
 pub use self::form::{RateError, RateForm};
 
 use super::db_bench::Throttle;
@@ -23,7 +23,7 @@ const QUEUE_MAX: u32 = 100_000_000;
 /// The highest rate: making arrivals must take much less time than passes.
 pub const RATE_MAX: f64 = 5e6;
 /// The longest time that a sleeping thread does not look at the gate.
-const LOOK_NS: u64 = 10_000_000;
+const GATE_POLL_NS: u64 = 10_000_000;
 
 /// What makes requests come.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +40,7 @@ pub enum PacePlan {
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenLoop {
     /// How many requests a second, over time.
-    pub curve: Curve,
+    pub curve: RateCurve,
     /// How they follow one another.
     pub arrivals: ArrivalKind,
     /// How many may wait; what finds no place is dropped.
@@ -64,7 +64,7 @@ impl PacePlan {
     }
 
     /// An open loop along `curve`, the rest as `settings` say.
-    pub(super) fn open(curve: Curve, settings: &KvSettings) -> Result<Self, KvError> {
+    pub(super) fn open(curve: RateCurve, settings: &KvSettings) -> Result<Self, KvError> {
         let bad = |name, got: String, wanted| Err(KvError::BadSetting { name, got, wanted });
         let queue = settings.queue.unwrap_or(QUEUE_USUAL);
         if queue == 0 || queue > QUEUE_MAX {
@@ -89,7 +89,7 @@ impl PacePlan {
 
 /// When a thread's next request is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
+pub(super) enum SendTime {
     /// As soon as it is sent.
     Now,
     /// At this moment, which may have passed.
@@ -127,12 +127,12 @@ impl<'a> Pace<'a> {
     /// Waits until the next request is due; nothing when the thread is to look at the gate first, whose
     /// opening `turn` may be over.
     #[inline]
-    pub(super) fn next(&mut self, clock: &impl Clock, gate: &Gate, turn: u32) -> Option<Due> {
+    pub(super) fn next(&mut self, clock: &impl Clock, gate: &Gate, turn: u32) -> Option<SendTime> {
         match self {
-            Self::Closed => Some(Due::Now),
-            Self::Think { until_ns, .. } => sleep_until(*until_ns, clock, gate, turn).then_some(Due::Now),
+            Self::Closed => Some(SendTime::Now),
+            Self::Think { until_ns, .. } => sleep_until(*until_ns, clock, gate, turn).then_some(SendTime::Now),
             Self::Open(arrivals) => await_arrival(clock, gate, turn, arrivals),
-            Self::Throttled(throttle) => throttle.wait(clock).then_some(Due::Now),
+            Self::Throttled(throttle) => throttle.wait(clock).then_some(SendTime::Now),
         }
     }
 
@@ -150,16 +150,16 @@ impl<'a> Pace<'a> {
     }
 }
 
-fn await_arrival(clock: &impl Clock, gate: &Gate, turn: u32, arrivals: &Arrivals) -> Option<Due> {
+fn await_arrival(clock: &impl Clock, gate: &Gate, turn: u32, arrivals: &Arrivals) -> Option<SendTime> {
     let Some(arrival) = arrivals.take(clock.now_ns()) else {
         // No more come, or not before a change: the gate tells of it.
-        clock.sleep(LOOK_NS);
+        clock.sleep(GATE_POLL_NS);
         return None;
     };
     if sleep_until(arrival.due_ns, clock, gate, turn) {
-        return Some(Due::At(arrival.due_ns));
+        return Some(SendTime::At(arrival.due_ns));
     }
-    arrivals.give_back(arrival);
+    arrivals.put_back(arrival);
     None
 }
 
@@ -173,7 +173,7 @@ fn sleep_until(until_ns: u64, clock: &impl Clock, gate: &Gate, turn: u32) -> boo
         if !gate.is_open(turn) {
             return false;
         }
-        clock.sleep_until(until_ns.min(now_ns + LOOK_NS));
+        clock.sleep_until(until_ns.min(now_ns + GATE_POLL_NS));
     }
 }
 

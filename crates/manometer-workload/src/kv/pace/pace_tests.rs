@@ -23,19 +23,19 @@ fn settings(rate: Option<&str>, think: Option<&str>) -> KvSettings {
 fn a_closed_loop_never_waits() {
     let (clock, (gate, turn), arrivals) = (ManualClock::at(7), opened(), Arrivals::default());
     let mut pace = Pace::new(&PacePlan::Closed, &arrivals);
-    assert_eq!(pace.next(&clock, &gate, turn), Some(Due::Now));
+    assert_eq!(pace.next(&clock, &gate, turn), Some(SendTime::Now));
     pace.answered(&clock);
-    assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (Some(Due::Now), 7));
+    assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (Some(SendTime::Now), 7));
 }
 
 #[test]
 fn thinking_begins_with_the_answer() {
     let (clock, (gate, turn), arrivals) = (ManualClock::at(7), opened(), Arrivals::default());
     let mut pace = Pace::new(&PacePlan::Think(25 * MILLISECOND), &arrivals);
-    assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (Some(Due::Now), 7));
+    assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (Some(SendTime::Now), 7));
     clock.advance(93);
     pace.answered(&clock);
-    assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (Some(Due::Now), 100 + 25 * MILLISECOND));
+    assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (Some(SendTime::Now), 100 + 25 * MILLISECOND));
 }
 
 #[test]
@@ -45,14 +45,14 @@ fn a_closing_gate_ends_a_sleep_and_the_arrival_is_not_lost() {
     arrivals.change(&plan, 1, 0);
     arrivals.resume(0);
     let mut pace = Pace::new(&plan, &arrivals);
-    assert_eq!(pace.next(&clock, &gate, turn), Some(Due::At(0)));
+    assert_eq!(pace.next(&clock, &gate, turn), Some(SendTime::At(0)));
     gate.close();
     assert_eq!((pace.next(&clock, &gate, turn), clock.now_ns()), (None, 0));
     let (gate, turn) = opened();
-    assert_eq!(pace.next(&clock, &gate, turn), Some(Due::At(50 * MILLISECOND)));
+    assert_eq!(pace.next(&clock, &gate, turn), Some(SendTime::At(50 * MILLISECOND)));
     assert_eq!(clock.now_ns(), 50 * MILLISECOND, "it sent on time");
     clock.advance(500 * MILLISECOND);
-    assert_eq!(pace.next(&clock, &gate, turn), Some(Due::At(100 * MILLISECOND)), "it is late and says since when");
+    assert_eq!(pace.next(&clock, &gate, turn), Some(SendTime::At(100 * MILLISECOND)), "it is late and says since when");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn settings_become_a_pace_or_say_why_not() {
     assert_eq!(PacePlan::new(&settings(None, None)).unwrap(), PacePlan::Closed);
     assert_eq!(PacePlan::new(&settings(None, Some("2ms"))).unwrap(), PacePlan::Think(2 * MILLISECOND));
     let open = PacePlan::new(&settings(Some("5000"), None)).unwrap();
-    let wanted = OpenLoop { curve: Curve::constant(5000.0), arrivals: ArrivalKind::Constant, queue: QUEUE_USUAL };
+    let wanted = OpenLoop { curve: RateCurve::constant(5000.0), arrivals: ArrivalKind::Constant, queue: QUEUE_USUAL };
     assert_eq!(open, PacePlan::Open(wanted));
     let with_queue = |queue| KvSettings { queue: Some(queue), ..settings(Some("5"), None) };
     for (settings, name) in [

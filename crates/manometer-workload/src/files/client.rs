@@ -1,0 +1,152 @@
+//! One thread's hands on the files of a tree: each operation once, as a system call or a few.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use manometer_target::file::DataGenerator;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng as _;
+
+use super::file_io::{IO_BYTES, create, write_bytes};
+use super::file_pool::{FileState, TakenFile};
+use super::file_tree::FileTree;
+use super::operation::Operation;
+use super::shared::{Shared, ThreadEnd};
+use super::sizes::append_bytes;
+
+/// A thread with a name in hand at most.
+pub(super) struct FileClient<'a> {
+    shared: &'a Shared<'a>,
+    file_tree: &'a FileTree,
+    index: u32,
+    random: Xoshiro256PlusPlus,
+    data: DataGenerator,
+    buffer: Vec<u8>,
+}
+
+impl<'a> FileClient<'a> {
+    pub(super) fn new(shared: &'a Shared<'a>, file_tree: &'a FileTree, index: u32) -> Self {
+        let seed = shared.seed.wrapping_mul(31).wrapping_add(u64::from(index));
+        Self {
+            shared,
+            file_tree,
+            index,
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            // Bytes of their own for every run: the same ones again would help a device that deduplicates.
+            data: DataGenerator::new(seed ^ shared.clock.now_ns()),
+            buffer: vec![0; IO_BYTES],
+        }
+    }
+
+    /// Makes a file that is not there, has `act` fill it, and closes it.
+    pub(super) fn create(
+        &mut self,
+        act: impl FnOnce(&mut Self, &TakenFile, &File, &Path) -> Result<(), ThreadEnd>,
+    ) -> Result<(), ThreadEnd> {
+        let Some(taken_file) = self.take(FileState::Absent)? else { return Ok(()) };
+        let path = self.file_tree.tree.path(taken_file.0);
+        let file = self.attempt(Operation::Create, &path, |_| Ok((create(&path)?, 0)))?;
+        if let Some(file) = file {
+            act(self, &taken_file, &file, &path)?;
+        }
+        self.file_tree.pool.put(taken_file, FileState::Present);
+        Ok(())
+    }
+
+    /// Opens a file that is there, has `act` use it, and closes it.
+    pub(super) fn open(
+        &mut self,
+        act: impl FnOnce(&mut Self, &File, &Path) -> Result<(), ThreadEnd>,
+    ) -> Result<(), ThreadEnd> {
+        let Some(taken_file) = self.take(FileState::Present)? else { return Ok(()) };
+        let path = self.file_tree.tree.path(taken_file.0);
+        let file =
+            self.attempt(Operation::Open, &path, |_| Ok((OpenOptions::new().read(true).append(true).open(&path)?, 0)))?;
+        let state = if file.is_some() { FileState::Present } else { FileState::Absent };
+        if let Some(file) = file {
+            act(self, &file, &path)?;
+        }
+        self.file_tree.pool.put(taken_file, state);
+        Ok(())
+    }
+
+    /// Writes all of a new file.
+    pub(super) fn write_whole(&mut self, taken_file: &TakenFile, file: &File, path: &Path) -> Result<(), ThreadEnd> {
+        let bytes = self.file_tree.sizes.of(taken_file.0);
+        self.attempt(Operation::Write, path, |own| own.write(file, bytes)).map(drop)
+    }
+
+    /// Writes behind a file's end.
+    pub(super) fn append(&mut self, file: &File, path: &Path) -> Result<(), ThreadEnd> {
+        let bytes = append_bytes(self.shared.plan.mean_append_bytes, &mut self.random);
+        self.attempt(Operation::Append, path, |own| own.write(file, bytes)).map(drop)
+    }
+
+    /// Reads all of a file.
+    pub(super) fn read_whole(&mut self, file: &File, path: &Path) -> Result<(), ThreadEnd> {
+        self.attempt(Operation::Read, path, |own| own.read(file)).map(drop)
+    }
+
+    pub(super) fn fsync(&mut self, file: &File, path: &Path) -> Result<(), ThreadEnd> {
+        self.attempt(Operation::Fsync, path, |_| Ok((file.sync_all()?, 0))).map(drop)
+    }
+
+    /// Removes a file that is there.
+    pub(super) fn delete(&mut self) -> Result<(), ThreadEnd> {
+        let Some(taken_file) = self.take(FileState::Present)? else { return Ok(()) };
+        let path = self.file_tree.tree.path(taken_file.0);
+        self.attempt(Operation::Delete, &path, |_| Ok((fs::remove_file(&path)?, 0)))?;
+        self.file_tree.pool.put(taken_file, FileState::Absent);
+        Ok(())
+    }
+
+    /// Looks a file up that is there.
+    pub(super) fn stat(&mut self) -> Result<(), ThreadEnd> {
+        let Some(taken_file) = self.take(FileState::Present)? else { return Ok(()) };
+        let path = self.file_tree.tree.path(taken_file.0);
+        let found = self.attempt(Operation::Stat, &path, |_| Ok((fs::symlink_metadata(&path)?, 0)))?;
+        let state = if found.is_some() { FileState::Present } else { FileState::Absent };
+        self.file_tree.pool.put(taken_file, state);
+        Ok(())
+    }
+
+    fn take(&mut self, wanted: FileState) -> Result<Option<TakenFile>, ThreadEnd> {
+        let taken = self.file_tree.pool.take(wanted, &mut self.random);
+        if taken.is_none() {
+            if self.shared.gate.is_stopped() {
+                return Err(ThreadEnd::Stopped);
+            }
+            self.shared.counts.skip(self.index);
+        }
+        Ok(taken)
+    }
+
+    fn attempt<T>(
+        &mut self,
+        operation: Operation,
+        path: &Path,
+        act: impl FnOnce(&mut Self) -> io::Result<(T, u64)>,
+    ) -> Result<Option<T>, ThreadEnd> {
+        self.shared.await_operation()?;
+        let (shared, index) = (self.shared, self.index);
+        shared.attempt(index, (operation, path), || act(self))
+    }
+
+    fn write(&mut self, file: &File, bytes: u64) -> io::Result<((), u64)> {
+        write_bytes(file, bytes, &mut self.data, &mut self.buffer)?;
+        Ok(((), bytes))
+    }
+
+    fn read(&mut self, mut file: &File) -> io::Result<((), u64)> {
+        let mut bytes = 0;
+        loop {
+            match file.read(&mut self.buffer) {
+                Ok(0) => return Ok(((), bytes)),
+                Ok(more) => bytes += more as u64,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What was done since it was last read.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use manometer_measure::LatencyHistogram;
+
+use super::operation::Operation;
+use crate::sample::{Counts, OperationSample};
+
+/// The state column that counts turns for which there was no file.
+pub(super) const SKIPPED: &str = "skipped";
+
+/// Threads that count in the same shard; more shards take more memory, fewer have threads wait.
+const THREADS_PER_SHARD: u32 = 4;
+const MAX_SHARDS: u32 = 16;
+
+/// One kind of operation.
+#[derive(Debug, Default)]
+struct OperationCounts {
+    requests: u64,
+    bytes: u64,
+    missing: u64,
+    latency: Option<LatencyHistogram>,
+}
+
+impl OperationCounts {
+    fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.missing += other.missing;
+        match (&mut self.latency, other.latency) {
+            (Some(own), Some(other)) => own.add(&other),
+            (own @ None, other) => *own = other,
+            (Some(_), None) => {}
+        }
+    }
+}
+
+/// What the threads of one shard did.
+#[derive(Debug, Default)]
+struct Shard {
+    done: [OperationCounts; Operation::ALL.len()],
+    skipped: u64,
+}
+
+/// What all threads did, counted by them and read on the tick.
+#[derive(Debug)]
+pub(super) struct FileCounts {
+    shards: Vec<Mutex<Shard>>,
+}
+
+impl FileCounts {
+    /// A tally of up to `threads` threads.
+    pub(super) fn new(threads: u32) -> Self {
+        let shards = threads.div_ceil(THREADS_PER_SHARD).clamp(1, MAX_SHARDS);
+        Self { shards: (0..shards).map(|_| Mutex::default()).collect() }
+    }
+
+    /// Counts an operation of the thread `index`.
+    pub(super) fn count(&self, index: u32, operation: Operation, bytes: u64, latency_ns: u64) {
+        let mut shard = self.shard(index);
+        let done = &mut shard.done[operation as usize];
+        done.requests += 1;
+        done.bytes += bytes;
+        done.latency.get_or_insert_default().record(latency_ns);
+    }
+
+    /// Counts a file that should have been there and was not.
+    pub(super) fn miss(&self, index: u32, operation: Operation) {
+        self.shard(index).done[operation as usize].missing += 1;
+    }
+
+    /// Counts a turn for which there was no file.
+    pub(super) fn skip(&self, index: u32) {
+        self.shard(index).skipped += 1;
+    }
+
+    fn shard(&self, index: u32) -> MutexGuard<'_, Shard> {
+        let shard = &self.shards[index as usize % self.shards.len()];
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was done of `operations` since this was called last.
+    pub(super) fn take_counts(&self, operations: &[Operation]) -> Counts {
+        let mut shard = self.take();
+        let sampled = |operation: &Operation| {
+            let done = std::mem::take(&mut shard.done[*operation as usize]);
+            let sample = OperationSample {
+                requests: done.requests,
+                bytes: done.bytes,
+                retries: 0,
+                missing: done.missing,
+                latency: done.latency.map(|latency| latency.to_base64()).unwrap_or_default(),
+                response: String::new(),
+            };
+            (operation.name().to_owned(), sample)
+        };
+        let operations = operations.iter().map(sampled).collect();
+        Counts { operations, state: BTreeMap::from([(SKIPPED.to_owned(), shard.skipped as f64)]), dropped: 0 }
+    }
+
+    fn take(&self) -> Shard {
+        let mut all = Shard::default();
+        for shard in &self.shards {
+            let taken = std::mem::take(&mut *shard.lock().unwrap_or_else(PoisonError::into_inner));
+            all.done.iter_mut().zip(taken.done).for_each(|(own, other)| own.add(other));
+            all.skipped += taken.skipped;
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_threads_count_and_nothing_counts_twice() {
+        let all = FileCounts::new(200);
+        for index in 0..200 {
+            all.count(index, Operation::Read, 2048, 1000);
+            all.count(index, Operation::Append, 1, 1_000_000);
+            all.miss(index, Operation::Read);
+            all.skip(index);
+        }
+        let operations = [Operation::Read, Operation::Append];
+        let counts = all.take_counts(&operations);
+        assert_eq!(counts.state[SKIPPED], 200.0);
+        let read = &counts.operations["read"];
+        assert_eq!((read.requests, read.bytes, read.missing), (200, 200 * 2048, 200));
+        let latency = LatencyHistogram::from_base64(&counts.operations["append"].latency).unwrap();
+        assert_eq!(latency.len(), 200);
+        assert!(latency.quantile_ns(0.5).unwrap().abs_diff(1_000_000) < 1000);
+        let after = all.take_counts(&operations);
+        assert_eq!(after.operations["read"].requests, 0);
+        assert!(after.operations["read"].latency.is_empty());
+    }
+}

@@ -1,0 +1,147 @@
+//! Which files are there, and which of them a thread has in hand.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use rand::RngExt as _;
+use rand::seq::SliceRandom as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Names of files, each there, not there, or in one thread's hand.
+#[derive(Debug)]
+pub(super) struct FilePool {
+    names: Mutex<PoolState>,
+    put_back: Condvar,
+}
+
+#[derive(Debug)]
+struct PoolState {
+    present: Vec<u32>,
+    absent: Vec<u32>,
+    taken: u32,
+    closed: bool,
+}
+
+/// A name in hand; it is nobody else's until it is put back.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TakenFile(pub(super) u32);
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileState {
+    /// The name of a file that is there.
+    Present,
+    /// The name of a file that is not there.
+    Absent,
+}
+
+impl FilePool {
+    /// `files` names, `present` of which chance makes those that are there.
+    pub(super) fn new(files: u64, present: u64, random: &mut Xoshiro256PlusPlus) -> Self {
+        let mut present_names: Vec<u32> = (0..u32::try_from(files).unwrap_or(u32::MAX)).collect();
+        present_names.shuffle(random);
+        let absent = present_names.split_off(usize::try_from(present).unwrap_or(usize::MAX).min(present_names.len()));
+        let names = PoolState { present: present_names, absent, taken: 0, closed: false };
+        Self { names: Mutex::new(names), put_back: Condvar::new() }
+    }
+
+    /// The names of the files that are there.
+    pub(super) fn present(&self) -> Vec<u32> {
+        self.lock().present.clone()
+    }
+
+    /// Takes a name at random; waits where others have all of them in hand. Nothing where there is none, or once closed.
+    pub(super) fn take(&self, wanted: FileState, random: &mut Xoshiro256PlusPlus) -> Option<TakenFile> {
+        let mut names = self.lock();
+        loop {
+            let from = if wanted == FileState::Present { &mut names.present } else { &mut names.absent };
+            if !from.is_empty() {
+                let at = random.random_range(0..from.len());
+                let name = from.swap_remove(at);
+                names.taken += 1;
+                return Some(TakenFile(name));
+            }
+            if names.taken == 0 || names.closed {
+                return None;
+            }
+            names = self.put_back.wait(names).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Puts a name back, as that of a file that is now there or not.
+    pub(super) fn put(&self, taken_file: TakenFile, state: FileState) {
+        let mut names = self.lock();
+        names.taken -= 1;
+        match state {
+            FileState::Present => names.present.push(taken_file.0),
+            FileState::Absent => names.absent.push(taken_file.0),
+        }
+        drop(names);
+        // Those that wait may want different ones.
+        self.put_back.notify_all();
+    }
+
+    /// Lets go who waits, for good.
+    pub(super) fn close(&self) {
+        self.lock().closed = true;
+        self.put_back.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::mpsc::channel;
+
+    use rand_xoshiro::rand_core::SeedableRng as _;
+
+    use super::*;
+
+    fn random(seed: u64) -> Xoshiro256PlusPlus {
+        Xoshiro256PlusPlus::seed_from_u64(seed)
+    }
+
+    #[test]
+    fn the_seed_says_which_files_are_there() {
+        let of = |seed| FilePool::new(100, 80, &mut random(seed)).present();
+        assert_eq!(of(1), of(1));
+        assert_ne!(of(1), of(2));
+        assert_eq!(of(1).into_iter().collect::<BTreeSet<_>>().len(), 80);
+    }
+
+    #[test]
+    fn a_name_is_in_one_hand_only_and_goes_where_it_is_put() {
+        let pool = FilePool::new(5, 3, &mut random(1));
+        let mut random = random(2);
+        let held: Vec<TakenFile> = (0..3).map_while(|_| pool.take(FileState::Present, &mut random)).collect();
+        assert_eq!(held.iter().map(|taken_file| taken_file.0).collect::<BTreeSet<_>>().len(), 3);
+        held.into_iter().for_each(|taken_file| pool.put(taken_file, FileState::Absent));
+        assert_eq!(pool.take(FileState::Present, &mut random), None, "none is there, and nobody has one");
+        let absent: Vec<TakenFile> = (0..5).map_while(|_| pool.take(FileState::Absent, &mut random)).collect();
+        assert_eq!(absent.len(), 5);
+    }
+
+    #[test]
+    fn who_finds_all_in_other_hands_waits_for_one_or_for_the_end() {
+        let pool = FilePool::new(2, 1, &mut random(1));
+        let held = pool.take(FileState::Present, &mut random(2)).unwrap();
+        std::thread::scope(|threads| {
+            let (sender, receiver) = channel();
+            let pool = &pool;
+            let waiting = threads.spawn(move || {
+                sender.send(()).unwrap();
+                pool.take(FileState::Present, &mut random(3))
+            });
+            receiver.recv().unwrap();
+            let name = held.0;
+            pool.put(held, FileState::Present);
+            assert_eq!(waiting.join().unwrap(), Some(TakenFile(name)));
+            let waiting = threads.spawn(|| pool.take(FileState::Present, &mut random(3)));
+            pool.close();
+            assert_eq!(waiting.join().unwrap(), None);
+        });
+    }
+}

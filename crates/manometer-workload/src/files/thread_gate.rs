@@ -1,0 +1,106 @@
+//! Who may work: what every thread looks at before it begins a turn, and before each operation.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// Holds threads, lets the first so many of them work, or sends all home.
+#[derive(Debug)]
+pub(super) struct ThreadGate {
+    going: AtomicBool,
+    stopped: AtomicBool,
+    /// How many threads work.
+    active: AtomicU32,
+    lock: Mutex<()>,
+    changed: Condvar,
+}
+
+impl ThreadGate {
+    /// A roster of `active` threads, which wait.
+    pub(super) fn new(active: u32) -> Self {
+        Self {
+            going: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+            active: AtomicU32::new(active),
+            lock: Mutex::new(()),
+            changed: Condvar::new(),
+        }
+    }
+
+    pub(super) fn set_going(&self, going: bool) {
+        self.change(|| self.going.store(going, Ordering::Release));
+    }
+
+    /// Has the first `active` threads work. The others end their turn.
+    pub(super) fn set_active(&self, active: u32) {
+        self.change(|| self.active.store(active, Ordering::Release));
+    }
+
+    /// Sends all home, for good.
+    pub(super) fn stop(&self) {
+        self.change(|| self.stopped.store(true, Ordering::Release));
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    /// Waits until the thread `index` may begin a turn; false when it is time to go home.
+    pub(super) fn await_start(&self, index: u32) -> bool {
+        self.wait(|| self.going.load(Ordering::Acquire) && index < self.active.load(Ordering::Acquire))
+    }
+
+    /// Waits until a thread within its turn may go on; false when it is time to go home. A thread that has a file in hand
+    /// so gives it back whatever happens to the number of threads.
+    pub(super) fn await_go(&self) -> bool {
+        self.wait(|| self.going.load(Ordering::Acquire))
+    }
+
+    fn wait(&self, may: impl Fn() -> bool) -> bool {
+        if may() && !self.is_stopped() {
+            return true;
+        }
+        let mut held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        while !may() && !self.is_stopped() {
+            held = self.changed.wait(held).unwrap_or_else(PoisonError::into_inner);
+        }
+        !self.is_stopped()
+    }
+
+    fn change(&self, change: impl FnOnce()) {
+        let held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        change();
+        drop(held);
+        self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_beyond_the_number_wait_until_there_is_room_or_all_is_over() {
+        let gate = ThreadGate::new(1);
+        gate.set_going(true);
+        assert!(gate.await_start(0) && gate.await_go());
+        std::thread::scope(|threads| {
+            let second = threads.spawn(|| gate.await_start(1));
+            let third = threads.spawn(|| gate.await_start(2));
+            gate.set_active(2);
+            assert!(second.join().unwrap());
+            gate.stop();
+            assert!(!third.join().unwrap());
+        });
+        assert!(!gate.await_start(0) && !gate.await_go());
+    }
+
+    #[test]
+    fn a_pause_holds_everyone_and_ends() {
+        let gate = ThreadGate::new(1);
+        std::thread::scope(|threads| {
+            let waiting = [threads.spawn(|| gate.await_start(0)), threads.spawn(|| gate.await_go())];
+            gate.set_going(true);
+            assert!(waiting.into_iter().all(|thread| thread.join().unwrap()));
+        });
+    }
+}

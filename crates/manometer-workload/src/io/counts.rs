@@ -1,0 +1,68 @@
+//! What was done since it was last read.
+
+use manometer_measure::LatencyHistogram;
+
+use crate::sample::{Counts, OperationSample};
+
+/// The state column that counts `fdatasync` calls.
+pub(super) const SYNCS: &str = "fdatasyncs";
+
+/// One direction.
+#[derive(Debug, Default)]
+pub(super) struct DirectionCounts {
+    requests: u64,
+    bytes: u64,
+    pub(super) retries: u64,
+    latency: LatencyHistogram,
+    /// From when requests were due; empty where nothing says when.
+    response: LatencyHistogram,
+}
+
+impl DirectionCounts {
+    #[inline]
+    pub(super) fn count(&mut self, bytes: u32, latency_ns: u64, response_ns: Option<u64>) {
+        self.requests += 1;
+        self.bytes += u64::from(bytes);
+        self.latency.record(latency_ns);
+        if let Some(response_ns) = response_ns {
+            self.response.record(response_ns);
+        }
+    }
+
+    fn take(&mut self) -> OperationSample {
+        let told = |all: &LatencyHistogram| if all.is_empty() { String::new() } else { all.to_base64() };
+        let (latency, response) = (told(&self.latency), told(&self.response));
+        let sample = OperationSample {
+            requests: self.requests,
+            bytes: self.bytes,
+            retries: self.retries,
+            missing: 0,
+            latency,
+            response,
+        };
+        if self.requests > 0 {
+            self.latency.clear();
+            self.response.clear();
+        }
+        (self.requests, self.bytes, self.retries) = (0, 0, 0);
+        sample
+    }
+}
+
+/// Both directions, and the calls that make writes durable.
+#[derive(Debug, Default)]
+pub(super) struct IoCounts {
+    pub(super) read: DirectionCounts,
+    pub(super) write: DirectionCounts,
+    pub(super) syncs: u64,
+}
+
+impl IoCounts {
+    /// What was counted since this was called last.
+    pub(super) fn take(&mut self) -> Counts {
+        let operations = [("read".to_owned(), self.read.take()), ("write".to_owned(), self.write.take())];
+        let syncs = std::mem::take(&mut self.syncs);
+        let state = [(SYNCS.to_owned(), syncs as f64)];
+        Counts { operations: operations.into(), dropped: 0, state: state.into() }
+    }
+}

@@ -1,0 +1,409 @@
+//! One thread's requests, one after the other.
+
+mod batch;
+mod request_buffer;
+
+use std::ops::ControlFlow;
+
+use manometer_measure::Clock;
+use manometer_target::engine::{ScanDirection, Session, value};
+use rand_xoshiro::rand_core::Rng as _;
+
+use super::generator::{RequestGenerator, generator};
+
+use super::distribution::{Random, stream};
+use super::error::KvError;
+use super::gate::Gate;
+use super::keys::KeyBuffer;
+use super::pace::{Arrivals, Pace, SendTime};
+use super::plan::{KvPlan, Presence, UpdateMode};
+use super::plan_history::PlanHistory;
+use super::population::Population;
+use super::thread_counters::ThreadCounters;
+
+use self::batch::RequestBatch;
+use self::request_buffer::RequestBuffer;
+use super::request::{Operation, Request};
+use super::values::ValueGenerator;
+
+/// What the threads of a workload share.
+pub(super) struct ClientContext<'a, C> {
+    /// The plan in force; a thread's own copy may be that of before the last change.
+    pub(super) plan: &'a KvPlan,
+    pub(super) plans: &'a PlanHistory,
+    pub(super) seed: u64,
+    pub(super) clock: &'a C,
+    pub(super) gate: &'a Gate,
+    pub(super) population: &'a Population,
+    pub(super) arrivals: &'a Arrivals,
+}
+
+impl<C> Clone for ClientContext<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for ClientContext<'_, C> {}
+
+/// A thread that asks.
+pub(super) struct Client<'a, C> {
+    context: ClientContext<'a, C>,
+    thread: u32,
+    counters: &'a ThreadCounters,
+    session: Box<dyn Session + 'a>,
+    generator: Box<dyn RequestGenerator + 'a>,
+    pace: Pace<'a>,
+    random: Random,
+    values: ValueGenerator,
+    buffer: RequestBuffer,
+    /// The key of a request that is sent together with others.
+    key: KeyBuffer,
+    batch: RequestBatch,
+    record: Vec<u8>,
+    multi_keys: Vec<KeyBuffer>,
+    /// Where a walk through all records has come to; nowhere before it begins and after its end.
+    iterator_position: Option<Vec<u8>>,
+    turn: u32,
+    /// Whether requests are sent together; those in the background never are.
+    is_pipelined: bool,
+    /// The turn whose settings are in force here.
+    applied: u32,
+    /// Requests still to send.
+    left: u64,
+}
+
+impl<'a, C: Clock> Client<'a, C> {
+    /// The client of thread `thread`.
+    pub(super) fn new(
+        context: &ClientContext<'a, C>,
+        thread: u32,
+        counters: &'a ThreadCounters,
+        session: Box<dyn Session + 'a>,
+    ) -> Self {
+        let plan = context.plan;
+        let mut random = stream(context.seed, thread + 1);
+        if plan.background_of(thread).is_none() {
+            counters.expect(&plan.spec.operations());
+        }
+        Self {
+            context: *context,
+            thread,
+            counters,
+            session,
+            generator: generator(plan, context.seed, thread, context.population),
+            pace: match plan.background_of(thread) {
+                Some(background) => Pace::of_background(background.per_second),
+                None => Pace::new(&plan.pace, context.arrivals),
+            },
+            values: ValueGenerator::new(&plan.spec.values, &mut random),
+            random,
+            buffer: RequestBuffer::new(plan.spec.request_keys()),
+            key: KeyBuffer::new(plan.spec.request_keys()),
+            batch: RequestBatch::default(),
+            record: Vec::new(),
+            multi_keys: Vec::new(),
+            iterator_position: None,
+            turn: 0,
+            is_pipelined: plan.pipeline > 1 && plan.background_of(thread).is_none(),
+            applied: 0,
+            left: plan.operations_of(thread),
+        }
+    }
+
+    /// Asks until the gate says it is time to go home, or until everything that was to be asked has been.
+    pub(super) fn run(&mut self) -> Result<(), KvError> {
+        while self.left > 0 && self.context.gate.pass(&mut self.turn) {
+            if self.turn != self.applied {
+                self.apply_latest_plan();
+            }
+            if self.is_pipelined {
+                self.send_pipelined()?;
+            } else if matches!(self.pace, Pace::Closed) && self.generator.ahead() {
+                self.send_buffered()?;
+            } else if let Some(due) = self.pace.next(self.context.clock, self.context.gate, self.turn) {
+                self.send_one(due)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over the settings in force. What did not change goes on where it was.
+    #[cold]
+    fn apply_latest_plan(&mut self) {
+        self.applied = self.turn;
+        let (old, new) = (self.context.plan, self.context.plans.latest());
+        if std::ptr::eq(old, new) {
+            return;
+        }
+        self.context.plan = new;
+        self.buffer.clear();
+        if new.background_of(self.thread).is_none() {
+            self.counters.expect(&new.spec.operations());
+        }
+        match new.background_of(self.thread) {
+            Some(background) if old.background_of(self.thread) != Some(background) => {
+                self.pace = Pace::of_background(background.per_second);
+            }
+            None if old.pace != new.pace => self.pace = Pace::new(&new.pace, self.context.arrivals),
+            _ => {}
+        }
+        // An asker that goes through the records in order would begin again.
+        if (&old.spec.mix, old.spec.distribution) != (&new.spec.mix, new.spec.distribution) {
+            self.generator = generator(new, self.context.seed, self.thread, self.context.population);
+        }
+        if old.spec.values != new.spec.values {
+            self.values = ValueGenerator::new(&new.spec.values, &mut self.random);
+        }
+    }
+
+    /// Requests that were chosen in a row, until all are answered or the gate closes. Nothing happens between two of
+    /// them, so that one reading of the clock ends the one and begins the other.
+    #[inline]
+    fn send_buffered(&mut self) -> Result<(), KvError> {
+        let ClientContext { clock, gate, .. } = self.context;
+        let (generator, random) = (&mut self.generator, &mut self.random);
+        self.buffer.refill(self.left, || generator.next(random));
+        let mut start = clock.ticks();
+        while let Some(request) = self.buffer.request() {
+            let bytes = self.execute(request)?;
+            let end = clock.ticks();
+            self.counters.count(request.operation, clock.elapsed_ns(start, end), None, bytes);
+            start = end;
+            self.buffer.advance();
+            self.left -= 1;
+            if !gate.is_open(self.turn) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// One request. Choosing the record and writing its key is not part of its latency, as in YCSB.
+    #[inline]
+    fn send_one(&mut self, due: SendTime) -> Result<(), KvError> {
+        let request = self.generator.next(&mut self.random);
+        if matches!(request.operation, Operation::Next | Operation::BackgroundScan) {
+            return self.iterate(request);
+        }
+        self.buffer.set_record(request.record);
+        if request.operation == Operation::MultiRead {
+            self.choose_records(request);
+        }
+        let clock = self.context.clock;
+        let start = clock.ticks();
+        let bytes = self.execute(request)?;
+        let end = clock.ticks();
+        let response_ns = match due {
+            SendTime::Now => None,
+            SendTime::At(due_ns) => Some(clock.now_ns().saturating_sub(due_ns)),
+        };
+        self.pace.answered(clock);
+        self.counters.count(request.operation, clock.elapsed_ns(start, end), response_ns, bytes);
+        self.left -= 1;
+        Ok(())
+    }
+
+    /// Sends `request` and takes the answer; tells the bytes of keys and values that moved.
+    #[inline]
+    fn execute(&mut self, request: Request) -> Result<usize, KvError> {
+        let record = request.record;
+        match request.operation {
+            Operation::Read => self.read(request),
+            Operation::Update if self.context.plan.spec.update == UpdateMode::Field => self.write_field(record),
+            Operation::Update | Operation::BackgroundUpdate => self.write(request),
+            Operation::ReadModifyWrite if self.context.plan.spec.update == UpdateMode::Field => {
+                self.write_field(record)
+            }
+            Operation::ReadModifyWrite => Ok(self.read(request)? + self.write(request)?),
+            Operation::Insert => {
+                let bytes = self.write(request)?;
+                if self.context.plan.spec.grows() {
+                    self.context.population.inserted(record);
+                }
+                Ok(bytes)
+            }
+            // Of a replay alone, which sends its requests itself.
+            Operation::Put | Operation::Fill => self.write(request),
+            Operation::Merge | Operation::BackgroundMerge => {
+                let key = self.buffer.key();
+                let operand = self.values.make(key, &mut self.random);
+                let bytes = key.len() + operand.len();
+                self.session.merge(key, operand)?;
+                Ok(bytes)
+            }
+            Operation::Delete => {
+                self.session.delete(self.buffer.key())?;
+                Ok(self.buffer.key().len())
+            }
+            Operation::MultiRead => self.read_multi(),
+            Operation::Scan | Operation::Next | Operation::BackgroundScan => self.scan(request),
+        }
+    }
+
+    #[inline]
+    fn read(&mut self, request: Request) -> Result<usize, KvError> {
+        let key = self.buffer.key();
+        let found = self.session.get(key)?;
+        if found.is_none() {
+            self.counters.miss(request.operation);
+        }
+        Ok(key.len() + verify(self.context.plan, request.record, key, found)?.len())
+    }
+
+    #[inline]
+    fn write(&mut self, request: Request) -> Result<usize, KvError> {
+        let key = self.buffer.key();
+        let value = self.values.make_for(request, key, &mut self.random);
+        self.session.put(key, value)?;
+        Ok(key.len() + value.len())
+    }
+
+    /// Reads the record, replaces one of its fields, writes it whole.
+    fn write_field(&mut self, record: u64) -> Result<usize, KvError> {
+        let spec = &self.context.plan.spec;
+        let key = self.buffer.key();
+        let found = verify(self.context.plan, record, key, self.session.get(key)?)?;
+        self.record.clear();
+        self.record.extend_from_slice(found);
+        let length = (self.record.len() / spec.fields.max(1) as usize).max(1);
+        let field = self.random.next_u64() as usize % spec.fields.max(1) as usize;
+        let from = (field * length).min(self.record.len());
+        let place = from..(from + length).min(self.record.len());
+        // A record may be from before a change and longer than the values of now.
+        for piece in self.record[place].chunks_mut(spec.values.lengths.max().max(1)) {
+            let fresh = self.values.bytes(piece.len(), &mut self.random);
+            piece.copy_from_slice(fresh);
+        }
+        value::write_header(key, &mut self.record);
+        self.session.put(key, &self.record)?;
+        Ok(2 * (key.len() + self.record.len()))
+    }
+
+    /// Chooses the records of a multi-read; the first is that of the request.
+    fn choose_records(&mut self, request: Request) {
+        if self.multi_keys.len() != request.length as usize {
+            self.multi_keys.resize(request.length as usize, KeyBuffer::new(self.context.plan.spec.request_keys()));
+        }
+        for (place, key) in self.multi_keys.iter_mut().enumerate() {
+            let record = if place == 0 { request.record } else { self.generator.record(&mut self.random) };
+            key.of_record(record);
+        }
+    }
+
+    fn read_multi(&mut self) -> Result<usize, KvError> {
+        let keys: Vec<&[u8]> = self.multi_keys.iter().map(KeyBuffer::bytes).collect();
+        let (mut bytes, mut fault) = (0, None);
+        let plan = self.context.plan;
+        self.session.get_many(&keys, &mut |place, found| {
+            if found.is_none() {
+                self.counters.miss(Operation::MultiRead);
+            }
+            match verify(plan, u64::MAX, keys[place], found) {
+                Ok(found) => bytes += keys[place].len() + found.len(),
+                Err(error) => drop(fault.get_or_insert(error)),
+            }
+        })?;
+        fault.map_or(Ok(bytes), Err)
+    }
+
+    /// Takes up to `length` records from the key on.
+    fn scan(&mut self, request: Request) -> Result<usize, KvError> {
+        let plan = self.context.plan;
+        let direction = if request.backward { ScanDirection::Backward } else { ScanDirection::Forward };
+        let (mut left, mut bytes, mut fault) = (request.length, 0, None);
+        let key = self.buffer.key();
+        let (mut first, mut sought_is_there) = (true, false);
+        self.session.scan(Some(key), direction, &mut |found_key, value| {
+            if std::mem::take(&mut first) {
+                sought_is_there = found_key == key;
+                if !sought_is_there && plan.spec.expect == Presence::Present {
+                    return ControlFlow::Break(());
+                }
+            }
+            if let Err(found) = value::verify(found_key, value) {
+                fault = Some(wrong_value(plan, u64::MAX, found_key, found));
+                return ControlFlow::Break(());
+            }
+            bytes += found_key.len() + value.len();
+            left = left.saturating_sub(1);
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if !sought_is_there && plan.spec.expect == Presence::Present {
+            return Err(lost_record(plan, request.record, key));
+        }
+        if !sought_is_there {
+            self.counters.miss(request.operation);
+        }
+        fault.map_or(Ok(bytes), Err)
+    }
+
+    /// Walks on through all records until the gate closes or the end is reached, counting each.
+    fn iterate(&mut self, request: Request) -> Result<(), KvError> {
+        let ClientContext { plan, clock, gate, .. } = self.context;
+        let direction = if request.backward { ScanDirection::Backward } else { ScanDirection::Forward };
+        let mut last_ns = clock.now_ns();
+        let mut last_key = Vec::new();
+        let (mut fault, mut cut) = (None, false);
+        let start = self.iterator_position.take();
+        let (left, counters, turn) = (&mut self.left, self.counters, self.turn);
+        let mut first = true;
+        self.session.scan(start.as_deref(), direction, &mut |key, value| {
+            // Where it stopped was counted before; later keys are never compared, which would cost time.
+            if std::mem::take(&mut first) && start.as_deref() == Some(key) {
+                return ControlFlow::Continue(());
+            }
+            if let Err(found) = value::verify(key, value) {
+                fault = Some(wrong_value(plan, u64::MAX, key, found));
+                return ControlFlow::Break(());
+            }
+            let now_ns = clock.now_ns();
+            counters.count(request.operation, now_ns.saturating_sub(last_ns), None, key.len() + value.len());
+            last_ns = now_ns;
+            *left -= 1;
+            cut = *left == 0 || !gate.is_open(turn);
+            if !cut {
+                return ControlFlow::Continue(());
+            }
+            last_key.extend_from_slice(key);
+            ControlFlow::Break(())
+        })?;
+        if cut {
+            self.iterator_position = Some(last_key);
+        }
+        fault.map_or(Ok(()), Err)
+    }
+}
+
+/// What was found, when it is what was written; nothing where that may be.
+#[inline]
+pub(super) fn verify<'v>(plan: &KvPlan, record: u64, key: &[u8], found: Option<&'v [u8]>) -> Result<&'v [u8], KvError> {
+    let Some(found) = found else {
+        return if plan.spec.expect == Presence::Present { Err(lost_record(plan, record, key)) } else { Ok(&[]) };
+    };
+    if plan.spec.expect == Presence::Absent {
+        return Err(KvError::Found { engine: plan.engine.name, record, key: text(key) });
+    }
+    match value::verify(key, found) {
+        Ok(()) => Ok(found),
+        Err(fault) => Err(wrong_value(plan, record, key, fault)),
+    }
+}
+
+#[cold]
+fn lost_record(plan: &KvPlan, record: u64, key: &[u8]) -> KvError {
+    KvError::Lost { engine: plan.engine.name, record, key: text(key) }
+}
+
+#[cold]
+fn wrong_value(plan: &KvPlan, record: u64, key: &[u8], fault: value::ValueError) -> KvError {
+    KvError::Wrong { engine: plan.engine.name, record, key: text(key), fault }
+}
+
+/// A key as text, with what cannot be printed escaped.
+fn text(key: &[u8]) -> String {
+    key.escape_ascii().to_string()
+}
+
+#[cfg(test)]
+mod tests;

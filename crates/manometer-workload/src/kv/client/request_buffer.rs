@@ -1,0 +1,74 @@
+//! Requests that are chosen before it is their turn.
+//!
+//! Choosing a record and writing its key is a long chain of steps that each need the one before; done for several
+//! requests in a row, a processor works at several of these chains at a time, and nothing of it lies between two
+//! requests to the engine.
+
+use crate::kv::keys::{KeyBuffer, KeyForm};
+use crate::kv::request::{Operation, Request};
+
+/// How many requests are chosen in a row.
+const AHEAD: u64 = 16;
+
+/// Requests with their keys, and which of them is being asked.
+pub(super) struct RequestBuffer {
+    slots: Vec<Slot>,
+    at: usize,
+    end: usize,
+}
+
+struct Slot {
+    request: Request,
+    key: KeyBuffer,
+}
+
+impl RequestBuffer {
+    /// No request yet, for keys of `form`.
+    pub(super) fn new(form: KeyForm) -> Self {
+        let slot = |_| Slot { request: Request::of(Operation::Read, 0), key: KeyBuffer::new(form) };
+        Self { slots: (0..AHEAD).map(slot).collect(), at: 0, end: 0 }
+    }
+
+    /// The key of the request that is being asked.
+    #[inline]
+    pub(super) fn key(&self) -> &[u8] {
+        self.slots[self.at].key.bytes()
+    }
+
+    /// Makes the key of `record` the one that is being asked for; what was chosen ahead is forgotten.
+    #[inline]
+    pub(super) fn set_record(&mut self, record: u64) {
+        self.clear();
+        self.slots[0].key.of_record(record);
+    }
+
+    /// Where all that were chosen have been asked, chooses as many as there may be, `left` at most.
+    #[inline]
+    pub(super) fn refill(&mut self, left: u64, mut next: impl FnMut() -> Request) {
+        if self.at < self.end {
+            return;
+        }
+        (self.at, self.end) = (0, left.min(AHEAD) as usize);
+        for slot in &mut self.slots[..self.end] {
+            slot.request = next();
+            slot.key.of_record(slot.request.record);
+        }
+    }
+
+    /// The request that is to be asked now; nothing when all have been.
+    #[inline]
+    pub(super) fn request(&self) -> Option<Request> {
+        (self.at < self.end).then(|| self.slots[self.at].request)
+    }
+
+    /// The request was answered: it is the next one's turn.
+    #[inline]
+    pub(super) fn advance(&mut self) {
+        self.at += 1;
+    }
+
+    /// Forgets what was chosen and not asked.
+    pub(super) fn clear(&mut self) {
+        (self.at, self.end) = (0, 0);
+    }
+}

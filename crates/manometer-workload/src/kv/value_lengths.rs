@@ -1,0 +1,55 @@
+//! How long values are.
+
+use super::db_bench::LengthDistribution;
+use super::distribution::Random;
+use super::field_lengths::FieldLengths;
+
+/// How long values are, in bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ValueLengths {
+    /// All alike.
+    Constant(usize),
+    /// The sum of fields whose lengths are drawn.
+    Fields(FieldLengths),
+    /// db_bench's distributions.
+    DbBench(LengthDistribution),
+}
+
+impl ValueLengths {
+    /// The length of the next value.
+    #[inline]
+    pub fn draw(&self, random: &mut Random) -> usize {
+        match self {
+            Self::Constant(bytes) => *bytes,
+            Self::Fields(fields) => fields.draw(random),
+            Self::DbBench(spread) => spread.draw(random),
+        }
+    }
+
+    /// The longest that may come.
+    pub fn max(&self) -> usize {
+        match self {
+            Self::Constant(bytes) => *bytes,
+            Self::Fields(fields) => fields.max(),
+            Self::DbBench(spread) => spread.max(),
+        }
+    }
+
+    /// How they are called in a database's marker; nothing where its value bytes say all.
+    pub(super) fn name(&self) -> Option<String> {
+        match self {
+            Self::Constant(_) => None,
+            Self::Fields(fields) => Some(fields.name()),
+            Self::DbBench(spread) => Some(spread.name()),
+        }
+    }
+
+    /// The length on average.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Self::Constant(bytes) => *bytes as f64,
+            Self::Fields(fields) => fields.mean(),
+            Self::DbBench(spread) => spread.mean(),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Who sends next, where any thread may: one leads and waits for the next request's time, one stands by, the rest rest.
+//!
+//! The leader sends itself, so that no request pays for being handed over, and lets go of the lead just before. If it
+//! comes back before the next request is due, it leads on, and nobody was woken in vain. If the engine holds it up,
+//! whoever stands by, awake shortly before the next request is due, takes the lead and has another stand by.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use manometer_measure::{Clock, Dispatch};
+
+use super::lane::Lane;
+use super::request::ReplayRequest;
+use super::schedule::Schedule;
+use crate::kv::gate::Gate;
+
+/// The longest sleep of who stands by: it has to look at the gate, and whether all is over.
+const GATE_POLL_NS: u64 = 10_000_000;
+
+/// What whoever leads has in its hands.
+pub(super) struct LeaderState<'a> {
+    pub(super) lane: Lane<'a, ReplayRequest>,
+    pub(super) dispatch: Dispatch,
+}
+
+/// The lead, and who waits for it.
+pub(super) struct LeaderFollowers<'a> {
+    lead: Mutex<LeaderState<'a>>,
+    standby: Mutex<()>,
+    resting: Mutex<u32>,
+    called: Condvar,
+    /// When the next request that nobody has taken is due, since the schedule's zero; the end of time where it is not
+    /// known.
+    next_due_ns: AtomicU64,
+    over: AtomicBool,
+}
+
+impl<'a> LeaderFollowers<'a> {
+    pub(super) fn new(lead: LeaderState<'a>) -> Self {
+        Self {
+            lead: Mutex::new(lead),
+            standby: Mutex::new(()),
+            resting: Mutex::new(0),
+            called: Condvar::new(),
+            next_due_ns: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+        }
+    }
+
+    /// Waits for the lead; nothing when all is over.
+    #[inline]
+    pub(super) fn lead<C: Clock>(
+        &self,
+        clock: &C,
+        gate: &Gate,
+        turn: &mut u32,
+        schedule: &Schedule,
+    ) -> Option<MutexGuard<'_, LeaderState<'a>>> {
+        loop {
+            if self.over.load(Ordering::Acquire) {
+                return None;
+            }
+            if let Some(lead) = free(&self.lead) {
+                return Some(lead);
+            }
+            if let Some(standby) = free(&self.standby) {
+                let lead = self.stand_by(clock, gate, turn, schedule);
+                drop(standby);
+                if lead.is_some() {
+                    self.wake_one();
+                }
+                return lead;
+            }
+            self.rest();
+        }
+    }
+
+    /// Tells when the request after the one that was taken is due, so that whoever stands by wakes for it.
+    #[inline]
+    pub(super) fn set_next_due(&self, lane: &Lane<'_, ReplayRequest>) {
+        let due_ns = lane.peek().map_or(u64::MAX, |next| next.due_ns);
+        self.next_due_ns.store(due_ns, Ordering::Relaxed);
+    }
+
+    /// How the schedule was kept, by all that led.
+    pub(super) fn dispatch(self) -> Dispatch {
+        self.lead.into_inner().unwrap_or_else(PoisonError::into_inner).dispatch
+    }
+
+    /// There is nothing left to send, or it is time to go home.
+    pub(super) fn end(&self) {
+        self.over.store(true, Ordering::Release);
+        let _resting = self.resting();
+        self.called.notify_all();
+    }
+
+    /// Looks, each time a request is soon due and not more often than a thread can be woken, whether it has no leader.
+    #[cold]
+    fn stand_by<C: Clock>(
+        &self,
+        clock: &C,
+        gate: &Gate,
+        turn: &mut u32,
+        schedule: &Schedule,
+    ) -> Option<MutexGuard<'_, LeaderState<'a>>> {
+        while !self.over.load(Ordering::Acquire) {
+            if let Some(lead) = free(&self.lead) {
+                return Some(lead);
+            }
+            if !gate.pass(turn) {
+                return None;
+            }
+            let due_ns = schedule.zero_ns().saturating_add(self.next_due_ns.load(Ordering::Relaxed));
+            let (now_ns, margin_ns) = (clock.now_ns(), schedule.margin_ns());
+            clock.sleep_until(due_ns.saturating_sub(margin_ns).clamp(now_ns + margin_ns, now_ns + GATE_POLL_NS));
+        }
+        None
+    }
+
+    /// Rests until somebody calls.
+    #[cold]
+    fn rest(&self) {
+        let mut resting = self.resting();
+        if self.over.load(Ordering::Acquire) || free(&self.standby).is_some() {
+            return;
+        }
+        *resting += 1;
+        drop(self.called.wait(resting).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Has one of those that rest stand by.
+    #[cold]
+    fn wake_one(&self) {
+        let mut resting = self.resting();
+        if *resting > 0 {
+            *resting -= 1;
+            self.called.notify_one();
+        }
+    }
+
+    fn resting(&self) -> MutexGuard<'_, u32> {
+        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes hold of what nobody holds.
+#[inline]
+fn free<T>(held: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match held.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use manometer_measure::MonotonicClock;
+    use manometer_measure::dispatch::DispatchResolution;
+
+    use super::*;
+    use crate::kv::request::Operation;
+    use crate::replay::lane::{LaneAssignment, enqueue, lanes};
+
+    #[test]
+    fn every_request_is_taken_once_whoever_leads() {
+        const REQUESTS: u64 = 5_000;
+        let (mut senders, receivers) = lanes(LaneAssignment::Single);
+        for number in 0..REQUESTS {
+            let request =
+                ReplayRequest { due_ns: 0, key: 0, number, value_bytes: 0, key_bytes: 11, operation: Operation::Read };
+            enqueue(&mut senders, 0, request).unwrap();
+        }
+        crate::replay::lane::flush(&mut senders).unwrap();
+        drop(senders);
+        let lead =
+            LeaderState { lane: Lane::new(&receivers[0]), dispatch: Dispatch::new(DispatchResolution::new(1, 1)) };
+        let (leader_followers, gate, schedule) =
+            (LeaderFollowers::new(lead), Gate::default(), Schedule::new(20_000, 1));
+        schedule.begin_at(0);
+        gate.open();
+        let taken = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..5 {
+                scope.spawn(|| {
+                    let mut turn = 0;
+                    gate.pass(&mut turn);
+                    while let Some(mut lead) = leader_followers.lead(&MonotonicClock, &gate, &mut turn, &schedule) {
+                        let Some(request) = lead.lane.next() else {
+                            drop(lead);
+                            leader_followers.end();
+                            return;
+                        };
+                        leader_followers.set_next_due(&lead.lane);
+                        drop(lead);
+                        taken.lock().unwrap().push(request.number);
+                    }
+                });
+            }
+        });
+        let mut taken = taken.into_inner().unwrap();
+        taken.sort_unstable();
+        assert_eq!(taken, (0..REQUESTS).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,62 @@
+//! The reader: decodes the trace again, ahead of the threads that send it.
+
+use manometer_trace::{Record, TraceReader};
+
+use super::error::ReplayError;
+use super::lane::{LaneAssignment, LaneSender, enqueue, flush};
+use super::plan::ReplayPlan;
+use super::request::{ReplayRequest, key_bytes, operation};
+use super::schedule::DueTimes;
+use super::second_pass::SecondPass;
+use super::survey::{hash_id, is_in_share, ordering_id};
+
+/// Deals the requests of `reader` to the lanes until its end, or until nobody takes them any more; an error where the
+/// trace is no longer what it was when it was first read.
+pub(super) fn read_ahead(
+    plan: &ReplayPlan,
+    lane_assignment: LaneAssignment,
+    mut reader: Box<dyn TraceReader>,
+    mut senders: Vec<LaneSender<ReplayRequest>>,
+) -> Result<(), ReplayError> {
+    let mut times = DueTimes::new(plan.factor);
+    let (mut number, mut batch) = (0, Vec::new());
+    let mut second_pass = SecondPass::new(&plan.file, plan.all_requests);
+    loop {
+        // What is damaged was told when the trace was read first: it ends there.
+        if matches!(reader.read(&mut batch), Ok(0) | Err(_)) {
+            let _ = flush(&mut senders);
+            return second_pass.end();
+        }
+        for record in &batch {
+            let due_ns = times.due_ns(record.time_ns);
+            let lane = match lane_assignment {
+                LaneAssignment::Single | LaneAssignment::Shared => 0,
+                LaneAssignment::PerOwner(lanes) => lane_of(ordering_id(plan.model, record), lanes),
+            };
+            let request = request(plan, record, due_ns, number);
+            second_pass.check(u64::from(request.value_bytes), plan.value_bytes_max as u64)?;
+            number += 1;
+            if is_in_share(plan.share, plan.model, record) && enqueue(&mut senders, lane, request).is_err() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Which lane an owner's requests take: by other bits than those by which processes part them.
+#[inline]
+fn lane_of(ordering_id: u64, lanes: u32) -> usize {
+    (hash_id(ordering_id) >> 32) as usize % lanes as usize
+}
+
+#[inline]
+fn request(plan: &ReplayPlan, record: &Record, due_ns: u64, number: u64) -> ReplayRequest {
+    ReplayRequest {
+        due_ns,
+        key: record.key,
+        number,
+        value_bytes: plan.value_bytes(record.value_size),
+        key_bytes: key_bytes(record),
+        operation: operation(record.operation),
+    }
+}

@@ -1,0 +1,65 @@
+//! The second reading of a trace: whether it is still what the first one found.
+
+use manometer_trace::TraceReader;
+
+use super::error::ReplayError;
+use super::settings::TraceFile;
+use super::survey_cache::FileStamp;
+
+/// Opens a trace that was read before, when its stamp was `stamp`.
+pub(crate) fn reopen(file: &TraceFile, stamp: Option<FileStamp>) -> Result<Box<dyn TraceReader>, ReplayError> {
+    let trace = file.options().and_then(|options| manometer_trace::open(&file.trace, &options));
+    let describe = |error| ReplayError::Trace { path: file.trace.display().to_string(), error };
+    let reader = trace.map_err(describe)?.reader;
+    // After it is opened: what is read from here on is that file.
+    if FileStamp::of(&file.trace) != stamp {
+        return Err(changed(file, "its length or the time of its last change is another".to_owned()));
+    }
+    Ok(reader)
+}
+
+/// Counts the requests of a trace that is read again, and looks at how long they are.
+pub(crate) struct SecondPass<'a> {
+    file: &'a TraceFile,
+    requests: u64,
+    seen: u64,
+}
+
+impl<'a> SecondPass<'a> {
+    /// Nothing is read again yet of the `requests` of `file`.
+    pub(crate) fn new(file: &'a TraceFile, requests: u64) -> Self {
+        Self { file, requests, seen: 0 }
+    }
+
+    /// The next request moves `bytes`, and the longest had `most`.
+    #[inline]
+    pub(crate) fn check(&mut self, bytes: u64, most: u64) -> Result<(), ReplayError> {
+        if self.seen == self.requests || bytes > most {
+            return Err(self.other(bytes, most));
+        }
+        self.seen += 1;
+        Ok(())
+    }
+
+    /// The trace is at its end.
+    pub(crate) fn end(&self) -> Result<(), ReplayError> {
+        if self.seen < self.requests {
+            return Err(changed(self.file, format!("it ended after {} of {} requests", self.seen, self.requests)));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn other(&self, bytes: u64, most: u64) -> ReplayError {
+        let what = if self.seen == self.requests {
+            format!("it had {} requests and has more", self.requests)
+        } else {
+            format!("request {} takes {bytes} bytes, and the longest took {most}", self.seen + 1)
+        };
+        changed(self.file, what)
+    }
+}
+
+fn changed(file: &TraceFile, what: String) -> ReplayError {
+    ReplayError::Changed { path: file.trace.display().to_string(), what }
+}

@@ -1,0 +1,137 @@
+//! Surveys of traces, each made once for all who ask while the trace stays as it is.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use manometer_trace::TraceError;
+
+use super::settings::{Model, Share, TraceFile};
+use super::survey::{RequiredKey, Survey, survey};
+use crate::kv::values::VALUE_BYTES_MAX;
+
+/// The most surveys that are kept.
+const CACHE_MAX: usize = 64;
+
+/// What tells whether a file is still what it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileStamp {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    changed: (i64, i64),
+}
+
+impl FileStamp {
+    /// The stamp of the file at `path`; nothing where there is none.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let file = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
+        let changed = (file.ctime(), file.ctime_nsec());
+        Some(Self { device: file.dev(), inode: file.ino(), bytes: file.len(), changed })
+    }
+}
+
+/// What loading the keys that a trace needs takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LoadSize {
+    pub(crate) keys: u64,
+    pub(crate) key_bytes: u64,
+    /// Bytes of the values whose sizes the trace tells.
+    pub(crate) value_bytes: u64,
+    /// Keys of whose values it never tells a size.
+    pub(crate) unsized_keys: u64,
+}
+
+impl LoadSize {
+    fn of(required: &[RequiredKey]) -> Self {
+        let mut all = Self { keys: required.len() as u64, ..Self::default() };
+        for one in required {
+            all.key_bytes += u64::from(one.key_bytes);
+            let bytes = one.value_bytes.unwrap_or(0).min(VALUE_BYTES_MAX);
+            all.value_bytes = all.value_bytes.saturating_add(bytes);
+            all.unsized_keys += u64::from(one.value_bytes.is_none());
+        }
+        all
+    }
+}
+
+/// What a trace has and lacks, without the keys themselves.
+#[derive(Debug)]
+pub(crate) struct SurveyResult {
+    pub(crate) survey: Survey,
+    pub(crate) load_size: LoadSize,
+    /// What it was when it was read; nothing for what is no file.
+    pub(crate) stamp: Option<FileStamp>,
+}
+
+impl SurveyResult {
+    /// Reads the trace; the keys that have to be there before it come beside.
+    pub(crate) fn read(
+        file: &TraceFile,
+        model: Model,
+        share: Option<Share>,
+        with_required: bool,
+    ) -> Result<(Self, Vec<RequiredKey>), TraceError> {
+        // Before it is read: what changes it meanwhile shows.
+        let stamp = FileStamp::of(&file.trace);
+        let mut survey = survey(file, model, share, with_required)?;
+        let required = std::mem::take(&mut survey.required);
+        Ok((Self { load_size: LoadSize::of(&required), survey, stamp }, required))
+    }
+}
+
+/// What a survey was made of; without a share, the model makes no difference.
+#[derive(Debug, PartialEq)]
+struct SurveyKey {
+    file: TraceFile,
+    share: Option<(Share, Model)>,
+    with_required: bool,
+    stamp: FileStamp,
+}
+
+/// The surveys that were made, the oldest first.
+static CACHE: Mutex<Vec<(SurveyKey, Arc<SurveyResult>)>> = Mutex::new(Vec::new());
+
+/// What the trace `file` has and lacks: read to its end unless it was already, and is still what it was then.
+pub(crate) fn cached_survey(
+    file: &TraceFile,
+    model: Model,
+    share: Option<Share>,
+    with_required: bool,
+) -> Result<Arc<SurveyResult>, TraceError> {
+    let read =
+        || SurveyResult::read(file, model, share, with_required).map(|(cached_survey, _)| Arc::new(cached_survey));
+    let Some(stamp) = FileStamp::of(&file.trace) else { return read() };
+    let made = SurveyKey { file: file.clone(), share: share.map(|share| (share, model)), with_required, stamp };
+    let mut dispatch = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, cached_survey)) = dispatch.iter().find(|(other, _)| *other == made) {
+        return Ok(Arc::clone(cached_survey));
+    }
+    let cached_survey = read()?;
+    if dispatch.len() == CACHE_MAX {
+        dispatch.remove(0);
+    }
+    dispatch.push((made, Arc::clone(&cached_survey)));
+    Ok(cached_survey)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_is_read_once_as_long_as_it_stays_what_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = TraceFile { trace: dir.path().join("trace"), ..TraceFile::default() };
+        let of = |model, with_required| cached_survey(&file, model, None, with_required).unwrap();
+        std::fs::write(&file.trace, "read,a,1,5\nread,b,2,\n").unwrap();
+        let first = of(Model::Open, false);
+        assert!(Arc::ptr_eq(&first, &of(Model::ClosedPerClient, false)), "the model makes no difference");
+        let loading = of(Model::Open, true);
+        assert_eq!(loading.load_size, LoadSize { keys: 2, key_bytes: 22, value_bytes: 5, unsized_keys: 1 });
+        assert!(loading.survey.required.is_empty() && Arc::ptr_eq(&loading, &of(Model::Open, true)));
+        std::fs::write(&file.trace, "read,a,1,5\nread,b,2,\nread,c,3,\n").unwrap();
+        assert_eq!((first.survey.requests, of(Model::Open, false).survey.requests), (2, 3));
+    }
+}
