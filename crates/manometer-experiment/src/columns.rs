@@ -1,7 +1,8 @@
 //! The columns of a workload's own series, and all that the manual says of series.
 
 use manometer_measure::Column;
-use manometer_measure::host::columns::{Series, host_series, page};
+use manometer_measure::host;
+use manometer_measure::series::{SeriesDescription, manual_page};
 use manometer_target::engine::meaning::{STATES, meaning};
 use serde_json::{Map, Value};
 
@@ -38,21 +39,26 @@ pub fn of_state(name: &str, unit: &str, facts: &Map<String, Value>) -> Column {
 }
 
 /// Every series that a recording may hold.
-pub fn series() -> Vec<Series> {
+pub fn series() -> Vec<SeriesDescription> {
     let operations = ["<operation>".to_owned()];
-    let mut all = vec![Series::new("<workload>", "What a workload's requests came to.", of_workload(&operations))];
+    let mut all =
+        vec![SeriesDescription::new("<workload>", "What a workload's requests came to.", of_workload(&operations))];
     all.extend(STATES.iter().map(|(engine, columns)| {
         let columns = columns.iter().map(|(name, unit, meaning)| Column::new(*name, *unit).meaning(*meaning));
         let columns = columns.map(|column| column.from(*engine)).collect();
-        Series::new(format!("<workload>.engine ({engine})"), format!("The state of {engine}, as it tells it."), columns)
+        SeriesDescription::new(
+            format!("<workload>.engine ({engine})"),
+            format!("The state of {engine}, as it tells it."),
+            columns,
+        )
     }));
-    all.extend(host_series());
+    all.extend(host::series());
     all
 }
 
 /// The page of the manual, as it is kept in `docs/columns.md`.
 pub fn manual() -> String {
-    page(&series())
+    manual_page(&series())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use manometer_measure::FileLock;
-use manometer_measure::host::{Device, chain, device_of};
+use manometer_measure::host::{Device, device_of, layers_of};
 use rustix::fs::OFlags;
 
 /// The lock file in a directory. The lock ends with its process, however that ends.
@@ -109,7 +109,7 @@ fn lock_directory() -> PathBuf {
 
 /// The disks at the bottom of the layers of `device`.
 fn disks_below(device: &Device) -> Vec<Device> {
-    let layers = chain(device);
+    let layers = layers_of(device);
     layers.into_iter().filter(|layer| layer.maps_to.is_empty()).map(|layer| layer.device).collect()
 }
 

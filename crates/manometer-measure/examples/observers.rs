@@ -64,12 +64,12 @@ fn beat(
         let begin = used_s(ClockId::ThreadCPUTime);
         let row = observer.sample(t_ns);
         let looked = used_s(ClockId::ThreadCPUTime);
-        *spent.looking.entry(observer.source().to_owned()).or_default() += looked - begin;
+        *spent.looking.entry(observer.series().to_owned()).or_default() += looked - begin;
         if !row.is_empty() {
-            if !recording.has_series(observer.source()) {
-                recording.begin_series(observer.source(), &observer.columns())?;
+            if !recording.has_series(observer.series()) {
+                recording.begin_series(observer.series(), &observer.columns())?;
             }
-            recording.sample(observer.source(), t_ns, &row)?;
+            recording.sample(observer.series(), t_ns, &row)?;
         }
         spent.writing += used_s(ClockId::ThreadCPUTime) - looked;
     }
@@ -81,11 +81,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let start = WallAnchor::now();
     let mut recording = RecordingWriter::create(&dir.path().join("recording"), start, "", &plan(), &json!({}))?;
-    let mut observers = host::observers(dir.path());
+    let mut observers = host::host_observers(dir.path());
     for name in ["primary", "neighbour"] {
-        observers.extend(host::worker(name, std::process::id(), Path::new(".")));
+        observers.extend(host::worker_observers(name, std::process::id(), Path::new(".")));
     }
-    observers.extend(host::conductor(BEAT_NS, start));
+    observers.extend(host::conductor_observers(BEAT_NS, start));
     let mut spent = Spent::default();
     // The first beat opens what the others only read again, and is none of them.
     beat(BEAT_NS, &mut observers, &mut recording, &mut Spent::default())?;

@@ -6,9 +6,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
+use crate::monotonic::{self, nanoseconds};
 use crate::stopwatch;
 
 /// Somewhere to read the time and to wait.
@@ -50,7 +51,7 @@ pub struct MonotonicClock;
 impl Clock for MonotonicClock {
     #[inline]
     fn now_ns(&self) -> u64 {
-        nanoseconds(clock_gettime(ClockId::Monotonic))
+        monotonic::now_ns()
     }
 
     #[inline]
@@ -129,11 +130,6 @@ impl WallAnchor {
 /// The first multiple of `step_ns` after `t_ns`: the next beat of samples taken every `step_ns`.
 pub fn next_tick_ns(t_ns: u64, step_ns: u64) -> u64 {
     (t_ns / step_ns + 1) * step_ns
-}
-
-fn nanoseconds(time: Timespec) -> u64 {
-    // Both clocks count up from zero and fit 64 bits of nanoseconds until the year 2554.
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 #[cfg(test)]

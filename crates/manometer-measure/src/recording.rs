@@ -69,6 +69,9 @@ pub enum RecordingError {
 /// its meaning, not when something is added.
 const FORMAT: u64 = 1;
 
+/// Former names of sample series and today's: a recording answers to both.
+pub(crate) const RENAMED_SERIES: [(&str, &str); 1] = [("others", "foreign_processes")];
+
 fn io_error(path: &Path) -> impl FnOnce(io::Error) -> RecordingError {
     let path = path.to_owned();
     move |source| RecordingError::Io { path, source }
@@ -326,13 +329,24 @@ impl Recording {
     /// # Errors
     /// There is no such series, or not even its head can be read.
     pub fn samples(&self, source: &str) -> Result<Samples, RecordingError> {
-        let stream = self.dir.join("samples").join(format!("{source}.arrows"));
+        let stream = self.dir.join("samples").join(format!("{}.arrows", self.recorded_name(source)));
         let parquet = stream.with_extension("parquet");
         // The stream is removed only once its Parquet file is whole, so where both are, the stream counts.
         if stream.exists() {
             return Samples::read_stream(&stream).map_err(samples_error(&stream));
         }
         Samples::read_parquet(&parquet).map_err(samples_error(&parquet))
+    }
+
+    /// The name under which the series `source` was recorded: its own, or the other one of a series that was renamed.
+    fn recorded_name<'a>(&self, source: &'a str) -> &'a str {
+        let is_recorded = |name: &str| {
+            let stream = self.dir.join("samples").join(format!("{name}.arrows"));
+            stream.exists() || stream.with_extension("parquet").exists()
+        };
+        let names = RENAMED_SERIES.into_iter().flat_map(|(former, name)| [(former, name), (name, former)]);
+        let other = names.filter(|(name, _)| *name == source).map(|(_, other)| other).find(|other| is_recorded(other));
+        other.filter(|_| !is_recorded(source)).unwrap_or(source)
     }
 
     /// The latencies of `workload`, as far as they are whole; none for a workload that answered nothing.

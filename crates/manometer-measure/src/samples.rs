@@ -82,6 +82,11 @@ impl Column {
     }
 }
 
+/// The columns of one source file: name, unit and meaning of each.
+pub fn columns_from(file: &str, columns: &[(&str, &str, &str)]) -> Vec<Column> {
+    columns.iter().map(|(name, unit, meaning)| Column::new(*name, *unit).meaning(*meaning).from(file)).collect()
+}
+
 /// Writes a series row by row; each row is on its way to the file when `append` returns.
 pub struct SampleWriter {
     stream: StreamWriter<File>,

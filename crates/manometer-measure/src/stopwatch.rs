@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 
-use crate::clock::{Clock, MonotonicClock};
+use crate::monotonic;
 
 /// What the kernel keeps time by.
 #[cfg(target_arch = "x86_64")]
@@ -35,7 +35,7 @@ enum Pace {
 fn pace() -> Pace {
     static PACE: OnceLock<Pace> = OnceLock::new();
     *PACE.get_or_init(|| match is_counter_trusted() {
-        true => measured(&|| MonotonicClock.now_ns(), &counter).unwrap_or(Pace::Clock),
+        true => measured(&monotonic::now_ns, &counter).unwrap_or(Pace::Clock),
         false => Pace::Clock,
     })
 }
@@ -44,7 +44,7 @@ fn pace() -> Pace {
 #[inline]
 pub(crate) fn ticks() -> u64 {
     match pace() {
-        Pace::Clock => MonotonicClock.now_ns(),
+        Pace::Clock => monotonic::now_ns(),
         Pace::Counter(_) => counter(),
     }
 }
@@ -91,7 +91,7 @@ fn counter() -> u64 {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn counter() -> u64 {
-    MonotonicClock.now_ns()
+    monotonic::now_ns()
 }
 
 /// The counter's pace against `now_ns`; nothing where no two results in a row agree.
@@ -166,10 +166,9 @@ mod tests {
 
     #[test]
     fn this_hosts_stopwatch_agrees_with_its_clock() {
-        let clock = MonotonicClock;
-        let (outer_ns, start, inner_ns) = (clock.now_ns(), ticks(), clock.now_ns());
-        while clock.now_ns() < inner_ns + 5_000_000 {}
-        let (inner_ns, end, outer_ns) = (clock.now_ns() - inner_ns, ticks(), clock.now_ns() - outer_ns);
+        let (outer_ns, start, inner_ns) = (monotonic::now_ns(), ticks(), monotonic::now_ns());
+        while monotonic::now_ns() < inner_ns + 5_000_000 {}
+        let (inner_ns, end, outer_ns) = (monotonic::now_ns() - inner_ns, ticks(), monotonic::now_ns() - outer_ns);
         let within_ns = elapsed_ns(start, end);
         assert!((inner_ns - inner_ns / 1_000..=outer_ns + outer_ns / 1_000).contains(&within_ns), "{within_ns}");
     }

@@ -157,7 +157,7 @@ impl RunRecorder {
         observers: &mut [Box<dyn Observer>],
     ) -> Result<(), RecordingError> {
         for observer in observers {
-            let row = observer.final_row(t_ns);
+            let row = observer.last_sample(t_ns);
             self.record_observation(t_ns, observer.as_ref(), &row)?;
         }
         Ok(())
@@ -173,10 +173,10 @@ impl RunRecorder {
         if row.is_empty() {
             return Ok(());
         }
-        if !self.recording.has_series(observer.source()) {
-            self.recording.begin_series(observer.source(), &observer.columns())?;
+        if !self.recording.has_series(observer.series()) {
+            self.recording.begin_series(observer.series(), &observer.columns())?;
         }
-        self.recording.sample(observer.source(), observer.row_ns().unwrap_or(t_ns), row)
+        self.recording.sample(observer.series(), observer.sample_time_ns().unwrap_or(t_ns), row)
     }
 }
 
@@ -282,7 +282,7 @@ mod tests {
     struct Rare(u32);
 
     impl Observer for Rare {
-        fn source(&self) -> &str {
+        fn series(&self) -> &str {
             "health"
         }
 
@@ -299,12 +299,12 @@ mod tests {
             vec![Event::ForeignProcess { pid: 7, command: "dd".to_owned(), read_bytes: 0, written_bytes: 1 << 30 }]
         }
 
-        fn final_row(&mut self, _: u64) -> Vec<Option<f64>> {
+        fn last_sample(&mut self, _: u64) -> Vec<Option<f64>> {
             self.0 = 0;
             vec![Some(41.0)]
         }
 
-        fn row_ns(&self) -> Option<u64> {
+        fn sample_time_ns(&self) -> Option<u64> {
             (self.0 == 0).then_some(4)
         }
     }

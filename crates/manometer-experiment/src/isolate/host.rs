@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::doctor::{Answer, Cgroups, ContainerProgram, Hierarchy};
-use manometer_measure::host::{Device, chain, device_of};
+use manometer_measure::host::{Device, device_of, layers_of};
 use rustix::thread::{CapabilitySet, capabilities};
 
 use super::cgroup_files::CgroupVersion;
@@ -95,7 +95,7 @@ impl HostCapabilities {
 
 /// The nearest block queues below `device` with a choice of schedulers, such as those of the disks of an array.
 fn queues(device: &Device) -> Vec<BlockQueue> {
-    let layers = chain(device);
+    let layers = layers_of(device);
     let queue = |device: &Device| {
         let disk = device.disk_sysfs();
         let file = disk.join("queue/scheduler");

@@ -8,7 +8,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use manometer_measure::host::environment;
+use manometer_measure::host::mount;
 
 use super::ledger::{Ledger, LedgerEntries, LedgerEntry, LedgerError};
 use super::snapshot::snapshots;
@@ -52,7 +52,7 @@ fn fit_in(directory: &Path, runs: &[&Experiment]) -> Option<DiskFit> {
     let demands: Vec<SpaceDemand> = runs.iter().map(|run| SpaceDemand::of(run)).collect();
     let required_bytes = demands.iter().map(|demand| demand.bytes).max()?;
     let names = runs.iter().flat_map(|run| run.workloads()).map(|workload| workload.name.as_str()).collect();
-    let available_bytes = environment::free_bytes(directory)? + allocated_by_workloads(directory, &names);
+    let available_bytes = mount::free_bytes(directory)? + allocated_by_workloads(directory, &names);
     // A damaged ledger is reported when the run opens it.
     let known = LedgerEntries::read(directory).ok().and_then(|entries| entries.disk_fit(required_bytes));
     let known = known.filter(|known| is_still_right(known, &demands, available_bytes));
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn an_experiment_too_large_shrinks_with_its_resolved_file() {
         let fitted = fit(experiment(NONE, true, "900TiB"));
-        let free = environment::free_bytes(Path::new("/var/tmp")).unwrap();
+        let free = mount::free_bytes(Path::new("/var/tmp")).unwrap();
         assert!(fitted.bytes_to_prepare().0 <= free);
         assert!(fitted.findings[0].text.contains("of those in the file"));
         let WorkloadSettings::Io(io) = &fitted.neighbours[0].workload.settings else { panic!() };
@@ -175,7 +175,7 @@ mod tests {
     fn a_recorded_fit_is_kept_while_available_space_changes_little() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         let mut run = experiment(dir.path().to_str().unwrap(), true, "64KiB");
-        let (free, required_bytes) = (environment::free_bytes(dir.path()).unwrap(), 128 << 10);
+        let (free, required_bytes) = (mount::free_bytes(dir.path()).unwrap(), 128 << 10);
         run.disk_fit = Some(DiskFit { factor: 1.0, available_bytes: free, required_bytes });
         let mut ledger = Ledger::open(dir.path()).unwrap();
         record_fit(&run, &mut ledger).unwrap();

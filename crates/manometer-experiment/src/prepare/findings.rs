@@ -1,7 +1,7 @@
 //! Findings about a preparation.
 
 use manometer_measure::event::{Finding, Severity};
-use manometer_measure::host::environment;
+use manometer_measure::host::mount;
 
 use super::ledger::PreparedData;
 use super::snapshot;
@@ -15,7 +15,7 @@ const MIN_FILLED_SHARE: f64 = 0.5;
 /// The findings about the device directory of `experiment` before the preparation.
 pub(super) fn before_preparation(experiment: &Experiment, state: &DirectoryState) -> Vec<Finding> {
     let (directory, space) = (&experiment.directory, state.space);
-    let options = environment::mount_of(directory).map(|mount| mount.options).unwrap_or_default();
+    let options = mount::mount_of(directory).map(|mount| mount.options).unwrap_or_default();
     let mut all = Vec::new();
     if state.lacks_precondition(experiment) {
         all.extend(not_preconditioned(space, experiment.prepare.over_provisioning));

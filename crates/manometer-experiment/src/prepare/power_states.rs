@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use manometer_measure::host::{LayerKind, chain, device_of, nvme_controllers};
+use manometer_measure::host::{LayerKind, device_of, layers_of, nvme_controllers};
 
 use super::error::PrepareError;
 use super::ledger::{Ledger, LedgerEntry};
@@ -17,7 +17,7 @@ const LATENCY_TOLERANCE: &str = "power/pm_qos_latency_tolerance_us";
 
 /// The files that control the transitions of the disks below `directory`.
 pub(super) fn latency_files(directory: &Path) -> Vec<PathBuf> {
-    let layers = device_of(directory).map(|device| chain(&device)).unwrap_or_default();
+    let layers = device_of(directory).map(|device| layers_of(&device)).unwrap_or_default();
     let disks = layers.into_iter().filter(|layer| layer.kind == LayerKind::Disk);
     disks.flat_map(|layer| latency_files_of(&layer.device.sysfs)).collect()
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use manometer_measure::ByteSize;
-use manometer_measure::host::{device_of, environment};
+use manometer_measure::host::{device_of, mount};
 use serde::Serialize;
 
 use super::error::PrepareError;
@@ -59,8 +59,8 @@ impl Space {
         let sectors = |path: &Path| std::fs::read_to_string(path.join("size")).ok()?.trim().parse::<u64>().ok();
         let bytes = |path: &Path| sectors(path).map(|sectors| sectors * 512);
         Some(Self {
-            free_bytes: environment::free_bytes(directory)?,
-            size_bytes: environment::size_bytes(directory)?,
+            free_bytes: mount::free_bytes(directory)?,
+            size_bytes: mount::size_bytes(directory)?,
             device_bytes: device.as_ref().and_then(|device| bytes(&device.sysfs)),
             disk_bytes: device.as_ref().and_then(|device| bytes(&device.disk_sysfs())),
         })

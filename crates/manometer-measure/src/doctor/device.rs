@@ -73,6 +73,11 @@ impl Disk {
     }
 }
 
+/// The NVMe disks among `disks`, with their names.
+pub(super) fn nvme_disks(disks: &[Disk]) -> Vec<(&str, &Nvme)> {
+    disks.iter().filter_map(|disk| Some((disk.name.as_str(), disk.nvme.as_ref()?))).collect()
+}
+
 pub(super) fn checks(disks: &[Disk]) -> Vec<Check> {
     if disks.is_empty() {
         let none = |id, why| Check::new(id, CheckStatus::Missing, "no disk is seen below the folder", why);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Check, CheckStatus};
 use crate::host::device_of;
-use crate::host::environment::{self, Backing};
+use crate::host::mount::{self, Backing};
 use crate::human;
 
 const WHY: &str = "decides what reaches the device, and when";
@@ -45,15 +45,15 @@ pub struct FileSystem {
 
 impl FileSystem {
     pub(super) fn read(dir: &Path) -> Self {
-        let mount = environment::mount_of(dir);
+        let mount = mount::mount_of(dir);
         Self {
             fs_type: mount.as_ref().map(|mount| mount.fs_type.clone()),
             source: mount.as_ref().and_then(|mount| mount.source.clone()),
             mounted_at: mount.as_ref().map_or_else(|| dir.to_owned(), |mount| mount.mounted_at.clone()),
             data: mount.as_ref().filter(|mount| is_ext(&mount.fs_type)).and_then(|_| data_of(dir)),
             options: mount.map(|mount| mount.options).unwrap_or_default(),
-            block_bytes: environment::block_size_bytes(dir),
-            free_bytes: environment::free_bytes(dir),
+            block_bytes: mount::block_size_bytes(dir),
+            free_bytes: mount::free_bytes(dir),
         }
     }
 
@@ -68,7 +68,7 @@ impl FileSystem {
         let free = self.free_bytes.map_or_else(String::new, |bytes| format!(", {} free", human::bytes(bytes)));
         let at = self.mounted_at.display();
         let text = format!("{fs_type} at {at}{free}");
-        match (environment::backing(fs_type, self.source.as_deref()), fs_type.as_str()) {
+        match (mount::backing(fs_type, self.source.as_deref()), fs_type.as_str()) {
             (Backing::Device, "btrfs" | "zfs" | "bcachefs") => {
                 let text = format!("{text}: copies on write");
                 Check::new("file-system", CheckStatus::Limited, text, WHY)

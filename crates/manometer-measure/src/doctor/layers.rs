@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::{Check, CheckStatus};
-use crate::host::chain::{self, LayerKind};
+use crate::host::{self, LayerKind};
 
 const WHY: &str = "each may split, merge, cache or delay requests";
 
@@ -24,7 +24,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    pub(super) fn read(layer: &chain::Layer) -> Self {
+    pub(super) fn read(layer: &host::Layer) -> Self {
         let sysfs = layer.device.sysfs.clone();
         let read = |file: &str| fs::read_to_string(sysfs.join(file)).ok()?.trim().parse::<u64>().ok();
         let start_bytes = match layer.kind {

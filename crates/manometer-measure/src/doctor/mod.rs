@@ -36,8 +36,7 @@ pub use nvme::{Hints, LatencyTolerance, Nvme};
 pub use tools::Tools;
 pub use virtual_machine::Machine;
 
-use crate::host::chain::chain;
-use crate::host::device_of;
+use crate::host::{device_of, layers_of};
 
 /// How long a program that is asked may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -108,8 +107,8 @@ pub struct Facts {
 impl Facts {
     /// Reads the facts of this host that concern the folder `dir`; `interfaces` is what was tried there.
     pub fn read(dir: &Path, interfaces: Interfaces) -> Self {
-        let chain = device_of(dir).map(|device| chain(&device)).unwrap_or_default();
-        let layers: Vec<Layer> = chain.iter().map(Layer::read).collect();
+        let host_layers = device_of(dir).map(|device| layers_of(&device)).unwrap_or_default();
+        let layers: Vec<Layer> = host_layers.iter().map(Layer::read).collect();
         let disks = layers.iter().filter(|layer| layer.last).map(Disk::read).collect();
         Self {
             file_system: FileSystem::read(dir),
@@ -131,7 +130,7 @@ impl Facts {
         checks.push(layers::check(&self.layers));
         checks.extend(device::checks(&self.disks));
         checks.push(alignment::check(&self.layers, &self.file_system));
-        checks.extend(nvme::checks(&self.disks));
+        checks.extend(nvme::checks(&device::nvme_disks(&self.disks)));
         checks.extend(self.interfaces.checks());
         checks.push(self.cgroups.check());
         checks.push(containers::check(&self.containers));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Check, CheckStatus, Disk, PATIENCE};
+use super::{Check, CheckStatus, PATIENCE};
 use crate::host::nvme_controllers;
 use crate::program;
 
@@ -121,15 +121,13 @@ impl Hints {
     }
 }
 
-/// The checks of the NVMe disks among `disks`; that there is none is a check too.
-pub(super) fn checks(disks: &[Disk]) -> [Check; 2] {
-    let nvme: Vec<(&str, &Nvme)> =
-        disks.iter().filter_map(|disk| Some((disk.name.as_str(), disk.nvme.as_ref()?))).collect();
+/// The checks of the NVMe disks with their names. Without one, both are missing.
+pub(super) fn checks(nvme: &[(&str, &Nvme)]) -> [Check; 2] {
     if nvme.is_empty() {
         return [("nvme-hints", WHY_HINTS), ("nvme-power", WHY_POWER)]
             .map(|(id, why)| Check::new(id, CheckStatus::Missing, "no NVMe disk below the folder", why));
     }
-    [hints(&nvme), power(&nvme)]
+    [hints(nvme), power(nvme)]
 }
 
 fn hints(nvme: &[(&str, &Nvme)]) -> Check {
@@ -169,6 +167,7 @@ fn power(nvme: &[(&str, &Nvme)]) -> Check {
 
 #[cfg(test)]
 mod tests {
+    use super::super::device::nvme_disks;
     use super::super::recorded;
     use super::*;
 
@@ -208,7 +207,7 @@ mod tests {
     #[test]
     fn a_controller_that_may_doze_is_told_how_to_stay_awake() {
         let disks = recorded::nvme().disks;
-        let [hints, power] = checks(&disks);
+        let [hints, power] = checks(&nvme_disks(&disks));
         assert_eq!((hints.status, power.status), (CheckStatus::Limited, CheckStatus::Limited));
         let file = "/sys/block/nvme0n1/device/power/pm_qos_latency_tolerance_us";
         assert_eq!(power.remedy, format!("echo 0 > {file}"));
@@ -216,7 +215,7 @@ mod tests {
             let mut disks = disks.clone();
             let one = |us: &Option<&str>| LatencyTolerance { file: file.into(), us: us.map(str::to_owned) };
             disks[0].nvme.as_mut().unwrap().latency_tolerances = us.iter().map(one).collect();
-            checks(&disks)[1].clone()
+            checks(&nvme_disks(&disks))[1].clone()
         };
         assert_eq!(with(&[Some("0")]).status, CheckStatus::Ok);
         assert_eq!(with(&[Some("any")]).text, "nvme0n1: may doze (any)");
@@ -243,6 +242,6 @@ mod tests {
 
     #[test]
     fn another_disk_has_none_of_it() {
-        assert!(checks(&recorded::array().disks).iter().all(|check| check.status == CheckStatus::Missing));
+        assert!(checks(&nvme_disks(&recorded::array().disks)).iter().all(|check| check.status == CheckStatus::Missing));
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::host::chain::LayerKind;
+use crate::host::LayerKind;
 
 fn layer(name: &str, kind: LayerKind, start_bytes: Option<u64>) -> Layer {
     let (sysfs, last) = (PathBuf::from("/sys/block").join(name), kind == LayerKind::Disk);

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Device, Layer};
+use super::block_device::Device;
+use super::layers::Layer;
 
 /// Where the kernel shows a disk's firmware: NVMe, then SATA and SAS, then MMC.
 const FIRMWARE: [&str; 3] = ["device/firmware_rev", "device/rev", "device/fwrev"];
@@ -46,7 +47,7 @@ pub(super) fn together(disks: &[Disk], value: impl Fn(&Disk) -> Option<&String>)
 
 #[cfg(test)]
 mod tests {
-    use super::super::chain::LayerKind;
+    use super::super::layers::LayerKind;
     use super::*;
 
     /// A disk whose folder in sysfs holds `files`, or a layer that stands on others.

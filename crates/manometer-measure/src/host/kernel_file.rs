@@ -1,13 +1,13 @@
-//! A file of the kernel's that is read again and again: opened once, read from its begin each time.
+//! A file in `/proc` or `/sys` that is read repeatedly: opened once, read from its start each time.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-/// What is read at once; most such files are shorter.
+/// The size of one read; most such files are shorter.
 const CHUNK_BYTES: usize = 8 << 10;
 
-/// A longer text than any such file holds, even with thousands of processors.
+/// A longer file than any of these is, even with thousands of processors.
 const MAX_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
@@ -26,8 +26,8 @@ impl KernelFile {
         &self.path
     }
 
-    /// Its text as it is now; nothing where it cannot be read. What is gone may come back: the next reading opens
-    /// it anew.
+    /// Its current text; `None` where it cannot be read. A file that is gone may come back: the next read opens it
+    /// again.
     pub(super) fn read(&mut self) -> Option<&str> {
         if self.file.is_none() {
             self.file = File::open(&self.path).ok();
@@ -40,13 +40,13 @@ impl KernelFile {
         std::str::from_utf8(&self.bytes).ok()
     }
 
-    /// The one number that it holds.
+    /// Its content as a number.
     pub(super) fn number(&mut self) -> Option<f64> {
         self.read()?.trim().parse().ok()
     }
 }
 
-/// Reads all of `file` into `bytes`; whether that could be done.
+/// Reads all of `file` into `bytes`; `false` if that fails.
 fn read_whole(file: &File, bytes: &mut Vec<u8>) -> bool {
     bytes.clear();
     while bytes.len() < MAX_BYTES {
@@ -61,7 +61,7 @@ fn read_whole(file: &File, bytes: &mut Vec<u8>) -> bool {
     false
 }
 
-/// The number behind `key` in a text of lines `key number`.
+/// The number after `key` in a text of lines `key number`.
 pub(super) fn field(text: &str, key: &str) -> Option<f64> {
     text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
 }

@@ -1,175 +1,149 @@
-//! Observers of the host: one file each, sampled on the workloads' beat.
+//! The host: its devices and file systems, and the observers that sample it on every tick of a run.
 
-mod cgroup;
-pub mod chain;
-pub mod columns;
-mod conductor;
-mod controllers;
-mod cores;
-mod cpu;
-mod device;
+pub mod block_device;
 mod disks;
 pub mod environment;
-mod filesystem;
-mod health;
-mod interrupts;
 mod kernel_file;
-mod memory;
-pub(crate) mod movers;
-mod others;
-mod pressure_stall;
-mod process;
+pub mod layers;
+mod listeners;
+pub mod mount;
+mod nvme_controllers;
+pub mod observer;
+pub mod observers;
+pub(crate) mod process_io;
 mod rates;
-mod servers;
-mod temperature;
 pub mod virtual_disk;
-mod vmstat;
-mod vmstat_fields;
 
 use std::path::Path;
 
-pub use chain::{Layer, LayerKind, chain};
-pub use controllers::nvme_controllers;
-pub use device::{Device, device_of};
-pub use health::{LEAST_STEPS, utilisation_bytes};
-use rates::{Rates, Raw};
-use serde_json::Value;
+pub use block_device::{Device, device_of};
+pub use layers::{Layer, LayerKind, layers_of};
+pub use nvme_controllers::nvme_controllers;
+pub use observer::{Observer, ObserverKind, PhaseBoundary, Subject};
+pub use observers::OBSERVERS;
+pub use observers::health::{LEAST_STEPS, utilisation_bytes};
 
 use crate::clock::WallAnchor;
-use crate::event::Event;
-use crate::samples::Column;
+use crate::series::SeriesDescription;
 
-/// The begin or end of a phase's measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PhaseBoundary {
-    /// It begins.
-    Begin,
-    /// It ends.
-    End,
+/// The observers of this host: processors, memory, foreign processes, the file system of `directory` and the devices
+/// below it.
+pub fn host_observers(directory: &Path) -> Vec<Box<dyn Observer>> {
+    let layers = device_of(directory).map(|device| layers_of(&device)).unwrap_or_default();
+    create(&Subject::Host { directory, layers: &layers })
 }
 
-/// Something to look at once an interval.
-pub trait Observer: Send {
-    /// The name of its sample series.
-    fn source(&self) -> &str;
-
-    /// What it sees.
-    fn columns(&self) -> Vec<Column>;
-
-    /// Looks, at the moment `t_ns`. What cannot be seen is missing; a rate needs a second look. An empty row is
-    /// none: there was nothing new to see.
-    fn sample(&mut self, t_ns: u64) -> Vec<Option<f64>>;
-
-    /// Looks closer at the begin or end of a phase, where it looks rarely, at the moment `t_ns`; returns what is to be
-    /// told of the phase.
-    fn phase_boundary(&mut self, t_ns: u64, boundary: PhaseBoundary) -> Vec<Event> {
-        let _ = (t_ns, boundary);
-        Vec::new()
-    }
-
-    /// Is told that the process `pid` is a worker.
-    fn add_worker(&mut self, pid: u32) {
-        let _ = pid;
-    }
-
-    /// Is told that `workload` drives a server at `addresses`: `host:port`, or several with commas between. Returns
-    /// what is to be told of it.
-    fn add_server(&mut self, workload: &str, addresses: &str) -> Vec<Event> {
-        let _ = (workload, addresses);
-        Vec::new()
-    }
-
-    /// The row that was still on its way when the run ended at `t_ns`, waited for within a limit.
-    fn final_row(&mut self, t_ns: u64) -> Vec<Option<f64>> {
-        let _ = t_ns;
-        Vec::new()
-    }
-
-    /// The moment that the row just returned stands for, where it is not the one of the look.
-    fn row_ns(&self) -> Option<u64> {
-        None
-    }
-
-    /// What it learnt that a reader of the environment must know of the device, by name.
-    fn device_facts(&self) -> Option<(&'static str, Value)> {
-        None
-    }
+/// The observers of the process `pid`, which runs `workload` in `directory`.
+pub fn worker_observers(workload: &str, pid: u32, directory: &Path) -> Vec<Box<dyn Observer>> {
+    create(&Subject::Worker { workload, pid, device: device_of(directory).as_ref() })
 }
 
-/// The observers of this host: its processors and memory, the device under `dir` with the layers under it, its file
-/// system, and the processes that are none of ours.
-pub fn observers(dir: &Path) -> Vec<Box<dyn Observer>> {
-    let mut observers: Vec<Box<dyn Observer>> = vec![
-        Box::new(cpu::Cpu::default()),
-        Box::new(cores::Cores::of_host()),
-        Box::new(memory::Memory::default()),
-        Box::new(vmstat::VmStat::of_host()),
-        Box::new(interrupts::Interrupts::of_host()),
-        Box::new(pressure_stall::PressureStall::default()),
-        Box::new(filesystem::FileSystem::new(dir)),
-        Box::new(others::Others::of_host()),
-    ];
-    observers.extend(temperature::Temperatures::of_host().map(|sensors| Box::new(sensors) as Box<dyn Observer>));
-    if let Some(device) = device_of(dir) {
-        let layers = chain(&device);
-        observers.push(Box::new(device::DiskStats::new("device".to_owned(), &device)));
-        let under = layers.iter().skip(1);
-        observers.extend(under.map(|layer| -> Box<dyn Observer> {
-            Box::new(device::DiskStats::new(format!("layer.{}", layer.name), &layer.device))
-        }));
-        observers.extend(health::Health::of(&layers).map(|health| Box::new(health) as Box<dyn Observer>));
-    }
-    observers
+/// The observers of this process as the conductor of a recording that began at `start`.
+pub fn conductor_observers(interval_ns: u64, start: WallAnchor) -> Vec<Box<dyn Observer>> {
+    create(&Subject::Conductor { interval_ns, start })
 }
 
-/// The observers of the process `pid`, which runs the workload `name` in the directory `dir`.
-pub fn worker(name: &str, pid: u32, dir: &Path) -> Vec<Box<dyn Observer>> {
-    vec![
-        Box::new(process::WorkerProcess::new(name, pid)),
-        Box::new(cgroup::WorkerCgroup::new(name, pid, device_of(dir).as_ref())),
-    ]
+fn create(subject: &Subject<'_>) -> Vec<Box<dyn Observer>> {
+    OBSERVERS.iter().flat_map(|kind| (kind.create)(subject)).collect()
 }
 
-/// The observers of this process as the conductor, whose beat is `interval_ns` in a recording that began at `start`.
-pub fn conductor(interval_ns: u64, start: WallAnchor) -> Vec<Box<dyn Observer>> {
-    vec![
-        Box::new(conductor::Conductor::new(interval_ns, start)),
-        Box::new(process::WorkerProcess::new("conductor", std::process::id())),
-    ]
+/// The series of all observers, for the manual.
+pub fn series() -> Vec<SeriesDescription> {
+    OBSERVERS.iter().map(|kind| SeriesDescription::new(kind.series, kind.description, (kind.columns)())).collect()
+}
+
+/// The names that no workload may have: those of the observers' series, today's and former ones.
+pub fn reserved_names() -> impl Iterator<Item = &'static str> {
+    let series = OBSERVERS.iter().map(|kind| kind.series).filter(|name| !name.contains(['.', '<']));
+    series.chain(crate::recording::RENAMED_SERIES.into_iter().map(|(former, _)| former))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use manometer_testing::repository_file;
+    use regex::Regex;
+
     use super::*;
+    use crate::samples::Column;
+
+    fn all_observers() -> Vec<Box<dyn Observer>> {
+        let mut all = host_observers(Path::new("."));
+        all.extend(worker_observers("self", std::process::id(), Path::new(".")));
+        all.extend(conductor_observers(1_000_000_000, WallAnchor::now()));
+        all
+    }
+
+    /// Whether `pattern` with its `<placeholders>` can stand for `name`.
+    fn covers(pattern: &str, name: &str) -> bool {
+        let placeholder = Regex::new("<[^>]*>").unwrap();
+        let parts: Vec<String> = placeholder.split(pattern).map(regex::escape).collect();
+        Regex::new(&format!("^{}$", parts.join(".+"))).unwrap().is_match(name)
+    }
+
+    /// The file of a series: its name without placeholders.
+    fn file_name(series: &str) -> String {
+        let parts: Vec<&str> = series.split('.').filter(|part| !part.starts_with('<')).collect();
+        parts.join("_")
+    }
 
     #[test]
-    fn every_observer_fills_its_columns_and_says_what_they_are() {
-        let mut all = observers(Path::new("."));
-        all.extend(worker("self", std::process::id(), Path::new(".")));
-        all.extend(conductor(1_000_000_000, WallAnchor::now()));
-        let mut count = 0;
-        for observer in &mut all {
+    fn every_file_of_an_observer_is_in_the_list() {
+        let folder = repository_file("crates/manometer-measure/src/host/observers");
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let files = entries.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned());
+        let files: BTreeSet<String> = files.filter(|name| name != "mod").collect();
+        let listed: BTreeSet<String> = OBSERVERS.iter().map(|kind| file_name(kind.series)).collect();
+        assert_eq!(files, listed, "a file in host/observers without a line in OBSERVERS, or named unlike its series");
+    }
+
+    #[test]
+    fn every_observer_describes_its_columns() {
+        for kind in OBSERVERS {
+            let columns = (kind.columns)();
+            assert!(!columns.is_empty() && !kind.description.is_empty(), "{}", kind.series);
+            for column in &columns {
+                assert!(!column.meaning.is_empty() && !column.from.is_empty(), "{}: {column:?}", kind.series);
+            }
+        }
+    }
+
+    #[test]
+    fn every_observer_fills_the_columns_that_the_list_describes() {
+        for observer in &mut all_observers() {
+            let series = observer.series().to_owned();
+            let kind = OBSERVERS.iter().rev().find(|kind| covers(kind.series, &series)).unwrap();
             for t_ns in [1_000_000_000, 2_000_000_000] {
-                let row = observer.sample(t_ns);
-                assert!(row.is_empty() || row.len() == observer.columns().len(), "{}", observer.source());
+                let sample = observer.sample(t_ns);
+                assert!(sample.is_empty() || sample.len() == observer.columns().len(), "{series}");
             }
             let columns = observer.columns();
+            assert!(!columns.is_empty(), "{series}");
+            let described = (kind.columns)();
             for column in &columns {
-                assert!(!column.meaning.is_empty() && !column.from.is_empty(), "{}: {column:?}", observer.source());
+                assert!(!column.meaning.is_empty() && !column.from.is_empty(), "{series}: {column:?}");
+                let matches = |one: &Column| covers(&one.name, &column.name) && one.unit == column.unit;
+                assert!(described.iter().any(matches), "{series}: OBSERVERS does not describe {column:?}");
             }
-            let mut names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-            names.sort_unstable();
-            names.dedup();
-            assert_eq!(names.len(), columns.len(), "{} has two columns of one name", observer.source());
-            count += columns.len();
+            let names: BTreeSet<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+            assert_eq!(names.len(), columns.len(), "{series} has two columns of one name");
         }
-        println!("{count} columns on this host");
+    }
+
+    #[test]
+    fn names_of_series_are_reserved() {
+        let reserved: BTreeSet<&str> = reserved_names().collect();
+        for name in ["conductor", "cpu", "device", "foreign_processes", "others", "vmstat"] {
+            assert!(reserved.contains(name), "{name}");
+        }
+        assert!(!reserved.contains("process.<workload>"));
     }
 
     #[test]
     fn a_process_that_is_gone_is_a_gap() {
-        for mut gone in worker("gone", u32::MAX - 1, Path::new(".")) {
-            assert!(gone.sample(1).iter().all(Option::is_none));
+        for mut observer in worker_observers("gone", u32::MAX - 1, Path::new(".")) {
+            assert!(observer.sample(1).iter().all(Option::is_none));
         }
     }
 }

@@ -1,41 +1,43 @@
-//! Counters that only grow, as rates per second.
+//! Counters as rates per second.
 
-/// A number as the kernel shows it; nothing where it does not.
+/// A number as the kernel shows it; `None` where it is not shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Raw {
+pub(super) enum RawValue {
     /// A total that only grows: recorded as its growth per second.
-    Total(Option<f64>),
-    /// How it is now: recorded as it is.
-    Now(Option<f64>),
+    Counter(Option<f64>),
+    /// A current value: recorded as it is.
+    Gauge(Option<f64>),
 }
 
-/// Turns rows of totals into rates per second.
+/// Turns counters into rates per second.
 #[derive(Debug, Default)]
-pub(super) struct Rates {
-    last: Option<(u64, Vec<Raw>)>,
+pub(super) struct RateCalculator {
+    last: Option<(u64, Vec<RawValue>)>,
 }
 
-impl Rates {
-    /// The row to record: a rate is missing at the first look, for a total that is missing, and for one that fell
-    /// (it began anew).
-    pub(super) fn row(&mut self, t_ns: u64, raws: Vec<Raw>) -> Vec<Option<f64>> {
-        let row = match &self.last {
+impl RateCalculator {
+    /// The values to record. A rate is missing in the first sample, for a missing counter, and for a counter that fell
+    /// because it was reset.
+    pub(super) fn rates(&mut self, t_ns: u64, values: Vec<RawValue>) -> Vec<Option<f64>> {
+        let rates = match &self.last {
             Some((last_ns, last)) if t_ns > *last_ns => {
                 let seconds = (t_ns - last_ns) as f64 / 1e9;
-                raws.iter().zip(last).map(|(now, before)| value(*now, Some(*before), seconds)).collect()
+                values.iter().zip(last).map(|(now, before)| value(*now, Some(*before), seconds)).collect()
             }
-            _ => raws.iter().map(|now| value(*now, None, 1.0)).collect(),
+            _ => values.iter().map(|now| value(*now, None, 1.0)).collect(),
         };
-        self.last = Some((t_ns, raws));
-        row
+        self.last = Some((t_ns, values));
+        rates
     }
 }
 
-fn value(now: Raw, before: Option<Raw>, seconds: f64) -> Option<f64> {
+fn value(now: RawValue, before: Option<RawValue>, seconds: f64) -> Option<f64> {
     match (now, before) {
-        (Raw::Now(now), _) => now,
-        (Raw::Total(Some(now)), Some(Raw::Total(Some(before)))) => (now >= before).then(|| (now - before) / seconds),
-        (Raw::Total(_), _) => None,
+        (RawValue::Gauge(now), _) => now,
+        (RawValue::Counter(Some(now)), Some(RawValue::Counter(Some(before)))) => {
+            (now >= before).then(|| (now - before) / seconds)
+        }
+        (RawValue::Counter(_), _) => None,
     }
 }
 
@@ -43,20 +45,26 @@ fn value(now: Raw, before: Option<Raw>, seconds: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn totals(values: [Option<f64>; 3]) -> Vec<Raw> {
-        values.map(Raw::Total).to_vec()
+    fn totals(values: [Option<f64>; 3]) -> Vec<RawValue> {
+        values.map(RawValue::Counter).to_vec()
     }
 
     #[test]
     fn rates_need_two_looks_and_survive_a_counter_that_begins_anew() {
-        let mut rates = Rates::default();
-        assert_eq!(rates.row(0, totals([Some(10.0), Some(10.0), None])), [None; 3]);
-        assert_eq!(rates.row(2_000_000_000, totals([Some(14.0), Some(5.0), None])), [Some(2.0), None, None]);
-        assert_eq!(rates.row(3_000_000_000, totals([Some(14.0), Some(6.0), Some(1.0)])), [Some(0.0), Some(1.0), None]);
+        let mut rates = RateCalculator::default();
+        assert_eq!(rates.rates(0, totals([Some(10.0), Some(10.0), None])), [None; 3]);
+        assert_eq!(rates.rates(2_000_000_000, totals([Some(14.0), Some(5.0), None])), [Some(2.0), None, None]);
+        assert_eq!(
+            rates.rates(3_000_000_000, totals([Some(14.0), Some(6.0), Some(1.0)])),
+            [Some(0.0), Some(1.0), None]
+        );
     }
 
     #[test]
     fn what_is_now_is_told_as_it_is() {
-        assert_eq!(Rates::default().row(0, vec![Raw::Now(Some(3.0)), Raw::Now(None)]), [Some(3.0), None]);
+        assert_eq!(
+            RateCalculator::default().rates(0, vec![RawValue::Gauge(Some(3.0)), RawValue::Gauge(None)]),
+            [Some(3.0), None]
+        );
     }
 }

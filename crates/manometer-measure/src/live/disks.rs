@@ -3,7 +3,7 @@
 use procfs::DiskStat;
 use serde::Serialize;
 
-use crate::host::chain::Layer;
+use crate::host::Layer;
 
 /// Bytes of a sector in the kernel's accounts, whatever the device's own.
 const SECTOR_BYTES: f64 = 512.0;

@@ -15,8 +15,7 @@ pub use disks::{Activity, Counters};
 pub use stall::{Stall, Stalls};
 pub use users::User;
 
-use crate::host::chain::{Layer, chain};
-use crate::host::device_of;
+use crate::host::{Layer, device_of, layers_of};
 
 /// One look at the storage; what cannot be known, as every rate at the first look, is missing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -53,7 +52,7 @@ pub struct Live {
 impl Live {
     /// To look at the device that holds `dir`; nothing where there is none.
     pub fn of(dir: &Path) -> Option<Self> {
-        let layers = chain(&device_of(dir)?);
+        let layers = layers_of(&device_of(dir)?);
         let last = vec![None; layers.len()];
         Some(Self { layers, last, last_ns: None, users: users::Users::of_host() })
     }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use manometer_measure::FileLock;
 use manometer_measure::clock::WallAnchor;
-use manometer_measure::host::environment;
+use manometer_measure::host::mount;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -146,7 +146,7 @@ impl DatabaseDirectory {
     /// # Errors
     /// The folder lies in memory, cannot be written, is in use, or holds what must not be touched.
     pub fn prepare(path: &Path, marker: DatabaseManifest, existing: DatabaseReuse) -> Result<Self, EngineError> {
-        if environment::is_memory(path) {
+        if mount::is_memory(path) {
             return Err(EngineError::InMemoryFileSystem(path.to_owned()));
         }
         judge(path, &marker, existing)?;

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use manometer_measure::ByteSize;
-use manometer_measure::host::environment::free_bytes;
+use manometer_measure::host::mount::free_bytes;
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 

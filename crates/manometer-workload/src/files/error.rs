@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::ByteSize;
-use manometer_measure::host::environment::free_bytes;
+use manometer_measure::host::mount::free_bytes;
 use manometer_target::engine::EngineError;
 use manometer_target::file::FileError;
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use manometer_measure::Clock;
-use manometer_measure::host::environment;
+use manometer_measure::host::mount;
 use manometer_measure::plan::Settings;
 use manometer_target::file::{self, BackendOptions, DataGenerator, FileError, FileReuse, FileSet, IoBackend, IoEngine};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -153,10 +153,10 @@ impl IoRequests<'_> {
 /// The settings with the engine that will be used, checked for the place where the files will lie.
 fn resolve(job: &IoJob) -> Result<(IoSettings, u64), IoError> {
     let folder = job.folder();
-    let fs_block_bytes = environment::block_size_bytes(folder).unwrap_or(USUAL_BLOCK_BYTES);
+    let fs_block_bytes = mount::block_size_bytes(folder).unwrap_or(USUAL_BLOCK_BYTES);
     validate(&job.settings, fs_block_bytes)?;
     may_write(&job.settings, job.existing != FileReuse::ReadOnly)?;
-    if environment::is_memory(folder) {
+    if mount::is_memory(folder) {
         return Err(IoError::Memory(folder.to_owned()));
     }
     let engine = job.settings.io_engine.unwrap_or_else(file::best_available);

@@ -5,8 +5,8 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 
 use manometer_measure::capture::{CaptureError, Captured, Options, Target, capture};
-use manometer_measure::host::chain::chain;
 use manometer_measure::host::device_of;
+use manometer_measure::host::layers_of;
 use manometer_measure::{ByteSize, MonotonicClock};
 use serde_json::json;
 
@@ -96,7 +96,7 @@ fn check(args: &Args) -> Result<Target, String> {
 
 /// Whether the file `out` lies on the target, or on a device that stands on it.
 fn lies_on(out: &std::path::Path, target: &Target) -> bool {
-    let layers = device_of(out).map(|device| chain(&device)).unwrap_or_default();
+    let layers = device_of(out).map(|device| layers_of(&device)).unwrap_or_default();
     layers.iter().any(|layer| layer.device == target.device)
 }
 

@@ -216,7 +216,7 @@ mod tests {
     use std::path::PathBuf;
 
     use manometer_measure::host::Device;
-    use manometer_measure::host::chain::{Layer, LayerKind};
+    use manometer_measure::host::layers::{Layer, LayerKind};
     use manometer_measure::live::Stalls;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;

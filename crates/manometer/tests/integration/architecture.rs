@@ -8,8 +8,7 @@ use serde_json::Value;
 
 /// The files of the largest circle of imports between sibling modules that a crate may have; none unless named. The
 /// numbers may only fall.
-const CIRCLE_FILES_MAX: [(&str, usize); 3] =
-    [("manometer-measure", 9), ("manometer-target", 3), ("manometer-trace", 2)];
+const CIRCLE_FILES_MAX: [(&str, usize); 2] = [("manometer-target", 3), ("manometer-trace", 2)];
 
 /// The names of the crates in the table of `docs/ARCHITECTURE.md`, from the highest to the lowest, and what each imports.
 fn table() -> Vec<(String, String)> {

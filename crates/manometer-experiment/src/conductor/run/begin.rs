@@ -50,7 +50,7 @@ impl<'a> Run<'a> {
         let mut account = WriteAccount::open(ledger, &experiment.directory, "run", experiment.write_budget, now_ns)?;
         let mut controller = Controller::default();
         let mut members = Vec::new();
-        let mut observers = host::observers(&experiment.directory);
+        let mut observers = host::host_observers(&experiment.directory);
         for (index, (workload, part)) in experiment.workloads().zip(&plan.workloads).enumerate() {
             let folder = experiment.directory.join(&workload.name);
             let is_prepared = prepared.folders.contains(&folder);
@@ -71,7 +71,7 @@ impl<'a> Run<'a> {
             let pid = controller.pid(index);
             account.add_process(pid);
             observers.iter_mut().for_each(|observer| observer.add_worker(pid));
-            observers.extend(host::worker(&workload.name, pid, &experiment.directory));
+            observers.extend(host::worker_observers(&workload.name, pid, &experiment.directory));
             members.push(Member {
                 folder: workload.settings.keeps_data().then_some(folder),
                 part: part.clone(),
@@ -86,7 +86,7 @@ impl<'a> Run<'a> {
             });
         }
         let interval_ns = experiment.interval.nanoseconds();
-        observers.extend(host::conductor(interval_ns, start));
+        observers.extend(host::conductor_observers(interval_ns, start));
         let mut recorder = RunRecorder::new(recording);
         for workload in experiment.workloads() {
             recorder.expect_operations(&workload.name, operations(workload, &plan));

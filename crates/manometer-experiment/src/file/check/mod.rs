@@ -12,7 +12,7 @@ mod workloads;
 use std::time::Duration;
 
 use manometer_measure::Span;
-use manometer_measure::host::environment::{self, Backing};
+use manometer_measure::host::mount::{self, Backing};
 use manometer_measure::plan::{BetterDirection, Criterion};
 use manometer_measure::suggest::correction;
 use manometer_workload::settings::WorkloadSettings;
@@ -66,7 +66,7 @@ impl Checker<'_> {
         self.check_write_budget(root, &device);
         let prepare = self.read_preparation(root, interval);
         self.check_times(root, &plan, interval);
-        let block_size = environment::block_size_bytes(&device.directory).unwrap_or(DEFAULT_BLOCK_BYTES);
+        let block_size = mount::block_size_bytes(&device.directory).unwrap_or(DEFAULT_BLOCK_BYTES);
         let primary = root.get("primary").and_then(|node| self.read_primary(node, block_size));
         let neighbours = self.read_neighbours(root, primary.as_ref(), block_size);
         if root.get("primary").is_none() && root.get("neighbour").is_none() {
@@ -194,7 +194,7 @@ impl Checker<'_> {
 
     fn check_directory(&mut self, root: &Node, device: &DeviceTable) {
         let origin = root.get("device").and_then(|table| table.get("directory")).map(|node| node.origin.clone());
-        let Some(mount) = environment::mount_of(&device.directory) else { return };
+        let Some(mount) = mount::mount_of(&device.directory) else { return };
         let backing = mount.backing();
         let help = match backing {
             // A file system in user space may lie on a local disk: a finding of the run reports what could not be observed.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use manometer_measure::host::columns::RESERVED_NAMES;
+use manometer_measure::host::reserved_names;
 use manometer_target::engine::EngineOptions;
 use manometer_workload::kv::RateForm;
 use manometer_workload::replay::ReplaySettings;
@@ -69,7 +69,7 @@ impl Checker<'_> {
         if !is_plain {
             let help = "use letters, digits, `-` and `_`: the name becomes a file name";
             self.report(format!("`{name}` is not a valid name"), Some(&origin), Some(help));
-        } else if RESERVED_NAMES.contains(&name) {
+        } else if reserved_names().any(|reserved| reserved == name) {
             self.report(
                 format!("`{name}` is the name of a sample series of the host"),
                 Some(&origin),

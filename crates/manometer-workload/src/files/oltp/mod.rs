@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::ByteSize;
-use manometer_measure::host::{device_of, environment};
+use manometer_measure::host::{device_of, mount};
 use manometer_target::file::{self, FileError, FileReuse, FileSet, IoEngine};
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -53,7 +53,7 @@ pub(super) fn create(
     data_seed: u64,
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<(), FilesError> {
-    let free = environment::free_bytes(root);
+    let free = mount::free_bytes(root);
     if let Some(free) = free.filter(|free| *free < plan.bytes()) {
         let (wanted, free) = (ByteSize(plan.bytes()), ByteSize(free));
         let (path, files) = (root.to_owned(), plan.files);
@@ -153,7 +153,7 @@ fn block_bytes(path: &Path) -> u64 {
         std::fs::read_to_string(told).ok()?.trim().parse().ok()
     };
     let known = file::direct_alignment_bytes(path).or_else(logical);
-    known.or_else(|| environment::block_size_bytes(path)).unwrap_or(USUAL_BLOCK_BYTES)
+    known.or_else(|| mount::block_size_bytes(path)).unwrap_or(USUAL_BLOCK_BYTES)
 }
 
 /// Random places in files that are visited in turn.

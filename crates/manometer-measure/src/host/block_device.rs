@@ -1,0 +1,66 @@
+//! The block device that holds a directory.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::mount::mount_of;
+
+/// A block device as the kernel names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// Its major number.
+    pub major: u32,
+    /// Its minor number.
+    pub minor: u32,
+    /// Its name, such as `nvme0n1p2`.
+    pub name: String,
+    /// Its folder in sysfs.
+    pub sysfs: PathBuf,
+}
+
+impl Device {
+    /// The block device whose folder in sysfs is `folder`, or what that links to.
+    pub fn at(folder: &Path) -> Option<Self> {
+        let sysfs = fs::canonicalize(folder).ok()?;
+        let number = fs::read_to_string(sysfs.join("dev")).ok()?;
+        let (major, minor) = number.trim().split_once(':')?;
+        let name = sysfs.file_name()?.to_str()?.to_owned();
+        Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()?, name, sysfs })
+    }
+
+    /// The whole disk's folder in sysfs: the device's own, or that of the disk it is a partition of.
+    pub fn disk_sysfs(&self) -> PathBuf {
+        let partition = self.sysfs.join("partition").exists();
+        match self.sysfs.parent() {
+            Some(disk) if partition => disk.to_owned(),
+            _ => self.sysfs.clone(),
+        }
+    }
+
+    /// A sysfs attribute of the device, or of its disk where it has none of its own.
+    pub fn attribute(&self, name: &str) -> Option<String> {
+        let read = |folder: PathBuf| fs::read_to_string(folder.join(name)).ok();
+        let text = read(self.sysfs.clone()).or_else(|| read(self.disk_sysfs()))?;
+        Some(text.trim().to_owned())
+    }
+}
+
+/// The block device that holds `dir`, or its nearest parent that exists; nothing for file systems
+/// without one (tmpfs, network, overlay).
+pub fn device_of(dir: &Path) -> Option<Device> {
+    let existing = dir.ancestors().map(|dir| if dir.as_os_str().is_empty() { Path::new(".") } else { dir });
+    let number = existing.into_iter().find_map(|dir| fs::metadata(dir).ok())?.dev();
+    numbered(number).or_else(|| mounted_device(dir))
+}
+
+fn numbered(number: u64) -> Option<Device> {
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    Device::at(Path::new(&format!("/sys/dev/block/{major}:{minor}")))
+}
+
+/// The device that is mounted at `dir`, for file systems such as Btrfs that hide it behind a number of their own.
+fn mounted_device(dir: &Path) -> Option<Device> {
+    let source = mount_of(dir)?.source.filter(|source| source.starts_with("/dev/"))?;
+    numbered(fs::metadata(source).ok()?.rdev())
+}

@@ -1,0 +1,161 @@
+//! What a device's counters said once.
+
+use super::thermal::{self, Thermal};
+use crate::samples::Column;
+
+/// A counter that moved by fewer of its steps than this tells no ratio: each end of a stretch may be a step off.
+pub const LEAST_STEPS: f64 = 20.0;
+
+/// One reading; what the device does not tell is missing.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Reading {
+    pub host_bytes_written: Option<f64>,
+    pub host_bytes_read: Option<f64>,
+    pub nand_bytes_written: Option<f64>,
+    pub percentage_used: Option<f64>,
+    pub spare: Option<f64>,
+    pub temperature: Option<f64>,
+    pub critical_warning: Option<f64>,
+    pub throttle_time: Option<f64>,
+    pub utilisation: Option<f64>,
+    /// The steps in which the counters of written bytes move.
+    pub host_step_bytes: Option<f64>,
+    pub nand_step_bytes: Option<f64>,
+    pub thermal: Thermal,
+}
+
+const SMART: &str = "smartctl -j, nvme smart-log";
+
+pub(super) fn columns() -> Vec<Column> {
+    let nand = "nvme ocp smart-add-log, nvme intel smart-log-add, vendor attributes of smartctl -j";
+    let all = [
+        ("host_bytes_written", "B", "What the host has written in the device's life.", SMART),
+        ("host_bytes_read", "B", "What the host has read in the device's life.", SMART),
+        ("nand_bytes_written", "B", "What reached the flash in the device's life.", nand),
+        ("percentage_used", "%", "How much of its rated wear is used up; may pass 100.", SMART),
+        ("spare", "%", "Spare blocks that are left.", SMART),
+        ("temperature", "°C", "Its temperature.", SMART),
+        ("critical_warning", "bits", "NVMe's critical warnings: 1 spare, 2 temperature, 4 reliability, …", SMART),
+        ("throttle_time", "s", "Time for which heat held it back, in its life.", "nvme smart-log"),
+        ("utilisation", "B", "What of the namespace holds data (NUSE).", "nvme id-ns, smartctl -j"),
+        ("host_step", "B", "The steps in which `host_bytes_written` is counted.", SMART),
+        ("nand_step", "B", "The steps in which `nand_bytes_written` is counted.", nand),
+    ];
+    let all = all.map(|(name, unit, meaning, from)| Column::new(name, unit).meaning(meaning).from(from));
+    all.into_iter().chain(thermal::columns()).collect()
+}
+
+impl Reading {
+    /// The values in the order of [`columns`].
+    pub(super) fn row(&self) -> Vec<Option<f64>> {
+        let all = [
+            self.host_bytes_written,
+            self.host_bytes_read,
+            self.nand_bytes_written,
+            self.percentage_used,
+            self.spare,
+            self.temperature,
+            self.critical_warning,
+            self.throttle_time,
+            self.utilisation,
+            self.host_step_bytes,
+            self.nand_step_bytes,
+        ];
+        all.into_iter().chain(self.thermal.row()).collect()
+    }
+
+    /// Whether it tells anything at all.
+    pub(super) fn is_empty(&self) -> bool {
+        self.row().iter().all(Option::is_none)
+    }
+
+    /// Of two disks under one file system: sums of what is moved, the worst of states. What one does not tell is
+    /// missing for both.
+    pub(super) fn beside(&self, other: &Self) -> Self {
+        let sum = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
+        let largest = |one: Option<f64>, other: Option<f64>| Some(one?.max(other?));
+        let bits = |one: Option<f64>, other: Option<f64>| Some((one? as u64 | other? as u64) as f64);
+        Self {
+            host_bytes_written: sum(self.host_bytes_written, other.host_bytes_written),
+            host_bytes_read: sum(self.host_bytes_read, other.host_bytes_read),
+            nand_bytes_written: sum(self.nand_bytes_written, other.nand_bytes_written),
+            percentage_used: largest(self.percentage_used, other.percentage_used),
+            spare: self.spare.zip(other.spare).map(|(one, other)| one.min(other)),
+            temperature: largest(self.temperature, other.temperature),
+            critical_warning: bits(self.critical_warning, other.critical_warning),
+            throttle_time: sum(self.throttle_time, other.throttle_time),
+            utilisation: sum(self.utilisation, other.utilisation),
+            host_step_bytes: sum(self.host_step_bytes, other.host_step_bytes),
+            nand_step_bytes: sum(self.nand_step_bytes, other.nand_step_bytes),
+            thermal: self.thermal.beside(&other.thermal),
+        }
+    }
+
+    /// What the host and the flash were written since `first`; nothing where a counter is missing.
+    fn written_since(&self, first: &Self) -> Option<[f64; 2]> {
+        let host = self.host_bytes_written? - first.host_bytes_written?;
+        Some([host, self.nand_bytes_written? - first.nand_bytes_written?])
+    }
+
+    /// NAND bytes over host bytes written since `first`; nothing where the counters moved by too few of their steps.
+    pub(super) fn amplification_since(&self, first: &Self) -> Option<f64> {
+        let written = self.written_since(first)?;
+        let steps = [self.host_step_bytes, self.nand_step_bytes];
+        let told = |(bytes, step): (&f64, &Option<f64>)| *bytes > 0.0 && *bytes >= LEAST_STEPS * step.unwrap_or(0.0);
+        let [host, nand] = written;
+        written.iter().zip(&steps).all(told).then(|| nand / host)
+    }
+
+    /// Whether anything was written since `first`, as far as the counters show.
+    pub(super) fn moved_since(&self, first: &Self) -> bool {
+        self.written_since(first).is_some_and(|written| written.iter().any(|bytes| *bytes > 0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_together_are_the_sum_of_their_bytes_and_the_worst_of_their_states() {
+        let one = Reading {
+            host_bytes_written: Some(10.0),
+            nand_bytes_written: Some(20.0),
+            spare: Some(90.0),
+            temperature: Some(40.0),
+            critical_warning: Some(1.0),
+            ..Reading::default()
+        };
+        let other =
+            Reading { spare: Some(100.0), nand_bytes_written: None, critical_warning: Some(2.0), ..one.clone() };
+        let both = one.beside(&other);
+        assert_eq!(both.host_bytes_written, Some(20.0));
+        assert_eq!(both.nand_bytes_written, None);
+        assert_eq!((both.spare, both.critical_warning), (Some(90.0), Some(3.0)));
+    }
+
+    #[test]
+    fn an_amplification_needs_twenty_steps_of_either_counter() {
+        let at = |host: f64, nand: f64| Reading {
+            host_bytes_written: Some(host),
+            nand_bytes_written: Some(nand),
+            host_step_bytes: Some(1.0),
+            nand_step_bytes: Some(32.0),
+            ..Reading::default()
+        };
+        let first = at(1_000.0, 3_200.0);
+        assert_eq!(at(1_320.0, 3_200.0 + 20.0 * 32.0).amplification_since(&first), Some(2.0));
+        assert_eq!(at(1_320.0, 3_200.0 + 19.0 * 32.0).amplification_since(&first), None);
+        assert_eq!(at(1_019.0, 3_200.0 + 20.0 * 32.0).amplification_since(&first), None);
+        assert!(at(1_019.0, 3_200.0).moved_since(&first) && !first.moved_since(&first));
+        let unknown = Reading { nand_bytes_written: None, ..at(2_000.0, 0.0) };
+        assert_eq!((unknown.amplification_since(&first), unknown.moved_since(&first)), (None, false));
+        let both = first.beside(&first);
+        assert_eq!(both.nand_step_bytes, Some(64.0), "two counters may be a step off each");
+    }
+
+    #[test]
+    fn a_row_is_as_wide_as_the_columns() {
+        assert_eq!(Reading::default().row().len(), columns().len());
+    }
+}
