@@ -1,7 +1,7 @@
-//! Time, as an argument.
+//! Clocks, passed as arguments.
 //!
-//! Every time in a recording is nanoseconds of `CLOCK_MONOTONIC`, which all processes of one host
-//! share; [`WallAnchor`] ties it to the calendar once.
+//! Every time in a recording is nanoseconds of `CLOCK_MONOTONIC`, which all processes of a host share. [`WallAnchor`] ties it
+//! to the wall clock once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use crate::monotonic::{self, nanoseconds};
 use crate::stopwatch;
 
-/// Somewhere to read the time and to wait.
+/// A clock to read and to wait on.
 pub trait Clock: Send + Sync {
-    /// Nanoseconds since an arbitrary, fixed moment; never runs backwards.
+    /// Nanoseconds since an arbitrary fixed time; never runs backwards.
     fn now_ns(&self) -> u64;
 
     /// A stopwatch's reading: cheaper than [`now_ns`](Self::now_ns), and good for one difference only, by
@@ -28,11 +28,10 @@ pub trait Clock: Send + Sync {
         end.saturating_sub(start)
     }
 
-    /// Waits until `deadline_ns`; returns at once when that has passed.
+    /// Waits until `deadline_ns`; returns at once if that has passed.
     fn sleep_until(&self, deadline_ns: u64);
 
-    /// Waits until `deadline_ns` without giving the processor away, where that is more exact; tells what time it then
-    /// is.
+    /// Waits until `deadline_ns` without yielding the processor, if that is more exact. Returns the time after that.
     fn spin_until(&self, deadline_ns: u64) -> u64 {
         self.sleep_until(deadline_ns);
         self.now_ns()
@@ -83,7 +82,7 @@ impl Clock for MonotonicClock {
     }
 }
 
-/// A clock that stands still until it is told or slept on; for tests.
+/// A clock that stands still unless it is advanced or waited on; for tests.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicU64);
 
@@ -93,7 +92,7 @@ impl ManualClock {
         Self(AtomicU64::new(now_ns))
     }
 
-    /// Moves the clock on by `ns`.
+    /// Advances the clock by `ns`.
     pub fn advance(&self, ns: u64) {
         self.0.fetch_add(ns, Ordering::SeqCst);
     }
@@ -109,7 +108,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// One moment on both clocks.
+/// One moment on the monotonic clock and the wall clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WallAnchor {
     /// `CLOCK_MONOTONIC`, nanoseconds.
@@ -127,7 +126,7 @@ impl WallAnchor {
     }
 }
 
-/// The first multiple of `step_ns` after `t_ns`: the next beat of samples taken every `step_ns`.
+/// The first multiple of `step_ns` after `t_ns`: the next tick of samples every `step_ns`.
 pub fn next_tick_ns(t_ns: u64, step_ns: u64) -> u64 {
     (t_ns / step_ns + 1) * step_ns
 }

@@ -1,8 +1,7 @@
-//! What was measured, when, and where it is kept.
+//! Measurements and their recording.
 //!
-//! Clocks, units, latency histograms, sample series, observers of the host, what the host can do, and the
-//! recording: the folder that one run leaves behind (`docs/recording.md`). What the numbers mean is left to
-//! `manometer-analysis`.
+//! Clocks, units, latency histograms, sample series, observers of the host, checks of the host, and the recording: the folder
+//! that one run leaves behind (`docs/recording.md`). `manometer-analysis` analyses it.
 
 pub mod capture;
 pub mod clock;

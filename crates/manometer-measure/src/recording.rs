@@ -1,5 +1,4 @@
-//! The folder that one run leaves behind, written so that `kill -9` costs its last second at most,
-//! and read as far as it is whole.
+//! The recording of a run: a folder, written so that `kill -9` loses at most its last second, and read up to any damage.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -15,16 +14,16 @@ use crate::latency_log::{LatencyLog, LatencyLogWriter};
 use crate::plan::Plan;
 use crate::samples::{Column, SampleWriter, Samples, SamplesError};
 
-/// A recording that cannot be written or read.
+/// An error of writing or reading a recording.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordingError {
-    /// The file system said no.
+    /// A file error.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What it said.
+        /// The error.
         source: io::Error,
     },
     /// A sample series could not be written or read.
@@ -32,41 +31,41 @@ pub enum RecordingError {
     Samples {
         /// The file.
         path: PathBuf,
-        /// What was wrong.
+        /// The error.
         source: SamplesError,
     },
-    /// The folder already holds something.
+    /// The folder is not empty.
     #[error("{} exists and is not empty: choose another folder for the recording", path.display())]
     NotEmpty {
         /// The folder.
         path: PathBuf,
     },
-    /// The folder is no recording.
-    #[error("{} is no recording: {reason}", path.display())]
+    /// The folder is not a recording.
+    #[error("{} is not a recording: {reason}", path.display())]
     NotARecording {
         /// The folder.
         path: PathBuf,
-        /// What is missing or wrong.
+        /// The reason.
         reason: String,
     },
-    /// A later version wrote it, in a form that this one does not know.
+    /// It has a later format than this version reads.
     #[error(
-        "{} is a recording of format {format}{}; this version reads formats up to {FORMAT}: use a later one",
+        "{} is a recording of format {format}{}; this version reads formats up to {FORMAT}: use a later version",
         path.display(),
         writer.as_ref().map_or(String::new(), |writer| format!(", written by Manometer {writer}"))
     )]
     Newer {
         /// The folder.
         path: PathBuf,
-        /// The format that it has.
+        /// Its format.
         format: u64,
-        /// The version that wrote it, where it says so.
+        /// The version that wrote it, if known.
         writer: Option<String>,
     },
 }
 
-/// The form of the recordings that are written; `plan.json` tells it. It grows when what earlier versions read changes
-/// its meaning, not when something is added.
+/// The version of the recording format, in `plan.json`. It grows when something that earlier versions read changes its
+/// meaning, not when something is added.
 const FORMAT: u64 = 1;
 
 /// Former names of sample series and today's: a recording answers to both.
@@ -91,10 +90,10 @@ pub struct RecordingWriter {
     latencies: HashMap<String, LatencyLogWriter>,
 }
 
-/// Makes the folder `dir` for a recording, or looks whether it is empty.
+/// Creates the folder `dir` for a recording, or checks that it is empty.
 ///
 /// # Errors
-/// The folder holds something already, or cannot be made.
+/// The folder is not empty, or cannot be created.
 pub fn check_room(dir: &Path) -> Result<(), RecordingError> {
     fs::create_dir_all(dir).map_err(io_error(dir))?;
     match fs::read_dir(dir).map_err(io_error(dir))?.next() {
@@ -104,10 +103,10 @@ pub fn check_room(dir: &Path) -> Result<(), RecordingError> {
 }
 
 impl RecordingWriter {
-    /// Begins a recording in the folder `dir`, which is made, or must be empty.
+    /// Creates a recording in the folder `dir`, which is created, or must be empty.
     ///
     /// # Errors
-    /// The folder holds something already, or cannot be written.
+    /// The folder is not empty, or cannot be written.
     pub fn create(
         dir: &Path,
         start: WallAnchor,
@@ -121,7 +120,7 @@ impl RecordingWriter {
             fs::create_dir(&folder).map_err(io_error(&folder))?;
         }
         write_file(&dir.join("experiment.toml"), experiment.as_bytes())?;
-        write_file(&dir.join("plan.json"), &pretty(&Formatted { format: FORMAT, plan }))?;
+        write_file(&dir.join("plan.json"), &pretty(&PlanFile { format: FORMAT, plan }))?;
         let events_path = dir.join("events.jsonl");
         let events = File::create_new(&events_path).map_err(io_error(&events_path))?;
         let mut writer =
@@ -131,7 +130,7 @@ impl RecordingWriter {
         Ok(writer)
     }
 
-    /// Writes down what is known of the host, in place of what was known before.
+    /// Writes the environment, replacing an earlier one.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -147,12 +146,12 @@ impl RecordingWriter {
         &self.dir
     }
 
-    /// When the recording began.
+    /// The start of the recording.
     pub fn start(&self) -> WallAnchor {
         self.start
     }
 
-    /// Writes down that `event` happened at `t_ns`.
+    /// Writes the `event` that happened at `t_ns`.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -162,7 +161,7 @@ impl RecordingWriter {
         self.events.write_all(&line).map_err(io_error(&self.dir.join("events.jsonl")))
     }
 
-    /// Begins the sample series `source`.
+    /// Creates the sample series `source`.
     ///
     /// # Errors
     /// The file exists or cannot be written.
@@ -173,24 +172,24 @@ impl RecordingWriter {
         Ok(())
     }
 
-    /// Whether the series `source` has begun.
+    /// Whether the series `source` was created.
     pub fn has_series(&self, source: &str) -> bool {
         self.samples.contains_key(source)
     }
 
-    /// Appends a row to the series `source`, which has begun.
+    /// Appends a row to the series `source`.
     ///
     /// # Errors
-    /// The series has not begun, the row does not match its columns, or the file cannot be written.
+    /// The series was not created, the row does not match its columns, or the file cannot be written.
     pub fn sample(&mut self, source: &str, t_ns: u64, values: &[Option<f64>]) -> Result<(), RecordingError> {
         let path = self.dir.join("samples").join(format!("{source}.arrows"));
         let Some(writer) = self.samples.get_mut(source) else {
-            return Err(samples_error(&path)(SamplesError::Format("the series has not begun".to_owned())));
+            return Err(samples_error(&path)(SamplesError::Format("the series was not created".to_owned())));
         };
         writer.append(t_ns, values).map_err(samples_error(&path))
     }
 
-    /// Appends what `operation` of `workload` took from `begin_ns` to `end_ns`.
+    /// Appends the latencies of `operation` of `workload` from `begin_ns` to `end_ns`.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -211,10 +210,10 @@ impl RecordingWriter {
         writer.append(operation, begin_ns, end_ns, histogram).map_err(io_error(&path))
     }
 
-    /// Ends the recording: writes how it ended and turns every stream into Parquet.
+    /// Ends the recording: writes its status and converts every stream to Parquet.
     ///
     /// # Errors
-    /// A file cannot be written; the streams not yet turned stay as they are.
+    /// A file cannot be written; the streams that are not converted yet stay.
     pub fn finish(mut self, t_ns: u64, status: RunStatus) -> Result<(), RecordingError> {
         self.event(t_ns, Event::Finished { status })?;
         for (source, writer) in self.samples.drain() {
@@ -229,7 +228,7 @@ impl RecordingWriter {
     }
 }
 
-/// Writes a whole file so that it is either there or not: under another name first.
+/// Writes a file atomically: under another name first.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -240,9 +239,9 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordingError> {
     fs::rename(&part, path).map_err(io_error(path))
 }
 
-/// What `plan.json` holds.
+/// The content of `plan.json`.
 #[derive(serde::Serialize)]
-struct Formatted<'a> {
+struct PlanFile<'a> {
     format: u64,
     #[serde(flatten)]
     plan: &'a Plan,
@@ -254,22 +253,22 @@ fn pretty(value: &impl serde::Serialize) -> Vec<u8> {
     bytes
 }
 
-/// A recording, as far as it is whole.
+/// A recording, up to any damage.
 #[derive(Debug, Clone)]
 pub struct Recording {
     /// Its folder.
     pub dir: PathBuf,
     /// The experiment file exactly as run.
     pub experiment: String,
-    /// What it set out to do.
+    /// The plan of the run.
     pub plan: Plan,
-    /// The host it ran on.
+    /// The host.
     pub environment: Value,
-    /// When it began.
+    /// Its start.
     pub start: WallAnchor,
-    /// What happened, in order.
+    /// The events, in order.
     pub events: Vec<EventLine>,
-    /// What could not be read, for people; empty for a whole recording.
+    /// The parts that could not be read, for people; empty for an undamaged recording.
     pub damage: Vec<String>,
 }
 
@@ -277,7 +276,7 @@ impl Recording {
     /// Opens the recording in the folder `dir`.
     ///
     /// # Errors
-    /// There is no plan to be read: without it the rest has no meaning.
+    /// The plan cannot be read: without it the rest has no meaning.
     pub fn open(dir: &Path) -> Result<Self, RecordingError> {
         let not_a_recording = |reason: String| RecordingError::NotARecording { path: dir.to_owned(), reason };
         let not_a_plan = |error: &dyn std::fmt::Display| not_a_recording(format!("plan.json: {error}"));
@@ -285,7 +284,7 @@ impl Recording {
         let plan: Value = serde_json::from_slice(&plan).map_err(|error| not_a_plan(&error))?;
         let mut damage = Vec::new();
         let environment = read_environment(&dir.join("environment.json"), &mut damage);
-        // Recordings of before formats were counted have none.
+        // The oldest recordings have no format.
         if let Some(format) = plan["format"].as_u64().filter(|format| *format > FORMAT) {
             let writer = environment["manometer"].as_str().map(str::to_owned);
             return Err(RecordingError::Newer { path: dir.to_owned(), format, writer });
@@ -303,7 +302,7 @@ impl Recording {
         Ok(Self { dir: dir.to_owned(), experiment, plan, environment, start, events, damage })
     }
 
-    /// How the run ended; nothing when it was cut short.
+    /// How the run ended; `None` if it was cut short.
     pub fn status(&self) -> Option<RunStatus> {
         self.events.iter().rev().find_map(|line| match line.event {
             Event::Finished { status } => Some(status),
@@ -324,14 +323,14 @@ impl Recording {
         names
     }
 
-    /// The sample series `source`: its stream as far as it is whole, else its Parquet file.
+    /// The sample series `source`: its stream up to any damage, else its Parquet file.
     ///
     /// # Errors
-    /// There is no such series, or not even its head can be read.
+    /// There is no such series, or not even its header can be read.
     pub fn samples(&self, source: &str) -> Result<Samples, RecordingError> {
         let stream = self.dir.join("samples").join(format!("{}.arrows", self.recorded_name(source)));
         let parquet = stream.with_extension("parquet");
-        // The stream is removed only once its Parquet file is whole, so where both are, the stream counts.
+        // The stream is removed only after its Parquet file is complete: if both exist, the stream counts.
         if stream.exists() {
             return Samples::read_stream(&stream).map_err(samples_error(&stream));
         }
@@ -349,7 +348,7 @@ impl Recording {
         other.filter(|_| !is_recorded(source)).unwrap_or(source)
     }
 
-    /// The latencies of `workload`, as far as they are whole; none for a workload that answered nothing.
+    /// The latencies of `workload`, up to any damage; empty for a workload without answers.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -361,7 +360,7 @@ impl Recording {
         LatencyLog::read(&path).map_err(io_error(&path))
     }
 
-    /// A moment of the recording's clock, in seconds since the recording's start.
+    /// A time of the recording's clock in seconds since the start of the recording.
     pub fn seconds(&self, t_ns: u64) -> f64 {
         (t_ns as f64 - self.start.monotonic_ns as f64) / 1e9
     }

@@ -1,5 +1,4 @@
-//! Sample series: one row of numbers per interval, as an Arrow IPC stream while a run lives and as
-//! Parquet when it ended cleanly.
+//! Sample series: one row of numbers per interval, as an Arrow IPC stream during a run and as Parquet after a clean end.
 //!
 //! Every series has the column `t_ns` (the interval's end, `CLOCK_MONOTONIC` nanoseconds); all other
 //! columns are nullable 64-bit floats that carry their unit as the field's metadata `unit`.
@@ -21,20 +20,20 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use serde::{Deserialize, Serialize};
 
-/// The column every series has: when an interval ended.
+/// The column of every series: the end of the interval.
 const TIME: &str = "t_ns";
 
-/// The least that the format asks for.
+/// The smallest alignment of the format.
 const ALIGNMENT_BYTES: usize = 8;
 
 /// A sample series that cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SamplesError {
-    /// The file system said no.
+    /// A file error.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The bytes are no series of ours.
+    /// The file is not a sample series.
     #[error("not a sample series: {0}")]
     Format(String),
 }
@@ -53,12 +52,12 @@ impl From<ArrowError> for SamplesError {
 pub struct Column {
     /// Its name, such as `read.operations`.
     pub name: String,
-    /// Its unit, such as `B/s`; empty for a bare count.
+    /// Its unit, such as `B/s`; empty for a count.
     pub unit: String,
-    /// What it means, for people; empty where its name says it.
+    /// Its meaning, for people; empty if the name says it.
     #[serde(default)]
     pub meaning: String,
-    /// The file or program that it is read from; empty for what Manometer counts itself.
+    /// The file or program from which it is read; empty for what Manometer counts itself.
     #[serde(default)]
     pub from: String,
 }
@@ -75,7 +74,7 @@ impl Column {
         Self { meaning: meaning.into(), ..self }
     }
 
-    /// The same column with the file or program that it is read from.
+    /// The same column with the file or program from which it is read.
     #[must_use]
     pub fn from(self, from: impl Into<String>) -> Self {
         Self { from: from.into(), ..self }
@@ -87,31 +86,31 @@ pub fn columns_from(file: &str, columns: &[(&str, &str, &str)]) -> Vec<Column> {
     columns.iter().map(|(name, unit, meaning)| Column::new(*name, *unit).meaning(*meaning).from(file)).collect()
 }
 
-/// Writes a series row by row; each row is on its way to the file when `append` returns.
+/// Writes a series row by row; each row is written to the file when `append` returns.
 pub struct SampleWriter {
     stream: StreamWriter<File>,
     schema: SchemaRef,
 }
 
 impl SampleWriter {
-    /// Begins a series of `columns` at `path`.
+    /// Creates a series of `columns` at `path`.
     ///
     /// # Errors
-    /// The file cannot be made or written.
+    /// The file cannot be created or written.
     pub fn create(path: &Path, columns: &[Column]) -> Result<Self, SamplesError> {
         let mut fields = vec![Field::new(TIME, DataType::UInt64, false)];
         fields.extend(columns.iter().map(field));
         let schema = Arc::new(Schema::new(fields));
-        // A row is a batch of its own: the usual padding to 64 bytes would make most of the file.
+        // Each row is a batch: the usual padding to 64 bytes would be most of the file.
         let options = IpcWriteOptions::try_new(ALIGNMENT_BYTES, false, MetadataVersion::V5)?;
         let stream = StreamWriter::try_new_with_options(File::create_new(path)?, &schema, options)?;
         Ok(Self { stream, schema })
     }
 
-    /// Appends the row of the interval that ended at `t_ns`; a missing value stays missing.
+    /// Appends the row of the interval that ended at `t_ns`; `None` is a gap.
     ///
     /// # Errors
-    /// The file cannot be written, or `values` are not as many as the columns.
+    /// The file cannot be written, or the number of `values` differs from that of the columns.
     pub fn append(&mut self, t_ns: u64, values: &[Option<f64>]) -> Result<(), SamplesError> {
         let mut columns: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from(vec![t_ns]))];
         columns.extend(values.iter().map(|value| Arc::new(Float64Array::from(vec![*value])) as ArrayRef));
@@ -129,8 +128,7 @@ impl SampleWriter {
     }
 }
 
-/// Whether the file ends as an Arrow stream does, with a continuation and a length of zero; leaves the
-/// file at its begin.
+/// Whether the file ends like an Arrow stream, with a continuation and a length of zero. Leaves the file at its start.
 fn has_end_marker(file: &mut File) -> io::Result<bool> {
     const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
     let length = file.seek(SeekFrom::End(0))?;

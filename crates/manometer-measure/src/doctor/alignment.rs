@@ -1,40 +1,43 @@
-//! Whether partitions and the file system's blocks begin on whole 4 KiB.
+//! Whether partitions and the blocks of the file system are aligned to 4 KiB.
 
 use super::{Check, CheckStatus, FileSystem, Layer};
 use crate::human;
 
-const WHY: &str = "a request across two blocks costs two";
+const WHY: &str = "a request across two blocks becomes two";
 
-/// The block that flash and newer hard disks write at least.
+/// The smallest write of flash and newer hard disks.
 const BLOCK_BYTES: u64 = 4096;
 
 pub(super) fn check(layers: &[Layer], file_system: &FileSystem) -> Check {
-    let off = |layer: &&Layer| layer.start_bytes.is_some_and(|start| !start.is_multiple_of(BLOCK_BYTES));
-    let crooked: Vec<String> = layers
+    let is_misaligned = |layer: &&Layer| layer.start_bytes.is_some_and(|start| !start.is_multiple_of(BLOCK_BYTES));
+    let misaligned: Vec<String> = layers
         .iter()
-        .filter(off)
-        .map(|layer| format!("{} begins at byte {}", layer.name, layer.start_bytes.unwrap_or_default()))
+        .filter(is_misaligned)
+        .map(|layer| format!("{} starts at byte {}", layer.name, layer.start_bytes.unwrap_or_default()))
         .collect();
-    if !crooked.is_empty() {
-        let text = format!("{}: no multiple of 4 KiB", crooked.join("; "));
+    if !misaligned.is_empty() {
+        let text = format!("{}: not a multiple of 4 KiB", misaligned.join("; "));
         return Check::new("alignment", CheckStatus::Limited, text, WHY)
-            .remedy("make the partition anew from sector 2048: parted --align optimal (its data is lost)");
+            .remedy("recreate the partition at sector 2048: parted --align optimal (its data is lost)");
     }
     let Some(block_bytes) = file_system.block_bytes else {
-        return Check::new("alignment", CheckStatus::Missing, "the file system does not tell its block", WHY);
+        return Check::new("alignment", CheckStatus::Missing, "the file system does not show its allocation unit", WHY);
     };
     if layers.is_empty() {
-        return Check::new("alignment", CheckStatus::Missing, "no block device to be aligned to", WHY);
+        return Check::new("alignment", CheckStatus::Missing, "no block device", WHY);
     }
     if !block_bytes.is_multiple_of(BLOCK_BYTES) {
-        let text = format!("the file system allocates by {}", human::bytes(block_bytes));
+        let text = format!("the file system allocates in units of {}", human::bytes(block_bytes));
         return Check::new("alignment", CheckStatus::Limited, text, WHY)
-            .remedy("make the file system anew with blocks of 4096 bytes (its data is lost)");
+            .remedy("recreate the file system with blocks of 4096 bytes (its data is lost)");
     }
     let partitions = layers.iter().filter(|layer| layer.start_bytes.is_some()).count();
     let text = match partitions {
-        0 => format!("no partition; the file system allocates by {}", human::bytes(block_bytes)),
-        _ => format!("partitions begin on whole 4 KiB; the file system allocates by {}", human::bytes(block_bytes)),
+        0 => format!("no partition; the file system allocates in units of {}", human::bytes(block_bytes)),
+        _ => format!(
+            "partitions start at multiples of 4 KiB; the file system allocates in units of {}",
+            human::bytes(block_bytes)
+        ),
     };
     Check::new("alignment", CheckStatus::Ok, text, WHY)
 }
@@ -49,7 +52,7 @@ mod tests {
         let facts = recorded::hard_disk();
         let check = check(&facts.layers, &facts.file_system);
         assert_eq!(check.status, CheckStatus::Limited);
-        assert_eq!(check.text, "sdc1 begins at byte 32256: no multiple of 4 KiB");
+        assert_eq!(check.text, "sdc1 starts at byte 32256: not a multiple of 4 KiB");
     }
 
     #[test]
@@ -57,7 +60,7 @@ mod tests {
         let mut facts = recorded::nvme();
         assert_eq!(check(&facts.layers, &facts.file_system).status, CheckStatus::Ok);
         facts.file_system.block_bytes = Some(1024);
-        assert_eq!(check(&facts.layers, &facts.file_system).text, "the file system allocates by 1 KiB");
+        assert_eq!(check(&facts.layers, &facts.file_system).text, "the file system allocates in units of 1 KiB");
         facts.file_system.block_bytes = None;
         assert_eq!(check(&facts.layers, &facts.file_system).status, CheckStatus::Missing);
     }

@@ -1,4 +1,4 @@
-//! Control groups: which version, and whether I/O can be limited.
+//! Control groups: their version, and whether I/O can be limited.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use rustix::fs::{Access, access};
 
 use super::{Check, CheckStatus};
 
-const WHY: &str = "limits and counts a workload's I/O";
+const WHY: &str = "limits and counts the I/O of a workload";
 
 /// The controllers of version 2 that hold the limits of workloads.
 const CONTROLLERS: [&str; 3] = ["cpu", "io", "memory"];
 
-/// What isolation needs of version 2: it makes its groups right below where that is mounted.
+/// What isolation needs of version 2: it creates its groups directly below the mount point.
 const NEEDED: &str = "run as root; else the mounted subtree must be delegated to this user with the controllers \
-                      `cpu io memory`, and its processes be in groups below it";
+                      `cpu io memory`, and its processes must be in groups below it";
 
 const UNIFIED: &str = "boot with systemd.unified_cgroup_hierarchy=1";
 
@@ -30,11 +30,11 @@ pub struct Cgroups {
 /// One mounted hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hierarchy {
-    /// Where.
+    /// Its mount point.
     pub mounted_at: PathBuf,
     /// Its controllers.
     pub controllers: Vec<String>,
-    /// Whether we may make groups in it, and give them its controllers.
+    /// Whether this user can create groups in it and enable their controllers.
     pub writable: bool,
 }
 
@@ -45,7 +45,7 @@ impl Hierarchy {
 }
 
 impl Cgroups {
-    /// Reads what is mounted here.
+    /// Reads the hierarchies of this host.
     pub fn read() -> Self {
         let mounts = procfs::process::Process::myself().and_then(|process| process.mountinfo());
         let mut found = Self::default();
@@ -55,14 +55,14 @@ impl Cgroups {
                 "cgroup2" => {
                     let text = fs::read_to_string(at.join("cgroup.controllers")).unwrap_or_default();
                     let controllers = text.split_whitespace().map(str::to_owned).collect();
-                    let writable = may_write(&at) && may_give(&at);
+                    let writable = can_write(&at) && can_enable(&at);
                     found.v2.get_or_insert(Hierarchy { mounted_at: at, controllers, writable });
                 }
                 "cgroup" => {
                     let options = mount.super_options.into_keys().filter(|option| option != "rw" && option != "ro");
                     let mut controllers: Vec<String> = options.collect();
                     controllers.sort();
-                    let writable = may_write(&at);
+                    let writable = can_write(&at);
                     found.v1.push(Hierarchy { mounted_at: at, controllers, writable });
                 }
                 _ => {}
@@ -71,28 +71,29 @@ impl Cgroups {
         found
     }
 
-    /// What they are good for.
+    /// The check of control groups.
     pub fn check(&self) -> Check {
         let new = |status, text: String| Check::new("cgroup", status, text, WHY);
         if let Some(v2) = self.v2.as_ref().filter(|v2| v2.has("io")) {
             let text = format!("version 2 at {}: {}", v2.mounted_at.display(), v2.controllers.join(" "));
-            let lacking: Vec<&str> = CONTROLLERS.into_iter().filter(|name| !v2.has(name)).collect();
-            return match (v2.writable, lacking.is_empty()) {
+            let missing: Vec<&str> = CONTROLLERS.into_iter().filter(|name| !v2.has(name)).collect();
+            return match (v2.writable, missing.is_empty()) {
                 (true, true) => new(CheckStatus::Ok, text),
                 (true, false) => {
-                    let remedy = format!("{UNIFIED}; for a delegated subtree, Delegate={} too", lacking.join(" "));
-                    new(CheckStatus::Limited, format!("{text}; without {}", lacking.join(" "))).remedy(remedy)
+                    let remedy = format!("{UNIFIED}; for a delegated subtree, Delegate={} too", missing.join(" "));
+                    new(CheckStatus::Limited, format!("{text}; without {}", missing.join(" "))).remedy(remedy)
                 }
-                (false, _) => new(CheckStatus::Limited, format!("{text}; no groups may be made in it")).remedy(NEEDED),
+                (false, _) => {
+                    new(CheckStatus::Limited, format!("{text}; this user cannot create groups in it")).remedy(NEEDED)
+                }
             };
         }
         if let Some(v1) = self.v1.iter().find(|one| one.has("blkio")) {
             let text = format!("version 1, blkio at {}: it throttles direct I/O only", v1.mounted_at.display());
             return match v1.writable {
                 true => new(CheckStatus::Limited, text).remedy(UNIFIED),
-                false => {
-                    new(CheckStatus::Limited, format!("{text}; no groups may be made in it")).remedy("run as root")
-                }
+                false => new(CheckStatus::Limited, format!("{text}; this user cannot create groups in it"))
+                    .remedy("run as root"),
             };
         }
         let text = match (&self.v2, self.v1.is_empty()) {
@@ -104,17 +105,17 @@ impl Cgroups {
     }
 }
 
-/// Whether groups in `folder` of version 2 can be given controllers: unless it is the root of all, the kernel lets it
-/// give them only where no process is in itself.
-fn may_give(folder: &Path) -> bool {
+/// Whether controllers can be enabled for groups in `folder` of version 2: below the root, the kernel allows that only if no
+/// process is in `folder` itself.
+fn can_enable(folder: &Path) -> bool {
     let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap_or_default();
-    let given = read("cgroup.subtree_control");
-    let gives = |name: &&str| given.split_whitespace().any(|one| one == *name);
+    let enabled = read("cgroup.subtree_control");
+    let is_enabled = |name: &&str| enabled.split_whitespace().any(|one| one == *name);
     let is_root = !folder.join("cgroup.type").exists();
-    is_root || CONTROLLERS.iter().all(gives) || read("cgroup.procs").trim().is_empty()
+    is_root || CONTROLLERS.iter().all(is_enabled) || read("cgroup.procs").trim().is_empty()
 }
 
-fn may_write(folder: &Path) -> bool {
+fn can_write(folder: &Path) -> bool {
     access(folder, Access::WRITE_OK).is_ok()
 }
 
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_2_with_io_is_well_where_we_may_write() {
+    fn version_2_with_io_is_ok_if_writable() {
         let mut cgroups = recorded::nvme().cgroups;
         assert_eq!(cgroups.check().status, CheckStatus::Ok);
         let v2 = cgroups.v2.as_mut().unwrap();
@@ -134,7 +135,7 @@ mod tests {
         assert!(check.text.ends_with("; without memory") && check.remedy.contains("Delegate=memory"), "{check:?}");
         cgroups.v2.as_mut().unwrap().writable = false;
         let check = cgroups.check();
-        assert!(check.text.ends_with("no groups may be made in it"), "{}", check.text);
+        assert!(check.text.ends_with("this user cannot create groups in it"), "{}", check.text);
         assert!(
             check.remedy.starts_with("run as root") && check.remedy.contains("`cpu io memory`"),
             "{}",
@@ -143,19 +144,19 @@ mod tests {
     }
 
     #[test]
-    fn a_subtree_with_processes_in_itself_cannot_give_controllers() {
+    fn a_subtree_with_processes_cannot_enable_controllers() {
         let dir = tempfile::tempdir().unwrap();
         let write = |file: &str, text: &str| fs::write(dir.path().join(file), text).unwrap();
         write("cgroup.procs", "1\n7\n");
         write("cgroup.subtree_control", "memory pids\n");
-        assert!(may_give(dir.path()), "the root of all may");
+        assert!(can_enable(dir.path()), "the root can");
         write("cgroup.type", "domain\n");
-        assert!(!may_give(dir.path()));
+        assert!(!can_enable(dir.path()));
         write("cgroup.subtree_control", "cpu io memory pids\n");
-        assert!(may_give(dir.path()), "it has done so");
+        assert!(can_enable(dir.path()), "they are enabled already");
         write("cgroup.subtree_control", "\n");
         write("cgroup.procs", "");
-        assert!(may_give(dir.path()));
+        assert!(can_enable(dir.path()));
     }
 
     #[test]

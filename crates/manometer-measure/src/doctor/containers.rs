@@ -1,16 +1,16 @@
-//! Programs that run containers.
+//! Container programs: podman and docker.
 
-use super::{Check, CheckStatus, PATIENCE};
+use super::{Check, CheckStatus, PROGRAM_TIMEOUT};
 use crate::program::{self, ProgramError};
 
-const WHY: &str = "run a workload as production does";
+const WHY: &str = "run a workload as in production";
 
-/// How a program answered.
+/// The answer of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// With its version.
+    /// Its version.
     Version(String),
-    /// It is there, and cannot run containers.
+    /// It is installed but cannot run containers.
     Refused(String),
     /// It is not installed.
     None,
@@ -21,25 +21,25 @@ pub enum Answer {
 pub struct ContainerProgram {
     /// Its name.
     pub name: &'static str,
-    /// How it answered when asked for its version.
+    /// Its answer to a request for its version.
     pub answer: Answer,
 }
 
 impl ContainerProgram {
-    /// Asks both.
+    /// Reads the answers of both.
     pub fn read_all() -> Vec<Self> {
-        let asked = [
+        let commands = [
             ("podman", ["version", "--format", "{{.Client.Version}}"]),
             ("docker", ["version", "--format", "{{.Server.Version}}"]),
         ];
-        asked
+        commands
             .into_iter()
-            .map(|(name, words)| Self { name, answer: heard(program::answer(name, &words, PATIENCE)) })
+            .map(|(name, words)| Self { name, answer: parse_answer(program::answer(name, &words, PROGRAM_TIMEOUT)) })
             .collect()
     }
 }
 
-fn heard(answer: Result<String, ProgramError>) -> Answer {
+fn parse_answer(answer: Result<String, ProgramError>) -> Answer {
     match answer {
         Ok(version) => Answer::Version(version.trim().to_owned()),
         Err(ProgramError::Missing(_)) => Answer::None,
@@ -50,7 +50,7 @@ fn heard(answer: Result<String, ProgramError>) -> Answer {
     }
 }
 
-/// What they are good for.
+/// The check of container programs.
 pub fn check(programs: &[ContainerProgram]) -> Check {
     let text = |one: &ContainerProgram| match &one.answer {
         Answer::Version(version) => format!("{} {version}", one.name),
@@ -77,20 +77,22 @@ mod tests {
     }
 
     #[test]
-    fn one_that_answers_is_enough() {
-        let found = check(&programs(Answer::None, heard(Ok("28.2.2\n".to_owned()))));
+    fn one_answer_is_enough() {
+        let found = check(&programs(Answer::None, parse_answer(Ok("28.2.2\n".to_owned()))));
         assert_eq!((found.status, found.text.as_str()), (CheckStatus::Ok, "no podman; docker 28.2.2"));
     }
 
     #[test]
     fn one_without_its_daemon_is_limited() {
-        let refused =
-            heard(Err(ProgramError::Refused { program: "docker".to_owned(), text: "Cannot connect".to_owned() }));
+        let refused = parse_answer(Err(ProgramError::Refused {
+            program: "docker".to_owned(),
+            text: "Cannot connect".to_owned(),
+        }));
         assert_eq!(refused, Answer::Refused("Cannot connect".to_owned()));
         assert_eq!(check(&programs(Answer::None, refused)).status, CheckStatus::Limited);
-        let slow = heard(Err(ProgramError::Slow { program: "docker".to_owned(), milliseconds: 5000 }));
+        let slow = parse_answer(Err(ProgramError::Slow { program: "docker".to_owned(), milliseconds: 5000 }));
         assert_eq!(slow, Answer::Refused("no answer within 5 s".to_owned()));
-        let none = heard(Err(ProgramError::Missing("podman".to_owned())));
+        let none = parse_answer(Err(ProgramError::Missing("podman".to_owned())));
         assert_eq!(check(&programs(none.clone(), none)).status, CheckStatus::Missing);
     }
 }

@@ -1,4 +1,4 @@
-//! The processors' clock: who governs it, and whether it may run ahead.
+//! The clock of the processors: frequency governor and turbo.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,15 +6,15 @@ use std::path::Path;
 
 use super::{Check, CheckStatus};
 
-const WHY_GOVERNOR: &str = "a clock that follows the load makes quiet phases slow";
-const WHY_TURBO: &str = "until it is warm all is faster";
+const WHY_GOVERNOR: &str = "a clock that follows the load slows down phases with little load";
+const WHY_TURBO: &str = "a cold processor is faster";
 
-/// The processors' clock as far as it is told.
+/// The clock of the processors, as far as the host shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cpu {
-    /// The governors in force, each once.
+    /// The current governors, each once.
     pub governors: BTreeSet<String>,
-    /// Whether turbo is on, and the file that says so.
+    /// Whether turbo is on, and the file with the setting.
     pub turbo: Option<(bool, &'static str)>,
 }
 
@@ -40,7 +40,7 @@ impl Cpu {
         let new = |status, text: String| Check::new("cpu-governor", status, text, WHY_GOVERNOR);
         let names: Vec<&str> = self.governors.iter().map(String::as_str).collect();
         match names.as_slice() {
-            [] => new(CheckStatus::Missing, "not told here".to_owned()),
+            [] => new(CheckStatus::Missing, "unknown: the host does not show it".to_owned()),
             ["performance"] => new(CheckStatus::Ok, "performance".to_owned()),
             others => {
                 new(CheckStatus::Limited, others.join(", ")).remedy("cpupower frequency-set --governor performance")
@@ -51,7 +51,7 @@ impl Cpu {
     fn turbo(&self) -> Check {
         let new = |status, text: &str| Check::new("cpu-turbo", status, text, WHY_TURBO);
         match self.turbo {
-            None => new(CheckStatus::Missing, "not told here"),
+            None => new(CheckStatus::Missing, "unknown: the host does not show it"),
             Some((false, _)) => new(CheckStatus::Ok, "off"),
             Some((true, file)) => {
                 let off = if file == NO_TURBO { 1 } else { 0 };
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_stands_is_well_and_one_that_moves_is_told_how_to_stand() {
+    fn a_fixed_clock_is_ok_and_a_variable_one_has_a_remedy() {
         let [governor, turbo] = recorded::nvme().cpu.checks();
         assert_eq!((governor.status, governor.text.as_str()), (CheckStatus::Limited, "powersave"));
         assert_eq!(turbo.remedy, "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo");

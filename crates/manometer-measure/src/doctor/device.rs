@@ -1,4 +1,4 @@
-//! The disks: what they are, how requests are scheduled, and their block sizes.
+//! The disks: model, I/O scheduler and block sizes.
 
 use std::fs;
 
@@ -6,33 +6,33 @@ use super::{Check, CheckStatus, Layer, Nvme};
 use crate::host::virtual_disk;
 use crate::human;
 
-const WHY_DEVICE: &str = "an arm and flash suffer from unlike things";
+const WHY_DEVICE: &str = "hard disks and flash have different bottlenecks";
 const WHY_VIRTUAL: &str = "the host's caches, limits and neighbours hide the flash";
 const WHY_SCHEDULER: &str = "orders, merges and delays requests";
-const WHY_BLOCKS: &str = "a write of part of a block reads it first";
+const WHY_BLOCKS: &str = "a write of a partial block reads the block first";
 
-/// A disk as far as the checks ask.
+/// The facts about a disk for the checks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Disk {
     /// Its name in the kernel.
     pub name: String,
-    /// Its maker's name for it.
+    /// Its model.
     pub model: Option<String>,
     /// Its size.
     pub size_bytes: Option<u64>,
-    /// Whether it turns.
+    /// Whether it is a hard disk.
     pub rotational: Option<bool>,
-    /// Who makes it up, where it is no disk of its own.
+    /// The hypervisor, if it is a virtual disk.
     pub virtual_by: Option<&'static str>,
-    /// The I/O schedulers, the one in force in brackets.
+    /// The I/O schedulers, the current one in brackets.
     pub scheduler: Option<String>,
     /// The smallest request.
     pub logical_block_bytes: Option<u64>,
-    /// The smallest request that needs no other to be read first.
+    /// The smallest write that needs no read first.
     pub physical_block_bytes: Option<u64>,
-    /// The request size that the device likes best; 0 where it does not say.
+    /// The preferred request size of the device; 0 if it has none.
     pub optimal_io_bytes: Option<u64>,
-    /// What only NVMe has.
+    /// Facts of an NVMe disk.
     pub nvme: Option<Nvme>,
 }
 
@@ -45,7 +45,7 @@ impl Disk {
             model: text("device/model"),
             size_bytes: number("size").map(|sectors| sectors * 512),
             rotational: number("queue/rotational").map(|flag| flag == 1),
-            virtual_by: virtual_disk::maker_of(&layer.sysfs),
+            virtual_by: virtual_disk::hypervisor_of(&layer.sysfs),
             scheduler: text("queue/scheduler"),
             logical_block_bytes: number("queue/logical_block_size"),
             physical_block_bytes: number("queue/physical_block_size"),
@@ -54,22 +54,22 @@ impl Disk {
         }
     }
 
-    fn is_described(&self) -> String {
-        let model = self.model.as_deref().unwrap_or("no model told");
-        let size = self.size_bytes.map_or_else(|| "size not told".to_owned(), human::bytes);
-        let turns = match self.rotational {
+    fn description(&self) -> String {
+        let model = self.model.as_deref().unwrap_or("model unknown");
+        let size = self.size_bytes.map_or_else(|| "size unknown".to_owned(), human::bytes);
+        let rotational = match self.rotational {
             Some(true) => "rotational",
             Some(false) => "not rotational",
-            None => "rotational or not is not told",
+            None => "rotational unknown",
         };
-        format!("{}: {model}, {size}, {turns}", self.name)
+        format!("{}: {model}, {size}, {rotational}", self.name)
     }
 
-    /// The scheduler in force.
-    fn scheduler_in_force(&self) -> Option<&str> {
+    /// The current scheduler.
+    fn current_scheduler(&self) -> Option<&str> {
         let text = self.scheduler.as_deref()?;
-        let in_force = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-        in_force.or((text == "none").then_some("none"))
+        let current = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+        current.or((text == "none").then_some("none"))
     }
 }
 
@@ -80,7 +80,7 @@ pub(super) fn nvme_disks(disks: &[Disk]) -> Vec<(&str, &Nvme)> {
 
 pub(super) fn checks(disks: &[Disk]) -> Vec<Check> {
     if disks.is_empty() {
-        let none = |id, why| Check::new(id, CheckStatus::Missing, "no disk is seen below the folder", why);
+        let none = |id, why| Check::new(id, CheckStatus::Missing, "no disk is visible below the directory", why);
         let all = [
             ("device", WHY_DEVICE),
             ("virtual-disk", WHY_VIRTUAL),
@@ -93,10 +93,10 @@ pub(super) fn checks(disks: &[Disk]) -> Vec<Check> {
 }
 
 fn device(disks: &[Disk]) -> Check {
-    let texts: Vec<String> = disks.iter().map(Disk::is_described).collect();
-    let claimed_arm = disks.iter().any(|disk| disk.virtual_by.is_some() && disk.rotational == Some(true));
-    if claimed_arm {
-        let text = format!("{}, as a virtual disk claims", texts.join("; "));
+    let texts: Vec<String> = disks.iter().map(Disk::description).collect();
+    let claims_to_rotate = disks.iter().any(|disk| disk.virtual_by.is_some() && disk.rotational == Some(true));
+    if claims_to_rotate {
+        let text = format!("{}, as the virtual disk claims", texts.join("; "));
         let remedy = disks.iter().map(|disk| format!("echo 0 > /sys/block/{}/queue/rotational", disk.name));
         return Check::new("device", CheckStatus::Limited, text, WHY_DEVICE)
             .remedy(remedy.collect::<Vec<_>>().join("; "));
@@ -105,27 +105,27 @@ fn device(disks: &[Disk]) -> Check {
 }
 
 fn virtual_disk(disks: &[Disk]) -> Check {
-    let made_up = |disk: &Disk| Some(format!("{} is a virtual disk ({})", disk.name, disk.virtual_by?));
-    let texts: Vec<String> = disks.iter().filter_map(made_up).collect();
+    let describe = |disk: &Disk| Some(format!("{} is a virtual disk ({})", disk.name, disk.virtual_by?));
+    let texts: Vec<String> = disks.iter().filter_map(describe).collect();
     if texts.is_empty() {
         return Check::new("virtual-disk", CheckStatus::Ok, "no sign of a virtual disk", WHY_VIRTUAL);
     }
-    let text = format!("{}: flash effects cannot be told from its host's", texts.join("; "));
+    let text = format!("{}: effects of flash cannot be separated from the hypervisor's", texts.join("; "));
     Check::new("virtual-disk", CheckStatus::Limited, text, WHY_VIRTUAL)
-        .remedy("use a host of its own, or a disk passed through")
+        .remedy("use bare metal, or pass the disk through")
 }
 
 fn scheduler(disks: &[Disk]) -> Check {
     let shown = |disk: &Disk| match &disk.scheduler {
         Some(text) => format!("{}: {text}", disk.name),
-        None => format!("{}: not told", disk.name),
+        None => format!("{}: unknown", disk.name),
     };
     let text = disks.iter().map(shown).collect::<Vec<_>>().join("; ");
-    let known: Vec<Option<&str>> = disks.iter().map(Disk::scheduler_in_force).collect();
-    let unlike = known.windows(2).any(|two| two[0] != two[1]);
+    let known: Vec<Option<&str>> = disks.iter().map(Disk::current_scheduler).collect();
+    let differ = known.windows(2).any(|two| two[0] != two[1]);
     let (status, text) = match known.iter().any(Option::is_none) {
         true => (CheckStatus::Missing, text),
-        false if unlike => (CheckStatus::Limited, format!("{text}: unlike")),
+        false if differ => (CheckStatus::Limited, format!("{text}: they differ")),
         false => (CheckStatus::Ok, text),
     };
     let commands = disks.iter().map(|disk| format!("echo none > /sys/block/{}/queue/scheduler", disk.name));
@@ -133,10 +133,10 @@ fn scheduler(disks: &[Disk]) -> Check {
 }
 
 fn block_size(disks: &[Disk]) -> Check {
-    let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "not told".to_owned(), human::bytes);
+    let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "unknown".to_owned(), human::bytes);
     let one = |disk: &Disk| {
         let optimal = match disk.optimal_io_bytes {
-            Some(0) | None => "not told".to_owned(),
+            Some(0) | None => "unknown".to_owned(),
             Some(bytes) => human::bytes(bytes),
         };
         let (logical, physical) = (bytes(disk.logical_block_bytes), bytes(disk.physical_block_bytes));
@@ -157,17 +157,17 @@ mod tests {
     }
 
     #[test]
-    fn a_flash_disk_of_its_own_is_well() {
+    fn a_physical_flash_disk_is_ok() {
         let disks = recorded::nvme().disks;
         assert_eq!(find(&disks, "virtual-disk").status, CheckStatus::Ok);
         let device = find(&disks, "device");
         assert_eq!(device.text, "nvme0n1: Samsung SSD 980 PRO 1TB, 932 GiB, not rotational");
         assert_eq!(find(&disks, "scheduler").text, "nvme0n1: [none] mq-deadline");
-        assert_eq!(find(&disks, "block-size").text, "nvme0n1: logical 512 B, physical 512 B, optimal I/O not told");
+        assert_eq!(find(&disks, "block-size").text, "nvme0n1: logical 512 B, physical 512 B, optimal I/O unknown");
     }
 
     #[test]
-    fn a_virtual_disk_is_named_as_such_and_its_arm_not_believed() {
+    fn a_virtual_disk_that_claims_to_rotate_is_limited() {
         let disks = recorded::virtual_machine().disks;
         let check = find(&disks, "virtual-disk");
         assert_eq!(check.status, CheckStatus::Limited);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn disks_under_one_array_must_be_scheduled_alike() {
+    fn disks_of_an_array_must_have_the_same_scheduler() {
         let mut disks = recorded::array().disks;
         assert_eq!(find(&disks, "scheduler").status, CheckStatus::Ok);
         disks[1].scheduler = Some("none mq-deadline [bfq]".to_owned());
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_disk_with_an_arm_is_no_fault() {
+    fn a_hard_disk_is_ok() {
         let disks = recorded::hard_disk().disks;
         assert!(find(&disks, "device").text.ends_with("rotational"));
         assert_eq!(find(&disks, "device").status, CheckStatus::Ok);

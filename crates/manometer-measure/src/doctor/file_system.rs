@@ -1,4 +1,4 @@
-//! The file system: what it lies on, and its mount options.
+//! The file system: its type, and its mount options.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,34 +12,34 @@ const WHY: &str = "decides what reaches the device, and when";
 const WHY_OPTIONS: &str = "options may add requests";
 const WHY_DATA: &str = "options may add requests; `data=` says whether data passes through the journal";
 
-/// How ext4 orders data and journal where neither the mount nor the file system says.
-const USUAL_DATA: &str = "ordered";
+/// The data mode of ext4 unless the mount or the file system sets another.
+const DEFAULT_DATA: &str = "ordered";
 
-/// What ext4 does with data and journal.
+/// The data mode of ext4.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Data {
-    /// `data=` this.
+pub enum DataMode {
+    /// The value of `data=`.
     Mode(String),
-    /// Nothing: it has no journal.
+    /// It has no journal.
     NoJournal,
 }
 
-/// A file system as far as the checks ask.
+/// The facts about a file system for the checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSystem {
-    /// Its type, such as `ext4`; nothing where the folder's mount is not found.
+    /// Its type, such as `ext4`; `None` if the mount of the directory is not found.
     pub fs_type: Option<String>,
     /// What is mounted.
     pub source: Option<String>,
-    /// Where it is mounted.
+    /// Its mount point.
     pub mounted_at: PathBuf,
-    /// The options in force.
+    /// Its mount options.
     pub options: Vec<String>,
-    /// ext4's way with data and journal that is in force; its options show it only where it is not the default.
-    pub data: Option<Data>,
-    /// What it allocates by.
+    /// The current data mode of ext4; the options show it only if it is not the default.
+    pub data: Option<DataMode>,
+    /// Its allocation unit.
     pub block_bytes: Option<u64>,
-    /// What can still be written.
+    /// Its free space for this user.
     pub free_bytes: Option<u64>,
 }
 
@@ -63,7 +63,7 @@ impl FileSystem {
 
     fn check_type(&self) -> Check {
         let Some(fs_type) = &self.fs_type else {
-            return Check::new("file-system", CheckStatus::Missing, "the folder's mount is not found", WHY);
+            return Check::new("file-system", CheckStatus::Missing, "the mount of the directory was not found", WHY);
         };
         let free = self.free_bytes.map_or_else(String::new, |bytes| format!(", {} free", human::bytes(bytes)));
         let at = self.mounted_at.display();
@@ -77,14 +77,14 @@ impl FileSystem {
             (Backing::Device, _) => Check::new("file-system", CheckStatus::Ok, text, WHY),
             (Backing::Program, _) => {
                 let text = format!(
-                    "{text}: {}; no device is observed, no I/O limited, and the program's own work is in every figure",
-                    Backing::Program.what()
+                    "{text}: {}; no device is observed, I/O cannot be limited, and every result includes the program's own work",
+                    Backing::Program.description()
                 );
-                Check::new("file-system", CheckStatus::Limited, text, WHY).remedy("choose a folder on a local disk")
+                Check::new("file-system", CheckStatus::Limited, text, WHY).remedy("choose a directory on a local disk")
             }
             (backing, _) => {
-                let text = format!("{text}: {}; `manometer run` refuses it", backing.what());
-                Check::new("file-system", CheckStatus::Missing, text, WHY).remedy("choose a folder on a local disk")
+                let text = format!("{text}: {}; `manometer run` refuses it", backing.description());
+                Check::new("file-system", CheckStatus::Missing, text, WHY).remedy("choose a directory on a local disk")
             }
         }
     }
@@ -94,30 +94,30 @@ impl FileSystem {
         let why = if self.is_ext() { WHY_DATA } else { WHY_OPTIONS };
         let hidden = self.hidden_data().map(|mode| format!("data={mode}"));
         let has = |option: &str| self.options.iter().chain(&hidden).any(|other| other == option);
-        let found: Vec<&Costly> = COSTLY.iter().filter(|costly| has(costly.option)).collect();
+        let found: Vec<&HarmfulOption> = HARMFUL_OPTIONS.iter().filter(|harmful| has(harmful.option)).collect();
         let Some(first) = found.first() else {
             let data = self.default_data().map_or_else(String::new, |data| format!("{data}; "));
-            let text = format!("{data}{}: none costs anything", self.shown_options());
+            let text = format!("{data}{}: no harmful option", self.shown_options());
             let remedy = if self.is_ext() { self.other_data_mode() } else { String::new() };
             return Check::new("mount-options", CheckStatus::Ok, text, why).remedy(remedy);
         };
         let data = self.default_data();
-        let texts = found.iter().map(|costly| format!("{}: {}", costly.option, costly.effect));
+        let texts = found.iter().map(|harmful| format!("{}: {}", harmful.option, harmful.effect));
         let texts: Vec<String> = texts.chain(data).collect();
         let status = if has("ro") { CheckStatus::Missing } else { CheckStatus::Limited };
-        let instead: Vec<&str> = found.iter().filter_map(|costly| costly.instead).collect();
+        let opposites: Vec<&str> = found.iter().filter_map(|harmful| harmful.opposite).collect();
         let remedy = if first.option == "data=journal" {
-            format!("mount {at} anew with data={USUAL_DATA}")
+            format!("unmount {at} and mount it with data={DEFAULT_DATA}")
         } else {
-            format!("mount -o remount,{} {at}", instead.join(","))
+            format!("mount -o remount,{} {at}", opposites.join(","))
         };
         Check::new("mount-options", status, texts.join("; "), why).remedy(remedy)
     }
 
-    /// ext4's way with data and journal where it is not among the options: the kernel hides the default.
+    /// The data mode of ext4 if it is not among the options: the kernel hides the default.
     fn hidden_data(&self) -> Option<&str> {
         match &self.data {
-            Some(Data::Mode(mode)) if self.hides_data() => Some(mode),
+            Some(DataMode::Mode(mode)) if self.hides_data() => Some(mode),
             _ => None,
         }
     }
@@ -130,22 +130,22 @@ impl FileSystem {
         self.fs_type.as_deref().is_some_and(is_ext)
     }
 
-    /// ext4's way with data and journal in words, where it is not among the options.
+    /// The data mode of ext4 in words, if it is not among the options.
     fn default_data(&self) -> Option<String> {
-        let usual = || format!("data={USUAL_DATA} (the default, unless `tune2fs -l` shows another, or no journal)");
+        let unknown = || format!("data={DEFAULT_DATA} (the default, unless `tune2fs -l` shows another, or no journal)");
         self.hides_data().then(|| match &self.data {
-            Some(Data::Mode(mode)) => format!("data={mode} (the default)"),
-            Some(Data::NoJournal) => "no journal, and so no data=".to_owned(),
-            None => usual(),
+            Some(DataMode::Mode(mode)) => format!("data={mode} (the default)"),
+            Some(DataMode::NoJournal) => "no journal, hence no data=".to_owned(),
+            None => unknown(),
         })
     }
 
-    /// What changes the way with data and journal: a remount cannot. Nothing where there is no journal.
+    /// The command that changes the data mode, which a remount cannot. Empty if there is no journal.
     fn other_data_mode(&self) -> String {
         let (source, at) = (self.source.as_deref().unwrap_or("DEVICE"), self.mounted_at.display());
         let other = match &self.data {
-            Some(Data::NoJournal) => return String::new(),
-            Some(Data::Mode(mode)) if mode == "writeback" => USUAL_DATA,
+            Some(DataMode::NoJournal) => return String::new(),
+            Some(DataMode::Mode(mode)) if mode == "writeback" => DEFAULT_DATA,
             _ => "writeback",
         };
         format!("for another: umount {at} && mount -o data={other} {source} {at}")
@@ -160,35 +160,43 @@ fn is_ext(fs_type: &str) -> bool {
     matches!(fs_type, "ext3" | "ext4")
 }
 
-/// What the ext4 that holds `dir` does with data and journal: it lists `data=` with all its options where it has one.
-fn data_of(dir: &Path) -> Option<Data> {
+/// The data mode of the ext4 that holds `dir`. It lists `data=` with all its options if it has a journal.
+fn data_of(dir: &Path) -> Option<DataMode> {
     fs::read_to_string(Path::new("/proc/fs/ext4").join(device_of(dir)?.name).join("options"))
         .ok()
         .map(|all| data_among(&all))
 }
 
-fn data_among(options: &str) -> Data {
+fn data_among(options: &str) -> DataMode {
     let mode = options.lines().find_map(|line| line.strip_prefix("data="));
-    mode.map_or(Data::NoJournal, |mode| Data::Mode(mode.to_owned()))
+    mode.map_or(DataMode::NoJournal, |mode| DataMode::Mode(mode.to_owned()))
 }
 
-/// An option that changes what is measured.
-struct Costly {
+/// An option that changes the measurement.
+struct HarmfulOption {
     option: &'static str,
     effect: &'static str,
-    /// What a remount says to be rid of it; nothing where only a new mount helps.
-    instead: Option<&'static str>,
+    /// The option of a remount that turns it off; `None` if only a new mount does.
+    opposite: Option<&'static str>,
 }
 
-const COSTLY: [Costly; 8] = [
-    Costly { option: "data=journal", effect: "writes all data twice", instead: None },
-    Costly { option: "ro", effect: "nothing can be written", instead: Some("rw") },
-    Costly { option: "discard", effect: "each deletion sends discards amid the run", instead: Some("nodiscard") },
-    Costly { option: "discard=async", effect: "deletions send discards amid the run", instead: Some("nodiscard") },
-    Costly { option: "sync", effect: "each write waits for the device", instead: Some("async") },
-    Costly { option: "nobarrier", effect: "a sync is not durable", instead: Some("barrier") },
-    Costly { option: "barrier=0", effect: "a sync is not durable", instead: Some("barrier=1") },
-    Costly { option: "strictatime", effect: "each read writes its time", instead: Some("relatime") },
+const HARMFUL_OPTIONS: [HarmfulOption; 8] = [
+    HarmfulOption { option: "data=journal", effect: "writes all data twice", opposite: None },
+    HarmfulOption { option: "ro", effect: "nothing can be written", opposite: Some("rw") },
+    HarmfulOption {
+        option: "discard",
+        effect: "each deletion sends discards during the run",
+        opposite: Some("nodiscard"),
+    },
+    HarmfulOption {
+        option: "discard=async",
+        effect: "deletions send discards during the run",
+        opposite: Some("nodiscard"),
+    },
+    HarmfulOption { option: "sync", effect: "each write waits for the device", opposite: Some("async") },
+    HarmfulOption { option: "nobarrier", effect: "a sync is not durable", opposite: Some("barrier") },
+    HarmfulOption { option: "barrier=0", effect: "a sync is not durable", opposite: Some("barrier=1") },
+    HarmfulOption { option: "strictatime", effect: "each read writes its access time", opposite: Some("relatime") },
 ];
 
 #[cfg(test)]
@@ -202,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_disk_is_missing() {
+    fn a_file_system_that_is_not_on_a_disk_is_missing() {
         for fs_type in ["nfs4", "overlay", "tmpfs", "virtiofs", "fuse.sshfs", "9p", "cifs"] {
             let check = file_system(fs_type, &["rw"]).check_type();
             assert_eq!(check.status, CheckStatus::Missing, "{fs_type}");
@@ -220,23 +228,23 @@ mod tests {
         assert_eq!(file_system("btrfs", &["rw"]).check_type().status, CheckStatus::Limited);
     }
 
-    fn ext4(options: &[&str], data: Option<Data>) -> Check {
+    fn ext4(options: &[&str], data: Option<DataMode>) -> Check {
         FileSystem { data, ..file_system("ext4", options) }.check_options()
     }
 
     #[test]
-    fn the_way_with_data_and_journal_is_told_where_the_kernel_hides_it() {
-        let mode = |mode: &str| Some(Data::Mode(mode.to_owned()));
+    fn the_data_mode_is_named_if_the_kernel_hides_it() {
+        let mode = |mode: &str| Some(DataMode::Mode(mode.to_owned()));
         let check = ext4(&["relatime", "rw"], mode("ordered"));
-        assert_eq!(check.text, "data=ordered (the default); relatime,rw: none costs anything");
+        assert_eq!(check.text, "data=ordered (the default); relatime,rw: no harmful option");
         assert!(check.why.contains("journal"), "{}", check.why);
         assert_eq!(check.remedy, "for another: umount /data && mount -o data=writeback /dev/nvme0n1p1 /data");
         assert!(ext4(&["rw"], mode("writeback")).text.starts_with("data=writeback (the default)"));
         assert!(ext4(&["rw"], None).text.contains("tune2fs -l"));
-        let without = ext4(&["rw"], Some(Data::NoJournal));
+        let without = ext4(&["rw"], Some(DataMode::NoJournal));
         assert_eq!(
             (without.text.as_str(), without.remedy.as_str()),
-            ("no journal, and so no data=; rw: none costs anything", "")
+            ("no journal, hence no data=; rw: no harmful option", "")
         );
         let twice = ext4(&["rw"], mode("journal"));
         assert_eq!(twice.status, CheckStatus::Limited);
@@ -245,33 +253,33 @@ mod tests {
     }
 
     #[test]
-    fn the_way_with_data_and_journal_is_told_once_where_the_options_say_it() {
-        for data in [Some(Data::Mode("writeback".to_owned())), None] {
+    fn the_data_mode_is_named_once_if_the_options_have_it() {
+        for data in [Some(DataMode::Mode("writeback".to_owned())), None] {
             let said = ext4(&["data=writeback", "rw"], data);
-            assert_eq!(said.text, "data=writeback,rw: none costs anything");
+            assert_eq!(said.text, "data=writeback,rw: no harmful option");
         }
-        let said = ext4(&["data=writeback", "rw"], Some(Data::Mode("writeback".to_owned())));
+        let said = ext4(&["data=writeback", "rw"], Some(DataMode::Mode("writeback".to_owned())));
         assert!(said.remedy.contains("data=ordered"), "{}", said.remedy);
-        assert_eq!(file_system("xfs", &["rw"]).check_options().text, "rw: none costs anything");
+        assert_eq!(file_system("xfs", &["rw"]).check_options().text, "rw: no harmful option");
     }
 
     #[test]
-    fn ext4_lists_its_mode_where_it_has_a_journal() {
+    fn ext4_lists_its_data_mode_if_it_has_a_journal() {
         assert_eq!(
             data_among("rw\nbarrier\ndata=ordered\ninode_readahead_blks=32\n"),
-            Data::Mode("ordered".to_owned())
+            DataMode::Mode("ordered".to_owned())
         );
-        assert_eq!(data_among("rw\nbarrier\nauto_da_alloc\n"), Data::NoJournal);
+        assert_eq!(data_among("rw\nbarrier\nauto_da_alloc\n"), DataMode::NoJournal);
     }
 
     #[test]
-    fn costly_options_are_named_with_what_undoes_them() {
+    fn harmful_options_are_named_with_their_remedies() {
         let check = file_system("ext4", &["discard", "relatime", "rw"]).check_options();
         assert_eq!((check.status, check.remedy.as_str()), (CheckStatus::Limited, "mount -o remount,nodiscard /data"));
         let check = file_system("ext4", &["data=journal", "discard", "rw"]).check_options();
         assert!(check.text.contains("twice") && check.text.contains("discards"), "{}", check.text);
         assert!(!check.text.contains("the default"), "{}", check.text);
-        assert_eq!(check.remedy, "mount /data anew with data=ordered");
+        assert_eq!(check.remedy, "unmount /data and mount it with data=ordered");
         assert_eq!(file_system("ext4", &["ro"]).check_options().status, CheckStatus::Missing);
         assert_eq!(file_system("ext4", &["rw", "data=ordered"]).check_options().status, CheckStatus::Ok);
     }

@@ -1,4 +1,4 @@
-//! The block layers under a folder.
+//! The block layers below a directory.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,19 +8,19 @@ use crate::host::{self, LayerKind};
 
 const WHY: &str = "each may split, merge, cache or delay requests";
 
-/// One block layer as far as the checks ask.
+/// The facts about a block layer for the checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer {
     /// Its name in the kernel.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: LayerKind,
-    /// Its folder in sysfs.
+    /// Its directory in sysfs.
     pub sysfs: PathBuf,
-    /// Where it begins in the layer below, in bytes; nothing where it does not say.
+    /// Its start in the layer below, in bytes; `None` if the kernel does not show it.
     pub start_bytes: Option<u64>,
-    /// Whether nothing is seen below it: a disk.
-    pub last: bool,
+    /// Whether no device is visible below it.
+    pub is_lowest: bool,
 }
 
 impl Layer {
@@ -32,7 +32,7 @@ impl Layer {
             LayerKind::Loop => read("loop/offset"),
             _ => None,
         };
-        Self { name: layer.name.clone(), kind: layer.kind, start_bytes, last: layer.maps_to.is_empty(), sysfs }
+        Self { name: layer.name.clone(), kind: layer.kind, start_bytes, is_lowest: layer.maps_to.is_empty(), sysfs }
     }
 
     fn kind_text(&self) -> &'static str {
@@ -50,13 +50,13 @@ impl Layer {
 pub(super) fn check(layers: &[Layer]) -> Check {
     if layers.is_empty() {
         let text = "no block device: nothing below the file system can be observed";
-        return Check::new("layers", CheckStatus::Missing, text, WHY).remedy("choose a folder on a local disk");
+        return Check::new("layers", CheckStatus::Missing, text, WHY).remedy("choose a directory on a local disk");
     }
     let names: Vec<String> = layers.iter().map(|layer| format!("{} ({})", layer.name, layer.kind_text())).collect();
     let text = names.join(" > ");
     if layers.iter().any(|layer| layer.kind == LayerKind::Loop) {
         return Check::new("layers", CheckStatus::Limited, format!("{text}: a file of another file system"), WHY)
-            .remedy("choose a folder that is not mounted from a file");
+            .remedy("choose a directory that is not on a loop device");
     }
     Check::new("layers", CheckStatus::Ok, text, WHY)
 }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layers_are_named_from_above_to_below() {
+    fn layers_are_listed_from_top_to_bottom() {
         let check_array = check(&recorded::array().layers);
         let text = "dm-0 (dm) > md0 (md) > sda1 (partition) > sdb1 (partition) > sda (disk) > sdb (disk)";
         assert_eq!((check_array.status, check_array.text.as_str()), (CheckStatus::Ok, text));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_serves_as_a_device_is_limited() {
+    fn a_loop_device_is_limited() {
         let mut layers = recorded::nvme().layers;
         layers[0].kind = LayerKind::Loop;
         assert_eq!(check(&layers).status, CheckStatus::Limited);

@@ -5,14 +5,14 @@ use procfs::{Current as _, Meminfo};
 use super::{Check, CheckStatus};
 use crate::human;
 
-const WHY: &str = "swapping is I/O, perhaps on this device";
+const WHY: &str = "swapping adds I/O, possibly on this device";
 
-/// The host's swap; nothing where it does not tell.
+/// The swap space of the host; `None` if the host does not show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Swap {
-    /// All of it.
+    /// Its size.
     pub total_bytes: Option<u64>,
-    /// What is in use.
+    /// Its used part.
     pub used_bytes: Option<u64>,
 }
 
@@ -30,7 +30,7 @@ impl Swap {
                 let text = format!("{} of {} in use", human::bytes(used), human::bytes(total));
                 Check::new("swap", CheckStatus::Limited, text, WHY).remedy("swapoff -a")
             }
-            _ => Check::new("swap", CheckStatus::Missing, "the host does not tell", WHY),
+            _ => Check::new("swap", CheckStatus::Missing, "unknown: the host does not show it", WHY),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! What this host can do for a measurement, what it cannot, and how to change that.
+//! Checks of whether this host is fit for measuring, with remedies.
 //!
-//! One file per family: its facts, how they are read, and what they mean. Meaning is pure: facts of any host,
-//! written down, give the checks of that host. What must be tried on a file is tried by `manometer-target`, which
-//! knows how, and comes in as [`Interfaces`].
+//! One file per family of checks: its facts, how they are read, and the checks. Checks are pure functions of the facts, so
+//! that recorded facts of any host give the checks of that host. I/O interfaces are tried by `manometer-target`, which
+//! passes the results as [`Interfaces`].
 
 mod alignment;
 mod cgroup;
@@ -28,7 +28,7 @@ pub use cgroup::{Cgroups, Hierarchy};
 pub use containers::{Answer, ContainerProgram};
 pub use cpu::Cpu;
 pub use device::Disk;
-pub use file_system::{Data, FileSystem};
+pub use file_system::{DataMode, FileSystem};
 pub use interfaces::{Interfaces, Probe};
 pub use layers::Layer;
 pub use memory::Swap;
@@ -38,33 +38,33 @@ pub use virtual_machine::Machine;
 
 use crate::host::{device_of, layers_of};
 
-/// How long a program that is asked may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a program may take to answer.
+const PROGRAM_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How well the host can do what a check is about.
+/// The status of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
-    /// As a measurement wants it.
+    /// Fit for measuring.
     Ok,
-    /// Not wholly, or with an effect on what is measured.
+    /// It works only in part, or affects the measurement.
     Limited,
-    /// Not at all, or the host does not tell.
+    /// It does not work, or the host does not show it.
     Missing,
 }
 
-/// One thing that was looked at.
+/// A check and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// Its kind, fixed, for machines: `direct-io`.
+    /// Its stable id, for machines: `direct-io`.
     pub id: &'static str,
-    /// How well the host can do it.
+    /// Its status.
     pub status: CheckStatus,
     /// What was found.
     pub text: String,
-    /// Why it matters for a measurement.
+    /// Its relevance for a measurement.
     pub why: &'static str,
-    /// The command that changes it, or what else does; empty where nothing can or need be changed.
+    /// The command, or another way, to change it; empty if nothing can or need be changed.
     pub remedy: String,
 }
 
@@ -79,7 +79,7 @@ impl Check {
     }
 }
 
-/// Everything that the checks are made of.
+/// The facts from which the checks are computed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     /// The file system that holds the folder.
@@ -88,28 +88,28 @@ pub struct Facts {
     pub layers: Vec<Layer>,
     /// The disks at the end of the layers.
     pub disks: Vec<Disk>,
-    /// What was tried on a file in the folder.
+    /// The I/O interfaces, tried on a file in the directory.
     pub interfaces: Interfaces,
     /// Control groups.
     pub cgroups: Cgroups,
     /// podman and docker.
     pub containers: Vec<ContainerProgram>,
-    /// The processors' clock.
+    /// The clock of the processors.
     pub cpu: Cpu,
     /// Swap.
     pub swap: Swap,
-    /// Whether the host is one of its own.
+    /// Whether the host is a virtual machine.
     pub machine: Machine,
-    /// What helps to look into the device.
+    /// Tools that read and trace the device.
     pub tools: Tools,
 }
 
 impl Facts {
-    /// Reads the facts of this host that concern the folder `dir`; `interfaces` is what was tried there.
+    /// Reads the facts of this host for the directory `dir`; `interfaces` were tried there.
     pub fn read(dir: &Path, interfaces: Interfaces) -> Self {
         let host_layers = device_of(dir).map(|device| layers_of(&device)).unwrap_or_default();
         let layers: Vec<Layer> = host_layers.iter().map(Layer::read).collect();
-        let disks = layers.iter().filter(|layer| layer.last).map(Disk::read).collect();
+        let disks = layers.iter().filter(|layer| layer.is_lowest).map(Disk::read).collect();
         Self {
             file_system: FileSystem::read(dir),
             layers,
@@ -124,7 +124,7 @@ impl Facts {
         }
     }
 
-    /// What the facts mean, check by check.
+    /// The checks of these facts.
     pub fn checks(&self) -> Vec<Check> {
         let mut checks = self.file_system.checks().to_vec();
         checks.push(layers::check(&self.layers));

@@ -1,37 +1,37 @@
-//! NVMe: what the namespace says of itself, and whether the controller may doze.
+//! NVMe: the I/O hints of the namespace and the power-state transitions of the controller.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Check, CheckStatus, PATIENCE};
+use super::{Check, CheckStatus, PROGRAM_TIMEOUT};
 use crate::host::nvme_controllers;
 use crate::program;
 
-const WHY_HINTS: &str = "writes of such sizes spare the flash copies and splits";
-const WHY_POWER: &str = "a controller that dozes answers late (APST)";
+const WHY_HINTS: &str = "writes of these sizes avoid splits and copies in the device";
+const WHY_POWER: &str = "a controller in a low power state answers late (APST)";
 
-/// What only NVMe disks have.
+/// The facts about an NVMe disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Nvme {
-    /// What the namespace prefers.
+    /// The preferred I/O sizes of the namespace.
     pub hints: Hints,
-    /// How late each of its controllers may answer to save power; with multipath there are several.
+    /// The latency tolerance of each of its controllers; with multipath there are several.
     pub latency_tolerances: Vec<LatencyTolerance>,
 }
 
-/// The latency that power saving may cost.
+/// The latency that power saving may add.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LatencyTolerance {
-    /// The file that says and changes it.
+    /// The file with the setting.
     pub file: PathBuf,
-    /// In microseconds, as the kernel says it: `0` is no power saving, `any` or `auto` no limit of ours. Nothing where
-    /// the controller has no transitions, or the kernel does not tell.
+    /// In microseconds, as the kernel shows it: `0` is no power saving, `any` or `auto` no limit. `None` if the controller
+    /// has no transitions, or the kernel does not show it.
     pub us: Option<String>,
 }
 
-/// What a namespace prefers, in logical blocks; nothing where it does not say.
+/// The preferred I/O sizes of a namespace, in logical blocks; `None` if it does not report them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hints {
     /// NOIOB: requests should not cross multiples of this.
@@ -40,9 +40,9 @@ pub struct Hints {
     pub write_granularity_blocks: Option<u64>,
     /// NPWA: writes should begin at multiples of this.
     pub write_alignment_blocks: Option<u64>,
-    /// NOWS: the size of the writes that it likes best.
+    /// NOWS: the optimal size of writes.
     pub optimal_write_blocks: Option<u64>,
-    /// Where this is from: `nvme id-ns`, or `sysfs`, which does not know all.
+    /// The source: `nvme id-ns`, or `sysfs`, which has only some of them.
     pub from: &'static str,
 }
 
@@ -53,14 +53,14 @@ impl Nvme {
         }
         let latency_tolerances = nvme_controllers(sysfs).iter().map(|folder| LatencyTolerance::of(folder)).collect();
         let device = format!("/dev/{name}");
-        let told = program::answer("nvme", &["id-ns", &device, "--output-format=json"], PATIENCE).ok();
-        let hints = told.and_then(|text| Hints::of_id_ns(&text)).unwrap_or_else(|| Hints::of_sysfs(sysfs));
+        let answer = program::answer("nvme", &["id-ns", &device, "--output-format=json"], PROGRAM_TIMEOUT).ok();
+        let hints = answer.and_then(|text| Hints::of_id_ns(&text)).unwrap_or_else(|| Hints::of_sysfs(sysfs));
         Some(Self { hints, latency_tolerances })
     }
 }
 
 impl LatencyTolerance {
-    /// What the controller whose folder in sysfs is `controller` says.
+    /// The tolerance of the controller whose directory in sysfs is `controller`.
     fn of(controller: &Path) -> Self {
         let file = controller.join("power/pm_qos_latency_tolerance_us");
         Self { us: fs::read_to_string(&file).ok().map(|text| text.trim().to_owned()), file }
@@ -69,21 +69,23 @@ impl LatencyTolerance {
     fn text(&self) -> String {
         match self.us.as_deref() {
             Some("0") => "power-state transitions are off".to_owned(),
-            Some(us) if us.bytes().all(|byte| byte.is_ascii_digit()) => format!("may doze, up to {us} us to wake"),
-            Some(other) => format!("may doze ({other})"),
-            None => "transitions not told".to_owned(),
+            Some(us) if us.bytes().all(|byte| byte.is_ascii_digit()) => {
+                format!("low power states allowed, up to {us} us to wake")
+            }
+            Some(other) => format!("low power states allowed ({other})"),
+            None => "power-state transitions unknown".to_owned(),
         }
     }
 }
 
 impl Hints {
-    /// Reads what `nvme id-ns --output-format=json` prints.
+    /// Parses the output of `nvme id-ns --output-format=json`.
     fn of_id_ns(text: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(text).ok()?;
         let number = |name: &str| value.get(name).and_then(Value::as_u64);
-        // Bit 4 of NSFEAT says whether the preferred sizes mean anything; they count from zero.
-        let means = number("nsfeat")? & 0x10 != 0;
-        let preferred = |name: &str| number(name).filter(|_| means).map(|blocks| blocks + 1);
+        // Bit 4 of NSFEAT says whether the preferred sizes are valid; they count from zero.
+        let are_valid = number("nsfeat")? & 0x10 != 0;
+        let preferred = |name: &str| number(name).filter(|_| are_valid).map(|blocks| blocks + 1);
         Some(Self {
             boundary_blocks: number("noiob").filter(|blocks| *blocks > 0),
             write_granularity_blocks: preferred("npwg"),
@@ -93,7 +95,7 @@ impl Hints {
         })
     }
 
-    /// What the kernel made of them: it keeps the boundary and the best write size.
+    /// The hints in sysfs: the kernel keeps the boundary and the optimal write size.
     fn of_sysfs(sysfs: &Path) -> Self {
         let queue = |file: &str| fs::read_to_string(sysfs.join("queue").join(file)).ok()?.trim().parse::<u64>().ok();
         let block_bytes = queue("logical_block_size").filter(|bytes| *bytes > 0);
@@ -115,7 +117,7 @@ impl Hints {
         ];
         let shown = all.map(|(name, blocks)| match blocks {
             Some(blocks) => format!("{name} {blocks}"),
-            None => format!("{name} not told"),
+            None => format!("{name} unknown"),
         });
         format!("{} blocks (by {})", shown.join(", "), self.from)
     }
@@ -125,7 +127,7 @@ impl Hints {
 pub(super) fn checks(nvme: &[(&str, &Nvme)]) -> [Check; 2] {
     if nvme.is_empty() {
         return [("nvme-hints", WHY_HINTS), ("nvme-power", WHY_POWER)]
-            .map(|(id, why)| Check::new(id, CheckStatus::Missing, "no NVMe disk below the folder", why));
+            .map(|(id, why)| Check::new(id, CheckStatus::Missing, "no NVMe disk below the directory", why));
     }
     [hints(nvme), power(nvme)]
 }
@@ -137,30 +139,35 @@ fn hints(nvme: &[(&str, &Nvme)]) -> Check {
     if whole {
         return check(CheckStatus::Ok);
     }
-    check(CheckStatus::Limited).remedy("apt-get install nvme-cli, and ask as root")
+    check(CheckStatus::Limited).remedy("apt-get install nvme-cli, and run as root")
 }
 
 fn power(nvme: &[(&str, &Nvme)]) -> Check {
     let text = |(name, nvme): &(&str, &Nvme)| {
         let mut texts: Vec<String> = nvme.latency_tolerances.iter().map(LatencyTolerance::text).collect();
         texts.dedup();
-        if texts.is_empty() { format!("{name}: no controller shows") } else { format!("{name}: {}", texts.join(", ")) }
+        if texts.is_empty() {
+            format!("{name}: no controller is visible")
+        } else {
+            format!("{name}: {}", texts.join(", "))
+        }
     };
     let texts: Vec<String> = nvme.iter().map(text).collect();
     let all = || nvme.iter().flat_map(|(_, nvme)| &nvme.latency_tolerances);
-    let dozing: Vec<String> = all()
+    let allowing: Vec<String> = all()
         .filter(|one| one.us.as_deref().is_some_and(|us| us != "0"))
         .map(|one| format!("echo 0 > {}", one.file.display()))
         .collect();
-    let untold = nvme.iter().any(|(_, nvme)| nvme.latency_tolerances.is_empty()) || all().any(|one| one.us.is_none());
-    let status = match (dozing.is_empty(), untold) {
+    let is_unknown =
+        nvme.iter().any(|(_, nvme)| nvme.latency_tolerances.is_empty()) || all().any(|one| one.us.is_none());
+    let status = match (allowing.is_empty(), is_unknown) {
         (false, _) => CheckStatus::Limited,
         (true, true) => CheckStatus::Missing,
         (true, false) => CheckStatus::Ok,
     };
-    let remedy = match (dozing.is_empty(), untold) {
+    let remedy = match (allowing.is_empty(), is_unknown) {
         (true, true) => "boot with nvme_core.default_ps_max_latency_us=0".to_owned(),
-        _ => dozing.join("; "),
+        _ => allowing.join("; "),
     };
     Check::new("nvme-power", status, texts.join("; "), WHY_POWER).remedy(remedy)
 }
@@ -182,15 +189,15 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_mean_nothing_are_not_told() {
+    fn invalid_sizes_are_unknown() {
         let hints = Hints::of_id_ns(r#"{"nsfeat":0,"noiob":0,"npwg":0,"npwa":0,"nows":0}"#).unwrap();
-        assert_eq!(hints.text(), "NOIOB not told, NPWG not told, NPWA not told, NOWS not told blocks (by nvme id-ns)");
+        assert_eq!(hints.text(), "NOIOB unknown, NPWG unknown, NPWA unknown, NOWS unknown blocks (by nvme id-ns)");
         assert_eq!(Hints::of_id_ns("Permission denied"), None);
         assert_eq!(Hints::of_id_ns("{}"), None);
     }
 
     #[test]
-    fn sysfs_knows_the_boundary_and_the_best_size() {
+    fn sysfs_has_the_boundary_and_the_optimal_size() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("queue")).unwrap();
         for (file, text) in
@@ -205,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_controller_that_may_doze_is_told_how_to_stay_awake() {
+    fn a_controller_with_low_power_states_has_a_remedy() {
         let disks = recorded::nvme().disks;
         let [hints, power] = checks(&nvme_disks(&disks));
         assert_eq!((hints.status, power.status), (CheckStatus::Limited, CheckStatus::Limited));
@@ -218,7 +225,7 @@ mod tests {
             checks(&nvme_disks(&disks))[1].clone()
         };
         assert_eq!(with(&[Some("0")]).status, CheckStatus::Ok);
-        assert_eq!(with(&[Some("any")]).text, "nvme0n1: may doze (any)");
+        assert_eq!(with(&[Some("any")]).text, "nvme0n1: low power states allowed (any)");
         assert_eq!(with(&[None]).status, CheckStatus::Missing);
         assert_eq!(with(&[]).status, CheckStatus::Missing);
         assert_eq!(with(&[Some("0"), Some("0")]).text, "nvme0n1: power-state transitions are off");
@@ -227,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn with_multipath_every_controller_below_the_subsystem_is_asked() {
+    fn with_multipath_every_controller_of_the_subsystem_is_read() {
         let dir = tempfile::tempdir().unwrap();
         for (controller, us) in [("nvme0", "100000\n"), ("nvme1", "0\n")] {
             let power = dir.path().join("device").join(controller).join("power");
@@ -235,13 +242,13 @@ mod tests {
             fs::write(power.join("pm_qos_latency_tolerance_us"), us).unwrap();
         }
         let nvme = Nvme::read("nvme0n1", dir.path()).unwrap();
-        let told: Vec<Option<&str>> = nvme.latency_tolerances.iter().map(|one| one.us.as_deref()).collect();
-        assert_eq!(told, [Some("100000"), Some("0")]);
+        let tolerances: Vec<Option<&str>> = nvme.latency_tolerances.iter().map(|one| one.us.as_deref()).collect();
+        assert_eq!(tolerances, [Some("100000"), Some("0")]);
         assert_eq!(Nvme::read("sda", dir.path()), None);
     }
 
     #[test]
-    fn another_disk_has_none_of_it() {
+    fn other_disks_have_no_nvme_facts() {
         assert!(checks(&nvme_disks(&recorded::array().disks)).iter().all(|check| check.status == CheckStatus::Missing));
     }
 }

@@ -1,4 +1,4 @@
-//! Facts of hosts, as they were written down.
+//! Recorded facts of hosts.
 
 use std::path::PathBuf;
 
@@ -6,8 +6,8 @@ use super::*;
 use crate::host::LayerKind;
 
 fn layer(name: &str, kind: LayerKind, start_bytes: Option<u64>) -> Layer {
-    let (sysfs, last) = (PathBuf::from("/sys/block").join(name), kind == LayerKind::Disk);
-    Layer { name: name.to_owned(), kind, sysfs, start_bytes, last }
+    let (sysfs, is_lowest) = (PathBuf::from("/sys/block").join(name), kind == LayerKind::Disk);
+    Layer { name: name.to_owned(), kind, sysfs, start_bytes, is_lowest }
 }
 
 fn text(text: &str) -> Option<String> {
@@ -18,7 +18,7 @@ fn options(all: &[&str]) -> Vec<String> {
     all.iter().map(|option| (*option).to_owned()).collect()
 }
 
-fn all_work() -> Interfaces {
+fn all_working() -> Interfaces {
     let works = || Ok("works".to_owned());
     Interfaces { direct_io: works(), libaio: works(), io_uring: works(), dsync: works() }
 }
@@ -50,13 +50,13 @@ pub(super) fn nvme() -> Facts {
             source: text("/dev/nvme0n1p1"),
             mounted_at: "/data".into(),
             options: options(&["relatime", "rw"]),
-            data: Some(Data::Mode("ordered".to_owned())),
+            data: Some(DataMode::Mode("ordered".to_owned())),
             block_bytes: Some(4096),
             free_bytes: Some(900 << 30),
         },
         layers: vec![layer("nvme0n1p1", LayerKind::Partition, Some(1 << 20)), layer("nvme0n1", LayerKind::Disk, None)],
         disks: vec![disk],
-        interfaces: all_work(),
+        interfaces: all_working(),
         cgroups: Cgroups {
             v2: Some(Hierarchy {
                 mounted_at: "/sys/fs/cgroup".into(),
@@ -151,14 +151,14 @@ pub(super) fn virtual_machine() -> Facts {
     }
 }
 
-/// A folder on a file system of `fs_type` that lies on no device of this host.
+/// A directory on a file system of `fs_type` without a device of this host.
 pub(super) fn without_device(fs_type: &str) -> Facts {
     let file_system = FileSystem { fs_type: text(fs_type), ..nvme().file_system };
     Facts { file_system, layers: Vec::new(), disks: Vec::new(), ..nvme() }
 }
 
 #[test]
-fn every_host_gets_the_same_checks_each_once() {
+fn every_host_has_the_same_checks_each_once() {
     let ids = |facts: &Facts| facts.checks().iter().map(|check| check.id).collect::<Vec<_>>();
     let all = [hard_disk(), array(), virtual_machine(), without_device("nfs4"), without_device("overlay")];
     for facts in &all {
@@ -171,7 +171,7 @@ fn every_host_gets_the_same_checks_each_once() {
 }
 
 #[test]
-fn what_needs_a_device_is_missing_where_there_is_none() {
+fn checks_of_the_device_are_missing_without_one() {
     let checks = without_device("overlay").checks();
     for id in ["file-system", "layers", "device", "virtual-disk", "scheduler", "block-size", "alignment"] {
         let check = checks.iter().find(|check| check.id == id).unwrap();

@@ -1,4 +1,4 @@
-//! What helps to look into the device: its health, and the requests that reach it.
+//! Tools that read the health of the device and trace the requests that reach it.
 
 use std::env;
 use std::path::Path;
@@ -8,17 +8,17 @@ use rustix::fs::{Access, access};
 use super::{Check, CheckStatus};
 use crate::capture::tracefs;
 
-const WHY_HEALTH: &str = "only the device knows its wear and its own writes";
+const WHY_HEALTH: &str = "only the device counts its wear and its own writes";
 const WHY_TRACE: &str = "`manometer trace capture` needs them";
 
-/// What is there.
+/// The installed tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tools {
     /// Whether `smartctl` is installed.
     pub smartctl: bool,
     /// Whether `nvme` is installed.
     pub nvme: bool,
-    /// Whether tracefs is mounted, tells of block requests, and may be used by us; else what to do.
+    /// Whether tracefs is mounted, has block events, and can be used by this user; else the reason.
     pub block_events: Result<(), String>,
 }
 
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_installed_is_told_how_to_be() {
+    fn a_missing_tool_has_a_remedy() {
         let none = Tools { smartctl: false, nvme: false, block_events: Err("tracefs is not mounted".to_owned()) };
         let [health, trace] = none.checks();
         assert_eq!((health.status, trace.status), (CheckStatus::Missing, CheckStatus::Missing));

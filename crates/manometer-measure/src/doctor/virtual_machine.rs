@@ -7,16 +7,16 @@ use procfs::{CpuInfo, Current as _};
 
 use super::{Check, CheckStatus};
 
-const WHY: &str = "others take time and I/O unseen from here";
+const WHY: &str = "other guests take processor time and I/O, invisibly";
 
-/// What the host is.
+/// The kind of the host.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Machine {
-    /// Whether the processor says that a hypervisor is above it.
+    /// Whether the processor reports a hypervisor.
     pub hypervisor: bool,
-    /// The machine's maker and product, as its firmware says.
+    /// The vendor and product of the machine, from its firmware.
     pub product: Option<String>,
-    /// Whether we run in a container.
+    /// Whether this process runs in a container.
     pub container: bool,
 }
 
@@ -41,10 +41,10 @@ impl Machine {
         if self.hypervisor {
             let text = format!("a virtual machine{product}{container}");
             return Check::new("virtual-machine", CheckStatus::Limited, text, WHY)
-                .remedy("use a host of its own; here, look at `steal` in the series `cpu`");
+                .remedy("use bare metal; here, check `steal` in the series `cpu`");
         }
         let status = if self.container { CheckStatus::Limited } else { CheckStatus::Ok };
-        Check::new("virtual-machine", status, format!("a host of its own{product}{container}"), WHY)
+        Check::new("virtual-machine", status, format!("bare metal{product}{container}"), WHY)
     }
 }
 
@@ -54,8 +54,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_virtual_machine_is_told_from_a_host() {
-        assert_eq!(recorded::nvme().machine.check().text, "a host of its own (Dell Inc. PowerEdge R650)");
+    fn a_virtual_machine_is_distinguished_from_bare_metal() {
+        assert_eq!(recorded::nvme().machine.check().text, "bare metal (Dell Inc. PowerEdge R650)");
         let check = recorded::virtual_machine().machine.check();
         assert_eq!((check.status, check.text.as_str()), (CheckStatus::Limited, "a virtual machine"));
     }

@@ -15,12 +15,12 @@ pub struct Device {
     pub minor: u32,
     /// Its name, such as `nvme0n1p2`.
     pub name: String,
-    /// Its folder in sysfs.
+    /// Its directory in sysfs.
     pub sysfs: PathBuf,
 }
 
 impl Device {
-    /// The block device whose folder in sysfs is `folder`, or what that links to.
+    /// The block device whose directory in sysfs is `folder`, links followed.
     pub fn at(folder: &Path) -> Option<Self> {
         let sysfs = fs::canonicalize(folder).ok()?;
         let number = fs::read_to_string(sysfs.join("dev")).ok()?;
@@ -29,7 +29,7 @@ impl Device {
         Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()?, name, sysfs })
     }
 
-    /// The whole disk's folder in sysfs: the device's own, or that of the disk it is a partition of.
+    /// The directory of the whole disk in sysfs: the device's own, or for a partition that of its disk.
     pub fn disk_sysfs(&self) -> PathBuf {
         let partition = self.sysfs.join("partition").exists();
         match self.sysfs.parent() {
@@ -38,7 +38,7 @@ impl Device {
         }
     }
 
-    /// A sysfs attribute of the device, or of its disk where it has none of its own.
+    /// An attribute of the device in sysfs, or of its disk if the device has none.
     pub fn attribute(&self, name: &str) -> Option<String> {
         let read = |folder: PathBuf| fs::read_to_string(folder.join(name)).ok();
         let text = read(self.sysfs.clone()).or_else(|| read(self.disk_sysfs()))?;
@@ -46,8 +46,8 @@ impl Device {
     }
 }
 
-/// The block device that holds `dir`, or its nearest parent that exists; nothing for file systems
-/// without one (tmpfs, network, overlay).
+/// The block device that holds `dir`, or its nearest existing parent; `None` for file systems without one (tmpfs, network,
+/// overlay).
 pub fn device_of(dir: &Path) -> Option<Device> {
     let existing = dir.ancestors().map(|dir| if dir.as_os_str().is_empty() { Path::new(".") } else { dir });
     let number = existing.into_iter().find_map(|dir| fs::metadata(dir).ok())?.dev();
@@ -59,7 +59,7 @@ fn numbered(number: u64) -> Option<Device> {
     Device::at(Path::new(&format!("/sys/dev/block/{major}:{minor}")))
 }
 
-/// The device that is mounted at `dir`, for file systems such as Btrfs that hide it behind a number of their own.
+/// The device mounted at `dir`, for file systems such as Btrfs that have a device number of their own.
 fn mounted_device(dir: &Path) -> Option<Device> {
     let source = mount_of(dir)?.source.filter(|source| source.starts_with("/dev/"))?;
     numbered(fs::metadata(source).ok()?.rdev())

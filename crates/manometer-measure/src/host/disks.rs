@@ -1,20 +1,20 @@
-//! The disks at the end of a device's chain: what a reader must know of each to compare results.
+//! The disks below a device, with the facts that matter when results are compared.
 
 use serde::Serialize;
 
 use super::block_device::Device;
 use super::layers::Layer;
 
-/// Where the kernel shows a disk's firmware: NVMe, then SATA and SAS, then MMC.
+/// The files with the firmware version of a disk: NVMe, SATA and SAS, MMC.
 const FIRMWARE: [&str; 3] = ["device/firmware_rev", "device/rev", "device/fwrev"];
 
-/// A disk; what the kernel does not show of it is null.
+/// A disk; what the kernel does not show is null.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Disk {
     pub name: String,
     pub model: Option<String>,
     pub firmware: Option<String>,
-    /// Its I/O schedulers, the one in force in brackets.
+    /// Its I/O schedulers, the current one in brackets.
     pub scheduler: Option<String>,
     pub size_bytes: Option<u64>,
 }
@@ -32,13 +32,13 @@ impl Disk {
     }
 }
 
-/// The disks that `chain` ends in.
-pub(super) fn of(chain: &[Layer]) -> Vec<Disk> {
-    chain.iter().filter(|layer| layer.maps_to.is_empty()).map(|layer| Disk::of(&layer.device)).collect()
+/// The disks among `layers`.
+pub(super) fn of(layers: &[Layer]) -> Vec<Disk> {
+    layers.iter().filter(|layer| layer.maps_to.is_empty()).map(|layer| Disk::of(&layer.device)).collect()
 }
 
-/// What all of `disks` have in common, or each different value once, sorted; nothing where one does not tell.
-pub(super) fn together(disks: &[Disk], value: impl Fn(&Disk) -> Option<&String>) -> Option<String> {
+/// The values of all `disks`, each different one once, sorted; `None` if one of the disks has none.
+pub(super) fn distinct_values(disks: &[Disk], value: impl Fn(&Disk) -> Option<&String>) -> Option<String> {
     let mut all: Vec<&str> = disks.iter().map(|disk| value(disk).map(String::as_str)).collect::<Option<_>>()?;
     all.sort_unstable();
     all.dedup();
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn each_disk_under_an_array_is_told_and_what_they_share_once() {
+    fn each_disk_of_an_array_is_listed_and_common_values_once() {
         let dir = tempfile::tempdir().unwrap();
         let sata = |name, firmware| {
             let files = [
@@ -87,27 +87,27 @@ mod tests {
                 "scheduler": "[none] mq-deadline", "size_bytes": 1_048_576})
         );
         assert_eq!(disks.len(), 2, "the array is no disk");
-        assert_eq!(together(&disks, |disk| disk.model.as_ref()).as_deref(), Some("INTEL SSDSC2KB48"));
-        assert_eq!(together(&disks, |disk| disk.firmware.as_ref()).as_deref(), Some("0110; 0132"));
+        assert_eq!(distinct_values(&disks, |disk| disk.model.as_ref()).as_deref(), Some("INTEL SSDSC2KB48"));
+        assert_eq!(distinct_values(&disks, |disk| disk.firmware.as_ref()).as_deref(), Some("0110; 0132"));
         let swapped = of(&[array, sata("sda", "0110\n"), sata("sdb", "0132\n")]);
         let firmware = |disk: &Disk| disk.firmware.clone();
         assert_ne!(disks.iter().map(firmware).collect::<Vec<_>>(), swapped.iter().map(firmware).collect::<Vec<_>>());
         assert_eq!(
-            together(&swapped, |disk| disk.firmware.as_ref()).as_deref(),
+            distinct_values(&swapped, |disk| disk.firmware.as_ref()).as_deref(),
             Some("0110; 0132"),
             "names may change"
         );
     }
 
     #[test]
-    fn an_nvme_disk_tells_its_firmware_and_a_virtual_one_nothing() {
+    fn an_nvme_disk_has_firmware_and_a_virtual_one_has_none() {
         let dir = tempfile::tempdir().unwrap();
         let nvme = [("device/model", "Samsung SSD 980 PRO\n"), ("device/firmware_rev", "5B2QGXA7\n")];
         let disks = of(&[layer(dir.path(), "nvme0n1", &[], &nvme)]);
-        assert_eq!(together(&disks, |disk| disk.firmware.as_ref()).as_deref(), Some("5B2QGXA7"));
+        assert_eq!(distinct_values(&disks, |disk| disk.firmware.as_ref()).as_deref(), Some("5B2QGXA7"));
         let both =
             of(&[layer(dir.path(), "nvme1n1", &[], &nvme), layer(dir.path(), "vda", &[], &[("device/rev", "\n")])]);
-        assert_eq!(together(&both, |disk| disk.firmware.as_ref()), None, "one does not tell");
-        assert_eq!(together(&[], |disk| disk.model.as_ref()), None);
+        assert_eq!(distinct_values(&both, |disk| disk.firmware.as_ref()), None, "one of them has none");
+        assert_eq!(distinct_values(&[], |disk| disk.model.as_ref()), None);
     }
 }

@@ -11,8 +11,7 @@ use super::layers::layers_of;
 use super::mount::{block_size_bytes, free_bytes, mount_of, size_bytes};
 use super::{disks, virtual_disk};
 
-/// What a reader must know of the host to trust a number measured in `dir`. What the host does not
-/// tell is null.
+/// The facts about the host that a reader needs to trust a number measured in `dir`. What the host does not show is null.
 pub fn describe(dir: &Path) -> Value {
     let device = device_of(dir);
     json!({
@@ -55,14 +54,15 @@ fn describe_device(device: &Device) -> Value {
     let start_bytes = number("start").map(|sectors| sectors * 512);
     let layers = layers_of(device);
     let disks = disks::of(&layers);
-    let makers: Vec<&str> = layers.iter().filter_map(|layer| virtual_disk::maker_of(&layer.device.sysfs)).collect();
+    let hypervisors: Vec<&str> =
+        layers.iter().filter_map(|layer| virtual_disk::hypervisor_of(&layer.device.sysfs)).collect();
     json!({
         "name": device.name,
-        "model": disks::together(&disks, |disk| disk.model.as_ref()),
-        "firmware": disks::together(&disks, |disk| disk.firmware.as_ref()),
+        "model": disks::distinct_values(&disks, |disk| disk.model.as_ref()),
+        "firmware": disks::distinct_values(&disks, |disk| disk.firmware.as_ref()),
         "size_bytes": number("size").map(|sectors| sectors * 512),
         "rotational": number("queue/rotational").map(|flag| flag == 1),
-        "scheduler": disks::together(&disks, |disk| disk.scheduler.as_ref()),
+        "scheduler": disks::distinct_values(&disks, |disk| disk.scheduler.as_ref()),
         "logical_block_bytes": number("queue/logical_block_size"),
         "physical_block_bytes": number("queue/physical_block_size"),
         "optimal_io_bytes": number("queue/optimal_io_size"),
@@ -72,8 +72,8 @@ fn describe_device(device: &Device) -> Value {
         "aligned_to_4_kib": start_bytes.map(|start| start % 4096 == 0),
         "chain": layers,
         "disks": disks,
-        "virtual": !makers.is_empty(),
-        "virtual_by": makers.first(),
+        "virtual": !hypervisors.is_empty(),
+        "virtual_by": hypervisors.first(),
     })
 }
 
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_environment_names_what_a_reader_asks_first() {
+    fn the_environment_has_host_and_file_system() {
         let environment = describe(Path::new("."));
         assert!(environment["host"]["kernel"].is_string());
         assert!(environment["host"]["cores"].as_u64().unwrap() > 0);

@@ -1,4 +1,4 @@
-//! What a block device stands on: partition, mapping, array or loop, down to the disks.
+//! The layers of a block device: partition, mapping, array, cache or loop device, down to the disks.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -8,24 +8,24 @@ use serde::Serialize;
 
 use super::block_device::{Device, device_of};
 
-/// More layers than any device stands on; a chain that is longer is cut.
+/// The limit of layers of a device.
 const MAX_LAYERS: usize = 64;
 
-/// What a layer is.
+/// The kind of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LayerKind {
-    /// A part of a disk.
+    /// A partition of a disk.
     Partition,
-    /// A disk, as far as the kernel shows.
+    /// A disk.
     Disk,
-    /// A software array.
+    /// A software RAID.
     Md,
     /// A device-mapper mapping: a logical volume, an encrypted device.
     Dm,
-    /// A disk with a cache in front of it.
+    /// A disk with a cache (bcache).
     Bcache,
-    /// A file that serves as a device.
+    /// A file as a block device.
     Loop,
 }
 
@@ -34,11 +34,11 @@ pub enum LayerKind {
 pub struct Layer {
     /// Its name, such as `dm-0`.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: LayerKind,
-    /// The names of the devices right under it.
+    /// The names of the devices directly below it.
     pub maps_to: Vec<String>,
-    /// What its makers call it: a mapping's name, a loop's backing file.
+    /// The name of a mapping, or the backing file of a loop device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// The device itself.
@@ -46,12 +46,12 @@ pub struct Layer {
     pub device: Device,
 }
 
-/// The layers of `device`: itself first, then whatever it stands on, nearest first.
+/// The layers of `device`: the device itself, then the devices below it, nearest first.
 pub fn layers_of(device: &Device) -> Vec<Layer> {
     layers_with(device, &device_of)
 }
 
-/// As [`layers_of`], with `holder` for the device that holds a loop's backing file.
+/// As [`layers_of`], with `holder` for the device that holds the backing file of a loop device.
 fn layers_with(device: &Device, holder: &dyn Fn(&Path) -> Option<Device>) -> Vec<Layer> {
     let mut layers: Vec<Layer> = Vec::new();
     let mut next = VecDeque::from([device.clone()]);
@@ -80,7 +80,7 @@ fn kind_of(device: &Device) -> LayerKind {
         () if has("loop/backing_file") => LayerKind::Loop,
         () if has("dm") => LayerKind::Dm,
         () if has("md") => LayerKind::Md,
-        // A backing or cache device has a folder `bcache` as well; only what stands on it is called so.
+        // A backing or cache device also has a directory `bcache`; only the combined device has that name.
         () if device.name.starts_with("bcache") => LayerKind::Bcache,
         () => LayerKind::Disk,
     }
@@ -96,7 +96,7 @@ fn under(device: &Device, kind: LayerKind, holder: &dyn Fn(&Path) -> Option<Devi
     folders.iter().filter_map(|folder| Device::at(folder)).collect()
 }
 
-/// The caches in front of a bcache device: its cache set links to the `bcache` folder of each.
+/// The caches of a bcache device: its cache set links to the `bcache` directory of each.
 fn caches(device: &Device) -> Vec<PathBuf> {
     let of_set = entries(&device.sysfs.join("bcache/cache"));
     let cache = |path: &PathBuf| {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_on_a_volume_on_an_array_of_partitions_is_followed_to_its_disks() {
+    fn a_loop_device_on_a_volume_on_an_array_has_the_disks_below_them() {
         let sysfs = Sysfs::new(&[
             ("sda", &[]),
             ("sda/sda1", &[("partition", "1\n")]),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_that_stand_on_each_other_end() {
+    fn layers_in_a_cycle_end() {
         let sysfs = Sysfs::new(&[("dm-0", &[("dm/name", "a\n")]), ("dm-1", &[("dm/name", "b\n")])]);
         sysfs.link("dm-0/slaves/dm-1", "dm-1");
         sysfs.link("dm-1/slaves/dm-0", "dm-0");
@@ -246,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_is_told_by_name_kind_and_what_is_under_it() {
+    fn a_layer_is_serialised_with_name_kind_and_devices_below() {
         let sysfs = Sysfs::new(&[("dm-0", &[("dm/name", "home\n")])]);
         let json = serde_json::to_value(layers_with(&sysfs.device("dm-0"), &|_| None)).unwrap();
         assert_eq!(json, serde_json::json!([{"name": "dm-0", "kind": "dm", "maps_to": [], "label": "home"}]));
     }
 
     #[test]
-    fn a_real_loop_stands_on_the_device_of_its_file() {
+    fn a_real_loop_device_maps_to_the_device_of_its_file() {
         let Some(device) = LoopDevice::new(1 << 20) else { return };
         let file = device.image();
         let found = Device::at(&Path::new("/sys/class/block").join(device.path.file_name().unwrap()));

@@ -1,14 +1,14 @@
-//! Mounted file systems: which one holds a directory, what it keeps its data on, and how much room it has.
+//! Mounted file systems: the one that holds a directory, where it stores its data, and its free space.
 
 use std::fs;
 use std::path::Path;
 
 use rustix::fs::StatVfs;
 
-/// File systems that are made of memory: they accept direct I/O and say nothing about a device.
+/// File systems in memory: they accept direct I/O and have no device.
 const MEMORY_FILE_SYSTEMS: [&str; 2] = ["tmpfs", "ramfs"];
 
-/// File systems whose device is another host's, if it is one.
+/// File systems whose data are on another host.
 const NETWORK_FILE_SYSTEMS: [&str; 32] = [
     "9p",
     "afs",
@@ -44,10 +44,10 @@ const NETWORK_FILE_SYSTEMS: [&str; 32] = [
     "virtiofs",
 ];
 
-/// File systems that are made of others.
+/// File systems that combine others.
 const LAYERED_FILE_SYSTEMS: [&str; 6] = ["aufs", "fuse-overlayfs", "mergerfs", "overlay", "unionfs", "unionfs-fuse"];
 
-/// What a file system keeps its data on.
+/// Where a file system stores its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backing {
     /// A block device of this host, as far as its type tells.
@@ -58,27 +58,27 @@ pub enum Backing {
     Network,
     /// Other file systems.
     Layered,
-    /// Whatever a program of this host makes it of (FUSE).
+    /// A program of this host (FUSE).
     Program,
 }
 
 impl Backing {
-    /// What that is, for people.
-    pub fn what(self) -> &'static str {
+    /// Its description, for people.
+    pub fn description(self) -> &'static str {
         match self {
             Self::Device => "a device",
             Self::Memory => "memory, not a device",
             Self::Network => "a network file system, whose device is on another host",
             Self::Layered => "an overlay of other file systems, which shows no device",
-            Self::Program => "what a program makes of other file systems (FUSE), which shows no device",
+            Self::Program => "a file system of a program (FUSE), which shows no device",
         }
     }
 }
 
-/// What a file system of type `fs_type`, mounted from `source`, keeps its data on.
+/// Where a file system of type `fs_type`, mounted from `source`, stores its data.
 pub fn backing(fs_type: &str, source: Option<&str>) -> Backing {
     let program = fs_type.strip_prefix("fuse.");
-    // A program that gives its file system no type may be told by what it says is mounted.
+    // A program that gives its file system no type may be known by its source.
     let name = program.or(source.filter(|_| fs_type == "fuse")).unwrap_or(fs_type);
     let known = [
         (MEMORY_FILE_SYSTEMS.as_slice(), Backing::Memory),
@@ -90,7 +90,7 @@ pub fn backing(fs_type: &str, source: Option<&str>) -> Backing {
     }
     match source {
         _ if program.is_none() && fs_type != "fuse" => Backing::Device,
-        // This one is what all of them are mounted through.
+        // All FUSE file systems are mounted through this device.
         Some("/dev/fuse") | None => Backing::Program,
         Some(source) if source.starts_with("/dev/") => Backing::Device,
         Some(source) if is_remote(source) => Backing::Network,
@@ -98,7 +98,7 @@ pub fn backing(fs_type: &str, source: Option<&str>) -> Backing {
     }
 }
 
-/// Whether what is mounted is named as another host's: `host:path`, `//host/share`, `scheme://…`.
+/// Whether a source names another host: `host:path`, `//host/share`, `scheme://…`.
 fn is_remote(source: &str) -> bool {
     let first = source.split('/').next().unwrap_or_default();
     source.starts_with("//") || first.contains(':')
@@ -109,16 +109,16 @@ fn is_remote(source: &str) -> bool {
 pub struct Mount {
     /// Its type, such as `ext4`.
     pub fs_type: String,
-    /// What is mounted.
+    /// What is mounted: a device, or the name of a share.
     pub source: Option<String>,
-    /// Where.
+    /// Its mount point.
     pub mounted_at: std::path::PathBuf,
-    /// The options in force.
+    /// Its mount options.
     pub options: Vec<String>,
 }
 
 impl Mount {
-    /// What it keeps its data on.
+    /// Where it stores its data.
     pub fn backing(&self) -> Backing {
         backing(&self.fs_type, self.source.as_deref())
     }
@@ -139,12 +139,12 @@ pub fn mount_of(dir: &Path) -> Option<Mount> {
     Some(Mount { fs_type: mount.fs_type, source: mount.mount_source, mounted_at: mount.mount_point, options })
 }
 
-/// Whether `dir` lies on a file system made of memory.
+/// Whether `dir` is on a file system in memory.
 pub fn is_memory(dir: &Path) -> bool {
     backing_of(dir) == Some(Backing::Memory)
 }
 
-/// What the file system that holds `dir` keeps its data on; nothing where its mount is not found.
+/// Where the file system that holds `dir` stores its data; `None` if its mount is not found.
 pub fn backing_of(dir: &Path) -> Option<Backing> {
     mount_of(dir).map(|mount| mount.backing())
 }
@@ -159,7 +159,7 @@ pub fn size_bytes(dir: &Path) -> Option<u64> {
     statvfs(dir).map(|stat| stat.f_blocks * stat.f_frsize)
 }
 
-/// The file system's block in bytes: what it allocates by, not what it prefers to be asked for at once.
+/// The allocation unit of the file system in bytes, not its preferred I/O size.
 pub fn block_size_bytes(dir: &Path) -> Option<u64> {
     statvfs(dir).map(|stat| stat.f_frsize)
 }
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_told_from_a_disk() {
+    fn a_file_system_in_memory_is_recognised() {
         let Some(shm) = memory_file_system() else { return };
         assert!(is_memory(&shm.join("not/there/yet")));
     }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_nobody_knows_is_told_by_what_it_mounts() {
+    fn an_unknown_program_is_classified_by_its_source() {
         for (source, expected) in [
             (Some("server:/export"), Backing::Network),
             (Some("me@server:data"), Backing::Network),

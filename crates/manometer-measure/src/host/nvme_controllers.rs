@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folders of all controllers of the NVMe disk whose folder in sysfs is `disk`: the `device` that it links to, or,
-/// with native multipath, where that is the subsystem, all that the subsystem is reached through. Nothing where it
-/// shows none.
+/// The directories of all controllers of the NVMe disk whose directory in sysfs is `disk`: its `device`, or, with native
+/// multipath, where that is the subsystem, all controllers of the subsystem. Empty if it shows none.
 pub fn nvme_controllers(disk: &Path) -> Vec<PathBuf> {
     let device = disk.join("device");
     let entries = fs::read_dir(&device).into_iter().flatten().filter_map(Result::ok);
@@ -18,7 +17,7 @@ pub fn nvme_controllers(disk: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// The number of the controller called `name`; nothing for a namespace's name, or any other.
+/// The number of the controller `name`; `None` for the name of a namespace or anything else.
 fn number_of(name: &str) -> Option<u32> {
     let digits = name.strip_prefix("nvme")?;
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?

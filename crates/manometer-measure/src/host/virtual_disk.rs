@@ -1,12 +1,12 @@
-//! Disks that a hypervisor makes up.
+//! Virtual disks of hypervisors and clouds.
 
 use std::fs;
 use std::path::Path;
 
-/// What the parts of a disk's path in sysfs tell, from their beginning.
+/// Hypervisors by the prefixes of components of the disk's path in sysfs.
 const BY_PATH: [(&str, &str); 4] = [("virtio", "virtio"), ("vbd-", "Xen"), ("VMBUS:", "Hyper-V"), ("xen", "Xen")];
 
-/// What a disk's vendor and model tell, wherever they say it.
+/// Hypervisors by parts of the disk's vendor and model.
 const BY_NAME: [(&str, &str); 12] = [
     ("QEMU", "QEMU"),
     ("VBOX", "VirtualBox"),
@@ -22,18 +22,18 @@ const BY_NAME: [(&str, &str); 12] = [
     ("Virtio", "virtio"),
 ];
 
-/// Who makes up the disk whose folder in sysfs is `sysfs`; nothing for a disk of its own, as far as the host
+/// The hypervisor of the virtual disk whose directory in sysfs is `sysfs`; `None` for a physical disk, as far as the host
 /// shows.
-pub fn maker_of(sysfs: &Path) -> Option<&'static str> {
+pub fn hypervisor_of(sysfs: &Path) -> Option<&'static str> {
     let text = |file: &str| fs::read_to_string(sysfs.join(file)).unwrap_or_default();
-    maker(sysfs, &format!("{} {}", text("device/vendor").trim(), text("device/model").trim()))
+    hypervisor(sysfs, &format!("{} {}", text("device/vendor").trim(), text("device/model").trim()))
 }
 
-fn maker(sysfs: &Path, name: &str) -> Option<&'static str> {
+fn hypervisor(sysfs: &Path, name: &str) -> Option<&'static str> {
     let parts = || sysfs.components().filter_map(|part| part.as_os_str().to_str());
     let by_path = BY_PATH.into_iter().find(|(mark, _)| parts().any(|part| part.starts_with(mark)));
     let by_name = || BY_NAME.into_iter().find(|(mark, _)| name.contains(mark));
-    by_path.or_else(by_name).map(|(_, maker)| maker)
+    by_path.or_else(by_name).map(|(_, hypervisor)| hypervisor)
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
             (format!("{pci}/ata1/host0/target0:0:0/0:0:0:0/block/sda"), "ATA WDC WD10EZEX-08W", None),
         ];
         for (path, name, expected) in cases {
-            assert_eq!(maker(Path::new(&path), name), expected, "{path} {name}");
+            assert_eq!(hypervisor(Path::new(&path), name), expected, "{path} {name}");
         }
     }
 }

@@ -413,7 +413,7 @@ fn a_folder_that_holds_something_is_no_place_for_a_recording() {
 #[test]
 fn what_is_no_recording_is_named() {
     let scene = Scene::new();
-    scene.run("report nowhere").status(2).err_has(&["nowhere is no recording"]);
+    scene.run("report nowhere").status(2).err_has(&["nowhere is not a recording"]);
 }
 
 /// Every file below `dir`.

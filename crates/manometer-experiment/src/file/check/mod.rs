@@ -207,7 +207,7 @@ impl Checker<'_> {
                  volume); `manometer doctor DIR` shows what lies below a folder"
             }
         };
-        let message = format!("{} lies on {} ({})", device.directory.display(), backing.what(), mount.fs_type);
+        let message = format!("{} lies on {} ({})", device.directory.display(), backing.description(), mount.fs_type);
         self.report(message, origin.as_ref(), Some(help));
     }
 

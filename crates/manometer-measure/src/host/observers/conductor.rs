@@ -1,4 +1,4 @@
-//! The conductor's own beat: samples that came late or not at all, and steps of the calendar's clock.
+//! The conductor's own sampling: late and dropped samples, and steps of the wall clock.
 
 use super::super::observer::{Observer, ObserverKind, Subject, boxed};
 use crate::clock::WallAnchor;
@@ -14,20 +14,16 @@ pub(super) const OBSERVER: ObserverKind = ObserverKind {
     },
 };
 
-/// A look later than this part of the interval after its beat is late.
+/// A sample later after its tick than the interval divided by this is late.
 const LATENESS_DIVISOR: u64 = 20;
 
 pub(super) fn columns() -> Vec<Column> {
     columns_from(
         "the conductor",
         &[
-            ("samples_late", "", "Looks in this interval later than a twentieth of it after their beat: 0 or 1."),
-            ("samples_dropped", "", "Beats since the last look at which nobody looked."),
-            (
-                "clock_step",
-                "s",
-                "How far the calendar's clock has moved against the monotonic one since the run began.",
-            ),
+            ("samples_late", "", "1 if the sample was late by more than a twentieth of the interval, else 0."),
+            ("samples_dropped", "", "Ticks since the last sample that had no sample."),
+            ("clock_step", "s", "Change of the wall clock against the monotonic clock since the start of the run."),
         ],
     )
 }
@@ -44,17 +40,17 @@ impl Conductor {
         Self { interval_ns: interval_ns.max(1), start, last_ns: None }
     }
 
-    /// The row of the beat at `t_ns`, looked at when both clocks showed `now`.
-    fn row(&mut self, t_ns: u64, now: WallAnchor) -> Vec<Option<f64>> {
+    /// The sample of the tick at `t_ns`, taken when both clocks showed `now`.
+    fn sample_at(&mut self, t_ns: u64, now: WallAnchor) -> Vec<Option<f64>> {
         let late = now.monotonic_ns.saturating_sub(t_ns) > self.interval_ns / LATENESS_DIVISOR;
-        let beats = self.last_ns.map_or(1, |last_ns| t_ns.saturating_sub(last_ns) / self.interval_ns);
+        let ticks = self.last_ns.map_or(1, |last_ns| t_ns.saturating_sub(last_ns) / self.interval_ns);
         self.last_ns = Some(t_ns);
         let step_ns = ahead_ns(now) - ahead_ns(self.start);
-        vec![Some(f64::from(u8::from(late))), Some(beats.saturating_sub(1) as f64), Some(step_ns as f64 / 1e9)]
+        vec![Some(f64::from(u8::from(late))), Some(ticks.saturating_sub(1) as f64), Some(step_ns as f64 / 1e9)]
     }
 }
 
-/// How far the calendar's clock is ahead of the monotonic one.
+/// How far the wall clock is ahead of the monotonic clock.
 fn ahead_ns(both: WallAnchor) -> i128 {
     i128::from(both.unix_ns) - i128::from(both.monotonic_ns)
 }
@@ -69,7 +65,7 @@ impl Observer for Conductor {
     }
 
     fn sample(&mut self, t_ns: u64) -> Vec<Option<f64>> {
-        self.row(t_ns, WallAnchor::now())
+        self.sample_at(t_ns, WallAnchor::now())
     }
 }
 
@@ -87,10 +83,10 @@ mod tests {
     fn late_looks_missed_beats_and_steps_of_the_clock_are_told() {
         let mut conductor = Conductor::new(SECOND_NS, at(0, 50 * SECOND_NS));
         let on_time = at(SECOND_NS + 1_000, 51 * SECOND_NS + 1_000);
-        assert_eq!(conductor.row(SECOND_NS, on_time), [Some(0.0), Some(0.0), Some(0.0)]);
+        assert_eq!(conductor.sample_at(SECOND_NS, on_time), [Some(0.0), Some(0.0), Some(0.0)]);
         let late = at(2 * SECOND_NS + 60_000_000, 52 * SECOND_NS + 60_000_000);
-        assert_eq!(conductor.row(2 * SECOND_NS, late), [Some(1.0), Some(0.0), Some(0.0)]);
+        assert_eq!(conductor.sample_at(2 * SECOND_NS, late), [Some(1.0), Some(0.0), Some(0.0)]);
         let set_back = at(5 * SECOND_NS, 53 * SECOND_NS);
-        assert_eq!(conductor.row(5 * SECOND_NS, set_back), [Some(0.0), Some(2.0), Some(-2.0)]);
+        assert_eq!(conductor.sample_at(5 * SECOND_NS, set_back), [Some(0.0), Some(2.0), Some(-2.0)]);
     }
 }

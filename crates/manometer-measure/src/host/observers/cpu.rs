@@ -1,4 +1,4 @@
-//! Processors together: `/proc/stat` and the waiting times of `/proc/schedstat`.
+//! All processors together: `/proc/stat`, and the run-queue wait of `/proc/schedstat`.
 
 use super::super::kernel_file::{KernelFile, field};
 use super::super::observer::{Observer, ObserverKind, boxed};
@@ -15,21 +15,21 @@ pub(super) const OBSERVER: ObserverKind = ObserverKind {
 pub(super) const STAT: &str = "/proc/stat";
 const SCHEDSTAT: &str = "/proc/schedstat";
 
-/// How processor time is told apart, for the host and for each core.
+/// The kinds of processor time, of the host and of each core.
 pub(super) const TIMES: [(&str, &str, &str); 6] = [
-    ("user", "cores", "Processor time in programs, niced ones and guests included."),
-    ("system", "cores", "Processor time in the kernel, without interrupts."),
-    ("iowait", "cores", "Time without work while some task waited for I/O."),
-    ("interrupts", "cores", "Processor time in hard and soft interrupts."),
-    ("steal", "cores", "Time that the hypervisor gave to others."),
-    ("idle", "cores", "Time without work."),
+    ("user", "cores", "Processor time in user mode, niced programs and guests included."),
+    ("system", "cores", "Processor time in the kernel, interrupts excluded."),
+    ("iowait", "cores", "Idle time while some task waited for I/O."),
+    ("interrupts", "cores", "Processor time in hardware and software interrupts."),
+    ("steal", "cores", "Time that the hypervisor gave to other guests."),
+    ("idle", "cores", "Idle time, `iowait` excluded."),
 ];
 
 const REST: [(&str, &str, &str); 4] = [
-    ("context_switches", "1/s", "Switches from one task to another."),
-    ("running_processes", "", "Tasks that run or wait for a core: the run queue."),
+    ("context_switches", "1/s", "Context switches."),
+    ("running_processes", "", "Tasks that run or wait for a core (run queue)."),
     ("blocked_processes", "", "Tasks that wait for I/O."),
-    ("forks", "1/s", "Processes and threads that began."),
+    ("forks", "1/s", "Processes and threads created."),
 ];
 
 pub(super) fn columns() -> Vec<Column> {
@@ -76,13 +76,13 @@ impl Observer for Cpu {
     }
 }
 
-/// The seconds that the line `name` of `/proc/stat` tells, as [`TIMES`] lists them.
+/// The seconds in the line `name` of `/proc/stat`, in the order of [`TIMES`].
 pub(super) fn times(stat: &str, name: &str) -> [RawValue; 6] {
     let line = stat.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     times_of(line.unwrap_or_default())
 }
 
-/// The same, of the numbers behind a line's name.
+/// The same, from the numbers after the name of a line.
 pub(super) fn times_of(numbers: &str) -> [RawValue; 6] {
     let ticks_per_s = procfs::ticks_per_second() as f64;
     let mut all = [None; 8];
@@ -94,7 +94,7 @@ pub(super) fn times_of(numbers: &str) -> [RawValue; 6] {
     [sum(user, nice), system, iowait, sum(hard, soft), steal, idle].map(RawValue::Counter)
 }
 
-/// The seconds that tasks waited on any core so far.
+/// The seconds that tasks have waited for a core so far.
 fn waited_s(schedstat: &str) -> Option<f64> {
     let cores = schedstat.lines().filter(|line| line.starts_with("cpu"));
     let waits = cores.map(|line| line.split(' ').nth(8).and_then(|wait| wait.parse::<u64>().ok()));

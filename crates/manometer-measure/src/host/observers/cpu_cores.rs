@@ -1,4 +1,4 @@
-//! Each core by itself: `/proc/stat`, and how often heat slowed it, or the package that it is in, down.
+//! Each core: `/proc/stat`, and how often it, or its package, was throttled because of heat.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,11 @@ fn core_file(cpus: &Path, core: &str, name: &str) -> PathBuf {
     cpus.join(format!("cpu{core}")).join(name)
 }
 
-/// Where a core tells how often heat slowed it down, and where it tells that of its package.
+/// The files of a core that count its throttling and that of its package.
 const CORE_THROTTLES: &str = "thermal_throttle/core_throttle_count";
 const PACKAGE_THROTTLES: &str = "thermal_throttle/package_throttle_count";
 
-/// Where a core tells which package it is in.
+/// The file of a core with the number of its package.
 const PACKAGE: &str = "topology/physical_package_id";
 
 pub(super) fn patterns() -> Vec<Column> {
@@ -46,7 +46,7 @@ fn core_columns(core: &str, throttled: Option<&Path>) -> Vec<Column> {
 
 fn throttles(name: &str, what: &str, from: &Path) -> Column {
     let column = Column::new(format!("{name}.throttles"), "1/s").from(from.display().to_string());
-    column.meaning(format!("How often heat made {what} slow down."))
+    column.meaning(format!("Times that {what} was throttled because of heat."))
 }
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ struct Core {
 struct Package {
     /// As the kernel numbers it.
     number: String,
-    /// The file of the first of its cores: all tell the same.
+    /// The file of the first of its cores: all show the same count.
     throttles: KernelFile,
 }
 
@@ -73,12 +73,12 @@ pub(super) struct CpuCores {
 }
 
 impl CpuCores {
-    /// The cores that are on now: one that is switched off later is a gap from then on.
+    /// The cores that are online now. A core that goes offline later is a gap from then on.
     pub(super) fn of_host() -> Self {
-        Self::found(Path::new(STAT), Path::new(CPUS))
+        Self::read_from(Path::new(STAT), Path::new(CPUS))
     }
 
-    fn found(stat: &Path, cpus: &Path) -> Self {
+    fn read_from(stat: &Path, cpus: &Path) -> Self {
         let mut stat = KernelFile::new(stat);
         let numbers: Vec<String> =
             lines(stat.read().unwrap_or_default()).map(|(number, _)| number.to_owned()).collect();
@@ -87,22 +87,22 @@ impl CpuCores {
             let Ok(package) = fs::read_to_string(core_file(cpus, number, PACKAGE)) else { continue };
             let package = package.trim();
             if packages.iter().all(|known| known.number != package) {
-                let throttles = counted(cpus, number, PACKAGE_THROTTLES);
+                let throttles = counter(cpus, number, PACKAGE_THROTTLES);
                 packages.extend(throttles.map(|throttles| Package { number: package.to_owned(), throttles }));
             }
         }
-        let core = |number: String| Core { throttles: counted(cpus, &number, CORE_THROTTLES), number };
+        let core = |number: String| Core { throttles: counter(cpus, &number, CORE_THROTTLES), number };
         Self { stat, cores: numbers.into_iter().map(core).collect(), packages, rates: RateCalculator::default() }
     }
 }
 
-/// A count of the core `core`; nothing where it shows none.
-fn counted(cpus: &Path, core: &str, name: &str) -> Option<KernelFile> {
+/// A counter of the core `core`; `None` where it has none.
+fn counter(cpus: &Path, core: &str, name: &str) -> Option<KernelFile> {
     let mut file = KernelFile::new(core_file(cpus, core, name));
     file.number().is_some().then_some(file)
 }
 
-/// The number of each core, and the numbers behind it.
+/// The number of each core, and the numbers after it.
 fn lines(stat: &str) -> impl Iterator<Item = (&str, &str)> {
     let cores = stat.lines().take_while(|line| line.starts_with("cpu"));
     cores.filter_map(|line| line.strip_prefix("cpu")?.split_once(' ')).filter(|(number, _)| !number.is_empty())
@@ -145,7 +145,7 @@ mod tests {
         let ticks = procfs::ticks_per_second();
         fs::write(&path, "cpu  1 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0\ncpu2 0 0 0 0 0 0 0 0\n")
             .unwrap();
-        let mut observer = CpuCores::found(&path, dir.path());
+        let mut observer = CpuCores::read_from(&path, dir.path());
         observer.sample(1_000_000_000);
         let text = format!("cpu  1 0 0 0 0 0 0 0\ncpu0 {ticks} 0 0 0 0 0 0 0\ncpu2 0 0 {ticks} 0 0 0 0 0\nintr 5 1\n");
         fs::write(&path, text).unwrap();
@@ -171,7 +171,7 @@ mod tests {
             write(core, CORE_THROTTLES, "7\n");
             write(core, PACKAGE_THROTTLES, "9\n");
         }
-        let mut observer = CpuCores::found(&stat, dir.path());
+        let mut observer = CpuCores::read_from(&stat, dir.path());
         let names: Vec<String> = observer.columns().into_iter().map(|column| column.name).collect();
         let throttles: Vec<&str> = names.iter().filter_map(|name| name.strip_suffix(".throttles")).collect();
         assert_eq!(throttles, ["core0", "core1", "core2", "package0", "package1"]);

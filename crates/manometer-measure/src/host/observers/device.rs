@@ -19,10 +19,10 @@ pub(super) const OBSERVER: ObserverKind = ObserverKind {
     },
 };
 
-/// Bytes of a sector in the kernel's accounts, whatever the device's own.
+/// The sector of the kernel's counters, whatever the sector size of the device.
 const SECTOR_BYTES: f64 = 512.0;
 
-/// The device's numbers in the order in which the kernel writes them down.
+/// The numbers of the device, in the kernel's order.
 #[derive(Debug, Clone, Copy)]
 enum Stat {
     Reads,
@@ -44,25 +44,25 @@ enum Stat {
     FlushMs,
 }
 
-/// The columns, and the number that each is made of.
+/// The columns, and the number from which each is computed.
 const COLUMNS: [(&str, &str, Stat, &str); 17] = [
     ("reads", "1/s", Stat::Reads, "Reads completed."),
     ("writes", "1/s", Stat::Writes, "Writes completed."),
     ("read_bytes", "B/s", Stat::ReadSectors, "Bytes read."),
     ("write_bytes", "B/s", Stat::WriteSectors, "Bytes written."),
-    ("read_wait", "s/s", Stat::ReadMs, "Time that reads took, summed over reads."),
-    ("write_wait", "s/s", Stat::WriteMs, "Time that writes took, summed over writes."),
-    ("busy", "share", Stat::BusyMs, "Time in which some request was on its way."),
-    ("in_flight", "", Stat::InFlight, "Requests on their way."),
+    ("read_wait", "s/s", Stat::ReadMs, "Time of reads, summed over reads."),
+    ("write_wait", "s/s", Stat::WriteMs, "Time of writes, summed over writes."),
+    ("busy", "share", Stat::BusyMs, "Time in which some request was in flight."),
+    ("in_flight", "", Stat::InFlight, "Requests in flight."),
     ("discards", "1/s", Stat::Discards, "Discards completed."),
     ("discard_bytes", "B/s", Stat::DiscardSectors, "Bytes discarded."),
-    ("flushes", "1/s", Stat::Flushes, "Flushes of the device's cache completed."),
-    ("discard_wait", "s/s", Stat::DiscardMs, "Time that discards took, summed over discards."),
-    ("flush_wait", "s/s", Stat::FlushMs, "Time that flushes took, summed over flushes."),
-    ("read_merges", "1/s", Stat::ReadMerges, "Reads joined to a neighbouring one."),
-    ("write_merges", "1/s", Stat::WriteMerges, "Writes joined to a neighbouring one."),
-    ("discard_merges", "1/s", Stat::DiscardMerges, "Discards joined to a neighbouring one."),
-    ("queue_time", "s/s", Stat::QueueMs, "Time of all requests on their way: their mean number."),
+    ("flushes", "1/s", Stat::Flushes, "Cache flushes completed."),
+    ("discard_wait", "s/s", Stat::DiscardMs, "Time of discards, summed over discards."),
+    ("flush_wait", "s/s", Stat::FlushMs, "Time of flushes, summed over flushes."),
+    ("read_merges", "1/s", Stat::ReadMerges, "Reads merged with an adjacent one."),
+    ("write_merges", "1/s", Stat::WriteMerges, "Writes merged with an adjacent one."),
+    ("discard_merges", "1/s", Stat::DiscardMerges, "Discards merged with an adjacent one."),
+    ("queue_time", "s/s", Stat::QueueMs, "Time of all requests in flight: the mean queue depth."),
 ];
 
 /// The columns of the device whose `stat` is the file `from`.
@@ -70,7 +70,7 @@ pub(super) fn columns(from: &str) -> Vec<Column> {
     COLUMNS.map(|(name, unit, _, meaning)| Column::new(name, unit).meaning(meaning).from(from)).to_vec()
 }
 
-/// One device's line of `/proc/diskstats`, read from the device's own folder.
+/// The counters of a device, read from its folder in sysfs.
 #[derive(Debug)]
 pub(super) struct DiskStats {
     source: String,
@@ -102,7 +102,7 @@ impl Observer for DiskStats {
 fn raws(text: &str) -> Vec<RawValue> {
     let numbers: Vec<f64> = text.split_ascii_whitespace().map_while(|number| number.parse().ok()).collect();
     let raw = |stat: Stat| {
-        // Kernels before 5.5 do not tell of flushes, those before 4.18 not of discards.
+        // Kernels before 5.5 do not count flushes, those before 4.18 not discards.
         let number = numbers.get(stat as usize).copied();
         match stat {
             Stat::InFlight => RawValue::Gauge(number),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_tells_rates_in_bytes_and_seconds() {
+    fn a_device_has_rates_in_bytes_and_seconds() {
         let dir = tempfile::tempdir().unwrap();
         let mut observer = observer(dir.path());
         let write = |text: &str| fs::write(dir.path().join("stat"), text).unwrap();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_kernel_leaves_gaps_and_a_device_that_is_pulled_nothing_but_gaps() {
+    fn an_old_kernel_leaves_gaps_and_a_removed_device_only_gaps() {
         let dir = tempfile::tempdir().unwrap();
         let mut observer = observer(dir.path());
         fs::write(dir.path().join("stat"), "10 1 80 500 20 2 160 900 3 700 1400\n").unwrap();

@@ -1,4 +1,4 @@
-//! The file system of the device directory: its size and what is left of it.
+//! The file system of the device directory: its size and free space.
 
 use std::path::{Path, PathBuf};
 
@@ -18,9 +18,9 @@ pub(super) fn columns() -> Vec<Column> {
         "statvfs",
         &[
             ("size", "B", "The file system's size."),
-            ("free", "B", "What is left, the part reserved for the administrator included."),
-            ("available", "B", "What is left for everybody."),
-            ("free_inodes", "", "How many files more there can be."),
+            ("free", "B", "Free space, the part reserved for root included."),
+            ("available", "B", "Free space available to all users."),
+            ("free_inodes", "", "Files that can still be created."),
         ],
     )
 }

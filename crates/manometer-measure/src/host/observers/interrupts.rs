@@ -15,56 +15,56 @@ pub(super) const OBSERVER: ObserverKind = ObserverKind {
 
 const INTERRUPTS: &str = "/proc/interrupts";
 
-/// `/proc/interrupts` has a number for every line and core: with more cores than this, writing and reading it each
-/// beat costs more than it tells.
-const MOST_CORES: usize = 32;
+/// `/proc/interrupts` has a number for each line and core: with more cores than this, reading it on every tick costs more
+/// than it is worth.
+const MAX_CORES: usize = 32;
 
-/// Soft interrupts, in the order of their line in `/proc/stat`.
+/// Software interrupts, in the order of their line in `/proc/stat`.
 const SOFT: [(&str, &str); 11] = [
-    ("total", "Soft interrupts together."),
-    ("hi", "Urgent tasklets."),
-    ("timer", "Timers that ran out."),
-    ("net_tx", "Network packets that were sent."),
-    ("net_rx", "Network packets that came in."),
-    ("block", "Block requests that were completed."),
-    ("irq_poll", "Block completions that were polled for."),
+    ("total", "All software interrupts."),
+    ("hi", "High-priority tasklets."),
+    ("timer", "Timers that expired."),
+    ("net_tx", "Network transmissions."),
+    ("net_rx", "Network receptions."),
+    ("block", "Completed block requests."),
+    ("irq_poll", "Polled block completions."),
     ("tasklet", "Tasklets."),
-    ("sched", "Load moved between cores."),
+    ("sched", "Scheduler load balancing."),
     ("hrtimer", "High-resolution timers."),
-    ("rcu", "Callbacks of read-copy-update."),
+    ("rcu", "Read-copy-update (RCU) callbacks."),
 ];
 
 /// One line of `/proc/interrupts`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Line {
-    /// A number for a device's line, letters for a kind of the processor's own.
+    /// A number for the line of a device, letters for an interrupt of the architecture.
     id: String,
-    what: String,
+    description: String,
 }
 
 #[derive(Debug)]
 pub(super) struct Interrupts {
     stat: KernelFile,
-    /// The devices' lines, by the kernel's number.
+    /// The lines of devices, with their numbers.
     lines: Vec<(usize, String)>,
-    /// The processors' own kinds; none on hosts of many cores.
-    own: Vec<Line>,
+    /// The interrupts of the architecture; none on hosts with many cores.
+    architecture: Vec<Line>,
     interrupts: KernelFile,
     rates: RateCalculator,
 }
 
 /// The columns that every host has.
 fn common_columns() -> Vec<Column> {
-    let mut columns = vec![rate("total").meaning("Interrupts together.").from(STAT)];
+    let mut columns = vec![rate("total").meaning("All interrupts.").from(STAT)];
     columns.extend(SOFT.map(|(name, meaning)| rate(&format!("softirq.{name}")).meaning(meaning).from(STAT)));
     columns
 }
 
-/// All columns, with patterns for those that differ from host to host.
+/// All columns, with placeholders for those that differ between hosts.
 pub(super) fn patterns() -> Vec<Column> {
     let mut columns = common_columns();
-    columns.push(rate("irq.<N>").meaning("Interrupts of line N; its device is named on the host.").from(STAT));
-    let own = "Interrupts of the processors' own kinds, such as `TLB` for shootdowns; on hosts of up to 32 cores.";
+    columns.push(rate("irq.<N>").meaning("Interrupts of line N; the recording names its device.").from(STAT));
+    let own = "Interrupts of the architecture, such as `TLB` for shootdowns; on hosts with up to 32 cores.";
     columns.push(rate("arch.<KIND>").meaning(own).from(INTERRUPTS));
     columns
 }
@@ -78,24 +78,24 @@ impl Interrupts {
         let mut interrupts = KernelFile::new(INTERRUPTS);
         let text = interrupts.read().unwrap_or_default();
         let cores = cores(text);
-        let (mut lines, mut own) = (Vec::new(), Vec::new());
+        let (mut lines, mut architecture) = (Vec::new(), Vec::new());
         for line in text.lines().skip(1).filter_map(|line| read_line(line, cores).map(|(line, _)| line)) {
             match line.id.parse() {
-                Ok(number) => lines.push((number, line.what)),
-                Err(_) if cores <= MOST_CORES => own.push(line),
+                Ok(number) => lines.push((number, line.description)),
+                Err(_) if cores <= MAX_CORES => architecture.push(line),
                 Err(_) => {}
             }
         }
-        Self { stat: KernelFile::new(STAT), lines, own, interrupts, rates: RateCalculator::default() }
+        Self { stat: KernelFile::new(STAT), lines, architecture, interrupts, rates: RateCalculator::default() }
     }
 }
 
-/// How many cores the head of `/proc/interrupts` names.
+/// The number of cores in the header of `/proc/interrupts`.
 fn cores(text: &str) -> usize {
     text.lines().next().unwrap_or_default().split_ascii_whitespace().count()
 }
 
-/// A line of `/proc/interrupts` and the sum of its numbers, of which there are at most `cores`.
+/// A line of `/proc/interrupts` and the sum of its numbers, at most `cores` of them.
 fn read_line(line: &str, cores: usize) -> Option<(Line, f64)> {
     let (id, rest) = line.split_once(':')?;
     let mut words = rest.split_ascii_whitespace().peekable();
@@ -105,7 +105,7 @@ fn read_line(line: &str, cores: usize) -> Option<(Line, f64)> {
         left -= 1;
         words.next();
     }
-    Some((Line { id: id.trim().to_owned(), what: words.collect::<Vec<_>>().join(" ") }, sum))
+    Some((Line { id: id.trim().to_owned(), description: words.collect::<Vec<_>>().join(" ") }, sum))
 }
 
 impl Observer for Interrupts {
@@ -119,11 +119,15 @@ impl Observer for Interrupts {
             rate(&format!("irq.{number}")).meaning(format!("Interrupts of {what}.")).from(STAT)
         };
         columns.extend(self.lines.iter().map(device));
-        let own = |line: &Line| {
-            let what = if line.what.is_empty() { "As the kernel names it." } else { &line.what };
+        let architecture = |line: &Line| {
+            let what = if line.description.is_empty() {
+                "An interrupt that the kernel does not describe."
+            } else {
+                &line.description
+            };
             rate(&format!("arch.{}", line.id)).meaning(what).from(INTERRUPTS)
         };
-        columns.extend(self.own.iter().map(own));
+        columns.extend(self.architecture.iter().map(architecture));
         columns
     }
 
@@ -135,9 +139,9 @@ impl Observer for Interrupts {
         let mut raws = vec![at(&hard, 0)];
         raws.extend((0..SOFT.len()).map(|index| at(&soft, index)));
         raws.extend(self.lines.iter().map(|(number, _)| at(&hard, number + 1)));
-        if !self.own.is_empty() {
+        if !self.architecture.is_empty() {
             let text = self.interrupts.read().unwrap_or_default();
-            raws.extend(own_totals(text, &self.own));
+            raws.extend(architecture_totals(text, &self.architecture));
         }
         self.rates.rates(t_ns, raws)
     }
@@ -148,8 +152,8 @@ fn numbers(stat: &str, name: &str) -> Vec<f64> {
     line.split_ascii_whitespace().map_while(|number| number.parse::<u64>().ok()).map(|count| count as f64).collect()
 }
 
-/// The totals of the processors' own kinds; both lists are in the kernel's order.
-fn own_totals(text: &str, own: &[Line]) -> Vec<RawValue> {
+/// The totals of the interrupts of the architecture; both lists are in the kernel's order.
+fn architecture_totals(text: &str, own: &[Line]) -> Vec<RawValue> {
     let cores = cores(text);
     let mut shown = text.lines().skip(1).filter(|line| {
         let id = line.trim_start().bytes().next();
@@ -173,16 +177,16 @@ mod tests {
     #[test]
     fn a_line_is_summed_over_cores_and_named_after_its_device() {
         let read: Vec<(Line, f64)> = TEXT.lines().skip(1).filter_map(|line| read_line(line, cores(TEXT))).collect();
-        assert_eq!(read[0].0.what, "PCI-MSIX-0000:00:02.0 1-edge virtio1-req.0");
+        assert_eq!(read[0].0.description, "PCI-MSIX-0000:00:02.0 1-edge virtio1-req.0");
         assert_eq!(read[0].1, 70_902_585.0);
-        assert_eq!(read[1].0, Line { id: "TLB".to_owned(), what: "TLB shootdowns".to_owned() });
+        assert_eq!(read[1].0, Line { id: "TLB".to_owned(), description: "TLB shootdowns".to_owned() });
         assert_eq!(read[2].1, 3.0);
     }
 
     #[test]
-    fn kinds_are_found_again_and_a_kind_that_vanished_is_a_gap() {
-        let own = |id: &str| Line { id: id.to_owned(), what: String::new() };
-        let totals = own_totals(TEXT, &[own("TLB"), own("ERR"), own("ZZZ")]);
+    fn an_interrupt_that_disappeared_is_a_gap() {
+        let line = |id: &str| Line { id: id.to_owned(), description: String::new() };
+        let totals = architecture_totals(TEXT, &[line("TLB"), line("ERR"), line("ZZZ")]);
         assert_eq!(
             totals,
             [RawValue::Counter(Some(4_206_547.0)), RawValue::Counter(Some(3.0)), RawValue::Counter(None)]

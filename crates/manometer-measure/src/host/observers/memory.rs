@@ -15,32 +15,32 @@ const MEMINFO: &str = "/proc/meminfo";
 
 const BYTES: &str = "B";
 
-/// The columns, and the fields of the file that they are made of: the first less all others.
+/// The columns, and the fields of the file from which they are computed: the first minus all others.
 const FIELDS: [(&str, &[&str], &str); 24] = [
     ("total", &["MemTotal"], "Memory that the kernel manages."),
-    ("free", &["MemFree"], "Memory that nothing uses."),
-    ("available", &["MemAvailable"], "Memory that programs could get without swapping, as the kernel estimates it."),
+    ("free", &["MemFree"], "Free memory."),
+    ("available", &["MemAvailable"], "Memory available to programs without swapping, as the kernel estimates it."),
     ("cached", &["Cached"], "File contents and shared memory in the page cache."),
-    ("dirty", &["Dirty"], "File contents that wait to be written."),
+    ("dirty", &["Dirty"], "File contents waiting to be written."),
     ("writeback", &["Writeback"], "File contents being written."),
-    ("swap_used", &["SwapTotal", "SwapFree"], "What lies in swap space."),
+    ("swap_used", &["SwapTotal", "SwapFree"], "Used swap space."),
     ("buffers", &["Buffers"], "Contents of block devices in the page cache."),
-    ("swap_cached", &["SwapCached"], "What lies in swap space and in memory."),
-    ("active_file", &["Active(file)"], "Page cache used lately."),
-    ("inactive_file", &["Inactive(file)"], "Page cache to be taken back first."),
-    ("active_anonymous", &["Active(anon)"], "Memory of programs used lately."),
-    ("inactive_anonymous", &["Inactive(anon)"], "Memory of programs to be swapped first."),
-    ("unevictable", &["Unevictable"], "Memory that cannot be taken back."),
+    ("swap_cached", &["SwapCached"], "Memory that is also in swap space."),
+    ("active_file", &["Active(file)"], "Recently used page cache."),
+    ("inactive_file", &["Inactive(file)"], "Page cache to be reclaimed first."),
+    ("active_anonymous", &["Active(anon)"], "Recently used anonymous memory."),
+    ("inactive_anonymous", &["Inactive(anon)"], "Anonymous memory to be swapped first."),
+    ("unevictable", &["Unevictable"], "Memory that cannot be reclaimed."),
     ("locked", &["Mlocked"], "Memory locked by programs."),
-    ("anonymous", &["AnonPages"], "Memory of programs in page tables."),
-    ("anonymous_huge", &["AnonHugePages"], "The part of it in huge pages."),
-    ("mapped", &["Mapped"], "Files that programs have mapped."),
+    ("anonymous", &["AnonPages"], "Anonymous memory in page tables."),
+    ("anonymous_huge", &["AnonHugePages"], "Anonymous memory in huge pages."),
+    ("mapped", &["Mapped"], "Mapped files."),
     ("shared", &["Shmem"], "Shared memory and tmpfs."),
-    ("slab_reclaimable", &["SReclaimable"], "The kernel's own caches, such as of names and inodes."),
-    ("slab_unreclaimable", &["SUnreclaim"], "The kernel's own objects that must stay."),
-    ("kernel_stacks", &["KernelStack"], "Stacks of tasks in the kernel."),
+    ("slab_reclaimable", &["SReclaimable"], "Kernel caches that can be reclaimed, such as dentries and inodes."),
+    ("slab_unreclaimable", &["SUnreclaim"], "Kernel objects that cannot be reclaimed."),
+    ("kernel_stacks", &["KernelStack"], "Kernel stacks of tasks."),
     ("page_tables", &["PageTables"], "Page tables."),
-    ("committed", &["Committed_AS"], "Memory that programs have asked for, used or not."),
+    ("committed", &["Committed_AS"], "Memory that programs have allocated, used or not."),
 ];
 
 pub(super) fn columns() -> Vec<Column> {
@@ -66,11 +66,11 @@ impl Observer for Memory {
     }
 
     fn sample(&mut self, _: u64) -> Vec<Option<f64>> {
-        row(self.0.read().unwrap_or_default())
+        values(self.0.read().unwrap_or_default())
     }
 }
 
-fn row(text: &str) -> Vec<Option<f64>> {
+fn values(text: &str) -> Vec<Option<f64>> {
     // Each line is `Name:  number kB`, and the kernel's kB are KiB.
     let lines: Vec<(&str, f64)> = text
         .lines()
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn fields_are_found_by_name_and_swap_is_what_is_not_free() {
-        let row = row("MemTotal:  100 kB\nMemFree: 50 kB\nActive(file):  3 kB\nSwapTotal: 10 kB\nSwapFree: 4 kB\n");
+        let row = values("MemTotal:  100 kB\nMemFree: 50 kB\nActive(file):  3 kB\nSwapTotal: 10 kB\nSwapFree: 4 kB\n");
         let names: Vec<String> = columns().into_iter().map(|column| column.name).collect();
         let at = |wanted: &str| row[names.iter().position(|name| name == wanted).unwrap()];
         assert_eq!(at("total"), Some(102_400.0));

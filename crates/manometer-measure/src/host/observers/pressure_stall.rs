@@ -1,4 +1,4 @@
-//! Pressure stalls: `/proc/pressure/*`, as the share of time in which tasks waited.
+//! Pressure stall information (PSI): `/proc/pressure/*`, as the share of time in which tasks waited.
 
 use super::super::kernel_file::KernelFile;
 use super::super::observer::{Observer, ObserverKind, boxed};
@@ -12,17 +12,17 @@ pub(super) const OBSERVER: ObserverKind = ObserverKind {
     create: |subject| boxed(subject.host_directory().map(|_| PressureStall::default())),
 };
 
-/// What tasks wait for, how many of them, and what that means.
+/// The resource, the line of its file, and the meaning.
 pub(super) const STALLS: [(&str, &str, &str); 6] = [
     ("cpu", "some", "Time in which some task waited for a core."),
     ("io", "some", "Time in which some task waited for I/O."),
     ("io", "full", "Time in which every task that was not idle waited for I/O."),
-    ("memory", "some", "Time in which some task waited for memory to be made free."),
-    ("memory", "full", "Time in which every task that was not idle waited for memory to be made free."),
+    ("memory", "some", "Time in which some task waited for free memory."),
+    ("memory", "full", "Time in which every task that was not idle waited for free memory."),
     ("irq", "full", "Time in which tasks waited for interrupts to be handled."),
 ];
 
-/// The files by which the kernel tells them.
+/// The names of the files.
 const RESOURCES: [&str; 4] = ["cpu", "io", "memory", "irq"];
 
 pub(super) fn columns() -> Vec<Column> {
@@ -65,7 +65,7 @@ impl Observer for PressureStall {
     }
 }
 
-/// The stalled time so far, in seconds.
+/// The stall time so far, in seconds.
 pub(super) fn total_s(text: &str, line: &str) -> Option<f64> {
     let line = text.lines().find(|candidate| candidate.split(' ').next() == Some(line))?;
     let total = line.split(' ').find_map(|field| field.strip_prefix("total="))?;

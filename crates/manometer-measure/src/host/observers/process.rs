@@ -1,4 +1,4 @@
-//! One worker process: `/proc/PID/{stat,io,status}`, and the context switches of its threads.
+//! A worker process: `/proc/PID/{stat,io,status}`, and the context switches of its threads.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,38 +20,36 @@ pub(super) const OBSERVER: ObserverKind = ObserverKind {
     },
 };
 
-/// With more threads than this, looking at each costs more than it tells.
+/// With more threads than this, reading the file of each costs more than it is worth.
 const MAX_THREADS: usize = 512;
 
-const STAT: [(&str, &str, &str); 2] = [
-    ("user", "cores", "Processor time in the program."),
-    ("system", "cores", "Processor time in the kernel on its behalf."),
-];
+const STAT: [(&str, &str, &str); 2] =
+    [("user", "cores", "Processor time in user mode."), ("system", "cores", "Processor time in the kernel.")];
 const IO: [(&str, &str, &str); 2] = [
-    ("read_bytes", "B/s", "Bytes that it caused to be read from storage."),
-    ("write_bytes", "B/s", "Bytes that it caused to be written to storage, or left dirty in the page cache."),
+    ("read_bytes", "B/s", "Bytes read from storage."),
+    ("write_bytes", "B/s", "Bytes written to storage, or left dirty in the page cache."),
 ];
-const STATE: [(&str, &str, &str); 2] = [("resident", "B", "Its memory."), ("threads", "", "Its threads.")];
+const STATE: [(&str, &str, &str); 2] = [("resident", "B", "Resident memory."), ("threads", "", "Threads.")];
 const MORE_IO: [(&str, &str, &str); 5] = [
-    ("cancelled_write_bytes", "B/s", "Bytes left dirty that a deletion or truncation spared the storage."),
-    ("read_calls", "1/s", "Reading system calls."),
-    ("write_calls", "1/s", "Writing system calls."),
-    ("called_read_bytes", "B/s", "Bytes that reading system calls returned, from the page cache too."),
-    ("called_write_bytes", "B/s", "Bytes handed to writing system calls, to pipes and sockets too."),
+    ("cancelled_write_bytes", "B/s", "Dirty bytes that were not written because the file was deleted or truncated."),
+    ("read_calls", "1/s", "Read system calls."),
+    ("write_calls", "1/s", "Write system calls."),
+    ("called_read_bytes", "B/s", "Bytes returned by read system calls, also from the page cache."),
+    ("called_write_bytes", "B/s", "Bytes passed to write system calls, also to pipes and sockets."),
 ];
 const FAULTS: [(&str, &str, &str); 3] = [
     ("minor_faults", "1/s", "Page faults without I/O."),
     ("major_faults", "1/s", "Page faults that needed I/O."),
-    ("io_delay", "s/s", "Time that it waited for block I/O, where the kernel accounts for delays."),
+    ("io_delay", "s/s", "Time spent waiting for block I/O, if the kernel accounts for delays."),
 ];
 const STATUS: [(&str, &str, &str); 3] = [
-    ("resident_anonymous", "B", "The part of its memory that is its own."),
-    ("resident_file", "B", "The part of its memory that is mapped files."),
-    ("swap", "B", "What of it lies in swap space."),
+    ("resident_anonymous", "B", "Resident anonymous memory."),
+    ("resident_file", "B", "Resident mapped files."),
+    ("swap", "B", "Memory in swap space."),
 ];
 const SWITCHES: [(&str, &str, &str); 2] = [
-    ("voluntary_switches", "1/s", "Times that its threads gave their core up to wait."),
-    ("forced_switches", "1/s", "Times that its threads lost their core to others."),
+    ("voluntary_switches", "1/s", "Voluntary context switches of its threads: a thread waits."),
+    ("forced_switches", "1/s", "Involuntary context switches of its threads: a thread loses its core."),
 ];
 
 pub(super) fn columns() -> Vec<Column> {
@@ -106,7 +104,7 @@ impl Observer for WorkerProcess {
         let ticks_per_s = procfs::ticks_per_second() as f64;
         let at = |field: usize| stat.get(field - FIRST_FIELD).copied().flatten();
         let seconds = |field: usize| RawValue::Counter(at(field).map(|ticks| ticks / ticks_per_s));
-        // Another user's worker keeps its I/O to itself.
+        // The I/O of another user's worker is not visible.
         let io = self.io.read().unwrap_or_default();
         let io = |key: &str| RawValue::Counter(field(io, key));
         let status = self.status.read().unwrap_or_default();
@@ -137,13 +135,13 @@ impl Observer for WorkerProcess {
     }
 }
 
-/// The first field of `/proc/PID/stat` behind the command, as the kernel's manual counts them.
+/// The number of the first field after the command in `/proc/PID/stat`, as in proc(5).
 const FIRST_FIELD: usize = 3;
 
-/// The fields behind the command, which may hold blanks and brackets itself.
+/// The fields after the command, which may itself contain blanks and brackets.
 fn numbers(stat: &str) -> Vec<Option<f64>> {
-    let behind = stat.rfind(')').map_or("", |bracket| &stat[bracket + 1..]);
-    behind.split_ascii_whitespace().map(|field| field.parse().ok()).collect()
+    let rest = stat.rfind(')').map_or("", |bracket| &stat[bracket + 1..]);
+    rest.split_ascii_whitespace().map(|field| field.parse().ok()).collect()
 }
 
 fn kib(status: &str, key: &str) -> Option<f64> {
@@ -151,11 +149,11 @@ fn kib(status: &str, key: &str) -> Option<f64> {
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
-/// The context switches of all threads: the kernel keeps them by thread, and forgets those of a thread that ended.
+/// The context switches of all threads. The kernel counts them per thread and drops the counts of a thread that ends.
 #[derive(Debug)]
 struct Threads {
     folder: PathBuf,
-    /// Each thread's file and the switches it has told so far.
+    /// The file of each thread and its last counts.
     known: HashMap<String, (KernelFile, [f64; 2])>,
     total: [f64; 2],
 }
@@ -165,7 +163,7 @@ impl Threads {
         Self { folder: process.join("task"), known: HashMap::new(), total: [0.0; 2] }
     }
 
-    /// The voluntary and the forced switches so far; nothing for a process that is gone or has too many threads.
+    /// The voluntary and involuntary switches so far; `None` for a process that is gone or has too many threads.
     fn switches(&mut self) -> [Option<f64>; 2] {
         let Ok(entries) = fs::read_dir(&self.folder) else { return [None; 2] };
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -177,7 +175,7 @@ impl Threads {
         for name in living {
             let path = self.folder.join(&name).join("status");
             let (file, last) = self.known.entry(name).or_insert_with(|| (KernelFile::new(path), [0.0; 2]));
-            let Some(now) = file.read().and_then(told_switches) else { continue };
+            let Some(now) = file.read().and_then(parse_switches) else { continue };
             for ((total, now), last) in self.total.iter_mut().zip(now).zip(last) {
                 *total += (now - *last).max(0.0);
                 *last = now;
@@ -187,7 +185,7 @@ impl Threads {
     }
 }
 
-fn told_switches(status: &str) -> Option<[f64; 2]> {
+fn parse_switches(status: &str) -> Option<[f64; 2]> {
     let number = |key: &str| {
         let line = status.lines().rev().find_map(|line| line.strip_prefix(key))?;
         line.trim().parse().ok()

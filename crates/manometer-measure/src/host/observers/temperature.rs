@@ -1,4 +1,4 @@
-//! Temperatures of every sensor that the kernel shows: hwmon and thermal zones.
+//! The temperature sensors that the kernel shows: hwmon and thermal zones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,14 +17,14 @@ pub(super) const OBSERVER: ObserverKind = ObserverKind {
 const HWMON: &str = "/sys/class/hwmon";
 const ZONES: &str = "/sys/class/thermal";
 
-/// More sensors than a host has; the rest are left out.
+/// The limit of sensors; the rest are left out.
 const MAX_SENSORS: usize = 256;
 
 pub(super) fn patterns() -> Vec<Column> {
     let sensor = |name: &str, meaning: &str, from: &str| Column::new(name, "°C").meaning(meaning).from(from);
     vec![
-        sensor("<chip>.<label>", "A sensor's temperature.", "/sys/class/hwmon/hwmon<N>/temp<M>_input"),
-        sensor("zone<N>.<type>", "A thermal zone's temperature.", "/sys/class/thermal/thermal_zone<N>/temp"),
+        sensor("<chip>.<label>", "The temperature of a sensor.", "/sys/class/hwmon/hwmon<N>/temp<M>_input"),
+        sensor("zone<N>.<type>", "The temperature of a thermal zone.", "/sys/class/thermal/thermal_zone<N>/temp"),
     ]
 }
 
@@ -32,12 +32,12 @@ pub(super) fn patterns() -> Vec<Column> {
 pub(super) struct Temperatures(Vec<(String, KernelFile)>);
 
 impl Temperatures {
-    /// The sensors of this host; nothing where it shows none.
+    /// The sensors of this host; `None` where it has none.
     pub(super) fn of_host() -> Option<Self> {
-        Self::found(Path::new(HWMON), Path::new(ZONES))
+        Self::read_from(Path::new(HWMON), Path::new(ZONES))
     }
 
-    fn found(hwmon: &Path, zones: &Path) -> Option<Self> {
+    fn read_from(hwmon: &Path, zones: &Path) -> Option<Self> {
         let mut sensors: Vec<(String, KernelFile)> = Vec::new();
         for (name, path) in chips(hwmon).chain(thermal_zones(zones)).take(MAX_SENSORS) {
             let same = sensors.iter().filter(|(other, _)| *other == name || other.starts_with(&format!("{name}#")));
@@ -70,7 +70,7 @@ fn thermal_zones(zones: &Path) -> impl Iterator<Item = (String, PathBuf)> {
     })
 }
 
-/// The entries of `folder` whose names begin with `prefix`, the second before the tenth.
+/// The entries of `folder` whose names begin with `prefix`, in numeric order.
 fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -95,13 +95,13 @@ impl Observer for Temperatures {
     fn columns(&self) -> Vec<Column> {
         let column = |(name, file): &(String, KernelFile)| {
             let from = file.path().display().to_string();
-            Column::new(name, "°C").meaning("The temperature that this sensor shows.").from(from)
+            Column::new(name, "°C").meaning("The temperature of this sensor.").from(from)
         };
         self.0.iter().map(column).collect()
     }
 
     fn sample(&mut self, _: u64) -> Vec<Option<f64>> {
-        // The kernel tells thousandths of a degree.
+        // The kernel shows thousandths of a degree.
         self.0.iter_mut().map(|(_, file)| file.number().map(|thousandths| thousandths / 1000.0)).collect()
     }
 }
@@ -129,12 +129,12 @@ mod tests {
         write("thermal/thermal_zone0/temp", "51000\n");
         write("thermal/cooling_device0/type", "Processor\n");
         let (hwmon, zones) = (root.path().join("hwmon"), root.path().join("thermal"));
-        let mut sensors = Temperatures::found(&hwmon, &zones).unwrap();
+        let mut sensors = Temperatures::read_from(&hwmon, &zones).unwrap();
         let names: Vec<String> = sensors.columns().into_iter().map(|column| column.name).collect();
         assert_eq!(names, ["nvme.Composite", "nvme.Composite#2", "nvme.temp2", "zone0.x86_pkg_temp"]);
         assert_eq!(sensors.sample(0), [Some(38.85), Some(38.85), Some(-1.0), Some(51.0)]);
         fs::remove_dir_all(&zones).unwrap();
         fs::remove_dir_all(hwmon.join("hwmon0")).unwrap();
-        assert!(Temperatures::found(&zones, &zones).is_none());
+        assert!(Temperatures::read_from(&zones, &zones).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Which control groups a process is in that the conductor is not.
+//! The control groups of a process that are not the conductor's.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use procfs::process::{MountInfo, Process};
 
-/// The groups that are a process's own.
+/// The groups of a process alone.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Groups {
     /// Its folder in the hierarchy of v2.
@@ -15,7 +15,7 @@ pub(super) struct Groups {
     pub legacy: BTreeMap<String, PathBuf>,
 }
 
-/// The groups of the process `pid` that this process is not in; nothing where it has none.
+/// The groups of the process `pid` that this process is not in; `None` if it has none.
 pub(super) fn own_groups(pid: u32) -> Option<Groups> {
     let theirs = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
     let ours = fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -53,7 +53,7 @@ impl Mount {
     }
 }
 
-/// The groups in `theirs` that are not in `ours`: two texts of `/proc/PID/cgroup`.
+/// The groups in `theirs` that are not in `ours`, two texts of `/proc/PID/cgroup`.
 fn differing(theirs: &str, ours: &str, mounts: &[Mount]) -> Groups {
     let mut groups = Groups::default();
     for line in theirs.lines().filter(|line| !ours.lines().any(|own| own == *line)) {

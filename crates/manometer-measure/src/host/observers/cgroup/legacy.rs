@@ -1,4 +1,4 @@
-//! A worker's groups of cgroup v1, one for each controller.
+//! The groups of a worker in cgroup v1, one for each controller.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The control group of a worker that has one of its own: what everything in it did.
+//! The control group of a worker that has its own: the counters of all its processes.
 
 mod find;
 mod legacy;
@@ -20,33 +20,39 @@ pub(super) const OBSERVER: ObserverKind = ObserverKind {
     },
 };
 
-/// The columns of both kinds of hierarchies: name, unit, meaning, the file of v2, the file of v1.
+/// The columns of both versions: name, unit, meaning, file in v2, file in v1.
 const COLUMNS: [(&str, &str, &str, &str, &str); 22] = [
     ("read_bytes", "B/s", "Bytes read from the device.", "io.stat", "blkio.throttle.io_service_bytes_recursive"),
     ("write_bytes", "B/s", "Bytes written to the device.", "io.stat", "blkio.throttle.io_service_bytes_recursive"),
     ("reads", "1/s", "Reads of the device.", "io.stat", "blkio.throttle.io_serviced_recursive"),
     ("writes", "1/s", "Writes to the device.", "io.stat", "blkio.throttle.io_serviced_recursive"),
-    ("discard_bytes", "B/s", "Bytes discarded.", "io.stat", "blkio.throttle.io_service_bytes_recursive"),
-    ("discards", "1/s", "Discards.", "io.stat", "blkio.throttle.io_serviced_recursive"),
-    ("user", "cores", "Processor time in programs.", "cpu.stat", "cpuacct.usage_user"),
+    ("discard_bytes", "B/s", "Bytes discarded on the device.", "io.stat", "blkio.throttle.io_service_bytes_recursive"),
+    ("discards", "1/s", "Discards on the device.", "io.stat", "blkio.throttle.io_serviced_recursive"),
+    ("user", "cores", "Processor time in user mode.", "cpu.stat", "cpuacct.usage_user"),
     ("system", "cores", "Processor time in the kernel.", "cpu.stat", "cpuacct.usage_sys"),
-    ("periods", "1/s", "Periods of its processor limit.", "cpu.stat", "cpu.stat"),
-    ("throttled_periods", "1/s", "Periods in which it used its limit up.", "cpu.stat", "cpu.stat"),
-    ("throttled", "s/s", "Time for which its limit held it back.", "cpu.stat", "cpu.stat"),
-    ("memory", "B", "Its memory, page cache included.", "memory.current", "memory.usage_in_bytes"),
-    ("memory_anonymous", "B", "The part that is its programs'.", "memory.stat", "memory.stat"),
-    ("memory_file", "B", "The part that is page cache.", "memory.stat", "memory.stat"),
-    ("memory_dirty", "B", "The part that waits to be written.", "memory.stat", "memory.stat"),
-    ("memory_writeback", "B", "The part being written.", "memory.stat", "memory.stat"),
-    ("swap", "B", "What of it lies in swap space.", "memory.swap.current", "memory.stat"),
+    ("periods", "1/s", "Periods of the processor limit.", "cpu.stat", "cpu.stat"),
+    ("throttled_periods", "1/s", "Periods in which the limit was reached.", "cpu.stat", "cpu.stat"),
+    ("throttled", "s/s", "Time for which the limit throttled the group.", "cpu.stat", "cpu.stat"),
+    ("memory", "B", "Memory, page cache included.", "memory.current", "memory.usage_in_bytes"),
+    ("memory_anonymous", "B", "Anonymous memory.", "memory.stat", "memory.stat"),
+    ("memory_file", "B", "Page cache.", "memory.stat", "memory.stat"),
+    ("memory_dirty", "B", "Page cache waiting to be written.", "memory.stat", "memory.stat"),
+    ("memory_writeback", "B", "Page cache being written.", "memory.stat", "memory.stat"),
+    ("swap", "B", "Memory in swap space.", "memory.swap.current", "memory.stat"),
     ("refaults", "pages/s", "Evicted file pages that were read again.", "memory.stat", "memory.stat"),
     ("major_faults", "1/s", "Page faults that needed I/O.", "memory.stat", "memory.stat"),
-    ("high_events", "1/s", "Times that it was slowed down at its soft limit.", "memory.events", ""),
-    ("max_events", "1/s", "Times that it ran into its memory limit.", "memory.events", "memory.failcnt"),
-    ("oom_kills", "1/s", "Processes in it killed for want of memory.", "memory.events", "memory.oom_control"),
+    (
+        "high_events",
+        "1/s",
+        "Times that the group was throttled at its soft memory limit (`memory.high`).",
+        "memory.events",
+        "",
+    ),
+    ("max_events", "1/s", "Times that the group reached its memory limit.", "memory.events", "memory.failcnt"),
+    ("oom_kills", "1/s", "Processes killed for lack of memory.", "memory.events", "memory.oom_control"),
 ];
 
-/// The pressure stalls that v2 tells of a group, out of the host's.
+/// The pressure stalls that v2 has for a group.
 fn stalls() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     STALLS.into_iter().filter(|(resource, ..)| *resource != "irq")
 }
@@ -75,7 +81,7 @@ pub(super) struct WorkerCgroup {
     rates: RateCalculator,
 }
 
-/// Where the group is one of the worker's own.
+/// The files of the worker's own groups.
 #[derive(Debug)]
 struct Hierarchies {
     unified: Option<unified::Files>,
@@ -91,7 +97,7 @@ impl WorkerCgroup {
         Self { source: format!("{name}.cgroup"), pid, device, found: None, rates: RateCalculator::default() }
     }
 
-    /// Looks for a group that is the worker's own; a group that it shares with the conductor says nothing of it.
+    /// The worker's own group. The counters of a group that it shares with the conductor say nothing about the worker.
     fn find(&self) -> Option<Hierarchies> {
         let groups = find::own_groups(self.pid)?;
         let unified = groups.unified.as_deref().map(unified::Files::new);

@@ -1,4 +1,4 @@
-//! A group of cgroup v2.
+//! The group of a worker in cgroup v2.
 
 use std::path::Path;
 
@@ -53,7 +53,7 @@ impl Files {
     }
 }
 
-/// Bytes read and written, reads, writes, bytes discarded, discards: of a device that the group has not touched, none.
+/// Bytes read and written, reads, writes, bytes discarded, discards; 0 for a device that the group has not used.
 fn io(stat: Option<&str>, device: Option<&str>) -> [Option<f64>; 6] {
     let (Some(stat), Some(device)) = (stat, device) else { return [None; 6] };
     let line = stat.lines().find_map(|line| line.strip_prefix(device)?.strip_prefix(' ')).unwrap_or_default();

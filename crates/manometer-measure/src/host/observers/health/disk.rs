@@ -1,4 +1,4 @@
-//! One disk: which tools are asked about it, and what they answered.
+//! A disk: reads its counters with the tools that support it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,30 +13,30 @@ use super::tool::Tools;
 use super::{nvme, smartctl};
 use crate::program::{Output, ProgramError};
 
-/// An answer about one disk, or about all.
+/// The result of reading one disk, or all.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Answer {
-    /// What was read; nothing where no tool told anything.
+pub(super) struct DiskAnswer {
+    /// The counters; `None` if no tool read any.
     pub reading: Option<Reading>,
-    /// The tools that told something.
+    /// The tools that read something.
     pub read_by: Vec<String>,
-    /// What tools said that told nothing, for people.
+    /// The errors of the tools that read nothing, for people.
     pub refused: Vec<String>,
-    /// Whether asking again would bring nothing.
-    pub hopeless: bool,
+    /// Whether no later attempt can succeed.
+    pub is_unsupported: bool,
 }
 
-impl Answer {
-    /// The answers about all disks as one; a disk that tells nothing leaves nothing to tell of all.
-    pub(super) fn of_all(answers: Vec<Self>) -> Self {
+impl DiskAnswer {
+    /// The answers of all disks as one. Without the counters of one disk there are none of all.
+    pub(super) fn merge(answers: Vec<Self>) -> Self {
         let readings: Option<Vec<&Reading>> = answers.iter().map(|answer| answer.reading.as_ref()).collect();
-        let together = |readings: Vec<&Reading>| {
+        let merged = |readings: Vec<&Reading>| {
             let (first, others) = readings.split_first()?;
-            Some(others.iter().fold((*first).clone(), |all, reading| all.beside(reading)))
+            Some(others.iter().fold((*first).clone(), |all, reading| all.merge(reading)))
         };
         Self {
-            reading: readings.and_then(together),
-            hopeless: answers.iter().any(|answer| answer.hopeless),
+            reading: readings.and_then(merged),
+            is_unsupported: answers.iter().any(|answer| answer.is_unsupported),
             read_by: answers.iter().flat_map(|answer| answer.read_by.clone()).collect(),
             refused: answers.into_iter().flat_map(|answer| answer.refused).collect(),
         }
@@ -47,9 +47,9 @@ impl Answer {
 pub(super) struct Disk {
     path: String,
     is_nvme: bool,
-    /// Its maker's number on the PCI bus.
+    /// The PCI id of its vendor.
     vendor: Option<u32>,
-    /// Which of [`NVME_LOGS`] it answers; nothing before the first reading, an empty answer for none.
+    /// Which of [`NVME_LOGS`] it supports: `None` before the first read, `Some(None)` for no log.
     nand_log: Option<Option<usize>>,
 }
 
@@ -62,14 +62,14 @@ impl Disk {
         Self { path: path.to_owned(), is_nvme: path.starts_with("/dev/nvme"), vendor, nand_log: None }
     }
 
-    /// Reads its counters: by `nvme` where it is one, else by `smartctl`.
-    pub(super) fn read(&mut self, tools: &Tools) -> Answer {
-        // Until a tool is found of which more can be hoped.
-        let mut answer = Answer { hopeless: true, ..Answer::default() };
-        let by_nvme = if self.is_nvme { self.by_nvme(tools, &mut answer) } else { None };
-        let reading = by_nvme.or_else(|| self.by_smartctl(tools, &mut answer));
+    /// Reads its counters: with `nvme` for an NVMe disk, else, or if that fails, with `smartctl`.
+    pub(super) fn read(&mut self, tools: &Tools) -> DiskAnswer {
+        // Until a tool succeeds or may succeed later.
+        let mut answer = DiskAnswer { is_unsupported: true, ..DiskAnswer::default() };
+        let nvme_reading = if self.is_nvme { self.read_nvme(tools, &mut answer) } else { None };
+        let reading = nvme_reading.or_else(|| self.read_smartctl(tools, &mut answer));
         answer.reading = reading.filter(|reading| !reading.is_empty()).map(|mut reading| {
-            if let Some((written, throttles)) = self.by_maker(tools, &mut answer) {
+            if let Some((written, throttles)) = self.read_vendor_log(tools, &mut answer) {
                 reading.nand_bytes_written = Some(written.bytes);
                 reading.nand_step_bytes = Some(written.step);
                 reading.thermal.throttle_events = throttles;
@@ -79,83 +79,85 @@ impl Disk {
         answer
     }
 
-    fn by_nvme(&self, tools: &Tools, answer: &mut Answer) -> Option<Reading> {
-        let ask = |verb| tools.run(&tools.nvme, &[verb, "-o", "json", &self.path]);
-        let log = ask("smart-log").and_then(|output| nvme::smart_log(&output.stdout).ok_or_else(|| refusal(&output)));
-        let reading = answer.heard("nvme smart-log", log)?;
-        let used = ask("id-ns").ok().and_then(|output| nvme::used_bytes(&output.stdout));
+    fn read_nvme(&self, tools: &Tools, answer: &mut DiskAnswer) -> Option<Reading> {
+        let run = |verb| tools.run(&tools.nvme, &[verb, "-o", "json", &self.path]);
+        let log = run("smart-log").and_then(|output| nvme::smart_log(&output.stdout).ok_or_else(|| refusal(&output)));
+        let reading = answer.record("nvme smart-log", log)?;
+        let used = run("id-ns").ok().and_then(|output| nvme::used_bytes(&output.stdout));
         Some(Reading { utilisation: used, ..reading })
     }
 
-    /// What of it holds data; nothing for a disk that is no NVMe's namespace, or does not say.
+    /// Its utilisation in bytes; `None` for a disk that is not NVMe or does not report it.
     pub(super) fn used_bytes(&self, tools: &Tools) -> Option<f64> {
         if !self.is_nvme {
             return None;
         }
-        let told = tools.run(&tools.nvme, &["id-ns", "-o", "json", &self.path]).ok();
-        let by_smartctl = || self.by_smartctl(tools, &mut Answer::default())?.utilisation;
-        told.and_then(|output| nvme::used_bytes(&output.stdout)).or_else(by_smartctl)
+        let id_ns = tools.run(&tools.nvme, &["id-ns", "-o", "json", &self.path]).ok();
+        let by_smartctl = || self.read_smartctl(tools, &mut DiskAnswer::default())?.utilisation;
+        id_ns.and_then(|output| nvme::used_bytes(&output.stdout)).or_else(by_smartctl)
     }
 
-    fn by_smartctl(&self, tools: &Tools, answer: &mut Answer) -> Option<Reading> {
+    fn read_smartctl(&self, tools: &Tools, answer: &mut DiskAnswer) -> Option<Reading> {
         let arguments = ["--json", "--info", "--attributes", "--log=devstat", &self.path];
-        let told = tools.run(&tools.smartctl, &arguments).and_then(|output| {
+        let reading = tools.run(&tools.smartctl, &arguments).and_then(|output| {
             let refused = |text| ProgramError::Refused { program: "smartctl".to_owned(), text };
             smartctl::read(&output.stdout).map_err(refused)
         });
-        answer.heard("smartctl", told)
+        answer.record("smartctl", reading)
     }
 
-    /// What reached the flash and how often heat held it back, by the log that this maker's NVMe devices have.
-    fn by_maker(&mut self, tools: &Tools, answer: &mut Answer) -> Option<(Count, Option<f64>)> {
+    /// The bytes that reached the flash and the count of thermal throttling, from the log of the vendor's NVMe devices.
+    fn read_vendor_log(&mut self, tools: &Tools, answer: &mut DiskAnswer) -> Option<(Count, Option<f64>)> {
         if !self.is_nvme {
             return None;
         }
-        let mut slow = false;
-        let mut ask = |log: &nand::Log| {
+        let mut may_succeed_later = false;
+        let mut read = |log: &nand::Log| {
             let arguments: Vec<&str> = log.arguments.iter().copied().chain([self.path.as_str()]).collect();
-            let output = tools.run(&tools.nvme, &arguments).inspect_err(|error| slow |= !error.is_final()).ok()?;
-            let told: Value = serde_json::from_str(&output.stdout).ok()?;
-            Some(((log.written)(&told)?, (log.throttles)(&told)))
+            let output =
+                tools.run(&tools.nvme, &arguments).inspect_err(|error| may_succeed_later |= !error.is_final()).ok()?;
+            let json: Value = serde_json::from_str(&output.stdout).ok()?;
+            Some(((log.written)(&json)?, (log.throttles)(&json)))
         };
-        let suits = |log: &nand::Log| log.vendors.is_empty() || self.vendor.is_some_and(|id| log.vendors.contains(&id));
-        let logs = NVME_LOGS.iter().enumerate().filter(|(_, log)| suits(log));
-        let mut known = logs.filter(|(index, _)| self.nand_log.is_none_or(|known| known == Some(*index)));
-        let found = known.find_map(|(index, log)| Some((index, ask(log)?)));
-        if !slow {
+        let is_supported =
+            |log: &nand::Log| log.vendors.is_empty() || self.vendor.is_some_and(|id| log.vendors.contains(&id));
+        let logs = NVME_LOGS.iter().enumerate().filter(|(_, log)| is_supported(log));
+        let mut candidates = logs.filter(|(index, _)| self.nand_log.is_none_or(|known| known == Some(*index)));
+        let found = candidates.find_map(|(index, log)| Some((index, read(log)?)));
+        if !may_succeed_later {
             self.nand_log.get_or_insert(found.map(|(index, _)| index));
         }
-        let (index, told) = found?;
+        let (index, counters) = found?;
         answer.read_by.push(format!("nvme {}", NVME_LOGS[index].arguments[..2].join(" ")));
-        Some(told)
+        Some(counters)
     }
 }
 
-/// The number on the PCI bus of the maker of the NVMe disk whose folder in sysfs is `disk`.
+/// The PCI vendor id of the NVMe disk whose folder in sysfs is `disk`.
 fn vendor(disk: &Path) -> Option<u32> {
     let of = |controller: PathBuf| fs::read_to_string(controller.join("device/vendor")).ok();
     let text = nvme_controllers(disk).into_iter().find_map(of)?;
     u32::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok()
 }
 
-/// What `nvme` said instead of a log.
+/// The error that `nvme` printed instead of a log.
 fn refusal(output: &Output) -> ProgramError {
     let line = output.stderr.lines().chain(output.stdout.lines()).find(|line| !line.trim().is_empty());
     let text = line.unwrap_or("it printed nothing").trim().to_owned();
     ProgramError::Refused { program: "nvme".to_owned(), text }
 }
 
-impl Answer {
-    /// Notes what came of asking `tool`.
-    fn heard(&mut self, tool: &str, told: Result<Reading, ProgramError>) -> Option<Reading> {
-        match told {
+impl DiskAnswer {
+    /// Records the result of `tool`.
+    fn record(&mut self, tool: &str, result: Result<Reading, ProgramError>) -> Option<Reading> {
+        match result {
             Ok(reading) => {
-                self.hopeless = false;
+                self.is_unsupported = false;
                 self.read_by.push(tool.to_owned());
                 Some(reading)
             }
             Err(error) => {
-                self.hopeless &= error.is_final();
+                self.is_unsupported &= error.is_final();
                 self.refused.push(error.to_string());
                 None
             }
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_nvme_device_is_read_by_nvme_and_its_flash_by_the_log_it_has() {
+    fn an_nvme_device_is_read_by_nvme_and_its_flash_by_its_vendor_log() {
         let standard = [
             ("smart-log", include_str!("samples/nvme_smart_log.json")),
             ("id-ns", include_str!("samples/nvme_id_ns.json")),
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_namespace_holds_is_told_by_either_tool_and_of_no_other_disk() {
+    fn the_utilisation_of_a_namespace_is_read_by_either_tool() {
         let script = Script::of_verbs(&[("id-ns", include_str!("samples/nvme_id_ns.json"))]);
         assert_eq!(nvme(INTEL).used_bytes(&script.as_nvme()), Some(244_190_646.0 * 4096.0));
         assert_eq!(Disk::at("/dev/sda", None).used_bytes(&script.as_nvme()), None);
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_maker_is_known_through_any_controller() {
+    fn the_vendor_is_known_through_any_controller() {
         for controller in ["device", "device/nvme1"] {
             let dir = tempfile::tempdir().unwrap();
             let bus = dir.path().join(controller).join("device");
@@ -216,48 +218,51 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_a_device_does_not_have_is_asked_for_once() {
+    fn a_missing_log_is_requested_once() {
         let script = Script::of_verbs(&[("smart-log", include_str!("samples/nvme_smart_log.json"))]);
         let mut disk = nvme(0x144d);
         for runs in [3, 5] {
             let answer = disk.read(&script.as_nvme());
             assert_eq!(answer.reading.unwrap().nand_bytes_written, None);
-            assert_eq!(script.runs(), runs, "the health log and the namespace each time, the flash's log once");
+            assert_eq!(script.runs(), runs, "the health log and the namespace each time, the vendor log once");
         }
     }
 
     #[test]
-    fn an_nvme_device_without_either_tool_says_so_of_both() {
+    fn without_tools_both_are_named() {
         let answer = nvme(INTEL).read(&Tools::missing());
         assert_eq!(answer.refused, ["nvme is not installed", "smartctl is not installed"]);
-        assert!(answer.hopeless && answer.reading.is_none());
+        assert!(answer.is_unsupported && answer.reading.is_none());
     }
 
     #[test]
-    fn a_tool_that_was_slow_is_hoped_for_whatever_the_other_says() {
+    fn a_slow_tool_is_tried_again_whatever_the_other_reports() {
         let hanging = Script::hanging();
         let mut slow_nvme = hanging.hurried_tools();
         slow_nvme.nvme = std::mem::replace(&mut slow_nvme.smartctl, Tools::missing().smartctl);
         let answer = nvme(INTEL).read(&slow_nvme);
         assert_eq!(answer.refused, ["smartctl did not answer within 20 ms", "smartctl is not installed"]);
-        assert!(!answer.hopeless, "nvme may answer the next time");
+        assert!(!answer.is_unsupported, "nvme may answer next time");
         let answer = nvme(INTEL).read(&hanging.hurried_tools());
         assert_eq!(answer.refused, ["nvme is not installed", "smartctl did not answer within 20 ms"]);
-        assert!(!answer.hopeless, "smartctl may");
+        assert!(!answer.is_unsupported, "smartctl may answer next time");
     }
 
     #[test]
-    fn disks_of_which_one_is_silent_tell_nothing_together() {
-        let speaking =
-            || Answer { reading: Some(Reading { spare: Some(1.0), ..Reading::default() }), ..Answer::default() };
-        let silent = Answer { refused: vec!["smartctl: no".to_owned()], hopeless: true, ..Answer::default() };
-        assert!(Answer::of_all(vec![speaking(), speaking()]).reading.is_some());
-        let both = Answer::of_all(vec![speaking(), silent]);
-        assert_eq!((both.reading, both.hopeless, both.refused.len()), (None, true, 1));
+    fn without_the_counters_of_one_disk_there_are_none_of_all() {
+        let readable = || DiskAnswer {
+            reading: Some(Reading { spare: Some(1.0), ..Reading::default() }),
+            ..DiskAnswer::default()
+        };
+        let unreadable =
+            DiskAnswer { refused: vec!["smartctl: no".to_owned()], is_unsupported: true, ..DiskAnswer::default() };
+        assert!(DiskAnswer::merge(vec![readable(), readable()]).reading.is_some());
+        let both = DiskAnswer::merge(vec![readable(), unreadable]);
+        assert_eq!((both.reading, both.is_unsupported, both.refused.len()), (None, true, 1));
     }
 
     #[test]
-    fn what_nvme_says_of_a_device_that_is_none_is_its_first_line() {
+    fn the_error_of_nvme_is_its_first_line() {
         let stderr = "/dev/vda: Operation not permitted\nUsage: nvme smart-log <device> [OPTIONS]\n".to_owned();
         let error = refusal(&Output { status: None, stdout: String::new(), stderr });
         assert_eq!(error.to_string(), "nvme: /dev/vda: Operation not permitted");

@@ -1,5 +1,5 @@
-//! The device from within: what its own counters say, read by `nvme` or `smartctl` on a thread of its own, so that
-//! a slow tool never holds up the beat.
+//! The device's own health counters (SMART), read by `nvme` or `smartctl` on a separate thread, so that a slow tool never
+//! delays a tick.
 
 mod disk;
 mod json_number;
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use disk::{Answer, Disk};
+use disk::{Disk, DiskAnswer};
 use reading::Reading;
 use serde_json::{Value, json};
 use tool::Tools;
@@ -37,17 +37,17 @@ pub(super) const OBSERVER: ObserverKind = ObserverKind {
 /// How often the counters are read between phase boundaries.
 const READ_EVERY_NS: u64 = 30_000_000_000;
 
-/// How long the last reading is waited for when the run ends.
-const LAST_PATIENCE: Duration = Duration::from_secs(15);
+/// How long the end of a run waits for the last reading.
+const LAST_READING_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// More disks under one file system than this are not looked into.
+/// The limit of disks below one file system that are read.
 const MAX_DISKS: usize = 32;
 
 pub use reading::LEAST_STEPS;
 use reading::columns;
 
-/// What holds data of the NVMe namespaces under `directory` (NUSE), together; nothing where one of the disks there is
-/// none, or does not say.
+/// The total utilisation (NUSE) of the NVMe namespaces below `directory`; `None` if one of the disks is not NVMe or does not
+/// report it.
 pub fn utilisation_bytes(directory: &Path) -> Option<u64> {
     let layers = layers_of(&device_of(directory)?);
     let disks: Vec<&Layer> = layers.iter().filter(|layer| layer.kind == LayerKind::Disk).take(MAX_DISKS).collect();
@@ -58,17 +58,17 @@ pub fn utilisation_bytes(directory: &Path) -> Option<u64> {
 
 #[derive(Debug)]
 pub(super) struct Health {
-    asks: Sender<()>,
-    answers: Receiver<Answer>,
-    /// When the answer that is on its way was asked for.
-    asked_ns: Option<u64>,
-    /// Whether a phase began or ended since then: it is to be asked again.
-    again: bool,
-    /// What moment the latest row stands for: when it was asked for.
+    requests: Sender<()>,
+    answers: Receiver<DiskAnswer>,
+    /// The time of the pending request.
+    requested_ns: Option<u64>,
+    /// Whether a phase started or ended since the pending request: another one must follow.
+    is_outdated: bool,
+    /// The time of the latest sample: that of its request.
     sample_time_ns: Option<u64>,
-    /// Whether any disk tells anything.
-    silent: bool,
-    next_ns: u64,
+    /// Whether no disk can report anything.
+    is_unsupported: bool,
+    next_read_ns: u64,
     first: Option<Reading>,
     latest: Option<Reading>,
     read_by: BTreeSet<String>,
@@ -76,7 +76,7 @@ pub(super) struct Health {
 }
 
 impl Health {
-    /// The counters of the disks among `layers`; nothing where there is no disk.
+    /// The counters of the disks among `layers`; `None` if there is no disk.
     pub(super) fn of(layers: &[Layer]) -> Option<Self> {
         let disks: Vec<Disk> = layers
             .iter()
@@ -88,25 +88,25 @@ impl Health {
     }
 
     fn new(tools: Tools, mut disks: Vec<Disk>) -> Self {
-        let (asks, asked) = channel();
+        let (requests, requested) = channel();
         let (sender, answers) = channel();
-        // It ends with the observer, whose end of the channel it waits on.
+        // The thread ends with the observer, which closes the channel.
         std::thread::spawn(move || {
-            while asked.recv().is_ok() {
-                let all: Vec<Answer> = disks.iter_mut().map(|disk| disk.read(&tools)).collect();
-                if sender.send(Answer::of_all(all)).is_err() {
+            while requested.recv().is_ok() {
+                let all: Vec<DiskAnswer> = disks.iter_mut().map(|disk| disk.read(&tools)).collect();
+                if sender.send(DiskAnswer::merge(all)).is_err() {
                     return;
                 }
             }
         });
         Self {
-            asks,
+            requests,
             answers,
-            asked_ns: None,
-            again: false,
+            requested_ns: None,
+            is_outdated: false,
             sample_time_ns: None,
-            silent: false,
-            next_ns: 0,
+            is_unsupported: false,
+            next_read_ns: 0,
             first: None,
             latest: None,
             read_by: BTreeSet::new(),
@@ -114,39 +114,39 @@ impl Health {
         }
     }
 
-    fn ask(&mut self, t_ns: u64) {
-        if self.asked_ns.is_none() && !self.silent && self.asks.send(()).is_ok() {
-            self.asked_ns = Some(t_ns);
+    fn request(&mut self, t_ns: u64) {
+        if self.requested_ns.is_none() && !self.is_unsupported && self.requests.send(()).is_ok() {
+            self.requested_ns = Some(t_ns);
         }
     }
 
-    /// Takes an answer in; its row, or none where it tells nothing.
-    fn take(&mut self, answer: Answer) -> Vec<Option<f64>> {
-        self.sample_time_ns = self.asked_ns.take();
+    /// Stores an answer. Returns its sample, which is empty if nothing was read.
+    fn store(&mut self, answer: DiskAnswer) -> Vec<Option<f64>> {
+        self.sample_time_ns = self.requested_ns.take();
         self.read_by.extend(answer.read_by);
         self.refused.extend(answer.refused);
-        self.silent = answer.hopeless;
+        self.is_unsupported = answer.is_unsupported;
         let Some(reading) = answer.reading else { return Vec::new() };
         self.first.get_or_insert_with(|| reading.clone());
-        let row = reading.row();
+        let values = reading.values();
         self.latest = Some(reading);
-        row
+        values
     }
 
-    /// Takes an answer in at `t_ns`, and asks anew where a phase began or ended since it was asked for.
-    fn hear(&mut self, answer: Answer, t_ns: u64) -> Vec<Option<f64>> {
-        let row = self.take(answer);
-        if std::mem::take(&mut self.again) {
-            self.ask(t_ns);
+    /// Stores an answer at `t_ns`, and requests another one if a phase started or ended since its request.
+    fn receive(&mut self, answer: DiskAnswer, t_ns: u64) -> Vec<Option<f64>> {
+        let values = self.store(answer);
+        if std::mem::take(&mut self.is_outdated) {
+            self.request(t_ns);
         }
-        row
+        values
     }
 
-    /// The row of the answer that is on its way, if it comes.
+    /// The sample of the pending request, if it is answered in time.
     fn wait(&mut self) -> Option<Vec<Option<f64>>> {
-        self.asked_ns?;
-        let answer = self.answers.recv_timeout(LAST_PATIENCE).ok()?;
-        Some(self.take(answer))
+        self.requested_ns?;
+        let answer = self.answers.recv_timeout(LAST_READING_TIMEOUT).ok()?;
+        Some(self.store(answer))
     }
 
     /// NAND bytes over host bytes written between the first reading and the latest.
@@ -154,22 +154,22 @@ impl Health {
         self.latest.as_ref()?.amplification_since(self.first.as_ref()?)
     }
 
-    /// Why there is no write amplification.
+    /// The reason why the write amplification is unknown.
     fn reason(&self) -> &'static str {
         match &self.latest {
-            None => "not known on this device: it shows no counters",
+            None => "unknown: the device shows no counters",
             Some(latest) if latest.host_bytes_written.is_none() => {
-                "not known on this device: it does not count the \
-                 host's writes"
+                "unknown: the device does not count the bytes \
+                 that the host writes"
             }
             Some(latest) if latest.nand_bytes_written.is_none() => {
-                "not known on this device: it shows no counter of \
-                 NAND writes that is known"
+                "unknown: the device has no known counter of the \
+                 bytes that reach the flash"
             }
-            Some(latest) if self.first.as_ref().is_some_and(|first| latest.moved_since(first)) => {
-                "too little was written to tell: one of its counters moved by fewer than 20 of its steps"
+            Some(latest) if self.first.as_ref().is_some_and(|first| latest.grew_since(first)) => {
+                "unknown: too little was written; a counter grew by fewer than 20 of its steps"
             }
-            Some(_) => "its counters did not move between two readings",
+            Some(_) => "unknown: the counters did not grow between two readings",
         }
     }
 }
@@ -185,28 +185,28 @@ impl Observer for Health {
 
     fn sample(&mut self, t_ns: u64) -> Vec<Option<f64>> {
         if let Ok(answer) = self.answers.try_recv() {
-            return self.hear(answer, t_ns);
+            return self.receive(answer, t_ns);
         }
-        if t_ns >= self.next_ns {
-            self.next_ns = t_ns.saturating_add(READ_EVERY_NS);
-            self.ask(t_ns);
+        if t_ns >= self.next_read_ns {
+            self.next_read_ns = t_ns.saturating_add(READ_EVERY_NS);
+            self.request(t_ns);
         }
         Vec::new()
     }
 
     fn phase_boundary(&mut self, t_ns: u64, _: PhaseBoundary) -> Vec<Event> {
-        self.again |= self.asked_ns.is_some_and(|asked_ns| asked_ns < t_ns);
-        self.ask(t_ns);
+        self.is_outdated |= self.requested_ns.is_some_and(|requested_ns| requested_ns < t_ns);
+        self.request(t_ns);
         Vec::new()
     }
 
     fn last_sample(&mut self, t_ns: u64) -> Vec<Option<f64>> {
-        // What was asked for before the last phase ended is not its end.
-        if std::mem::take(&mut self.again) {
+        // A request before the end of the last phase does not show the state at its end.
+        if std::mem::take(&mut self.is_outdated) {
             if self.wait().is_none() {
                 return Vec::new();
             }
-            self.ask(t_ns);
+            self.request(t_ns);
         }
         self.wait().unwrap_or_default()
     }
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_comes_only_when_read_and_the_amplification_is_what_grew() {
+    fn a_sample_comes_only_from_a_reading_and_the_amplification_is_the_growth() {
         let text = |host: u64, nand: u64| {
             json!({
                 "smartctl": {"exit_status": 0},
@@ -260,18 +260,18 @@ mod tests {
         };
         let script = Script::printing(&text(32, 2), 0);
         let mut health = health(&script);
-        assert_eq!(health.last_sample(1), [], "nothing was asked");
+        assert_eq!(health.last_sample(1), [], "nothing was requested");
         assert!(!read(&mut health).is_empty());
-        assert_eq!(health.sample(1), [], "it asks, and has no answer yet");
+        assert_eq!(health.sample(1), [], "requested, not answered yet");
         assert!(!health.last_sample(1).is_empty());
         assert_eq!(health.sample(2), [], "half a minute has not passed");
         let facts = health.device_facts().unwrap().1;
-        assert_eq!(facts["write_amplification_reason"], "its counters did not move between two readings");
+        assert_eq!(facts["write_amplification_reason"], "unknown: the counters did not grow between two readings");
         script.now_prints(&text(64, 5), 0);
         read(&mut health);
         let facts = health.device_facts().unwrap().1;
         assert_eq!(facts["write_amplification"], Value::Null, "3 steps of 1 GiB");
-        let reason = "too little was written to tell: one of its counters moved by fewer than 20 of its steps";
+        let reason = "unknown: too little was written; a counter grew by fewer than 20 of its steps";
         assert_eq!(facts["write_amplification_reason"], reason);
         script.now_prints(&text(672, 62), 0);
         read(&mut health);
@@ -280,15 +280,15 @@ mod tests {
         assert_eq!(facts["read_by"], json!(["smartctl"]));
     }
 
-    /// The moment that the next row stands for, which comes at `t_ns`.
-    fn next_row_ns(health: &mut Health, t_ns: u64) -> u64 {
-        let answer = health.answers.recv_timeout(LAST_PATIENCE).unwrap();
-        assert!(!health.hear(answer, t_ns).is_empty());
+    /// The time of the next sample, which arrives at `t_ns`.
+    fn next_sample_time_ns(health: &mut Health, t_ns: u64) -> u64 {
+        let answer = health.answers.recv_timeout(LAST_READING_TIMEOUT).unwrap();
+        assert!(!health.receive(answer, t_ns).is_empty());
         health.sample_time_ns().unwrap()
     }
 
     #[test]
-    fn a_row_stands_for_the_moment_that_it_was_asked_for_and_a_border_has_its_own() {
+    fn a_sample_has_the_time_of_its_request_and_a_phase_boundary_has_its_own() {
         let text = json!({
             "smartctl": {"exit_status": 0},
             "temperature": {"current": 40},
@@ -296,29 +296,29 @@ mod tests {
         let script = Script::printing(&text.to_string(), 0);
         let mut health = health(&script);
         health.phase_boundary(5, PhaseBoundary::Begin);
-        assert_eq!(next_row_ns(&mut health, 7), 5);
-        assert_eq!(health.sample(30), [], "it is time to ask");
+        assert_eq!(next_sample_time_ns(&mut health, 7), 5);
+        assert_eq!(health.sample(30), [], "a request is due");
         health.phase_boundary(30, PhaseBoundary::End);
-        assert!(!health.again, "it was asked at that very moment");
+        assert!(!health.is_outdated, "it was requested at the same time");
         health.phase_boundary(31, PhaseBoundary::Begin);
-        assert_eq!(next_row_ns(&mut health, 33), 30);
-        assert_eq!(next_row_ns(&mut health, 35), 33, "it was asked again for the begin");
-        assert_eq!((health.asked_ns, script.runs()), (None, 3));
+        assert_eq!(next_sample_time_ns(&mut health, 33), 30);
+        assert_eq!(next_sample_time_ns(&mut health, 35), 33, "requested again for the start");
+        assert_eq!((health.requested_ns, script.runs()), (None, 3));
         health.phase_boundary(40, PhaseBoundary::Begin);
         health.phase_boundary(50, PhaseBoundary::End);
         assert!(!health.last_sample(51).is_empty());
-        assert_eq!((health.sample_time_ns(), script.runs()), (Some(51), 5), "the row asked for at 40 is no end");
+        assert_eq!((health.sample_time_ns(), script.runs()), (Some(51), 5), "the request at 40 does not show the end");
     }
 
     #[test]
-    fn a_device_that_is_refused_is_not_asked_again() {
+    fn an_unsupported_device_is_not_read_again() {
         let script = Script::printing(include_str!("samples/smartctl_refused.json"), 1);
         let mut health = health(&script);
         assert_eq!(read(&mut health), []);
         let facts = health.device_facts().unwrap().1;
         assert_eq!(facts["refused"], json!(["smartctl: /dev/vda: Unable to detect device type"]));
         assert_eq!(facts["write_amplification"], Value::Null);
-        assert_eq!(facts["write_amplification_reason"], "not known on this device: it shows no counters");
+        assert_eq!(facts["write_amplification_reason"], "unknown: the device shows no counters");
         assert_eq!(read(&mut health), []);
         assert_eq!(script.runs(), 1);
     }
@@ -332,27 +332,27 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_tool_is_ended_and_asked_again() {
+    fn a_slow_tool_is_killed_and_tried_again() {
         let script = Script::hanging();
         let mut health = Health::new(script.hurried_tools(), vec![sata("/dev/sda")]);
         assert_eq!(read(&mut health), []);
         let facts = health.device_facts().unwrap().1;
         assert_eq!(facts["refused"], json!(["smartctl did not answer within 20 ms"]));
         health.phase_boundary(2, PhaseBoundary::End);
-        assert_eq!(health.asked_ns, Some(2), "it may answer the next time");
+        assert_eq!(health.requested_ns, Some(2), "it may answer next time");
     }
 
     #[test]
-    fn the_tools_of_this_host_tell_counters_or_why_not() {
+    fn the_tools_of_this_host_read_counters_or_report_why_not() {
         let device = crate::host::device_of(std::path::Path::new("."));
         let Some(mut health) = device.and_then(|device| Health::of(&layers_of(&device))) else {
-            skip(Cause::BlockDevice, "none holds this folder");
+            skip(Cause::BlockDevice, "no block device holds this directory");
             return;
         };
-        let row = read(&mut health);
+        let sample = read(&mut health);
         let facts = health.device_facts().unwrap().1;
         println!("{facts}");
-        assert_eq!(row.is_empty(), facts["read_by"].as_array().unwrap().is_empty());
-        assert!(!row.is_empty() || !facts["refused"].as_array().unwrap().is_empty());
+        assert_eq!(sample.is_empty(), facts["read_by"].as_array().unwrap().is_empty());
+        assert!(!sample.is_empty() || !facts["refused"].as_array().unwrap().is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! What reached the flash: the counters of makers whose logs are known.
+//! Bytes written to the flash: the counters of vendors whose logs are known.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ const NAND_ATTRIBUTES: [(&str, f64); 11] = [
     ("Nand_Sectors_Written", SECTOR_BYTES),
 ];
 
-/// Attributes that count what the host wrote.
+/// Attributes that count the bytes written by the host.
 const HOST_ATTRIBUTES: [(&str, f64); 4] = [
     ("Host_Writes_32MiB", 32.0 * MIB),
     ("Host_Writes_GiB", GIB),
@@ -39,7 +39,7 @@ const HOST_BLOCKS: &str = "Total_LBAs_Written";
 const HOST_PAGES: &str = "Host_Program_Page_Count";
 const OWN_PAGES: [&str; 2] = ["FTL_Program_Page_Count", "Bckgnd_Program_Page_Cnt"];
 
-/// A count of bytes, and the steps in which it moves.
+/// A count of bytes, and the steps in which it grows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Count {
     pub bytes: f64,
@@ -77,8 +77,8 @@ pub(super) fn host_written(table: &[Attribute<'_>], block_bytes: Option<f64>) ->
     count(table, &HOST_ATTRIBUTES).or_else(|| Some(Count::of(raw(table, HOST_BLOCKS)?, block_bytes?)))
 }
 
-/// The flash's bytes of a SATA device that counts them, or counts pages: then the host's bytes times the pages of all
-/// over the pages of the host.
+/// Bytes written to the flash of a SATA device that counts them, or counts pages: then the host's bytes times all pages
+/// divided by the host's pages.
 pub(super) fn nand_written(table: &[Attribute<'_>], host_bytes: Option<f64>) -> Option<Count> {
     count(table, &NAND_ATTRIBUTES).or_else(|| {
         let host = raw(table, HOST_PAGES).filter(|pages| *pages > 0.0)?;
@@ -87,15 +87,15 @@ pub(super) fn nand_written(table: &[Attribute<'_>], host_bytes: Option<f64>) -> 
     })
 }
 
-/// A log of an NVMe device beyond the standard's.
+/// A log of an NVMe device beyond the standard.
 pub(super) struct Log {
-    /// What `nvme` is told, but for the device.
+    /// The arguments of `nvme`, without the device.
     pub arguments: &'static [&'static str],
-    /// The makers whose devices have it, by their numbers on the PCI bus; none for a log that says itself what it is.
+    /// The PCI ids of the vendors whose devices have it; empty for a log that identifies itself.
     pub vendors: &'static [u32],
-    /// What reached the flash.
+    /// Bytes written to the flash.
     pub written: fn(&Value) -> Option<Count>,
-    /// How often heat held the device back.
+    /// Thermal throttling events.
     pub throttles: fn(&Value) -> Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What `nvme smart-log` and `nvme id-ns` print as JSON.
+//! The JSON output of `nvme smart-log` and `nvme id-ns`.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::thermal::{KELVIN_AT_ZERO_CELSIUS, Thermal};
 /// NVMe counts data in thousands of blocks of 512 bytes.
 pub(super) const DATA_UNIT_BYTES: f64 = 512_000.0;
 
-/// The health log; nothing where the text is none.
+/// The health log; `None` if the text is not one.
 pub(super) fn smart_log(text: &str) -> Option<Reading> {
     let log: Value = serde_json::from_str(text).ok()?;
     let field = |name: &str| number(log.get(name)?);
@@ -29,7 +29,7 @@ pub(super) fn smart_log(text: &str) -> Option<Reading> {
     })
 }
 
-/// What of the namespace holds data: its blocks in use, times the block of the format in use.
+/// The utilisation of the namespace: its allocated blocks times the block size of the current format.
 pub(super) fn used_bytes(text: &str) -> Option<f64> {
     let namespace: Value = serde_json::from_str(text).ok()?;
     let blocks = number(namespace.get("nuse")?)?;

@@ -1,12 +1,12 @@
-//! What a device's counters said once.
+//! One reading of the counters of a device.
 
 use super::thermal::{self, Thermal};
 use crate::samples::Column;
 
-/// A counter that moved by fewer of its steps than this tells no ratio: each end of a stretch may be a step off.
+/// A counter that grew by fewer of its steps than this gives no ratio: each end of an interval may be off by a step.
 pub const LEAST_STEPS: f64 = 20.0;
 
-/// One reading; what the device does not tell is missing.
+/// One reading; a counter that the device does not report is missing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Reading {
     pub host_bytes_written: Option<f64>,
@@ -18,7 +18,7 @@ pub(super) struct Reading {
     pub critical_warning: Option<f64>,
     pub throttle_time: Option<f64>,
     pub utilisation: Option<f64>,
-    /// The steps in which the counters of written bytes move.
+    /// The steps in which the counters of written bytes grow.
     pub host_step_bytes: Option<f64>,
     pub nand_step_bytes: Option<f64>,
     pub thermal: Thermal,
@@ -29,15 +29,15 @@ const SMART: &str = "smartctl -j, nvme smart-log";
 pub(super) fn columns() -> Vec<Column> {
     let nand = "nvme ocp smart-add-log, nvme intel smart-log-add, vendor attributes of smartctl -j";
     let all = [
-        ("host_bytes_written", "B", "What the host has written in the device's life.", SMART),
-        ("host_bytes_read", "B", "What the host has read in the device's life.", SMART),
-        ("nand_bytes_written", "B", "What reached the flash in the device's life.", nand),
-        ("percentage_used", "%", "How much of its rated wear is used up; may pass 100.", SMART),
-        ("spare", "%", "Spare blocks that are left.", SMART),
-        ("temperature", "°C", "Its temperature.", SMART),
-        ("critical_warning", "bits", "NVMe's critical warnings: 1 spare, 2 temperature, 4 reliability, …", SMART),
-        ("throttle_time", "s", "Time for which heat held it back, in its life.", "nvme smart-log"),
-        ("utilisation", "B", "What of the namespace holds data (NUSE).", "nvme id-ns, smartctl -j"),
+        ("host_bytes_written", "B", "Bytes written by the host in the life of the device.", SMART),
+        ("host_bytes_read", "B", "Bytes read by the host in the life of the device.", SMART),
+        ("nand_bytes_written", "B", "Bytes written to the flash in the life of the device.", nand),
+        ("percentage_used", "%", "Used share of the rated endurance; may exceed 100.", SMART),
+        ("spare", "%", "Remaining spare blocks.", SMART),
+        ("temperature", "°C", "Composite temperature.", SMART),
+        ("critical_warning", "bits", "NVMe critical warnings: 1 spare, 2 temperature, 4 reliability, …", SMART),
+        ("throttle_time", "s", "Time of thermal throttling in the life of the device.", "nvme smart-log"),
+        ("utilisation", "B", "Allocated bytes of the namespace (NUSE).", "nvme id-ns, smartctl -j"),
         ("host_step", "B", "The steps in which `host_bytes_written` is counted.", SMART),
         ("nand_step", "B", "The steps in which `nand_bytes_written` is counted.", nand),
     ];
@@ -47,7 +47,7 @@ pub(super) fn columns() -> Vec<Column> {
 
 impl Reading {
     /// The values in the order of [`columns`].
-    pub(super) fn row(&self) -> Vec<Option<f64>> {
+    pub(super) fn values(&self) -> Vec<Option<f64>> {
         let all = [
             self.host_bytes_written,
             self.host_bytes_read,
@@ -61,17 +61,17 @@ impl Reading {
             self.host_step_bytes,
             self.nand_step_bytes,
         ];
-        all.into_iter().chain(self.thermal.row()).collect()
+        all.into_iter().chain(self.thermal.values()).collect()
     }
 
-    /// Whether it tells anything at all.
+    /// Whether every counter is missing.
     pub(super) fn is_empty(&self) -> bool {
-        self.row().iter().all(Option::is_none)
+        self.values().iter().all(Option::is_none)
     }
 
-    /// Of two disks under one file system: sums of what is moved, the worst of states. What one does not tell is
-    /// missing for both.
-    pub(super) fn beside(&self, other: &Self) -> Self {
+    /// The reading of two disks below one file system: the sums of counters and the worse of states. What one of them does
+    /// not report is missing for both.
+    pub(super) fn merge(&self, other: &Self) -> Self {
         let sum = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
         let largest = |one: Option<f64>, other: Option<f64>| Some(one?.max(other?));
         let bits = |one: Option<f64>, other: Option<f64>| Some((one? as u64 | other? as u64) as f64);
@@ -87,27 +87,28 @@ impl Reading {
             utilisation: sum(self.utilisation, other.utilisation),
             host_step_bytes: sum(self.host_step_bytes, other.host_step_bytes),
             nand_step_bytes: sum(self.nand_step_bytes, other.nand_step_bytes),
-            thermal: self.thermal.beside(&other.thermal),
+            thermal: self.thermal.merge(&other.thermal),
         }
     }
 
-    /// What the host and the flash were written since `first`; nothing where a counter is missing.
+    /// The bytes written by the host and to the flash since `first`; `None` if a counter is missing.
     fn written_since(&self, first: &Self) -> Option<[f64; 2]> {
         let host = self.host_bytes_written? - first.host_bytes_written?;
         Some([host, self.nand_bytes_written? - first.nand_bytes_written?])
     }
 
-    /// NAND bytes over host bytes written since `first`; nothing where the counters moved by too few of their steps.
+    /// The write amplification since `first`: NAND bytes divided by host bytes; `None` if a counter grew by too few steps.
     pub(super) fn amplification_since(&self, first: &Self) -> Option<f64> {
         let written = self.written_since(first)?;
         let steps = [self.host_step_bytes, self.nand_step_bytes];
-        let told = |(bytes, step): (&f64, &Option<f64>)| *bytes > 0.0 && *bytes >= LEAST_STEPS * step.unwrap_or(0.0);
+        let is_enough =
+            |(bytes, step): (&f64, &Option<f64>)| *bytes > 0.0 && *bytes >= LEAST_STEPS * step.unwrap_or(0.0);
         let [host, nand] = written;
-        written.iter().zip(&steps).all(told).then(|| nand / host)
+        written.iter().zip(&steps).all(is_enough).then(|| nand / host)
     }
 
-    /// Whether anything was written since `first`, as far as the counters show.
-    pub(super) fn moved_since(&self, first: &Self) -> bool {
+    /// Whether a counter of written bytes grew since `first`.
+    pub(super) fn grew_since(&self, first: &Self) -> bool {
         self.written_since(first).is_some_and(|written| written.iter().any(|bytes| *bytes > 0.0))
     }
 }
@@ -128,7 +129,7 @@ mod tests {
         };
         let other =
             Reading { spare: Some(100.0), nand_bytes_written: None, critical_warning: Some(2.0), ..one.clone() };
-        let both = one.beside(&other);
+        let both = one.merge(&other);
         assert_eq!(both.host_bytes_written, Some(20.0));
         assert_eq!(both.nand_bytes_written, None);
         assert_eq!((both.spare, both.critical_warning), (Some(90.0), Some(3.0)));
@@ -147,15 +148,15 @@ mod tests {
         assert_eq!(at(1_320.0, 3_200.0 + 20.0 * 32.0).amplification_since(&first), Some(2.0));
         assert_eq!(at(1_320.0, 3_200.0 + 19.0 * 32.0).amplification_since(&first), None);
         assert_eq!(at(1_019.0, 3_200.0 + 20.0 * 32.0).amplification_since(&first), None);
-        assert!(at(1_019.0, 3_200.0).moved_since(&first) && !first.moved_since(&first));
+        assert!(at(1_019.0, 3_200.0).grew_since(&first) && !first.grew_since(&first));
         let unknown = Reading { nand_bytes_written: None, ..at(2_000.0, 0.0) };
-        assert_eq!((unknown.amplification_since(&first), unknown.moved_since(&first)), (None, false));
-        let both = first.beside(&first);
+        assert_eq!((unknown.amplification_since(&first), unknown.grew_since(&first)), (None, false));
+        let both = first.merge(&first);
         assert_eq!(both.nand_step_bytes, Some(64.0), "two counters may be a step off each");
     }
 
     #[test]
     fn a_row_is_as_wide_as_the_columns() {
-        assert_eq!(Reading::default().row().len(), columns().len());
+        assert_eq!(Reading::default().values().len(), columns().len());
     }
 }

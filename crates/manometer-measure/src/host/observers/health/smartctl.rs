@@ -1,4 +1,4 @@
-//! What `smartctl --json` prints, of SATA, SAS and NVMe devices.
+//! The output of `smartctl --json` for SATA, SAS and NVMe devices.
 
 use serde_json::Value;
 
@@ -8,14 +8,14 @@ use super::nvme::DATA_UNIT_BYTES;
 use super::reading::Reading;
 use super::thermal::Thermal;
 
-/// The bits of its exit status that mean that nothing was read: a wrong request, and a device that it could not open.
-/// Its other bits tell of single commands that failed and of the device's health.
+/// The bits of the exit status that mean that nothing was read: an invalid request, and a device that cannot be opened.
+/// The other bits report failed commands and the health of the device.
 const NOTHING_READ: u64 = 0b11;
 
-/// What it read.
+/// The reading in `text`.
 ///
 /// # Errors
-/// What it says instead, for people.
+/// The message of `smartctl`, for people.
 pub(super) fn read(text: &str) -> Result<Reading, String> {
     let all: Value = serde_json::from_str(text).map_err(|_| "it printed no JSON".to_owned())?;
     let status = all["smartctl"]["exit_status"].as_u64().ok_or("its JSON is none that is known")?;

@@ -1,4 +1,4 @@
-//! What a device tells of heat: how often and how long it was too warm, and its sensors.
+//! Thermal throttling, time above temperature limits, and temperature sensors of a device.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ use crate::samples::Column;
 
 pub(super) const KELVIN_AT_ZERO_CELSIUS: f64 = 273.0;
 
-/// NVMe devices have so many sensors at most.
+/// The most sensors of an NVMe device.
 const SENSORS: usize = 8;
 
 const SECONDS_A_MINUTE: f64 = 60.0;
 
-/// What a device has counted in its life, and its sensors now; what it does not tell is missing.
+/// The counters in the life of a device and the current values of its sensors; what it does not report is missing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Thermal {
     pub light_throttles: Option<f64>,
@@ -30,25 +30,35 @@ pub(super) fn columns() -> Vec<Column> {
     let (smart, log) = ("smartctl -j, nvme smart-log", "nvme smart-log");
     let vendor = "nvme ocp smart-add-log, nvme intel smart-log-add";
     let counts = [
-        ("light_throttles", "", "How often it began to hold itself back lightly, in its life.", log),
-        ("heavy_throttles", "", "How often it began to hold itself back heavily, in its life.", log),
-        ("light_throttle_time", "s", "Time for which it held itself back lightly, in its life.", log),
-        ("heavy_throttle_time", "s", "Time for which it held itself back heavily, in its life.", log),
-        ("throttle_events", "", "How often heat held it back in its life, as its maker's log counts.", vendor),
-        ("warning_time", "s", "Time above its warning temperature in its life, in whole minutes.", smart),
-        ("critical_time", "s", "Time above its critical temperature in its life, in whole minutes.", smart),
-        ("over_limit_time", "s", "Time above the temperature it is made for, in its life, in minutes.", "smartctl -j"),
+        ("light_throttles", "", "Transitions to light throttling in the life of the device.", log),
+        ("heavy_throttles", "", "Transitions to heavy throttling in the life of the device.", log),
+        ("light_throttle_time", "s", "Time of light throttling in the life of the device.", log),
+        ("heavy_throttle_time", "s", "Time of heavy throttling in the life of the device.", log),
+        ("throttle_events", "", "Thermal throttling events in the life of the device, from the vendor's log.", vendor),
+        ("warning_time", "s", "Time above the warning temperature in the life of the device, in whole minutes.", smart),
+        (
+            "critical_time",
+            "s",
+            "Time above the critical temperature in the life of the device, in whole minutes.",
+            smart,
+        ),
+        (
+            "over_limit_time",
+            "s",
+            "Time above the specified temperature in the life of the device, in whole minutes.",
+            "smartctl -j",
+        ),
     ];
     let counts = counts.map(|(name, unit, meaning, from)| Column::new(name, unit).meaning(meaning).from(from));
     let sensor = |number| {
         let column = Column::new(format!("temperature_sensor{number}"), "°C");
-        column.meaning("What this sensor of the device shows.").from(smart)
+        column.meaning("Temperature of this sensor of the device.").from(smart)
     };
     counts.into_iter().chain((1..=SENSORS).map(sensor)).collect()
 }
 
 impl Thermal {
-    /// What the health log of an NVMe device tells: `nvme` prints it with sensors by number, `smartctl` as a list.
+    /// From the health log of an NVMe device: `nvme` prints numbered sensors, `smartctl` a list.
     pub(super) fn of_nvme(log: &Value) -> Self {
         let field = |name: &str| number(log.get(name)?);
         let minutes = |name: &str| field(name).map(|minutes| minutes * SECONDS_A_MINUTE);
@@ -69,18 +79,18 @@ impl Thermal {
         }
     }
 
-    /// What a SATA device's statistics tell, in minutes.
+    /// From the statistics of a SATA device, in minutes.
     pub(super) fn of_minutes_over_limit(minutes: Option<f64>) -> Self {
         Self { over_limit_time: minutes.map(|minutes| minutes * SECONDS_A_MINUTE), ..Self::default() }
     }
 
-    /// The time for which it held itself back at all.
+    /// The time of throttling, light and heavy.
     pub(super) fn throttle_time(&self) -> Option<f64> {
         Some(self.light_throttle_time? + self.heavy_throttle_time?)
     }
 
     /// The values in the order of [`columns`].
-    pub(super) fn row(&self) -> Vec<Option<f64>> {
+    pub(super) fn values(&self) -> Vec<Option<f64>> {
         self.counts().into_iter().chain(self.sensors).collect()
     }
 
@@ -97,8 +107,8 @@ impl Thermal {
         ]
     }
 
-    /// Of two disks: sums of what was counted, so that either's growth shows, and the warmer of their sensors.
-    pub(super) fn beside(&self, other: &Self) -> Self {
+    /// Of two disks: the sums of counters, so that the growth of either shows, and the warmer of their sensors.
+    pub(super) fn merge(&self, other: &Self) -> Self {
         let sum = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
         let warmer = |place: usize| Some(self.sensors[place]?.max(other.sensors[place]?));
         Self {
@@ -135,13 +145,13 @@ mod tests {
     fn what_one_of_two_disks_counts_shows_in_both_together() {
         let cool = Thermal { heavy_throttles: Some(900.0), warning_time: None, ..Thermal::default() };
         let warm = |times| Thermal { heavy_throttles: Some(times), warning_time: Some(60.0), ..Thermal::default() };
-        assert_eq!(cool.beside(&warm(1.0)).heavy_throttles, Some(901.0));
-        assert_eq!(cool.beside(&warm(3.0)).heavy_throttles, Some(903.0));
-        assert_eq!(cool.beside(&warm(1.0)).warning_time, None, "one does not tell");
+        assert_eq!(cool.merge(&warm(1.0)).heavy_throttles, Some(901.0));
+        assert_eq!(cool.merge(&warm(3.0)).heavy_throttles, Some(903.0));
+        assert_eq!(cool.merge(&warm(1.0)).warning_time, None, "one does not tell");
     }
 
     #[test]
     fn a_row_is_as_wide_as_the_columns() {
-        assert_eq!(Thermal::default().row().len(), columns().len());
+        assert_eq!(Thermal::default().values().len(), columns().len());
     }
 }

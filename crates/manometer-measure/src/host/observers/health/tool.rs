@@ -1,4 +1,4 @@
-//! The tools that read a disk's health.
+//! The tools that read the health of a disk.
 
 use std::time::Duration;
 

@@ -44,14 +44,14 @@ fn column(name: &str) -> Column {
     let known = known.or_else(|| OF_ZONES.iter().find(|(prefix, ..)| name.starts_with(prefix)));
     let (unit, meaning) = match known {
         Some((_, unit, meaning)) => (*unit, *meaning),
-        // What the kernel calls a number is a state; its other fields count events.
-        None if name.starts_with("nr_") => ("", "As the kernel names it."),
-        None => ("1/s", "As the kernel names it."),
+        // The kernel names gauges `nr_…`; its other fields are counters.
+        None if name.starts_with("nr_") => ("", "A field without a description here; its name is the kernel's."),
+        None => ("1/s", "A field without a description here; its name is the kernel's."),
     };
     Column::new(name, unit).meaning(meaning).from(VMSTAT)
 }
 
-/// The columns that are known, with patterns for those of zones.
+/// The known columns, with placeholders for those of zones and for unknown ones.
 pub(super) fn patterns() -> Vec<Column> {
     let zones = OF_ZONES.map(|(prefix, unit, meaning)| (format!("{prefix}<zone>"), unit, meaning));
     let fields = FIELDS.map(|(name, unit, meaning)| (name.to_owned(), unit, meaning));
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(vmstat.sample(2_000_000_000), [Some(8.0), Some(50.0), Some(4.0), Some(3.0), Some(1.0)]);
         let units: Vec<String> = vmstat.columns().into_iter().map(|column| column.unit).collect();
         assert_eq!(units, ["pages", "1/s", "pages/s", "", "1/s"]);
-        assert_eq!(vmstat.columns()[3].meaning, "As the kernel names it.");
+        assert_eq!(vmstat.columns()[3].meaning, "A field without a description here; its name is the kernel's.");
     }
 
     #[test]
