@@ -81,3 +81,18 @@ fn the_manual_lists_every_rule() {
     let manual = fs::read_to_string(repository_file("docs/findings.md")).unwrap();
     assert!(manual == rules::manual(), "run `make docs`");
 }
+
+#[test]
+fn the_manual_names_no_unknown_rule() {
+    let known: BTreeSet<&str> = rules::all().map(|rule| rule.id).collect();
+    for page in ["docs/analysis.md", "docs/compare.md"] {
+        let text = fs::read_to_string(repository_file(page)).unwrap();
+        let code = text.split("```").step_by(2).flat_map(|prose| prose.split('`').skip(1).step_by(2));
+        let is_id = |word: &&str| word.contains('-') && word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        let ids: Vec<&str> = code.filter(is_id).filter(|word| !word.starts_with('-')).collect();
+        assert!(!ids.is_empty(), "{page} names no rule");
+        for id in ids {
+            assert!(known.contains(id), "{page} names `{id}`, which is not a rule");
+        }
+    }
+}
