@@ -1,4 +1,4 @@
-//! The columns of a workload's own series, and all that the manual says of series.
+//! The columns of the series of a workload, and the manual's page of all series.
 
 use manometer_measure::Column;
 use manometer_measure::host;
@@ -8,32 +8,32 @@ use serde_json::{Map, Value};
 
 /// The columns of each operation.
 const OF_OPERATION: [(&str, &str, &str); 4] = [
-    ("requests", "", "Requests answered in the interval."),
-    ("bytes", "B", "Their keys and values, or what they read or wrote of files."),
-    ("retries", "", "Attempts that had to be made again."),
-    ("missing", "", "Records that were asked for and not there."),
+    ("requests", "", "Requests completed in the interval."),
+    ("bytes", "B", "Bytes of keys and values, or bytes of files read or written."),
+    ("retries", "", "Retries of failed attempts."),
+    ("missing", "", "Requested records that do not exist."),
 ];
 
-/// The columns of a workload that does `operations`.
+/// The columns of a workload with `operations`.
 pub fn of_workload(operations: &[String]) -> Vec<Column> {
-    let mut columns = vec![Column::new("length", "s").meaning("The interval's length.")];
+    let mut columns = vec![Column::new("length", "s").meaning("The length of the interval.")];
     for operation in operations {
         let column = |(name, unit, meaning): (&str, &str, &str)| {
             Column::new(format!("{operation}.{name}"), unit).meaning(meaning)
         };
         columns.extend(OF_OPERATION.map(column));
     }
-    columns.push(Column::new("dropped", "").meaning("Requests of an open loop that found the queue full."));
+    columns.push(Column::new("dropped", "").meaning("Requests of an open loop dropped because the queue was full."));
     columns
 }
 
-/// The column `name` of the state of a workload that told `facts` when it was ready.
+/// The column `name` of the state of a workload that reported `facts` when it was ready.
 pub fn of_state(name: &str, unit: &str, facts: &Map<String, Value>) -> Column {
     let column = Column::new(name, unit);
     let engine = facts.get("engine").and_then(Value::as_str);
     match engine.and_then(|engine| Some((engine, meaning(engine, name)?))) {
         Some((engine, meaning)) => column.meaning(meaning).from(engine),
-        None if facts.contains_key("parser") => column.meaning("As the program tells it.").from("its output"),
+        None if facts.contains_key("parser") => column.meaning("As the program reports it.").from("its output"),
         None => column,
     }
 }
@@ -41,14 +41,13 @@ pub fn of_state(name: &str, unit: &str, facts: &Map<String, Value>) -> Column {
 /// Every series that a recording may hold.
 pub fn series() -> Vec<SeriesDescription> {
     let operations = ["<operation>".to_owned()];
-    let mut all =
-        vec![SeriesDescription::new("<workload>", "What a workload's requests came to.", of_workload(&operations))];
+    let mut all = vec![SeriesDescription::new("<workload>", "The requests of a workload.", of_workload(&operations))];
     all.extend(STATES.iter().map(|(engine, columns)| {
         let columns = columns.iter().map(|(name, unit, meaning)| Column::new(*name, *unit).meaning(*meaning));
         let columns = columns.map(|column| column.from(*engine)).collect();
         SeriesDescription::new(
             format!("<workload>.engine ({engine})"),
-            format!("The state of {engine}, as it tells it."),
+            format!("The state of {engine}, as it reports it."),
             columns,
         )
     }));
@@ -56,7 +55,7 @@ pub fn series() -> Vec<SeriesDescription> {
     all
 }
 
-/// The page of the manual, as it is kept in `docs/columns.md`.
+/// The manual's page of all series: `docs/columns.md`.
 pub fn manual() -> String {
     manual_page(&series())
 }
@@ -75,11 +74,11 @@ mod tests {
     }
 
     #[test]
-    fn a_state_is_explained_by_the_engine_that_tells_it() {
+    fn a_state_is_explained_by_the_engine_that_reports_it() {
         let facts = |facts: Value| facts.as_object().unwrap().clone();
         let known = of_state("level0_bytes", "B", &facts(json!({"engine": "rocksdb"})));
         assert_eq!((known.meaning.as_str(), known.from.as_str()), ("Size of the tables in level N.", "rocksdb"));
-        assert_eq!(of_state("p99_us", "us", &facts(json!({"parser": "ycsb"}))).meaning, "As the program tells it.");
+        assert_eq!(of_state("p99_us", "us", &facts(json!({"parser": "ycsb"}))).meaning, "As the program reports it.");
         assert_eq!(of_state("new", "B", &facts(json!({"engine": "rocksdb"}))), Column::new("new", "B"));
     }
 }
