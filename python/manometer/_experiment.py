@@ -78,7 +78,7 @@ class Experiment:
             raise ExperimentError(f"{self._path}: {error.strerror}") from error
 
     def plan(self, *, write_speed: str | None = None) -> dict[str, Any]:
-        """What would run, how long it takes and what it writes; starts nothing.
+        """The plan: the runs, their duration and the bytes to write; starts nothing.
 
         Args:
             write_speed: what the device can write, such as `500MiB/s`: then also how much workloads write at most.
@@ -114,7 +114,7 @@ class Experiment:
 
         Raises:
             ExperimentError: it is wrong, or the host cannot do it; nothing was started.
-            ProgramError: the program is missing, or a workload failed; what was recorded lies in `out`.
+            ProgramError: the program is missing, or a workload failed; the recording so far is in `out`.
         """
         with self.start(out, reuse=reuse, resume=resume, progress=progress) as run:
             for _ in run:
@@ -124,7 +124,7 @@ class Experiment:
     def start(
         self, out: str | PathLike[str], *, reuse: bool = False, resume: bool = False, progress: bool = True
     ) -> Run:
-        """Runs it while a block is executed, which hears what goes on; arguments as in `run`.
+        """Runs it while a block is executed, which receives the events; arguments as in `run`.
 
         ```python
         with experiment.start("results/live") as run:
@@ -169,7 +169,7 @@ class Experiment:
 
 
 class Run:
-    """A run that goes on, within its block."""
+    """A run in progress, within its block."""
 
     def __init__(self, experiment: Experiment, out: Path, options: Sequence[str], progress: bool) -> None:
         """Made by `Experiment.start`."""
@@ -213,19 +213,19 @@ class Run:
         except OSError as error:
             self._file.__exit__(None, None, None)
             raise ProgramError(f"{found}: {error.strerror}") from error
-        # What the program says is taken at once, however slowly the block listens: a full pipe would hold up the run.
-        Thread(target=_hear, args=(cast("IO[str]", self._process.stderr), self._lines), daemon=True).start()
+        # A thread reads the program's output at once, however slow the block is: a full pipe would stop the run.
+        Thread(target=_read_lines, args=(cast("IO[str]", self._process.stderr), self._lines), daemon=True).start()
         return self
 
     def __iter__(self) -> Iterator[Event]:
-        """What goes on, until the run ends.
+        """The events, until the run ends.
 
         Raises:
             ExperimentError: this is not within a block.
         """
         if self._process is None:
             raise ExperimentError(
-                "a run is heard within its block: with experiment.start(...) as run: for event in run: …"
+                "read a run's events within its block: with experiment.start(...) as run: for event in run: …"
             )
         while not self._has_ended:
             line = self._lines.get()
@@ -250,7 +250,7 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Stops the run where it goes on, and waits until its recording is whole.
+        """Stops the run if it still runs, and waits until its recording is complete.
 
         Raises:
             ExperimentError: it was wrong; nothing was started.
@@ -287,9 +287,9 @@ class Run:
         return process.returncode
 
 
-def _hear(said: IO[str], lines: SimpleQueue[str | None]) -> None:
-    with said:
-        for line in said:
+def _read_lines(stderr: IO[str], lines: SimpleQueue[str | None]) -> None:
+    with stderr:
+        for line in stderr:
             lines.put(line)
     lines.put(None)
 

@@ -1,4 +1,4 @@
-"""The program `manometer`, which runs workloads: the package finds it, and does not bring it along."""
+"""The program `manometer`, which runs workloads: the package finds it, and does not contain it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def program() -> str:
         ProgramError: it is not there.
     """
     named = os.environ.get("MANOMETER_PROGRAM")
-    beside = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
-    found = shutil.which(named or "manometer", path=beside)
+    search_path = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
+    found = shutil.which(named or "manometer", path=search_path)
     if found is None:
         missing = f"{named!r}, which MANOMETER_PROGRAM names," if named else "the program `manometer`"
         raise ProgramError(
@@ -45,7 +45,7 @@ def command(*arguments: str | PathLike[str]) -> Any:
 
     Raises:
         ProgramError: the program is missing, the request was wrong, or the work failed; with the program's own words.
-            A verdict of no (exit status 3) is no error: it stands in the document.
+            A negative verdict (exit status 3) is no error: the document has it.
     """
     words = [program(), *(os.fspath(argument) for argument in arguments), "--format", "json"]
     with subprocess.Popen(
@@ -57,14 +57,14 @@ def command(*arguments: str | PathLike[str]) -> Any:
         errors="replace",
     ) as done:
         try:
-            out, said = done.communicate()
+            out, errors = done.communicate()
         except KeyboardInterrupt:
             # The terminal interrupts it as well; a notebook does not. It ends its work, and is waited for.
             done.send_signal(signal.SIGINT)
             done.communicate()
             raise
     if done.returncode not in (DONE, NO):
-        raise ProgramError(said.strip() or f"manometer ended with status {done.returncode}", done.returncode)
+        raise ProgramError(errors.strip() or f"manometer ended with status {done.returncode}", done.returncode)
     try:
         return json.loads(out)
     except json.JSONDecodeError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from manometer.events import Beat, Event, Failed, PhaseBegun, Preparing, RunBegun, Sample
+from manometer.events import Event, Failed, PhaseBegun, Preparing, RunBegun, Sample, Tick
 
 
 class Progress:
@@ -32,7 +32,7 @@ class Progress:
                 self._rates.clear()
             case Sample(workload, rate, unit):
                 self._rates[workload] = f"{workload} {rate:,.0f} {unit}"
-            case Beat(_, run_left_s):
+            case Tick(_, run_left_s):
                 self._bar.n = round(max(self._seconds - run_left_s, 0.0))
                 self._bar.set_postfix_str(", ".join(self._rates.values()))
             case Failed(workload, text):

@@ -1,4 +1,4 @@
-"""Recordings: the folders that runs leave behind, and what the analysis says of them."""
+"""Recordings: the folders that runs leave behind, with their analysis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from manometer.errors import RecordingError
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that a reader of a result must know.
+    """A rule's statement about a recording.
 
     Attributes:
         id: its kind, fixed: `phase-too-short`.
@@ -33,7 +33,7 @@ class Finding:
 
 
 class Recording:
-    """What one run left behind, read as far as it is whole.
+    """The recording of one run, read as far as it is complete.
 
     A run that was cut off, by power or `kill -9`, opens as well: its `status` is "cut", what is missing of it
     is in `damage` and `findings`, and a phase that was not measured to its end is a gap.
@@ -60,17 +60,17 @@ class Recording:
 
     @cached_property
     def plan(self) -> dict[str, Any]:
-        """What the run set out to do: workloads, phases, criterion, seed; `plan.json`."""
+        """The plan: workloads, phases, criterion, seed; `plan.json`."""
         return json.loads(self._native.plan())
 
     @cached_property
     def environment(self) -> dict[str, Any]:
-        """The host, the device and our version; `environment.json`. What the host does not tell is None."""
+        """The host, the device and our version; `environment.json`. What the host does not show is None."""
         return json.loads(self._native.environment()) or {}
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """What the analysis says, as in `summary.json`; computed anew of the recording."""
+        """The analysis, as in `summary.json`, computed again from the recording."""
         return json.loads(self._native.summary())
 
     @property
@@ -80,12 +80,12 @@ class Recording:
 
     @property
     def damage(self) -> list[str]:
-        """What could not be read, for people; empty for a whole recording."""
+        """What could not be read, in words; empty for a complete recording."""
         return self._native.damage
 
     @property
     def findings(self) -> list[Finding]:
-        """What a reader of the numbers must know first."""
+        """The findings: read them before the numbers."""
         return _findings(self.summary["findings"])
 
     @property
@@ -115,7 +115,7 @@ class Recording:
         return _native.pressures([self._native], neighbour, False)
 
     def scale(self) -> list[list[str]]:
-        """The pressure scale: phases by growing pressure; those that cannot be told apart, or not be
+        """The pressure scale: phases by growing pressure; those that the test cannot distinguish, or not be
         tested, share a step."""
         return self.summary["scale"]
 
@@ -145,7 +145,7 @@ class Recording:
 
         Args:
             operation: `read`; with `.response` behind it from when requests were due, in an open loop.
-            workload: the primary unless said.
+            workload: the primary by default.
             by: one row for each of what.
 
         Raises:
@@ -164,7 +164,7 @@ class Recordings(Sequence[Recording]):
     """Several recordings, in order: the runs of a sweep, or some of your own choice."""
 
     def __init__(self, recordings: Iterable[Recording], *, skipped: Iterable[Path] = ()) -> None:
-        """A sequence of `recordings`; `skipped` are folders beside them that hold none."""
+        """A sequence of `recordings`; `skipped` are folders without one."""
         self._recordings = list(recordings)
         self._skipped = list(skipped)
 
@@ -192,7 +192,7 @@ class Recordings(Sequence[Recording]):
 
     @property
     def skipped(self) -> list[Path]:
-        """Folders beside them that hold no recording: runs that never began."""
+        """Folders without a recording: runs that never began."""
         return list(self._skipped)
 
     @property
@@ -214,8 +214,8 @@ class Recordings(Sequence[Recording]):
         return _native.pressures(natives(self), neighbour, True)
 
 
-def _findings(told: list[dict[str, Any]]) -> list[Finding]:
-    return [Finding(one["id"], one["severity"], one.get("phase"), one["text"]) for one in told]
+def _findings(findings: list[dict[str, Any]]) -> list[Finding]:
+    return [Finding(one["id"], one["severity"], one.get("phase"), one["text"]) for one in findings]
 
 
 def natives(recordings: Iterable[Recording]) -> list[_native.Recording]:

@@ -2,7 +2,7 @@
 
 Requests are a trace, its file, or an array of keys. Other threads of Python run meanwhile, and the work itself is
 spread over all cores. Policies and their sources are in the manual (docs/cache-policies.md), those of dos Santos 2015
-(seed 001, chapter 3) among them; curves are made by Mattson's stack (1970) and SHARDS (Waldspurger et al. 2015).
+(seed 001, chapter 3) among them; curves come from Mattson's stack (1970) and SHARDS (Waldspurger et al. 2015).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Requests: TypeAlias = "trace.Trace | str | PathLike[str] | Words"
 
 
 class Parameter(TypedDict):
-    """A number that a policy can be told: `mq:lifetime=5000`."""
+    """A parameter of a policy: `mq:lifetime=5000`."""
 
     name: str
     meaning: str
@@ -68,7 +68,7 @@ def simulate(
 ) -> Frame:
     """Every policy at every capacity, over one reading of the requests.
 
-    Every request but deletes looks its key up; what is not there is a miss, and is admitted as the policy sees fit.
+    Every request but deletes looks its key up; a missing key is a miss, and the policy decides on its admission.
 
     Args:
         requests: a trace, its file, or the keys, shape (n,), whole numbers of up to 64 bits; arrays of 64 bits are not
@@ -114,13 +114,13 @@ def curves(
 ) -> Frame:
     """Miss-ratio curves: the misses of policies over all sizes of their caches, from one reading of the requests.
 
-    LRU's is exact unless it is made of a sample; every other policy is simulated at each size, on a sample of 65,536
+    LRU's is exact unless a sample is requested; every other policy is simulated at each size, on a sample of 65,536
     keys where there are more.
 
     Args:
         requests: as in `simulate`, like `sizes`, `writes`, `times_ns`, `by_size`, `block_bytes` and `seed`.
         policies: their names, with parameters if need be.
-        capacities: at which sizes; unless said, at many up to where all keys fit in.
+        capacities: the sizes; by default many, up to the size that holds all keys.
         sizes: with keys: bytes of each request's object, shape (n,).
         writes: with keys: whether each request writes, shape (n,).
         times_ns: with keys: when each request came, shape (n,).
@@ -133,7 +133,7 @@ def curves(
     Returns:
         A row for each policy and size: `policy`, `capacity` in `unit` (`objects` or `bytes`), `miss_ratio`, `error`
         (half of the 95 % interval; null where nothing is estimated), `low`, `high` (its ends), `is_knee` (where more
-        cache stops paying), `rate` (the share of the keys it was made of), `footprint` (what all keys take): what
+        cache stops paying), `rate` (the share of the keys in the sample), `footprint` (the size of all keys): what
         `manometer.plot.cache_curves` draws. `metadata` has `requests` and `left_out`.
 
     Raises:
@@ -141,7 +141,7 @@ def curves(
         TraceError: the trace cannot be read. Damage further on is warned of (`DamagedTraceWarning`).
     """
     if rate is not None and samples is not None:
-        raise CacheError("both rate and samples are given: a sample is told by one of them")
+        raise CacheError("both rate and samples are given: give one of them")
     source, requested = _requested(requests, sizes, writes, times_ns, block_bytes, by_size)
     frame, damage = _native.curves(
         requested, _policies(policies), _capacities(capacities), by_size, rate, samples, seed

@@ -1,4 +1,4 @@
-"""What can go wrong. Every text says what was wrong, where, and what would be right."""
+"""The errors. Every text has the fault, its place and the remedy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class ManometerError(Exception):
 
 
 class RecordingError(ManometerError):
-    """A folder is no recording, a newer version wrote it, or it does not hold what was asked for."""
+    """A folder is no recording, a newer version wrote it, or it lacks the requested series."""
 
 
 class ExperimentError(ManometerError):
@@ -47,12 +47,12 @@ class DatabaseError(ManometerError):
 
 
 class ImportFileError(ManometerError):
-    """A file of another tool is not what it is taken for."""
+    """A file of another tool does not have the expected format."""
 
 
 class ChartError(ManometerError):
-    """A chart that cannot be drawn of what was given."""
+    """A chart cannot be drawn from these rows."""
 
 
 class DamagedTraceWarning(UserWarning):
-    """A trace is damaged: what is told was computed of the requests before that."""
+    """A trace is damaged: the result covers the requests before the damage."""

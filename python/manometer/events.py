@@ -1,4 +1,4 @@
-"""What goes on in a run, as it happens."""
+"""The events of a run, as they happen."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ __all__ = [
     "Ready",
     "RunBegun",
     "Sample",
+    "Tick",
 ]
 
 
@@ -72,11 +73,15 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Beat:
+class Tick:
     """A sample interval has passed; seconds left."""
 
     phase_left_s: float
     run_left_s: float
+
+
+Beat = Tick
+"""The name of `Tick` before 0.2."""
 
 
 @dataclass(frozen=True)
@@ -97,27 +102,27 @@ class Failed:
 
 @dataclass(frozen=True)
 class Note:
-    """What the program says otherwise."""
+    """Any other line of the program."""
 
     text: str
 
 
-Event: TypeAlias = RunBegun | Preparing | Ready | PhaseBegun | Sample | Beat | Finding | Ended | Failed | Note
-"""Anything that goes on in a run."""
+Event: TypeAlias = RunBegun | Preparing | Ready | PhaseBegun | Sample | Tick | Finding | Ended | Failed | Note
+"""Any event of a run."""
 
-_KINDS: dict[str, type[Preparing | Ready | PhaseBegun | Sample | Beat | Ended | Failed]] = {
+_KINDS: dict[str, type[Preparing | Ready | PhaseBegun | Sample | Tick | Ended | Failed]] = {
     "preparing": Preparing,
     "ready": Ready,
     "phase": PhaseBegun,
     "rate": Sample,
-    "beat": Beat,
+    "beat": Tick,
     "ended": Ended,
     "failed": Failed,
 }
 
 
 def parse(line: str) -> Event:
-    """The event that a line of the program's standard error tells; a note where it is none."""
+    """The event in a line of the program's standard error; a note for any other line."""
     try:
         fields: dict[str, Any] = json.loads(line)
         kind = fields.pop("event")

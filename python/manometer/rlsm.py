@@ -100,7 +100,7 @@ class Snapshot(_Readable):
 
 
 class Batch:
-    """Writes that are made together when its block ends; none of them where it ends by an exception."""
+    """Writes that take effect together when the block ends; none of them if it ends by an exception."""
 
     def __init__(self, database: _native.Database) -> None:
         """Made by `Database.batch`."""
@@ -171,7 +171,7 @@ class Database(_Readable):
         return _each(self._native.prefix(prefix))
 
     def batch(self) -> Batch:
-        """Writes to be made together: `with db.batch() as batch: …`."""
+        """Writes that take effect together: `with db.batch() as batch: …`."""
         return Batch(self._native)
 
     def snapshot(self) -> Snapshot:
@@ -183,7 +183,7 @@ class Database(_Readable):
         self._native.sync()
 
     def flush(self) -> None:
-        """Writes what is in memory to Level 0, and returns when it lies there."""
+        """Writes what is in memory to Level 0, and returns when it is there."""
         self._native.flush()
 
     def compact(self) -> None:
@@ -232,8 +232,8 @@ def open(
         read_only: change none of its files; writes are refused, and it has to be there.
         sync: when a write counts as kept: "always" once it is on the device; a number of seconds: once the system has
             it, and the device within that time; "never": when the system pleases.
-        memtable_bytes: the memory buffer is flushed at this size; 64 MiB unless said.
-        cache_bytes: memory for blocks read from files; 128 MiB unless said.
+        memtable_bytes: the memory buffer is flushed at this size; 64 MiB by default.
+        cache_bytes: memory for blocks read from files; 128 MiB by default.
 
     Raises:
         DatabaseError: it is open elsewhere, damaged, an option is out of bounds, or the file system refuses.
@@ -248,7 +248,7 @@ def open(
 
 
 def verify(path: str | PathLike[str]) -> list[str]:
-    """Reads all of a database that is not open, and says what is damaged: file, byte and what was found.
+    """Reads all of a database that is not open, and returns the damage: file, byte and what was found.
 
     Raises:
         DatabaseError: there is no database, or it is open.

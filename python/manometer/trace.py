@@ -1,6 +1,6 @@
 """Traces: recorded sequences of requests, of 28 formats, plain or compressed.
 
-A trace is read anew each time it is asked for something, in memory that does not grow with it; what is cut out of it
+Each call reads the trace again, in memory that does not grow with it; what is cut out of it
 is read through the cut. Formats are in the manual (docs/traces.md), KV-replay's among them (Boza 2018, seed 003,
 chapter 4).
 """
@@ -22,7 +22,7 @@ __all__ = ["Info", "Sizes", "Trace", "Written", "open"]
 
 
 class Sizes(TypedDict):
-    """The sizes, in bytes, of the requests that tell them."""
+    """The sizes in bytes of the requests that have one."""
 
     min: int
     mean: float
@@ -32,7 +32,7 @@ class Sizes(TypedDict):
 
 
 class Info(TypedDict):
-    """What a trace amounts to. What it does not tell is None.
+    """The totals of a trace. What it does not contain is None.
 
     `span_s` is in seconds, `footprint_bytes` the bytes of all keys with their values, or the different bytes of
     devices. `standard_errors` has an entry for each number that is an estimate, as keys are beyond 4 million.
@@ -57,7 +57,7 @@ class Info(TypedDict):
 
 
 class Written(TypedDict):
-    """What was written: how many requests, in which format, and what it could not hold of how many of them."""
+    """The written requests, the format, and the number of requests that lost a field in it."""
 
     requests: int
     format: str
@@ -69,7 +69,7 @@ class Trace:
 
     As Arrow it is a stream of rows: `polars.DataFrame(trace)` reads it whole, `batches` piece by piece. Columns:
     `time_ns` since the trace's own zero, `op`, `key` (a number, or the hash of its text), `key_text`, `key_size` and
-    `value_size` in bytes, `client`, `ttl_s`, `offset` in bytes, `device`, `succeeded`; null is what it does not tell.
+    `value_size` in bytes, `client`, `ttl_s`, `offset` in bytes, `device`, `succeeded`; null where the trace has none.
     """
 
     def __init__(self, native: _native.Trace) -> None:
@@ -83,14 +83,14 @@ class Trace:
 
     @property
     def format(self) -> str:
-        """Its format, as told or as found by its content."""
+        """Its format, as given or as found by its content."""
         return self._native.format
 
     def info(self) -> Info:
-        """Reads it once and says what it amounts to.
+        """Reads it once and returns its totals.
 
         Raises:
-            TraceError: the file cannot be read. Damage is told in the result instead.
+            TraceError: the file cannot be read. Damage is part of the result instead.
         """
         return json.loads(self._native.info())
 
@@ -137,7 +137,7 @@ class Trace:
         """Writes it to a new file, up to where it is damaged (which is warned of).
 
         Args:
-            out: made, and never replaced.
+            out: a new file; an existing one is never replaced.
             format: parquet, oracle-general, kv-replay, csv or fio-iolog, where the name does not say it.
             key_texts: write keys as their texts, which takes memory for every key.
 
@@ -182,10 +182,10 @@ def open(
         path: plain, or compressed by gzip, zstd, lz4 or xz.
         format: where the content is not to decide.
         columns: what the columns of a CSV file mean, by number from 0 or by name: `time_ms=0,key=1,value_size=3,op=5`.
-        delimiter: what parts them; a comma unless said.
+        delimiter: the separator; a comma by default.
         time_unit: of times in CSV and KV-replay: s, ms, us or ns.
 
     Raises:
-        TraceError: there is no such file, or what is in it is of no known format.
+        TraceError: there is no such file, or its format is unknown.
     """
     return Trace(_native.open_trace(path, format, columns, delimiter, time_unit))

@@ -92,7 +92,7 @@ def test_blocks_of_a_device_are_asked_for_one_by_one(tmp_path: Path) -> None:
     assert (row["requests"], row["misses"]) == (3, 2)
 
 
-def test_a_sample_is_told_with_its_error() -> None:
+def test_a_sample_has_its_error() -> None:
     keys = np.random.default_rng(1).zipf(1.2, 200_000).astype(np.int64)
     rows = manometer.cache.curves(keys, ["lru", "fifo"], samples=2000).rows()
     assert {row["policy"] for row in rows} == {"lru", "fifo"}
@@ -115,7 +115,7 @@ def test_threads_share_arrays() -> None:
     assert len(found) == 4 and all(rows == found[0] for rows in found)
 
 
-def test_what_cannot_be_simulated_is_told(tmp_path: Path) -> None:
+def test_wrong_requests_are_refused(tmp_path: Path) -> None:
     simulate = manometer.cache.simulate
     cases: list[tuple[str, Any]] = [
         ("no policy `lrv`", lambda: simulate([1], "lrv", 1)),

@@ -1,4 +1,4 @@
-"""Experiments from Python: planned, run, heard, stopped, refused."""
+"""Experiments from Python: planned, run, followed, stopped, refused."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def test_a_file_a_text_and_a_dictionary_are_one_experiment(tmp_path: Path) -> No
     assert not list(Path().glob(".manometer-*"))
 
 
-def test_events_are_heard_as_they_come(experiment: manometer.Experiment, tmp_path: Path) -> None:
+def test_events_come_as_they_happen(experiment: manometer.Experiment, tmp_path: Path) -> None:
     with experiment.start(tmp_path / "out", progress=False) as run:
-        heard = list(run)
-    assert isinstance(heard[0], events.RunBegun) and heard[0].runs == 1
-    assert [event.id for event in heard if isinstance(event, events.PhaseBegun)][-3:] == ["w0", "w1", "w2"]
-    samples = [event for event in heard if isinstance(event, events.Sample)]
+        received = list(run)
+    assert isinstance(received[0], events.RunBegun) and received[0].runs == 1
+    assert [event.id for event in received if isinstance(event, events.PhaseBegun)][-3:] == ["w0", "w1", "w2"]
+    samples = [event for event in received if isinstance(event, events.Sample)]
     assert {sample.workload for sample in samples} == {"primary", "writer"}
     assert {sample.unit for sample in samples} == {"ops/s", "MiB/s"}
     assert isinstance(run.recording, manometer.Recording) and run.recording.status == "complete"
@@ -84,11 +84,11 @@ def test_a_slow_listener_holds_nothing_up(tmp_path: Path) -> None:
     experiment = manometer.Experiment(SHORT, changes=changes)
     with experiment.start(tmp_path / "out", progress=False) as run:
         first = next(iter(run))
-        # All that is said until the end is more than a pipe holds.
+        # All output until the end is more than a pipe holds.
         while isinstance(first, events.Event) and not ended(tmp_path / "out"):
             time.sleep(0.1)
-        heard = list(run)
-    assert isinstance(heard[-1], events.Ended | events.Note | events.Beat | events.Sample)
+        received = list(run)
+    assert isinstance(received[-1], events.Ended | events.Note | events.Tick | events.Sample)
     assert isinstance(run.recording, manometer.Recording) and run.recording.status == "complete"
 
 
@@ -96,7 +96,7 @@ def ended(out: Path) -> bool:
     return '"finished"' in (out / "events.jsonl").read_text() if (out / "events.jsonl").exists() else False
 
 
-def test_a_run_that_nobody_hears_any_more_ends(tmp_path: Path, needs_program: str) -> None:
+def test_a_run_without_a_reader_ends(tmp_path: Path, needs_program: str) -> None:
     (tmp_path / "short.toml").write_text(SHORT.replace('phase = "600ms"', 'phase = "600s"'))
     words = [needs_program, "run", "short.toml", "--out", "out", "--progress", "json"]
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
@@ -108,14 +108,14 @@ def test_a_run_that_nobody_hears_any_more_ends(tmp_path: Path, needs_program: st
     assert isinstance(recording, manometer.Recording) and recording.status == "interrupted"
 
 
-def test_a_run_is_heard_within_its_block(experiment: manometer.Experiment, tmp_path: Path) -> None:
+def test_events_are_read_within_the_block(experiment: manometer.Experiment, tmp_path: Path) -> None:
     with pytest.raises(manometer.errors.ExperimentError, match="within its block"):
         next(iter(experiment.start(tmp_path / "out", progress=False)))
     with pytest.raises(manometer.errors.ExperimentError, match="changes have"):
         manometer.Experiment(SHORT, changes={"name": None}).plan()
 
 
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, experiment: manometer.Experiment) -> None:
+def test_a_wrong_setting_is_refused_with_its_line(tmp_path: Path, experiment: manometer.Experiment) -> None:
     wrong = manometer.Experiment(SHORT.replace('workload = "ycsb-b"', 'workloed = "ycsb-b"'))
     with pytest.raises(manometer.errors.ExperimentError, match="workloed"):
         wrong.plan()
@@ -131,7 +131,7 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, experiment: manomet
         manometer.Experiment({"name": object()})
 
 
-def test_a_workload_that_fails_is_told(tmp_path: Path) -> None:
+def test_a_failed_workload_is_an_error(tmp_path: Path) -> None:
     patterns = {"op": "^(?<count>[0-9]+) ops"}
     failing = {"name": "failing", "kind": "command", "command": ["sh", "-c", "exit 3"], "parser": "regex"}
     text = {**DICTIONARY, "neighbour": [{**failing, "patterns": patterns}], "plan": {"phase": "600ms"}}
@@ -143,7 +143,7 @@ def test_a_workload_that_fails_is_told(tmp_path: Path) -> None:
     assert isinstance(recording, manometer.Recording) and recording.status == "failed"
 
 
-def test_a_missing_program_is_told_with_the_way_to_it(
+def test_a_missing_program_is_an_error_with_its_remedy(
     monkeypatch: pytest.MonkeyPatch, experiment: manometer.Experiment, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MANOMETER_PROGRAM", "no-such-program")
@@ -164,7 +164,7 @@ def test_commands_give_their_document(tmp_path: Path) -> None:
 def test_lines_that_are_no_events_are_notes() -> None:
     for line in ["", "text", "[1]", "3", '{"event":"unknown"}', '{"event":"ready","more":1}', '{"event":"run"}']:
         assert events.parse(line) == events.Note(line)
-    told = '{"event":"rate","workload":"p","rate":5.0,"unit":"ops/s","p99_us":null}'
-    assert events.parse(told) == events.Sample("p", 5.0, "ops/s", None)
+    line = '{"event":"rate","workload":"p","rate":5.0,"unit":"ops/s","p99_us":null}'
+    assert events.parse(line) == events.Sample("p", 5.0, "ops/s", None)
     finding = '{"event":"finding","id":"a","severity":"info","text":"b"}'
     assert events.parse(finding) == manometer.Finding("a", "info", None, "b")

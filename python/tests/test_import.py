@@ -23,10 +23,10 @@ def test_one_file_is_a_recording_and_several_are_runs(ycsb_text: Path, tmp_path:
     assert [row["run"] for row in both.phases.rows()] == ["001", "002"]
 
 
-def test_what_cannot_be_imported_is_told_and_leaves_nothing(ycsb_text: Path, tmp_path: Path) -> None:
+def test_a_refused_import_leaves_nothing(ycsb_text: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("nothing of YCSB\n")
-    made = manometer.import_
-    for tool in [made.ycsb, made.db_bench, made.fio, made.storiks, made.resctl_bench]:
+    formats = manometer.import_
+    for tool in [formats.ycsb, formats.db_bench, formats.fio, formats.storiks, formats.resctl_bench]:
         with pytest.raises(ImportFileError, match="text"):
             tool(tmp_path / "text", out=tmp_path / tool.__name__)
         assert not list((tmp_path / tool.__name__).iterdir())

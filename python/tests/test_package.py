@@ -59,6 +59,6 @@ def test_everything_public_is_documented(module: ModuleType) -> None:
 def test_charts_are_imported_only_when_asked_for() -> None:
     with pytest.raises(AttributeError, match="no attribute 'plots'"):
         _ = manometer.plots  # pyright: ignore[reportAttributeAccessIssue]
-    asked = "import sys, manometer; print('altair' in sys.modules); manometer.plot; print('altair' in sys.modules)"
-    said = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True).stdout
-    assert said.split() == ["False", "True"]
+    code = "import sys, manometer; print('altair' in sys.modules); manometer.plot; print('altair' in sys.modules)"
+    output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert output.split() == ["False", "True"]

@@ -28,11 +28,11 @@ def drawn(chart: dict[str, Any], recording: manometer.Recording, sweep: manomete
 def test_every_chart_is_drawn_and_kept(
     chart: dict[str, Any], recording: manometer.Recording, sweep: manometer.Recordings, tmp_path: Path
 ) -> None:
-    made = drawn(chart, recording, sweep)
-    assert isinstance(made, alt.TopLevelMixin)
-    made.save(tmp_path / "chart.svg")
+    chart_object = drawn(chart, recording, sweep)
+    assert isinstance(chart_object, alt.TopLevelMixin)
+    chart_object.save(tmp_path / "chart.svg")
     assert "<svg" in (tmp_path / "chart.svg").read_text()
-    spec = made.to_dict()
+    spec = chart_object.to_dict()
     assert spec["description"]
     assert isinstance(spec["usermeta"]["notes"], list)
 

@@ -1,4 +1,4 @@
-"""The database as a dictionary: against a dictionary, and what it refuses."""
+"""The database as a dictionary: against a dictionary, and its refusals."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_batch_that_fails_keeps_its_writes(tmp_path: Path) -> None:
         assert len(batch) == 0, "what an exception ended is not written by a block after it"
 
 
-def test_what_it_refuses_is_told(tmp_path: Path) -> None:
+def test_it_refuses_wrong_requests(tmp_path: Path) -> None:
     db = manometer.rlsm.open(tmp_path / "db", sync=0.5, cache_bytes=1 << 20)
     with pytest.raises(DatabaseError, match="open elsewhere"):
         manometer.rlsm.open(tmp_path / "db")

@@ -33,7 +33,7 @@ def test_a_trace_says_what_it_holds(trace: manometer.trace.Trace) -> None:
     assert [(row["time_ns"], row["op"], row["key"], row["value_size"]) for row in rows] == [
         (second * 10**9, "get", second, 100) for second in range(3)
     ]
-    assert rows[0]["client"] is None, "what a trace does not tell is null"
+    assert rows[0]["client"] is None, "what a trace lacks is null"
 
 
 def test_a_trace_is_one_stream_and_many_batches(trace: manometer.trace.Trace) -> None:
@@ -54,8 +54,8 @@ def test_a_stretch_can_be_cut_again(trace: manometer.trace.Trace) -> None:
 
 def test_a_trace_becomes_another_format(trace: manometer.trace.Trace, tmp_path: Path) -> None:
     out = tmp_path / "trace.parquet"
-    told = trace.slice(requests=10).convert(out)
-    assert told == {"requests": 10, "format": "parquet", "losses": {}}
+    written = trace.slice(requests=10).convert(out)
+    assert written == {"requests": 10, "format": "parquet", "losses": {}}
     assert polars.DataFrame(manometer.trace.open(out)).equals(polars.read_parquet(out))
     with pytest.raises(TraceError, match="exists"):
         trace.convert(out)

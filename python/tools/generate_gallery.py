@@ -3,9 +3,9 @@
 
     python/tools/generate_gallery.py DATA PAGE.html
 
-DATA has the Storiks recordings (`storiks/`) and traces (`traces/`) that the tests use too. What they lack is measured
-here in twenty minutes: runs beside a neighbour as fast as they can and at a rate, databases that grow, a replay, the
-rates that an engine bears, Redis and memcached under a trace. PAGE.html draws all charts as the report does, light or
+DATA has the Storiks recordings (`storiks/`) and traces (`traces/`) that the tests use too. This script measures the
+rest in twenty minutes: runs beside a neighbour in a closed and in an open loop, databases that grow, a replay, the search
+for an engine's highest rate, Redis and memcached under a trace. PAGE.html draws all charts as the report does, light or
 dark, narrow or wide, on paper too. Run it with the package installed, `manometer` on the path, and this repository as
 the current folder.
 """
@@ -42,11 +42,11 @@ MIB = 1 << 20
 COLOURS = 128
 
 ABOUT = """\
-Every chart, from real data: recordings of the author of Storiks, on a Samsung 970 EVO Plus and a 980 PRO; runs that
-`make gallery` measured on its own host (for the page in the repository a virtual disk), beside a writer, of databases
-that grow, of a replay, of Redis and memcached; traces of Twitter's caches and of the disks of CloudPhysics and of a web
-server; and, of tiers, what is simulated of the arrangements of the cache thesis and what it found. Works are cited as
-in [origins.md](origins.md). The charts are drawn by `manometer.plot` here ([python.md](python.md)); the
+Every chart, drawn from real data: recordings of the author of Storiks, on a Samsung 970 EVO Plus and a 980 PRO; runs
+that `make gallery` measured on its own host (for the page in the repository a virtual disk), beside a writer, with
+databases that grow, of a replay, of Redis and memcached; traces of Twitter's caches and of the disks of CloudPhysics
+and of a web server; and, for tiers, simulations of the arrangements of the cache thesis beside its own results. Works
+are cited as in [origins.md](origins.md). Here `manometer.plot` draws the charts ([python.md](python.md)); the
 [report](report.md) draws the same files, light or dark, on screens of any width and on paper. `make gallery DATA=...`
 writes this page, and `gallery.html`, which draws them as the report does."""
 
@@ -81,7 +81,7 @@ phase = "20s"
 vary = { "writer.iodepth" = [1, 4, 16] }
 """
 
-# The same as fast as it can, so that the throughput shows what it loses.
+# The same in a closed loop, so that the throughput shows the interference.
 CLOSED = "".join(line for line in OWN.splitlines(True) if not line.startswith(("criterion", "rate", "arrivals")))
 
 # Engines under inserts alone, with small memtables, so that they compact while they grow.
@@ -150,14 +150,14 @@ chunk_max = "16KiB"
 """
 
 
-def said(*words: object) -> str:
-    """What the program prints."""
+def output(*words: object) -> str:
+    """The program's output."""
     return subprocess.run(["manometer", *map(str, words)], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def document(*words: object) -> Any:
     """The same as a JSON document."""
-    return json.loads(said(*words, "--format", "json"))
+    return json.loads(output(*words, "--format", "json"))
 
 
 def imported(data: Path, name: str, primaries: str, kernels: str, sizes: tuple[int, ...]) -> Path:
@@ -169,37 +169,37 @@ def imported(data: Path, name: str, primaries: str, kernels: str, sizes: tuple[i
         for size in sizes
         for path in (data / "storiks" / "pressure1").glob(f"07_k50{kernel}_*workload{primary}-at3_bs{size}_*.out.xz")
     ]
-    said("import", "storiks", *found, "--out", name)
+    output("import", "storiks", *found, "--out", name)
     return Path(name, "report.html")
 
 
 def pages(data: Path) -> list[tuple[Path, set[str]]]:
-    """The pages that hold the charts, and which to take of each, all where that is not said; the first that has one
-    counts. Made in the current folder."""
+    """The pages with the charts, and the charts to take from each (an empty set: all); the first page with one wins.
+    Writes into the current folder."""
     trace = data / "traces" / "twitter_cluster52_1m.csv.zst"
     web = data / "traces" / "blkreplay_loads" / "linux-webserver-2.load.gz"
     by_depth = data / "storiks" / "exp_03-iodepth_bs4rr100wr000.out.xz"
-    said("import", "storiks", by_depth, "--out", "by-depth")
+    output("import", "storiks", by_depth, "--out", "by-depth")
     sizes = imported(data, "sizes", "ab", "48", (4, 16, 64, 256, 512)), {"pressure-heat-map", "pressure-differences"}
     one = imported(data, "one", "b", "8", (512,)), {"pressure-scale", "timeline", "criterion-distribution"}
     joined = {"pressure-lines", "pressure-bars", "pressure-steps", "distribution-grid"}
     few = imported(data, "few", "b", "8", (4, 32, 128, 512)), joined | {"device-health", "levels"}
     depth = Path("by-depth/report.html"), {"neighbour-throughput"}
-    said("trace", "slice", trace, "part.csv", "--requests", REQUESTS)
-    said("trace", "slice", web, "web.csv", "--requests", 80_000)
+    output("trace", "slice", trace, "part.csv", "--requests", REQUESTS)
+    output("trace", "slice", web, "web.csv", "--requests", 80_000)
     Path("inserts.properties").write_text(INSERTS)
     for engine, options in GROWING.items():
         Path(f"{engine}.toml").write_text(GROW.replace("ENGINE", engine).replace("OPTIONS", options))
-        said("run", f"{engine}.toml", "--out", f"{engine}-recorded")
-    said("report", *(f"{engine}-recorded" for engine in GROWING), "--out", "grown.html")
+        output("run", f"{engine}.toml", "--out", f"{engine}-recorded")
+    output("report", *(f"{engine}-recorded" for engine in GROWING), "--out", "grown.html")
     for name, text in (("closed", CLOSED), ("own", OWN), ("replay", REPLAY), ("real-vs-synthetic", REAL_VS_SYNTHETIC)):
         Path(f"{name}.toml").write_text(text)
-        said("run", f"{name}.toml", "--out", f"{name}-recorded")
+        output("run", f"{name}.toml", "--out", f"{name}-recorded")
     # Status 3: no rate met the goal, which the page shows.
     subprocess.run(["manometer", *RATES.split()], check=False, stdout=subprocess.DEVNULL)
-    said("cache", "curve", trace, "--policy", "lru", "--policy", "s3-fifo", "--policy", "arc", "--knee",
+    output("cache", "curve", trace, "--policy", "lru", "--policy", "s3-fifo", "--policy", "arc", "--knee",
          "--working-set", "--chart", "curve.html")  # fmt: skip
-    said("cache", "advise", trace, "--prices", ARRANGEMENTS / "prices-2015.toml", "--out", "advise.html")
+    output("cache", "advise", trace, "--prices", ARRANGEMENTS / "prices-2015.toml", "--out", "advise.html")
     made = [f"{name}-recorded/report.html" for name in ("own", "replay", "real-vs-synthetic")]
     rest = [(Path(page), set[str]()) for page in [*made, "rates.html", "curve.html", "advise.html"]]
     grown = Path("grown.html"), {"write-amplification-size"}
@@ -246,7 +246,7 @@ def of_traces(data: Path) -> dict[str, list[dict[str, Any]]]:
         arrivals = character["inter_arrival_s"]
         resolution_us = (character["times"]["resolution_s"] or 1e-6) * 1e6
         if resolution_us > 1e5:
-            continue  # a clock in seconds tells nothing of what lies between requests
+            continue  # a clock in seconds cannot resolve the time between requests
         for gap_us, share in cumulated(arrivals["histogram"], arrivals["samples"], 1e6):
             gap = {"gap_us": max(gap_us, resolution_us), "share": share, "requests": arrivals["samples"]}
             gaps.append({"trace": name, **gap})
@@ -289,7 +289,7 @@ def of_arrangements() -> dict[str, list[dict[str, Any]]]:
         for flow, moved in result["flows"].items():
             for order, (tier, key) in enumerate(tiers):
                 flows.append({"arrangement": result["arrangement"], "tier": tier, "tier_order": order,
-                              "flow": "asked for" if flow == "file" else flow, "mib": moved[key] / MIB})  # fmt: skip
+                              "flow": "requests" if flow == "file" else flow, "mib": moved[key] / MIB})  # fmt: skip
     prices = ARRANGEMENTS / "prices-2015.toml"
     for result in document("cache", "cost", ARRANGEMENTS / "thesis.json", "--prices", prices)["results"]:
         if result["workload"] == "fileserver":
@@ -317,8 +317,8 @@ def page(shell: str, drawn: dict[str, list[dict[str, Any]]]) -> str:
         )
     body = "<main><h1>Gallery</h1>" + "".join(sections) + "</main>"
     begin, end = shell.index("<main>"), shell.rindex("</main>") + len("</main>")
-    told = '<script type="application/json" id="specs">'
-    at = shell.index(told, end) + len(told)
+    marker = '<script type="application/json" id="specs">'
+    at = shell.index(marker, end) + len(marker)
     last = shell.index("</script>", at)
     return shell[:begin] + body + shell[end:at] + json.dumps(specs).replace("</", "<\\/") + shell[last:]
 
@@ -336,14 +336,14 @@ def draw_pictures(drawn: dict[str, list[dict[str, Any]]]) -> None:
 
 def manual() -> str:
     """docs/gallery.md."""
-    told = ["# Gallery", "", ABOUT, ""]
+    lines = ["# Gallery", "", ABOUT, ""]
     for name, chart in _draw.charts().items():
         origin = f" After {chart['origin']}." if chart["origin"] else ""
         function = name.replace("-", "_")
-        told += [f"## {chart['title']}", ""]
-        told += [f"`{name}`, `manometer.plot.{function}`. {chart['caption']}{origin}", ""]
-        told += [f"![{chart['title']}](gallery/{name}.png)", ""]
-    return "\n".join(told)
+        lines += [f"## {chart['title']}", ""]
+        lines += [f"`{name}`, `manometer.plot.{function}`. {chart['caption']}{origin}", ""]
+        lines += [f"![{chart['title']}](gallery/{name}.png)", ""]
+    return "\n".join(lines)
 
 
 def main() -> None:

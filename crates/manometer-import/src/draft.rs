@@ -1,6 +1,6 @@
-//! What was read of another tool's results, and how it becomes a recording.
+//! The content of another tool's results, and how it becomes a recording.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use manometer_measure::clock::WallAnchor;
@@ -11,22 +11,22 @@ use serde_json::Value;
 
 use crate::ImportError;
 
-/// A recording in memory. Its clock is nanoseconds since the first moment that the file tells of.
+/// A recording in memory. Its clock is nanoseconds since the first moment in the file.
 #[derive(Debug, Clone)]
 pub struct Draft {
-    /// What was set out to be done, but for phases.
+    /// The plan without its phases.
     pub plan: Plan,
     /// The phases, in order.
     pub phases: Vec<ImportedPhase>,
     /// The sample series by source.
-    pub series: BTreeMap<String, Table>,
-    /// Latencies, where all of them are known.
-    pub latencies: Vec<Latencies>,
+    pub series: BTreeMap<String, SampleTable>,
+    /// IntervalLatencies, where all of them are known.
+    pub latencies: Vec<IntervalLatencies>,
     /// The host, as far as it is known.
     pub environment: Value,
     /// Settings that hold for the whole run, by `workload.setting`.
     pub constant: Settings,
-    /// The experiment, as a file of ours.
+    /// The experiment file.
     pub experiment: String,
     /// The first moment on the wall clock, in nanoseconds since 1970.
     pub begin_unix_ns: u64,
@@ -34,7 +34,7 @@ pub struct Draft {
     pub end_ns: u64,
     /// How the run ended.
     pub status: Option<RunStatus>,
-    /// What a reader of the result must know.
+    /// What limits the result.
     pub findings: Vec<Finding>,
 }
 
@@ -49,9 +49,9 @@ pub struct ImportedPhase {
     pub end_ns: u64,
 }
 
-/// What an operation of a workload took in an interval.
+/// The latencies of an operation in an interval.
 #[derive(Debug, Clone)]
-pub struct Latencies {
+pub struct IntervalLatencies {
     /// The workload.
     pub workload: String,
     /// The operation.
@@ -60,19 +60,19 @@ pub struct Latencies {
     pub begin_ns: u64,
     /// Its end.
     pub end_ns: u64,
-    /// How often each latency was.
+    /// The latencies.
     pub histogram: LatencyHistogram,
 }
 
 /// A sample series whose columns show themselves as it is read.
 #[derive(Debug, Clone, Default)]
-pub struct Table {
+pub struct SampleTable {
     columns: Vec<Column>,
     numbers: HashMap<String, usize>,
     rows: Vec<(u64, Vec<(usize, f64)>)>,
 }
 
-impl Table {
+impl SampleTable {
     /// Adds a row whose interval ended at `t_ns`: values with their columns' names and units. Values that are no
     /// numbers were not measured.
     pub fn push<'a>(&mut self, t_ns: u64, from: &str, values: impl IntoIterator<Item = (&'a str, &'a str, f64)>) {
@@ -96,7 +96,7 @@ impl Table {
         self.rows.iter().map(|(t_ns, _)| *t_ns)
     }
 
-    /// How long an interval is in the middle, in seconds; 1 where there are too few to tell.
+    /// The median length of an interval, in seconds; 1 where there are too few.
     pub fn usual_interval_s(&self) -> f64 {
         let mut lengths: Vec<u64> = self.rows.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).collect();
         lengths.sort_unstable();
@@ -135,19 +135,7 @@ impl Table {
     }
 }
 
-/// Tells each of several runs by the settings that differ between them, as a sweep would have set them.
-pub fn swept(drafts: &mut [Draft]) {
-    let names: BTreeSet<String> = drafts.iter().flat_map(|draft| draft.constant.keys().cloned()).collect();
-    let differs =
-        |name: &&String| drafts.windows(2).any(|pair| pair[0].constant.get(*name) != pair[1].constant.get(*name));
-    let names: Vec<String> = names.iter().filter(differs).cloned().collect();
-    for draft in drafts {
-        let own = names.iter().filter_map(|name| Some((name.clone(), draft.constant.get(name)?.clone())));
-        draft.plan.sweep = own.collect();
-    }
-}
-
-/// What happens when, in the order in which a recording tells it: ends before begins.
+/// The events in order of time; at one moment ends come before begins.
 fn events(draft: &Draft) -> Vec<(u64, Event)> {
     let mut events = Vec::new();
     for imported in &draft.phases {

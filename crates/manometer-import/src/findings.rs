@@ -1,4 +1,4 @@
-//! What a reader of an imported recording must know.
+//! The findings of an import.
 
 use manometer_measure::event::{Finding, Severity};
 

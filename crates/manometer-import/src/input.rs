@@ -1,4 +1,4 @@
-//! The lines of a file, decompressed without asking.
+//! The lines of a file, decompressed by content.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -13,15 +13,15 @@ pub enum ImportError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system, or the decompressor, said.
+        /// The error of the system or of the decompressor.
         source: io::Error,
     },
-    /// The file is not what it is taken for.
+    /// The file does not have the format.
     #[error("{}: {reason}", path.display())]
     Format {
         /// The file.
         path: PathBuf,
-        /// What was expected, and what is there instead.
+        /// What was expected, and what was found.
         reason: String,
     },
     /// The recording cannot be written.
@@ -38,14 +38,14 @@ impl ImportError {
 /// A line longer than this is no line of a log.
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
-/// Hands out lines, with what is wrong with the end of the file, if anything is.
+/// The lines of a file, and the damage at its end, if there is any.
 pub(crate) struct Lines {
     path: PathBuf,
     reader: Box<dyn BufRead>,
     /// The number of the last line, from 1.
     pub number: u64,
-    /// Why the file ends where it does, if it ends early.
-    pub cut: Option<String>,
+    /// The damage that ended the file early.
+    pub damage: Option<String>,
 }
 
 impl Lines {
@@ -63,11 +63,11 @@ impl Lines {
         } else {
             Box::new(file)
         };
-        Ok(Self { path: path.to_owned(), reader: Box::new(BufReader::new(reader)), number: 0, cut: None })
+        Ok(Self { path: path.to_owned(), reader: Box::new(BufReader::new(reader)), number: 0, damage: None })
     }
 
-    /// The next line without its end; what is no UTF-8 in it is replaced. Where the file is damaged its lines end, and
-    /// `cut` says so; only a file whose very first line cannot be read is an error.
+    /// The next line without its end; invalid UTF-8 is replaced. A damaged file ends there, with the reason in `damage`;
+    /// only a file whose first line cannot be read is an error.
     pub fn next(&mut self) -> Result<Option<String>, ImportError> {
         let mut bytes = Vec::new();
         match self.reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes) {
@@ -81,19 +81,19 @@ impl Lines {
             }
             Err(source) if self.number == 0 => Err(ImportError::Io { path: self.path.clone(), source }),
             Err(error) => {
-                self.cut = Some(format!("after line {}: {error}", self.number));
+                self.damage = Some(format!("after line {}: {error}", self.number));
                 Ok(None)
             }
         }
     }
 }
 
-/// Milliseconds as nanoseconds: none below 0, and as many as can be where a damaged file tells of more.
+/// Milliseconds as nanoseconds: none below 0, saturated where a damaged file has more.
 pub(crate) fn ns_of_ms(ms: i64) -> u64 {
     u64::try_from(ms).unwrap_or(0).saturating_mul(1_000_000)
 }
 
-/// All lines of a file, and what is wrong with its end.
+/// All lines of a file, and the damage at its end.
 pub(crate) fn all_lines(path: &Path) -> Result<(Vec<String>, Option<String>), ImportError> {
     let mut lines = Lines::open(path)?;
     let mut all = Vec::new();
@@ -101,10 +101,10 @@ pub(crate) fn all_lines(path: &Path) -> Result<(Vec<String>, Option<String>), Im
         // A program that draws over its line ends it with a carriage return.
         all.extend(line.split('\r').map(str::to_owned));
     }
-    Ok((all, lines.cut))
+    Ok((all, lines.damage))
 }
 
-/// The file's name without what tells its form.
+/// The file's name without its extensions.
 pub(crate) fn file_stem(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let name = [".xz", ".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);

@@ -1,18 +1,19 @@
 //! Other tools' results as recordings: what a format lacks is absent, and what it holds keeps its place in time.
 //!
-//! A reader makes a [`Draft`] of a file; [`Draft::write`] makes a recording of that.
+//! A reader turns files into a [`Draft`]; [`Draft::write`] writes it as a recording. Each format is a file of [`format`]
+//! and a line in its list, [`FORMATS`].
 
 mod draft;
 mod findings;
-pub mod fio_logs;
+mod format;
+mod import;
+mod import_format;
 mod input;
-pub mod programs;
-pub mod resctl_bench;
-mod simple;
-pub mod storiks;
-mod tool;
-pub mod ycsb;
+mod program_output;
+mod single_run;
 
-pub use draft::{Draft, ImportedPhase, Latencies, Table, swept};
+pub use draft::{Draft, ImportedPhase, IntervalLatencies, SampleTable};
+pub use format::{FORMATS, experiment_of_flags, find_format};
+pub use import::import;
+pub use import_format::ImportFormat;
 pub use input::ImportError;
-pub use tool::{Tool, import};

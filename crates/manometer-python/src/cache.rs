@@ -21,7 +21,7 @@ use crate::trace::Trace;
 /// Where requests come from.
 #[derive(FromPyObject)]
 pub(crate) enum Requested<'py> {
-    /// A trace, in blocks of so many bytes where that is said.
+    /// A trace, in blocks of this many bytes where that is given.
     Trace(Py<Trace>, Option<u64>),
     /// Arrays of one length: keys, sizes, whether each request writes, when it came.
     Arrays(
@@ -68,12 +68,12 @@ impl<'a> Source<'a> {
             Self::Trace(trace, None) => Ok(trace.reader(false)?),
             Self::Trace(trace, Some(bytes)) => Ok(Box::new(Blocks::new(trace.reader(false)?, *bytes)?)),
             Self::Arrays(arrays) => {
-                let told = [
+                let lengths = [
                     ("sizes", arrays.sizes.map(<[u64]>::len)),
                     ("writes", arrays.writes.map(<[u8]>::len)),
                     ("times", arrays.times_ns.map(<[u64]>::len)),
                 ];
-                for (name, len) in told {
+                for (name, len) in lengths {
                     if let Some(len) = len.filter(|len| *len != arrays.keys.len()) {
                         let keys = arrays.keys.len();
                         return Err(CacheError::Invalid(format!(
@@ -113,7 +113,7 @@ impl TraceReader for ArrayReader<'_> {
 }
 
 /// A frame, and what ended the reading of a damaged trace.
-type Told = (Frame, Option<String>);
+type FrameWithDamage = (Frame, Option<String>);
 
 /// Every policy at every capacity.
 #[pyfunction]
@@ -124,7 +124,7 @@ pub(crate) fn simulate(
     capacities: Vec<u64>,
     by_size: bool,
     seed: u64,
-) -> PyResult<Told> {
+) -> PyResult<FrameWithDamage> {
     let source = requested.source()?;
     let policies = choices(&policies)?;
     let simulated = py.detach(|| {
@@ -138,7 +138,11 @@ pub(crate) fn simulate(
     simulated_frame(&requests, &policies, &outcomes)
 }
 
-fn simulated_frame(requests: &Requests, policies: &[PolicySpec], outcomes: &[SimulationResult]) -> PyResult<Told> {
+fn simulated_frame(
+    requests: &Requests,
+    policies: &[PolicySpec],
+    outcomes: &[SimulationResult],
+) -> PyResult<FrameWithDamage> {
     let all = || outcomes.iter();
     let second = |outcome: &SimulationResult| match policies[outcome.policy].time_source(requests) {
         Some(TimeSource::RequestRate(requests)) => Some(requests as f64),
@@ -159,9 +163,9 @@ fn simulated_frame(requests: &Requests, policies: &[PolicySpec], outcomes: &[Sim
     let about = metadata([
         ("requests", requests.len().to_string()),
         ("keys", requests.keys().to_string()),
-        ("left_out", told_left_out(requests.excluded())),
+        ("left_out", left_out_text(requests.excluded())),
     ]);
-    Ok((Frame::of(columns, about)?, told_damage(requests.damage())?))
+    Ok((Frame::of(columns, about)?, damage_text(requests.damage())?))
 }
 
 /// The misses of every policy over all sizes.
@@ -176,16 +180,16 @@ pub(crate) fn curves(
     rate: Option<f64>,
     samples: Option<usize>,
     seed: u64,
-) -> PyResult<Told> {
+) -> PyResult<FrameWithDamage> {
     let source = requested.source()?;
     let policies = choices(&policies)?;
     let sampling = rate.map(Sampling::Rate).or(samples.map(Sampling::Keys));
     let wanted = CurveOptions { by_size, capacities, sampling, windows: None, seed };
     let drawn = py.detach(|| manometer_cache::curve::curves(&mut *source.reader()?, &policies, &wanted));
     let drawn = drawn.map_err(error::cache)?;
-    let about = metadata([("requests", drawn.requests.to_string()), ("left_out", told_left_out(drawn.excluded))]);
+    let about = metadata([("requests", drawn.requests.to_string()), ("left_out", left_out_text(drawn.excluded))]);
     let columns = curve_columns(&policies, &drawn.curves, if by_size { "bytes" } else { "objects" });
-    Ok((Frame::of(columns, about)?, told_damage(drawn.damage.as_ref())?))
+    Ok((Frame::of(columns, about)?, damage_text(drawn.damage.as_ref())?))
 }
 
 fn curve_columns(policies: &[PolicySpec], curves: &[MissRatioCurve], unit: &str) -> Vec<Column> {
@@ -210,7 +214,7 @@ fn curve_columns(policies: &[PolicySpec], curves: &[MissRatioCurve], unit: &str)
 }
 
 /// What ended the reading of a damaged trace; whatever else ended it is an error.
-fn told_damage(ended: Option<&TraceError>) -> PyResult<Option<String>> {
+fn damage_text(ended: Option<&TraceError>) -> PyResult<Option<String>> {
     match ended {
         None => Ok(None),
         Some(damage @ TraceError::Damaged { .. }) => Ok(Some(damage.to_string())),
@@ -218,7 +222,7 @@ fn told_damage(ended: Option<&TraceError>) -> PyResult<Option<String>> {
     }
 }
 
-fn told_left_out(ExcludedRequests { deletes, without_size, without_time }: ExcludedRequests) -> String {
+fn left_out_text(ExcludedRequests { deletes, without_size, without_time }: ExcludedRequests) -> String {
     json!({ "deletes": deletes, "without_size": without_size, "without_time": without_time }).to_string()
 }
 

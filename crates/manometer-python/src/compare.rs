@@ -15,21 +15,21 @@ use crate::recording::Recording;
 /// B against A, or a series in order, as one JSON object.
 #[pyfunction]
 pub(crate) fn compare(py: Python<'_>, paths: Vec<PathBuf>, bound: f64) -> PyResult<String> {
-    py.detach(|| told(&paths, bound)).map_err(CompareError::new_err)
+    py.detach(|| compare_json(&paths, bound)).map_err(CompareError::new_err)
 }
 
-fn told(paths: &[PathBuf], bound: f64) -> Result<String, String> {
+fn compare_json(paths: &[PathBuf], bound: f64) -> Result<String, String> {
     let read = paths.iter().map(|path| RunSet::read(path)).collect::<Result<Vec<_>, _>>();
-    let told = match read.map_err(|error| error.to_string())?.as_slice() {
+    let compared = match read.map_err(|error| error.to_string())?.as_slice() {
         [] | [_] => return Err("give two recordings, or a series of them, to compare".to_owned()),
-        // A path that is no text cannot be told.
+        // A path that is no UTF-8 has no JSON form.
         [a, b] => serde_json::to_string(&compare_pair(a, b, bound).map_err(|error| error.to_string())?),
         all => serde_json::to_string(&compare_series(all, bound).map_err(|error| error.to_string())?),
     };
-    told.map_err(|error| error.to_string())
+    compared.map_err(|error| error.to_string())
 }
 
-/// The recordings that a folder stands for, and the folders beside them that are none.
+/// The recordings in a folder, and the folders in it that are none.
 #[pyfunction]
 pub(crate) fn recordings_in(path: PathBuf) -> PyResult<(Vec<PathBuf>, Vec<PathBuf>)> {
     analysis::recordings_in(&path).map_err(error::recording)

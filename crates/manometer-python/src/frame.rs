@@ -85,7 +85,7 @@ impl Frame {
         Self { schema: batch.schema(), batches: vec![batch] }
     }
 
-    fn told(&self, key: &str) -> HashMap<String, String> {
+    fn metadata_values(&self, key: &str) -> HashMap<String, String> {
         let fields = self.schema.fields().iter();
         fields.filter_map(|field| Some((field.name().clone(), field.metadata().get(key)?.clone()))).collect()
     }
@@ -111,7 +111,7 @@ impl Frame {
     /// The units of the columns that have one, by name.
     #[getter]
     fn units(&self) -> HashMap<String, String> {
-        let mut units = self.told("unit");
+        let mut units = self.metadata_values("unit");
         units.retain(|_, unit| !unit.is_empty());
         units
     }
@@ -119,7 +119,7 @@ impl Frame {
     /// What columns mean, by name, where that is known.
     #[getter]
     fn meanings(&self) -> HashMap<String, String> {
-        self.told("meaning")
+        self.metadata_values("meaning")
     }
 
     /// What holds for the whole frame.
@@ -148,7 +148,7 @@ impl Frame {
     }
 
     fn __repr__(&self) -> String {
-        let units = self.told("unit");
+        let units = self.metadata_values("unit");
         let name = |field: &FieldRef| match units.get(field.name()).filter(|unit| !unit.is_empty()) {
             Some(unit) => format!("{} [{unit}]", field.name()),
             None => field.name().clone(),

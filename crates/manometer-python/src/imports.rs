@@ -2,28 +2,22 @@
 
 use std::path::PathBuf;
 
-use manometer_import::{Tool, import, storiks};
+use manometer_import::{find_format, import};
 use pyo3::prelude::*;
 
 use crate::error::ImportFileError;
 
-/// Makes recordings of a tool's files in the folder `out`; gives their folders.
+/// Imports the files of a format into recordings in the folder `out`; returns their folders.
 #[pyfunction]
-pub(crate) fn import_files(py: Python<'_>, tool: &str, files: Vec<PathBuf>, out: PathBuf) -> PyResult<Vec<PathBuf>> {
-    let tool = match tool {
-        "storiks" => Tool::Storiks,
-        "ycsb" => Tool::Ycsb,
-        "db_bench" => Tool::DbBench,
-        "fio" => Tool::Fio,
-        // The package asks for no other.
-        _ => Tool::ResctlBench,
-    };
-    py.detach(|| import(tool, &files, &out)).map_err(|error| ImportFileError::new_err(error.to_string()))
+pub(crate) fn import_files(py: Python<'_>, format: &str, files: Vec<PathBuf>, out: PathBuf) -> PyResult<Vec<PathBuf>> {
+    let unknown = || ImportFileError::new_err(format!("there is no format `{format}`"));
+    let format = find_format(format).ok_or_else(unknown)?;
+    py.detach(|| import(format, &files, &out)).map_err(|error| ImportFileError::new_err(error.to_string()))
 }
 
 /// Storiks' parameter file as an experiment file.
 #[pyfunction]
 pub(crate) fn experiment_of_flags(py: Python<'_>, path: PathBuf) -> PyResult<String> {
-    let text = py.detach(|| storiks::experiment_of_flags(&path));
+    let text = py.detach(|| manometer_import::experiment_of_flags(&path));
     text.map_err(|error| ImportFileError::new_err(error.to_string()))
 }

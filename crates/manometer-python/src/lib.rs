@@ -1,8 +1,8 @@
 //! The Rust half of the Python package `manometer`.
 //!
-//! One file for each room of the package. Signatures, defaults and documentation are Python's
-//! (`python/manometer/`): what is here turns Python's values into ours and back, and lets other threads of
-//! Python run while ours work.
+//! One file for each module of the package. Signatures, defaults and documentation are Python's
+//! (`python/manometer/`): this crate converts values and releases
+//! Python's lock while Rust works.
 
 mod cache;
 mod charts;

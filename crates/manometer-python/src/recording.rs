@@ -1,4 +1,4 @@
-//! A recording: what it is, what it holds, what it says.
+//! A recording: its files, its series, its analysis.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::settings;
 
 const NS_PER_US: f64 = 1e3;
 
-/// A recording, analysed when something is asked that needs it.
+/// A recording, analysed on first need.
 #[pyclass(frozen, module = "manometer._native")]
 pub(crate) struct Recording {
     recording: measure::Recording,
@@ -115,15 +115,15 @@ impl Recording {
 }
 
 fn samples_frame(recording: &measure::Recording, samples: Samples) -> PyResult<Frame> {
-    let told = |unit: &str, meaning: &str, from: &str| -> HashMap<String, String> {
+    let describe = |unit: &str, meaning: &str, from: &str| -> HashMap<String, String> {
         let all = [("unit", unit), ("meaning", meaning), ("from", from)];
-        let told = all.into_iter().filter(|(_, text)| !text.is_empty());
-        told.map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
+        let present = all.into_iter().filter(|(_, text)| !text.is_empty());
+        present.map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
     };
     let seconds: Float64Array = samples.t_ns.iter().map(|t_ns| Some(recording.seconds(*t_ns))).collect();
     let mut fields = vec![
-        Field::new("t_ns", DataType::UInt64, false).with_metadata(told("ns", "When the interval ended.", "")),
-        Field::new("t_s", DataType::Float64, false).with_metadata(told(
+        Field::new("t_ns", DataType::UInt64, false).with_metadata(describe("ns", "When the interval ended.", "")),
+        Field::new("t_s", DataType::Float64, false).with_metadata(describe(
             "s",
             "The same since the recording's begin.",
             "",
@@ -131,7 +131,7 @@ fn samples_frame(recording: &measure::Recording, samples: Samples) -> PyResult<F
     ];
     let mut arrays: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from(samples.t_ns)), Arc::new(seconds)];
     for (column, values) in samples.columns.iter().zip(samples.values) {
-        let metadata = told(&column.unit, &column.meaning, &column.from);
+        let metadata = describe(&column.unit, &column.meaning, &column.from);
         fields.push(Field::new(&column.name, DataType::Float64, true).with_metadata(metadata));
         arrays.push(Arc::new(Float64Array::from(values)));
     }
@@ -265,7 +265,7 @@ pub(crate) fn phases(py: Python<'_>, recordings: Vec<Py<Recording>>, named: bool
     Frame::of(columns, metadata([]))
 }
 
-/// The pressures of phases: the primary's, or those of a neighbour with what it reached.
+/// The pressures of phases: the primary's, or those of a neighbour with its performance.
 #[pyfunction]
 pub(crate) fn pressures(
     py: Python<'_>,

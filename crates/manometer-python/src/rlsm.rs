@@ -28,10 +28,10 @@ pub(crate) struct Batch(Mutex<rlsm::Batch>);
 
 /// Keys in order, with their values.
 #[pyclass(frozen, module = "manometer._native")]
-pub(crate) struct Pairs(Mutex<Ahead>);
+pub(crate) struct Pairs(Mutex<ReadAhead>);
 
 /// What is read of an iterator at once.
-struct Ahead {
+struct ReadAhead {
     pairs: Iter,
     /// What ended it behind pairs that were given.
     failed: Option<rlsm::Error>,
@@ -40,7 +40,7 @@ struct Ahead {
 /// Pairs are given together up to so many bytes.
 const AHEAD_BYTES: usize = 1 << 20;
 
-impl Ahead {
+impl ReadAhead {
     fn next(&mut self, most: usize) -> rlsm::Result<Vec<KvPair>> {
         if let Some(failed) = self.failed.take() {
             return Err(failed);
@@ -66,7 +66,7 @@ impl Ahead {
 
 impl From<Iter> for Pairs {
     fn from(pairs: Iter) -> Self {
-        Self(Mutex::new(Ahead { pairs, failed: None }))
+        Self(Mutex::new(ReadAhead { pairs, failed: None }))
     }
 }
 
@@ -113,11 +113,11 @@ impl Database {
         Ok(Self { open: RwLock::new(Some(Arc::new(database))), is_read_only: read_only })
     }
 
-    /// Takes what was written to the device, and closes the database; once more is no error.
+    /// Writes everything to the device and closes the database; closing twice is no error.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let synced = py.detach(|| {
             let closed = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
-            // Closing itself tells nobody what the file system refused.
+            // Dropping the database would lose the file system's error.
             closed.filter(|_| !self.is_read_only).map_or(Ok(()), |database| database.sync())
         });
         synced.map_err(error::database)
@@ -206,7 +206,7 @@ impl Database {
     /// How the database stands, as one JSON object.
     fn stats(&self, py: Python<'_>) -> PyResult<String> {
         let stats = self.with(py, rlsm::Database::stats)?;
-        let told = json!({
+        let counters = json!({
             "user_bytes": stats.user_bytes,
             "written_bytes": stats.written_bytes(),
             "write_amplification": stats.write_amplification(),
@@ -225,7 +225,7 @@ impl Database {
             "stalled_s": stats.stalled.as_secs_f64(),
             "snapshots": stats.snapshots,
         });
-        Ok(told.to_string())
+        Ok(counters.to_string())
     }
 }
 
@@ -272,7 +272,7 @@ impl Pairs {
     }
 }
 
-/// Looks for damage in the database in a folder, which is not open: what is damaged.
+/// The damage in the database in a folder, which must not be open.
 #[pyfunction]
 pub(crate) fn verify(py: Python<'_>, path: PathBuf) -> PyResult<Vec<String>> {
     let found = py.detach(|| rlsm::verify(&path)).map_err(error::database)?;

@@ -1,4 +1,4 @@
-//! Traces: opened, cut, told about, written anew.
+//! Traces: open, slice, describe, convert.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::error;
 use crate::frame::Frame;
 use crate::trace_batches::{BATCH_ROWS, TraceBatches, stream};
 
-/// A trace in a file, and what is cut out of it, one cut after the other. It is read anew each time.
+/// A trace in a file, with its slices, one after the other. Each use reads the file again.
 #[pyclass(frozen, module = "manometer._native")]
 pub(crate) struct Trace {
     path: PathBuf,
@@ -31,7 +31,7 @@ impl Trace {
     }
 }
 
-/// Opens a trace, whose format is told or found by its content.
+/// Opens a trace, in the given format, or in the one that its content has.
 #[pyfunction]
 pub(crate) fn open_trace(
     py: Python<'_>,
@@ -71,7 +71,7 @@ impl Trace {
 
     /// What it holds, as one JSON object.
     fn info(&self, py: Python<'_>) -> PyResult<String> {
-        let told = py.detach(|| {
+        let info = py.detach(|| {
             let mut reader = self.reader(false)?;
             let (mut summary, mut batch) = (Summary::default(), Vec::new());
             let damage = loop {
@@ -82,13 +82,13 @@ impl Trace {
                     Err(error) => return Err(error),
                 }
             };
-            let mut told = json!(summary.totals());
-            told["format"] = json!(self.format);
-            told["skipped"] = json!(reader.skipped());
-            told["damage"] = told_damage(damage.as_ref());
-            Ok(told.to_string())
+            let mut info = json!(summary.totals());
+            info["format"] = json!(self.format);
+            info["skipped"] = json!(reader.skipped());
+            info["damage"] = damage_json(damage.as_ref());
+            Ok(info.to_string())
         });
-        told.map_err(error::trace)
+        info.map_err(error::trace)
     }
 
     /// The first requests, and what ended the reading before there were so many.
@@ -126,7 +126,7 @@ impl Trace {
         stream(self.batches(py, BATCH_ROWS, true)?, py, requested_schema)
     }
 
-    /// Writes it to a new file, and tells what was written, as one JSON object.
+    /// Writes it to a new file; returns what was written, as one JSON object.
     fn convert(&self, py: Python<'_>, out: PathBuf, format: Option<&str>, key_texts: bool) -> PyResult<String> {
         py.detach(|| self.write(&out, format, key_texts)).map_err(error::trace)
     }
@@ -139,7 +139,7 @@ impl Trace {
         let mut writer = create(out, format)?;
         let written = copy(&mut *reader, &mut *writer).and_then(|(requests, damage)| {
             let losses = writer.finish()?.0;
-            let damage = told_damage(damage.as_ref());
+            let damage = damage_json(damage.as_ref());
             Ok(json!({ "requests": requests, "format": format.name, "losses": losses, "damage": damage }))
         });
         if written.is_err() {
@@ -150,7 +150,7 @@ impl Trace {
     }
 }
 
-fn told_damage(damage: Option<&TraceError>) -> Value {
+fn damage_json(damage: Option<&TraceError>) -> Value {
     json!(damage.map(ToString::to_string))
 }
 

@@ -12,7 +12,7 @@ use pyo3_arrow::ffi::{ArrayIterator, to_stream_pycapsule};
 use crate::error;
 use crate::frame::{Frame, struct_field};
 
-/// How many rows a batch has where nothing is said: some megabytes.
+/// Default number of rows in a batch: some megabytes.
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
 
 /// An iterator of frames.
@@ -24,7 +24,7 @@ struct Rows {
     rows: usize,
     /// What was read beyond the last batch.
     records: Vec<Record>,
-    /// What ended the reading, until it was told.
+    /// The error that ended the reading, until it was raised.
     ended: Option<Result<(), TraceError>>,
 }
 

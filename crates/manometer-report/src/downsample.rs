@@ -1,4 +1,4 @@
-//! Long lines made short enough for a page, honestly: means with their extremes, and every gap kept.
+//! Downsampling: long lines become short enough for a page, as means with their extremes; every gap stays.
 
 /// One value of a line over time; without `mean` it is a gap.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,7 +62,7 @@ pub(crate) fn downsampled(points: &[Point], size: usize) -> Vec<Point> {
     for run in points.chunk_by(|left, right| left.mean.is_some() == right.mean.is_some()) {
         match run[0].mean {
             None => kept.push(run[0]),
-            Some(_) => kept.extend(even_parts(run, size).map(joined)),
+            Some(_) => kept.extend(even_parts(run, size).map(merged)),
         }
     }
     kept
@@ -75,7 +75,7 @@ pub(crate) fn even_parts<T>(run: &[T], size: usize) -> impl Iterator<Item = &[T]
     (0..parts).map(move |part| &run[run.len() * part / parts..run.len() * (part + 1) / parts])
 }
 
-fn joined(bucket: &[Point]) -> Point {
+fn merged(bucket: &[Point]) -> Point {
     let values = bucket.iter().filter_map(|point| point.mean);
     let mean_of = |sum: f64| sum / bucket.len() as f64;
     Point {

@@ -1,4 +1,4 @@
-//! Every chart for those who draw it elsewhere than on the page: what there is, and the rows that fill it.
+//! The charts for other programs than the page: the list, the rows, the specifications.
 
 use manometer_measure::suggest::similar;
 use serde_json::{Map, Value};
@@ -8,37 +8,37 @@ use crate::recording_reader::RecordingReader;
 use crate::{AnalysedRecording, ReportError};
 
 /// The colours of text, axes and series on a light and on a dark ground, as JSON: `ground`, `ink`, `soft` (secondary
-/// text), `line` (axes), `series` in order, told apart by colour-blind readers too, and `shades`, a scale of Vega's for
-/// what is more than these.
+/// text), `line` (axes), `series` in order, distinct for colour-blind readers too, and `shades`, a scale of Vega's for
+/// more series than these.
 pub const COLOURS: &str = include_str!("../../../charts/colours.json");
 
-/// What a chart is made from.
+/// What a chart is drawn from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// One recording.
     OneRecording,
-    /// Recordings: several, or one where that tells something.
+    /// Several recordings, or one.
     ManyRecordings,
-    /// Figures that are no recording's, such as curves of caches or costs.
+    /// Figures that come from no recording, such as curves of caches or costs.
     Figures,
 }
 
-/// A chart that there is.
+/// A chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChartInfo {
     /// Its name: that of its file, and of the dataset in it that its rows fill.
     pub name: &'static str,
     /// Its title.
     pub title: &'static str,
-    /// The work that it comes from, with its figures; nothing where it is the field's or ours.
+    /// The work that introduced it, with its figures; nothing where it is common or new.
     pub origin: Option<&'static str>,
     /// How to read it.
     pub caption: &'static str,
     /// Its Vega-Lite file.
     pub spec: &'static str,
-    /// What it is made from.
+    /// What it is drawn from.
     pub scope: Scope,
-    /// The columns that its rows need, for a chart of figures; empty for others, whose rows [`draw`] makes.
+    /// The columns that its rows need, for a chart of figures; empty for others, whose rows come from [`draw`].
     pub columns: &'static [ColumnInfo],
 }
 
@@ -48,9 +48,9 @@ pub struct ChartData {
     /// Its rows, for the dataset of its name. Numbers have six significant digits; null is a gap. Empty where there is
     /// nothing to draw.
     pub rows: Vec<Map<String, Value>>,
-    /// The chart in words, for those who do not see it.
+    /// The chart in words, for readers who do not see it.
     pub alt_text: String,
-    /// What a reader must know: what is missing, and why. Without rows there is a note at least.
+    /// What is missing, and why. Without rows there is at least one note.
     pub notes: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ fn info(chart: &Chart) -> ChartInfo {
     ChartInfo { name, title, origin, caption, spec, scope, columns }
 }
 
-/// What the chart `name` shows of `recorded`.
+/// The rows of the chart `name` for `recorded`.
 ///
 /// # Errors
 /// There is no such chart, it is drawn from figures, or it shows one recording and there are several.
@@ -94,15 +94,15 @@ pub fn draw<'a>(
     };
     let mut notes = drawing.notes;
     if drawing.table.is_empty() && notes.is_empty() {
-        notes.push("The recordings hold nothing that this chart shows.".to_owned());
+        notes.push("The recordings have no data for this chart.".to_owned());
     }
     let unreadable = readers.iter().flat_map(RecordingReader::unreadable);
     notes.extend(unreadable.map(|what| format!("Not all could be read: {what}.")));
     Ok(ChartData { rows: drawing.table.into_rows(), alt_text: drawing.alt_text, notes })
 }
 
-/// The Vega-Lite specification of the chart `name` as it is to be drawn with so many `rows`: its file, or, without
-/// rows, one whose text says that there is nothing to draw, and `why`. The rows themselves fill the dataset of its name.
+/// The Vega-Lite specification of the chart `name` for `rows` rows: its file; without rows a text with the
+/// reasons `why`. The rows themselves fill the dataset of its name.
 ///
 /// # Errors
 /// There is no such chart.

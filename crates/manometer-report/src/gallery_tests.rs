@@ -53,7 +53,7 @@ fn what_nothing_can_be_drawn_of_says_why() {
     let mut silent = Vec::new();
     for chart in charts().iter().filter(|chart| chart.scope != Scope::Figures) {
         let drawn = draw(chart.name, &recorded).unwrap();
-        if drawn.rows.is_empty() && drawn.notes[0].starts_with("The recordings hold nothing") {
+        if drawn.rows.is_empty() && drawn.notes[0].starts_with("The recordings have no data") {
             silent.push(chart.name);
         }
     }
@@ -65,13 +65,10 @@ fn what_nothing_can_be_drawn_of_says_why() {
 fn wrong_requests_are_refused_with_what_would_be_right() {
     let dir = tempfile::tempdir().unwrap();
     let recorded = complete(dir.path());
-    let told = |name: &str, recorded: &[AnalysedRecording]| draw(name, recorded).unwrap_err().to_string();
-    assert_eq!(told("timelines", &[]), "there is no chart `timelines`; did you mean `timeline`?");
-    let told_of_figures = told("inter-arrivals", &[]);
-    assert!(
-        told_of_figures.ends_with("give it rows with the columns trace, gap_us, share, requests"),
-        "{told_of_figures}"
-    );
+    let refusal = |name: &str, recorded: &[AnalysedRecording]| draw(name, recorded).unwrap_err().to_string();
+    assert_eq!(refusal("timelines", &[]), "there is no chart `timelines`; did you mean `timeline`?");
+    let of_figures = refusal("inter-arrivals", &[]);
+    assert!(of_figures.ends_with("give it rows with the columns trace, gap_us, share, requests"), "{of_figures}");
     let two = [recorded.clone(), recorded];
-    assert_eq!(told("cpu", &two), "the chart `cpu` shows one recording, got 2: draw one chart for each");
+    assert_eq!(refusal("cpu", &two), "the chart `cpu` shows one recording, got 2: draw one chart for each");
 }

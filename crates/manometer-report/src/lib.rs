@@ -1,11 +1,11 @@
-//! Recordings and charts become one page.
+//! Recordings as one HTML page, and as charts.
 //!
-//! [`page()`] writes one HTML file that holds all it needs: text, tables, data, the charts of the folder
-//! `charts/` and the libraries that draw them. What the numbers mean was decided by
-//! `manometer-analysis`; the page shows it, and shows what was not measured as not measured.
+//! [`page()`] writes one self-contained HTML file: text, tables, data, the charts of the folder `charts/` and the
+//! libraries that draw them. `manometer-analysis` computes the numbers; the page shows them, and shows a missing number as
+//! missing.
 //!
-//! [`charts()`] lists every chart, [`draw()`] makes its rows of recordings and [`spec()`] its Vega-Lite specification:
-//! whoever draws them elsewhere draws the same.
+//! [`charts()`] lists every chart, [`draw()`] makes the rows from recordings and [`spec()`] its Vega-Lite specification:
+//! other programs draw the same charts.
 
 mod charts;
 mod downsample;
@@ -38,12 +38,12 @@ pub use page::{
 };
 pub use run_names::distinct_path_ends;
 
-/// One recording and what the analysis says of it.
+/// One recording with its analysis.
 #[derive(Debug, Clone)]
 pub struct AnalysedRecording {
     /// The recording.
     pub recording: Recording,
-    /// What the analysis says of it.
+    /// Its analysis.
     pub summary: Summary,
     /// What the sweep set for this run; empty without a sweep.
     pub settings: Settings,
@@ -53,10 +53,10 @@ pub struct AnalysedRecording {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// Nothing to show.
+    /// There is no recording.
     #[error("a report needs at least one recording")]
     NoRecording,
-    /// A chart that there is not.
+    /// No such chart.
     #[error("there is no chart `{name}`{}", did_you_mean(*similar))]
     UnknownChart {
         /// The name as given.
@@ -64,7 +64,7 @@ pub enum ReportError {
         /// The chart whose name is most like it.
         similar: Option<&'static str>,
     },
-    /// A chart that no recording fills.
+    /// A chart of figures has no rows from recordings.
     #[error(
         "the chart `{name}` is drawn from figures, not from recordings: give it rows with the columns {}",
         columns.join(", ")
@@ -80,7 +80,7 @@ pub enum ReportError {
     OneRecordingOnly {
         /// The chart.
         name: &'static str,
-        /// How many there were.
+        /// The number of recordings.
         got: usize,
     },
     /// A path that cannot be made absolute, so that no link can lead there.
@@ -88,7 +88,7 @@ pub enum ReportError {
     Path {
         /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }

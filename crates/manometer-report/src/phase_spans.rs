@@ -1,4 +1,4 @@
-//! When the phases of a recording ran, as its events tell.
+//! When the phases of a recording ran, from its events.
 
 use manometer_analysis::summary::PhaseSummary;
 use manometer_measure::plan::{Phase, PhaseKind, Plan};
@@ -55,7 +55,7 @@ impl PhaseSpan<'_> {
                 let setting = setting.strip_prefix(name.as_str())?.strip_prefix('.')?;
                 Some(format!(" {setting} {}", text::plain(value)))
             });
-            own.fold(name.clone(), |told, setting| told + &setting)
+            own.fold(name.clone(), |text, setting| text + &setting)
         };
         let is_primary = |name: &String| self.plan.primary().is_some_and(|primary| primary.name == *name);
         let beside = running.iter().filter(|name| !is_primary(name));
@@ -89,7 +89,7 @@ fn span<'a>(recording: &'a Recording, phase: &'a Phase, last_s: f64) -> Option<P
     Some(PhaseSpan { plan: &recording.plan, phase, begin_s, end_s, outcome })
 }
 
-/// Why the phase `id` has nothing to show, as far as the recording tells.
+/// Why the phase `id` has no data, as far as it is recorded.
 pub(crate) fn gap_reason<'a>(recording: &'a Recording, id: &str) -> Option<&'a str> {
     recording.events.iter().find_map(|line| match &line.event {
         Event::PhaseGap { phase, reason } if phase == id => Some(reason.as_str()),
@@ -97,12 +97,12 @@ pub(crate) fn gap_reason<'a>(recording: &'a Recording, id: &str) -> Option<&'a s
     })
 }
 
-/// That a phase has nothing to show, and why, in words.
+/// The text for a phase without data, with the reason.
 pub(crate) fn absence(recording: &Recording, phase: &PhaseSummary) -> String {
     let begun =
         recording.events.iter().any(|line| matches!(&line.event, Event::PhaseStarted { phase: id } if *id == phase.id));
     let what = if begun { text::NOT_MEASURED } else { "not run" };
-    let told = gap_reason(recording, &phase.id).or(phase.performance.reason.as_deref());
-    let reason = told.or(phase.pressure.reason.as_deref()).unwrap_or("the recording does not say why");
+    let recorded = gap_reason(recording, &phase.id).or(phase.performance.reason.as_deref());
+    let reason = recorded.or(phase.pressure.reason.as_deref()).unwrap_or("no reason was recorded");
     format!("{what}: {reason}")
 }

@@ -84,7 +84,7 @@ impl<'a> RecordingReader<'a> {
         }
         match self.recording.samples(name) {
             Ok(samples) => {
-                // The series of a run that has no end have none either; that is said once, of the run.
+                // The series of a run that has no end have none either; one finding on the run says so.
                 if samples.truncated && self.recording.status().is_some() {
                     self.note(format!("the sample series `{name}` ends before its stream does: it was cut short"));
                 }
@@ -188,7 +188,7 @@ impl<'a> RecordingReader<'a> {
 
     /// Whether the sample interval that ended at `t_s` belongs to `phase`.
     pub(crate) fn is_in(&self, phase: &PhaseSummary, t_s: f64) -> bool {
-        // A sample carries its interval's end, a moment after the beat: one that began before the phase is not its own.
+        // A sample carries its interval's end, a moment after the tick: one that began before the phase is not its own.
         let half_s = self.recording.plan.interval_s / 2.0;
         phase.start_s.zip(phase.end_s).is_some_and(|(begin_s, end_s)| t_s > begin_s + half_s && t_s <= end_s)
     }

@@ -1,4 +1,4 @@
-//! What runs are called where several are shown together.
+//! The names of runs on a page of several.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,14 +13,14 @@ use crate::{AnalysedRecording, text};
 /// The name under which the release of the host's kernel stands.
 pub(crate) const KERNEL: &str = "kernel";
 
-/// What each of `recordings` is called: what a sweep set for it, and which of its repeats it is.
+/// The name of each of `recordings`: what the sweep set for it, and its repeat.
 pub(crate) fn names<'a>(recordings: impl IntoIterator<Item = &'a AnalysedRecording>) -> Vec<String> {
     let recordings: Vec<&AnalysedRecording> = recordings.into_iter().collect();
     let repeats = compare::repeat_numbers(&recordings.iter().map(|recorded| &recorded.recording).collect::<Vec<_>>());
-    // Numbers tell repeats apart: where nothing ran twice there is nothing to tell.
+    // Repeats are numbered only where something ran twice.
     let numbered = repeats.iter().any(|repeat| *repeat > 1);
-    let told = differing(&recordings);
-    let named = |(recorded, repeat): (&&AnalysedRecording, u32)| name(recorded, &told, numbered.then_some(repeat));
+    let varied = differing(&recordings);
+    let named = |(recorded, repeat): (&&AnalysedRecording, u32)| name(recorded, &varied, numbered.then_some(repeat));
     recordings.iter().zip(repeats).map(named).collect()
 }
 
@@ -36,8 +36,8 @@ fn differing(recordings: &[&AnalysedRecording]) -> BTreeSet<String> {
     differing
 }
 
-/// The same, and where two are called alike what they ran on, as far as that differs, then their folders' names: lines and
-/// panels need a name of their own.
+/// The same; where two names are equal, with the host facts that differ, then the folder: every line and panel needs its own
+/// name.
 pub(crate) fn distinct_names<'a>(recordings: impl IntoIterator<Item = &'a AnalysedRecording>) -> Vec<String> {
     let recordings: Vec<&AnalysedRecording> = recordings.into_iter().collect();
     let hosts: Vec<_> = recordings.iter().map(|recorded| host_facts(&recorded.recording)).collect();
@@ -47,12 +47,13 @@ pub(crate) fn distinct_names<'a>(recordings: impl IntoIterator<Item = &'a Analys
     };
     let dirs: Vec<PathBuf> = recordings.iter().map(|recorded| recorded.recording.dir.clone()).collect();
     let folders = distinct_path_ends(&dirs);
-    let told = told_apart(told_apart(names(recordings.iter().copied()), on), |place| format!(" · {}", folders[place]));
+    let distinct =
+        distinguish(distinguish(names(recordings.iter().copied()), on), |place| format!(" · {}", folders[place]));
     // The same folder twice.
-    told_apart(told, |place| format!(" · {}", place + 1))
+    distinguish(distinct, |place| format!(" · {}", place + 1))
 }
 
-/// What each folder is called beside the others: the shortest end of its path that is its own.
+/// The shortest end of each path that no other path has.
 pub fn distinct_path_ends(dirs: &[PathBuf]) -> Vec<String> {
     let deepest = dirs.iter().map(|dir| dir.components().count()).max().unwrap_or(0);
     let ends = |depth: usize| -> Vec<String> {
@@ -66,26 +67,26 @@ pub fn distinct_path_ends(dirs: &[PathBuf]) -> Vec<String> {
     (1..=deepest).map(ends).find(is_distinct).unwrap_or_else(|| ends(deepest))
 }
 
-/// The names, each with more to it where two are alike.
-fn told_apart(names: Vec<String>, more: impl Fn(usize) -> String) -> Vec<String> {
+/// The names, equal ones with `more` appended.
+fn distinguish(names: Vec<String>, more: impl Fn(usize) -> String) -> Vec<String> {
     let is_alone = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
-    let told =
+    let distinct =
         |(place, name): (usize, &String)| if is_alone(name) { name.clone() } else { name.clone() + &more(place) };
-    names.iter().enumerate().map(told).collect()
+    names.iter().enumerate().map(distinct).collect()
 }
 
-/// What a run ran on, as far as its recording tells: the kernel's release, and the device.
+/// The host of a run, as far as it is recorded: the kernel's release, and the device.
 pub(crate) fn host_facts(recording: &Recording) -> Vec<(&'static str, String)> {
-    let told = |path: &str| recording.environment.pointer(path)?.as_str().map(str::to_owned);
-    let device = told("/device/model").or_else(|| told("/device/name"));
-    let facts = [(KERNEL, told("/host/kernel")), ("device", device)];
+    let fact = |path: &str| recording.environment.pointer(path)?.as_str().map(str::to_owned);
+    let device = fact("/device/model").or_else(|| fact("/device/name"));
+    let facts = [(KERNEL, fact("/host/kernel")), ("device", device)];
     facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-fn name(recorded: &AnalysedRecording, told: &BTreeSet<String>, repeat: Option<u32>) -> String {
+fn name(recorded: &AnalysedRecording, varied: &BTreeSet<String>, repeat: Option<u32>) -> String {
     let AnalysedRecording { summary, settings, recording } = recorded;
-    // Of a single run, or one that differs by none of them, all are told.
-    let some: Settings = settings.clone().into_iter().filter(|(setting, _)| told.contains(setting)).collect();
+    // A single run, or one that differs by none of them, has all of its settings in its name.
+    let some: Settings = settings.clone().into_iter().filter(|(setting, _)| varied.contains(setting)).collect();
     let settings = if some.is_empty() { settings } else { &some };
     let kind = match (recording.plan.reference, settings.is_empty()) {
         (true, _) => "reference".to_owned(),

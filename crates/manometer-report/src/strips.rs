@@ -120,7 +120,7 @@ pub(crate) fn bands(title: &str, order: usize, phases: &[PhaseSpan]) -> Vec<Time
     phases.iter().map(band).collect()
 }
 
-/// The shorter of what tells the neighbours of a phase, if it has any.
+/// The shorter description of a phase's neighbours, if it has any.
 fn shorter(span: &PhaseSpan) -> Option<String> {
     let (all, own) = (span.neighbours(), &span.phase.label);
     (!all.is_empty()).then(|| if own.len() < all.len() { own.clone() } else { all })

@@ -82,14 +82,14 @@ mod tests {
     use super::*;
 
     #[derive(Serialize)]
-    struct Row {
+    struct Sample {
         series: &'static str,
         value: Option<f64>,
     }
 
     #[test]
     fn equal_neighbours_are_written_once_and_gaps_stay_gaps() {
-        let row = |value| Row { series: "a", value };
+        let row = |value| Sample { series: "a", value };
         let table = Table::of(&[row(Some(1.0)), row(None), row(Some(2.5)), row(Some(1_234_567.8))]);
         let expected = json!({"rows": 4, "columns": {
             "series": {"runs": [["a", 4]]},
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_a_gap() {
-        let table = Table::of(&[Row { series: "a", value: Some(f64::NAN) }]);
+        let table = Table::of(&[Sample { series: "a", value: Some(f64::NAN) }]);
         assert_eq!(serde_json::to_value(&table).unwrap()["columns"]["value"], json!({"values": [null]}));
     }
 }

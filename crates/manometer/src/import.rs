@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
-use manometer_import::{ImportError, Tool, import, storiks};
+use clap::{ArgMatches, Args as _, Command, FromArgMatches, Subcommand};
+use manometer_import::{FORMATS, ImportError, ImportFormat, experiment_of_flags, find_format, import};
 use manometer_report::AnalysedRecording;
 
 use crate::exit_status::ExitStatus;
 use crate::output::{self, Format};
 use crate::recordings;
 
-/// Make recordings of other tools' results: reports, comparisons and charts work on them as on our own.
+/// Make recordings of other tools' results: reports, comparisons and charts work on them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer import storiks ycsb_wb-at3_bs512.out.xz --out slides-512\n  \
     manometer import storiks *.out.xz --out slides   # one report over all\n  \
@@ -20,26 +20,49 @@ use crate::recordings;
     manometer import flags experiment.flags --out experiment.toml")]
 pub struct Args {
     #[command(subcommand)]
-    from: From,
+    source: Source,
 }
 
-#[derive(Debug, Subcommand)]
-enum From {
-    /// Logs of Storiks 0.1 and of rocksdb_test 1.x (`.out`, also packed).
-    Storiks(Files),
-    /// What YCSB printed with `-s`, and its histogram logs (`READ.hdr`), which belong to the file before them.
-    Ycsb(Files),
-    /// What RocksDB's db_bench printed with `--stats_interval_seconds`: each benchmark becomes a phase.
-    #[command(name = "db_bench")]
-    DbBench(Files),
-    /// fio's documents (`--output-format=json+ --status-interval`), or its logs (`NAME_bw.1.log` and so on), of which
-    /// those that are named alike are one run.
-    Fio(Files),
-    /// The results of resctl-bench 2.x (`.json`, also packed): each job, or run of `iocost-qos`, becomes a phase.
-    #[command(name = "resctl-bench")]
-    ResctlBench(Files),
-    /// Storiks' parameter files (`.flags`, with those that they name): an experiment file.
+/// What to import: files of one of the [`FORMATS`], or Storiks' parameter files.
+#[derive(Debug)]
+enum Source {
+    Results(&'static ImportFormat, Files),
     Flags(Flags),
+}
+
+const FLAGS: &str = "flags";
+const FLAGS_ABOUT: &str = "Storiks' parameter files (`.flags`, with the files that they name): an experiment file.";
+
+impl Subcommand for Source {
+    fn augment_subcommands(command: Command) -> Command {
+        let format = |format: &ImportFormat| Files::augment_args(Command::new(format.name)).about(format.about);
+        let flags = Flags::augment_args(Command::new(FLAGS)).about(FLAGS_ABOUT);
+        command.subcommands(FORMATS.iter().map(format)).subcommand(flags).subcommand_required(true)
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        name == FLAGS || find_format(name).is_some()
+    }
+}
+
+impl FromArgMatches for Source {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let missing = || clap::Error::new(clap::error::ErrorKind::MissingSubcommand);
+        let (name, matches) = matches.subcommand().ok_or_else(missing)?;
+        match find_format(name) {
+            Some(format) => Ok(Self::Results(format, Files::from_arg_matches(matches)?)),
+            None => Ok(Self::Flags(Flags::from_arg_matches(matches)?)),
+        }
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -47,10 +70,10 @@ struct Files {
     /// The files: one becomes a recording, several become recordings in `runs/001`, `runs/002` …
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// The folder to make.
+    /// The folder of the recordings; new or empty.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// For whom to print.
+    /// The form of the output.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -59,20 +82,16 @@ struct Files {
 struct Flags {
     /// The file.
     file: PathBuf,
-    /// The experiment file to make; standard output unless said.
+    /// The experiment file; standard output by default.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
 /// Imports and prints what the recordings say.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let done = match &args.from {
-        From::Storiks(files) => make(Tool::Storiks, files),
-        From::Ycsb(files) => make(Tool::Ycsb, files),
-        From::DbBench(files) => make(Tool::DbBench, files),
-        From::Fio(files) => make(Tool::Fio, files),
-        From::ResctlBench(files) => make(Tool::ResctlBench, files),
-        From::Flags(flags) => convert(flags),
+    let done = match &args.source {
+        Source::Results(format, files) => import_files(format, files),
+        Source::Flags(flags) => convert(flags),
     };
     match done {
         Ok(()) => Ok(ExitStatus::Done),
@@ -84,13 +103,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
 }
 
-fn make(tool: Tool, files: &Files) -> anyhow::Result<()> {
-    let dirs = import(tool, &files.files, &files.out)?;
+fn import_files(format: &ImportFormat, files: &Files) -> anyhow::Result<()> {
+    let dirs = import(format, &files.files, &files.out)?;
     let recorded = dirs.iter().map(|dir| recordings::summarise_and_write(dir)).collect::<Result<Vec<_>, _>>()?;
-    tell(files, &recorded)
+    print(files, &recorded)
 }
 
-fn tell(files: &Files, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
+fn print(files: &Files, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
     if let [one] = recorded {
         return match files.format {
             Format::Json => output::print_json(&one.summary),
@@ -115,7 +134,7 @@ fn tell(files: &Files, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
 }
 
 fn convert(flags: &Flags) -> anyhow::Result<()> {
-    let text = storiks::experiment_of_flags(&flags.file)?;
+    let text = experiment_of_flags(&flags.file)?;
     match &flags.out {
         Some(path) => Ok(manometer_measure::recording::write_file(path, text.as_bytes())?),
         None => output::print_text(text.trim_end()),

@@ -2,7 +2,7 @@
 
 A chart can be changed as any of Altair's, and be kept without a browser or a network where the extra `[export]` is
 installed: `chart.save("pressure.svg")`, or `.png`, `.pdf`. What a recording does not hold is not drawn: a chart of
-nothing says so. `chart.description` tells it in words, `chart.usermeta["notes"]` what its reader must know.
+nothing says so. `chart.description` is the chart in words, `chart.usermeta["notes"]` says what is missing, and why.
 """
 
 from __future__ import annotations

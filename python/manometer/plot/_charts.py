@@ -57,15 +57,15 @@ __all__ = [
 def advised_tiers(rows: Figures) -> ChartType:
     """Disks, SSDs, and SSDs before disks.
 
-    What each arrangement does with the trace, and what each of its MB/s costs: long bars are good above, short
-    ones below. 1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD before
-    four disks.
+    The throughput of each arrangement on the trace, and the cost of each of its MB/s: long bars are good in the
+    upper panel, short ones in the lower. 1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10,
+    bcache-1s-4h0 an SSD in front of four disks.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
 
     Columns of its rows:
-        strip: What the bar shows, with its unit: a panel each.
+        strip: The quantity, with its unit: a panel each.
         order: The panel's place from above.
         arrangement: The arrangement of devices.
         tier: `disks`, `SSDs` or `SSDs before disks`.
@@ -80,9 +80,9 @@ def advised_tiers(rows: Figures) -> ChartType:
 def arrangement_bars(rows: Figures) -> ChartType:
     """Arrangements of disks and SSDs.
 
-    The throughput of each arrangement with requests of each size; whiskers are 95 % intervals, where there is
-    one. A bar that would dwarf the others is cut at the edge, and its number says how far it goes. 1h is a disk,
-    1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD before four disks.
+    The throughput of each arrangement by request size; whiskers are 95 % intervals, where there is one. A bar
+    that would dwarf the others is cut at the edge; its number is the full value. 1h is a disk, 1s an SSD, 4h0
+    four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD in front of four disks.
 
     After dos Santos 2015 (seed 001), Figures 6.4, 6.5 and 6.8.
 
@@ -90,15 +90,15 @@ def arrangement_bars(rows: Figures) -> ChartType:
         rows: a frame, or dictionaries, with the columns below.
 
     Columns of its rows:
-        workload: What was asked of them: a panel each.
+        workload: The workload: a panel each.
         arrangement: The arrangement of devices.
         size: The size of a request, with its unit, such as `64 KiB`.
         size_order: The size's place among the sizes.
         mb_per_s [MB/s]: The throughput.
-        cut_mb_per_s [MB/s]: Where the bar is cut off; the same as `mb_per_s` where it is not.
+        cut_mb_per_s [MB/s]: The length of the bar: `mb_per_s`, or less where the bar is cut.
         ci_low [MB/s]: The lower end of the 95 % interval; null where there is none.
         ci_high [MB/s]: Its upper end.
-        samples: How many repeats.
+        samples: Repeats.
 
     Raises:
         ChartError: a row lacks a column.
@@ -109,9 +109,8 @@ def arrangement_bars(rows: Figures) -> ChartType:
 def cache_curves(rows: Figures) -> ChartType:
     """Miss-ratio curves.
 
-    The share of the requests that a cache misses (upwards), by its capacity (across, each doubling as wide). Pale
-    bands are the 95 % intervals of what is estimated from a sample; circles are knees, where more cache stops
-    paying.
+    The miss ratio (upwards) by the cache's capacity (across, on a scale that doubles). Pale bands are the 95 %
+    intervals of estimates from a sample; circles are knees, where more cache stops paying.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -120,7 +119,7 @@ def cache_curves(rows: Figures) -> ChartType:
         policy: The replacement policy.
         capacity: The cache's capacity, in `unit`.
         unit: `objects` or `bytes`.
-        miss_ratio: Misses for each request, 0 to 1.
+        miss_ratio: Misses per request, 0 to 1.
         error: Half of the 95 % interval; null where it is exact.
         low: The lower end of the 95 % interval; null where there is none.
         high: Its upper end.
@@ -133,10 +132,11 @@ def cache_curves(rows: Figures) -> ChartType:
 
 
 def cost_bars(rows: Figures) -> ChartType:
-    """What arrangements cost.
+    """Cost of arrangements.
 
-    What each arrangement costs, by its parts, and what each unit of its performance costs: short bars are good.
-    1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD before four disks.
+    The cost of each arrangement by its parts, and the cost of each unit of its performance: short bars are good.
+    1h is a disk, 1s an SSD, 4h0 four disks as RAID 0, 4h10 as RAID 10, bcache-1s-4h0 an SSD in front of four
+    disks.
 
     After dos Santos 2015 (seed 001), Table 6.3.
 
@@ -147,7 +147,7 @@ def cost_bars(rows: Figures) -> ChartType:
         strip: What the bar shows, with its unit, such as `cost (USD)` or `cost per MB/s (USD)`: a panel each.
         order: The panel's place from above.
         arrangement: The arrangement of devices.
-        part: What it is for: `devices`, `energy`, `replacement`, or `all`.
+        part: The part: `devices`, `energy`, `replacement`, or `all`.
         value: The cost, in the unit of its strip.
 
     Raises:
@@ -159,8 +159,8 @@ def cost_bars(rows: Figures) -> ChartType:
 def cpu(recording: One) -> ChartType:
     """Processor use.
 
-    Cores in use on the whole host by kind, the cores each workload's process used, and the share of time in which
-    some task waited for a processor, for input and output, or for memory.
+    The cores in use on the whole host by kind, the cores that each workload's process used, and the share of time
+    in which some task waited for a processor, for I/O, or for memory (pressure stall information).
 
     Args:
         recording: a recording, or its folder.
@@ -175,7 +175,7 @@ def cpu_cores(recording: One) -> ChartType:
     """Processor use by core.
 
     A row for each core, time across: dark is idle, bright is busy in programs, in the kernel, with interrupts or
-    taken by the hypervisor. One bright row beside dark ones is a thread that everything waits for.
+    stolen by the hypervisor. One bright row among dark ones is a thread that limits all others.
 
     Args:
         recording: a recording, or its folder.
@@ -189,8 +189,9 @@ def cpu_cores(recording: One) -> ChartType:
 def criterion_distribution(recording: One) -> ChartType:
     """Distribution of the criterion.
 
-    The share of a phase's sample intervals (upwards) in which the criterion was at most so much (across). The
-    dashed line is w0. A steep line is a steady phase; where a line lies to the left of another, less was done.
+    The cumulative distribution of the criterion: the share of a phase's sample intervals (upwards) with at most
+    this value (across). The dashed line is w0. A steep line is a steady phase. Of a throughput, a line further to
+    the left is lower.
 
     After Lange 2023 (seed 000), Figures 4.8 and 4.17.
 
@@ -206,8 +207,8 @@ def criterion_distribution(recording: One) -> ChartType:
 def device(recording: One) -> ChartType:
     """Device use.
 
-    What the block device did for everybody on this host, as the kernel counts it: bytes, requests, the share of
-    time it was busy, and the requests under way at the end of each interval.
+    The block device's work for the whole host, from the kernel's counters: bytes, requests, the share of time it
+    was busy, and the requests in flight at the end of each interval.
 
     Args:
         recording: a recording, or its folder.
@@ -219,11 +220,11 @@ def device(recording: One) -> ChartType:
 
 
 def device_health(recording: One) -> ChartType:
-    """The device from within.
+    """Device health (SMART).
 
-    What the device's own log (SMART) tells: how much of it holds data, what was written to it since the recording
-    began, how worn and how warm it is. A point is a reading; a device that fills up or grows hot slows down for
-    reasons that no workload shows.
+    The device's own log (SMART): how much of the device holds data, the bytes written since the recording began,
+    wear and temperature. A point is a reading. A device that fills up or grows hot slows down, whatever the
+    workloads do.
 
     After Lange 2023 (seed 000), Figure 4.6.
 
@@ -239,8 +240,8 @@ def device_health(recording: One) -> ChartType:
 def distribution_grid(recordings: Many) -> ChartType:
     """Distributions of the criterion, run by run.
 
-    The share of a phase's sample intervals (upwards) in which the criterion was at most so much (across), a panel
-    for each run, all on the same scale; the dashed line is w0. A steep line is a steady phase.
+    The cumulative distribution of the criterion over a phase's sample intervals, a panel for each run, all on the
+    same scale; the dashed line is w0. A steep line is a steady phase.
 
     After Lange 2023 (seed 000), Figures 4.8 and 4.17.
 
@@ -256,19 +257,19 @@ def distribution_grid(recordings: Many) -> ChartType:
 def hot_slots(rows: Figures) -> ChartType:
     """Hot slots.
 
-    The requests for each stretch of slots of a cluster (across) in each stretch of time (upwards from the first):
-    bright is hot. A slot that stays hot is a column, a burst is a row.
+    The requests per second for ranges of a cluster's slots (across) over time (upwards): bright is hot. A slot
+    that stays hot is a column, a burst is a row.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
 
     Columns of its rows:
         load: The trace, or the load: a panel each.
-        slot [slots]: The first slot of the stretch.
-        slot_end [slots]: The first slot after it.
-        t_s [s]: When the stretch of time begins.
-        t_end_s [s]: When it ends.
-        requests [requests/s]: Requests a second for these slots.
+        slot [slots]: The first slot of the range.
+        slot_end [slots]: The first slot after the range.
+        t_s [s]: The begin of the stretch of time.
+        t_end_s [s]: Its end.
+        requests [requests/s]: Requests per second for these slots.
 
     Raises:
         ChartError: a row lacks a column.
@@ -277,10 +278,10 @@ def hot_slots(rows: Figures) -> ChartType:
 
 
 def hot_spot_arrivals(rows: Figures) -> ChartType:
-    """The hottest node, second by second.
+    """Requests of the hottest node.
 
-    The requests of the node that gets most in any second. Where keys are asked for again soon, a node is hot for
-    a while; where popular keys are drawn at random, it is always as hot.
+    The requests per second of the node with the most requests in each second. With temporal locality a node is
+    hot for a while; with keys drawn independently the hottest node is always about as hot.
 
     After Boza 2018 (seed 003), Figure 5.9.
 
@@ -290,7 +291,7 @@ def hot_spot_arrivals(rows: Figures) -> ChartType:
     Columns of its rows:
         load: The trace, or a synthetic load.
         second [s]: The second of the replay.
-        requests [requests/s]: What the hottest node got in it.
+        requests [requests/s]: Requests of the hottest node in this second.
 
     Raises:
         ChartError: a row lacks a column.
@@ -302,8 +303,8 @@ def hot_spots(rows: Figures) -> ChartType:
     """Hot spots in a cluster.
 
     The requests that each node gets in each second, where the nodes share the slots of a Redis Cluster evenly:
-    from the least to the most, between the quartiles the box. It is computed from the keys' slots, at the speed
-    at which the trace was replayed.
+    whiskers from the least to the most, the box between the quartiles. Computed from the slots of the keys, at
+    the speed of the replay.
 
     After Boza 2018 (seed 003), Figure 5.9.
 
@@ -317,8 +318,8 @@ def hot_spots(rows: Figures) -> ChartType:
         median [requests/s]: The median.
         q3 [requests/s]: The upper quartile.
         max [requests/s]: The most.
-        range [requests/s]: The most less the fewest.
-        samples: How many nodes times seconds.
+        range [requests/s]: The most minus the fewest.
+        samples: Nodes times seconds.
 
     Raises:
         ChartError: a row lacks a column.
@@ -327,18 +328,19 @@ def hot_spots(rows: Figures) -> ChartType:
 
 
 def inter_arrivals(rows: Figures) -> ChartType:
-    """Inter-arrivals.
+    """Inter-arrival times.
 
-    The share of the requests (upwards) that came at most so long after the one before them (across, logarithmic).
+    The cumulative distribution of the inter-arrival time (across, logarithmic): the share of the requests
+    (upwards) that came at most this long after the request before.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
 
     Columns of its rows:
         trace: The trace, or the load.
-        gap_us [µs]: The time since the request before; at least the clock's resolution.
-        share: Requests that came at most so long after the one before, 0 to 1.
-        requests: How many requests the line is made of.
+        gap_us [µs]: The inter-arrival time; at least the clock's resolution.
+        share: Requests with at most this inter-arrival time, 0 to 1.
+        requests: Requests behind the line.
 
     Raises:
         ChartError: a row lacks a column.
@@ -347,12 +349,11 @@ def inter_arrivals(rows: Figures) -> ChartType:
 
 
 def io_stacked(recording: One) -> ChartType:
-    """Who reads and writes.
+    """Device reads and writes by workload.
 
     The bytes that the device read and wrote, by the control group of the workload that caused them, or by its
-    process where it has no group of its own. What is left of the device's own count is others: the file system,
-    the kernel writing back later, programs that are not ours. Above a workload of which nothing is known for a
-    while there is a gap.
+    process where it has no group of its own. `others` is the rest of the device's own count: the file system,
+    write-back by the kernel, foreign processes. A gap above a workload means that its share is not known there.
 
     Args:
         recording: a recording, or its folder.
@@ -366,20 +367,20 @@ def io_stacked(recording: One) -> ChartType:
 def latency_against_rate(rows: Figures) -> ChartType:
     """Latency against rate.
 
-    The judged percentile of the response time, from when a request was due (upwards), at each rate that was asked
-    for (across); the line is the median of a rate's trials. The dashed line is the goal, the dotted one the
-    highest rate that meets it in most of its trials; both axes are logarithmic. A rate can miss the goal below
-    the line, where too little of it was reached.
+    The percentile of the response time that the goal names (upwards), at each requested rate (across); the line
+    is the median over the trials of a rate. The dashed line is the goal, the dotted one the highest rate that
+    meets it in most of its trials; both axes are logarithmic. A rate below the dashed line misses the goal when
+    the engine reached too little of it.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
 
     Columns of its rows:
-        rate [requests/s]: The rate that was asked for.
-        achieved [requests/s]: The rate that was answered.
-        latency_us [µs]: The judged percentile of the response time; null where nothing was answered.
-        dropped: Requests that found no place in the queue.
-        requests: Requests that were answered.
+        rate [requests/s]: The requested rate.
+        achieved [requests/s]: The achieved rate.
+        latency_us [µs]: The goal's percentile of the response time; null without an answer.
+        dropped: Requests that did not fit into the queue.
+        requests: Answered requests.
         goal: `met` or `missed`.
         goal_us [µs]: The longest response time of the goal.
         highest [requests/s]: The highest rate that meets the goal; null where none does.
@@ -393,9 +394,9 @@ def latency_against_rate(rows: Figures) -> ChartType:
 def latency_heat_map(recording: One) -> ChartType:
     """Latency over time.
 
-    The requests of each stretch of time by how long they took (upwards, logarithmic): bright is where most of
-    them are. Two bright bands are two kinds of request, those that waited for the device and those that did not;
-    a column that reaches up is a stall.
+    The requests of each stretch of time by latency (upwards, logarithmic): bright is where most of them are. Two
+    bright bands are two kinds of request: those that waited for the device and those that did not. A tall column
+    is a stall.
 
     Args:
         recording: a recording, or its folder.
@@ -409,10 +410,10 @@ def latency_heat_map(recording: One) -> ChartType:
 def latency_spectrum(recording: One) -> ChartType:
     """Latency spectra.
 
-    The share of requests (across, ever rarer towards the right) that took at most so long (upwards), for every
-    operation of the primary. In an open loop the dotted line counts from when requests were due: the gap to the
-    line of its phase is time that they waited, which a closed loop hides. Dashed is w0. A spectrum ends where its
-    phase has no more requests to tell.
+    The latency (upwards) by percentile (across, each nine as wide as the one before), for every operation of the
+    primary. In an open loop the dotted line is the response time, from when a request was due: its distance to
+    the line of its phase is the waiting that coordinated omission hides. Dashed is w0. A spectrum ends at its
+    phase's last request.
 
     Args:
         recording: a recording, or its folder.
@@ -426,9 +427,8 @@ def latency_spectrum(recording: One) -> ChartType:
 def levels(recording: One) -> ChartType:
     """LSM levels.
 
-    The size of each level of the primary's log-structured merge tree, each on a scale of its own; beneath, the
-    files or runs of all levels, and those of them that compactions work on. Levels that stayed empty are left
-    out.
+    The size of each level of the primary's LSM tree, each on a scale of its own; below, the files or runs of all
+    levels, and those under compaction. Empty levels are omitted.
 
     After Lange 2023 (seed 000), Figure 4.2.
 
@@ -444,9 +444,8 @@ def levels(recording: One) -> ChartType:
 def miss_ratio_curves(rows: Figures) -> ChartType:
     """Miss ratio: the trace and synthetic loads.
 
-    The share of the reads that found nothing (upwards), on caches of growing memory (across). The solid line is
-    the trace; how far the dashed ones are from it is what a synthetic load gets wrong. The pale bands are 95 %
-    intervals over the repeats.
+    The miss ratio of reads (upwards) by the cache's memory (across). The solid line is the trace; the distance of
+    a dashed line from it is the error of that synthetic load. Pale bands are 95 % intervals over the repeats.
 
     After Boza 2018 (seed 003), Figure 5.5.
 
@@ -454,14 +453,14 @@ def miss_ratio_curves(rows: Figures) -> ChartType:
         rows: a frame, or dictionaries, with the columns below.
 
     Columns of its rows:
-        engine: The cache that was measured: a panel each.
+        engine: The engine: a panel each.
         load: The trace, or a synthetic load.
         cache: The cache's share of all data, 0 to 1.
         cache_mib [MiB]: The cache's memory.
-        miss_ratio: Reads that found nothing, 0 to 1.
+        miss_ratio: Read misses per read, 0 to 1.
         ci_low: The lower end of the 95 % interval; null where there is none.
         ci_high: Its upper end.
-        samples: How many repeats.
+        samples: Repeats.
 
     Raises:
         ChartError: a row lacks a column.
@@ -470,10 +469,10 @@ def miss_ratio_curves(rows: Figures) -> ChartType:
 
 
 def miss_ratio_engines(rows: Figures) -> ChartType:
-    """Miss ratio: one engine and the other.
+    """Miss ratio: engine against engine.
 
-    The same curves, one panel for each load: how far the engines are apart, each of which has its own
-    approximation of LRU, depends on the load as well.
+    The same curves, a panel for each load. Each engine has its own approximation of LRU; the distance between
+    engines depends on the load as well.
 
     After Boza 2018 (seed 003), Figure 5.6.
 
@@ -481,14 +480,14 @@ def miss_ratio_engines(rows: Figures) -> ChartType:
         rows: a frame, or dictionaries, with the columns below.
 
     Columns of its rows:
-        engine: The cache that was measured.
+        engine: The engine.
         load: The trace, or a synthetic load: a panel each.
         cache: The cache's share of all data, 0 to 1.
         cache_mib [MiB]: The cache's memory.
-        miss_ratio: Reads that found nothing, 0 to 1.
+        miss_ratio: Read misses per read, 0 to 1.
         ci_low: The lower end of the 95 % interval; null where there is none.
         ci_high: Its upper end.
-        samples: How many repeats.
+        samples: Repeats.
 
     Raises:
         ChartError: a row lacks a column.
@@ -497,12 +496,12 @@ def miss_ratio_engines(rows: Figures) -> ChartType:
 
 
 def neighbour_throughput(recordings: Many) -> ChartType:
-    """What neighbours reach.
+    """Throughput of the neighbours.
 
-    The neighbour's own throughput (upwards) by its queue depth, or by another setting of it (across), a line for
-    each share of writes, or for each value of a further setting; whiskers are 95 % intervals. What else differs,
-    such as whether it runs alone, has a panel of its own. Phases in which instances of one neighbour differ from
-    each other are left out.
+    The neighbour's own throughput (upwards) by its queue depth, or by another of its settings (across), a line
+    for each share of writes, or for each value of a further setting; whiskers are 95 % intervals. Each
+    combination of what else differs, such as running alone, has a panel. Phases in which instances of one
+    neighbour differ are omitted.
 
     After Lange 2023 (seed 000), Figures 4.9, 4.10, 4.16 and 4.20.
 
@@ -516,11 +515,11 @@ def neighbour_throughput(recordings: Many) -> ChartType:
 
 
 def policy_curves(rows: Figures) -> ChartType:
-    """How much memory, and which policy.
+    """Miss ratio by memory and policy.
 
-    The share of the requests that find nothing (upwards) with growing memory (across), for the policies that did
-    best, LRU, and OPT, which knows the future, dotted. The dashed upright line is the memory that is recommended;
-    pale bands are 95 % intervals where a sample of the keys was simulated.
+    The miss ratio (upwards) by the cache's memory (across), for the best policies, LRU, and the bound OPT,
+    dotted, which knows the future. The dashed vertical line is the recommended memory; pale bands are 95 %
+    intervals where a sample of the keys was simulated.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -528,8 +527,8 @@ def policy_curves(rows: Figures) -> ChartType:
     Columns of its rows:
         policy: The replacement policy; `opt` is the bound.
         mib [MiB]: The cache's memory.
-        share: That as a share of all data, 0 to 1.
-        miss_ratio: Misses for each request, 0 to 1.
+        share: The same as a share of all data, 0 to 1.
+        miss_ratio: Misses per request, 0 to 1.
         low: The lower end of the 95 % interval; null where there is none.
         high: Its upper end.
         is_recommended: Whether this memory is recommended.
@@ -543,8 +542,8 @@ def policy_curves(rows: Figures) -> ChartType:
 def pressure_bars(recordings: Many) -> ChartType:
     """Pressure, run by run.
 
-    What each phase costs the primary against the w0 of its own run: orange is harm, blue is help, whiskers are 95
-    % intervals, where there is one. All panels have the same scale.
+    The pressure of each phase against the w0 of its own run: orange is harm, blue is help, whiskers are 95 %
+    intervals, where there is one. All panels have the same scale.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -558,9 +557,10 @@ def pressure_bars(recordings: Many) -> ChartType:
 def pressure_differences(recordings: Many) -> ChartType:
     """Differences of pressure.
 
-    Each cell is the pressure of one primary, engine, kernel or device less that of another, under the same
-    settings: orange where the first named suffers more, blue where it suffers less. A number is bold where its 95
-    % interval is on one side of 0; one without an interval never is. Shades are shares of the panel's largest.
+    Each cell is the pressure on one primary, engine, kernel or device minus that on another, under the same
+    settings: orange where the first suffers more, blue where it suffers less. A bold number has a 95 % interval
+    on one side of 0; a number without an interval is never bold. The shade is the share of the panel's largest
+    value.
 
     After Lange 2023 (seed 000), Figures 4.15, 4.19, 4.22 and 4.26.
 
@@ -576,9 +576,9 @@ def pressure_differences(recordings: Many) -> ChartType:
 def pressure_heat_map(recordings: Many) -> ChartType:
     """Pressure by settings.
 
-    Each cell is the pressure under one combination of settings: orange costs the primary, blue helps it. Where
-    there is room, the 95 % interval stands beneath; a number is bold where that is on one side of 0; one without
-    an interval, of a phase that is too short for one, never is. An empty cell was not measured.
+    Each cell is the pressure under one combination of settings: orange is harm, blue is help. Below a number is
+    its 95 % interval, where there is room; a bold number has it on one side of 0. A number without an interval,
+    of a phase too short for one, is never bold. An empty cell was not measured.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -590,11 +590,11 @@ def pressure_heat_map(recordings: Many) -> ChartType:
 
 
 def pressure_lines(recordings: Many) -> ChartType:
-    """The runs, phase by phase.
+    """Performance and pressure by phase.
 
-    The performance of the primary in each phase above, its pressure against the w0 of its own run beneath, a line
-    for each run; whiskers are 95 % intervals, where there is one. Where lines part, what the runs differ by
-    matters.
+    The primary's performance in each phase, above, and its pressure against the w0 of its own run, below; a line
+    for each run. Whiskers are 95 % intervals, where there is one. Lines diverge where the difference between the
+    runs matters.
 
     After Lange 2023 (seed 000), Figures 4.11 and 4.13.
 
@@ -610,10 +610,10 @@ def pressure_lines(recordings: Many) -> ChartType:
 def pressure_scale(recording: One) -> ChartType:
     """Pressure scale.
 
-    What each phase costs the primary against w0, where it runs alone: 0 is no harm, 0.5 means that half of the
-    performance is gone, below 0 the neighbours help. A new step begins where a phase differs significantly from
-    the step's first; a phase without a 95 % interval cannot be tested and stays on it. A dashed whisker is no
-    such interval, but how much the sample intervals swing.
+    The pressure of each phase: the share of the primary's performance lost against w0, where it runs alone. 0 is
+    no harm, 0.5 is half of the performance lost, below 0 the neighbours help. A new step begins at a phase that
+    differs significantly from the step's first; a phase without a 95 % interval cannot be tested and stays on the
+    step. A dashed whisker is no such interval: it shows how much the sample intervals vary.
 
     After Lange et al. 2021 (seed 004); Lange 2023 (seed 000), definition 2.
 
@@ -627,11 +627,11 @@ def pressure_scale(recording: One) -> ChartType:
 
 
 def pressure_steps(recordings: Many) -> ChartType:
-    """Pressure step by step.
+    """Growth of pressure from value to value.
 
-    Each cell is what the pressure grows by (orange) or falls by (blue) when a setting goes from one value to the
-    next, all else the same. A number is bold where its 95 % interval is on one side of 0; one without an interval
-    never is. Phases of one run share their w0, so that their intervals are wider than they need be.
+    Each cell is the growth (orange) or fall (blue) of the pressure when a setting goes from one value to the
+    next, all else the same. A bold number has a 95 % interval on one side of 0; a number without an interval is
+    never bold. Phases of one run share their w0, so their intervals are wider than necessary.
 
     After Lange 2023 (seed 000), Figures 4.23 to 4.25.
 
@@ -645,11 +645,11 @@ def pressure_steps(recordings: Many) -> ChartType:
 
 
 def pressure_twins(recordings: Many) -> ChartType:
-    """Who suffers: the primary and its neighbours.
+    """Pressure on the primary and on its neighbours.
 
-    Twin bars for each phase: what it costs the primary against running alone, and what it costs each neighbour
-    against running alone. Whiskers are 95 % intervals, where there is one. Where one bar is long and the other
-    short, one side pays for both.
+    Twin bars for each phase: the pressure on the primary and on each neighbour, each against running alone.
+    Whiskers are 95 % intervals, where there is one. A long bar beside a short one: one side bears the
+    interference.
 
     After Lange 2023 (seed 000), Figures 4.12, 4.14, 4.18 and 4.21.
 
@@ -663,11 +663,11 @@ def pressure_twins(recordings: Many) -> ChartType:
 
 
 def read_speed_up(rows: Figures) -> ChartType:
-    """Speed-up of reads from the smallest cache to the largest.
+    """Speed-up of reads with the cache.
 
-    How many times faster readers have their values with the largest cache than with the smallest. A reader waits
-    for its read, and after a miss for the put as well; where what misses comes from is not part of it. Whiskers
-    are 95 % intervals over the repeats.
+    How many times faster a reader gets its value with the largest cache than with the smallest. A reader waits
+    for its read, and after a miss for the put as well; the store behind the cache is not included. Whiskers are
+    95 % intervals over the repeats.
 
     After Boza 2018 (seed 003), Figure 5.7.
 
@@ -675,14 +675,14 @@ def read_speed_up(rows: Figures) -> ChartType:
         rows: a frame, or dictionaries, with the columns below.
 
     Columns of its rows:
-        engine: The cache that was measured: a panel each.
+        engine: The engine: a panel each.
         load: The trace, or a synthetic load.
         speed_up: Times faster with the largest cache than with the smallest.
         ci_low: The lower end of the 95 % interval; null where there is none.
         ci_high: Its upper end.
-        smallest_us [µs]: A read with the smallest cache.
-        largest_us [µs]: A read with the largest.
-        samples: How many repeats.
+        smallest_us [µs]: Time of a read with the smallest cache.
+        largest_us [µs]: Time of a read with the largest cache.
+        samples: Repeats.
 
     Raises:
         ChartError: a row lacks a column.
@@ -693,9 +693,9 @@ def read_speed_up(rows: Figures) -> ChartType:
 def replay_dispatch(recording: One) -> ChartType:
     """Dispatch error of the replay.
 
-    How long after they were due requests were sent: half of them within the box, whose bar is the median; the
-    line goes from the first percentile to the 99th, the diamond marks the 90th, the circle the longest. Less than
-    a nanosecond is drawn as one.
+    The dispatch error: how long after they were due the requests were sent. The box holds half of them, its bar
+    is the median; the line goes from the first percentile to the 99th, the diamond is the 90th, the circle the
+    maximum. Errors below a nanosecond are drawn as one.
 
     After Boza 2018 (seed 003), Figure 5.2.
 
@@ -709,10 +709,10 @@ def replay_dispatch(recording: One) -> ChartType:
 
 
 def replay_interarrivals(recording: One) -> ChartType:
-    """Inter-arrivals of trace and replay.
+    """Inter-arrival times of trace and replay.
 
-    The share of requests (upwards) that came at most so long after the one before them (across), as the trace has
-    it and as it was replayed. The widest gap between the two lines is the Kolmogorov-Smirnov distance.
+    The cumulative distributions of the inter-arrival time (across), of the trace and of its replay. The widest
+    vertical distance between the two lines is the Kolmogorov-Smirnov distance.
 
     After Boza 2018 (seed 003), Figure 5.3.
 
@@ -728,8 +728,8 @@ def replay_interarrivals(recording: One) -> ChartType:
 def replay_windows(recording: One) -> ChartType:
     """Bursts of trace and replay.
 
-    How many requests came in each window of time, as the trace has them and as they were replayed. Bursts that
-    the replay did not keep stand out as two lines.
+    The requests in each window of time, of the trace and of its replay. Where the replay lost a burst, the lines
+    separate.
 
     After Boza 2018 (seed 003), Figure 5.4.
 
@@ -745,9 +745,9 @@ def replay_windows(recording: One) -> ChartType:
 def response_service(recording: One) -> ChartType:
     """Response against service time.
 
-    Each line goes through the percentiles of one phase: the time from when a request was sent (across), and the
-    time from when it was due (upwards). On the dashed line nothing waited before it was sent; above it, the
-    distance is waiting, which a closed loop would hide.
+    Each line goes through the percentiles of one phase: the service time, from when a request was sent (across),
+    and the response time, from when it was due (upwards). On the dashed line no request waited before it was
+    sent; the distance above it is waiting, which coordinated omission hides.
 
     Args:
         recording: a recording, or its folder.
@@ -761,9 +761,9 @@ def response_service(recording: One) -> ChartType:
 def reuse_distance(rows: Figures) -> ChartType:
     """Reuse distance.
 
-    The share of the requests (upwards) whose key was asked for before with at most so many other keys in between
-    (across, logarithmic). A line ends below 100 %: the rest are first requests for their key. A cache with LRU
-    and room for so many keys has this share of hits.
+    The cumulative distribution of the reuse distance (across, logarithmic): the share of the requests (upwards)
+    with at most this many other keys since the last request for the same key. A line ends below 100 %: the rest
+    are first requests for their key. It is also the hit ratio of an LRU cache with room for that many keys.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -774,7 +774,7 @@ def reuse_distance(rows: Figures) -> ChartType:
         share: Requests with at most this distance, of all requests, 0 to 1.
         low: The lower end of the 95 % interval; null where there is none.
         high: Its upper end.
-        requests: How many requests the line is made of.
+        requests: Requests behind the line.
 
     Raises:
         ChartError: a row lacks a column.
@@ -783,10 +783,10 @@ def reuse_distance(rows: Figures) -> ChartType:
 
 
 def scatter_matrix(recording: One) -> ChartType:
-    """Counters against one another.
+    """Counters against counters.
 
-    A panel for every two counters, the first named upwards, the second across; each point is a sample interval,
-    coloured by phase. Points along a line mean that the two swing together; a cloud, that they do not.
+    A panel for every two counters, the first upwards, the second across; each point is a sample interval,
+    coloured by phase. Points along a line: the two correlate. A cloud: they do not.
 
     Args:
         recording: a recording, or its folder.
@@ -798,10 +798,10 @@ def scatter_matrix(recording: One) -> ChartType:
 
 
 def slab_sizes(rows: Figures) -> ChartType:
-    """Values of many sizes and of one on memcached.
+    """memcached: values of many sizes and of one size.
 
-    The trace with values spread evenly over the classes of slabs, and with all of them as large as those are on
-    average. Whiskers are 95 % intervals over the repeats.
+    The trace with values spread evenly over the slab classes, and with all values of their mean size. Whiskers
+    are 95 % intervals over the repeats.
 
     After Boza 2018 (seed 003), Figure 5.8.
 
@@ -809,12 +809,12 @@ def slab_sizes(rows: Figures) -> ChartType:
         rows: a frame, or dictionaries, with the columns below.
 
     Columns of its rows:
-        strip: What the bar shows, with its unit: a panel each.
+        strip: The quantity, with its unit: a panel each.
         sizes: The sizes of the values.
         value: The bar, in the unit of its strip.
         ci_low: The lower end of the 95 % interval; null where there is none.
         ci_high: Its upper end.
-        samples: How many repeats.
+        samples: Repeats.
 
     Raises:
         ChartError: a row lacks a column.
@@ -825,9 +825,9 @@ def slab_sizes(rows: Figures) -> ChartType:
 def throughput_latency(recordings: Many) -> ChartType:
     """Latency against throughput.
 
-    Each point is a phase: how much the primary did (across, with its 95 % interval) and how long its requests
-    took (upwards, logarithmic); the square is w0. Towards the lower right is better. Where points rise without
-    moving to the right, requests only wait longer. Lines join phases that follow each other.
+    Each point is a phase: the primary's throughput (across, with its 95 % interval) and latency (upwards,
+    logarithmic); the square is w0. The lower right is best. Points that rise without moving to the right: the
+    store is saturated, and requests only wait longer. Lines connect consecutive phases.
 
     Args:
         recordings: several, the folder that holds them, or one.
@@ -839,10 +839,10 @@ def throughput_latency(recordings: Many) -> ChartType:
 
 
 def tier_flows(rows: Figures) -> ChartType:
-    """Flows between the tiers.
+    """Traffic of the tiers.
 
-    The bytes that were read from and written to each tier, by what they were for: what was asked for, and what
-    was moved between the tiers for its sake.
+    The bytes read from and written to each tier, by purpose: the requests themselves, and the migration between
+    the tiers that they cause.
 
     After dos Santos 2015 (seed 001), Figure 6.1.
 
@@ -851,10 +851,10 @@ def tier_flows(rows: Figures) -> ChartType:
 
     Columns of its rows:
         arrangement: The arrangement of devices: a panel each.
-        tier: Which tier, and whether it is read or written, such as `SSD, written`.
+        tier: The tier and the direction, such as `SSD, written`.
         tier_order: The tier's place from above.
-        flow: What for: `asked for`, `promotion`, `demotion`, `cleaning`, `metadata`.
-        mib [MiB]: How much.
+        flow: The purpose: `requests`, `promotion`, `demotion`, `cleaning`, `metadata`.
+        mib [MiB]: The bytes.
 
     Raises:
         ChartError: a row lacks a column.
@@ -865,8 +865,8 @@ def tier_flows(rows: Figures) -> ChartType:
 def timeline(recording: One) -> ChartType:
     """The run over time.
 
-    The primary's throughput above, what its neighbours did beneath, what the engine compacted beneath that. Bands
-    are phases; a line that breaks was not measured there.
+    The primary's throughput above, the neighbours' throughput below it, the engine's compactions below that.
+    Bands are phases; where a line breaks, nothing was measured.
 
     After Lange 2023 (seed 000), Figures 4.1, 4.3 to 4.5 and 4.7.
 
@@ -882,8 +882,8 @@ def timeline(recording: One) -> ChartType:
 def warm_up(recording: One) -> ChartType:
     """Cache and throughput through the warm-up.
 
-    The share of look-ups that the engine's cache answered, above, and the primary's throughput beneath, the warm-
-    up included. While the hit ratio still climbs, the cache is not warm, and what is measured is its filling.
+    The hit ratio of the engine's cache, above, and the primary's throughput, below, with the warm-up. While the
+    hit ratio still climbs, the cache is not warm: the run measures how it fills.
 
     After dos Santos 2015 (seed 001), Figures 6.2 and 6.3.
 
@@ -899,8 +899,8 @@ def warm_up(recording: One) -> ChartType:
 def working_set(rows: Figures) -> ChartType:
     """Working set.
 
-    How much is asked for in a window of so many requests, or of so much time (across), on average over all such
-    windows of the trace; both scales are logarithmic.
+    The working set: the distinct keys or bytes requested in a window of this many requests, or of this length
+    (across), the mean over all such windows of the trace; both scales are logarithmic.
 
     Args:
         rows: a frame, or dictionaries, with the columns below.
@@ -908,10 +908,10 @@ def working_set(rows: Figures) -> ChartType:
     Columns of its rows:
         order: The strip's place from above.
         strip: The strip's title.
-        what: What is counted: `keys`, `bytes`.
-        unit: What windows are measured in: `requests`, `seconds`.
+        what: The quantity: `keys`, `bytes`.
+        unit: The unit of windows: `requests`, `seconds`.
         window: The window's length, in `unit`.
-        amount: What is asked for in it, in `what`.
+        amount: The working set of that window, in `what`.
         error: Half of the 95 % interval; null where it is exact.
         low: The lower end of the 95 % interval; null where there is none.
         high: Its upper end.
@@ -925,9 +925,9 @@ def working_set(rows: Figures) -> ChartType:
 def write_amplification_size(recordings: Many) -> ChartType:
     """Write amplification against size.
 
-    How many bytes reached the device for each byte that was put (upwards), with the size of the database
-    (across), from the beginning of each run to the point at its end; a compaction that makes it smaller takes the
-    line back. A line that climbs says that a larger database costs more for each put.
+    Write amplification (upwards) by the size of the database (across), from the begin of each run to the point at
+    its end; a compaction that shrinks the database takes the line back. Where a line climbs, a larger database
+    writes more bytes for each byte put.
 
     After Song 2018 (seed 002), Figure 4.8.
 

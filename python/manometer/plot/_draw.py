@@ -48,7 +48,7 @@ def of_one(name: str, recording: One) -> ChartType:
 
 
 def of_many(name: str, recordings: Many) -> ChartType:
-    """The chart `name` of several recordings together, or of one where that tells something."""
+    """The chart `name` of several recordings together, or of one."""
     return _of_recordings(name, _many(recordings))
 
 
@@ -108,7 +108,7 @@ def _config(spec: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _ordered_field(part: _Json) -> str | None:
-    """The field that an ordered scale of colours tells apart."""
+    """The field of an ordered scale of colours."""
     if isinstance(part, dict):
         color = part.get("color")
         if isinstance(color, dict) and color.get("type") == "ordinal":

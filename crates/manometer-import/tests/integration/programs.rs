@@ -1,12 +1,13 @@
-//! Recorded outputs of YCSB, `db_bench` and fio become recordings that say what they said.
+//! Recorded outputs of YCSB, `db_bench` and fio become recordings with the same numbers.
 
 use std::path::PathBuf;
 
 use manometer_analysis::summary::Summary;
-use manometer_import::{Draft, fio_logs, programs, ycsb};
+use manometer_import::{Draft, find_format};
 use manometer_measure::Recording;
 use manometer_testing::repository_file;
-use manometer_workload::command::ParserName;
+
+use crate::formats::read;
 
 fn sample(name: &str) -> PathBuf {
     repository_file("crates/manometer-workload/src/command/parser/samples").join(name)
@@ -26,7 +27,7 @@ fn ids(draft: &Draft) -> Vec<&str> {
 
 #[test]
 fn status_lines_of_ycsb_keep_their_time_and_their_rate() {
-    let draft = ycsb::read(&[sample("ycsb-java.txt")]).unwrap().remove(0);
+    let draft = read("ycsb", &[sample("ycsb-java.txt")]).unwrap();
     assert!(draft.findings.is_empty(), "{:?}", draft.findings);
     let (_dir, recording, summary) = recorded(&draft);
     let [phase] = summary.phases.as_slice() else { panic!("{:?}", summary.phases) };
@@ -38,19 +39,19 @@ fn status_lines_of_ycsb_keep_their_time_and_their_rate() {
 }
 
 #[test]
-fn a_cut_file_is_told() {
+fn a_cut_file_is_a_finding() {
     let whole = std::fs::read_to_string(sample("ycsb-java.txt")).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cut.txt");
     std::fs::write(&path, &whole[..whole.find("[OVERALL]").unwrap()]).unwrap();
-    assert_eq!(ids(&ycsb::read(std::slice::from_ref(&path)).unwrap()[0]), ["import-cut-short"]);
+    assert_eq!(ids(&read("ycsb", std::slice::from_ref(&path)).unwrap()), ["import-cut-short"]);
     std::fs::write(&path, "Loading workload...\n").unwrap();
-    let error = ycsb::read(&[path]).err().unwrap().to_string();
+    let error = read("ycsb", &[path]).err().unwrap().to_string();
     assert!(error.contains("`-s`"), "{error}");
 }
 
 #[test]
-fn a_clock_that_goes_back_is_told() {
+fn a_clock_that_goes_back_is_a_finding() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.txt");
     let line = |second: u32, elapsed: u32, count: u32| {
@@ -61,7 +62,7 @@ fn a_clock_that_goes_back_is_told() {
     };
     let lines = [line(10, 1, 100), line(11, 2, 200), line(9, 3, 300), line(13, 4, 400)].concat();
     std::fs::write(&path, lines + "[OVERALL], RunTime(ms), 4000\n").unwrap();
-    let draft = ycsb::read(&[path]).unwrap().remove(0);
+    let draft = read("ycsb", &[path]).unwrap();
     assert_eq!(ids(&draft), ["import-clock-stepped"]);
     recorded(&draft);
 }
@@ -70,23 +71,23 @@ fn a_clock_that_goes_back_is_told() {
 fn each_benchmark_of_db_bench_is_a_phase() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("bench.txt");
-    let told = |ops: u32, seconds: f64| {
+    let line = |ops: u32, seconds: f64| {
         format!(
             "2026/11/22-00:05:07  ... thread 0: (1,{ops}) ops and (1.0,1.0) ops/second in (1.0,{seconds}) seconds\n"
         )
     };
     let text = [
         "Keys:       16 bytes each\n".to_owned(),
-        told(1000, 1.0),
-        told(3000, 2.0),
+        line(1000, 1.0),
+        line(3000, 2.0),
         "fillrandom   :       2.5 micros/op 1500 ops/sec 2.0 seconds 3000 operations;    5.0 MB/s\n".to_owned(),
-        told(500, 1.0),
-        told(1000, 2.0),
-        told(1500, 3.0),
+        line(500, 1.0),
+        line(1000, 2.0),
+        line(1500, 3.0),
         "readrandom   :       2.5 micros/op 500 ops/sec 3.0 seconds 1500 operations;\n".to_owned(),
     ];
     std::fs::write(&path, text.concat()).unwrap();
-    let draft = programs::read(ParserName::DbBench, &path).unwrap();
+    let draft = read("db_bench", &[path]).unwrap();
     assert!(draft.findings.is_empty());
     let (_dir, _, summary) = recorded(&draft);
     let means: Vec<_> = summary.phases.iter().map(|phase| (phase.label.as_str(), phase.performance.mean)).collect();
@@ -104,13 +105,13 @@ fn clocks_beyond_all_bounds_are_no_trouble() {
     };
     let text = line("2026-11-22 10:00:02:000", 9_000_000_000_000_000) + &line("9999-12-31 23:59:59:000", 4);
     std::fs::write(&path, text).unwrap();
-    let draft = programs::read(ParserName::Ycsb, &path).unwrap();
+    let draft = read("ycsb", &[path]).unwrap();
     draft.write(&dir.path().join("far")).unwrap();
 }
 
 #[test]
-fn documents_of_fio_bring_their_latencies() {
-    let draft = programs::read(ParserName::Fio, &sample("fio.txt")).unwrap();
+fn documents_of_fio_have_their_latencies() {
+    let draft = read("fio", &[sample("fio.txt")]).unwrap();
     let (_dir, recording, summary) = recorded(&draft);
     assert!(summary.phases[0].performance.mean.is_some());
     let log = recording.latency("primary").unwrap();
@@ -128,7 +129,7 @@ fn logs_of_fio_are_averages_or_requests() {
     let bandwidth = write("job_bw.1.log", "1000, 1024, 0, 0, 0\n2001, 3072, 0, 0, 0\n");
     let second = write("job_bw.2.log", "1001, 1024, 0, 0, 0\n2000, 3072, 0, 0, 0\n");
     let latency = write("job_clat.1.log", "1000, 80000, 0, 0, 0\n2001, 90000, 0, 0, 0\n");
-    let drafts = fio_logs::read(&[bandwidth, second, latency]).unwrap();
+    let drafts = find_format("fio").unwrap().read(&[bandwidth, second, latency]).unwrap();
     let [draft] = drafts.as_slice() else { panic!("{} runs", drafts.len()) };
     let (_dir, recording, summary) = recorded(draft);
     let mean = summary.phases[0].performance.mean.unwrap();
@@ -136,14 +137,13 @@ fn logs_of_fio_are_averages_or_requests() {
     let engine = recording.samples("primary.engine").unwrap();
     assert!(engine.column("read_completion_mean_us").is_some());
     let single = write("one_lat.1.log", "5, 80000, 1, 4096, 0\n700, 90000, 1, 4096, 4096\n1200, 100000, 1, 4096, 0\n");
-    let draft = fio_logs::read(&[single]).unwrap().remove(0);
+    let draft = read("fio", &[single]).unwrap();
     let (_dir, recording, _) = recorded(&draft);
     assert_eq!(recording.latency("primary").unwrap().between("write", 0.0, 9.0).len(), 3);
     let refuse = |path: PathBuf, word: &str| {
-        let error = fio_logs::read(&[path]).err().unwrap().to_string();
+        let error = read("fio", &[path]).err().unwrap().to_string();
         assert!(error.contains(word), "{error}");
     };
-    refuse(write("other.txt", ""), "NAME_bw.1.log");
     refuse(write("x_bw.1.log", ""), "empty");
     refuse(write("y_bw.1.log", "1000, 1024, 7, 0, 0\n"), "line 1");
     refuse(write("z_bw.1.log", "1000, 1024, 0, 0, 0\n18446744073709551615, 1024, 0, 0, 0\n"), "line 2");

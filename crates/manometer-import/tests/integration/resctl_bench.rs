@@ -1,10 +1,12 @@
 //! Results of resctl-bench become recordings. The documents here are made after its published types: complete recorded
 //! ones are only published packed in a database that is not to be had here.
 
-use manometer_import::{Draft, ImportError, resctl_bench};
+use manometer_import::{Draft, ImportError};
 use manometer_measure::Recording;
 use manometer_measure::event::RunStatus;
 use serde_json::{Value, json};
+
+use crate::formats;
 
 fn pcts(mean: f64) -> Value {
     json!({ "00": 0.0, "01": mean / 4.0, "05": mean / 2.0, "50": mean, "100": 2.0 * mean, "mean": mean, "stdev": 0.1 })
@@ -61,7 +63,7 @@ fn read(text: &str) -> Result<Draft, ImportError> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("result.json");
     std::fs::write(&path, text).unwrap();
-    resctl_bench::read(&path)
+    formats::read("resctl-bench", &[path])
 }
 
 #[test]
@@ -104,14 +106,16 @@ fn jobs_and_runs_become_phases_and_their_results_a_row_each() {
 }
 
 #[test]
-fn unfinished_jobs_and_unknown_versions_are_told() {
+fn unfinished_jobs_and_unknown_versions_are_findings() {
     let mut all = jobs();
     all[2]["result"] = Value::Null;
     all[0]["sysinfo"]["bench_version"] = json!("3.1.0 x86_64-unknown-linux-gnu");
     let draft = read(&json!(all).to_string()).unwrap();
-    let told: Vec<(&str, &str)> = draft.findings.iter().map(|one| (one.id.as_str(), one.text.as_str())).collect();
-    let [("import-unknown-version", version), ("import-cut-short", cut)] = told.as_slice() else { panic!("{told:?}") };
-    assert!(version.contains("3.1.0") && cut.contains("storage"), "{told:?}");
+    let findings: Vec<(&str, &str)> = draft.findings.iter().map(|one| (one.id.as_str(), one.text.as_str())).collect();
+    let [("import-unknown-version", version), ("import-cut-short", cut)] = findings.as_slice() else {
+        panic!("{findings:?}")
+    };
+    assert!(version.contains("3.1.0") && cut.contains("storage"), "{findings:?}");
     assert_eq!(draft.status, Some(RunStatus::Interrupted));
 }
 

@@ -3,9 +3,15 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use manometer_import::{Draft, storiks};
+use manometer_import::{Draft, ImportError};
 use manometer_measure::{Phase, PhaseKind, Recording};
 use manometer_testing::real_data;
+
+use crate::formats;
+
+fn read(path: &Path) -> Result<Draft, ImportError> {
+    formats::read("storiks", &[path.to_owned()])
+}
 
 fn logs(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -27,20 +33,20 @@ fn text(path: &Path) -> String {
     text
 }
 
-/// A line that tells what the primary did: since when and until when, in seconds since the first line, and operations.
-struct Told {
+/// The primary's operations in a line, with begin and end in seconds since the first line.
+struct LoggedOperations {
     from_s: f64,
     to_s: f64,
     operations: f64,
 }
 
-fn told(text: &str) -> Vec<Told> {
+fn logged_operations(text: &str) -> Vec<LoggedOperations> {
     let time = |line: &str| {
         let time = chrono::NaiveDateTime::parse_from_str(line.get(1..24)?, "%Y-%m-%d %H:%M:%S%.3f").ok()?;
         Some(time.and_utc().timestamp_millis() as f64 / 1000.0)
     };
     let begin = text.lines().find_map(time).unwrap();
-    // YCSB tells a rate, db_bench's lines a count.
+    // YCSB's lines have a rate, db_bench's a count.
     let amount = |line: &str| {
         if line.contains("Task ycsb[0], stdout") {
             Some((line.split("operations; ").nth(1)?.split(" current ops/sec").next()?.replace(',', "."), true))
@@ -57,7 +63,7 @@ fn told(text: &str) -> Vec<Told> {
     let amounts: Vec<(f64, f64, bool)> = text.lines().filter_map(amount).collect();
     let one = |pair: &[(f64, f64, bool)]| {
         let (from_s, (to_s, number, is_rate)) = (pair[0].0, pair[1]);
-        Told { from_s, to_s, operations: if is_rate { number * (to_s - from_s) } else { number } }
+        LoggedOperations { from_s, to_s, operations: if is_rate { number * (to_s - from_s) } else { number } }
     };
     amounts.windows(2).map(one).collect()
 }
@@ -78,7 +84,7 @@ fn every_log_is_imported_and_phases_have_the_mean_of_their_lines() {
     let Some(data) = real_data("storiks") else { return };
     let (mut phases, mut largest) = (0, 0.0_f64);
     for path in logs(&data) {
-        let draft = storiks::read(&path).unwrap();
+        let draft = read(&path).unwrap();
         assert!(
             draft.findings.iter().all(|finding| finding.id == "import-clock-stepped"),
             "{path:?}: {:?}",
@@ -87,12 +93,12 @@ fn every_log_is_imported_and_phases_have_the_mean_of_their_lines() {
         assert!(draft.status.is_some(), "{path:?}");
         let (_dir, recording) = recorded(&draft);
         let summary = manometer_analysis::summarise(&recording);
-        let told = told(&text(&path));
+        let logged = logged_operations(&text(&path));
         for phase in &summary.phases {
             let (Some(begin_s), Some(end_s)) = (phase.start_s, phase.end_s) else { panic!("{path:?}: {}", phase.id) };
-            let within = told.iter().filter(|told| told.from_s >= begin_s && told.to_s <= end_s);
-            let (seconds, operations) = within.fold((0.0, 0.0), |(seconds, operations), told| {
-                (seconds + told.to_s - told.from_s, operations + told.operations)
+            let within = logged.iter().filter(|one| one.from_s >= begin_s && one.to_s <= end_s);
+            let (seconds, operations) = within.fold((0.0, 0.0), |(seconds, operations), one| {
+                (seconds + one.to_s - one.from_s, operations + one.operations)
             });
             let Some(mean) = phase.performance.mean else { continue };
             let plain = operations / seconds;
@@ -108,7 +114,7 @@ fn every_log_is_imported_and_phases_have_the_mean_of_their_lines() {
 #[test]
 fn the_slides_have_their_phases() {
     let Some(data) = real_data("storiks") else { return };
-    let draft = storiks::read(&data.join("icpe2021/ycsb_wb,at3_bs128_directio.out.xz")).unwrap();
+    let draft = read(&data.join("icpe2021/ycsb_wb,at3_bs128_directio.out.xz")).unwrap();
     let expected: Vec<String> = (1..=25).map(|number| format!("w{number}")).collect();
     assert_eq!(ids(&draft, |phase| phase.kind == PhaseKind::Pressure), expected);
     assert_eq!(ids(&draft, |phase| phase.kind == PhaseKind::Baseline), ["w0"]);
@@ -132,7 +138,7 @@ fn a_log_cut_anywhere_is_imported_up_to_there_or_refused() {
             end -= 1;
         }
         std::fs::write(&path, &whole[..end]).unwrap();
-        match storiks::read(&path) {
+        match read(&path) {
             Ok(draft) => {
                 assert!(draft.findings.iter().any(|finding| finding.id == "import-cut-short"));
                 let (_dir, recording) = recorded(&draft);
@@ -144,7 +150,7 @@ fn a_log_cut_anywhere_is_imported_up_to_there_or_refused() {
 }
 
 #[test]
-fn damaged_packing_is_told() {
+fn damaged_compression_is_a_finding() {
     let Some(data) = real_data("storiks") else { return };
     let mut bytes = std::fs::read(data.join("exp_01-ycsb_workloadb.out.xz")).unwrap();
     let middle = bytes.len() / 2;
@@ -152,7 +158,7 @@ fn damaged_packing_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("damaged.out.xz");
     std::fs::write(&path, bytes).unwrap();
-    if let Ok(draft) = storiks::read(&path) {
+    if let Ok(draft) = read(&path) {
         assert!(draft.findings.iter().any(|finding| finding.id == "import-damaged"), "{:?}", draft.findings);
     }
 }
@@ -163,7 +169,7 @@ fn what_is_no_log_is_refused_and_unknown_versions_are_named() {
     let path = dir.path().join("x.out");
     let refuse = |text: &str, word: &str| {
         std::fs::write(&path, text).unwrap();
-        let error = storiks::read(&path).err().unwrap().to_string();
+        let error = read(&path).err().unwrap().to_string();
         assert!(error.contains(word), "{error}");
     };
     refuse("", "no log of Storiks");
@@ -179,7 +185,7 @@ fn what_is_no_log_is_refused_and_unknown_versions_are_named() {
     let head = "[2021-09-13 20:25:05.000] [info] storiks version: 7.3\n[2021-09-13 20:25:05.000] [info] parameters: --stats_interval=\"2\" --num_ydbs=\"1\"\n";
     std::fs::write(&path, [head, &status(8, 200), &status(10, 400), &status(9, 600), &status(12, 800)].concat())
         .unwrap();
-    let draft = storiks::read(&path).unwrap();
+    let draft = read(&path).unwrap();
     let ids: Vec<&str> = draft.findings.iter().map(|finding| finding.id.as_str()).collect();
     assert_eq!(ids, ["import-unknown-version", "import-clock-stepped", "import-cut-short"]);
     assert!(draft.findings[0].text.contains("storiks 7.3"));
@@ -187,5 +193,5 @@ fn what_is_no_log_is_refused_and_unknown_versions_are_named() {
     let far =
         status(12, 800).replacen("2021", "9999", 1) + &status(13, 900).replace("ycsb[0]", "ycsb[18446744073709551615]");
     std::fs::write(&path, [head, &status(8, 200), &status(10, 400), &far].concat()).unwrap();
-    storiks::read(&path).unwrap().write(&dir.path().join("far")).unwrap();
+    read(&path).unwrap().write(&dir.path().join("far")).unwrap();
 }

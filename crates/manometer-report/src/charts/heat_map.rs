@@ -1,4 +1,4 @@
-//! HeatMap maps: a number by two things that points differ by, a panel for each of what else they differ by.
+//! Heat maps: a number by two conditions, a panel for each combination of the others.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,13 @@ use serde::Serialize;
 use super::phase_points::{Axis, PHASE, PhasePoint, axis, short, varying};
 use crate::text;
 
-/// Panels of one chart at most: more are told of, not shown.
+/// Panels of one chart at most; a note counts the rest.
 const PANELS: usize = 24;
 
 /// One cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Cell {
-    /// The panel's title: what it is of, and on a second line its two directions.
+    /// The panel's title, and on a second line its two directions.
     pub(super) panel: String,
     pub(super) panel_order: usize,
     pub(super) x_name: String,
@@ -89,7 +89,7 @@ impl HeatMap {
 struct Plane {
     x: Axis,
     y: Option<Axis>,
-    /// What tells panels apart.
+    /// The conditions that panels differ by.
     rest: Vec<String>,
 }
 
@@ -152,7 +152,7 @@ impl Plane {
         Self { x, y: Some(y), rest: self.rest }
     }
 
-    /// What a point's panel is told from others by.
+    /// The conditions that select a point's panel.
     fn rest(&self, point: &PhasePoint) -> Vec<String> {
         self.rest.iter().map(|name| format!("{name} {}", or_dash(point.condition(name)))).collect()
     }
@@ -209,13 +209,13 @@ fn or_dash(value: &str) -> &str {
 fn extremes(cells: &[Cell]) -> Vec<String> {
     let measured = || cells.iter().filter(|cell| cell.value.is_some());
     let by_value = |left: &&Cell, right: &&Cell| left.value.unwrap_or(0.0).total_cmp(&right.value.unwrap_or(0.0));
-    let told = |word: &str, cell: &Cell| {
+    let describe = |word: &str, cell: &Cell| {
         let down = if cell.y_name.is_empty() { String::new() } else { format!(", {} {}", cell.y_name, cell.y) };
         let panel = cell.panel.split_once('\n').map_or(String::new(), |(title, _)| format!(", {title}"));
         format!("{word} {} at {} {}{down}{panel}", cell.text, cell.x_name, cell.x)
     };
-    let most = measured().max_by(by_value).map(|cell| told("largest", cell));
-    let least = measured().min_by(by_value).map(|cell| told("smallest", cell));
+    let most = measured().max_by(by_value).map(|cell| describe("largest", cell));
+    let least = measured().min_by(by_value).map(|cell| describe("smallest", cell));
     most.into_iter().chain(least).collect()
 }
 

@@ -5,13 +5,13 @@ use crate::charts::phase_points::Conditions;
 
 /// A point under `run` and `phase` settings written as `name value`.
 fn point(run: &[&str], phase: &[&str], id: &str, value: Option<f64>) -> PhasePoint {
-    let under = |told: &[&str]| -> Conditions {
-        let pairs = told.iter().map(|told| told.split_once(' ').unwrap());
+    let conditions = |texts: &[&str]| -> Conditions {
+        let pairs = texts.iter().map(|text| text.split_once(' ').unwrap());
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     };
     PhasePoint {
-        run: under(run),
-        phase: under(phase),
+        run: conditions(run),
+        phase: conditions(phase),
         id: id.to_owned(),
         value,
         low: value.map(|value| value - 0.1),

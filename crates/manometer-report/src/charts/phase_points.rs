@@ -1,4 +1,4 @@
-//! Phases of runs as points: the pressure that was measured, and all that it was measured under.
+//! Phases of runs as points: the measured pressure with its conditions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub(super) const PHASE: &str = "phase";
 /// The name under which the number of workloads that run in a phase stands.
 const RUNNING: &str = "running";
 
-/// What points were measured under, by name.
+/// The conditions of a measurement, by name.
 pub(super) type Conditions = BTreeMap<String, String>;
 
 /// One phase of one run.
@@ -39,7 +39,7 @@ pub(super) struct PhasePoint {
 }
 
 impl PhasePoint {
-    /// What it was measured under, by `name`; empty where that is not told of it.
+    /// The condition `name`; empty where it is not known.
     pub(super) fn condition(&self, name: &str) -> &str {
         if name == PHASE {
             return &self.id;
@@ -63,7 +63,7 @@ impl PhasePoint {
 pub(super) fn pressures(readers: &[RecordingReader]) -> Vec<PhasePoint> {
     let judged: Vec<&RecordingReader> = readers.iter().filter(|reader| !reader.recording.plan.reference).collect();
     let mut runs: Vec<Conditions> = judged.iter().map(|reader| run_facts(reader)).collect();
-    // A run under the same facts as one before it is told apart by its number alone.
+    // A run with the same facts as an earlier one gets a repeat number.
     let repeats: Vec<usize> = runs
         .iter()
         .enumerate()
@@ -120,22 +120,23 @@ pub(super) fn of_several_instances<'a>(names: impl Iterator<Item = &'a str>) -> 
         let all = instances_of(workload);
         (all != workload).then(|| format!("{all}.{setting}"))
     };
-    let told: Vec<(&str, String)> = names.iter().filter_map(|name| Some((*name, common(name)?))).collect();
+    let pairs: Vec<(&str, String)> = names.iter().filter_map(|name| Some((*name, common(name)?))).collect();
     let is_shared = |wanted: &String| {
-        told.iter().filter(|(_, common)| common == wanted).count() > 1 && !names.contains(wanted.as_str())
+        pairs.iter().filter(|(_, common)| common == wanted).count() > 1 && !names.contains(wanted.as_str())
     };
-    told.iter()
+    pairs
+        .iter()
         .filter(|(_, common)| is_shared(common))
         .map(|(name, common)| ((*name).to_owned(), common.clone()))
         .collect()
 }
 
-/// What holds for a whole run, as far as the recording tells it.
+/// The conditions of a whole run, as far as they are recorded.
 pub(super) fn run_facts(reader: &RecordingReader) -> Conditions {
     let mut facts: Conditions =
         reader.recorded.settings.iter().map(|(name, value)| (name.clone(), text::plain(value))).collect();
     let experiment: toml::Table = reader.recording.experiment.parse().unwrap_or_default();
-    // What a sweep sets stands in the plan, not in the file.
+    // The sweep's settings are in the plan, not in the file.
     for (name, value) in file_settings(&experiment) {
         facts.entry(name).or_insert(value);
     }
@@ -172,7 +173,7 @@ fn flatten(name: &str, table: &toml::Table, settings: &mut Vec<(String, String)>
     }
 }
 
-/// Points that are alike in all but one thing, in groups, in the order in which they begin: `rest` tells what else holds of
+/// Points that are alike in all but one thing, in groups, in the order in which they begin: `rest` gives the other conditions of
 /// a point.
 pub(super) fn alike<K: Ord>(points: &[PhasePoint], rest: impl Fn(&PhasePoint) -> K) -> Vec<Vec<&PhasePoint>> {
     let mut places: BTreeMap<K, usize> = BTreeMap::new();
@@ -246,7 +247,7 @@ fn version(value: &str) -> Vec<u64> {
     value.split(|letter: char| !letter.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
-/// Where a value stands among numbers; what is not told of comes first.
+/// Where a value stands among numbers; an unknown value comes first.
 fn place(value: &str) -> Option<f64> {
     if value.is_empty() { Some(f64::NEG_INFINITY) } else { amount(value) }
 }
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_tells_what_no_sweep_set() {
+    fn settings_of_the_file_are_conditions_too() {
         let file = r#"
             [primary]
             workload = "ycsb-b"
@@ -309,24 +310,24 @@ mod tests {
             block_size = "4KiB"
             instances = 2
         "#;
-        let told: Conditions = file_settings(&file.parse().unwrap()).into_iter().collect();
-        assert_eq!(told["primary.workload"], "ycsb-b");
-        assert_eq!(told["primary.options.use_direct_reads"], "true");
-        assert_eq!((told["writer.block_size"].as_str(), told["writer.instances"].as_str()), ("4KiB", "2"));
-        assert_eq!(told.len(), 4);
+        let settings: Conditions = file_settings(&file.parse().unwrap()).into_iter().collect();
+        assert_eq!(settings["primary.workload"], "ycsb-b");
+        assert_eq!(settings["primary.options.use_direct_reads"], "true");
+        assert_eq!((settings["writer.block_size"].as_str(), settings["writer.instances"].as_str()), ("4KiB", "2"));
+        assert_eq!(settings.len(), 4);
     }
 
     #[test]
     fn what_all_instances_share_is_one_setting() {
-        let told = |pairs: &[(&str, &str)]| -> Conditions {
+        let merge = |pairs: &[(&str, &str)]| -> Conditions {
             of_all_instances(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
         };
-        let alike = told(&[("n1.write_ratio", "0.1"), ("n2.write_ratio", "0.1"), ("writer.iodepth", "4")]);
+        let alike = merge(&[("n1.write_ratio", "0.1"), ("n2.write_ratio", "0.1"), ("writer.iodepth", "4")]);
         let names: Vec<&str> = alike.keys().map(String::as_str).collect();
         assert_eq!(names, ["n.write_ratio", "writer.iodepth"]);
-        let unlike = told(&[("n1.write_ratio", "0.1"), ("n2.write_ratio", "0.2")]);
+        let unlike = merge(&[("n1.write_ratio", "0.1"), ("n2.write_ratio", "0.2")]);
         assert_eq!(unlike.len(), 2, "{unlike:?}");
-        let alone = told(&[("writer.iodepth", "4"), ("writer1.iodepth", "16"), ("log1.iodepth", "1")]);
+        let alone = merge(&[("writer.iodepth", "4"), ("writer1.iodepth", "16"), ("log1.iodepth", "1")]);
         assert_eq!(alone.len(), 3, "`writer` and `writer1` are two workloads, and one is no several: {alone:?}");
     }
 

@@ -55,19 +55,19 @@ pub(super) fn phase_ids(runs: &[Run]) -> Vec<String> {
 /// The pressure of each phase of each run, `w0` left out.
 pub(super) fn pressures(runs: &[Run], order: usize) -> Vec<PhaseRow> {
     let pressure = |phase: &PhaseSummary| (phase.pressure.value, phase.pressure.ci_low, phase.pressure.ci_high);
-    let told = |_: &Run| "pressure against w0".to_owned();
-    rows(runs, order, told, |phase| phase.kind == PhaseKind::Pressure, pressure)
+    let strip = |_: &Run| "pressure against w0".to_owned();
+    rows(runs, order, strip, |phase| phase.kind == PhaseKind::Pressure, pressure)
 }
 
 /// The performance of each phase of each run.
 pub(super) fn performances(runs: &[Run], order: usize) -> Vec<PhaseRow> {
     let performance =
         |phase: &PhaseSummary| (phase.performance.mean, phase.performance.ci_low, phase.performance.ci_high);
-    let told = |run: &Run| {
+    let strip = |run: &Run| {
         let criterion = &run.reader.summary.criterion;
         format!("{} of the primary ({})", criterion.metric, criterion.unit)
     };
-    rows(runs, order, told, |phase| phase.kind != PhaseKind::Solo, performance)
+    rows(runs, order, strip, |phase| phase.kind != PhaseKind::Solo, performance)
 }
 
 type Interval = (Option<f64>, Option<f64>, Option<f64>);

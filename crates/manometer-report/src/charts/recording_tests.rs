@@ -231,15 +231,18 @@ fn the_timeline_names_the_neighbours_of_each_phase() {
     let dir = tempfile::tempdir().unwrap();
     let rows = rows(draw(&complete(dir.path()), "timeline"));
     let bands = rows.iter().filter(|row| row["row"] == "phase" && row["order"] == 0);
-    let told: Vec<(&Value, &Value)> = bands.clone().map(|row| (&row["label"], &row["more"])).collect();
+    let labels: Vec<(&Value, &Value)> = bands.clone().map(|row| (&row["label"], &row["more"])).collect();
     let short: Vec<Option<&str>> = bands.take(4).map(|row| row["short"].as_str()).collect();
     let expected = [("warmup", ""), ("w0", ""), ("w1", "writer iodepth 1"), ("w2", "writer iodepth 16")];
-    assert!(told.len() >= expected.len(), "{told:?}");
-    for ((label, more), (phase, neighbours)) in told.iter().zip(expected) {
+    assert!(labels.len() >= expected.len(), "{labels:?}");
+    for ((label, more), (phase, neighbours)) in labels.iter().zip(expected) {
         assert_eq!((label.as_str(), more.as_str()), (Some(phase), Some(neighbours)));
     }
     assert_eq!(short, [None, None, Some("writer iodepth 1"), Some("writer iodepth 16")]);
-    assert!(rows.iter().filter(|row| row["order"] == 1).all(|row| row["more"].is_null()), "told once, above");
+    assert!(
+        rows.iter().filter(|row| row["order"] == 1).all(|row| row["more"].is_null()),
+        "only the uppermost strip has texts"
+    );
 }
 
 #[test]
@@ -299,7 +302,7 @@ fn every_core_is_a_row_over_the_whole_run() {
     assert_eq!((cells.len(), of_core("0")), (4 * of_core("3"), of_core("3")));
     assert!(of_core("0") <= 150);
     for pair in cells.windows(2).filter(|pair| pair[0]["core"] == pair[1]["core"]) {
-        assert_eq!(pair[0]["end_s"], pair[1]["t_s"], "no time is left out or told twice");
+        assert_eq!(pair[0]["end_s"], pair[1]["t_s"], "no time is missing or drawn twice");
     }
     assert!(cells.iter().all(|row| row["busy"].as_f64().is_some_and(|busy| (0.0..=1.0).contains(&busy))));
     assert_eq!(rows.iter().filter(|row| row["row"] == "phase").count(), 5);

@@ -1,4 +1,4 @@
-//! The replays of a recording, as the charts of their fidelity show them.
+//! The replays of a recording, for the charts of their fidelity.
 
 use manometer_analysis::fidelity::Fidelity;
 use manometer_measure::{Dispatch, Event};
@@ -9,9 +9,9 @@ use crate::recording_reader::RecordingReader;
 pub(super) struct Replay<'a> {
     /// The workload.
     pub(super) workload: &'a str,
-    /// How its schedule was kept.
-    pub(super) kept: &'a Dispatch,
-    /// How like its trace it was.
+    /// Its dispatch.
+    pub(super) dispatch: &'a Dispatch,
+    /// Its fidelity to the trace.
     pub(super) fidelity: Fidelity,
 }
 
@@ -35,13 +35,14 @@ impl Side {
 
 /// The replays that kept a schedule; those at full speed have none.
 pub(super) fn replays<'a>(reader: &RecordingReader<'a>) -> Vec<Replay<'a>> {
-    let told = reader.recording.events.iter().filter_map(|line| match &line.event {
+    let replays = reader.recording.events.iter().filter_map(|line| match &line.event {
         Event::Replayed { workload, replayed } => Some((workload, replayed)),
         _ => None,
     });
-    told.filter_map(|(workload, replayed)| {
-        let kept = replayed.dispatch.as_ref()?;
-        Some(Replay { workload, kept, fidelity: Fidelity::of(replayed) })
-    })
-    .collect()
+    replays
+        .filter_map(|(workload, replayed)| {
+            let dispatch = replayed.dispatch.as_ref()?;
+            Some(Replay { workload, dispatch, fidelity: Fidelity::of(replayed) })
+        })
+        .collect()
 }

@@ -104,8 +104,8 @@ fn steps_go_from_one_value_to_the_next() {
     let dir = tempfile::tempdir().unwrap();
     let drawn = draw("pressure-steps", &sweep(dir.path())[..2]).unwrap();
     let depths = rows(&drawn, &[("x_name", "writer.iodepth".into()), ("y", "0.0".into())]);
-    let told: Vec<(&Value, bool)> = depths.iter().map(|row| (&row["x"], near(&row["value"], 0.40291))).collect();
-    assert_eq!(told, [(&Value::from("1 → 16"), true), (&Value::from("16 → 64"), false)]);
+    let steps: Vec<(&Value, bool)> = depths.iter().map(|row| (&row["x"], near(&row["value"], 0.40291))).collect();
+    assert_eq!(steps, [(&Value::from("1 → 16"), true), (&Value::from("16 → 64"), false)]);
     let ratios = rows(&drawn, &[("x_name", "writer.write_ratio".into())]);
     assert!(ratios.len() == 3 && ratios.iter().all(|row| near(&row["value"], 0.1) && row["x"] == "0.0 → 0.5"));
 }

@@ -1,4 +1,4 @@
-//! The page of what a trace tells to do: the decision first, then what it rests on.
+//! The page of `cache advise`: the decision first, then its grounds.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ use crate::table::Table;
 use crate::text;
 
 const MIB: f64 = (1 << 20) as f64;
-/// How many policies are told of.
+/// How many policies are listed.
 const BEST: usize = 5;
 
 /// The page of `advice`, as one HTML text that needs no other file.
@@ -101,7 +101,7 @@ fn decision(advice: &Advice) -> String {
 
 fn character(advice: &Advice) -> String {
     let traits = &advice.character;
-    let or_gap = |value: Option<String>| value.unwrap_or_else(|| "not told by the trace".to_owned());
+    let or_gap = |value: Option<String>| value.unwrap_or_else(|| "not in the trace".to_owned());
     let zipf = match (traits.zipf_exponent, traits.zipf_error) {
         (Some(exponent), Some(error)) => format!("Zipf's exponent {exponent:.2} ± {error:.2}"),
         _ => format!("no Zipf fitted: {}", traits.zipf_reason.as_deref().unwrap_or("no keys")),
@@ -322,9 +322,10 @@ mod tests {
     #[test]
     fn the_page_tells_the_decision_and_is_whole_in_itself() {
         let page = cache_advice(&advice("a <b>trace</b>"));
-        for told in ["Caches for a &lt;b&gt;trace&lt;/b&gt;", "An SSD tier", "Take ", "prices-2015.toml", "4 at a time"]
+        for expected in
+            ["Caches for a &lt;b&gt;trace&lt;/b&gt;", "An SSD tier", "Take ", "prices-2015.toml", "4 at a time"]
         {
-            assert!(page.contains(told), "{told}");
+            assert!(page.contains(expected), "{expected}");
         }
         let body = page.split_once("<main>").unwrap().1.split_once("</footer>").unwrap().0;
         assert!(!body.contains("{{") && !body.contains(" src="), "{body}");

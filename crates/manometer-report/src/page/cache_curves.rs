@@ -1,4 +1,4 @@
-//! The page of miss-ratio curves: the misses of caches over all their sizes, and what a trace asks for in windows.
+//! The page of miss-ratio curves: the miss ratio over all cache sizes, and the working set of the trace.
 
 use std::fmt::Write as _;
 
@@ -19,13 +19,13 @@ use crate::text;
 pub struct CacheCurves {
     /// Which trace.
     pub trace: String,
-    /// What they are made of, and what was left out.
+    /// How the curves were computed, and what was left out.
     pub facts: Vec<String>,
     /// Whether capacities are in bytes; else they are in objects.
     pub is_in_bytes: bool,
     /// A curve for each policy.
     pub policies: Vec<CachePolicy>,
-    /// The working set, by what is counted over what windows; empty where it was not asked for.
+    /// The working set, by quantity and unit of windows; empty where it was not requested.
     pub working_set: Vec<WorkingSetStrip>,
 }
 
@@ -54,11 +54,11 @@ pub struct CachePoint {
 /// The working set of one kind.
 #[derive(Debug, Clone)]
 pub struct WorkingSetStrip {
-    /// What is counted: `keys`, `bytes`.
+    /// The quantity: `keys`, `bytes`.
     pub what: &'static str,
-    /// What windows are measured in: `requests`, `seconds`.
+    /// The unit of windows: `requests`, `seconds`.
     pub unit: &'static str,
-    /// The length of a window, what is asked for in it, and half of the 95 % interval around that.
+    /// The length of a window, the working set in it, and half of its 95 % interval.
     pub windows: Vec<(f64, f64, Option<f64>)>,
 }
 
@@ -114,11 +114,11 @@ fn caption(curves: &CacheCurves) -> String {
     let is_estimated = |policy: &CachePolicy| policy.points.iter().any(|point| point.error.is_some());
     let has_knees = |policy: &CachePolicy| policy.points.iter().any(|point| point.is_knee);
     let mut caption = format!(
-        "The share of the requests that a cache misses (upwards), by its capacity in {} (across, each doubling as wide).",
+        "The miss ratio (upwards) by the cache's capacity in {} (across, on a scale that doubles).",
         unit(curves)
     );
     if curves.policies.iter().any(is_estimated) {
-        caption += " Pale bands are the 95 % intervals of what is estimated from a sample.";
+        caption += " Pale bands are the 95 % intervals of estimates from a sample.";
     }
     if curves.policies.iter().any(has_knees) {
         caption += " Circles are knees, where more cache stops paying.";
@@ -140,7 +140,7 @@ fn drawing(curves: &CacheCurves) -> Drawing {
                 text::number(last.miss_ratio),
                 capacity(curves, last.capacity),
             )),
-            _ => notes.push(format!("There is no capacity that tells anything of {name}.")),
+            _ => notes.push(format!("No capacity gives a usable estimate for {name}.")),
         }
     }
     Drawing { table: Table::of(&rows), alt_text: words.join(". "), notes }
@@ -173,7 +173,7 @@ fn working_set(curves: &CacheCurves) -> Drawing {
     for (order, WorkingSetStrip { what, unit, windows }) in curves.working_set.iter().enumerate() {
         rows.extend(windows.iter().map(|(window, amount, error)| WindowRow {
             order,
-            strip: format!("{what} in a window of so many {unit}"),
+            strip: format!("{what} by window ({unit})"),
             what,
             unit,
             window: *window,
@@ -249,16 +249,16 @@ mod tests {
     #[test]
     fn the_page_is_whole_in_itself() {
         let page = cache_curves(&curves());
-        for told in [
+        for expected in [
             "Miss-ratio curves of &lt;b&gt;trace&lt;/b&gt;",
             "1 &amp; more",
-            "There is no capacity that tells anything of arc+size:max=5.",
+            "No capacity gives a usable estimate for arc+size:max=5.",
             "4 KiB",
             "0.25 ± 0.5",
             "\"cache-curves\":{",
             "\"working-set\":{",
         ] {
-            assert!(page.contains(told), "{told}");
+            assert!(page.contains(expected), "{expected}");
         }
         let body = page.split_once("<main>").unwrap().1.split_once("</footer>").unwrap().0;
         assert!(!body.contains("{{") && !body.contains(" src="), "{body}");

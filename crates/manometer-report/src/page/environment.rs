@@ -54,7 +54,7 @@ fn run_facts(recording: &Recording) -> Vec<(String, String)> {
     ]
 }
 
-/// What the doctor found not to be well, and how many checks were.
+/// The checks of `doctor` that are not ok, and the names of those that are.
 fn diagnosis(checks: &[Value]) -> Vec<(String, String)> {
     let field = |check: &Value, name: &str| check.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (well, not): (Vec<&Value>, Vec<&Value>) = checks.iter().partition(|check| field(check, "status") == "ok");
@@ -99,7 +99,7 @@ fn collect(facts: &Map<String, Value>, above: &str, depth: usize, rows: &mut Vec
     }
 }
 
-/// What stands in the place of a fact that is null: the reason beside it, where there is one.
+/// The text for a fact that is null: its reason, where there is one.
 fn missing(facts: &Map<String, Value>, name: &str) -> String {
     let reason = facts.get(&format!("{name}{REASON}")).and_then(Value::as_str);
     reason.map_or_else(|| shown(name, &Value::Null), str::to_owned)
@@ -112,7 +112,7 @@ fn label(name: &str) -> String {
 
 fn shown(name: &str, value: &Value) -> String {
     match value {
-        Value::Null => "the host does not tell".to_owned(),
+        Value::Null => "unknown".to_owned(),
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
         Value::Number(number) if name.ends_with("_bytes") => {
@@ -125,7 +125,7 @@ fn shown(name: &str, value: &Value) -> String {
     }
 }
 
-/// A layer of the device and what it stands on: `dm-0 (dm) on sda1`.
+/// A layer of the device and what it maps to: `dm-0 (dm) on sda1`.
 fn layer(layer: &Value) -> String {
     let text = |name: &str| layer[name].as_str().unwrap_or("?");
     let under: Vec<&str> = layer["maps_to"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -142,8 +142,8 @@ fn disk(disk: &Value) -> String {
         text("scheduler").map(|scheduler| format!("scheduler {scheduler}")),
         disk["size_bytes"].as_u64().map(human::bytes),
     ];
-    let told: Vec<String> = parts.into_iter().flatten().collect();
-    format!("{}: {}", disk["name"].as_str().unwrap_or("?"), told.join(", "))
+    let known: Vec<String> = parts.into_iter().flatten().collect();
+    format!("{}: {}", disk["name"].as_str().unwrap_or("?"), known.join(", "))
 }
 
 fn capitalised(name: &str) -> String {
@@ -158,7 +158,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_doctor_tells_what_is_not_well_and_names_what_is() {
+    fn failed_checks_have_their_texts_and_passed_ones_their_names() {
         let checks = [
             json!({"id": "direct-io", "status": "ok", "text": "works", "remedy": ""}),
             json!({"id": "swap", "status": "limited", "text": "2 GiB", "remedy": "swapoff -a"}),
@@ -179,13 +179,8 @@ mod tests {
         };
         let rows = flat(&facts);
         let shown: Vec<String> = rows.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-        let expected = [
-            "size: 1 GiB",
-            "model: the host does not tell",
-            "rotational: no",
-            "options: rw, noatime",
-            "queue nr requests: 64",
-        ];
+        let expected =
+            ["size: 1 GiB", "model: unknown", "rotational: no", "options: rw, noatime", "queue nr requests: 64"];
         assert_eq!(shown, expected);
     }
 

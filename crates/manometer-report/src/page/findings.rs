@@ -17,7 +17,7 @@ const AT_ONCE: usize = 5;
 
 /// The analysis' findings, and what the page itself found while it read the recording; the gravest first.
 pub(super) fn collect(reader: &RecordingReader) -> Vec<Finding> {
-    // Series that no chart draws are read too: what is damaged is to be told.
+    // Series that no chart draws are read too: their damage is a finding as well.
     for series in reader.recording.series() {
         reader.samples(&series);
     }
@@ -37,8 +37,8 @@ pub(super) fn notices(summary: &Summary, findings: &[Finding]) -> String {
     if !is_complete(summary) {
         _ = writeln!(
             html,
-            "<p class=\"notice error\"><strong>This run is not whole</strong>: {}. What it measured is shown; what it \
-             did not is shown as a gap.</p>",
+            "<p class=\"notice error\"><strong>This run is incomplete</strong>: {}. The page shows what it measured, \
+             and gaps for the rest.</p>",
             escape(&describe_status(&summary.status))
         );
     }

@@ -33,15 +33,15 @@ pub struct RateSearch {
 /// One measured rate.
 #[derive(Debug, Clone, Copy)]
 pub struct RatePoint {
-    /// Requests per second that were asked for.
+    /// Requested rate, per second.
     pub rate: f64,
-    /// Those that were answered.
+    /// Answered requests per second.
     pub achieved: f64,
     /// The percentile of the response time; nothing where no request was answered.
     pub latency_us: Option<f64>,
-    /// Requests that found no place in the queue.
+    /// Requests that did not fit into the queue.
     pub dropped: u64,
-    /// Requests that were answered.
+    /// Answered requests.
     pub requests: u64,
     /// Whether the goal was met.
     pub met: bool,
@@ -55,7 +55,7 @@ impl RatePoint {
 
 /// One rate in the chart.
 #[derive(Serialize)]
-struct Row {
+struct RateRow {
     rate: f64,
     achieved: f64,
     latency_us: Option<f64>,
@@ -83,7 +83,7 @@ pub fn rate_search(search: &RateSearch) -> String {
 }
 
 fn drawing(search: &RateSearch) -> Drawing {
-    let row = |point: &RatePoint| Row {
+    let row = |point: &RatePoint| RateRow {
         rate: point.rate,
         achieved: point.achieved,
         latency_us: point.latency_us,
@@ -93,7 +93,7 @@ fn drawing(search: &RateSearch) -> Drawing {
         goal_us: search.goal_us,
         highest: search.highest,
     };
-    let rows: Vec<Row> = search.points.iter().map(row).collect();
+    let rows: Vec<RateRow> = search.points.iter().map(row).collect();
     let words: Vec<String> = search
         .points
         .iter()
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn the_page_tells_every_rate_and_is_whole_in_itself() {
         let page = rate_search(&search());
-        for told in [
+        for expected in [
             "The highest rate is &lt;b&gt;2,000&lt;/b&gt; ops/s",
             "null 1 &amp; more",
             &format!("{} ops/s", text::number(8000.0)),
@@ -173,7 +173,7 @@ mod tests {
             "At 1 rate no request was answered",
             "\"latency-against-rate\":{",
         ] {
-            assert!(page.contains(told), "{told}");
+            assert!(page.contains(expected), "{expected}");
         }
         let body = page.split_once("<main>").unwrap().1.split_once("</footer>").unwrap().0;
         assert!(!body.contains("{{") && !body.contains(" src="), "{body}");

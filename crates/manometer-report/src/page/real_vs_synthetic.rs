@@ -1,4 +1,4 @@
-//! The page of a trace against synthetic loads: what they get wrong, as the KV-replay thesis shows it.
+//! The page of a trace against synthetic loads: their errors, as in the KV-replay thesis.
 
 use std::fmt::Write as _;
 
@@ -17,9 +17,9 @@ use crate::text;
 const MIB: f64 = (1 << 20) as f64;
 
 /// A chart of this page, and what fills it.
-type Filled = (Chart, fn(&LoadComparison) -> Drawing);
+type ChartWithData = (Chart, fn(&LoadComparison) -> Drawing);
 
-const CHARTS: [Filled; 6] = [
+const CHARTS: [ChartWithData; 6] = [
     (figures::miss_ratio_curves::CHART, curves),
     (figures::miss_ratio_engines::CHART, curves_by_load),
     (figures::read_speed_up::CHART, speed_ups),
@@ -58,10 +58,10 @@ pub fn real_vs_synthetic(comparison: &LoadComparison) -> String {
 fn facts(comparison: &LoadComparison) -> Vec<String> {
     let engine = |engine: &EngineResult| {
         let bytes = human::bytes(engine.footprint_bytes);
-        format!("{} {}: all keys take {bytes}", engine.engine, engine.version)
+        format!("{} {}: all data take {bytes}", engine.engine, engine.version)
     };
-    let told = [comparison.experiment.clone(), comparison.status.to_owned()];
-    told.into_iter().chain(comparison.engines.iter().map(engine)).collect()
+    let run = [comparison.experiment.clone(), comparison.status.to_owned()];
+    run.into_iter().chain(comparison.engines.iter().map(engine)).collect()
 }
 
 /// One point of a curve.
@@ -115,7 +115,7 @@ fn curves_by_load(comparison: &LoadComparison) -> Drawing {
     let mut rows = curve_rows(comparison);
     let place = |load: &str| comparison.loads.iter().position(|one| one.name == load);
     rows.sort_by_key(|row| place(&row.load));
-    let told = comparison.engine_spreads.iter().map(|one| {
+    let spreads = comparison.engine_spreads.iter().map(|one| {
         format!(
             "Under {} the engines are {} points apart on average, {} at most",
             one.load,
@@ -123,7 +123,7 @@ fn curves_by_load(comparison: &LoadComparison) -> Drawing {
             points(one.max)
         )
     });
-    let words = told.collect::<Vec<_>>().join(". ");
+    let words = spreads.collect::<Vec<_>>().join(". ");
     Drawing { table: Table::of(&rows), notes: vec![format!("{words}.")], alt_text: words }
 }
 
@@ -239,7 +239,7 @@ fn hot_spots(comparison: &LoadComparison) -> Drawing {
     let word = |row: &BoxRow| format!("{}: {} to {} requests", row.load, text::number(row.min), text::number(row.max));
     let alt_text = rows.iter().map(word).collect::<Vec<_>>().join(". ");
     let speed = format!("{} nodes, {} requests a second.", spots.nodes, text::count(spots.requests_per_s));
-    let notes = vec![spots.reason.as_ref().map_or(speed, |reason| format!("Not told: {reason}."))];
+    let notes = vec![spots.reason.as_ref().map_or(speed, |reason| format!("Not computed: {reason}."))];
     Drawing { table: Table::of(&rows), alt_text, notes }
 }
 
@@ -272,7 +272,7 @@ fn arrivals(comparison: &LoadComparison) -> Drawing {
     Drawing { table: Table::of(&rows), alt_text, notes: Vec::new() }
 }
 
-/// How far each synthetic load is off, the nearest first.
+/// The error of each synthetic load, the smallest first.
 fn differences(engine: &EngineResult) -> String {
     let columns = ["Load", "RMSE", "Mean error", "Largest error", "Speed-up", "Error of the speed-up"];
     let speed_up = |load: &str| engine.curves.iter().find(|curve| curve.load == load).map(|curve| &curve.speed_up);
@@ -304,16 +304,16 @@ fn times(mean: &RepeatMean) -> String {
 }
 
 fn percent(mean: &RepeatMean) -> String {
-    let told = |share: f64| format!("{:+.1} %", 100.0 * share);
+    let signed = |share: f64| format!("{:+.1} %", 100.0 * share);
     match (mean.mean, mean.ci_low.zip(mean.ci_high)) {
         (None, _) => text::NOT_MEASURED.to_owned(),
-        (Some(mean), None) => told(mean),
-        (Some(mean), Some((low, high))) => format!("{} ({} to {})", told(mean), told(low), told(high)),
+        (Some(mean), None) => signed(mean),
+        (Some(mean), Some((low, high))) => format!("{} ({} to {})", signed(mean), signed(low), signed(high)),
     }
 }
 
 fn loads(comparison: &LoadComparison) -> String {
-    let columns = ["Load", "Requests", "Keys asked for", "Drawn from", "Exponent"];
+    let columns = ["Load", "Requests", "Distinct keys", "Drawn from", "Exponent"];
     let row = |load: &manometer_analysis::real_vs_synthetic::ComparedLoad| {
         vec![
             load.name.clone(),
@@ -366,8 +366,8 @@ fn points(share: f64) -> String {
     format!("{:.1}", 100.0 * share)
 }
 
-fn or_gap(value: Option<f64>, told: impl Fn(f64) -> String) -> String {
-    value.map_or_else(|| text::NOT_MEASURED.to_owned(), told)
+fn or_gap(value: Option<f64>, format: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| text::NOT_MEASURED.to_owned(), format)
 }
 
 #[cfg(test)]
@@ -379,7 +379,7 @@ mod tests {
     #[test]
     fn the_page_tells_what_is_wrong_and_is_whole_in_itself() {
         let page = real_vs_synthetic(&compared());
-        for told in [
+        for expected in [
             "The best-fitting Zipf load is off by up to",
             "Errors on redis, the nearest load first",
             "Under zipf the engines are",
@@ -387,7 +387,7 @@ mod tests {
             "Spread over 3 classes of slabs",
             "10 nodes",
         ] {
-            assert!(page.contains(told), "{told}");
+            assert!(page.contains(expected), "{expected}");
         }
         let body = page.split_once("<main>").unwrap().1.split_once("</footer>").unwrap().0;
         assert!(!body.contains("{{") && !body.contains(" src="), "{body}");

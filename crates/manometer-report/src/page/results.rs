@@ -1,4 +1,4 @@
-//! The table of results: what every phase reached, with unit, interval and number of samples.
+//! The table of results: every phase with unit, interval and number of samples.
 
 use std::fmt::Write as _;
 
@@ -76,9 +76,9 @@ fn performance(phase: &PhaseSummary, gap: Option<&str>) -> String {
     let steady = match phase.steady {
         Some(true) => "<small>steady</small>",
         Some(false) => "<small class=\"care\">not steady</small>",
-        None => "<small>steady or not: cannot be told</small>",
+        None => "<small>steady state: not testable</small>",
     };
-    let gap = gap.map(|reason| format!("<small class=\"care\">Not to its end: {}</small>", escape(reason)));
+    let gap = gap.map(|reason| format!("<small class=\"care\">Incomplete: {}</small>", escape(reason)));
     estimate(&phase.performance) + steady + &gap.unwrap_or_default()
 }
 

@@ -13,7 +13,7 @@ use crate::charts::{CHARTS, Chart, ChartInput, Drawing};
 use crate::recording_reader::RecordingReader;
 use crate::{AnalysedRecording, ReportError, text};
 
-/// Where a recording stands on the page.
+/// The place of a recording on the page.
 pub(super) struct Place<'a> {
     /// Its number, from 1.
     pub(super) number: usize,
@@ -52,7 +52,7 @@ pub(super) fn article(
     for (chart, drawing) in shown {
         html.push_str(&figure([chart.name, chart.title, chart.caption], drawing, place.number, level));
     }
-    html.push_str(&thinning(reader));
+    html.push_str(&downsampling_note(reader));
     html.push_str(&omitted_charts(&left_out, level));
     html.push_str(&environment::section(&recorded.recording, level));
     html.push_str(&findings::section(&findings, level));
@@ -72,7 +72,7 @@ fn draw(chart: &Chart, readers: &[RecordingReader; 1], place: &Place) -> Option<
     (!drawing.table.is_empty() || !drawing.notes.is_empty()).then_some(drawing)
 }
 
-/// The sentence that says it all, and what run it is about.
+/// The headline, and the facts of the run.
 fn head(recorded: &AnalysedRecording, level: usize) -> String {
     let AnalysedRecording { recording, summary, settings } = recorded;
     let mut facts = vec![escape(&summary.experiment)];
@@ -108,15 +108,15 @@ fn describe_engine(recording: &Recording) -> Option<String> {
     Some(format!("{} {}: {}", text("engine")?, text("engine_version")?, text("durability")?))
 }
 
-/// Says that lines over time were downsampled, where they were.
-fn thinning(reader: &RecordingReader) -> String {
+/// A note on downsampled lines, where there are any.
+fn downsampling_note(reader: &RecordingReader) -> String {
     let most = reader.bucket_size_max();
     if most <= 1 {
         return String::new();
     }
     format!(
-        "<p class=\"note\">So that this page stays small, lines over time are downsampled: one point is the mean of up \
-         to {most} sample intervals of {}, the pale band around it their smallest and largest value. The recording \
+        "<p class=\"note\">Lines over time are downsampled to keep this page small: one point is the mean of up to {most} \
+         sample intervals of {}, the pale band around it their smallest and largest value. The recording \
          holds every interval.</p>\n",
         text::seconds(reader.recording.plan.interval_s)
     )

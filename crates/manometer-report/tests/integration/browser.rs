@@ -44,17 +44,21 @@ fn check(browser: &Browser, dir: &Path, name: &str, html: &str, charts: usize) {
     keep(name, html);
     for (width, scheme) in [(1280, Scheme::Light), (390, Scheme::Dark)] {
         let seen = browser.open_in_frame(&path, width, scheme);
-        let told =
+        let value_of =
             |what: &str| attribute(&seen, what).unwrap_or_else(|| panic!("{name} at {width}: no {what}: {seen}"));
-        assert_eq!(told("problems"), "", "{name} at {width}");
-        assert_eq!(told("width"), width.to_string(), "{name}");
-        assert_eq!(told("drawn"), charts.to_string(), "{name} at {width}: charts drawn");
-        assert_eq!(told("schemes"), scheme.name(), "{name} at {width}");
-        assert_eq!(told("empty"), "", "{name} at {width}: charts without marks");
-        assert_eq!(told("squeezed"), "", "{name} at {width}: charts with most of their width empty");
-        assert!(width < 1280 || told("silent").is_empty(), "{name}: charts without their numbers: {}", told("silent"));
-        assert_eq!(told("overflow"), "", "{name} at {width}: wider than the window");
-        assert_eq!(told("injected"), "0", "{name} at {width}: markup from a recording");
+        assert_eq!(value_of("problems"), "", "{name} at {width}");
+        assert_eq!(value_of("width"), width.to_string(), "{name}");
+        assert_eq!(value_of("drawn"), charts.to_string(), "{name} at {width}: charts drawn");
+        assert_eq!(value_of("schemes"), scheme.name(), "{name} at {width}");
+        assert_eq!(value_of("empty"), "", "{name} at {width}: charts without marks");
+        assert_eq!(value_of("squeezed"), "", "{name} at {width}: charts with most of their width empty");
+        assert!(
+            width < 1280 || value_of("silent").is_empty(),
+            "{name}: charts without their numbers: {}",
+            value_of("silent")
+        );
+        assert_eq!(value_of("overflow"), "", "{name} at {width}: wider than the window");
+        assert_eq!(value_of("injected"), "0", "{name} at {width}: markup from a recording");
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! `MANOMETER_PAGES=DIR` keeps the page there, to be looked at.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -64,7 +65,7 @@ fn tier_flows() -> Vec<Value> {
     let mut rows = Vec::new();
     for arrangement in &ARRANGEMENTS[2..4] {
         for (order, tier) in ["SSD, read", "SSD, written", "disks, read", "disks, written"].iter().enumerate() {
-            for (place, flow) in ["asked for", "promotion", "demotion", "cleaning", "metadata"].iter().enumerate() {
+            for (place, flow) in ["requests", "promotion", "demotion", "cleaning", "metadata"].iter().enumerate() {
                 let mib = 400.0 / (place + order + 1) as f64;
                 rows.push(
                     json!({"arrangement": arrangement, "tier": tier, "tier_order": order, "flow": flow, "mib": mib}),
@@ -145,8 +146,8 @@ fn page(charts: &[(&str, Value, Vec<Value>)]) -> String {
         .replace("{{libraries}}", &scripts)
 }
 
-/// Opens the page of `charts` in wide and narrow windows, light and dark; whether each is rich in marks is asked of charts
-/// with rows alone.
+/// Opens the page of `charts` in wide and narrow windows, light and dark; charts with rows must also be rich
+/// in marks.
 fn check(browser: &Browser, dir: &Path, name: &str, charts: &[(&str, Value, Vec<Value>)], has_rows: bool) {
     let path = dir.join(format!("{name}.html"));
     let html = page(charts);
@@ -156,18 +157,18 @@ fn check(browser: &Browser, dir: &Path, name: &str, charts: &[(&str, Value, Vec<
     }
     for (width, scheme) in [(1280, Scheme::Light), (390, Scheme::Dark)] {
         let seen = browser.open_in_frame(&path, width, scheme);
-        let told = |what: &str| attribute(&seen, what).unwrap_or_else(|| panic!("{name} at {width}: no {what}"));
-        assert_eq!(told("problems"), "", "{name} at {width}");
-        assert_eq!(told("drawn"), charts.len().to_string(), "{name} at {width}: charts drawn");
-        assert_eq!(told("schemes"), scheme.name(), "{name} at {width}");
-        assert_eq!(told("overflow"), "", "{name} at {width}: wider than the window");
+        let value_of = |what: &str| attribute(&seen, what).unwrap_or_else(|| panic!("{name} at {width}: no {what}"));
+        assert_eq!(value_of("problems"), "", "{name} at {width}");
+        assert_eq!(value_of("drawn"), charts.len().to_string(), "{name} at {width}: charts drawn");
+        assert_eq!(value_of("schemes"), scheme.name(), "{name} at {width}");
+        assert_eq!(value_of("overflow"), "", "{name} at {width}: wider than the window");
         if has_rows {
-            assert_eq!(told("empty"), "", "{name} at {width}: charts without marks");
-            assert_eq!(told("squeezed"), "", "{name} at {width}: charts with most of their width empty");
+            assert_eq!(value_of("empty"), "", "{name} at {width}: charts without marks");
+            assert_eq!(value_of("squeezed"), "", "{name} at {width}: charts with most of their width empty");
             assert!(
-                width < 1280 || told("silent").is_empty(),
+                width < 1280 || value_of("silent").is_empty(),
                 "{name}: charts without their numbers: {}",
-                told("silent")
+                value_of("silent")
             );
         }
     }
@@ -192,15 +193,50 @@ fn a_chart_of_nothing_is_drawn_and_says_so() {
 }
 
 #[test]
-fn the_rows_that_are_drawn_here_have_the_columns_that_are_asked_for() {
+fn the_rows_of_this_test_have_the_required_columns() {
     let all = charts();
     for (name, rows) in figures() {
         let chart = all.iter().find(|chart| chart.name == name).unwrap();
         assert_eq!(chart.scope, Scope::Figures);
-        let mut asked: Vec<&str> = chart.columns.iter().map(|column| column.name).collect();
+        let mut required: Vec<&str> = chart.columns.iter().map(|column| column.name).collect();
         let mut given: Vec<&str> = rows[0].as_object().unwrap().keys().map(String::as_str).collect();
-        asked.sort_unstable();
+        required.sort_unstable();
         given.sort_unstable();
-        assert_eq!(asked, given, "{name}");
+        assert_eq!(required, given, "{name}");
+    }
+}
+
+fn text(path: &str) -> String {
+    std::fs::read_to_string(manometer_testing::repository_file(path)).unwrap()
+}
+
+#[test]
+fn the_manual_has_every_chart_in_the_order_of_the_list() {
+    let manual = text("docs/gallery.md");
+    let sections: Vec<&str> = manual.split("\n## ").skip(1).map(str::trim_end).collect();
+    let expected = charts().into_iter().map(|chart| {
+        let (name, title, caption) = (chart.name, chart.title, chart.caption);
+        let origin = chart.origin.map(|origin| format!(" After {origin}.")).unwrap_or_default();
+        let function = name.replace('-', "_");
+        format!("{title}\n\n`{name}`, `manometer.plot.{function}`. {caption}{origin}\n\n![{title}](gallery/{name}.png)")
+    });
+    assert_eq!(sections, expected.collect::<Vec<_>>(), "run `make gallery`");
+}
+
+#[test]
+fn the_report_page_of_the_manual_and_python_have_every_chart_and_no_other() {
+    let names: BTreeSet<&str> = charts().iter().map(|chart| chart.name).collect();
+    let manual = text("docs/report.md");
+    let rows = manual.split("## The charts").nth(1).unwrap().lines().filter_map(|line| line.strip_prefix("| `"));
+    let listed = rows.flat_map(|row| row.split(" |").next().unwrap_or_default().split(", "));
+    assert_eq!(listed.map(|name| name.trim_matches('`')).collect::<BTreeSet<_>>(), names);
+    let module = text("python/manometer/plot/_charts.py");
+    let drawn = module.lines().filter_map(|line| line.trim().strip_prefix("return of_")?.split('"').nth(1));
+    assert_eq!(drawn.collect::<BTreeSet<_>>(), names, "run python/tools/generate_plot.py");
+    // Docstrings break lines, and write a backslash as two.
+    let words = |text: &str| text.replace("\\\\", "\\").split_whitespace().collect::<Vec<_>>().join(" ");
+    let module = words(&module);
+    for chart in charts() {
+        assert!(module.contains(&words(chart.caption)), "{}: run python/tools/generate_plot.py", chart.name);
     }
 }

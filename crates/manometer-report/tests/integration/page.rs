@@ -103,7 +103,7 @@ fn a_cut_run_says_so_and_shows_its_gaps() {
     in_order(
         &html,
         &[
-            "This run is not whole",
+            "This run is incomplete",
             "cut short",
             "No space left on device",
             "quantiles 5–95 %",
@@ -203,8 +203,8 @@ fn a_damaged_recording_still_makes_a_page_that_says_so() {
         if let Ok(recording) = Recording::open(original.path()) {
             let name = file.file_name().unwrap().to_string_lossy().into_owned();
             let html = page(&[recorded(recording, example::complete_summary)], original.path()).unwrap();
-            let told = html.contains("<code>damaged</code>");
-            assert!(told || name == "experiment.toml", "{name} was cut, and the page does not say so");
+            let is_reported = html.contains("<code>damaged</code>");
+            assert!(is_reported || name == "experiment.toml", "{name} was cut, and the page does not say so");
         }
         fs::write(&file, &whole).unwrap();
     }

@@ -6,9 +6,8 @@ pub(crate) const CHART: Chart = Chart {
     name: "cache-curves",
     title: "Miss-ratio curves",
     origin: None,
-    caption: "The share of the requests that a cache misses (upwards), by its capacity (across, each doubling as \
-              wide). Pale bands are the 95 % intervals of what is estimated from a sample; circles are knees, where \
-              more cache stops paying.",
+    caption: "The miss ratio (upwards) by the cache's capacity (across, on a scale that doubles). Pale bands are the \
+              95 % intervals of estimates from a sample; circles are knees, where more cache stops paying.",
     spec: include_str!("../../../../../charts/cache-curves.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
@@ -17,7 +16,7 @@ const COLUMNS: &[ColumnInfo] = &[
     ColumnInfo::new("policy", "", "The replacement policy."),
     ColumnInfo::new("capacity", "", "The cache's capacity, in `unit`."),
     ColumnInfo::new("unit", "", "`objects` or `bytes`."),
-    ColumnInfo::new("miss_ratio", "", "Misses for each request, 0 to 1."),
+    ColumnInfo::new("miss_ratio", "", "Misses per request, 0 to 1."),
     ColumnInfo::new("error", "", "Half of the 95 % interval; null where it is exact."),
     ColumnInfo::new("low", "", "The lower end of the 95 % interval; null where there is none."),
     ColumnInfo::new("high", "", "Its upper end."),

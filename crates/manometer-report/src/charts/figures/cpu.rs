@@ -1,4 +1,4 @@
-//! The use of the host's processors over time, by kind, by worker, and the time lost waiting.
+//! Processor use over time, by kind and by workload, and the time lost waiting.
 
 use crate::charts::chart::{Chart, ChartInput, Drawing};
 use crate::downsample::Point;
@@ -9,8 +9,8 @@ pub(crate) const CHART: Chart = Chart {
     name: "cpu",
     title: "Processor use",
     origin: None,
-    caption: "Cores in use on the whole host by kind, the cores each workload's process used, and the share of time \
-              in which some task waited for a processor, for input and output, or for memory.",
+    caption: "The cores in use on the whole host by kind, the cores that each workload's process used, and the share \
+              of time in which some task waited for a processor, for I/O, or for memory (pressure stall information).",
     spec: include_str!("../../../../../charts/cpu.vl.json"),
     input: ChartInput::OneRecording(draw),
 };

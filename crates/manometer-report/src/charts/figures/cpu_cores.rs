@@ -1,4 +1,4 @@
-//! How busy each core is over time.
+//! The use of each core over time.
 
 use std::rc::Rc;
 
@@ -15,8 +15,8 @@ pub(crate) const CHART: Chart = Chart {
     title: "Processor use by core",
     origin: None,
     caption: "A row for each core, time across: dark is idle, bright is busy in programs, in the kernel, with \
-              interrupts or taken by the hypervisor. One bright row beside dark ones is a thread that everything waits \
-              for.",
+              interrupts or stolen by the hypervisor. One bright row among dark ones is a thread that limits all \
+              others.",
     spec: include_str!("../../../../../charts/cpu-cores.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
@@ -28,7 +28,7 @@ const KINDS: [&str; 4] = ["user", "system", "interrupts", "steal"];
 
 /// One core in one stretch of time, or the band of a phase.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-struct Row {
+struct CoreCell {
     /// `core` or `phase`.
     row: &'static str,
     core: Option<String>,
@@ -50,19 +50,19 @@ fn draw(reader: &RecordingReader) -> Drawing {
     for core in cores(&samples) {
         let from = rows.len();
         rows.extend(stretches.iter().filter_map(|stretch| row(&samples, core, stretch)));
-        let busy: Vec<f64> = rows[from..].iter().filter_map(|row: &Row| row.busy).collect();
+        let busy: Vec<f64> = rows[from..].iter().filter_map(|row: &CoreCell| row.busy).collect();
         let mean = busy.iter().sum::<f64>() / busy.len().max(1) as f64;
         words.push(format!("core {core} busy for {} % of the time", text::number(100.0 * mean)));
     }
     if rows.is_empty() {
         return Drawing::empty("No core has a sample: this chart is left out.");
     }
-    rows.extend(reader.spans().into_iter().map(|span| Row {
+    rows.extend(reader.spans().into_iter().map(|span| CoreCell {
         row: "phase",
         phase: Some(span.phase.id.clone()),
         t_s: span.begin_s,
         end_s: span.end_s,
-        ..Row::default()
+        ..CoreCell::default()
     }));
     Drawing::of(&rows, &words, Vec::new())
 }
@@ -100,7 +100,7 @@ fn stretches(reader: &RecordingReader, samples: &Samples) -> Vec<Stretch> {
     stretches
 }
 
-fn row(samples: &Samples, core: u32, stretch: &Stretch) -> Option<Row> {
+fn row(samples: &Samples, core: u32, stretch: &Stretch) -> Option<CoreCell> {
     let mean = |kind: &str| {
         let values = samples.column(&format!("core{core}.{kind}"))?[stretch.rows.clone()].iter().flatten();
         let values = values.filter(|value| value.is_finite());
@@ -108,7 +108,7 @@ fn row(samples: &Samples, core: u32, stretch: &Stretch) -> Option<Row> {
         (count > 0).then(|| values.sum::<f64>() / count as f64)
     };
     let busy = KINDS.iter().filter_map(|kind| mean(kind)).reduce(|left, right| left + right)?;
-    Some(Row {
+    Some(CoreCell {
         row: "core",
         core: Some(core.to_string()),
         core_order: Some(core),

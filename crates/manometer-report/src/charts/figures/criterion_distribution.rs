@@ -11,9 +11,9 @@ pub(crate) const CHART: Chart = Chart {
     name: "criterion-distribution",
     title: "Distribution of the criterion",
     origin: Some("Lange 2023 (seed 000), Figures 4.8 and 4.17"),
-    caption: "The share of a phase's sample intervals (upwards) in which the criterion was at most so much (across). \
-              The dashed line is w0. A steep line is a steady phase; where a line lies to the left of another, less \
-              was done.",
+    caption: "The cumulative distribution of the criterion: the share of a phase's sample intervals (upwards) with at \
+              most this value (across). The dashed line is w0. A steep line is a steady phase. Of a throughput, a line \
+              further to the left is lower.",
     spec: include_str!("../../../../../charts/criterion-distribution.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
@@ -23,7 +23,7 @@ const LIMIT: usize = 400;
 
 /// One step of the distribution of one phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Row {
+pub(super) struct DistributionStep {
     pub(super) criterion: String,
     pub(super) phase: String,
     pub(super) order: usize,
@@ -42,16 +42,16 @@ fn draw(reader: &RecordingReader) -> Drawing {
 }
 
 /// The median of each phase.
-pub(super) fn describe(rows: &[Row]) -> Vec<String> {
-    let told = |phase: &[Row]| {
+pub(super) fn describe(rows: &[DistributionStep]) -> Vec<String> {
+    let median = |phase: &[DistributionStep]| {
         let median = phase.iter().find(|row| row.share >= 0.5).map_or(0.0, |row| row.value);
         format!("{}: median {} of {} samples", phase[0].phase, text::number(median), phase[0].samples)
     };
-    rows.chunk_by(|left, right| left.order == right.order).map(told).collect()
+    rows.chunk_by(|left, right| left.order == right.order).map(median).collect()
 }
 
 /// The distributions of all phases, of at most `limit` steps each.
-pub(super) fn rows(reader: &RecordingReader, limit: usize) -> Vec<Row> {
+pub(super) fn rows(reader: &RecordingReader, limit: usize) -> Vec<DistributionStep> {
     let points = reader.criterion();
     let title = title(reader);
     let mut rows = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn rows(reader: &RecordingReader, limit: usize) -> Vec<Row> {
         let ours = points.iter().filter(|point| reader.is_in(phase, point.t_s));
         let values: Vec<f64> = ours.filter_map(|point| point.mean).collect();
         let samples = values.len();
-        rows.extend(distribution(values, limit).into_iter().map(|(value, share)| Row {
+        rows.extend(distribution(values, limit).into_iter().map(|(value, share)| DistributionStep {
             criterion: title.clone(),
             phase: phase_name(&phase.id, &phase.label),
             order,

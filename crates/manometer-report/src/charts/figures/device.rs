@@ -1,4 +1,4 @@
-//! The device's use over time, as the kernel counts it.
+//! The device's use over time, from the kernel's counters.
 
 use crate::charts::chart::{Chart, ChartInput, Drawing};
 use crate::recording_reader::RecordingReader;
@@ -8,8 +8,8 @@ pub(crate) const CHART: Chart = Chart {
     name: "device",
     title: "Device use",
     origin: None,
-    caption: "What the block device did for everybody on this host, as the kernel counts it: bytes, requests, the \
-              share of time it was busy, and the requests under way at the end of each interval.",
+    caption: "The block device's work for the whole host, from the kernel's counters: bytes, requests, the share of \
+              time it was busy, and the requests in flight at the end of each interval.",
     spec: include_str!("../../../../../charts/device.vl.json"),
     input: ChartInput::OneRecording(draw),
 };

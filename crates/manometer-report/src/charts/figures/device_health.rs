@@ -1,4 +1,4 @@
-//! What the device tells of itself: how full it is, how worn, how warm.
+//! The device's own log over time: fill, wear, temperature.
 
 use crate::charts::chart::{Chart, ChartInput, Drawing};
 use crate::downsample::Point;
@@ -7,11 +7,11 @@ use crate::strips::{Line, Strip};
 
 pub(crate) const CHART: Chart = Chart {
     name: "device-health",
-    title: "The device from within",
+    title: "Device health (SMART)",
     origin: Some("Lange 2023 (seed 000), Figure 4.6"),
-    caption: "What the device's own log (SMART) tells: how much of it holds data, what was written to it since the \
-              recording began, how worn and how warm it is. A point is a reading; a device that fills up or grows hot \
-              slows down for reasons that no workload shows.",
+    caption: "The device's own log (SMART): how much of the device holds data, the bytes written since the recording \
+              began, wear and temperature. A point is a reading. A device that fills up or grows hot slows down, \
+              whatever the workloads do.",
     spec: include_str!("../../../../../charts/device-health.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
@@ -45,7 +45,7 @@ fn draw(reader: &RecordingReader) -> Drawing {
     };
     let strips: Vec<Strip> = STRIPS.into_iter().filter_map(strip).collect();
     if strips.is_empty() {
-        return Drawing::empty("The recording holds nothing that the device tells of itself: this chart is left out.");
+        return Drawing::empty("The recording has no health log of the device: this chart is left out.");
     }
     Drawing::of_strips(&strips, &reader.spans(), Vec::new())
 }

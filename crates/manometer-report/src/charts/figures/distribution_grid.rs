@@ -11,26 +11,26 @@ pub(crate) const CHART: Chart = Chart {
     name: "distribution-grid",
     title: "Distributions of the criterion, run by run",
     origin: Some("Lange 2023 (seed 000), Figures 4.8 and 4.17"),
-    caption: "The share of a phase's sample intervals (upwards) in which the criterion was at most so much (across), a \
-              panel for each run, all on the same scale; the dashed line is w0. A steep line is a steady phase.",
+    caption: "The cumulative distribution of the criterion over a phase's sample intervals, a panel for each run, all \
+              on the same scale; the dashed line is w0. A steep line is a steady phase.",
     spec: include_str!("../../../../../charts/distribution-grid.vl.json"),
     input: ChartInput::SeveralRecordings(draw),
 };
 
 /// Steps of one line: panels are small.
 const LIMIT: usize = 60;
-/// Panels at most: more are told of, not shown.
+/// Panels at most; a note counts the rest.
 const PANELS: usize = 48;
 
 /// One step of one phase in the panel of its run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Row {
+struct PanelStep {
     /// The run, and on a second line what is across.
     panel: String,
     run: String,
     run_order: usize,
     #[serde(flatten)]
-    step: distribution::Row,
+    step: distribution::DistributionStep,
 }
 
 fn draw(readers: &[RecordingReader]) -> Drawing {
@@ -40,7 +40,7 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
     for Run { reader, name, order } in runs.into_iter().take(PANELS) {
         let steps = distribution::rows(reader, LIMIT);
         words.extend(describe(&steps).into_iter().map(|phase| format!("{name}, {phase}")));
-        rows.extend(steps.into_iter().map(|step| Row {
+        rows.extend(steps.into_iter().map(|step| PanelStep {
             panel: format!("{name}\n{}", step.criterion),
             run: name.clone(),
             run_order: order,

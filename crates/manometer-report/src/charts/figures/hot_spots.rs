@@ -1,4 +1,4 @@
-//! The requests that the nodes of a cluster get, as boxes.
+//! The requests per second of each node of a cluster, as boxes.
 
 use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
@@ -7,8 +7,8 @@ pub(crate) const CHART: Chart = Chart {
     title: "Hot spots in a cluster",
     origin: Some("Boza 2018 (seed 003), Figure 5.9"),
     caption: "The requests that each node gets in each second, where the nodes share the slots of a Redis Cluster \
-              evenly: from the least to the most, between the quartiles the box. It is computed from the keys' \
-              slots, at the speed at which the trace was replayed.",
+              evenly: whiskers from the least to the most, the box between the quartiles. Computed from the slots of \
+              the keys, at the speed of the replay.",
     spec: include_str!("../../../../../charts/hot-spots.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
@@ -20,6 +20,6 @@ const COLUMNS: &[ColumnInfo] = &[
     ColumnInfo::new("median", "requests/s", "The median."),
     ColumnInfo::new("q3", "requests/s", "The upper quartile."),
     ColumnInfo::new("max", "requests/s", "The most."),
-    ColumnInfo::new("range", "requests/s", "The most less the fewest."),
-    ColumnInfo::new("samples", "", "How many nodes times seconds."),
+    ColumnInfo::new("range", "requests/s", "The most minus the fewest."),
+    ColumnInfo::new("samples", "", "Nodes times seconds."),
 ];

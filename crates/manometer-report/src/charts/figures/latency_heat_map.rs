@@ -1,4 +1,4 @@
-//! How many requests took how long, over time.
+//! The number of requests by latency and time.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ pub(crate) const CHART: Chart = Chart {
     name: "latency-heat-map",
     title: "Latency over time",
     origin: None,
-    caption: "The requests of each stretch of time by how long they took (upwards, logarithmic): bright is where most \
-              of them are. Two bright bands are two kinds of request, those that waited for the device and those that \
-              did not; a column that reaches up is a stall.",
+    caption: "The requests of each stretch of time by latency (upwards, logarithmic): bright is where most of them \
+              are. Two bright bands are two kinds of request: those that waited for the device and those that did not. \
+              A tall column is a stall.",
     spec: include_str!("../../../../../charts/latency-heat-map.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
@@ -29,7 +29,7 @@ const CLASSES: f64 = 8.0;
 
 /// The requests of one stretch of time and one class of latency, or the band of a phase.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-struct Row {
+struct LatencyCell {
     /// `cell` or `phase`.
     row: &'static str,
     operation: String,
@@ -53,18 +53,18 @@ fn draw(reader: &RecordingReader) -> Drawing {
             (bucket_size(intervals.len(), LIMIT), SILENT_INTERVALS * reader.recording.plan.interval_s);
         let without_silence = intervals.chunk_by(|left, right| right.begin_s - left.end_s <= silence_s);
         for stretch in without_silence.flat_map(|run| even_parts(run, size)) {
-            let histogram = joined(stretch);
+            let histogram = merged(stretch);
             let times = (stretch[0].begin_s, stretch[stretch.len() - 1].end_s);
             rows.extend(cells(&operation, times, &histogram));
             all.add(&histogram);
         }
-        rows.extend(reader.spans().into_iter().map(|span| Row {
+        rows.extend(reader.spans().into_iter().map(|span| LatencyCell {
             row: "phase",
             operation: operation.clone(),
             phase: Some(span.phase.id.clone()),
             t_s: span.begin_s,
             end_s: span.end_s,
-            ..Row::default()
+            ..LatencyCell::default()
         }));
         words.extend(describe(&operation, &all));
     }
@@ -74,21 +74,21 @@ fn draw(reader: &RecordingReader) -> Drawing {
     Drawing::of(&rows, &words, Vec::new())
 }
 
-fn joined(stretch: &[&LatencyInterval]) -> LatencyHistogram {
+fn merged(stretch: &[&LatencyInterval]) -> LatencyHistogram {
     let mut sum = LatencyHistogram::new();
     stretch.iter().for_each(|interval| sum.add(&interval.histogram()));
     sum
 }
 
 /// The classes of latency that have requests.
-fn cells(operation: &str, (t_s, end_s): (f64, f64), histogram: &LatencyHistogram) -> Vec<Row> {
+fn cells(operation: &str, (t_s, end_s): (f64, f64), histogram: &LatencyHistogram) -> Vec<LatencyCell> {
     let mut classes: BTreeMap<i32, u64> = BTreeMap::new();
     for (latency_ns, count) in histogram.recorded() {
         let class = ((latency_ns as f64 / 1e3).log10() * CLASSES).floor() as i32;
         *classes.entry(class).or_default() += count;
     }
     let edge_us = |class: i32| 10_f64.powf(f64::from(class) / CLASSES);
-    let cell = |(class, requests): (i32, u64)| Row {
+    let cell = |(class, requests): (i32, u64)| LatencyCell {
         row: "cell",
         operation: operation.to_owned(),
         phase: None,
@@ -122,8 +122,8 @@ mod tests {
         histogram.record_many(90_000, 30);
         histogram.record_many(5_000_000, 10);
         let cells = cells("read", (1.0, 2.0), &histogram);
-        let told: Vec<(u64, f64)> = cells.iter().map(|cell| (cell.requests.unwrap(), cell.share.unwrap())).collect();
-        assert_eq!(told, [(30, 0.75), (10, 0.25)]);
+        let counts: Vec<(u64, f64)> = cells.iter().map(|cell| (cell.requests.unwrap(), cell.share.unwrap())).collect();
+        assert_eq!(counts, [(30, 0.75), (10, 0.25)]);
         for (cell, us) in cells.iter().zip([90.0, 5_000.0]) {
             assert!((cell.low_us.unwrap()..cell.high_us.unwrap()).contains(&us), "{cell:?}");
         }

@@ -1,4 +1,4 @@
-//! Latency percentile spectra: how the primary's latency grows towards the rarest requests, per phase.
+//! Latency percentile spectra: the primary's latency up to the rarest requests, by phase.
 
 use manometer_measure::LatencyHistogram;
 use manometer_measure::latency_log::response_tag;
@@ -13,10 +13,10 @@ pub(crate) const CHART: Chart = Chart {
     name: "latency-spectrum",
     title: "Latency spectra",
     origin: None,
-    caption: "The share of requests (across, ever rarer towards the right) that took at most so long (upwards), for \
-              every operation of the primary. In an open loop the dotted line counts from when requests were due: the \
-              gap to the line of its phase is time that they waited, which a closed loop hides. Dashed is w0. A \
-              spectrum ends where its phase has no more requests to tell.",
+    caption: "The latency (upwards) by percentile (across, each nine as wide as the one before), for every operation \
+              of the primary. In an open loop the dotted line is the response time, from when a request was due: its \
+              distance to the line of its phase is the waiting that coordinated omission hides. Dashed is w0. A \
+              spectrum ends at its phase's last request.",
     spec: include_str!("../../../../../charts/latency-spectrum.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
@@ -28,7 +28,7 @@ const MOST_NINES: u32 = 7;
 
 /// One percentile of one operation in one phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Row {
+struct SpectrumPoint {
     operation: String,
     phase: String,
     order: usize,
@@ -52,19 +52,19 @@ fn draw(reader: &RecordingReader) -> Drawing {
         for (operation, latency) in &phase.latency_us {
             if let (Some(p50), Some(p99)) = (latency.p50, latency.p99) {
                 let name = phase_name(&phase.id, &phase.label);
-                let mut said =
+                let mut text =
                     format!("{name}, {operation}: median {}, p99 {}", text::latency(p50), text::latency(p99));
                 if let Some(late) = phase.response_us.get(operation).and_then(|response| response.p99) {
-                    said += &format!(" ({} from when due)", text::latency(late));
+                    text += &format!(" ({} from when due)", text::latency(late));
                 }
-                words.push(said);
+                words.push(text);
             }
         }
     }
     Drawing::of(&rows, &words, Vec::new())
 }
 
-fn rows(reader: &RecordingReader) -> Vec<Row> {
+fn rows(reader: &RecordingReader) -> Vec<SpectrumPoint> {
     let log = reader.latencies();
     let mut rows = Vec::new();
     for operation in log.operations() {
@@ -73,7 +73,7 @@ fn rows(reader: &RecordingReader) -> Vec<Row> {
             for (due, tag) in [(false, operation.clone()), (true, response_tag(&operation))] {
                 let histogram = log.between(&tag, begin_s, end_s);
                 let requests = histogram.len();
-                rows.extend(spectrum(&histogram).map(|(one_in, latency_us)| Row {
+                rows.extend(spectrum(&histogram).map(|(one_in, latency_us)| SpectrumPoint {
                     operation: operation.clone(),
                     phase: phase_name(&phase.id, &phase.label),
                     order,

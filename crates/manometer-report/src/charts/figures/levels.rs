@@ -1,4 +1,4 @@
-//! The levels of the primary's log-structured merge tree over time: their sizes, their files, and what is compacted.
+//! The levels of the primary's LSM tree over time: sizes, files, compactions.
 
 use crate::charts::chart::{Chart, ChartInput, Drawing};
 use crate::recording_reader::RecordingReader;
@@ -8,9 +8,8 @@ pub(crate) const CHART: Chart = Chart {
     name: "levels",
     title: "LSM levels",
     origin: Some("Lange 2023 (seed 000), Figure 4.2"),
-    caption: "The size of each level of the primary's log-structured merge tree, each on a scale of its own; beneath, \
-              the files or runs of all levels, and those of them that compactions work on. Levels that stayed empty \
-              are left out.",
+    caption: "The size of each level of the primary's LSM tree, each on a scale of its own; below, the files or runs \
+              of all levels, and those under compaction. Empty levels are omitted.",
     spec: include_str!("../../../../../charts/levels.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
@@ -62,13 +61,13 @@ fn line(reader: &RecordingReader, series: &str, level: u32, column: &str, factor
     used.then(|| Line { name: format!("level {level}"), points: reader.line(points, LIMIT) })
 }
 
-/// The input of the compactions that run, where the engine tells it for all levels together.
+/// The input of the compactions that run, where the engine counts it for all levels together.
 fn compacting(reader: &RecordingReader, series: &str) -> Option<Strip> {
     let points = reader.column(series, "compacting_bytes", 1.0 / MIB)?;
     Strip::of("Being compacted (MiB)", vec![Line { name: "all levels".to_owned(), points: reader.line(points, LIMIT) }])
 }
 
-/// The columns that tell `what` of a level (`level3_bytes`), by level.
+/// The columns of the kind `what` (`level3_bytes`), by level.
 fn levels<'a>(columns: &[&'a str], what: &str) -> Vec<(u32, &'a str)> {
     let level = |name: &str| name.strip_prefix("level")?.strip_suffix(what)?.strip_suffix('_')?.parse().ok();
     let mut levels: Vec<(u32, &str)> = columns.iter().filter_map(|name| Some((level(name)?, *name))).collect();

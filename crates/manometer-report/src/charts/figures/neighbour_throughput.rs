@@ -1,4 +1,4 @@
-//! What neighbours reach themselves, by their settings.
+//! The neighbours' own throughput, by their settings.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,17 +16,17 @@ use crate::text;
 
 pub(crate) const CHART: Chart = Chart {
     name: "neighbour-throughput",
-    title: "What neighbours reach",
+    title: "Throughput of the neighbours",
     origin: Some("Lange 2023 (seed 000), Figures 4.9, 4.10, 4.16 and 4.20"),
-    caption: "The neighbour's own throughput (upwards) by its queue depth, or by another setting of it (across), a \
-              line for each share of writes, or for each value of a further setting; whiskers are 95 % intervals. What \
-              else differs, such as whether it runs alone, has a panel of its own. Phases in which instances of one \
-              neighbour differ from each other are left out.",
+    caption: "The neighbour's own throughput (upwards) by its queue depth, or by another of its settings (across), a \
+              line for each share of writes, or for each value of a further setting; whiskers are 95 % intervals. Each \
+              combination of what else differs, such as running alone, has a panel. Phases in which instances of one \
+              neighbour differ are omitted.",
     spec: include_str!("../../../../../charts/neighbour-throughput.vl.json"),
     input: ChartInput::Recordings(draw),
 };
 
-/// Panels at most: more are told of, not shown.
+/// Panels at most; a note counts the rest.
 const PANELS: usize = 24;
 /// Settings that the field draws across, and as lines.
 const ACROSS: &str = "iodepth";
@@ -36,7 +36,7 @@ const BESIDE: &str = "beside";
 
 /// One neighbour in one phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Row {
+struct ThroughputPoint {
     panel: String,
     panel_order: usize,
     neighbour: String,
@@ -53,7 +53,7 @@ struct Row {
 }
 
 /// What one neighbour reached in one phase.
-struct Reached {
+struct NeighbourPoint {
     run: String,
     neighbour: String,
     unit: String,
@@ -63,7 +63,7 @@ struct Reached {
 
 fn draw(readers: &[RecordingReader]) -> Drawing {
     let runs = runs(readers);
-    let reached: Vec<Reached> = runs.iter().flat_map(of_run).collect();
+    let reached: Vec<NeighbourPoint> = runs.iter().flat_map(of_run).collect();
     let points: Vec<PhasePoint> = reached.iter().map(|reached| reached.point.clone()).collect();
     if points.iter().filter(|point| point.value.is_some()).count() < 2 {
         return Drawing::empty("There are no two throughputs of neighbours to compare: this chart is left out.");
@@ -91,11 +91,11 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
     Drawing::of(&rows, &words, notes)
 }
 
-/// The panel of each. A line on which several runs, or phases of one, stand in one place would go back and forth: they get
+/// The panel of each. A line with several runs, or phases of one, in one place would go back and forth: they get
 /// panels of their own.
-fn panel_titles(reached: &[Reached], directions: &Directions) -> Vec<String> {
+fn panel_titles(reached: &[NeighbourPoint], directions: &Directions) -> Vec<String> {
     let mut titles: Vec<String> = reached.iter().map(|reached| directions.panel(reached)).collect();
-    let more: [fn(&Reached) -> &String; 2] = [|reached| &reached.run, |reached| &reached.point.id];
+    let more: [fn(&NeighbourPoint) -> &String; 2] = [|reached| &reached.run, |reached| &reached.point.id];
     for more in more {
         let places: Vec<_> =
             reached.iter().zip(&titles).map(|(one, title)| (title.clone(), directions.place(one))).collect();
@@ -112,7 +112,7 @@ fn panel_titles(reached: &[Reached], directions: &Directions) -> Vec<String> {
     titles
 }
 
-fn of_run(run: &Run) -> Vec<Reached> {
+fn of_run(run: &Run) -> Vec<NeighbourPoint> {
     let facts = run_facts(run.reader);
     let phases = run.reader.summary.phases.iter().filter_map(|phase| Some((phase, settings(phase)?)));
     phases
@@ -132,7 +132,13 @@ fn settings(phase: &PhaseSummary) -> Option<Conditions> {
     of_several_instances(settings.keys().map(String::as_str)).is_empty().then_some(settings)
 }
 
-fn reached(run: &Run, all: &Conditions, phase: &PhaseSummary, name: &str, neighbour: &NeighbourSummary) -> Reached {
+fn reached(
+    run: &Run,
+    all: &Conditions,
+    phase: &PhaseSummary,
+    name: &str,
+    neighbour: &NeighbourSummary,
+) -> NeighbourPoint {
     let performance = &neighbour.performance;
     let interval = (performance.mean, performance.ci_low, performance.ci_high);
     let mut under: Conditions = all
@@ -143,7 +149,7 @@ fn reached(run: &Run, all: &Conditions, phase: &PhaseSummary, name: &str, neighb
     under.insert(BESIDE.to_owned(), beside(run.reader, &phase.id, name));
     under.insert("neighbour".to_owned(), name.to_owned());
     let (value, low, high) = interval;
-    Reached {
+    NeighbourPoint {
         run: run.name.clone(),
         neighbour: name.to_owned(),
         unit: performance.unit.clone(),
@@ -175,7 +181,7 @@ fn beside(reader: &RecordingReader, phase: &str, name: &str) -> String {
     if others.is_empty() { "nobody".to_owned() } else { others.join(", ") }
 }
 
-/// What is across, what tells lines apart, and what panels.
+/// The conditions across, of lines, and of panels.
 struct Directions {
     x: Axis,
     line: Option<Axis>,
@@ -196,25 +202,25 @@ impl Directions {
         Self { x, line, rest }
     }
 
-    fn panel(&self, reached: &Reached) -> String {
+    fn panel(&self, reached: &NeighbourPoint) -> String {
         let point = &reached.point;
-        let told = |name: &String| match (name.as_str(), point.condition(name)) {
+        let condition = |name: &String| match (name.as_str(), point.condition(name)) {
             ("neighbour", _) => None,
             (_, "") => None,
             (name, value) => Some(format!("{name} {value}")),
         };
-        let rest: String = self.rest.iter().filter_map(told).map(|told| format!(", {told}")).collect();
+        let rest: String = self.rest.iter().filter_map(condition).map(|text| format!(", {text}")).collect();
         let line = self.line.as_ref().map_or_else(String::new, |line| format!(", a line for each {}", line.name));
         format!("{} ({}){rest}; by {}{line}", reached.neighbour, reached.unit, self.x.name)
     }
 
-    /// Where it stands in its panel: across, and on which line.
-    fn place(&self, reached: &Reached) -> (String, String) {
+    /// Its place in its panel: across, and on which line.
+    fn place(&self, reached: &NeighbourPoint) -> (String, String) {
         let under = |axis: &Axis| reached.point.condition(&axis.name).to_owned();
         (under(&self.x), self.line.as_ref().map_or_else(String::new, under))
     }
 
-    fn row(&self, reached: &Reached, panel: String, panel_order: usize) -> Row {
+    fn row(&self, reached: &NeighbourPoint, panel: String, panel_order: usize) -> ThroughputPoint {
         let point = &reached.point;
         let place = |axis: &Axis| {
             let value = point.condition(&axis.name);
@@ -228,7 +234,7 @@ impl Directions {
                 (format!("{} {value}", axis.name), order)
             },
         );
-        Row {
+        ThroughputPoint {
             panel,
             panel_order,
             neighbour: reached.neighbour.clone(),

@@ -10,10 +10,10 @@ pub(crate) const CHART: Chart = Chart {
     name: "pressure-differences",
     title: "Differences of pressure",
     origin: Some("Lange 2023 (seed 000), Figures 4.15, 4.19, 4.22 and 4.26"),
-    caption: "Each cell is the pressure of one primary, engine, kernel or device less that of another, under the same \
-              settings: orange where the first named suffers more, blue where it suffers less. A number is bold where \
-              its 95 % interval is on one side of 0; one without an interval never is. Shades are shares of the \
-              panel's largest.",
+    caption: "Each cell is the pressure on one primary, engine, kernel or device minus that on another, under the same \
+              settings: orange where the first suffers more, blue where it suffers less. A bold number has a 95 % \
+              interval on one side of 0; a number without an interval is never bold. The shade is the share of the \
+              panel's largest value.",
     spec: include_str!("../../../../../charts/pressure-differences.vl.json"),
     input: ChartInput::SeveralRecordings(draw),
 };

@@ -9,9 +9,9 @@ pub(crate) const CHART: Chart = Chart {
     name: "pressure-heat-map",
     title: "Pressure by settings",
     origin: None,
-    caption: "Each cell is the pressure under one combination of settings: orange costs the primary, blue helps it. \
-              Where there is room, the 95 % interval stands beneath; a number is bold where that is on one side of 0; \
-              one without an interval, of a phase that is too short for one, never is. An empty cell was not measured.",
+    caption: "Each cell is the pressure under one combination of settings: orange is harm, blue is help. Below a \
+              number is its 95 % interval, where there is room; a bold number has it on one side of 0. A number \
+              without an interval, of a phase too short for one, is never bold. An empty cell was not measured.",
     spec: include_str!("../../../../../charts/pressure-heat-map.vl.json"),
     input: ChartInput::Recordings(draw),
 };

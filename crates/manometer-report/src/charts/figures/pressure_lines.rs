@@ -6,11 +6,11 @@ use crate::recording_reader::RecordingReader;
 
 pub(crate) const CHART: Chart = Chart {
     name: "pressure-lines",
-    title: "The runs, phase by phase",
+    title: "Performance and pressure by phase",
     origin: Some("Lange 2023 (seed 000), Figures 4.11 and 4.13"),
-    caption: "The performance of the primary in each phase above, its pressure against the w0 of its own run beneath, \
-              a line for each run; whiskers are 95 % intervals, where there is one. Where lines part, what the runs \
-              differ by matters.",
+    caption: "The primary's performance in each phase, above, and its pressure against the w0 of its own run, below; a \
+              line for each run. Whiskers are 95 % intervals, where there is one. Lines diverge where the difference \
+              between the runs matters.",
     spec: include_str!("../../../../../charts/pressure-lines.vl.json"),
     input: ChartInput::SeveralRecordings(draw),
 };

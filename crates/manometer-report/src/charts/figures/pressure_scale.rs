@@ -14,10 +14,11 @@ pub(crate) const CHART: Chart = Chart {
     name: "pressure-scale",
     title: "Pressure scale",
     origin: Some("Lange et al. 2021 (seed 004); Lange 2023 (seed 000), definition 2"),
-    caption: "What each phase costs the primary against w0, where it runs alone: 0 is no harm, 0.5 means that half \
-              of the performance is gone, below 0 the neighbours help. A new step begins where a phase differs \
-              significantly from the step's first; a phase without a 95 % interval cannot be tested and stays on it. \
-              A dashed whisker is no such interval, but how much the sample intervals swing.",
+    caption: "The pressure of each phase: the share of the primary's performance lost against w0, where it runs alone. \
+              0 is no harm, 0.5 is half of the performance lost, below 0 the neighbours help. A new step begins at a \
+              phase that differs significantly from the step's first; a phase without a 95 % interval cannot be tested \
+              and stays on the step. A dashed whisker is no such interval: it shows how much the sample intervals \
+              vary.",
     spec: include_str!("../../../../../charts/pressure-scale.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
@@ -28,7 +29,7 @@ const QUANTILES: &str = "5–95 % of the sample intervals (quantiles, no confide
 
 /// One phase on the scale.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Row {
+struct ScaleBar {
     phase: String,
     label: String,
     order: usize,
@@ -55,7 +56,7 @@ fn draw(reader: &RecordingReader) -> Drawing {
         notes.push(
             "Where a phase has no confidence interval, the dashed whisker spans what its sample intervals from 5 % \
              to 95 % would mean as pressure against the mean of w0. These are quantiles: they say how much the \
-             performance swings, not how sure the mean is."
+             performance varies, not how accurate the mean is."
                 .to_owned(),
         );
     }
@@ -66,7 +67,7 @@ fn draw(reader: &RecordingReader) -> Drawing {
     Drawing { table: Table::of(&rows), alt_text: alt_text.join(". "), notes }
 }
 
-fn rows(reader: &RecordingReader) -> Vec<Row> {
+fn rows(reader: &RecordingReader) -> Vec<ScaleBar> {
     let summary = reader.summary;
     let find = |id: &String| summary.phases.iter().find(|phase| phase.id == *id);
     let mut rows = Vec::new();
@@ -85,11 +86,16 @@ fn rows(reader: &RecordingReader) -> Vec<Row> {
     rows
 }
 
-fn row(reader: &RecordingReader, phase: &PhaseSummary, step: Option<(usize, Option<String>)>, order: usize) -> Row {
+fn row(
+    reader: &RecordingReader,
+    phase: &PhaseSummary,
+    step: Option<(usize, Option<String>)>,
+    order: usize,
+) -> ScaleBar {
     let (step, step_name) = step.map_or((None, None), |(step, name)| (Some(step), name));
     let ends = whisker(reader.summary, phase);
     let (low, high, whisker) = ends.map_or((None, None, "none"), |(low, high, kind)| (Some(low), Some(high), kind));
-    Row {
+    ScaleBar {
         phase: phase.id.clone(),
         label: phase.label.clone(),
         order,

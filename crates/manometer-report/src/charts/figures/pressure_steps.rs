@@ -9,12 +9,11 @@ use crate::recording_reader::RecordingReader;
 
 pub(crate) const CHART: Chart = Chart {
     name: "pressure-steps",
-    title: "Pressure step by step",
+    title: "Growth of pressure from value to value",
     origin: Some("Lange 2023 (seed 000), Figures 4.23 to 4.25"),
-    caption: "Each cell is what the pressure grows by (orange) or falls by (blue) when a setting goes from one value \
-              to the next, all else the same. A number is bold where its 95 % interval is on one side of 0; one \
-              without an interval never is. Phases of one run share their w0, so that their intervals are wider than \
-              they need be.",
+    caption: "Each cell is the growth (orange) or fall (blue) of the pressure when a setting goes from one value to \
+              the next, all else the same. A bold number has a 95 % interval on one side of 0; a number without an \
+              interval is never bold. Phases of one run share their w0, so their intervals are wider than necessary.",
     spec: include_str!("../../../../../charts/pressure-steps.vl.json"),
     input: ChartInput::Recordings(draw),
 };
@@ -94,21 +93,21 @@ mod tests {
             point("0", "2", "w3", 0.25),
             point("0.5", "1", "w1", 0.375),
         ];
-        let told = |name: &str| -> Vec<(String, Option<f64>)> {
+        let values = |name: &str| -> Vec<(String, Option<f64>)> {
             steps(&points, name).iter().map(|point| (point.condition(name).to_owned(), point.value)).collect()
         };
-        assert_eq!(told("io.iodepth"), [("1 → 2".to_owned(), Some(0.125)), ("2 → 16".to_owned(), Some(0.25))]);
-        assert_eq!(told("io.write_ratio"), [("0 → 0.5".to_owned(), Some(0.25))]);
+        assert_eq!(values("io.iodepth"), [("1 → 2".to_owned(), Some(0.125)), ("2 → 16".to_owned(), Some(0.25))]);
+        assert_eq!(values("io.write_ratio"), [("0 → 0.5".to_owned(), Some(0.25))]);
     }
 
     #[test]
     fn a_step_goes_to_the_next_value_that_was_measured() {
         let points = [point("0", "1", "w1", 0.125), point("0", "16", "w2", 0.5), point("0.5", "4", "w1", 0.75)];
-        let told: Vec<(String, Option<f64>)> = steps(&points, "io.iodepth")
+        let values: Vec<(String, Option<f64>)> = steps(&points, "io.iodepth")
             .iter()
             .map(|point| (point.condition("io.iodepth").to_owned(), point.value))
             .collect();
-        assert_eq!(told, [("1 → 16".to_owned(), Some(0.375))], "4 was measured under another share of writes");
+        assert_eq!(values, [("1 → 16".to_owned(), Some(0.375))], "4 was measured under another share of writes");
     }
 
     #[test]

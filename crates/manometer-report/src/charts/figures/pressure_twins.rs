@@ -1,4 +1,4 @@
-//! What each phase costs the primary and what it costs its neighbours, side by side.
+//! The pressure of each phase on the primary and on its neighbours, side by side.
 
 use manometer_analysis::summary::{IntervalEstimate, PhaseSummary};
 use manometer_measure::plan::PhaseKind;
@@ -11,18 +11,18 @@ use crate::text;
 
 pub(crate) const CHART: Chart = Chart {
     name: "pressure-twins",
-    title: "Who suffers: the primary and its neighbours",
+    title: "Pressure on the primary and on its neighbours",
     origin: Some("Lange 2023 (seed 000), Figures 4.12, 4.14, 4.18 and 4.21"),
-    caption: "Twin bars for each phase: what it costs the primary against running alone, and what it costs each \
-              neighbour against running alone. Whiskers are 95 % intervals, where there is one. Where one bar is long \
-              and the other short, one side pays for both.",
+    caption: "Twin bars for each phase: the pressure on the primary and on each neighbour, each against running alone. \
+              Whiskers are 95 % intervals, where there is one. A long bar beside a short one: one side bears the \
+              interference.",
     spec: include_str!("../../../../../charts/pressure-twins.vl.json"),
     input: ChartInput::Recordings(draw),
 };
 
 /// One bar.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Row {
+struct TwinBar {
     run: String,
     run_order: usize,
     phase: String,
@@ -41,7 +41,7 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
     let ids = phase_ids(&runs);
     let (mut rows, mut without) = (Vec::new(), Vec::new());
     for run in &runs {
-        let ours: Vec<Row> = run.reader.summary.phases.iter().flat_map(|phase| bars(run, phase, &ids)).collect();
+        let ours: Vec<TwinBar> = run.reader.summary.phases.iter().flat_map(|phase| bars(run, phase, &ids)).collect();
         if ours.iter().any(|row| row.who_order > 0 && row.value.is_some()) {
             rows.extend(ours);
         } else {
@@ -50,7 +50,7 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
     }
     if rows.is_empty() {
         return Drawing::empty(
-            "No neighbour was measured alone, so that what a phase costs it is not known: this chart is left out.",
+            "No neighbour was measured alone, so its pressure is not known: this chart is left out.",
         );
     }
     let words: Vec<String> =
@@ -60,7 +60,7 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
 }
 
 /// The bars of a phase with neighbours: the primary's first.
-fn bars(run: &Run, phase: &PhaseSummary, ids: &[String]) -> Vec<Row> {
+fn bars(run: &Run, phase: &PhaseSummary, ids: &[String]) -> Vec<TwinBar> {
     if phase.kind != PhaseKind::Pressure {
         return Vec::new();
     }
@@ -68,7 +68,7 @@ fn bars(run: &Run, phase: &PhaseSummary, ids: &[String]) -> Vec<Row> {
     let neighbours = phase.neighbours.iter().map(|(name, neighbour)| (name.as_str(), &neighbour.pressure));
     let bar = |(who_order, (who, pressure)): (usize, (&str, &IntervalEstimate))| {
         let interval = (pressure.value, pressure.ci_low, pressure.ci_high);
-        Row {
+        TwinBar {
             run: run.name.clone(),
             run_order: run.order,
             phase: phase.id.clone(),

@@ -1,4 +1,4 @@
-//! The box plot of the dispatch error: how long after they were due a replay's requests were sent.
+//! The box plot of the dispatch error: how late a replay sent its requests.
 
 use serde::Serialize;
 
@@ -11,16 +11,16 @@ pub(crate) const CHART: Chart = Chart {
     name: "replay-dispatch",
     title: "Dispatch error of the replay",
     origin: Some("Boza 2018 (seed 003), Figure 5.2"),
-    caption: "How long after they were due requests were sent: half of them within the box, whose bar is the median; \
-              the line goes from the first percentile to the 99th, the diamond marks the 90th, the circle the longest. \
-              Less than a nanosecond is drawn as one.",
+    caption: "The dispatch error: how long after they were due the requests were sent. The box holds half of them, its \
+              bar is the median; the line goes from the first percentile to the 99th, the diamond is the 90th, the \
+              circle the maximum. Errors below a nanosecond are drawn as one.",
     spec: include_str!("../../../../../charts/replay-dispatch.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 
 /// The box of one replay, in microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Row {
+struct DispatchBox {
     workload: String,
     p1: f64,
     p25: f64,
@@ -49,10 +49,10 @@ fn draw(reader: &RecordingReader) -> Drawing {
             text::latency(error.p90),
             text::latency(error.p99),
             text::latency(error.max),
-            replay.kept.late,
+            replay.dispatch.late,
             error.samples
         ));
-        rows.push(Row {
+        rows.push(DispatchBox {
             workload: replay.workload.to_owned(),
             p1: drawn(error.p1),
             p25: drawn(error.p25),
@@ -62,7 +62,7 @@ fn draw(reader: &RecordingReader) -> Drawing {
             p99: drawn(error.p99),
             max: drawn(error.max),
             requests: error.samples,
-            late: replay.kept.late,
+            late: replay.dispatch.late,
         });
     }
     Drawing::of(&rows, &words, Vec::new())

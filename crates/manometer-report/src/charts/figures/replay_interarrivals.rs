@@ -1,4 +1,4 @@
-//! The inter-arrivals of a trace and of its replay, laid over one another.
+//! The inter-arrival times of a trace and of its replay.
 
 use serde::Serialize;
 
@@ -9,11 +9,10 @@ use crate::text;
 
 pub(crate) const CHART: Chart = Chart {
     name: "replay-interarrivals",
-    title: "Inter-arrivals of trace and replay",
+    title: "Inter-arrival times of trace and replay",
     origin: Some("Boza 2018 (seed 003), Figure 5.3"),
-    caption: "The share of requests (upwards) that came at most so long after the one before them (across), as the \
-              trace has it and as it was replayed. The widest gap between the two lines is the Kolmogorov-Smirnov \
-              distance.",
+    caption: "The cumulative distributions of the inter-arrival time (across), of the trace and of its replay. The \
+              widest vertical distance between the two lines is the Kolmogorov-Smirnov distance.",
     spec: include_str!("../../../../../charts/replay-interarrivals.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
@@ -23,7 +22,7 @@ const STEPS: u32 = 200;
 
 /// One step of the distribution of one side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Row {
+struct InterarrivalStep {
     workload: String,
     side: &'static str,
     share: f64,
@@ -36,12 +35,17 @@ fn draw(reader: &RecordingReader) -> Drawing {
         let Some(ks) = replay.fidelity.ks else { continue };
         let mut medians = Vec::new();
         for side in Side::BOTH {
-            let course = if side == Side::Trace { &replay.kept.due } else { &replay.kept.sent };
+            let course = if side == Side::Trace { &replay.dispatch.due } else { &replay.dispatch.sent };
             let gap_us = |share| course.gaps.quantile_ns(share).map(|ns| ns as f64 / 1e3);
             medians.extend(gap_us(0.5).map(text::latency));
             let shares = (1..=STEPS).map(|step| f64::from(step) / f64::from(STEPS));
             rows.extend(shares.filter_map(|share| {
-                Some(Row { workload: replay.workload.to_owned(), side: side.name(), share, gap_us: gap_us(share)? })
+                Some(InterarrivalStep {
+                    workload: replay.workload.to_owned(),
+                    side: side.name(),
+                    share,
+                    gap_us: gap_us(share)?,
+                })
             }));
         }
         words.push(format!(

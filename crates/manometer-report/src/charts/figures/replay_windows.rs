@@ -1,4 +1,4 @@
-//! How many requests of a trace and of its replay came in each window of time.
+//! The requests of a trace and of its replay in each window of time.
 
 use serde::Serialize;
 
@@ -10,15 +10,15 @@ pub(crate) const CHART: Chart = Chart {
     name: "replay-windows",
     title: "Bursts of trace and replay",
     origin: Some("Boza 2018 (seed 003), Figure 5.4"),
-    caption: "How many requests came in each window of time, as the trace has them and as they were replayed. Bursts \
-              that the replay did not keep stand out as two lines.",
+    caption: "The requests in each window of time, of the trace and of its replay. Where the replay lost a burst, the \
+              lines separate.",
     spec: include_str!("../../../../../charts/replay-windows.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 
 /// One window of one side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Row {
+struct WindowCount {
     strip: String,
     side: &'static str,
     t_s: f64,
@@ -32,7 +32,7 @@ fn draw(reader: &RecordingReader) -> Drawing {
         let strip = format!("{}: requests in each {} s", replay.workload, windows.window_s);
         for side in Side::BOTH {
             let counts = if side == Side::Trace { &windows.trace } else { &windows.replay };
-            rows.extend(counts.iter().enumerate().map(|(window, requests)| Row {
+            rows.extend(counts.iter().enumerate().map(|(window, requests)| WindowCount {
                 strip: strip.clone(),
                 side: side.name(),
                 t_s: window as f64 * windows.window_s,

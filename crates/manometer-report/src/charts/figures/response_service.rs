@@ -1,4 +1,4 @@
-//! Response time against service time: what waiting adds, percentile by percentile.
+//! Response time against service time, by percentile.
 
 use manometer_measure::latency_log::response_tag;
 use serde::Serialize;
@@ -12,16 +12,16 @@ pub(crate) const CHART: Chart = Chart {
     name: "response-service",
     title: "Response against service time",
     origin: None,
-    caption: "Each line goes through the percentiles of one phase: the time from when a request was sent (across), and \
-              the time from when it was due (upwards). On the dashed line nothing waited before it was sent; above it, \
-              the distance is waiting, which a closed loop would hide.",
+    caption: "Each line goes through the percentiles of one phase: the service time, from when a request was sent \
+              (across), and the response time, from when it was due (upwards). On the dashed line no request waited \
+              before it was sent; the distance above it is waiting, which coordinated omission hides.",
     spec: include_str!("../../../../../charts/response-service.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
 
 /// One percentile of one operation in one phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Row {
+struct PercentilePoint {
     operation: String,
     phase: String,
     order: usize,
@@ -41,7 +41,7 @@ fn draw(reader: &RecordingReader) -> Drawing {
                 [operation.clone(), response_tag(&operation)].map(|tag| log.between(&tag, begin_s, end_s));
             let name = phase_name(&phase.id, &phase.label);
             let both = spectrum(&service).zip(spectrum(&response));
-            rows.extend(both.map(|((one_in, service_us), (_, response_us))| Row {
+            rows.extend(both.map(|((one_in, service_us), (_, response_us))| PercentilePoint {
                 operation: operation.clone(),
                 phase: name.clone(),
                 order,

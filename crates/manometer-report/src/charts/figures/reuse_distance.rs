@@ -6,9 +6,10 @@ pub(crate) const CHART: Chart = Chart {
     name: "reuse-distance",
     title: "Reuse distance",
     origin: None,
-    caption: "The share of the requests (upwards) whose key was asked for before with at most so many other keys in \
-              between (across, logarithmic). A line ends below 100 %: the rest are first requests for their key. A \
-              cache with LRU and room for so many keys has this share of hits.",
+    caption: "The cumulative distribution of the reuse distance (across, logarithmic): the share of the requests \
+              (upwards) with at most this many other keys since the last request for the same key. A line ends below \
+              100 %: the rest are first requests for their key. It is also the hit ratio of an LRU cache with room for \
+              that many keys.",
     spec: include_str!("../../../../../charts/reuse-distance.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
@@ -19,5 +20,5 @@ const COLUMNS: &[ColumnInfo] = &[
     ColumnInfo::new("share", "", "Requests with at most this distance, of all requests, 0 to 1."),
     ColumnInfo::new("low", "", "The lower end of the 95 % interval; null where there is none."),
     ColumnInfo::new("high", "", "Its upper end."),
-    ColumnInfo::new("requests", "", "How many requests the line is made of."),
+    ColumnInfo::new("requests", "", "Requests behind the line."),
 ];

@@ -1,4 +1,4 @@
-//! Counters against one another: what swings with what.
+//! Counters against counters, with their correlations.
 
 use serde::Serialize;
 
@@ -8,11 +8,10 @@ use crate::recording_reader::{LatencyCriterion, RecordingReader};
 
 pub(crate) const CHART: Chart = Chart {
     name: "scatter-matrix",
-    title: "Counters against one another",
+    title: "Counters against counters",
     origin: None,
-    caption: "A panel for every two counters, the first named upwards, the second across; each point is a sample \
-              interval, coloured by phase. Points along a line mean that the two swing together; a cloud, that they do \
-              not.",
+    caption: "A panel for every two counters, the first upwards, the second across; each point is a sample interval, \
+              coloured by phase. Points along a line: the two correlate. A cloud: they do not.",
     spec: include_str!("../../../../../charts/scatter-matrix.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
@@ -25,7 +24,7 @@ const LIMIT: usize = 240;
 const APART: f64 = 0.75;
 const MIB: f64 = 1_048_576.0;
 
-/// The host's counters that are looked at, by how much they tell: name, series, column, factor.
+/// The host's counters that are looked at, the most informative first: name, series, column, factor.
 const HOST: [(&str, &str, &str, f64); 4] = [
     ("device reads (MiB/s)", "device", "read_bytes", 1.0 / MIB),
     ("device writes (MiB/s)", "device", "write_bytes", 1.0 / MIB),
@@ -40,7 +39,7 @@ struct Counter {
 
 /// One sample interval in one panel.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Row {
+struct ScatterPoint {
     panel: String,
     panel_order: usize,
     x_name: String,
@@ -80,7 +79,7 @@ fn draw(reader: &RecordingReader) -> Drawing {
     Drawing::of(&rows, &words, notes)
 }
 
-/// The criterion and what else changes, the most telling first.
+/// The criterion and what else changes, the most informative first.
 fn counters(reader: &RecordingReader) -> Vec<Counter> {
     let criterion = &reader.summary.criterion;
     let mut all =
@@ -111,7 +110,7 @@ fn compactions(reader: &RecordingReader) -> Option<Counter> {
     Some(Counter { name: "compaction writes (MiB/s)".to_owned(), points })
 }
 
-/// Whether a counter swings by more than a hundredth of its largest value: less is noise, which a scale of its own
+/// Whether a counter varies by more than a hundredth of its largest value: less is noise, which a scale of its own
 /// would magnify.
 fn changes(counter: &Counter) -> bool {
     let values = || counter.points.iter().filter_map(|point| point.mean);
@@ -126,10 +125,10 @@ fn moments(reader: &RecordingReader, criterion: &Counter) -> Vec<f64> {
     measured.iter().copied().step_by(bucket_size(measured.len(), LIMIT)).collect()
 }
 
-fn row(reader: &RecordingReader, t_s: f64, panel_order: usize, x: &Counter, y: &Counter) -> Option<Row> {
+fn row(reader: &RecordingReader, t_s: f64, panel_order: usize, x: &Counter, y: &Counter) -> Option<ScatterPoint> {
     let (phase_order, phase) = reader.phase_at(t_s)?;
     let within_s = APART * reader.recording.plan.interval_s;
-    Some(Row {
+    Some(ScatterPoint {
         panel: format!("{} against {}", y.name, x.name),
         panel_order,
         x_name: x.name.clone(),
@@ -142,12 +141,12 @@ fn row(reader: &RecordingReader, t_s: f64, panel_order: usize, x: &Counter, y: &
     })
 }
 
-/// Pearson's correlation of the points of a panel; nothing where one of the counters stands still.
-fn correlation(rows: &[Row]) -> Option<f64> {
+/// Pearson's correlation of the points of a panel; nothing where one of the counters is constant.
+fn correlation(rows: &[ScatterPoint]) -> Option<f64> {
     let count = rows.len() as f64;
-    let mean = |of: fn(&Row) -> f64| rows.iter().map(of).sum::<f64>() / count;
+    let mean = |of: fn(&ScatterPoint) -> f64| rows.iter().map(of).sum::<f64>() / count;
     let (mean_x, mean_y) = (mean(|row| row.x), mean(|row| row.y));
-    let sum = |of: &dyn Fn(&Row) -> f64| rows.iter().map(of).sum::<f64>();
+    let sum = |of: &dyn Fn(&ScatterPoint) -> f64| rows.iter().map(of).sum::<f64>();
     let both = sum(&|row| (row.x - mean_x) * (row.y - mean_y));
     let own = sum(&|row| (row.x - mean_x).powi(2)) * sum(&|row| (row.y - mean_y).powi(2));
     (own > 0.0).then(|| both / own.sqrt())
@@ -158,8 +157,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_that_swing_together_are_correlated() {
-        let row = |x: f64, y: f64| Row {
+    fn counters_that_rise_together_are_correlated() {
+        let row = |x: f64, y: f64| ScatterPoint {
             panel: String::new(),
             panel_order: 0,
             x_name: String::new(),
@@ -173,7 +172,7 @@ mod tests {
         let with = |slope: f64| correlation(&[1.0, 2.0, 3.0].map(|x| row(x, slope * x)));
         assert!((with(2.0).unwrap() - 1.0).abs() < 1e-12);
         assert!((with(-1.0).unwrap() + 1.0).abs() < 1e-12);
-        assert_eq!(with(0.0), None, "what stands still swings with nothing");
+        assert_eq!(with(0.0), None, "a constant has no correlation");
         assert_eq!(correlation(&[]), None);
     }
 }

@@ -1,22 +1,22 @@
-//! Values of many sizes against values of one.
+//! Values of many sizes against values of one size.
 
 use crate::charts::chart::{Chart, ChartInput, ColumnInfo};
 
 pub(crate) const CHART: Chart = Chart {
     name: "slab-sizes",
-    title: "Values of many sizes and of one on memcached",
+    title: "memcached: values of many sizes and of one size",
     origin: Some("Boza 2018 (seed 003), Figure 5.8"),
-    caption: "The trace with values spread evenly over the classes of slabs, and with all of them as large as those \
-              are on average. Whiskers are 95 % intervals over the repeats.",
+    caption: "The trace with values spread evenly over the slab classes, and with all values of their mean size. \
+              Whiskers are 95 % intervals over the repeats.",
     spec: include_str!("../../../../../charts/slab-sizes.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
 
 const COLUMNS: &[ColumnInfo] = &[
-    ColumnInfo::new("strip", "", "What the bar shows, with its unit: a panel each."),
+    ColumnInfo::new("strip", "", "The quantity, with its unit: a panel each."),
     ColumnInfo::new("sizes", "", "The sizes of the values."),
     ColumnInfo::new("value", "", "The bar, in the unit of its strip."),
     ColumnInfo::new("ci_low", "", "The lower end of the 95 % interval; null where there is none."),
     ColumnInfo::new("ci_high", "", "Its upper end."),
-    ColumnInfo::new("samples", "", "How many repeats."),
+    ColumnInfo::new("samples", "", "Repeats."),
 ];

@@ -1,4 +1,4 @@
-//! Latency against throughput: each phase as a point.
+//! Latency against throughput: a point for each phase.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +15,9 @@ pub(crate) const CHART: Chart = Chart {
     name: "throughput-latency",
     title: "Latency against throughput",
     origin: None,
-    caption: "Each point is a phase: how much the primary did (across, with its 95 % interval) and how long its \
-              requests took (upwards, logarithmic); the square is w0. Towards the lower right is better. Where points \
-              rise without moving to the right, requests only wait longer. Lines join phases that follow each other.",
+    caption: "Each point is a phase: the primary's throughput (across, with its 95 % interval) and latency (upwards, \
+              logarithmic); the square is w0. The lower right is best. Points that rise without moving to the right: \
+              the store is saturated, and requests only wait longer. Lines connect consecutive phases.",
     spec: include_str!("../../../../../charts/throughput-latency.vl.json"),
     input: ChartInput::Recordings(draw),
 };
@@ -29,7 +29,7 @@ const PERCENTILES: [Percentile; 2] = [("median", |latency| latency.p50), ("99th 
 
 /// One phase of one run in the panel of one percentile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Row {
+struct LatencyPoint {
     panel: String,
     panel_order: usize,
     run: String,
@@ -50,7 +50,7 @@ struct Row {
 
 fn draw(readers: &[RecordingReader]) -> Drawing {
     let runs = runs(readers);
-    let mut rows: Vec<Row> = runs.iter().flat_map(of_run).collect();
+    let mut rows: Vec<LatencyPoint> = runs.iter().flat_map(of_run).collect();
     if rows.is_empty() {
         return Drawing::empty("No phase has both a throughput and latencies: this chart is left out.");
     }
@@ -63,7 +63,7 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
         });
     }
     rows.sort_by_key(|row| row.panel_order);
-    let word = |row: &Row| {
+    let word = |row: &LatencyPoint| {
         let (throughput, latency) = (text::number(row.throughput), text::latency(row.latency_us));
         format!("{}, {}, {}: {throughput} {}, {latency}", row.panel, row.run, row.phase, row.unit)
     };
@@ -71,7 +71,7 @@ fn draw(readers: &[RecordingReader]) -> Drawing {
     Drawing::of(&rows, &words, Vec::new())
 }
 
-fn of_run(run: &Run) -> Vec<Row> {
+fn of_run(run: &Run) -> Vec<LatencyPoint> {
     let phases = &run.reader.summary.phases;
     let throughputs: Vec<_> = phases.iter().map(|phase| throughput(run.reader, phase)).collect();
     let operations: BTreeSet<&String> = phases.iter().flat_map(|phase| phase.latency_us.keys()).collect();
@@ -80,13 +80,18 @@ fn of_run(run: &Run) -> Vec<Row> {
 }
 
 /// A row for each phase that has both.
-fn line(run: &Run, throughputs: &[Option<Throughput>], operation: &str, (name, percentile): Percentile) -> Vec<Row> {
+fn line(
+    run: &Run,
+    throughputs: &[Option<Throughput>],
+    operation: &str,
+    (name, percentile): Percentile,
+) -> Vec<LatencyPoint> {
     let mut rows = Vec::new();
     for (order, (phase, throughput)) in run.reader.summary.phases.iter().zip(throughputs).enumerate() {
         let latency = phase.latency_us.get(operation);
         let latency_us = latency.and_then(percentile);
         let (Some(throughput), Some(latency), Some(latency_us)) = (throughput, latency, latency_us) else { continue };
-        rows.push(Row {
+        rows.push(LatencyPoint {
             panel: format!("{operation}: {name} of the latency; throughput in {}", throughput.unit),
             panel_order: 0,
             run: run.name.clone(),

@@ -1,4 +1,4 @@
-//! The run's timeline: the primary above, its neighbours beneath, its compactions beneath that.
+//! The run's timeline: the primary, its neighbours, its compactions.
 
 use manometer_measure::plan::Workload;
 
@@ -10,8 +10,8 @@ pub(crate) const CHART: Chart = Chart {
     name: "timeline",
     title: "The run over time",
     origin: Some("Lange 2023 (seed 000), Figures 4.1, 4.3 to 4.5 and 4.7"),
-    caption: "The primary's throughput above, what its neighbours did beneath, what the engine compacted beneath that. \
-              Bands are phases; a line that breaks was not measured there.",
+    caption: "The primary's throughput above, the neighbours' throughput below it, the engine's compactions below \
+              that. Bands are phases; where a line breaks, nothing was measured.",
     spec: include_str!("../../../../../charts/timeline.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
@@ -66,7 +66,7 @@ fn neighbours(reader: &RecordingReader) -> Vec<Strip> {
     units.into_iter().filter_map(strip).collect()
 }
 
-/// The engine's columns that tell when it compacts, how much, in how much memory, whom that holds up, and what it comes to.
+/// The engine's columns on compactions: activity, bytes, memory, stalls, write amplification.
 const COMPACTIONS: [&str; 10] = [
     "running_compactions",
     "compaction_read_bytes",

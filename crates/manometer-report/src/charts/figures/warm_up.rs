@@ -1,4 +1,4 @@
-//! The hit ratio of the engine's cache and the throughput, from the first moment on.
+//! The hit ratio of the engine's cache and the throughput, from the begin of the run.
 
 use crate::charts::chart::{Chart, ChartInput, Drawing};
 use crate::downsample::Point;
@@ -9,9 +9,8 @@ pub(crate) const CHART: Chart = Chart {
     name: "warm-up",
     title: "Cache and throughput through the warm-up",
     origin: Some("dos Santos 2015 (seed 001), Figures 6.2 and 6.3"),
-    caption: "The share of look-ups that the engine's cache answered, above, and the primary's throughput beneath, the \
-              warm-up included. While the hit ratio still climbs, the cache is not warm, and what is measured is its \
-              filling.",
+    caption: "The hit ratio of the engine's cache, above, and the primary's throughput, below, with the warm-up. While \
+              the hit ratio still climbs, the cache is not warm: the run measures how it fills.",
     spec: include_str!("../../../../../charts/warm-up.vl.json"),
     input: ChartInput::OneRecording(draw),
 };
@@ -33,7 +32,7 @@ fn draw(reader: &RecordingReader) -> Drawing {
     let series = format!("{}.engine", primary.name);
     let lines = CACHES.into_iter().filter_map(|cache| line(reader, &series, cache)).collect();
     let Some(ratios) = Strip::of("Hit ratio (share of look-ups)", lines) else {
-        return Drawing::empty("The primary's engine tells nothing of a cache: this chart is left out.");
+        return Drawing::empty("The primary's engine has no counters of a cache: this chart is left out.");
     };
     let points = reader.line(reader.throughput(primary).unwrap_or_default(), LIMIT);
     let throughput = Line { name: primary.name.clone(), points };

@@ -6,8 +6,8 @@ pub(crate) const CHART: Chart = Chart {
     name: "working-set",
     title: "Working set",
     origin: None,
-    caption: "How much is asked for in a window of so many requests, or of so much time (across), on average over \
-              all such windows of the trace; both scales are logarithmic.",
+    caption: "The working set: the distinct keys or bytes requested in a window of this many requests, or of this \
+              length (across), the mean over all such windows of the trace; both scales are logarithmic.",
     spec: include_str!("../../../../../charts/working-set.vl.json"),
     input: ChartInput::Columns(COLUMNS),
 };
@@ -15,10 +15,10 @@ pub(crate) const CHART: Chart = Chart {
 const COLUMNS: &[ColumnInfo] = &[
     ColumnInfo::new("order", "", "The strip's place from above."),
     ColumnInfo::new("strip", "", "The strip's title."),
-    ColumnInfo::new("what", "", "What is counted: `keys`, `bytes`."),
-    ColumnInfo::new("unit", "", "What windows are measured in: `requests`, `seconds`."),
+    ColumnInfo::new("what", "", "The quantity: `keys`, `bytes`."),
+    ColumnInfo::new("unit", "", "The unit of windows: `requests`, `seconds`."),
     ColumnInfo::new("window", "", "The window's length, in `unit`."),
-    ColumnInfo::new("amount", "", "What is asked for in it, in `what`."),
+    ColumnInfo::new("amount", "", "The working set of that window, in `what`."),
     ColumnInfo::new("error", "", "Half of the 95 % interval; null where it is exact."),
     ColumnInfo::new("low", "", "The lower end of the 95 % interval; null where there is none."),
     ColumnInfo::new("high", "", "Its upper end."),

@@ -1,4 +1,4 @@
-//! Write amplification against the size of the database.
+//! Write amplification by the size of the database.
 
 use manometer_analysis::lsm_levels::level_of;
 use serde::Serialize;
@@ -13,9 +13,9 @@ pub(crate) const CHART: Chart = Chart {
     name: "write-amplification-size",
     title: "Write amplification against size",
     origin: Some("Song 2018 (seed 002), Figure 4.8"),
-    caption: "How many bytes reached the device for each byte that was put (upwards), with the size of the database \
-              (across), from the beginning of each run to the point at its end; a compaction that makes it smaller \
-              takes the line back. A line that climbs says that a larger database costs more for each put.",
+    caption: "Write amplification (upwards) by the size of the database (across), from the begin of each run to the \
+              point at its end; a compaction that shrinks the database takes the line back. Where a line climbs, a \
+              larger database writes more bytes for each byte put.",
     spec: include_str!("../../../../../charts/write-amplification-size.vl.json"),
     input: ChartInput::Recordings(draw),
 };
@@ -23,12 +23,12 @@ pub(crate) const CHART: Chart = Chart {
 /// Points of one line at most.
 const LIMIT: usize = 200;
 const GIB: f64 = 1_073_741_824.0;
-/// Columns that tell the size of all data, where levels need not be added up.
+/// Columns with the size of all data; without them the levels are added up.
 const WHOLE: [&str; 3] = ["space_bytes", "tables_bytes", "file_bytes"];
 
 /// One moment of one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Row {
+struct SizePoint {
     run: String,
     run_order: usize,
     t_s: f64,
@@ -39,24 +39,24 @@ struct Row {
 }
 
 fn draw(readers: &[RecordingReader]) -> Drawing {
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<SizePoint> = Vec::new();
     let mut words = Vec::new();
     for run in runs(readers) {
         let ours = of_run(&run);
         if let Some(last) = ours.iter().find(|row| row.is_last) {
-            let told = |number: Option<f64>| number.map_or_else(|| text::NOT_MEASURED.to_owned(), text::number);
-            let (ratio, size) = (told(last.amplification), told(last.size_gib));
+            let shown = |number: Option<f64>| number.map_or_else(|| text::NOT_MEASURED.to_owned(), text::number);
+            let (ratio, size) = (shown(last.amplification), shown(last.size_gib));
             words.push(format!("{}: {ratio} with {size} GiB at its end", run.name));
         }
         rows.extend(ours);
     }
     if rows.is_empty() {
-        return Drawing::empty("No engine tells its write amplification and its size: this chart is left out.");
+        return Drawing::empty("No engine has counters of write amplification and size: this chart is left out.");
     }
     Drawing::of(&rows, &words, Vec::new())
 }
 
-fn of_run(run: &Run) -> Vec<Row> {
+fn of_run(run: &Run) -> Vec<SizePoint> {
     let Some((amplification, size)) = columns(run.reader) else { return Vec::new() };
     let both = amplification.iter().zip(&size).map(|(amplification, size)| {
         let values = size.mean.zip(amplification.mean);
@@ -66,14 +66,14 @@ fn of_run(run: &Run) -> Vec<Row> {
     let step = bucket_size(both.len(), LIMIT);
     let mut shown = Vec::new();
     for run in both.chunk_by(|left, right| left.1.is_some() == right.1.is_some()) {
-        // From the last backwards: the end is what a run is remembered by. Of a gap one moment is enough.
+        // From the last backwards: the last point must stay. Of a gap one moment is enough.
         let step = if run[0].1.is_some() { step } else { run.len() };
         let from = shown.len();
         shown.extend(run.iter().rev().step_by(step));
         shown[from..].reverse();
     }
     let last = shown.iter().rposition(|(_, size_gib, _)| size_gib.is_some());
-    let row = |(place, (t_s, size_gib, amplification)): (usize, &(f64, Option<f64>, Option<f64>))| Row {
+    let row = |(place, (t_s, size_gib, amplification)): (usize, &(f64, Option<f64>, Option<f64>))| SizePoint {
         run: run.name.clone(),
         run_order: run.order,
         t_s: *t_s,

@@ -1,4 +1,4 @@
-//! A headless Chromium that opens pages from files and tells what became of them.
+//! A headless Chromium that opens pages from files and reports the result.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -9,7 +9,7 @@ use manometer_trace::{ReadOptions, open_stream};
 pub fn advice(name: &str) -> Advice {
     let key = |request: u64| if request.is_multiple_of(3) { request % 300 } else { 1000 + request * request % 4003 };
     let text: String = (0..6000).map(|request| format!("{}\n", key(request))).collect();
-    let asked = AdviseRequest {
+    let request = AdviseRequest {
         name: name.to_owned(),
         object_size: ByteSize(4096),
         threads: 4,
@@ -22,5 +22,5 @@ pub fn advice(name: &str) -> Advice {
         let reader = Box::new(std::io::Cursor::new(text.clone().into_bytes()));
         Ok(open_stream(reader, &ReadOptions::default())?.reader)
     };
-    advise(&opens, &asked).unwrap()
+    advise(&opens, &request).unwrap()
 }

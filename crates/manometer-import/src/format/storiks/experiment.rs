@@ -1,4 +1,4 @@
-//! Parameters of theirs as an experiment file of ours.
+//! Storiks' parameters as an experiment file.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::neighbour::setting;
 use super::parameters::Parameters;
 
-/// A script's change: when, in seconds, of which task, what.
+/// A script's change: the time in seconds, the task, the setting.
 type Step = (u64, usize, String);
 
-/// The experiment file that asks for what `parameters` ask for, with what cannot be said in it as comments.
+/// The experiment file for `parameters`; what an experiment file cannot express becomes a comment.
 pub(super) fn text(parameters: &Parameters, name: &str) -> String {
     let mut lines = vec![format!("name = {}", quoted(name)), String::new(), "[device]".to_owned()];
     lines.push("directory = \"manometer-data\"".to_owned());
@@ -70,9 +70,9 @@ fn flags(text: &str) -> BTreeMap<String, String> {
     words.iter().filter_map(pair).collect()
 }
 
-/// What neighbours are asked for, as settings of ours.
+/// The neighbours' settings, with Manometer's names.
 fn neighbour_settings(parameters: &Parameters) -> Settings {
-    let mut told = flags(parameters.of_task("at_params", 0).unwrap_or_default());
+    let mut flags_set = flags(parameters.of_task("at_params", 0).unwrap_or_default());
     let direct = [
         ("at_block_size", "block_size"),
         ("at_iodepth", "iodepth"),
@@ -81,18 +81,18 @@ fn neighbour_settings(parameters: &Parameters) -> Settings {
         ("at_o_direct", "o_direct"),
     ];
     for (theirs, flag) in direct {
-        told.extend(parameters.of_task(theirs, 0).map(|value| (flag.to_owned(), value.to_owned())));
+        flags_set.extend(parameters.of_task(theirs, 0).map(|value| (flag.to_owned(), value.to_owned())));
     }
     let mut settings = Settings::new();
     settings.insert("file_size".to_owned(), Value::from("10GiB"));
-    let own = told.iter().filter_map(|(name, value)| setting(name, value));
+    let own = flags_set.iter().filter_map(|(name, value)| setting(name, value));
     settings.extend(own.map(|(name, value)| (name.to_owned(), value)));
-    if let Some(engine) = told.get("io_engine").filter(|engine| ["libaio", "posix"].contains(&engine.as_str())) {
+    if let Some(engine) = flags_set.get("io_engine").filter(|engine| ["libaio", "posix"].contains(&engine.as_str())) {
         settings.insert("io_engine".to_owned(), Value::from(engine.as_str()));
     }
-    let is_on = |names: &[&str]| names.iter().any(|name| told.get(*name).is_some_and(|value| value == "true"));
+    let is_on = |names: &[&str]| names.iter().any(|name| flags_set.get(*name).is_some_and(|value| value == "true"));
     // Without the flag it opens its files with O_DIRECT, as it says itself.
-    settings.insert("direct".to_owned(), Value::from(told.get("o_direct").is_none_or(|value| value != "false")));
+    settings.insert("direct".to_owned(), Value::from(flags_set.get("o_direct").is_none_or(|value| value != "false")));
     settings.insert("dsync".to_owned(), Value::from(is_on(&["o_dsync", "dsync"])));
     settings
 }
@@ -174,16 +174,16 @@ fn plan(parameters: &Parameters, tasks: usize) -> Vec<String> {
     }
     lines.push("step = [".to_owned());
     for (begin_s, length_s) in begins.iter().zip(&lengths) {
-        let said = step(&times[begin_s], tasks);
+        let change = step(&times[begin_s], tasks);
         let length =
             if Some(length_s) == lengths.first() { String::new() } else { format!(", phase = \"{length_s}s\"") };
-        lines.push(format!("    {{ {said}{length} }},"));
+        lines.push(format!("    {{ {change}{length} }},"));
     }
     lines.push("]".to_owned());
     lines
 }
 
-/// What happens at one moment: who starts, who stops, what is set.
+/// The changes at one moment: starts, stops, settings.
 fn step(changes: &[(usize, String)], tasks: usize) -> String {
     let name = |task: usize| if tasks > 1 { format!("n{}", task + 1) } else { "n".to_owned() };
     let (mut start, mut stop, mut set) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! What benchmark programs printed, kept in a file: YCSB's status lines, `db_bench`'s reports by interval, fio's
-//! documents. What a line means is known to the parser with which the same program can be a workload.
+//! Output of benchmark programs in a file: YCSB's status lines, `db_bench`'s reports by interval, fio's documents. The
+//! parsers are those with which the same programs run as workloads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,13 +12,13 @@ use regex::Regex;
 
 use crate::findings;
 use crate::input::{all_lines, ns_of_ms};
-use crate::simple::Simple;
-use crate::{Draft, ImportError, Table};
+use crate::single_run::SingleRun;
+use crate::{Draft, ImportError, SampleTable};
 
-/// Where the numbers come from.
+/// The source of the numbers.
 const FROM: &str = "the program's reports";
 
-/// Reads what a program printed into the file at `path`.
+/// Reads the output of a program from the file at `path`.
 ///
 /// # Errors
 /// The file cannot be read, or nothing in it is a report of that program.
@@ -27,29 +27,29 @@ pub fn read(program: ParserName, path: &Path) -> Result<Draft, ImportError> {
     Ok(run.draft(name_of(program), unit, path))
 }
 
-/// The run that a file tells of, and the unit of its performance.
-pub(crate) fn read_run(program: ParserName, path: &Path) -> Result<(Simple, &'static str), ImportError> {
-    let (lines, cut) = all_lines(path)?;
-    let mut taken = Taken::default();
+/// The run in a file, and the unit of its performance.
+pub(crate) fn read_run(program: ParserName, path: &Path) -> Result<(SingleRun, &'static str), ImportError> {
+    let (lines, damage) = all_lines(path)?;
+    let mut reader = OutputReader::default();
     let (mut needs, mut unit) = (&[][..], "ops/s");
-    for stretch in stretches(program, &lines) {
-        let parser = parser::new(program, &stretch.words, &BTreeMap::new());
+    for section in sections(program, &lines) {
+        let parser = parser::new(program, &section.words, &BTreeMap::new());
         let mut parser = parser.map_err(|error| ImportError::format(path, error.to_string()))?;
         (needs, unit) = (parser.needs(), parser.unit());
-        taken.take(&stretch, parser.as_mut());
+        reader.take(&section, parser.as_mut());
     }
-    if taken.samples == 0 {
+    if reader.samples == 0 {
         let words: BTreeSet<String> = needs.iter().map(|(_, word)| format!("`{word}`")).collect();
         let words: Vec<String> = words.into_iter().collect();
         let reason =
-            format!("{} reports nothing by interval in it; it does with {}", name_of(program), words.join(" and "));
+            format!("{} has no reports by interval in it: run it with {}", name_of(program), words.join(" and "));
         return Err(ImportError::format(path, reason));
     }
-    if let Some(cut) = cut {
-        let text = format!("the file is damaged {cut}: what comes after is not there");
-        taken.run.findings.push(findings::damaged(text));
+    if let Some(damage) = damage {
+        let text = format!("the file is damaged {damage}: the rest is missing");
+        reader.run.findings.push(findings::damaged(text));
     }
-    Ok((taken.finish(program), unit))
+    Ok((reader.finish(program), unit))
 }
 
 fn name_of(program: ParserName) -> &'static str {
@@ -65,7 +65,7 @@ fn name_of(program: ParserName) -> &'static str {
 }
 
 /// Lines that become one phase.
-struct Stretch<'a> {
+struct Section<'a> {
     /// What the phase is called; none where nothing says that it ended.
     name: Option<String>,
     /// The words that the parser has to know.
@@ -77,28 +77,28 @@ static RESULT: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^([a-z]\w*(?:\[\w+\])?) +: +[\d.]+ micros/op").expect("the pattern is right"));
 static THREAD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"thread (\d+): \(").expect("the pattern is right"));
 
-/// Each benchmark of `db_bench` is a stretch that ends with its result; of other programs all is one.
-fn stretches(program: ParserName, lines: &[String]) -> Vec<Stretch<'_>> {
+/// Each benchmark of `db_bench` is a section that ends with its result; of other programs all is one.
+fn sections(program: ParserName, lines: &[String]) -> Vec<Section<'_>> {
     if program != ParserName::DbBench {
-        return vec![Stretch { name: None, words: Vec::new(), lines }];
+        return vec![Section { name: None, words: Vec::new(), lines }];
     }
-    let (mut stretches, mut begin) = (Vec::new(), 0);
+    let (mut sections, mut begin) = (Vec::new(), 0);
     let results =
         lines.iter().enumerate().filter_map(|(at, line)| Some((at + 1, Some(RESULT.captures(line)?[1].to_owned()))));
     for (end, name) in results.chain([(lines.len(), None)]) {
         let lines = &lines[begin..end];
         let threads = lines.iter().filter_map(|line| THREAD.captures(line)?[1].parse::<usize>().ok()).max();
-        // One of them does the other thing in `readwhilewriting` and its like, and is not among those asked for.
+        // In `readwhilewriting` and its like one thread does the other work, and is not among `--threads`.
         let beside = usize::from(name.as_ref().is_some_and(|name| name.contains("while")));
         let words = [
             "db_bench".to_owned(),
             format!("--threads={}", threads.map_or(1, |highest| (highest + 1).saturating_sub(beside))),
             format!("--benchmarks={}", name.clone().unwrap_or_default()),
         ];
-        stretches.push(Stretch { name, words: words.into(), lines });
+        sections.push(Section { name, words: words.into(), lines });
         begin = end;
     }
-    stretches
+    sections
 }
 
 static YCSB_TIME: LazyLock<Regex> = LazyLock::new(|| {
@@ -109,7 +109,7 @@ static FIO_TIME: LazyLock<Regex> =
 
 /// A moment on a program's own clock, in milliseconds since 1970, and how much of the run is over, where the line says
 /// so.
-fn told_ms(line: &str) -> Option<(i64, Option<i64>)> {
+fn timestamp_ms(line: &str) -> Option<(i64, Option<i64>)> {
     if let Some(found) = FIO_TIME.captures(line) {
         return Some((found[1].parse().ok()?, None));
     }
@@ -119,36 +119,36 @@ fn told_ms(line: &str) -> Option<(i64, Option<i64>)> {
     Some((time.and_utc().timestamp_millis() + found[2].parse::<i64>().ok()?, Some(elapsed_s.checked_mul(1000)?)))
 }
 
-/// What of the file became samples.
+/// The samples of a file so far.
 #[derive(Default)]
-struct Taken {
-    run: Simple,
+struct OutputReader {
+    run: SingleRun,
     samples: u64,
-    /// The last moment told on the program's own clock.
+    /// The last moment on the program's own clock.
     last_ms: Option<i64>,
     /// How often that went back.
     backward: u64,
 }
 
-impl Taken {
-    fn take(&mut self, stretch: &Stretch<'_>, parser: &mut dyn Parser) {
+impl OutputReader {
+    fn take(&mut self, section: &Section<'_>, parser: &mut dyn Parser) {
         let (begin_ns, before) = (self.run.end_ns, self.samples);
-        for line in stretch.lines {
+        for line in section.lines {
             self.run.has_ended |= line.starts_with("[OVERALL]");
-            if let Some((now_ms, elapsed_ms)) = told_ms(line) {
-                self.hear(now_ms, elapsed_ms);
+            if let Some((now_ms, elapsed_ms)) = timestamp_ms(line) {
+                self.set_clock(now_ms, elapsed_ms);
             }
             for report in parser.line(line).into_iter().flatten() {
                 self.report(&report);
             }
         }
         if self.samples > before {
-            self.run.has_ended |= stretch.name.is_some();
-            self.run.phase(stretch.name.as_deref().unwrap_or("whole run"), begin_ns);
+            self.run.has_ended |= section.name.is_some();
+            self.run.phase(section.name.as_deref().unwrap_or("whole run"), begin_ns);
         }
     }
 
-    fn hear(&mut self, now_ms: i64, elapsed_ms: Option<i64>) {
+    fn set_clock(&mut self, now_ms: i64, elapsed_ms: Option<i64>) {
         if self.last_ms.is_some_and(|last_ms| now_ms < last_ms) {
             self.backward += 1;
             return;
@@ -160,16 +160,16 @@ impl Taken {
     }
 
     fn report(&mut self, report: &Report) {
-        let told_ns = report.length_s.map(|length_s| (length_s * 1e9) as u64);
-        // fio's clock tells when a document was written: the first one's length, when all began.
-        if let (None, Some(now_ms), Some(told_ns)) = (self.run.begin_unix_ms, self.last_ms, told_ns) {
-            self.run.begin_unix_ms = Some(now_ms.saturating_sub((told_ns / 1_000_000) as i64));
+        let reported_ns = report.length_s.map(|length_s| (length_s * 1e9) as u64);
+        // fio's clock has the end of a document; the first document's length gives the begin of all.
+        if let (None, Some(now_ms), Some(reported_ns)) = (self.run.begin_unix_ms, self.last_ms, reported_ns) {
+            self.run.begin_unix_ms = Some(now_ms.saturating_sub((reported_ns / 1_000_000) as i64));
         }
-        let heard = self.run.begin_unix_ms.zip(self.last_ms);
-        let heard_ns = heard.map(|(begin_ms, now_ms)| ns_of_ms(now_ms.saturating_sub(begin_ms)));
+        let clock = self.run.begin_unix_ms.zip(self.last_ms);
+        let clock_ns = clock.map(|(begin_ms, now_ms)| ns_of_ms(now_ms.saturating_sub(begin_ms)));
         let before_ns = self.run.end_ns;
-        let end_ns = heard_ns.unwrap_or(before_ns.saturating_add(told_ns.unwrap_or(0))).max(before_ns);
-        let length_ns = told_ns.unwrap_or(end_ns - before_ns);
+        let end_ns = clock_ns.unwrap_or(before_ns.saturating_add(reported_ns.unwrap_or(0))).max(before_ns);
+        let length_ns = reported_ns.unwrap_or(end_ns - before_ns);
         self.run.end_ns = end_ns;
         let length_s = length_ns as f64 / 1e9;
         if push(&mut self.run.table, &mut self.run.engine, FROM, end_ns, length_s, report) {
@@ -182,30 +182,30 @@ impl Taken {
         }
     }
 
-    /// The run, with what a reader of it must know.
-    fn finish(mut self, program: ParserName) -> Simple {
+    /// The run with its findings.
+    fn finish(mut self, program: ParserName) -> SingleRun {
         if self.backward > 0 {
             let text = format!(
-                "the program's clock went back {} times: what came then is taken to have been at the moment before",
+                "the program's clock went back {} times: those lines keep the latest time before them",
                 self.backward
             );
             self.run.findings.push(findings::clock_stepped(text));
         }
-        // fio's last document is not told from one before.
+        // fio's last document looks like any other.
         self.run.has_ended |= program == ParserName::Fio;
         if !self.run.has_ended {
-            let text = "the result at the end is not there: the run was cut short, or the file was";
+            let text = "the final result is missing: the run or the file was cut short";
             self.run.findings.push(findings::cut_short(text.to_owned()));
         }
         self.run
     }
 }
 
-/// Adds what a program reported of the `length_s` before `end_ns`: counts to the workload's `table`; means and quantiles,
-/// which cannot be added up, to that of its `engine`. Tells whether it counted anything.
+/// Adds a program's report on the `length_s` before `end_ns`: counts to the workload's `table`; means and quantiles,
+/// which cannot be added up, to that of its `engine`. Returns whether there were counts.
 pub(crate) fn push(
-    table: &mut Table,
-    engine: &mut Table,
+    table: &mut SampleTable,
+    engine: &mut SampleTable,
     from: &str,
     end_ns: u64,
     length_s: f64,

@@ -1,12 +1,12 @@
-//! The state of RocksDB as it was asked for through a socket: its levels and stalls.
+//! The state of RocksDB, read through a socket: its levels and stalls.
 
 use serde_json::{Map, Value};
 
 use super::log::number;
-use crate::Table;
+use crate::SampleTable;
 
 /// Adds what a report holds of the column families' levels.
-pub(super) fn push(table: &mut Table, t_ns: u64, report: &Value) {
+pub(super) fn push(table: &mut SampleTable, t_ns: u64, report: &Value) {
     let Some(stats) = report.get("rocksdb.cfstats").and_then(Value::as_object) else { return };
     let columns = levels(stats);
     let row: Vec<_> = columns.iter().map(|(name, unit, value)| (name.as_str(), *unit, *value)).collect();

@@ -1,7 +1,7 @@
-//! The recordings of Storiks and of what it was before, `rocksdb_test` 1.x: one log a run, `.out`, often packed with xz.
+//! The logs of Storiks and of its predecessor `rocksdb_test` 1.x: one `.out` file for each run, often compressed with xz.
 //!
-//! A primary (YCSB or `db_bench`) runs from the begin on; neighbours (`access_time3`) are told to start and to change
-//! by a script. What they *report* makes the phases, not what the script asked for.
+//! A primary (YCSB or `db_bench`) runs from the begin on; a script starts and changes the neighbours
+//! (`access_time3`). The phases follow from what they *report*, not from the script.
 
 mod engine;
 mod experiment;
@@ -23,13 +23,20 @@ use manometer_workload::command::parser::{self, Parser};
 use serde_json::{Map, Value, json};
 
 use self::host::Host;
-use self::log::{Said, Task, log_line, said};
+use self::log::{Task, TaskOutput, log_line, task_output};
 use self::neighbour::Report;
 use self::parameters::Parameters;
 use self::phases::Change;
 use crate::findings;
+use crate::import_format::{ImportFormat, read_each};
 use crate::input::{Lines, file_stem, ns_of_ms};
-use crate::{Draft, ImportError, Table, programs};
+use crate::{Draft, ImportError, SampleTable, program_output};
+
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "storiks",
+    about: "Logs of Storiks 0.1 and of rocksdb_test 1.x (`.out`, also compressed).",
+    read: |files| read_each(files, read),
+};
 
 /// Programs that write such logs, and the versions whose logs were seen.
 const KNOWN: [(&str, &[&str]); 2] =
@@ -39,19 +46,19 @@ const KNOWN: [(&str, &[&str]); 2] =
 ///
 /// # Errors
 /// The file cannot be read, or is no such log: another program's, or one of no known kind.
-pub fn read(path: &Path) -> Result<Draft, ImportError> {
+fn read(path: &Path) -> Result<Draft, ImportError> {
     let mut lines = Lines::open(path)?;
     let mut log = Log::begin(path, &mut lines)?;
     while let Some(line) = lines.next()? {
         log.take(&line);
     }
-    if let Some(cut) = lines.cut {
-        log.findings.push(findings::damaged(format!("the file is damaged {cut}: what comes after is not there")));
+    if let Some(cut) = lines.damage {
+        log.findings.push(findings::damaged(format!("the file is damaged {cut}: the rest is missing")));
     }
     log.finish(path)
 }
 
-/// The experiment file that asks for what Storiks' parameter file at `path` asks for, with the files that it names.
+/// Storiks' parameter file at `path`, with the files that it names, as an experiment file.
 ///
 /// # Errors
 /// A file cannot be read, or names itself.
@@ -60,7 +67,7 @@ pub fn experiment_of_flags(path: &Path) -> Result<String, ImportError> {
     Ok(experiment::text(&parameters, &file_stem(path)))
 }
 
-/// What is read of a log.
+/// The content of a log.
 struct Log {
     program: String,
     version: String,
@@ -72,25 +79,25 @@ struct Log {
     /// Lines whose time is before that of the one before, and by how much at most.
     backward: (u64, i64),
     /// By task.
-    workloads: BTreeMap<(String, usize), Taking>,
+    workloads: BTreeMap<(String, usize), WorkloadLog>,
     host: Host,
     /// Facts that only some reports hold.
     facts: Map<String, Value>,
-    /// What the host's clock is ahead of UTC by, in milliseconds, where a report tells both.
+    /// The offset of the host's clock from UTC in milliseconds, where a report has both.
     zone_ms: Option<i64>,
     findings: Vec<Finding>,
 }
 
-/// What is taken of one workload.
+/// The lines of one workload.
 #[derive(Default)]
-struct Taking {
-    table: Table,
+struct WorkloadLog {
+    table: SampleTable,
     last_ns: Option<u64>,
     changes: Vec<Change>,
     settings: Settings,
     waits: bool,
-    /// What its engine, or its program beside counts, tells.
-    engine: Table,
+    /// The numbers of its engine, and those of its program that are no counts.
+    engine: SampleTable,
     /// What knows YCSB's lines.
     ycsb: Option<Box<dyn Parser>>,
 }
@@ -126,7 +133,9 @@ impl Log {
         };
         if !known.1.contains(&version) {
             let seen = known.1.join(", ");
-            let text = format!("{program} {version} is read as its versions {seen} are: look whether all is there");
+            let text = format!(
+                "{program} {version} is newer than the known versions ({seen}), and was read as those: check that nothing is missing"
+            );
             log.findings.push(findings::unknown_version(text));
         }
         Ok(log)
@@ -147,34 +156,34 @@ impl Log {
             self.parameters = Parameters::parse(parameters);
         } else if line.text.starts_with("exit(") {
             self.has_ended = true;
-        } else if let Some((task, said)) = said(line.text) {
+        } else if let Some((task, output)) = task_output(line.text) {
             // Time does not go back in a recording.
-            self.take_task(self.last_ms, task, said);
+            self.take_task(self.last_ms, task, output);
         }
     }
 
-    fn take_task(&mut self, local_ms: i64, task: Task<'_>, said: Said<'_>) {
+    fn take_task(&mut self, local_ms: i64, task: Task<'_>, output: TaskOutput<'_>) {
         let t_ns = self.t_ns(local_ms);
-        match (task.0, said) {
-            ("access_time3", Said::Output(output)) => self.take_neighbour(t_ns, task, output),
-            ("ycsb", Said::Output(output)) => {
+        match (task.0, output) {
+            ("access_time3", TaskOutput::Output(output)) => self.take_neighbour(t_ns, task, output),
+            ("ycsb", TaskOutput::Output(output)) => {
                 let interval_s = self.interval_s();
-                self.taking(task).take_status(t_ns, interval_s, output);
+                self.workload_log(task).take_status(t_ns, interval_s, output);
             }
-            ("ycsb", Said::Stats(json)) => {
+            ("ycsb", TaskOutput::Stats(json)) => {
                 if let Some(report) = object(json).as_ref().and_then(|stats| stats.get("socket_report")) {
-                    engine::push(&mut self.taking(task).engine, t_ns, report);
+                    engine::push(&mut self.workload_log(task).engine, t_ns, report);
                 }
             }
-            ("db_bench", Said::Stats(json)) => {
+            ("db_bench", TaskOutput::Stats(json)) => {
                 if let Some(stats) = object(json) {
                     let interval_s = self.interval_s();
-                    let taking = self.taking(task);
-                    let length_s = taking.length_s(t_ns, interval_s);
-                    primary::push_db_bench(&mut taking.table, t_ns, length_s, &stats);
+                    let workload = self.workload_log(task);
+                    let length_s = workload.length_s(t_ns, interval_s);
+                    primary::push_db_bench(&mut workload.table, t_ns, length_s, &stats);
                 }
             }
-            (source, Said::Stats(json)) => {
+            (source, TaskOutput::Stats(json)) => {
                 let Some(stats) = object(json) else { return };
                 match source {
                     "iostat" => self.host.iostat(t_ns, &stats),
@@ -187,7 +196,7 @@ impl Log {
         }
     }
 
-    fn taking(&mut self, task: Task<'_>) -> &mut Taking {
+    fn workload_log(&mut self, task: Task<'_>) -> &mut WorkloadLog {
         self.workloads.entry((task.0.to_owned(), task.1)).or_default()
     }
 
@@ -197,20 +206,20 @@ impl Log {
 
     fn take_neighbour(&mut self, t_ns: u64, task: Task<'_>, output: &str) {
         let interval_s = self.interval_s();
-        let taking = self.taking(task);
+        let workload = self.workload_log(task);
         match neighbour::report(output) {
-            Some(Report::Set("wait", value)) => taking.wait(t_ns, value != "false"),
+            Some(Report::Set("wait", value)) => workload.wait(t_ns, value != "false"),
             Some(Report::Set(name, value)) => {
                 if let Some((name, value)) = neighbour::setting(name, value) {
-                    taking.set(t_ns, name, value);
+                    workload.set(t_ns, name, value);
                 }
             }
             Some(Report::Stats(stats)) => {
-                let (settings, waits) = neighbour::told(&stats);
-                taking.wait(t_ns, waits);
-                settings.into_iter().for_each(|(name, value)| taking.set(t_ns, &name, value));
-                let length_s = taking.length_s(t_ns, interval_s);
-                neighbour::push(&mut taking.table, t_ns, length_s, &stats);
+                let (settings, waits) = neighbour::reported_settings(&stats);
+                workload.wait(t_ns, waits);
+                settings.into_iter().for_each(|(name, value)| workload.set(t_ns, &name, value));
+                let length_s = workload.length_s(t_ns, interval_s);
+                neighbour::push(&mut workload.table, t_ns, length_s, &stats);
             }
             None => {}
         }
@@ -238,7 +247,7 @@ impl Log {
     }
 }
 
-/// What a task's workload is called: the first primary is the primary, neighbours are numbered from 1.
+/// The name of a task's workload: the first primary is the primary, neighbours are numbered from 1.
 fn workload_name(task: &str, number: usize) -> String {
     match (task, number) {
         ("access_time3", number) => format!("n{}", number.saturating_add(1)),
@@ -254,14 +263,14 @@ fn object(json: &str) -> Option<Map<String, Value>> {
     }
 }
 
-impl Taking {
+impl WorkloadLog {
     /// A line that YCSB printed.
     fn take_status(&mut self, t_ns: u64, usual_s: f64, line: &str) {
         let new = || parser::new(ParserName::Ycsb, &[], &BTreeMap::new()).expect("its parser needs nothing");
         let reports = self.ycsb.get_or_insert_with(new).line(line);
         for report in reports.into_iter().flatten() {
             let length_s = self.length_s(t_ns, usual_s);
-            programs::push(&mut self.table, &mut self.engine, "YCSB's status line", t_ns, length_s, &report);
+            program_output::push(&mut self.table, &mut self.engine, "YCSB's status line", t_ns, length_s, &report);
         }
     }
 
@@ -288,13 +297,13 @@ impl Taking {
 
 impl Log {
     fn finish(mut self, path: &Path) -> Result<Draft, ImportError> {
-        if self.workloads.values().all(|taking| taking.table.ends_ns().next().is_none()) {
+        if self.workloads.values().all(|workload| workload.table.ends_ns().next().is_none()) {
             return Err(ImportError::format(path, "the log holds no statistics of any workload"));
         }
         if self.backward.0 > 0 {
             let (lines, most_ms) = self.backward;
             let text = format!(
-                "the clock went back {lines} times, by {:.1} s at most: what came then is taken to have been at the moment before",
+                "the clock went back {lines} times, by {:.1} s at most: those lines keep the latest time before them",
                 most_ms as f64 / 1e3
             );
             self.findings.push(findings::clock_stepped(text));
@@ -307,7 +316,7 @@ impl Log {
         let warm_up_ns = (self.parameters.number("warm_period").unwrap_or(0.0) * 60e9) as u64;
         let neighbours: Vec<(String, Vec<Change>)> = (self.workloads.iter())
             .filter(|((task, _), _)| task == "access_time3")
-            .map(|((task, number), taking)| (workload_name(task, *number), taking.changes.clone()))
+            .map(|((task, number), workload)| (workload_name(task, *number), workload.changes.clone()))
             .collect();
         let has_primary = self.workloads.keys().any(|(task, number)| task != "access_time3" && *number == 0);
         let interval_s = self.interval_s();
@@ -333,12 +342,12 @@ impl Log {
             phases: Vec::new(),
         };
         let mut series = std::mem::take(&mut self.host.series);
-        for ((task, number), taking) in &mut self.workloads {
+        for ((task, number), workload) in &mut self.workloads {
             let name = workload_name(task, *number);
-            if taking.engine.ends_ns().next().is_some() {
-                series.insert(format!("{name}.engine"), std::mem::take(&mut taking.engine));
+            if workload.engine.ends_ns().next().is_some() {
+                series.insert(format!("{name}.engine"), std::mem::take(&mut workload.engine));
             }
-            series.insert(name, std::mem::take(&mut taking.table));
+            series.insert(name, std::mem::take(&mut workload.table));
         }
         let unix_ms = self.begin_ms.saturating_sub(self.zone_ms.unwrap_or(0));
         Ok(Draft {
@@ -356,7 +365,7 @@ impl Log {
         })
     }
 
-    /// What is known of the host, and of where all this comes from.
+    /// The host, as far as it is known, and the source of the recording.
     fn environment(&self, path: &Path) -> Value {
         let fact = |path: &[&str]| {
             let (first, rest) = path.split_first()?;

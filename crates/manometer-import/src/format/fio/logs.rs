@@ -1,4 +1,4 @@
-//! fio's logs: what `write_bw_log`, `write_iops_log` and `write_lat_log` write, of one run. Averaged ones
+//! fio's logs: the files of `write_bw_log`, `write_iops_log` and `write_lat_log` of one run. Averaged ones
 //! (`log_avg_msec`) are samples; of others each line is a request.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use manometer_measure::LatencyHistogram;
 
 use crate::findings;
 use crate::input::Lines;
-use crate::simple::Simple;
+use crate::single_run::SingleRun;
 use crate::{Draft, ImportError};
 
 /// Requests are gathered into samples of this length.
@@ -16,7 +16,7 @@ const SAMPLE_MS: u64 = 1000;
 const KIB: f64 = 1024.0;
 const FROM: &str = "fio's logs";
 
-/// What a log's values are.
+/// The quantity of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// KiB a second.
@@ -27,7 +27,7 @@ enum Kind {
     Latency(&'static str),
 }
 
-/// `NAME_bw.1.log`, and of which run it is.
+/// The run and the kind of `NAME_bw.1.log`.
 fn kind_of(path: &Path) -> Option<(String, Kind)> {
     let name = path.file_name()?.to_string_lossy().into_owned();
     let name = [".xz", ".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
@@ -43,12 +43,12 @@ fn kind_of(path: &Path) -> Option<(String, Kind)> {
     kinds.iter().find_map(|(end, kind)| Some((name.strip_suffix(end)?.to_owned(), *kind)))
 }
 
-/// Whether a file is called as fio calls its logs.
+/// Whether a file has the name of one of fio's logs.
 pub fn is_log(path: &Path) -> bool {
     kind_of(path).is_some()
 }
 
-/// Reads logs of fio: those that are named alike are of one run.
+/// Reads logs of fio: those with the same NAME are one run.
 ///
 /// # Errors
 /// A file cannot be read, is no such log, or holds none of its lines.
@@ -58,7 +58,7 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Draft>, ImportError> {
         let (run, kind) = kind_of(path).ok_or_else(|| {
             ImportError::format(
                 path,
-                "it is not called as a log of fio: `NAME_bw.1.log`, `_iops`, `_lat`, `_clat`, `_slat`",
+                "its name is not that of a log of fio: `NAME_bw.1.log`, `_iops`, `_lat`, `_clat`, `_slat`",
             )
         })?;
         runs.entry(run).or_default().push((path, kind));
@@ -90,9 +90,9 @@ fn line_of(text: &str) -> Option<Line> {
     Some(Line { at_ms, value, direction, bytes: words.next()?.parse().ok()? })
 }
 
-/// What was read of all logs of a run.
+/// The counts from all logs of a run.
 #[derive(Default)]
-struct Gathered {
+struct LogCounts {
     /// How long an average is, in milliseconds.
     period_ms: Option<u64>,
     /// Counts by their interval's end in milliseconds, and by column with its unit: of averages the sum over jobs.
@@ -104,7 +104,7 @@ struct Gathered {
 }
 
 fn read_run(name: &str, logs: &[(&Path, Kind)]) -> Result<Draft, ImportError> {
-    let (mut gathered, mut run) = (Gathered::default(), Simple { has_ended: true, ..Simple::default() });
+    let (mut counts, mut run) = (LogCounts::default(), SingleRun { has_ended: true, ..SingleRun::default() });
     let has_latencies = logs.iter().any(|(_, kind)| matches!(kind, Kind::Latency("latency" | "completion")));
     for (path, kind) in logs {
         let (mut lines, mut known) = (Lines::open(path)?, 0_u64);
@@ -118,22 +118,22 @@ fn read_run(name: &str, logs: &[(&Path, Kind)]) -> Result<Draft, ImportError> {
                 return Err(ImportError::format(path, reason));
             };
             known += 1;
-            gathered.take(*kind, &line, has_latencies);
+            counts.take(*kind, &line, has_latencies);
         }
         if known == 0 {
             return Err(ImportError::format(path, "the log is empty: fio writes it when the run ends"));
         }
-        if let Some(cut) = lines.cut {
-            run.findings.push(findings::damaged(format!("{}: it is damaged {cut}", path.display())));
+        if let Some(damage) = lines.damage {
+            run.findings.push(findings::damaged(format!("{}: it is damaged {damage}", path.display())));
         }
     }
-    gathered.fill(&mut run);
+    counts.fill(&mut run);
     run.phase("whole run", 0);
     let path = PathBuf::from(name);
     Ok(run.draft("fio", "MiB/s", &path))
 }
 
-impl Gathered {
+impl LogCounts {
     fn add(&mut self, end_ms: u64, column: String, unit: &'static str, value: f64) {
         *self.counts.entry(end_ms).or_default().entry((column, unit)).or_default() += value;
     }
@@ -157,7 +157,7 @@ impl Gathered {
             }
             return;
         }
-        // Logs and jobs differ by a millisecond or two: the first average tells how long each is.
+        // Logs and jobs differ by a millisecond or two: the first average gives the length of all.
         let period_ms = *self.period_ms.get_or_insert(line.at_ms.max(1));
         let end_ms = ((line.at_ms + period_ms / 2) / period_ms).max(1) * period_ms;
         let length_s = period_ms as f64 / 1e3;
@@ -172,7 +172,7 @@ impl Gathered {
         }
     }
 
-    fn fill(self, run: &mut Simple) {
+    fn fill(self, run: &mut SingleRun) {
         let length_s = self.period_ms.filter(|_| self.latencies.is_empty()).unwrap_or(SAMPLE_MS) as f64 / 1e3;
         for (end_ms, values) in self.counts {
             let counts = values.iter().map(|((name, unit), value)| (name.as_str(), *unit, *value));

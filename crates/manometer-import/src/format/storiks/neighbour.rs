@@ -1,10 +1,10 @@
-//! `access_time3`, the neighbour: what it says of its settings, and its statistics.
+//! `access_time3`, the neighbour: its settings and its statistics.
 
 use manometer_measure::plan::Settings;
 use serde_json::{Map, Value};
 
 use super::log::number;
-use crate::Table;
+use crate::SampleTable;
 
 /// A neighbour's own report.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +14,7 @@ pub(super) enum Report<'a> {
     Stats(Map<String, Value>),
 }
 
-/// What a line of its output reports, if it reports anything.
+/// The report in a line of its output, if there is one.
 pub(super) fn report(output: &str) -> Option<Report<'_>> {
     let text = output.strip_prefix("[info] ")?;
     if let Some(json) = text.strip_prefix("STATS: ") {
@@ -24,7 +24,7 @@ pub(super) fn report(output: &str) -> Option<Report<'_>> {
     Some(Report::Set(name, value.trim()))
 }
 
-/// A setting as ours are called and written; none for what is no setting of ours.
+/// A setting with Manometer's name and value; none for other settings.
 pub(super) fn setting(name: &str, value: &str) -> Option<(&'static str, Value)> {
     let kib = |text: &str| text.parse::<u64>().ok().map(|kib| Value::from(format!("{kib}KiB")));
     let share = |text: &str| number(text).map(Value::from);
@@ -38,8 +38,8 @@ pub(super) fn setting(name: &str, value: &str) -> Option<(&'static str, Value)> 
     }
 }
 
-/// The settings that its statistics tell, and whether it waits.
-pub(super) fn told(stats: &Map<String, Value>) -> (Settings, bool) {
+/// The settings in its statistics, and whether it waits.
+pub(super) fn reported_settings(stats: &Map<String, Value>) -> (Settings, bool) {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let settings = stats.iter().filter_map(|(name, value)| setting(name, &text(value)));
     let waits = stats.get("wait").is_some_and(|wait| text(wait) == "true");
@@ -49,7 +49,7 @@ pub(super) fn told(stats: &Map<String, Value>) -> (Settings, bool) {
 const BYTES_PER_MIB: f64 = (1u64 << 20) as f64;
 
 /// Adds its statistics of an interval of `length_s` that ended at `t_ns`.
-pub(super) fn push(table: &mut Table, t_ns: u64, length_s: f64, stats: &Map<String, Value>) {
+pub(super) fn push(table: &mut SampleTable, t_ns: u64, length_s: f64, stats: &Map<String, Value>) {
     let rate = |name: &str| number(stats.get(name)?.as_str()?);
     let mut row = vec![("length", "s", length_s)];
     let columns = [
@@ -76,7 +76,7 @@ mod tests {
         else {
             panic!("no statistics")
         };
-        let (settings, waits) = told(&stats);
+        let (settings, waits) = reported_settings(&stats);
         assert!(waits);
         assert_eq!(settings["write_ratio"], 0.5);
         assert_eq!(settings["block_size"], "8KiB");

@@ -1,4 +1,4 @@
-//! What the experiment was asked to do.
+//! The parameters of the experiment.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl Parameters {
         self.get(name)?.parse().ok()
     }
 
-    /// The value for one of several tasks: values are parted by `#`, and a single one is everybody's.
+    /// The value for one of several tasks: values are separated by `#`, and a single one holds for all.
     pub fn of_task(&self, name: &str, task: usize) -> Option<&str> {
         let all: Vec<&str> = self.get(name)?.split('#').collect();
         let value = if all.len() == 1 { all[0] } else { *all.get(task)? };

@@ -1,4 +1,4 @@
-//! Phases, from what neighbours reported of themselves.
+//! Phases, from the neighbours' own reports.
 
 use std::collections::BTreeSet;
 
@@ -133,27 +133,27 @@ fn phase(
     }
 }
 
-/// What is new about a phase.
+/// The changes that begin a phase.
 fn label(
     neighbours: &[(String, Vec<Change>)],
     before: Option<&Vec<Option<Settings>>>,
     running: &[Option<Settings>],
 ) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let mut said = Vec::new();
+    let mut changes_text = Vec::new();
     for (number, (name, _)) in neighbours.iter().enumerate() {
         let earlier = before.and_then(|before| before[number].as_ref());
         match (earlier, &running[number]) {
-            (None, Some(_)) => said.push(format!("{name} starts")),
-            (Some(_), None) => said.push(format!("{name} stops")),
+            (None, Some(_)) => changes_text.push(format!("{name} starts")),
+            (Some(_), None) => changes_text.push(format!("{name} stops")),
             (Some(earlier), Some(now)) => {
                 let new = now.iter().filter(|(setting, value)| earlier.get(*setting) != Some(value));
-                said.extend(new.map(|(setting, value)| format!("{name}.{setting} = {}", text(value))));
+                changes_text.extend(new.map(|(setting, value)| format!("{name}.{setting} = {}", text(value))));
             }
             (None, None) => {}
         }
     }
-    said.join(", ")
+    changes_text.join(", ")
 }
 
 #[cfg(test)]
@@ -175,9 +175,9 @@ mod tests {
             ("n2".to_owned(), vec![change(0, 0.0, true), change(12, 0.0, false)]),
         ];
         let found = phases(&neighbours, true, 5 * MINUTE, 20 * MINUTE, 5.0);
-        let told: Vec<_> =
+        let spans: Vec<_> =
             found.iter().map(|one| (one.phase.id.as_str(), one.begin_ns / MINUTE, one.end_ns / MINUTE)).collect();
-        assert_eq!(told, [("warmup", 0, 5), ("w0", 5, 10), ("w1", 10, 12), ("w2", 12, 14), ("w3", 14, 20)]);
+        assert_eq!(spans, [("warmup", 0, 5), ("w0", 5, 10), ("w1", 10, 12), ("w2", 12, 14), ("w3", 14, 20)]);
         let labels: Vec<_> = found.iter().map(|one| one.phase.label.as_str()).collect();
         assert_eq!(labels, ["warm-up", "no neighbour", "n1 starts", "n2 starts", "n1.write_ratio = 0.5"]);
         assert_eq!(found[4].phase.running, ["primary", "n1", "n2"]);
@@ -189,7 +189,7 @@ mod tests {
     fn a_neighbour_alone_has_phases_without_a_primary() {
         let neighbours = vec![("n1".to_owned(), vec![change(0, 0.0, false), change(4, 1.0, false)])];
         let found = phases(&neighbours, false, 0, 8 * MINUTE, 2.0);
-        let told: Vec<_> = found.iter().map(|one| (one.phase.id.as_str(), one.phase.running.clone())).collect();
-        assert_eq!(told, [("w1", vec!["n1".to_owned()]), ("w2", vec!["n1".to_owned()])]);
+        let spans: Vec<_> = found.iter().map(|one| (one.phase.id.as_str(), one.phase.running.clone())).collect();
+        assert_eq!(spans, [("w1", vec!["n1".to_owned()]), ("w2", vec!["n1".to_owned()])]);
     }
 }

@@ -8,18 +8,18 @@ use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan
 use serde_json::json;
 
 use crate::input::{file_stem, ns_of_ms};
-use crate::{Draft, ImportedPhase, Latencies, Table};
+use crate::{Draft, ImportedPhase, IntervalLatencies, SampleTable};
 
-/// What the workload is called.
+/// The name of the workload.
 pub(crate) const PRIMARY: &str = "primary";
 
-/// What is known of such a run.
+/// Such a run.
 #[derive(Default)]
-pub(crate) struct Simple {
-    /// Its samples, and what its program tells beside its counts.
-    pub table: Table,
-    pub engine: Table,
-    pub latencies: Vec<Latencies>,
+pub(crate) struct SingleRun {
+    /// Its samples, and the numbers of its program that are no counts.
+    pub table: SampleTable,
+    pub engine: SampleTable,
+    pub latencies: Vec<IntervalLatencies>,
     pub phases: Vec<ImportedPhase>,
     pub findings: Vec<Finding>,
     /// The first moment in milliseconds since 1970, if it is known.
@@ -29,8 +29,8 @@ pub(crate) struct Simple {
     pub has_ended: bool,
 }
 
-impl Simple {
-    /// Adds a phase from `begin_ns` to what is the end so far.
+impl SingleRun {
+    /// Adds a phase from `begin_ns` to the end so far.
     pub fn phase(&mut self, label: &str, begin_ns: u64) {
         let id = if self.phases.is_empty() { "w0".to_owned() } else { format!("w0-{}", self.phases.len() + 1) };
         let phase = Phase {
@@ -60,7 +60,7 @@ impl Simple {
         }
     }
 
-    /// Adds what `operation` took in an interval.
+    /// Adds the latencies of `operation` in an interval.
     pub fn latency(
         &mut self,
         operation: &str,
@@ -69,7 +69,7 @@ impl Simple {
         histogram: manometer_measure::LatencyHistogram,
     ) {
         let (workload, operation) = (PRIMARY.to_owned(), operation.to_owned());
-        self.latencies.push(Latencies { workload, operation, begin_ns, end_ns, histogram });
+        self.latencies.push(IntervalLatencies { workload, operation, begin_ns, end_ns, histogram });
     }
 
     /// The run as a draft, which `program` wrote to `path`.

@@ -1,13 +1,13 @@
-//! What was made of `db_bench`'s interval reports.
+//! `db_bench`'s interval reports, as Storiks summed them up.
 
 use serde_json::{Map, Value};
 
 use super::log::number;
-use crate::Table;
+use crate::SampleTable;
 
-/// Adds what was made of `db_bench`'s interval reports: how much all threads did in the `length_s` before. Its `ops_per_s`
+/// Adds `db_bench`'s interval reports: the operations of all threads in the `length_s` before. Its `ops_per_s`
 /// is not taken: it is the sum over the reports of all threads, and counts a thread twice that reported twice.
-pub(super) fn push_db_bench(table: &mut Table, t_ns: u64, length_s: f64, stats: &Map<String, Value>) {
+pub(super) fn push_db_bench(table: &mut SampleTable, t_ns: u64, length_s: f64, stats: &Map<String, Value>) {
     let value = |name: &str| number(stats.get(name)?.as_str()?);
     let mut row = vec![("length", "s", length_s)];
     row.extend(value("ops").map(|operations| ("all.requests", "", operations)));

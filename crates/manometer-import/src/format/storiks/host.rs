@@ -1,20 +1,20 @@
-//! What was seen of the host: by `iostat` and `systemstats` in older logs, by the performance monitor in newer ones.
+//! The host: by `iostat` and `systemstats` in older logs, by the performance monitor in newer ones.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
 use super::log::number;
-use crate::Table;
+use crate::SampleTable;
 
-/// A column of ours: of what theirs it is made, its unit, and by what it is multiplied.
-type From<'a> = (&'a str, &'a str, &'a str, f64);
+/// A column: its name, Storiks' name, its unit, its factor.
+type ColumnMapping<'a> = (&'a str, &'a str, &'a str, f64);
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// `iostat -x`'s columns, in any of the units that it may be asked for.
-const IOSTAT: [From<'_>; 14] = [
+/// `iostat -x`'s columns, in any of its units.
+const IOSTAT: [ColumnMapping<'_>; 14] = [
     ("reads", "r/s", "1/s", 1.0),
     ("writes", "w/s", "1/s", 1.0),
     ("discards", "d/s", "1/s", 1.0),
@@ -46,7 +46,7 @@ fn field(values: &Map<String, Value>, name: &str) -> Option<f64> {
 /// The sample series of the host.
 #[derive(Debug, Default)]
 pub(super) struct Host {
-    pub series: BTreeMap<String, Table>,
+    pub series: BTreeMap<String, SampleTable>,
 }
 
 impl Host {
@@ -84,7 +84,7 @@ impl Host {
         self.push("cpu.cores", t_ns, "systemstats", row);
     }
 
-    /// One report of the performance monitor, whatever of it is there. `workload` tells which of ours a container is.
+    /// One report of the performance monitor, as far as it goes. `workload` gives the workload of a container.
     pub fn performance_monitor(
         &mut self,
         t_ns: u64,
@@ -111,9 +111,9 @@ impl Host {
             let row = columns.iter().filter_map(|(ours, theirs)| Some((*ours, "B", field(system, theirs)?)));
             self.push("filesystem", t_ns, "the performance monitor", row.collect());
         }
-        for (container, said) in &table(report.get("containers")) {
+        for (container, values) in &table(report.get("containers")) {
             let Some(workload) = workload(container) else { continue };
-            let blkio = table(said.get("blkio"));
+            let blkio = table(values.get("blkio"));
             let of = |kind: &str, name: &str| field(blkio.get(kind)?.as_object()?, name);
             let columns = [
                 ("read_bytes", "B/s", "service_bytes/s", "Read"),

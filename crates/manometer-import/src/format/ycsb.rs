@@ -1,4 +1,4 @@
-//! YCSB: what it printed with `-s`, and the histogram logs that it writes with `measurementtype=hdrhistogram` and
+//! YCSB: its output with `-s`, and the histogram logs of `measurementtype=hdrhistogram` and
 //! `hdrhistogram.fileoutput=true`, one for each operation.
 
 use std::path::{Path, PathBuf};
@@ -13,9 +13,16 @@ use manometer_measure::latency_log::response_tag;
 use manometer_workload::command::ParserName;
 
 use crate::findings;
+use crate::import_format::ImportFormat;
 use crate::input::Lines;
-use crate::simple::Simple;
-use crate::{Draft, ImportError, programs};
+use crate::single_run::SingleRun;
+use crate::{Draft, ImportError, program_output};
+
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "ycsb",
+    about: "Output of YCSB with `-s`, and its histogram logs (`READ.hdr`), which belong to the file before them.",
+    read,
+};
 
 /// Clocks differ by whole quarters of an hour where one is local and the other is not.
 const ZONE_MS: i64 = 15 * 60 * 1000;
@@ -29,19 +36,19 @@ const UNIT_NS: u64 = 1000;
 ///
 /// # Errors
 /// A file cannot be read, or is neither.
-pub fn read(paths: &[PathBuf]) -> Result<Vec<Draft>, ImportError> {
-    let mut runs: Vec<(PathBuf, Option<Simple>, Vec<HistogramLog>)> = Vec::new();
+fn read(paths: &[PathBuf]) -> Result<Vec<Draft>, ImportError> {
+    let mut runs: Vec<(PathBuf, Option<SingleRun>, Vec<HistogramLog>)> = Vec::new();
     for path in paths {
         match (histogram_log(path)?, runs.last_mut()) {
             (None, _) => {
-                let (run, _) = programs::read_run(ParserName::Ycsb, path)?;
+                let (run, _) = program_output::read_run(ParserName::Ycsb, path)?;
                 runs.push((path.clone(), Some(run), Vec::new()));
             }
             (Some(log), Some((_, _, logs))) => logs.push(log),
             (Some(log), None) => runs.push((path.clone(), None, vec![log])),
         }
     }
-    Ok(runs.into_iter().map(|(path, run, logs)| merged(run, &logs).draft("YCSB", "ops/s", &path)).collect())
+    Ok(runs.into_iter().map(|(path, run, logs)| merge(run, &logs).draft("YCSB", "ops/s", &path)).collect())
 }
 
 /// Histograms of one operation.
@@ -66,7 +73,7 @@ fn histogram_log(path: &Path) -> Result<Option<HistogramLog>, ImportError> {
         text.push('\n');
     }
     let operation = operation_of(&text, path)?;
-    let mut log = HistogramLog { operation, base_unix_ms: None, intervals: Vec::new(), damage: lines.cut };
+    let mut log = HistogramLog { operation, base_unix_ms: None, intervals: Vec::new(), damage: lines.damage };
     for entry in IntervalLogIterator::new(text.as_bytes()) {
         match entry {
             Ok(LogEntry::BaseTime(time)) => log.base_unix_ms = Some(time.as_millis() as i64),
@@ -106,7 +113,7 @@ fn operation_of(text: &str, path: &Path) -> Result<String, ImportError> {
         || stem.rsplit(|letter: char| !letter.is_ascii_uppercase() && letter != '-').next().unwrap_or_default();
     let name = named.unwrap_or_else(from_name).trim_start_matches('-');
     if name.is_empty() {
-        let reason = "it does not say of which operation it is: a log of YCSB is called as its operation, `READ.hdr`";
+        let reason = "it does not name its operation: a histogram log of YCSB is named after its operation, `READ.hdr`";
         return Err(ImportError::format(path, reason));
     }
     let ours = |name: &str| name.to_lowercase().replace('-', "_");
@@ -125,11 +132,11 @@ fn in_nanoseconds(encoded: &str) -> Result<LatencyHistogram, String> {
     Ok(histogram)
 }
 
-/// A run with the histograms of its operations. Without status lines, they tell its counts too.
-fn merged(run: Option<Simple>, logs: &[HistogramLog]) -> Simple {
+/// A run with the histograms of its operations. Without status lines they are its counts too.
+fn merge(run: Option<SingleRun>, logs: &[HistogramLog]) -> SingleRun {
     let (mut run, counts) = match run {
         Some(run) => (run, false),
-        None => (Simple::default(), true),
+        None => (SingleRun::default(), true),
     };
     if counts {
         run.begin_unix_ms = logs.iter().filter_map(|log| log.base_unix_ms).min();
@@ -150,8 +157,7 @@ fn merged(run: Option<Simple>, logs: &[HistogramLog]) -> Simple {
             }
         }
         if let Some(damage) = &log.damage {
-            let text =
-                format!("the histogram log of `{}` is damaged {damage}: what comes after is not there", log.operation);
+            let text = format!("the histogram log of `{}` is damaged {damage}: the rest is missing", log.operation);
             run.findings.push(findings::damaged(text));
         }
     }

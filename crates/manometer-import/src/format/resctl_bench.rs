@@ -1,5 +1,5 @@
-//! The result files of resctl-bench 2.x: a JSON array of jobs, each with its period and what was measured in it on the
-//! whole. There are no samples in them: a phase has one row of the series `result`.
+//! The result files of resctl-bench 2.x: a JSON array of jobs, each with its period and its result
+//! over all of it. There are no samples in them: a phase has one row of the series `result`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,20 +9,27 @@ use manometer_measure::plan::{BetterDirection, Criterion, Phase, PhaseKind, Plan
 use serde_json::{Map, Value, json};
 
 use crate::findings;
+use crate::import_format::{ImportFormat, read_each};
 use crate::input::{all_lines, file_stem};
-use crate::{Draft, ImportError, ImportedPhase, Table};
+use crate::{Draft, ImportError, ImportedPhase, SampleTable};
+
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "resctl-bench",
+    about: "Results of resctl-bench 2.x (`.json`, also compressed): each job, or run of `iocost-qos`, becomes a phase.",
+    read: |files| read_each(files, read),
+};
 
 const PROGRAM: &str = "resctl-bench";
 const FROM: &str = "resctl-bench's result";
-/// Versions whose files are told apart; those before kept their jobs otherwise.
+/// Versions with a known format; earlier ones have another.
 const KNOWN: [&str; 3] = ["2.0", "2.1", "2.2"];
 /// Counters of the kernel, hundreds of each, which are left out.
 const LEFT_OUT: [&str; 3] = ["mem_stat", "io_stat", "vmstat"];
-/// Distributions over time of which more than the mean is taken: isolation, and what it costs in latency.
+/// Distributions over time of which more than the mean is taken: isolation, and its impact on latency.
 const JUDGED_BY_SHARE: [&str; 2] = ["isol", "lat_imp"];
 
-/// What was measured from `begin_s` to `end_s`, in seconds since 1970.
-struct Measured<'a> {
+/// A measurement from `begin_s` to `end_s`, in seconds since 1970.
+struct Measurement<'a> {
     label: String,
     begin_s: u64,
     end_s: u64,
@@ -34,16 +41,16 @@ struct Measured<'a> {
 ///
 /// # Errors
 /// The file cannot be read, is no result of resctl-bench, or holds nothing that has a time.
-pub fn read(path: &Path) -> Result<Draft, ImportError> {
+fn read(path: &Path) -> Result<Draft, ImportError> {
     let (lines, cut) = all_lines(path)?;
     if let Some(cut) = cut {
         return Err(ImportError::format(
             path,
-            format!("it is damaged {cut}: the file is one JSON document, and needs its end"),
+            format!("it is damaged {cut}: the file is one JSON document, and incomplete"),
         ));
     }
     let jobs = jobs(&lines.join("\n")).map_err(|reason| ImportError::format(path, reason))?;
-    let mut measured: Vec<Measured<'_>> = jobs.iter().flat_map(measured).collect();
+    let mut measured: Vec<Measurement<'_>> = jobs.iter().flat_map(measured).collect();
     measured.sort_by_key(|one| (one.begin_s, one.end_s));
     let Some(begin_s) = measured.first().map(|one| one.begin_s) else {
         return Err(ImportError::format(path, "none of its jobs was begun: their periods are empty"));
@@ -53,7 +60,9 @@ pub fn read(path: &Path) -> Result<Draft, ImportError> {
     let mut findings = Vec::new();
     if let Some(version) = unknown_version(&jobs) {
         let known = KNOWN.join(", ");
-        let text = format!("{PROGRAM} {version} is read as its versions {known} are: look whether all is there");
+        let text = format!(
+            "{PROGRAM} {version} is newer than the known versions ({known}), and was read as those: check that nothing is missing"
+        );
         findings.push(findings::unknown_version(text));
     }
     if !unfinished.is_empty() {
@@ -62,7 +71,7 @@ pub fn read(path: &Path) -> Result<Draft, ImportError> {
     }
     let status = if unfinished.is_empty() { RunStatus::Complete } else { RunStatus::Interrupted };
     let since_begin_ns = |time_s: u64| (time_s - begin_s).saturating_mul(1_000_000_000);
-    let mut table = Table::default();
+    let mut table = SampleTable::default();
     for one in &measured {
         let values = numbers(one.result);
         table.push(
@@ -100,7 +109,7 @@ pub fn read(path: &Path) -> Result<Draft, ImportError> {
     })
 }
 
-/// The jobs of a file, or what it is instead.
+/// The jobs of a file, or why there are none.
 fn jobs(text: &str) -> Result<Vec<Value>, String> {
     let parsed: Value =
         serde_json::from_str(text).map_err(|error| format!("no result of {PROGRAM}, which is JSON: {error}"))?;
@@ -135,8 +144,8 @@ fn period(value: &Value) -> Option<(u64, u64)> {
     (0 < begin_s && begin_s < end_s).then_some((begin_s, end_s))
 }
 
-/// What a job measured: each run of `iocost-qos` for itself, any other job as one.
-fn measured(job: &Value) -> Vec<Measured<'_>> {
+/// The measurements of a job: each run of `iocost-qos` for itself, any other job as one.
+fn measured(job: &Value) -> Vec<Measurement<'_>> {
     let name = match job["spec"]["id"].as_str() {
         Some(id) => format!("{} {id}", kind(job)),
         None => kind(job).to_owned(),
@@ -145,15 +154,15 @@ fn measured(job: &Value) -> Vec<Measured<'_>> {
         let run = |(number, run): (usize, &Value)| {
             let (begin_s, end_s) = period(&run["period"])?;
             let settings = overrides(&run["ovr"]);
-            let (label, result) = (format!("{name}, {}", told(&settings)), &job["result"]["runs"][number]);
-            Some(Measured { label, begin_s, end_s, settings, result })
+            let (label, result) = (format!("{name}, {}", describe_settings(&settings)), &job["result"]["runs"][number]);
+            Some(Measurement { label, begin_s, end_s, settings, result })
         };
         return runs.iter().enumerate().filter_map(run).collect();
     }
-    // Where a job has nothing to conclude its result is `true`, and what it found out is its record.
+    // A job without a conclusion has the result `true` and its values in the record.
     let result = if job["result"].is_object() { &job["result"] } else { &job["record"] };
     let whole = period(&job["period"]);
-    let one = |(begin_s, end_s)| Measured { label: name.clone(), begin_s, end_s, settings: Settings::new(), result };
+    let one = |(begin_s, end_s)| Measurement { label: name.clone(), begin_s, end_s, settings: Settings::new(), result };
     whole.map(one).into_iter().collect()
 }
 
@@ -163,14 +172,14 @@ fn overrides(ovr: &Value) -> Settings {
     set.map(|(name, value)| (format!("iocost.{name}"), value.clone())).collect()
 }
 
-fn told(settings: &Settings) -> String {
+fn describe_settings(settings: &Settings) -> String {
     if settings.is_empty() {
         return "io.cost as it was".to_owned();
     }
     settings.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
-fn phase(number: usize, one: Measured<'_>) -> Phase {
+fn phase(number: usize, one: Measurement<'_>) -> Phase {
     Phase {
         id: if number == 0 { "w0".to_owned() } else { format!("w0-{}", number + 1) },
         label: one.label,

@@ -1,4 +1,4 @@
-//! The log's lines: when, how grave, what; and whose.
+//! The log's lines: time, level, text; and the task.
 
 use chrono::NaiveDateTime;
 
@@ -19,12 +19,12 @@ pub(super) fn log_line(line: &str) -> Option<LogLine<'_>> {
     Some(LogLine { local_ms: time.and_utc().timestamp_millis(), level, text })
 }
 
-/// What a line says of a task.
+/// A task's output in a line of the log.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Said<'a> {
-    /// What its program printed.
+pub(super) enum TaskOutput<'a> {
+    /// A line that its program printed.
     Output(&'a str),
-    /// What was made of that: JSON.
+    /// The same as JSON.
     Stats(&'a str),
 }
 
@@ -32,18 +32,18 @@ pub(super) enum Said<'a> {
 pub(super) type Task<'a> = (&'a str, usize);
 
 /// `Task ycsb[0], stdout: …`, `Task iostat, STATS: …`.
-pub(super) fn said(text: &str) -> Option<(Task<'_>, Said<'_>)> {
-    let (task, said) = text.strip_prefix("Task ")?.split_once(", ")?;
+pub(super) fn task_output(text: &str) -> Option<(Task<'_>, TaskOutput<'_>)> {
+    let (task, rest) = text.strip_prefix("Task ")?.split_once(", ")?;
     let task = match task.strip_suffix(']').and_then(|task| task.split_once('[')) {
         Some((program, number)) => (program, number.parse().ok()?),
         None => (task, 0),
     };
-    let said = match said.split_once(": ")? {
-        ("stdout", output) => Said::Output(output.trim_end()),
-        ("STATS", json) => Said::Stats(json),
+    let output = match rest.split_once(": ")? {
+        ("stdout", output) => TaskOutput::Output(output.trim_end()),
+        ("STATS", json) => TaskOutput::Stats(json),
         _ => return None,
     };
-    Some((task, said))
+    Some((task, output))
 }
 
 /// A number that may have a comma for its point, as the host's language had it.
@@ -56,16 +56,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_tasks_and_numbers_are_told_apart() {
+    fn lines_tasks_and_numbers_are_parsed() {
         let line =
             log_line("[1970-01-01 00:00:01.016] [info] Task access_time3[2], stdout: [info] set wait=true ").unwrap();
         assert_eq!((line.local_ms, line.level), (1016, "info"));
-        assert_eq!(said(line.text), Some((("access_time3", 2), Said::Output("[info] set wait=true"))));
+        assert_eq!(task_output(line.text), Some((("access_time3", 2), TaskOutput::Output("[info] set wait=true"))));
         let stats = "Task iostat, STATS: { \"time\":\"5\" }";
-        assert_eq!(said(stats), Some((("iostat", 0), Said::Stats("{ \"time\":\"5\" }"))));
+        assert_eq!(task_output(stats), Some((("iostat", 0), TaskOutput::Stats("{ \"time\":\"5\" }"))));
         assert_eq!(log_line("  --duration=90 \\"), None);
         assert_eq!(log_line("[2020-13-45 99:00:00] [info] x"), None);
-        assert_eq!(said("Task performancemonitor, shift report time: -322"), None);
+        assert_eq!(task_output("Task performancemonitor, shift report time: -322"), None);
         assert_eq!((number("32807,4"), number("45.06"), number("n/a")), (Some(32807.4), Some(45.06), None));
     }
 }
