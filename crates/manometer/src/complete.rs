@@ -7,7 +7,7 @@ use crate::exit_status::ExitStatus;
 
 /// Print the completions for a shell.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: manometer complete bash > ~/.local/share/bash-completion/completions/manometer")]
+#[command(after_help = "Example:\n  manometer complete bash > ~/.local/share/bash-completion/completions/manometer")]
 pub struct Args {
     /// The shell.
     shell: Shell,

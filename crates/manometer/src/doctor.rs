@@ -1,4 +1,4 @@
-//! `manometer doctor`: what this host can and cannot do for a measurement.
+//! `manometer doctor`: checks of the host.
 
 use std::path::PathBuf;
 
@@ -9,27 +9,27 @@ use serde_json::json;
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::Format;
 
-/// How wide the screen is drawn where nothing says how wide it is, and at most.
+/// The width of the output without a terminal, and its maximum.
 const WIDTH: u16 = 100;
 
-/// What this host can and cannot do for a measurement in a folder, why it matters, and what changes it.
+/// Check what this host can measure in a folder, why each check matters, and how to fix it.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  manometer doctor /mnt/nvme\n\nA file of 4 KiB is written to the folder and removed."
+    after_help = "Example:\n  manometer doctor /mnt/nvme\n\nIt writes a file of 4 KiB to the folder and removes it."
 )]
 pub struct Args {
-    /// The folder that measurements would use: a device directory.
+    /// The folder of the measurements: a device directory.
     #[arg(default_value = ".")]
     dir: PathBuf,
-    /// For people, or one JSON document for machines.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Looks at the host and tells what it found.
+/// Checks the host and prints the results.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if !args.dir.is_dir() {
-        return Ok(wrong_request(format_args!("{} is no folder: name one that exists", args.dir.display())));
+        return Ok(wrong_request(format_args!("{} is not a folder: name one that exists", args.dir.display())));
     }
     let interfaces = manometer_target::file::probe(&args.dir);
     let checks = Facts::read(&args.dir, interfaces).checks();
@@ -37,9 +37,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// A line or two for each check, and how many are how.
+/// A row for each check, and the count of each status.
 fn screen(checks: &[Check]) -> String {
-    let mut table = crate::table::table(&["", "check", "found · why it matters → what changes it"], 3);
+    let mut table = crate::table::table(&["", "check", "result · why it matters → how to fix it"], 3);
     let width = table.width().unwrap_or(WIDTH).min(WIDTH);
     table.set_width(width);
     for check in checks {
@@ -64,7 +64,7 @@ fn word(status: CheckStatus) -> &'static str {
     }
 }
 
-/// What was found, why it matters, and where it is not well, what changes it.
+/// The result, why it matters and, unless it is ok, how to fix it.
 fn words(check: &Check) -> String {
     let found = format!("{} · {}", check.text, check.why);
     match check.status {

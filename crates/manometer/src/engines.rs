@@ -7,11 +7,11 @@ use serde_json::json;
 use crate::exit_status::ExitStatus;
 use crate::output::Format;
 
-/// The key-value engines, what each supports, and how durable a put is.
+/// List the key-value engines, their operations and the durability of their puts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer engines --format json")]
 pub struct Args {
-    /// For people, or one JSON document for machines.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -19,11 +19,11 @@ pub struct Args {
 /// Lists the engines.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     args.format
-        .print(|| json!({ "engines": ENGINES.iter().map(machine_form).collect::<Vec<_>>() }), || table().to_string())?;
+        .print(|| json!({ "engines": ENGINES.iter().map(document).collect::<Vec<_>>() }), || table().to_string())?;
     Ok(ExitStatus::Done)
 }
 
-fn machine_form(engine: &manometer_target::engine::EngineInfo) -> serde_json::Value {
+fn document(engine: &manometer_target::engine::EngineInfo) -> serde_json::Value {
     json!({
         "name": engine.name,
         "version": (engine.version)(),
@@ -35,13 +35,13 @@ fn machine_form(engine: &manometer_target::engine::EngineInfo) -> serde_json::Va
     })
 }
 
-/// An ability as the machine form spells it.
+/// The name of an ability in the JSON document.
 fn name(ability: &Ability) -> String {
     json!(ability).as_str().unwrap_or_default().to_owned()
 }
 
 fn table() -> Table {
-    let head = ["engine", "version", "what it is", "beyond get, put, delete", "longest key", "a put that was answered"];
+    let head = ["engine", "version", "description", "besides get, put, delete", "longest key", "durability of a put"];
     let mut table = crate::table::table(&head, head.len());
     for engine in ENGINES {
         let version = (engine.version)();

@@ -2,16 +2,16 @@
 
 use manometer_analysis::fidelity::Fidelity;
 
-/// How faithful a replay was, in a few lines that begin on a new one.
+/// The fidelity in a few lines, after a line break.
 pub fn fidelity_text(fidelity: &Fidelity) -> String {
     let mut lines = vec![String::new()];
     let or_gap = |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
     if let Some(error) = &fidelity.error_us {
         lines.push(format!(
-            "sent after due   p25 {} µs, p50 {} µs, p75 {} µs, p90 {} µs, p99 {} µs, max {} µs",
+            "sent late by     p25 {} µs, p50 {} µs, p75 {} µs, p90 {} µs, p99 {} µs, max {} µs",
             error.p25, error.p50, error.p75, error.p90, error.p99, error.max
         ));
-        lines.push(format!("span             {} of the trace's", or_gap(fidelity.span_ratio, 5)));
+        lines.push(format!("span             {} × that of the trace", or_gap(fidelity.span_ratio, 5)));
         lines.push(format!("inter-arrivals   Kolmogorov-Smirnov distance {}", or_gap(fidelity.ks, 4)));
         let (trace, replay) = (or_gap(fidelity.hurst.trace, 4), or_gap(fidelity.hurst.replay, 4));
         lines.push(format!("Hurst exponent   {trace} in the trace, {replay} replayed"));

@@ -1,4 +1,4 @@
-//! `manometer import`: other tools' results become recordings.
+//! `manometer import`: results of other tools as recordings.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::exit_status::ExitStatus;
 use crate::output::{self, Format};
 use crate::recordings;
 
-/// Make recordings of other tools' results: reports, comparisons and charts work on them.
+/// Convert results of other tools to recordings, for reports, comparisons and charts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer import storiks ycsb_wb-at3_bs512.out.xz --out slides-512\n  \
     manometer import storiks *.out.xz --out slides   # one report over all\n  \
@@ -67,13 +67,13 @@ impl FromArgMatches for Source {
 
 #[derive(Debug, clap::Args)]
 struct Files {
-    /// The files: one becomes a recording, several become recordings in `runs/001`, `runs/002` …
+    /// The files. One becomes a recording; several become recordings in `runs/001`, `runs/002` …
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// The folder of the recordings; new or empty.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The form of the output.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -87,7 +87,7 @@ struct Flags {
     out: Option<PathBuf>,
 }
 
-/// Imports and prints what the recordings say.
+/// Imports the files and prints the summaries.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let done = match &args.source {
         Source::Results(format, files) => import_files(format, files),

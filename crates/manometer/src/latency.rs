@@ -4,7 +4,7 @@ use manometer_measure::LatencyHistogram;
 use manometer_measure::histogram::PERCENTILES;
 use serde_json::{Map, Value, json};
 
-/// A row of the table of latencies: what it begins with, and the percentiles.
+/// A row of a latency table: the first cells, then the percentiles.
 pub fn latency_row<const N: usize>(begin: [String; N], all: &LatencyHistogram) -> Vec<String> {
     let mut row = begin.to_vec();
     row.extend(PERCENTILES.iter().map(|(_, quantile)| microseconds(all.quantile_ns(*quantile))));
@@ -12,7 +12,7 @@ pub fn latency_row<const N: usize>(begin: [String; N], all: &LatencyHistogram) -
     row
 }
 
-/// The machine form of latencies.
+/// Percentiles in microseconds.
 pub fn latency_us(all: &LatencyHistogram) -> Value {
     let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
     let named = PERCENTILES.iter().map(|(name, quantile)| ((*name).to_owned(), json!(us(all.quantile_ns(*quantile)))));

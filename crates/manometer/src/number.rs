@@ -1,11 +1,11 @@
 //! Numbers as text.
 
-/// A stretch of time in whole seconds: `1h 30m`.
+/// A duration in whole seconds: `1h 30m`.
 pub fn duration(seconds: f64) -> String {
     humantime::format_duration(std::time::Duration::from_secs(seconds.round() as u64)).to_string()
 }
 
-/// A number with about three significant digits and thousands set apart.
+/// A number with about three significant digits and separated thousands.
 pub fn number(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude >= 100.0 {
@@ -20,7 +20,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Three significant digits, of whole numbers all.
+/// Three significant digits; whole numbers have all.
 pub fn significant(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude >= 100.0 || value == 0.0 {

@@ -11,12 +11,11 @@ use manometer_measure::ByteSize;
 use manometer_measure::human;
 use serde_json::{Value, json};
 
-/// The steps before runs in `directory`, what they write, what snapshots take there, and what is left of the write
-/// budgets.
+/// The steps in `directory`, the bytes they write, the size of snapshots there, and the rest of the write budgets.
 pub fn text(directory: &Path, budgets: &[ByteSize], ledger: &LedgerEntries, steps: &[PrepareStep]) -> String {
     let mut text = String::new();
     let title =
-        if steps.is_empty() { "Nothing is to be prepared ahead." } else { "To prepare, before anything is measured:" };
+        if steps.is_empty() { "There is nothing to prepare." } else { "Preparation, before anything is measured:" };
     let _ = writeln!(text, "{title}");
     let lines: Vec<String> =
         steps.iter().map(|step| format!("{}: writes {}", step.describe(), human::bytes(step.bytes()))).collect();
@@ -28,13 +27,13 @@ pub fn text(directory: &Path, budgets: &[ByteSize], ledger: &LedgerEntries, step
     if !kept.is_empty() {
         let bytes = human::bytes(kept.iter().map(Snapshot::bytes).sum());
         let number = kept.len();
-        let _ = writeln!(text, "Snapshots kept: {number}, {bytes}, what they share with one another counted in each.");
+        let _ = writeln!(text, "Snapshots: {number}, {bytes}; shared blocks count in each.");
     }
     let _ = write!(text, "Written to the device so far: {}; ", human::bytes(ledger.written_bytes()));
     let left = budgets.iter().filter_map(|limit| WriteBudget::new(Some(*limit), ledger));
     let left: Vec<String> = left
         .map(|budget| {
-            format!("of the budget of {}, {} are left", human::bytes(budget.limit.0), human::bytes(budget.left_bytes()))
+            format!("{} of the budget of {} are left", human::bytes(budget.limit.0), human::bytes(budget.left_bytes()))
         })
         .collect();
     match left.is_empty() {
@@ -44,7 +43,7 @@ pub fn text(directory: &Path, budgets: &[ByteSize], ledger: &LedgerEntries, step
     text
 }
 
-/// The same for machines; of several budgets the smallest.
+/// The same as JSON; of several budgets the smallest.
 pub fn document(directory: &Path, budgets: &[ByteSize], ledger: &LedgerEntries, steps: &[PrepareStep]) -> Value {
     let budget = budgets.iter().copied().min();
     json!({

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// A flag that the first signal to end sets, from now on, instead of ending the program; a second one ends it at once.
+/// A flag that the first SIGINT, SIGTERM or SIGHUP sets; a second one ends the program at once.
 pub fn interruption() -> std::io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -17,7 +17,7 @@ pub fn interruption() -> std::io::Result<Arc<AtomicBool>> {
     Ok(interrupted)
 }
 
-/// The program whose verb `worker` runs a workload.
+/// The path of this program, whose verb `worker` runs a workload.
 pub fn executable() -> PathBuf {
     std::env::current_exe().unwrap_or_else(|_| PathBuf::from("manometer"))
 }

@@ -1,4 +1,4 @@
-//! What goes on in a run, live: bars on a terminal, plain lines elsewhere, or JSON for another program.
+//! Progress of a run: bars on a terminal, plain lines elsewhere, or JSON for another program.
 
 use std::collections::HashMap;
 use std::io::{IsTerminal as _, stderr};
@@ -11,16 +11,16 @@ use manometer_experiment::progress::ProgressUpdate;
 use crate::number::number;
 use crate::output;
 
-/// How many steps a bar has: thousandths of its length.
+/// The steps of a bar: thousandths of its length.
 const STEPS: u64 = 1000;
 
-/// How to tell what goes on, on standard error.
+/// The format of progress on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Form {
     /// Bars on a terminal, lines elsewhere.
     #[default]
     Text,
-    /// A JSON object for each event, on a line of its own.
+    /// One JSON object per event and line.
     Json,
 }
 
@@ -30,12 +30,12 @@ pub enum Progress {
     Bars(Bars),
     /// A line per phase and per tenth of a preparation.
     Lines(Lines),
-    /// A JSON object per update, and whether somebody still listens.
+    /// A JSON object per update, and whether standard error is open.
     Json(bool),
 }
 
 impl Progress {
-    /// In this form; as text, bars where standard error is a terminal, else lines.
+    /// Progress in this form; text is bars where standard error is a terminal, otherwise lines.
     pub fn new(experiment: &Experiment, form: Form) -> Self {
         match form {
             Form::Json => Self::Json(true),
@@ -49,10 +49,10 @@ impl Progress {
         match self {
             Self::Bars(bars) => bars.show(update),
             Self::Lines(lines) => lines.show(update),
-            Self::Json(is_heard) => {
-                let was_heard = std::mem::replace(is_heard, output::event(update).is_ok());
-                if was_heard && !*is_heard {
-                    // Who asked for the run has gone: it ends as at an interrupt, instead of loading the device on.
+            Self::Json(is_open) => {
+                let was_open = std::mem::replace(is_open, output::event(update).is_ok());
+                if was_open && !*is_open {
+                    // The program that started the run has gone: interrupt the run.
                     let _ = signal_hook::low_level::raise(signal_hook::consts::SIGINT);
                 }
             }
@@ -62,7 +62,7 @@ impl Progress {
     /// Leaves the terminal as it was.
     pub fn finish(&self) {
         if let Self::Bars(bars) = self {
-            // The bars are only drawing; a terminal that is gone is no failure.
+            // A closed terminal is not a failure.
             let _ = bars.all.clear();
         }
     }
@@ -92,7 +92,7 @@ impl Bars {
         Self { all, phase, workloads, phase_s: 0.0 }
     }
 
-    fn say(&self, workload: &str, text: String) {
+    fn set_message(&self, workload: &str, text: String) {
         if let Some(bar) = self.workloads.get(workload) {
             bar.set_message(text);
         }
@@ -102,9 +102,9 @@ impl Bars {
         match update {
             ProgressUpdate::Preparing { workload, what, done, total } => {
                 self.phase.set_message("preparing");
-                self.say(workload, format!("{what} {:.0} %", percent(*done, *total)));
+                self.set_message(workload, format!("{what} {:.0} %", percent(*done, *total)));
             }
-            ProgressUpdate::Ready { workload } => self.say(workload, "ready".to_owned()),
+            ProgressUpdate::Ready { workload } => self.set_message(workload, "ready".to_owned()),
             ProgressUpdate::Phase { id, label, seconds } => {
                 self.phase_s = *seconds;
                 self.phase.set_position(0);
@@ -112,7 +112,7 @@ impl Bars {
                 self.workloads.values().for_each(|bar| bar.set_message("idle"));
             }
             ProgressUpdate::Rate { workload, rate, unit, p99_us } => {
-                self.say(workload, rate_text(*rate, unit, *p99_us));
+                self.set_message(workload, rate_text(*rate, unit, *p99_us));
             }
             ProgressUpdate::Tick { phase_left_s, run_left_s } => {
                 let done = 1.0 - phase_left_s / self.phase_s.max(1e-9);
@@ -120,7 +120,7 @@ impl Bars {
                 self.phase.set_prefix(format!("{phase_left_s:.0} s, in all {run_left_s:.0} s left"));
             }
             ProgressUpdate::Finding(finding) => {
-                // Drawn above the bars; nothing is lost if the terminal is gone.
+                // Printed above the bars; a closed terminal is not a failure.
                 let _ = self.all.println(format!("{}: {}", finding.id, finding.text));
             }
             ProgressUpdate::Ended { workload, text } => {
@@ -140,14 +140,14 @@ fn style(template: &str) -> ProgressStyle {
 /// Lines for a log.
 #[derive(Default)]
 pub struct Lines {
-    /// The tenths of its preparation that each workload has told.
+    /// The tenth of its preparation that each workload last reported.
     tenths: HashMap<String, u64>,
     rates: Vec<(String, String)>,
-    beats: u64,
+    ticks: u64,
 }
 
-/// How many sample intervals pass between two lines of rates.
-const BEATS_PER_LINE: u64 = 10;
+/// The number of ticks between two lines of rates.
+const TICKS_PER_LINE: u64 = 10;
 
 impl Lines {
     fn show(&mut self, update: &ProgressUpdate<'_>) {
@@ -161,7 +161,7 @@ impl Lines {
             ProgressUpdate::Ready { workload } => output::note(&format!("  {workload}: ready")),
             ProgressUpdate::Phase { id, label, seconds } => {
                 self.rates.clear();
-                self.beats = 0;
+                self.ticks = 0;
                 output::note(&format!("{id}  {label}: {seconds:.0} s"));
             }
             ProgressUpdate::Rate { workload, rate, unit, p99_us } => {
@@ -169,8 +169,8 @@ impl Lines {
                 self.rates.push(((*workload).to_owned(), rate_text(*rate, unit, *p99_us)));
             }
             ProgressUpdate::Tick { run_left_s, .. } => {
-                self.beats += 1;
-                if self.beats.is_multiple_of(BEATS_PER_LINE) && !self.rates.is_empty() {
+                self.ticks += 1;
+                if self.ticks.is_multiple_of(TICKS_PER_LINE) && !self.rates.is_empty() {
                     let rates: Vec<String> = self.rates.iter().map(|(name, text)| format!("{name} {text}")).collect();
                     output::note(&format!("  {} | {run_left_s:.0} s left", rates.join(" | ")));
                 }

@@ -11,7 +11,7 @@ use crate::recordings::{FILE, common_findings, read, runs_document, write_page, 
 
 /// Analyse recordings and write a report: one HTML file that needs no network.
 ///
-/// Also writes each recording's `summary.json` anew.
+/// Also rewrites the `summary.json` of each recording.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer report manometer-runs/a-recording\n  \
     manometer report runs/001 runs/002 --out both.html\n  \
@@ -59,11 +59,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Reads the recordings in `paths`, which may be folders of recordings.
+/// Reads the recordings in `paths`, which can be folders of recordings.
 fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<AnalysedRecording>> {
     let mut recorded = Vec::new();
     for path in paths {
-        // Where there is none, reading the folder gives the reason.
+        // If there is none, reading the folder gives the reason.
         let (dirs, skipped) = compare::recordings_in(path).unwrap_or_else(|_| (vec![path.clone()], Vec::new()));
         for dir in &skipped {
             output::note(&format!("{} is not a recording: skipped", dir.display()));

@@ -1,31 +1,31 @@
-//! `manometer schema`: what files hold: the JSON Schema of the experiment file, and the columns of a recording.
+//! `manometer schema`: the JSON Schema of the experiment file, and references of columns and findings.
 
 use clap::ValueEnum;
 
 use crate::exit_status::ExitStatus;
 use crate::output;
 
-/// Print the JSON Schema of the experiment file, for editors, or the columns of a recording.
+/// Print the JSON Schema of the experiment file, or the reference of columns or findings.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer schema > experiment.schema.json\n  manometer schema columns")]
 pub struct Args {
-    /// Of what.
+    /// The reference to print.
     #[arg(value_enum, default_value_t)]
     what: What,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum What {
-    /// The experiment file, as JSON Schema.
+    /// The JSON Schema of the experiment file.
     #[default]
     Experiment,
-    /// Every sample series and its columns, with units, sources and meanings, as Markdown.
+    /// All sample series and their columns, with units, sources and meanings, as Markdown.
     Columns,
-    /// Every finding with its severity, meaning and remedy, as Markdown.
+    /// All findings with severity, meaning and remedy, as Markdown.
     Findings,
 }
 
-/// Prints what was asked for.
+/// Prints the reference.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match args.what {
         What::Experiment => output::print_json(&manometer_experiment::file::json_schema())?,

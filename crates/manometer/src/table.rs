@@ -3,7 +3,7 @@
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-/// An empty table with a head; every column but the first `left` ones is aligned to the right.
+/// An empty table with a header; all columns except the first `left` are aligned to the right.
 pub fn table(head: &[&str], left: usize) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(head);

@@ -23,7 +23,7 @@ pub fn phases(plan: &Plan) -> String {
     table.to_string()
 }
 
-/// What a run showed: the headline, a row per phase, the scale, the findings.
+/// The headline, a row per phase, the pressure scale, the findings.
 pub fn summary(summary: &Summary) -> String {
     let unit = &summary.criterion.unit;
     let metric = format!("{} ({unit})", summary.criterion.metric);
@@ -102,7 +102,7 @@ fn neighbours(phase: &PhaseSummary) -> String {
     phase.neighbours.iter().filter_map(of).collect::<Vec<_>>().join(", ")
 }
 
-/// By workload what it reaches alone by what it reaches here, and Jain's index of that.
+/// The slowdown of each workload, and Jain's index.
 fn fairness(phase: &PhaseSummary) -> String {
     let Some(fairness) = &phase.fairness else { return "–".to_owned() };
     let slowdown = fairness.slowdown.iter().map(|(name, slowdown)| match slowdown {

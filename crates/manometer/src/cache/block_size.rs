@@ -1,4 +1,4 @@
-//! Traces of devices, block by block.
+//! Block traces, read block by block.
 
 use manometer_measure::ByteSize;
 use manometer_trace::transform::blocks::Blocks;
@@ -6,17 +6,16 @@ use manometer_trace::{TraceError, TraceReader};
 
 use crate::trace::input::Input;
 
-/// What the keys of requests to devices are.
+/// The keys of requests in block traces.
 #[derive(Debug, clap::Args)]
 pub struct BlockSize {
-    /// Ask for each block of this size that a request to a device touches; else each request asks for one key, that of
-    /// the place where it begins.
+    /// Split requests to devices into blocks of this size, each a key; by default each request is one key, its offset.
     #[arg(long, value_name = "BYTES")]
     block_size: Option<ByteSize>,
 }
 
 impl BlockSize {
-    /// Opens a trace.
+    /// Opens the trace.
     pub fn open(&self, input: &Input) -> Result<Box<dyn TraceReader>, TraceError> {
         let trace = input.open_keeping(false)?;
         match self.block_size {
@@ -25,7 +24,7 @@ impl BlockSize {
         }
     }
 
-    /// The bytes of a block, where requests are taken apart.
+    /// The bytes of a block, where requests are split.
     pub fn bytes(&self) -> Option<u64> {
         self.block_size.map(|ByteSize(bytes)| bytes)
     }

@@ -1,4 +1,4 @@
-//! How large caches are, as people write it.
+//! Capacities on the command line.
 
 use manometer_cache::CacheError;
 use manometer_measure::ByteSize;
@@ -6,33 +6,33 @@ use manometer_measure::human;
 
 use crate::number::number;
 
-/// The most that a cache is asked to hold.
+/// The largest capacity.
 const CAPACITY_MAX: u64 = 1 << 63;
 
-/// What capacities count.
+/// The unit of capacities.
 #[derive(Debug, clap::Args)]
 pub struct Unit {
-    /// Count capacities in bytes, and each object with its size; else every object takes one place.
+    /// Capacities are bytes and every object has its size; by default capacities are objects.
     #[arg(long)]
     pub size_aware: bool,
 }
 
 impl Unit {
-    /// The capacities that were written.
+    /// Parses capacities.
     pub fn capacities(&self, texts: &[String]) -> Result<Vec<u64>, CacheError> {
         texts.iter().map(|text| self.capacity(text)).collect()
     }
 
     fn capacity(&self, text: &str) -> Result<u64, CacheError> {
-        let wrong = |wanted: &str| CacheError::Invalid(format!("`{text}` is no capacity: write {wanted}"));
+        let wrong = |wanted: &str| CacheError::Invalid(format!("`{text}` is not a capacity: write {wanted}"));
         let capacity = match self.size_aware {
             true => text.parse().map(|ByteSize(bytes)| bytes).map_err(|_| wrong("bytes, such as 64MiB"))?,
-            false => text.parse().map_err(|_| wrong("how many objects, or bytes with --size-aware"))?,
+            false => text.parse().map_err(|_| wrong("a number of objects, or bytes with --size-aware"))?,
         };
         if (1..=CAPACITY_MAX).contains(&capacity) { Ok(capacity) } else { Err(wrong("a number from 1 to 2^63")) }
     }
 
-    /// A capacity in words.
+    /// A capacity as text.
     pub fn text(&self, capacity: u64) -> String {
         match self.size_aware {
             true => human::bytes(capacity),
@@ -40,13 +40,13 @@ impl Unit {
         }
     }
 
-    /// What is counted.
+    /// The name of the unit.
     pub fn name(&self) -> &'static str {
         if self.size_aware { "bytes" } else { "objects" }
     }
 }
 
-/// How many, to the last one below a hundred.
+/// A count, exact below a hundred.
 pub fn count(count: u64) -> String {
     if count < 100 { count.to_string() } else { number(count as f64) }
 }

@@ -1,4 +1,4 @@
-//! A file that a verb makes beside what it prints.
+//! A file that a verb writes in addition to its output.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use manometer_cache::CacheError;
 
-/// A file that was not there before; it does not stay unless it is kept.
+/// A new file; it is removed on drop unless it was written.
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,
@@ -15,14 +15,14 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Makes it, before work begins whose result it is to hold.
+    /// Creates the file before the work whose result it will hold.
     pub fn create(path: &Path) -> Result<Self, CacheError> {
-        let wrong = |error| CacheError::Invalid(format!("{} cannot be made: {error}", path.display()));
+        let wrong = |error| CacheError::Invalid(format!("{} cannot be created: {error}", path.display()));
         let file = File::create_new(path).map_err(wrong)?;
         Ok(Self { path: path.to_owned(), file, is_kept: false })
     }
 
-    /// Fills it.
+    /// Writes the content.
     pub fn keep(mut self, content: &[u8]) -> anyhow::Result<()> {
         use anyhow::Context as _;
         let written = self.file.write_all(content).and_then(|()| self.file.sync_all());

@@ -3,7 +3,8 @@
 use manometer_analysis::compare::{Comparison, Direction, PhaseComparison, PhaseSeries, SeriesComparison, Verdict};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::{ComparisonResult, text};
+use super::result::ComparisonResult;
+use super::text;
 
 /// The JUnit document.
 pub(super) fn document(result: &ComparisonResult) -> anyhow::Result<String> {

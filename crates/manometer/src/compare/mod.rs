@@ -1,13 +1,15 @@
 //! `manometer compare`: whether recordings differ, by how much, and with what confidence.
 
 mod junit;
+mod result;
 mod text;
 
 use std::path::PathBuf;
 
-use manometer_analysis::compare::{CompareError, Comparison, RunSet, SeriesComparison, compare_pair, compare_series};
+use manometer_analysis::compare::{CompareError, RunSet, compare_pair, compare_series};
 use manometer_measure::{Share, recording};
 
+use self::result::ComparisonResult;
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::Format;
 
@@ -32,14 +34,6 @@ pub struct Args {
     /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-}
-
-/// The result of a comparison.
-#[derive(serde::Serialize)]
-#[serde(untagged)]
-enum ComparisonResult {
-    Pair(Comparison),
-    Series(SeriesComparison),
 }
 
 /// Compares the recordings and prints the result; the exit status reports a regression.

@@ -8,7 +8,7 @@ use manometer_analysis::compare::{
 use manometer_analysis::summary::IntervalEstimate;
 use manometer_measure::plan::Settings;
 
-use super::ComparisonResult;
+use super::result::ComparisonResult;
 use crate::number::number;
 use crate::table::table;
 use crate::text::findings;

@@ -11,7 +11,7 @@ use super::summary::DIRECTIONS;
 /// LiveTexts a run while it runs.
 #[derive(Debug)]
 pub(super) struct LiveText {
-    /// Whether a line may be drawn over.
+    /// Whether progress may be drawn over.
     terminal: bool,
     began_ns: Option<u64>,
 }
@@ -52,7 +52,7 @@ impl LiveText {
         stderr().flush()
     }
 
-    /// Takes the progress line away.
+    /// Clears the progress line.
     fn clear(&self) -> std::io::Result<()> {
         if self.terminal { write!(stderr(), "\r\x1b[K") } else { Ok(()) }
     }

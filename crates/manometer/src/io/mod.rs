@@ -1,4 +1,4 @@
-//! `manometer io`: one `io` workload alone, from flags.
+//! `manometer io`: one `io` workload, from flags.
 
 mod args;
 mod json;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 const MIB: f64 = (1 << 20) as f64;
 
-/// The two directions, in the order in which they are told.
+/// The two directions, in the order of the output.
 pub(super) const DIRECTIONS: [&str; 2] = ["read", "write"];
 
 /// One direction, added up.
@@ -36,7 +36,7 @@ pub(super) struct Summary {
     pub(super) cpu_began_s: f64,
     pub(super) cpu_s: f64,
     pub(super) interrupted: bool,
-    /// What became of a trace.
+    /// The outcome of a replayed trace.
     pub(super) replayed: Option<Box<ReplayOutcome>>,
 }
 
@@ -70,7 +70,7 @@ impl Summary {
         }
     }
 
-    /// Whether nothing was measured.
+    /// Whether no sample arrived.
     pub(super) fn is_empty(&self) -> bool {
         self.seconds == 0.0
     }
@@ -79,7 +79,7 @@ impl Summary {
         DIRECTIONS.into_iter().zip(&self.directions)
     }
 
-    /// How faithfully a trace was followed and what a reader must know of that, where there was one.
+    /// The fidelity of a replayed trace with its findings.
     pub(super) fn fidelity(&self) -> Option<(Fidelity, Vec<Finding>)> {
         let replayed = self.replayed.as_ref()?;
         let fidelity = Fidelity::of(replayed);

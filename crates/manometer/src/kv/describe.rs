@@ -1,4 +1,4 @@
-//! `manometer kv --describe`: how popular the records would be.
+//! `manometer kv --describe`: the popularity of the records.
 
 use manometer_workload::kv::{self, KvPlan, KvSettings, PopularityDescription};
 
@@ -20,11 +20,11 @@ pub(super) fn print(settings: &KvSettings, format: Format) -> anyhow::Result<Exi
         Ok(description) => description,
         Err(error) => return Ok(wrong_request(anyhow::Error::from(error))),
     };
-    format.print(|| &description, || people_form(&description))?;
+    format.print(|| &description, || text(&description))?;
     Ok(ExitStatus::Done)
 }
 
-fn people_form(description: &PopularityDescription) -> String {
+fn text(description: &PopularityDescription) -> String {
     let mut table = table(&["most popular", "records", "requests", ""], 0);
     if let Some(column) = table.column_mut(3) {
         column.set_cell_alignment(comfy_table::CellAlignment::Left);
@@ -49,12 +49,12 @@ fn people_form(description: &PopularityDescription) -> String {
     )
 }
 
-/// A count, thousands set apart.
+/// A count with separated thousands.
 fn count(count: u64) -> String {
     if count < 100 { count.to_string() } else { number(count as f64) }
 }
 
-/// A share in percent with two digits that count.
+/// A share in per cent with two significant digits.
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     let decimals = (1.0 - percent.log10().floor()).clamp(0.0, 12.0) as usize;

@@ -1,4 +1,4 @@
-//! The engine's options, from flags.
+//! The options of the engine, from flags.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use manometer_target::engine::EngineOptions;
 use super::args::Args;
 use crate::parse::pairs;
 
-/// The options that the flags give; nothing where they give none.
+/// The options, if flags give any.
 pub(super) fn engine_options(args: &Args) -> anyhow::Result<Option<EngineOptions>> {
     if let Some(file) = &args.options {
         return Ok(Some(EngineOptions::File(file.clone())));
@@ -22,18 +22,18 @@ pub(super) fn engine_options(args: &Args) -> anyhow::Result<Option<EngineOptions
     Ok(Some(EngineOptions::Table(given.into_iter().map(|(name, value)| (name, value.into())).collect())))
 }
 
-/// Adds `--memtable` under the name that the engine has for it.
+/// Adds `--memtable` under its name in the engine.
 fn add_memtable(args: &Args, given: &mut BTreeMap<String, String>) -> anyhow::Result<()> {
     let Some(size) = args.memtable else { return Ok(()) };
     let info = engine::find(&args.engine)?;
     let name = info.memtable_option.with_context(|| {
         let with = engine::ENGINES.iter().filter(|info| info.memtable_option.is_some()).map(|info| info.name);
-        format!("`--memtable`: {} has no memtable; {} have", info.name, with.collect::<Vec<_>>().join(", "))
+        format!("`--memtable`: {} has no memtable option; {} have one", info.name, with.collect::<Vec<_>>().join(", "))
     })?;
     match given.insert(name.to_owned(), size.0.to_string()) {
         None => Ok(()),
         Some(other) => {
-            anyhow::bail!("`--memtable {size}` and `--option {name}={other}` say the same thing: leave one out")
+            anyhow::bail!("`--memtable {size}` and `--option {name}={other}` set the same option: leave one out")
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::latency::latency_us;
 pub(super) fn document(summary: &Summary) -> Value {
     let counts: Map<_, _> = summary.operations.iter().map(|(name, all)| (name.clone(), all.len().into())).collect();
     let latency: Map<_, _> = summary.operations.iter().map(|(name, all)| (name.clone(), latency_us(all))).collect();
-    // In a closed loop a request is due when it is sent: the response time is the latency.
+    // In a closed loop a request is due when it is sent: its response time is its latency.
     let response: Map<_, _> = summary
         .operations
         .iter()

@@ -4,7 +4,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use manometer_session::protocol::{Control, Message};
 use manometer_session::single::Observer;
 
-/// Draws a bar while the database is loaded, and passes everything else on.
+/// Draws a bar while the database is loaded, and passes other messages on.
 pub(super) struct LoadingBar<'a> {
     bar: ProgressBar,
     observer: &'a mut dyn Observer,

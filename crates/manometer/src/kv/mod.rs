@@ -1,4 +1,4 @@
-//! `manometer kv`: one key-value workload alone, from flags.
+//! `manometer kv`: one key-value workload, from flags.
 
 mod args;
 mod describe;
@@ -30,7 +30,7 @@ use crate::process;
 
 pub use self::args::Args;
 
-/// The folder of the workload below `--dir`.
+/// The folder of the workload in `--dir`.
 const NAME: &str = "kv";
 
 /// The longest sample interval of a search: a rate is measured in whole intervals.

@@ -9,10 +9,10 @@ use super::engine_options::engine_options;
 use crate::output::{self};
 use crate::parse::pairs;
 
-/// How long a run lasts where nobody says, in seconds.
+/// The default duration in seconds.
 const SECONDS: f64 = 10.0;
 
-/// What the flags ask for.
+/// The settings of the workload.
 pub(super) fn settings(args: &Args) -> anyhow::Result<KvSettings> {
     if let Some(out) = &args.out {
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -58,19 +58,20 @@ pub(super) fn settings(args: &Args) -> anyhow::Result<KvSettings> {
     })
 }
 
-/// The settings with the run's length in them, and how many seconds it lasts at most. What a flag says
-/// goes before what a file of properties says: the count of a file does not cut short `--seconds`.
+/// The settings with the length of the run, and its longest duration in seconds. Flags override properties: the count of a
+/// file does not shorten `--seconds`.
 pub(super) fn planned(args: &Args, mut settings: KvSettings) -> anyhow::Result<(KvSettings, f64)> {
     let plan = KvPlan::new(&settings)?;
     if args.find_max {
-        return searched(args, &plan, settings);
+        return search_settings(args, &plan, settings);
     }
-    let said = plan.run_properties;
+    let properties = plan.run_properties;
     let by_flag = args.seconds.is_some() || args.operations.is_some();
-    let heeded = |name| !by_flag || settings.properties.contains_key(name);
-    let operation_count = said.operation_count.filter(|_| heeded("operationcount"));
-    let max_execution_s = said.max_execution_s.filter(|_| heeded("maxexecutiontime")).map(|seconds| seconds as f64);
-    // What a fill is for is done after so many requests, however long that takes.
+    let applies = |name| !by_flag || settings.properties.contains_key(name);
+    let operation_count = properties.operation_count.filter(|_| applies("operationcount"));
+    let max_execution_s =
+        properties.max_execution_s.filter(|_| applies("maxexecutiontime")).map(|seconds| seconds as f64);
+    // A fill ends after its requests, however long they take.
     let round = plan.spec.round().filter(|_| args.seconds.is_none()).map(|round| plan.operations.unwrap_or(round));
     let is_counted = if by_flag { args.operations.is_some() } else { operation_count.is_some() };
     let for_ever = round.is_some() || is_counted;
@@ -78,16 +79,15 @@ pub(super) fn planned(args: &Args, mut settings: KvSettings) -> anyhow::Result<(
     for note in KvPlan::new(&settings)?.notes {
         output::note(&format!("note: {note}"));
     }
-    let unless_said = if for_ever { f64::INFINITY } else { SECONDS };
-    Ok((settings, args.seconds.or(max_execution_s).unwrap_or(unless_said)))
+    let default_s = if for_ever { f64::INFINITY } else { SECONDS };
+    Ok((settings, args.seconds.or(max_execution_s).unwrap_or(default_s)))
 }
 
-/// The settings of a search, and how many seconds each of its steps lasts: it goes on until it has found what
-/// it looks for, in an open loop of its own.
-fn searched(args: &Args, plan: &KvPlan, settings: KvSettings) -> anyhow::Result<(KvSettings, f64)> {
+/// The settings of a search, and the duration of each step in seconds. The search sets the rate of its own open loop.
+fn search_settings(args: &Args, plan: &KvPlan, settings: KvSettings) -> anyhow::Result<(KvSettings, f64)> {
     anyhow::ensure!(
         plan.operations.is_none() && plan.spec.round().is_none(),
-        "`--find-max` cannot search with a workload that ends after so many requests: leave the number out"
+        "`--find-max` needs a workload without an end: leave the number of operations out"
     );
     anyhow::ensure!(
         plan.pace == PacePlan::Closed && plan.pipeline == 1,

@@ -16,21 +16,21 @@ use crate::number::number;
 use crate::output;
 use crate::text::plain;
 
-/// What a run did so far.
+/// The result so far.
 pub(super) struct Summary {
     pub(super) live: bool,
     pub(super) facts: Settings,
     pub(super) pace: PacePlan,
     pub(super) warmup_s: f64,
     pub(super) seconds: f64,
-    /// From when on samples count, and when all is over; nothing before the first request.
+    /// When samples begin to count, and when the run is over; none before the first request.
     pub(super) times: Option<(u64, u64)>,
-    /// How long the requests that do not count came, and how many since then found no place.
+    /// The duration of the warm-up, and the requests dropped since.
     pub(super) skipped_ns: u64,
     pub(super) dropped: u64,
     pub(super) operations: BTreeMap<String, LatencyHistogram>,
     pub(super) missing: BTreeMap<String, u64>,
-    /// From when requests were due, where that is not when they were sent.
+    /// Response times, where requests are due at their own times.
     pub(super) responses: BTreeMap<String, LatencyHistogram>,
     pub(super) length_ns: u64,
     pub(super) samples: u64,
@@ -38,7 +38,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Nothing yet; `live` prints a line for each sample. So many seconds do not count, and so many then do.
+    /// An empty result; `live` prints a line for each sample. The seconds are those of the warm-up and of the run.
     pub(super) fn new(live: bool, pace: PacePlan, [warmup_s, seconds]: [f64; 2]) -> Self {
         Self {
             live,
@@ -58,7 +58,7 @@ impl Summary {
         }
     }
 
-    /// The database is prepared.
+    /// Prints the facts of the workload.
     fn ready(&mut self, facts: Settings) {
         if self.live {
             let text = |name: &str| facts.get(name).map(plain).unwrap_or_default();
@@ -73,13 +73,13 @@ impl Summary {
                 text("threads"),
             ));
             if let Some(headroom) = facts.get("headroom_ops_per_s").and_then(Value::as_f64) {
-                output::note(&format!("the client alone reaches {} ops/s", number(headroom)));
+                output::note(&format!("headroom: the client alone reaches {} ops/s", number(headroom)));
             }
         }
         self.facts = facts;
     }
 
-    /// One more interval.
+    /// Adds a sample.
     fn sample(&mut self, sample: &Sample) {
         let mut now = LatencyHistogram::new();
         for (name, operation) in &sample.operations {
@@ -107,7 +107,7 @@ impl Summary {
         }
     }
 
-    /// Whether nothing was measured.
+    /// Whether no sample arrived.
     pub(super) fn is_empty(&self) -> bool {
         self.samples == 0
     }
@@ -116,12 +116,12 @@ impl Summary {
         (self.length_ns > 0).then(|| requests as f64 / (self.length_ns as f64 / 1e9))
     }
 
-    /// All requests but those in the background.
+    /// The requests, without background operations.
     pub(super) fn requests(&self) -> u64 {
         self.operations.iter().filter(|(name, _)| !is_background(name)).map(|(_, all)| all.len()).sum()
     }
 
-    /// How many requests per second came due on average; nothing in a closed loop.
+    /// The mean rate at which requests became due; none in a closed loop.
     pub(super) fn asked(&self) -> Option<f64> {
         let PacePlan::Open(open) = &self.pace else { return None };
         let (begin_s, length_s) = (self.skipped_ns as f64 / 1e9, self.length_ns as f64 / 1e9);
@@ -139,7 +139,7 @@ impl Observer for Summary {
                 self.times = Some((count_from_ns, count_from_ns.saturating_add((self.seconds * 1e9) as u64)));
                 return vec![Control::Go];
             }
-            // An interval that began while warming up does not count.
+            // An interval that began during the warm-up does not count.
             Message::Sample(sample)
                 if self.warmup_s > 0.0
                     && self.times.is_some_and(|(from_ns, _)| sample.t_ns - sample.length_ns < from_ns) =>

@@ -11,7 +11,7 @@ pub(super) fn text(summary: &Summary) -> String {
     let mut text = latencies(summary).to_string();
     if let (Some(asked), Some(achieved)) = (summary.asked(), summary.rate(summary.requests())) {
         text += &format!(
-            "\n\n{} ops/s asked, {} achieved ({:.1} %), {} requests dropped",
+            "\n\n{} ops/s offered, {} achieved ({:.1} %), {} requests dropped",
             number(asked),
             number(achieved),
             100.0 * achieved / asked,
@@ -30,7 +30,7 @@ fn latencies(summary: &Summary) -> Table {
         table.add_row(latency_row([name.clone(), all.len().to_string(), missing, rate], all));
         if let Some(response) = summary.responses.get(name) {
             table.add_row(latency_row(
-                [format!("{name}, from when due"), response.len().to_string(), String::new(), String::new()],
+                [format!("{name}, response time"), response.len().to_string(), String::new(), String::new()],
                 response,
             ));
         }

@@ -8,12 +8,12 @@ use manometer_experiment::prepare::PreparedRun;
 use manometer_experiment::prepare::erase::ErasedDisk;
 use manometer_measure::human;
 
-/// How a device was divided, and what is left to do.
+/// The layout of the erased disk, and the next commands.
 pub(super) fn erased(device: &Path, erased: &ErasedDisk, experiment: &Experiment) -> String {
     let (partition, place) = (erased.partition.display(), experiment.directory.display());
     format!(
-        "{} holds one partition of {}, and {} behind it are discarded and belong to no one.\n\
-         Give it a file system, mount it, and prepare:\n  \
+        "{} has one partition of {}; {} behind it are discarded and unallocated.\n\
+         Create a file system, mount it, and prepare:\n  \
          mkfs.ext4 -b 4096 {partition} && mount -o nodiscard,data=ordered {partition} {place}",
         device.display(),
         human::bytes(erased.layout.partition_bytes),
@@ -21,7 +21,7 @@ pub(super) fn erased(device: &Path, erased: &ErasedDisk, experiment: &Experiment
     )
 }
 
-/// What was done, and in which state the device is.
+/// The steps done, and the state of the device.
 pub(super) fn prepared(experiment: &Experiment, prepared: &PreparedRun) -> String {
     let mut text = String::new();
     if prepared.steps.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn prepared(experiment: &Experiment, prepared: &PreparedRun) -> Strin
     }
     let settled = &prepared.device_state["settled"];
     if let Some(seconds) = settled["seconds"].as_f64().filter(|_| settled["steady"] == true) {
-        let _ = writeln!(text, "The primary was steady after {seconds:.0} s.");
+        let _ = writeln!(text, "The primary was in steady state after {seconds:.0} s.");
     }
     if let Some(how) = prepared.device_state["over_provisioning"]["how"].as_str() {
         let _ = writeln!(text, "Over-provisioning: {how}.");

@@ -9,7 +9,7 @@ use crate::output::Format;
 use crate::parse::from_name;
 use crate::trace::input::Input;
 
-/// Send the requests of a trace to an engine at their times, and say how faithfully.
+/// Replay a trace against an engine and report the fidelity of the replay.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,66 +24,67 @@ pub struct Args {
     /// The engine; `manometer engines` lists them.
     #[arg(long, default_value = "rocksdb")]
     pub(super) engine: String,
-    /// The engine's own options file.
+    /// An options file of the engine.
     #[arg(long, value_name = "FILE")]
     pub(super) options: Option<PathBuf>,
-    /// One option of the engine, as it spells it; may be repeated.
+    /// An option of the engine, under its own name; may be repeated.
     #[arg(long = "option", value_name = "NAME=VALUE", conflicts_with = "options")]
     pub(super) option: Vec<String>,
-    /// Which requests wait for which: open, closed-conservative, closed-per-client or closed-unordered.
+    /// Dependencies between requests: open, closed-conservative, closed-per-client or closed-unordered.
     #[arg(long, value_parser = from_name::<Model>, default_value = "open")]
     pub(super) model: Model,
-    /// When requests are sent: original, scaled (with --factor) or full, which is as fast as they are answered.
+    /// Times of the requests: original, scaled (with --factor) or full, which is as fast as possible.
     #[arg(long, value_parser = from_name::<Timing>, default_value = "original")]
     pub(super) time: Timing,
-    /// How much faster than recorded: 2 halves the span. With --time scaled.
+    /// The speed-up with --time scaled: 2 halves the span.
     #[arg(long)]
     pub(super) factor: Option<f64>,
-    /// Threads of each process, and so how many requests may be under way; 1 where the model has it so or the engine
-    /// answers at once, else 16.
+    /// The number of threads of each process, and so of requests in flight; by default 16, or 1 where the model demands it
+    /// or the engine stores nothing.
     #[arg(long)]
     pub(super) threads: Option<u32>,
-    /// Processes that share the trace, by client or by key, and begin at the same time; one, or one on each --on.
+    /// The number of processes that share the trace, by client or by key, and start together; by default one, or one for
+    /// each --on.
     #[arg(long)]
     pub(super) processes: Option<u32>,
-    /// Where the processes run in turn: a command that leads to another host's manometer, such as `ssh node2
-    /// manometer`, or `here`; may be repeated. The trace lies at the same path on each.
+    /// Where the processes run, in turn: a command that starts manometer on another host, such as `ssh node2 manometer`, or
+    /// `here`; may be repeated. The trace has the same path on each host.
     #[arg(long, value_name = "COMMAND")]
     pub(super) on: Vec<String>,
-    /// First put the keys that the trace finds there into the database, with the sizes that it tells.
+    /// Load the keys that the trace expects to find, with the sizes in the trace.
     #[arg(long)]
     pub(super) load: bool,
-    /// What follows a read that found nothing: nothing, or put, as behind a look-aside cache.
+    /// The request after a read miss: nothing, or put, as with a look-aside cache.
     #[arg(long, value_parser = from_name::<OnMiss>, default_value = "nothing")]
     pub(super) on_miss: OnMiss,
-    /// Bytes of each value; as the trace says unless said.
+    /// The size of each value in bytes; by default as in the trace.
     #[arg(long)]
     pub(super) value_size: Option<u32>,
-    /// End with status 3 if the replay was not faithful.
+    /// Exit with status 3 if the replay was not faithful.
     #[arg(long)]
     pub(super) require_fidelity: bool,
-    /// The folder below which the database lies.
+    /// The folder of the database.
     #[arg(long, value_name = "DIR", default_value = "./manometer-data")]
     pub(super) dir: PathBuf,
-    /// Use a database that an earlier replay left there, if it serves; implies --keep.
+    /// Use the database of an earlier replay, if it fits; implies --keep.
     #[arg(long)]
     pub(super) reuse: bool,
-    /// Leave the database there for a later replay with --reuse.
+    /// Keep the database for a later replay with --reuse.
     #[arg(long)]
     pub(super) keep: bool,
-    /// The seed of every random choice.
+    /// The seed of all random choices.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
     /// The sample interval.
     #[arg(long, default_value = "1s")]
     pub(super) interval: Span,
-    /// For people, or one JSON document for machines.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
 }
 
 impl Args {
-    /// Whether the data stay for a later replay.
+    /// Whether the data is kept for a later replay.
     pub(super) fn keeps(&self) -> bool {
         self.keep || self.reuse
     }

@@ -12,10 +12,10 @@ use crate::parse::pairs;
 /// The folder of the database below `--dir`.
 const NAME: &str = "replay";
 
-/// The most processes.
+/// The maximum number of processes.
 const PROCESSES_MAX: u32 = 64;
 
-/// The settings that the flags lead to.
+/// The settings of the replay.
 pub(super) fn settings(args: &Args) -> anyhow::Result<ReplaySettings> {
     anyhow::ensure!(
         (1..=PROCESSES_MAX).contains(&args.processes()),
@@ -28,7 +28,7 @@ pub(super) fn settings(args: &Args) -> anyhow::Result<ReplaySettings> {
     );
     anyhow::ensure!(
         args.input.trace.to_str() != Some("-"),
-        "a replay reads its trace twice, first for what it needs: name a file instead of `-`"
+        "a replay reads its trace twice: name a file instead of `-`"
     );
     let options = match (&args.options, args.option.is_empty()) {
         (Some(file), _) => Some(EngineOptions::File(file.clone())),
@@ -59,7 +59,7 @@ pub(super) fn jobs(args: &Args, settings: &ReplaySettings) -> anyhow::Result<Vec
     let share = |part| (processes > 1).then_some(Share { part, of: processes });
     let job = |part| {
         let settings = ReplaySettings { share: share(part), ..settings.clone() };
-        // Refused here, before any process is started; each reads the trace itself.
+        // A wrong setting is refused before any process starts; each process reads the trace itself.
         settings.validate()?;
         Ok(Job {
             name: NAME.to_owned(),

@@ -10,7 +10,7 @@ use crate::latency::latency_us;
 pub(super) fn document(summary: &Summary) -> Value {
     let counts: Map<_, _> = summary.operations.iter().map(|(name, all)| (name.clone(), all.len().into())).collect();
     let latency: Map<_, _> = summary.operations.iter().map(|(name, all)| (name.clone(), latency_us(all))).collect();
-    // At full speed a request is due when it is sent: the response time is the latency.
+    // At full speed a request is due when it is sent: its response time is its latency.
     let response: Map<_, _> = summary
         .operations
         .iter()
@@ -33,7 +33,7 @@ pub(super) fn document(summary: &Summary) -> Value {
         "facts": summary.facts,
     });
     if mean.is_none() {
-        document["throughput"]["reason"] = "no process told how long it took".into();
+        document["throughput"]["reason"] = "no process reported its duration".into();
     }
     document
 }

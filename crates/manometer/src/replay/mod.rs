@@ -1,4 +1,4 @@
-//! `manometer replay`: a trace alone, from flags.
+//! `manometer replay`: the replay of one trace, from flags.
 
 mod args;
 mod jobs;
@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match ended {
         Ok(()) => {}
         Err((true, error)) => return Ok(wrong_request(error)),
-        // What was measured before is printed, marked as incomplete.
+        // The measurements so far are printed, marked as incomplete.
         Err((false, error)) if summary.is_empty() => return Err(error),
         Err((false, error)) => summary.fail(&error),
     }
@@ -62,7 +62,7 @@ fn replay_here(
     interrupted: &AtomicBool,
     summary: &mut Summary,
 ) -> anyhow::Result<Result<(), (bool, anyhow::Error)>> {
-    // The data are ours to remove: no other process uses them.
+    // No other process uses the data: it is removed here.
     let job = Job { removes: false, ..job.clone() };
     match single::run(&job, interrupted, summary) {
         Ok(_) if keep => Ok(Ok(())),

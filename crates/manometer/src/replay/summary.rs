@@ -17,7 +17,7 @@ use crate::latency::microseconds;
 use crate::output::{self};
 use crate::text::plain;
 
-/// What a replay did so far.
+/// The result so far.
 pub(super) struct Summary {
     pub(super) live: bool,
     pub(super) processes: usize,
@@ -25,7 +25,7 @@ pub(super) struct Summary {
     pub(super) operations: BTreeMap<String, LatencyHistogram>,
     pub(super) responses: BTreeMap<String, LatencyHistogram>,
     pub(super) missing: BTreeMap<String, u64>,
-    /// How the shares of those processes that have finished were replayed.
+    /// The outcome of the processes that have finished.
     pub(super) replayed: Option<ReplayOutcome>,
     pub(super) finished_shares: usize,
     /// The clocks of other hosts.
@@ -34,7 +34,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Nothing yet; `live` prints a line for each sample of the first process.
+    /// An empty result; `live` prints a line for each sample of the first process.
     pub(super) fn new(live: bool, processes: usize) -> Self {
         Self {
             live,
@@ -50,8 +50,8 @@ impl Summary {
         }
     }
 
-    /// Takes in what process `index` says.
-    fn take(&mut self, index: usize, message: Message) {
+    /// Handles a message of process `index`.
+    fn handle_message(&mut self, index: usize, message: Message) {
         match message {
             Message::Ready { facts } if index == 0 => self.ready(facts),
             Message::Sample(sample) => self.sample(&sample, self.live && index == 0),
@@ -67,7 +67,7 @@ impl Summary {
         }
     }
 
-    /// Some of it is lost.
+    /// Records that a part of the replay failed.
     pub(super) fn fail(&mut self, reason: &anyhow::Error) {
         let failure = format!("{reason:#}");
         output::note(&format!("manometer: {failure}"));
@@ -97,7 +97,7 @@ impl Summary {
         self.facts = facts;
     }
 
-    fn sample(&mut self, sample: &Sample, tell: bool) {
+    fn sample(&mut self, sample: &Sample, is_printed: bool) {
         let mut now = LatencyHistogram::new();
         for (name, operation) in &sample.operations {
             *self.missing.entry(name.clone()).or_default() += operation.missing;
@@ -110,29 +110,29 @@ impl Summary {
                 self.responses.entry(name.clone()).or_default().add(&histogram);
             }
         }
-        if tell && sample.length_ns > 0 {
+        if is_printed && sample.length_ns > 0 {
             let rate = now.len() as f64 / (sample.length_ns as f64 / 1e9);
             output::note(&format!("{rate:14.0} ops/s  p99 {:>9} µs", microseconds(now.quantile_ns(0.99))));
         }
     }
 
-    /// Whether nothing was measured.
+    /// Whether no sample arrived.
     pub(super) fn is_empty(&self) -> bool {
         self.replayed.is_none() && self.answered() == 0
     }
 
-    /// Whether a part of it was lost, or every request failed.
+    /// Whether a process failed, or every request did.
     pub(super) fn has_failed(&self) -> bool {
         let all_failed = |replayed: &ReplayOutcome| replayed.sent > 0 && replayed.errors >= replayed.sent;
         self.failure.is_some() || self.replayed.as_ref().is_none_or(all_failed)
     }
 
-    /// Whether all processes told of their shares, and nobody ended it before its trace was.
+    /// Whether all processes reported, and the trace was replayed to its end.
     pub(super) fn is_complete(&self) -> bool {
         self.failure.is_none() && self.replayed.as_ref().is_some_and(|replayed| !replayed.interrupted)
     }
 
-    /// Whether it may stand for the trace.
+    /// Whether the replay was faithful.
     pub(super) fn is_faithful(&self) -> bool {
         self.failure.is_none() && self.fidelity().is_some_and(|fidelity| fidelity.faithful)
     }
@@ -143,21 +143,21 @@ impl Summary {
 
     pub(super) fn findings(&self) -> Vec<Finding> {
         let lost = self.failure.as_ref().map(|failure| {
-            let (told, processes) = (self.finished_shares, self.processes);
+            let (finished, processes) = (self.finished_shares, self.processes);
             let sentence =
-                format!("{failure}. The others were ended; the numbers are those of {told} of {processes} processes.");
+                format!("{failure}. The other processes were stopped; the numbers are those of {finished} of {processes} processes.");
             INCOMPLETE.finding(None, &sentence)
         });
-        let told = self
+        let replayed = self
             .replayed
             .as_ref()
             .zip(self.fidelity())
             .map(|(replayed, fidelity)| replay::findings(&fidelity, replayed));
         let clocks = self.clocks.iter().flat_map(HostClock::findings);
-        lost.into_iter().chain(told.into_iter().flatten()).chain(clocks).collect()
+        lost.into_iter().chain(replayed.into_iter().flatten()).chain(clocks).collect()
     }
 
-    /// Requests that were answered, without those that only filled a cache.
+    /// The requests answered, without those that only filled a cache.
     pub(super) fn answered(&self) -> u64 {
         self.operations.iter().filter(|(name, _)| *name != "fill").map(|(_, all)| all.len()).sum()
     }
@@ -169,7 +169,7 @@ impl Summary {
 
 impl GroupObserver for Summary {
     fn receive(&mut self, index: usize, message: Message) {
-        self.take(index, message);
+        self.handle_message(index, message);
     }
 
     fn clocks_compared(&mut self, clocks: Vec<HostClock>) {
@@ -181,7 +181,7 @@ impl GroupObserver for Summary {
 impl Observer for Summary {
     fn receive(&mut self, message: Message, _: u64) -> Vec<Control> {
         let is_ready = matches!(message, Message::Ready { .. });
-        self.take(0, message);
+        self.handle_message(0, message);
         if is_ready { vec![Control::Go] } else { Vec::new() }
     }
 

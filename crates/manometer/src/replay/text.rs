@@ -32,7 +32,7 @@ fn latencies(summary: &Summary) -> String {
         let missing = summary.missing.get(name).unwrap_or(&0).to_string();
         table.add_row(latency_row([name.clone(), all.len().to_string(), missing], all));
         if let Some(response) = summary.responses.get(name) {
-            let begin = [format!("{name}, from when due"), response.len().to_string(), String::new()];
+            let begin = [format!("{name}, response time"), response.len().to_string(), String::new()];
             table.add_row(latency_row(begin, response));
         }
     }

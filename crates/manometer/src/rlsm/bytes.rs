@@ -1,12 +1,12 @@
-//! Keys and values as people can write and read them.
+//! Keys and values in escaped form.
 
 use std::str::FromStr;
 
-/// Bytes written as text: what is no printable ASCII as `\xNN`, `\n`, `\t`, `\r`, and a backslash as `\\`.
+/// Bytes in escaped form: bytes that are not printable ASCII are `\xNN`, `\n`, `\t`, `\r`, and a backslash is `\\`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bytes(pub Vec<u8>);
+pub struct EscapedBytes(pub Vec<u8>);
 
-impl FromStr for Bytes {
+impl FromStr for EscapedBytes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -21,7 +21,7 @@ impl FromStr for Bytes {
     }
 }
 
-/// What stands behind a backslash.
+/// The byte of an escape sequence.
 fn escaped(rest: &mut &[u8]) -> Result<u8, String> {
     let wrong = || "write a backslash as \\\\, and other bytes as \\xNN".to_owned();
     let (&letter, after) = rest.split_first().ok_or_else(wrong)?;
@@ -41,8 +41,8 @@ fn escaped(rest: &mut &[u8]) -> Result<u8, String> {
     }
 }
 
-/// The same way, to be read.
-pub fn shown(bytes: &[u8]) -> String {
+/// The escaped form of bytes.
+pub fn escape(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string()
 }
 
@@ -51,17 +51,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_is_read_again() {
+    fn escaped_bytes_parse_to_themselves() {
         let all: Vec<u8> = (0..=255).collect();
-        assert_eq!(shown(&all).parse(), Ok(Bytes(all)));
-        assert_eq!(shown(b"user1\0\xff\\"), "user1\\x00\\xff\\\\");
-        assert_eq!("ä".parse(), Ok(Bytes("ä".as_bytes().to_vec())));
+        assert_eq!(escape(&all).parse(), Ok(EscapedBytes(all)));
+        assert_eq!(escape(b"user1\0\xff\\"), "user1\\x00\\xff\\\\");
+        assert_eq!("ä".parse(), Ok(EscapedBytes("ä".as_bytes().to_vec())));
     }
 
     #[test]
     fn half_an_escape_is_refused() {
         for text in ["\\", "\\x", "\\x1", "\\xgg", "\\q", "\\x+1", "\\xä"] {
-            assert!(text.parse::<Bytes>().is_err(), "{text}");
+            assert!(text.parse::<EscapedBytes>().is_err(), "{text}");
         }
     }
 }

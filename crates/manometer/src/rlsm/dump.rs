@@ -1,49 +1,49 @@
-//! `manometer rlsm dump`: what is in a database.
+//! `manometer rlsm dump`: the content of a database.
 
 use std::path::PathBuf;
 
 use rlsm::{Database, Iter, Layout, Options, RunInfo};
 use serde_json::{Value, json};
 
-use super::bytes::{Bytes, shown};
+use super::bytes::{EscapedBytes, escape};
 use super::refuse;
 use crate::exit_status::ExitStatus;
 use crate::output::{self, Format};
 use crate::table::table;
 
-/// Print the keys and values of a database in order, or the runs that they lie in.
+/// Print the keys and values of a database in order, or its runs.
 ///
-/// Bytes that are no printable ASCII are written \xNN, and read so. Nothing in the folder is changed.
+/// Bytes that are not printable ASCII are written as \xNN, here and in flags. No file is changed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer rlsm dump manometer-data/kv/db --prefix user1 --limit 10\n  \
     manometer rlsm dump manometer-data/kv/db --runs")]
 pub struct Args {
-    /// The folder of the database, which is not open elsewhere.
+    /// The folder of the database; no other process may have it open.
     folder: PathBuf,
-    /// From this key on.
+    /// The first key.
     #[arg(long, value_name = "KEY")]
-    from: Option<Bytes>,
-    /// Up to this key, without it.
+    from: Option<EscapedBytes>,
+    /// The key after the last one.
     #[arg(long, value_name = "KEY")]
-    to: Option<Bytes>,
-    /// Keys that begin so.
+    to: Option<EscapedBytes>,
+    /// Only keys with this prefix.
     #[arg(long, value_name = "KEY", conflicts_with_all = ["from", "to"])]
-    prefix: Option<Bytes>,
-    /// At most so many.
+    prefix: Option<EscapedBytes>,
+    /// The maximum number of keys.
     #[arg(long, value_name = "KEYS")]
     limit: Option<usize>,
-    /// Without the values.
+    /// Omit the values.
     #[arg(long)]
     keys_only: bool,
-    /// Print which runs there are and where they lie instead.
+    /// Print the runs by level and range instead.
     #[arg(long, conflicts_with_all = ["from", "to", "prefix", "limit", "keys_only"])]
     runs: bool,
-    /// For people or for machines.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Reads as much as is asked for.
+/// Reads the entries or the runs, and prints them.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let database = match Options::new().open_read_only(&args.folder) {
         Ok(database) => database,
@@ -67,7 +67,7 @@ fn entries(args: &Args, database: &Database) -> rlsm::Result<Iter> {
     database.range((low, high))
 }
 
-/// Prints entries as they come, so that a large database needs no more memory.
+/// Prints entries one by one, so that a large database needs no more memory.
 fn print_entries(args: &Args, entries: impl Iterator<Item = rlsm::Result<rlsm::KvPair>>) -> anyhow::Result<()> {
     if args.format == Format::Json {
         output::print_text("{\"entries\": [")?;
@@ -75,7 +75,7 @@ fn print_entries(args: &Args, entries: impl Iterator<Item = rlsm::Result<rlsm::K
     let mut comma = "";
     for entry in entries {
         let (key, value) = entry?;
-        let (key, value) = (shown(&key), shown(&value));
+        let (key, value) = (escape(&key), escape(&value));
         match (args.format, args.keys_only) {
             (Format::Text, true) => output::print_text(&key)?,
             (Format::Text, false) => output::print_text(&format!("{key} => {value}"))?,
@@ -97,7 +97,7 @@ fn print_runs(layout: &Layout, format: Format) -> anyhow::Result<()> {
 fn document(layout: &Layout) -> Value {
     let runs = |runs: &[RunInfo]| runs.iter().map(run_document).collect::<Vec<_>>();
     let ranges = layout.ranges.iter().map(
-        |range| json!({"lowest_key": shown(&range.low), "highest_key": shown(&range.high), "runs": runs(&range.runs)}),
+        |range| json!({"lowest_key": escape(&range.low), "highest_key": escape(&range.high), "runs": runs(&range.runs)}),
     );
     json!({"level0": runs(&layout.level0), "ranges": ranges.collect::<Vec<_>>()})
 }
@@ -111,8 +111,8 @@ fn run_document(run: &RunInfo) -> Value {
         "range_deletes": run.range_tombstones,
         "user_bytes": run.user_bytes,
         "stored_bytes": run.stored_bytes,
-        "lowest_key": shown(&run.low),
-        "highest_key": shown(&run.high),
+        "lowest_key": escape(&run.low),
+        "highest_key": escape(&run.high),
         "sequences": run.sequences,
     })
 }
@@ -122,7 +122,7 @@ fn text(layout: &Layout) -> String {
         table(&["where", "file", "lowest key", "highest key", "footer at", "entries", "deletes", "bytes"], 4);
     let mut add = |place: String, run: &RunInfo| {
         let numbers = [run.footer_offset, run.entries, run.deletes + run.range_tombstones, run.stored_bytes];
-        let head = [place, run.file.clone(), shown(&run.low), shown(&run.high)];
+        let head = [place, run.file.clone(), escape(&run.low), escape(&run.high)];
         rows.add_row(head.into_iter().chain(numbers.map(|number| number.to_string())));
     };
     layout.level0.iter().for_each(|run| add("level 0".to_owned(), run));

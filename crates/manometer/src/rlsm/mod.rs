@@ -1,4 +1,4 @@
-//! `manometer rlsm`: one file per verb below it.
+//! `manometer rlsm`: one module per verb.
 
 mod bytes;
 mod dump;
@@ -15,7 +15,7 @@ use crate::exit_status::ExitStatus;
 use crate::output;
 use crate::verbs::verbs;
 
-/// Databases of the engine rlsm: what is in them, whether they are whole, and mending them.
+/// Inspect, verify and repair databases of the engine rlsm.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer rlsm verify manometer-data/kv/db")]
 pub struct Args {
@@ -35,7 +35,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     args.verb.run()
 }
 
-/// Tells why a database cannot be worked on.
+/// Prints why a database cannot be read.
 fn refuse(error: &Error) -> ExitStatus {
     let is_wrong_request = match error {
         Error::Invalid { .. } => true,
@@ -46,7 +46,7 @@ fn refuse(error: &Error) -> ExitStatus {
     if is_wrong_request { ExitStatus::WrongRequest } else { ExitStatus::Failed }
 }
 
-/// Problems for machines.
+/// Problems as JSON.
 fn problems(problems: &[Problem]) -> Value {
     let one = |problem: &Problem| json!({"file": problem.file, "offset": problem.offset, "what": problem.description});
     problems.iter().map(one).collect()

@@ -1,4 +1,4 @@
-//! `manometer rlsm repair`: a database again, out of what is left of one.
+//! `manometer rlsm repair`: repair of a damaged database.
 
 use std::path::PathBuf;
 
@@ -9,21 +9,21 @@ use super::{problems, refuse};
 use crate::exit_status::ExitStatus;
 use crate::output::Format;
 
-/// Write all of a damaged database anew that can still be read.
+/// Rewrite everything of a damaged database that can be read.
 ///
-/// It takes as much space as the database again: the old files stay, under names that end with .aside1, to be removed
-/// by hand. A database that is whole is left alone. Exit status 3 if something could not be read.
+/// It needs as much space again: the old files stay, under names that end with .aside1, until you remove them. A sound
+/// database is not changed. Exit status 3 if something could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer rlsm repair manometer-data/kv/db")]
 pub struct Args {
-    /// The folder of the database, which is not open elsewhere.
+    /// The folder of the database; no other process may have it open.
     folder: PathBuf,
-    /// For people or for machines.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Repairs what needs it.
+/// Repairs the database and prints what was lost.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let repair = match rlsm::repair(&args.folder) {
         Ok(repair) => repair,
@@ -49,12 +49,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 
 fn text(repair: &RepairReport) -> String {
     if !repair.was_needed {
-        return "all is whole: nothing was done".to_owned();
+        return "the database is sound: nothing was done".to_owned();
     }
     let RepairReport { runs, batches, entries, .. } = repair;
     let mut lines: Vec<String> = repair.lost.iter().map(|problem| format!("lost: {problem}")).collect();
     if !repair.had_manifest {
-        lines.push("there was no manifest to read: keys that were deleted long ago may be there again".to_owned());
+        lines.push("there was no readable manifest: keys that were deleted long ago may be back".to_owned());
     }
     lines.push(format!("{entries} keys from {runs} runs and {batches} batches of logs are in the new database"));
     lines.push(format!(

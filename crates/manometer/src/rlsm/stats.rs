@@ -1,4 +1,4 @@
-//! `manometer rlsm stats`: how a database stands.
+//! `manometer rlsm stats`: the shape and size of a database.
 
 use std::path::PathBuf;
 
@@ -12,21 +12,21 @@ use crate::number::number;
 use crate::output::Format;
 use crate::table::table;
 
-/// Say how a database stands: levels, ranges, runs, what it takes on the device and in memory.
+/// Print levels, ranges, runs, space and memory of a database.
 ///
-/// It is what a program would find that opens the database: the logs count as flushed. What a running program wrote
-/// stands in its own recording. Nothing in the folder is changed.
+/// The numbers are those after an opening: logs count as flushed. What a running program wrote is in its own recording.
+/// No file is changed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer rlsm stats manometer-data/kv/db --format json")]
 pub struct Args {
-    /// The folder of the database, which is not open elsewhere.
+    /// The folder of the database; no other process may have it open.
     folder: PathBuf,
-    /// For people or for machines.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Opens the database and closes it again.
+/// Opens the database and prints its statistics.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let opened = Options::new().open_read_only(&args.folder);
     let stats = match opened.and_then(|database| database.stats()) {

@@ -1,4 +1,4 @@
-//! `manometer rlsm verify`: whether a database is whole.
+//! `manometer rlsm verify`: a check of all data.
 
 use std::path::PathBuf;
 
@@ -10,20 +10,20 @@ use super::{problems, refuse};
 use crate::exit_status::ExitStatus;
 use crate::output::Format;
 
-/// Read all of a database and tell what is damaged: checksums, order, ranges, tables, logs.
+/// Read a whole database and report damage: checksums, order, ranges, tables, logs.
 ///
-/// Nothing in the folder is changed. Exit status 3 if anything is damaged.
+/// No file is changed. Exit status 3 if anything is damaged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer rlsm verify manometer-data/kv/db")]
 pub struct Args {
-    /// The folder of the database, which is not open elsewhere.
+    /// The folder of the database; no other process may have it open.
     folder: PathBuf,
-    /// For people or for machines.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Reads everything once.
+/// Reads everything once and prints the problems.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let found = match rlsm::verify(&args.folder) {
         Ok(found) => found,
@@ -55,11 +55,11 @@ fn text(found: &VerifyReport) -> String {
         found.logs
     )];
     if found.torn_bytes > 0 {
-        lines.push(format!("{} bytes at the end of logs were never acknowledged as kept", found.torn_bytes));
+        lines.push(format!("{} bytes at the end of logs were never acknowledged as durable", found.torn_bytes));
     }
     lines.extend(found.problems.iter().map(ToString::to_string));
     lines.push(match found.problems.len() {
-        0 => "all is whole".to_owned(),
+        0 => "the database is sound".to_owned(),
         1 => "1 problem; `manometer rlsm repair` keeps what can be read".to_owned(),
         count => format!("{count} problems; `manometer rlsm repair` keeps what can be read"),
     });

@@ -7,12 +7,12 @@ use manometer_measure::Rate;
 use crate::output::Format;
 use crate::progress::Form;
 
-/// Run an experiment and leave a recording with its report.
+/// Run experiments and write recordings with their report.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer run experiments/quick.toml\n  \
     manometer run experiments/quick.toml --dry-run\n  \
     manometer run my.toml --set plan.phase=5m --set writer.write_ratio=0.9 --out results/one\n  \
-    manometer run one.toml two.toml --out results/all --resume   # go on where it was cut off\n  \
+    manometer run one.toml two.toml --out results/all --resume   # after an interruption\n  \
     manometer run experiments/real-vs-synthetic.toml --set trace=cluster52.csv.zst")]
 pub struct Args {
     /// Experiment files.
@@ -21,26 +21,26 @@ pub struct Args {
     /// Change a value of the file: `plan.phase=5s`, `primary.records=1000`, `writer.write_ratio=0.5`.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
-    /// The folder of the recording; `manometer-runs/NAME-TIME` unless said.
+    /// The folder of the recording; by default `manometer-runs/NAME-TIME`.
     #[arg(long)]
     pub(super) out: Option<PathBuf>,
-    /// Go on in --out at the first run that is not done; the files and every --set must be those that it began with,
-    /// but for `device.write_budget`.
+    /// Continue in --out at the first run that is not done. The files and every --set must be unchanged, except
+    /// `device.write_budget`.
     #[arg(long, requires = "out", conflicts_with = "dry_run")]
     pub(super) resume: bool,
-    /// Use databases and files that another experiment left, where they can serve, instead of making them.
+    /// Use databases and files of another experiment where they fit, instead of creating them.
     #[arg(long)]
     pub(super) reuse: bool,
-    /// Print the resolved file, the phases, the time and the bytes; run nothing.
+    /// Print the resolved file, the phases, the duration and the bytes written; run nothing.
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// What the device can write, such as `500MiB/s`: `--dry-run` then says how much workloads write at most.
+    /// The write throughput of the device, such as `500MiB/s`, for an upper bound of the bytes in --dry-run.
     #[arg(long, value_name = "RATE", value_parser = bytes_a_second, requires = "dry_run")]
     pub(super) write_speed: Option<f64>,
-    /// How to tell what goes on, on standard error: for people, or events for another program.
+    /// The format of progress on standard error.
     #[arg(long, value_enum, default_value_t)]
     pub(super) progress: Form,
-    /// For whom to print.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
 }
@@ -48,6 +48,6 @@ pub struct Args {
 fn bytes_a_second(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(Rate::Bytes(bytes)) => Ok(bytes as f64),
-        _ => Err("write bytes a second, such as `500MiB/s`".to_owned()),
+        _ => Err("write bytes per second, such as `500MiB/s`".to_owned()),
     }
 }

@@ -1,4 +1,4 @@
-//! `manometer run`: experiments become recordings.
+//! `manometer run`: experiments, recorded.
 
 mod args;
 mod dry_run;

@@ -8,7 +8,7 @@ use manometer_measure::clock::WallAnchor;
 
 use super::args::Args;
 
-/// The device directory that `--out` is, where it is one.
+/// The device directory that is `--out`, if any.
 pub(super) fn device_directory_of<'a>(args: &Args, files: &'a [(PathBuf, Experiment)]) -> Option<&'a Path> {
     let place = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
     let out = place(args.out.as_deref()?)?;

@@ -1,4 +1,4 @@
-//! Several runs: a queue in --out, a recording for each run below it, and one report over all.
+//! Several runs: a queue in --out, a recording for each run, and one report over all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use super::session::Session;
 use crate::output::{self, Format};
 use crate::recordings;
 
-/// Runs what is left of the set `files`, whose runs are `planned`, in `out`. A run that does not end well ends the command: what comes after it
-/// would likely fail as well, and `--resume` begins with it.
+/// Runs what is left of the set in `out`. A failed run ends the command, because the runs after it would probably fail
+/// too; `--resume` begins with it.
 pub(super) fn run(
     session: &Session<'_>,
     out: &Path,
@@ -27,7 +27,7 @@ pub(super) fn run(
         false => Queue::start(out, files, planned)?,
     };
     if session.args.resume {
-        note_what_is_left(&queue);
+        note_progress(&queue);
     }
     let order = unlike_states(&planned.runs);
     if !order.is_empty() {
@@ -37,25 +37,25 @@ pub(super) fn run(
     let outcome = perform_all(session, &mut queue, &mut shown);
     let recorded = all_recorded(&queue, shown)?;
     if !recorded.is_empty() {
-        tell(session, out, &queue, &recorded)?;
+        print(session, out, &queue, &recorded)?;
     }
     outcome
 }
 
-fn note_what_is_left(queue: &Queue) {
+fn note_progress(queue: &Queue) {
     let is_done = |state: RunState| matches!(state, RunState::Done | RunState::NotNeeded);
     let done = queue.runs().iter().filter(|run| is_done(run.state)).count();
     output::note(&format!("{done} of {} runs are done", queue.runs().len()));
     if let Some(version) = queue.other_version() {
         output::note(&format!(
-            "version {version} of Manometer began this set, and {} goes on with it: a difference between runs may come \
-             from that alone",
+            "version {version} of Manometer began this set, and version {} continues it: this alone can cause differences \
+             between runs",
             env!("CARGO_PKG_VERSION")
         ));
     }
 }
 
-/// Runs until all are done, or one did not end well; those that ran are in `shown`, by their place.
+/// Runs until all are done or one fails; the recordings are in `shown`, by index.
 fn perform_all(
     session: &Session<'_>,
     queue: &mut Queue,
@@ -64,18 +64,18 @@ fn perform_all(
     while let Some(index) = queue.start_next()? {
         let run = queue.runs()[index].clone();
         session.announce(index + 1, queue.runs().len(), &run.planned.experiment, &run.dir, queue.created());
-        let mut made = BTreeSet::new();
-        match session.perform(&run.planned.experiment, &run.dir, queue.created(), &mut made) {
+        let mut created = BTreeSet::new();
+        match session.perform(&run.planned.experiment, &run.dir, queue.created(), &mut created) {
             Ok(status) => {
-                queue.record_end(index, status, made)?;
+                queue.record_end(index, status, created)?;
                 shown.insert(index, session.show(&run.dir)?);
                 if status != RunStatus::Complete {
                     return Ok(status);
                 }
             }
-            // A run that could not begin leaves nothing to show, or nothing of its own.
+            // A run that could not begin has no recording.
             Err(error) => {
-                queue.record_failure(index, &error, made)?;
+                queue.record_failure(index, &error, created)?;
                 return Err(error.into());
             }
         }
@@ -83,7 +83,7 @@ fn perform_all(
     Ok(RunStatus::Complete)
 }
 
-/// Every run that is done, and those that ran now: those of an earlier time are read, not written.
+/// The recordings of all runs that are done. Those of an earlier command are read, not written.
 fn all_recorded(
     queue: &Queue,
     mut shown: BTreeMap<usize, AnalysedRecording>,
@@ -100,7 +100,7 @@ fn all_recorded(
     Ok(recorded)
 }
 
-fn tell(session: &Session<'_>, out: &Path, queue: &Queue, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
+fn print(session: &Session<'_>, out: &Path, queue: &Queue, recorded: &[AnalysedRecording]) -> anyhow::Result<()> {
     let page = out.join(recordings::FILE);
     recordings::write_page(&page, recorded)?;
     let findings = [recordings::common_findings(recorded), queue.findings()].concat();

@@ -27,31 +27,31 @@ pub(super) struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Runs one experiment; `before` are the folders whose data earlier runs of its set made, `made` those whose data
-    /// this one makes, however it ends.
+    /// Runs one experiment. `before` are the folders whose data earlier runs of the set created, `created` those whose data
+    /// this one creates, however it ends.
     pub(super) fn perform(
         &self,
         experiment: &Experiment,
         dir: &Path,
         before: &BTreeSet<PathBuf>,
-        made: &mut BTreeSet<PathBuf>,
+        created: &mut BTreeSet<PathBuf>,
     ) -> Result<RunStatus, RunError> {
         let (program, reuse) = (crate::process::executable(), self.args.reuse);
         let setup = RunSetup { program, out: dir.to_owned(), reuse, created: before, interrupted: self.interrupted };
         let mut progress = Progress::new(experiment, self.args.progress);
-        let outcome = conductor::run(experiment, &setup, made, &mut |update| progress.show(&update));
+        let outcome = conductor::run(experiment, &setup, created, &mut |update| progress.show(&update));
         progress.finish();
         outcome
     }
 
-    /// Says what runs now, into `dir`: the run `number` of a set of `of`, whose runs have `made` data before.
+    /// Prints that run `number` of `of` starts, with its recording in `dir`; earlier runs `created` data.
     pub(super) fn announce(
         &self,
         number: usize,
         of: usize,
         experiment: &Experiment,
         dir: &Path,
-        made: &BTreeSet<PathBuf>,
+        created: &BTreeSet<PathBuf>,
     ) {
         let plan = plan::plan(experiment);
         let swept = &experiment.swept;
@@ -59,17 +59,17 @@ impl Session<'_> {
             let event = json!({
                 "event": "run", "run": number, "runs": of, "settings": swept, "path": dir.to_string_lossy(), "seconds": plan.duration_s(),
             });
-            // That nobody listens shows in the updates that follow.
+            // A closed standard error shows in the next update.
             let _ = output::event(&event);
             return;
         }
         let number = if of == 1 { String::new() } else { format!("run {number} of {of}: ") };
         let swept = if swept.is_empty() { String::new() } else { format!(" ({})", format_settings(swept)) };
-        // A damaged ledger is told when the run opens it.
-        let book = LedgerEntries::read(&experiment.directory).unwrap_or_default();
-        let preparing = PreparationForecast::new(&book, self.args.reuse, made).next_run(experiment);
+        // A damaged ledger is an error when the run opens it.
+        let ledger = LedgerEntries::read(&experiment.directory).unwrap_or_default();
+        let preparing = PreparationForecast::new(&ledger, self.args.reuse, created).next_run(experiment);
         output::note(&format!(
-            "{number}{}{swept}: {} phases, {} after writing {} to prepare them in {}",
+            "{number}{}{swept}: {} phases, {} after writing {} of data in {}",
             experiment.name,
             plan.phases.len(),
             crate::number::duration(plan.duration_s()),
@@ -78,7 +78,7 @@ impl Session<'_> {
         ));
     }
 
-    /// Analyses the recording in `dir`, and prints what it says.
+    /// Analyses the recording in `dir` and prints its summary.
     pub(super) fn show(&self, dir: &Path) -> anyhow::Result<AnalysedRecording> {
         let recorded = recordings::summarise_and_write(dir)?;
         if self.args.format == Format::Text {

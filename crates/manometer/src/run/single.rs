@@ -1,4 +1,4 @@
-//! One experiment without a sweep: --out is its recording.
+//! A single run: --out is its recording.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,8 +12,8 @@ use manometer_measure::event::RunStatus;
 use super::session::Session;
 use crate::output::{self, Format};
 
-/// Runs `experiment`, shrunk as `fits` say, into `out`; with `--resume` unless its whole recording is there already,
-/// and shrunk as what was cut off was.
+/// Runs `experiment`, shrunk by `fits`, into `out`. With `--resume` a complete recording stays, and an interrupted run is
+/// repeated with its own share.
 pub(super) fn run(
     session: &Session<'_>,
     out: &Path,
@@ -25,12 +25,12 @@ pub(super) fn run(
     let left = if session.args.resume { resume_single(out, experiment, fit)? } else { ExistingRecording::Missing };
     let status = match left {
         ExistingRecording::Complete => {
-            output::note(&format!("{} is whole: nothing to do", out.display()));
+            output::note(&format!("{} is complete: nothing to do", out.display()));
             RunStatus::Complete
         }
         ExistingRecording::Missing => perform(session, out, &experiment.clone().fitted(fit))?,
         ExistingRecording::SetAside { to, fit } => {
-            output::note(&format!("the recording that was cut off lies in {} now", to.display()));
+            output::note(&format!("the interrupted recording was moved to {}", to.display()));
             perform(session, out, &experiment.clone().fitted(fit))?
         }
     };

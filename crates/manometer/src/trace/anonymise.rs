@@ -1,4 +1,4 @@
-//! `manometer trace anonymise`: keys and clients without their names.
+//! `manometer trace anonymise`: hashed keys and clients.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -14,9 +14,9 @@ use super::output::{Output, Written};
 use crate::exit_status::ExitStatus;
 use crate::output;
 
-/// Hash keys and clients with a secret, so that nobody without it can try out names (SipHash-2-4).
+/// Hash keys and clients with a secret (SipHash-2-4).
 ///
-/// Sizes, times and places on devices stay as they are.
+/// Without the secret, guessed names cannot be tested. Sizes, times and offsets on devices do not change.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace anonymise web.csv public.parquet\n  \
     openssl rand -hex 16 > secret; manometer trace anonymise web.csv public.parquet --secret secret")]
@@ -25,13 +25,13 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// A file with 32 hexadecimal digits: traces under one secret share their ids. Without it a random secret is made
-    /// and forgotten.
+    /// A file with 32 hexadecimal digits: traces with the same secret share ids. By default the secret is random and not
+    /// kept.
     #[arg(long, value_name = "FILE")]
     secret: Option<PathBuf>,
 }
 
-/// Anonymises.
+/// Anonymises the trace.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let secret = match &args.secret {
         Some(file) => read_secret(file),
@@ -40,9 +40,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match secret.and_then(|secret| anonymise(args, secret)) {
         Ok((places, written)) => {
             if places > 0 {
-                output::note(&format!("note: {places} requests to devices keep their places"));
+                output::note(&format!("note: {places} requests to devices keep their offsets"));
             }
-            args.output.tell(&args.input.name(), &written, json!({ "places_kept": places }))
+            args.output.print(&args.input.name(), &written, json!({ "places_kept": places }))
         }
         Err(error) => input::refuse(&error),
     }

@@ -1,4 +1,4 @@
-//! `manometer trace capture`: what reaches a block device becomes a trace.
+//! `manometer trace capture`: the requests to a block device as a trace.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -13,34 +13,34 @@ use serde_json::json;
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::{self, Format};
 
-/// The buffers that the kernel may be asked for, for each processor.
+/// The valid sizes of the kernel's buffer, in bytes for each processor.
 const BUFFERS: std::ops::RangeInclusive<u64> = (64 << 10)..=(1 << 30);
 
-/// Record the requests that reach a block device, as `blkparse` prints them.
+/// Record the requests to a block device in the format of `blkparse`.
 ///
-/// Needs root and tracefs. Several may run at once, and beside any other tracer. Ctrl-C ends it early; what was
-/// captured by then stays.
+/// Needs root and tracefs. Several captures and other tracers can run at once. Ctrl-C ends the capture early and keeps the
+/// trace.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer trace capture /dev/nvme0n1 --seconds 60 --out live.blkparse\n\n\
     Without tracefs, `blktrace -d DEVICE -o - | blkparse -i -` prints the same format.")]
 pub struct Args {
     /// The block device (a disk, a partition, md, dm or loop), or its name in the kernel.
     device: PathBuf,
-    /// For how long, in seconds.
+    /// The duration in seconds.
     #[arg(long)]
     seconds: f64,
-    /// The file of the trace; made, and never replaced.
+    /// The file of the trace; it must be new.
     #[arg(long)]
     out: PathBuf,
-    /// The kernel's buffer for each processor: larger where events are lost.
+    /// The kernel's buffer for each processor; use a larger one if events are lost.
     #[arg(long, default_value = "8MiB")]
     buffer: ByteSize,
-    /// For people or for machines.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Captures, and tells how much and what is missing.
+/// Captures the requests and prints the counts.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let target = match check(args) {
         Ok(target) => target,
@@ -65,21 +65,21 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             };
         }
     };
-    tell(args, &target, &captured)?;
+    print(args, &target, &captured)?;
     Ok(ExitStatus::Done)
 }
 
-/// Says what begins, and what the person should know of it.
+/// Prints what is captured, and warnings.
 fn announce(args: &Args, target: &Target) {
     if lies_on(&args.out, target) {
         output::note(&format!(
-            "warning: {} lies on {}: writing the trace is part of it; choose another device with --out",
+            "warning: {} is on {}: the trace will contain its own writes; choose another device with --out",
             args.out.display(),
             target.device.name
         ));
     }
     if target.is_partition() {
-        output::note("note: flushes have no sector, and are not seen on a partition: capture the disk to see them");
+        output::note("note: flushes have no sector and do not show on a partition: capture the disk to record them");
     }
     output::note(&format!("Capturing {} for {} s; Ctrl-C ends it ...", target.device.name, args.seconds));
 }
@@ -94,30 +94,30 @@ fn check(args: &Args) -> Result<Target, String> {
     Target::find(&args.device).map_err(|error| error.to_string())
 }
 
-/// Whether the file `out` lies on the target, or on a device that stands on it.
+/// Whether the file `out` is on the target, or on a device above it.
 fn lies_on(out: &std::path::Path, target: &Target) -> bool {
     let layers = device_of(out).map(|device| layers_of(&device)).unwrap_or_default();
     layers.iter().any(|layer| layer.device == target.device)
 }
 
-/// A trace in which nothing stands is no trace.
+/// Removes an empty trace.
 fn remove_if_empty(args: &Args, file: &File) {
     if file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
         let _ = std::fs::remove_file(&args.out);
     }
 }
 
-fn tell(args: &Args, target: &Target, captured: &Captured) -> anyhow::Result<()> {
+fn print(args: &Args, target: &Target, captured: &Captured) -> anyhow::Result<()> {
     let Captured { seconds, events, issued, completed, lost, not_understood } = captured;
     if *lost > 0 {
         output::note(&format!(
-            "warning: {lost} events found no room in the kernel's buffers and are missing: use a larger --buffer \
+            "warning: {lost} events were lost because the kernel's buffers were full: use a larger --buffer \
              (now {})",
             args.buffer
         ));
     }
     if *not_understood > 0 {
-        output::note(&format!("warning: {not_understood} lines of the kernel were not understood and are missing"));
+        output::note(&format!("warning: {not_understood} lines of the kernel could not be parsed and are missing"));
     }
     match args.format {
         Format::Json => {

@@ -1,4 +1,4 @@
-//! `manometer trace clone`: more of the same on disjoint keys.
+//! `manometer trace clone`: copies of a trace on disjoint keys.
 
 use manometer_trace::TraceError;
 use manometer_trace::transform::copies::Copies;
@@ -8,9 +8,9 @@ use super::input::{self, Input};
 use super::output::{Output, Written};
 use crate::exit_status::ExitStatus;
 
-/// Write every request several times, each copy on keys and from clients of its own.
+/// Write every request several times, each copy with its own keys and clients.
 ///
-/// The first copy keeps its keys. Copies of devices are on devices of their own.
+/// The first copy keeps the original keys. Each copy of a block trace has its own devices.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer trace clone web.csv threefold.parquet 3")]
 pub struct Args {
@@ -18,15 +18,15 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// How many copies, the original included.
+    /// The number of copies, including the original.
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     copies: u32,
 }
 
-/// Clones.
+/// Clones the trace.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match clone(args) {
-        Ok(written) => args.output.tell(&args.input.name(), &written, json!({ "copies": args.copies })),
+        Ok(written) => args.output.print(&args.input.name(), &written, json!({ "copies": args.copies })),
         Err(error) => input::refuse(&error),
     }
 }

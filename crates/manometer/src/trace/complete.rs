@@ -1,4 +1,4 @@
-//! `manometer trace complete`: the inserts that a recording lacks.
+//! `manometer trace complete`: the missing inserts of a trace.
 
 use manometer_trace::TraceError;
 use manometer_trace::transform::complete::MissingInserts;
@@ -8,10 +8,10 @@ use super::input::{self, Input};
 use super::output::{Output, Written};
 use crate::exit_status::ExitStatus;
 
-/// Find the inserts that a trace lacks: of keys that are used before they are inserted.
+/// Find the missing inserts of a trace: keys that are used before they are inserted.
 ///
-/// Writes them as a trace of inserts for a load phase, or the whole trace with each of them so long before its key's
-/// first use. Requests that failed are left alone, and so are devices.
+/// Writes a trace of these inserts for a load phase, or the whole trace with each insert at a given time before the first
+/// use of its key. Failed requests and block traces are not considered.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace complete web.csv load.parquet --load\n  \
     manometer trace complete web.csv whole.parquet --before-ms 10")]
@@ -20,18 +20,18 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// Write the missing inserts alone, without times, to be loaded before the trace begins.
+    /// Write the missing inserts only, without times, to load before the trace.
     #[arg(long, required_unless_present = "before_ms", conflicts_with = "before_ms")]
     load: bool,
-    /// Write the whole trace, each missing insert so many milliseconds before its key's first use.
+    /// Write the whole trace, each missing insert this many milliseconds before the first use of its key.
     #[arg(long, value_name = "MS", allow_negative_numbers = true)]
     before_ms: Option<f64>,
 }
 
-/// Completes, and tells how many inserts were missing.
+/// Completes the trace and prints the number of missing inserts.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match complete(args) {
-        Ok((missing, written)) => args.output.tell(&args.input.name(), &written, json!({ "missing": missing })),
+        Ok((missing, written)) => args.output.print(&args.input.name(), &written, json!({ "missing": missing })),
         Err(error) => input::refuse(&error),
     }
 }

@@ -1,4 +1,4 @@
-//! `manometer trace convert`: the same requests in another format.
+//! `manometer trace convert`: a trace in another format.
 
 use manometer_trace::TraceError;
 use serde_json::json;
@@ -7,9 +7,9 @@ use super::input::{self, Input};
 use super::output::{Output, Written};
 use crate::exit_status::ExitStatus;
 
-/// Write a trace in another format: Parquet, oracleGeneral, KV-replay, CSV or fio's iolog.
+/// Convert a trace to Parquet, oracleGeneral, KV-replay, CSV or fio's iolog.
 ///
-/// What the format cannot hold is told. A damaged trace is converted up to its last good record.
+/// The output names fields that the new format cannot hold. A damaged trace is converted up to its last good record.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace convert OLTP.lis.zst OLTP.oracleGeneral\n  \
     manometer trace convert live.blkparse live.parquet")]
@@ -20,10 +20,10 @@ pub struct Args {
     output: Output,
 }
 
-/// Reads one batch after the other, and writes it.
+/// Converts the trace batch by batch.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match convert(args) {
-        Ok((from, written)) => args.output.tell(&args.input.name(), &written, json!({ "from": from })),
+        Ok((from, written)) => args.output.print(&args.input.name(), &written, json!({ "from": from })),
         Err(error) => input::refuse(&error),
     }
 }

@@ -1,4 +1,4 @@
-//! `manometer trace head`: the first requests, as Manometer understands them.
+//! `manometer trace head`: the first requests, as parsed.
 
 use manometer_trace::{KeyTable, Record};
 use serde_json::{Value, json};
@@ -8,21 +8,21 @@ use crate::exit_status::ExitStatus;
 use crate::output::{self, Format};
 use crate::table::table;
 
-/// Show the first requests of a trace, as they were understood.
+/// Print the first requests of a trace, as parsed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer trace head OLTP.lis.zst --requests 20")]
 pub struct Args {
     #[command(flatten)]
     input: Input,
-    /// How many.
+    /// The number of requests.
     #[arg(long, short = 'n', default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     requests: u64,
-    /// For people or for machines.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Reads no more than it shows.
+/// Reads only what it prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut trace = match args.input.open_keeping(true) {
         Ok(trace) => trace,
@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     Ok(match damage {
         None => ExitStatus::Done,
         Some(error) => {
-            input::tell_damage(&args.input.name(), records.len() as u64, &error);
+            input::warn_of_damage(&args.input.name(), records.len() as u64, &error);
             ExitStatus::Failed
         }
     })

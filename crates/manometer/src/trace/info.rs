@@ -1,4 +1,4 @@
-//! `manometer trace info`: what a trace amounts to.
+//! `manometer trace info`: the totals of a trace.
 
 use manometer_measure::human;
 use manometer_trace::summary::{SizeTotals, Totals};
@@ -9,21 +9,21 @@ use super::input::{self, Input};
 use crate::exit_status::ExitStatus;
 use crate::output::Format;
 
-/// Say what a trace holds: requests, keys, span, footprint, mix, sizes, clients.
+/// Print the totals of a trace: requests, keys, span, footprint, operation mix, sizes, clients.
 ///
-/// A damaged trace is read to its last good record, and told with exit status 1.
+/// A damaged trace is read up to its last good record; the exit status is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace info cluster52.csv.zst\n  \
     manometer trace info log.txt --columns 'time_ms=0,key=2,op=4' --delimiter ';'")]
 pub struct Args {
     #[command(flatten)]
     input: Input,
-    /// For people or for machines.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Reads the trace once.
+/// Reads the trace once and prints the result.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut trace = match args.input.open_keeping(false) {
         Ok(trace) => trace,
@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     Ok(match damage {
         None => ExitStatus::Done,
         Some(error) => {
-            input::tell_damage(&args.input.name(), totals.requests, &error);
+            input::warn_of_damage(&args.input.name(), totals.requests, &error);
             ExitStatus::Failed
         }
     })
@@ -60,7 +60,7 @@ fn document(name: &str, totals: &Totals, skipped: u64, damage: Option<&TraceErro
 }
 
 fn text(name: &str, format: &str, totals: &Totals) -> String {
-    let keys = sure(totals, "keys", totals.keys);
+    let keys = error_text(totals, "keys", totals.keys);
     let mut lines = vec![format!("{name}: {format}, {} requests for {} keys{keys}", totals.requests, totals.keys)];
     lines.extend(span_lines(totals));
     lines.push(format!("footprint   {}", footprint(totals)));
@@ -71,13 +71,15 @@ fn text(name: &str, format: &str, totals: &Totals) -> String {
     for (what, sizes) in [("key size", &totals.key_size), ("value size", &totals.value_size)] {
         lines.extend(sizes.as_ref().map(|sizes| format!("{what:<12}{}", size_text(sizes))));
     }
-    lines.extend(totals.clients.map(|clients| format!("clients     {clients}{}", sure(totals, "clients", clients))));
+    lines.extend(
+        totals.clients.map(|clients| format!("clients     {clients}{}", error_text(totals, "clients", clients))),
+    );
     lines.extend(totals.failed.map(|failed| format!("failed      {failed}")));
     lines.join("\n")
 }
 
-/// How sure a number is that is an estimate.
-fn sure(totals: &Totals, what: &str, number: u64) -> String {
+/// The standard error of an estimate.
+fn error_text(totals: &Totals, what: &str, number: u64) -> String {
     let error = totals.standard_errors.get(what).map(|error| 100.0 * error / number.max(1) as f64);
     error.map(|percent| format!(", an estimate ± {percent:.2} %")).unwrap_or_default()
 }
@@ -96,7 +98,7 @@ fn span_lines(totals: &Totals) -> Vec<String> {
 
 fn footprint(totals: &Totals) -> String {
     match totals.footprint_bytes {
-        Some(bytes) => format!("{} ({bytes} B{})", human::bytes(bytes), sure(totals, "footprint_bytes", bytes)),
+        Some(bytes) => format!("{} ({bytes} B{})", human::bytes(bytes), error_text(totals, "footprint_bytes", bytes)),
         None => format!("unknown: {}", totals.footprint_reason.as_deref().unwrap_or("the trace has no sizes")),
     }
 }
@@ -113,15 +115,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_estimated_or_not_known_is_told() {
+    fn estimates_and_unknown_values_are_marked() {
         let mut summary = Summary::default();
         summary.add(&[Record { value_size: Some(10), ..Record::new(Operation::Get, 1) }]);
         let mut totals = summary.totals();
         assert!(text("t", "csv", &totals).contains("for 1 keys\n") && text("t", "csv", &totals).contains("(10 B)"));
         (totals.keys, totals.footprint_bytes) = (1_000, Some(5_000));
         totals.standard_errors = [("keys", 2.5), ("footprint_bytes", 100.0)].into();
-        let told = text("t", "csv", &totals);
-        assert!(told.contains("1000 keys, an estimate ± 0.25 %") && told.contains("(5000 B, an estimate ± 2.00 %)"));
+        let shown = text("t", "csv", &totals);
+        assert!(shown.contains("1000 keys, an estimate ± 0.25 %") && shown.contains("(5000 B, an estimate ± 2.00 %)"));
         (totals.footprint_bytes, totals.footprint_reason) = (None, Some("too far".to_owned()));
         assert!(text("t", "csv", &totals).contains("footprint   unknown: too far"));
     }

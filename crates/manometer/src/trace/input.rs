@@ -1,4 +1,4 @@
-//! The trace that a verb reads: which, and in what format.
+//! The trace that a verb reads.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub struct Inputs {
 }
 
 impl Input {
-    /// Opens it, and keeps the texts of keys where asked to.
+    /// Opens the trace; with `key_texts` the texts of keys are kept.
     pub fn open_keeping(&self, key_texts: bool) -> Result<Trace, TraceError> {
         let options = self.form.options(key_texts)?;
         match self.is_stream() {
@@ -39,7 +39,7 @@ impl Input {
         }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.trace
     }
@@ -48,7 +48,7 @@ impl Input {
         self.trace.as_os_str() == "-"
     }
 
-    /// That it can be read twice.
+    /// Refuses a stream, which cannot be read twice.
     pub fn need_file(&self, what: &str) -> Result<(), TraceError> {
         match self.is_stream() {
             true => Err(TraceError::Wrong(format!("{what} reads the trace more than once: name a file, not a stream"))),
@@ -56,43 +56,43 @@ impl Input {
         }
     }
 
-    /// Reads it to know its span.
+    /// Reads the trace for its span.
     pub fn span(&self, what: &str) -> Result<Span, TraceError> {
         self.need_file(what)?;
         Span::read(self.open_keeping(false)?.reader.as_mut())
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> String {
         self.trace.display().to_string()
     }
 }
 
 impl Inputs {
-    /// Opens them all.
+    /// Opens all of them.
     pub fn open_keeping(&self, key_texts: bool) -> Result<Vec<Trace>, TraceError> {
         let options = self.form.options(key_texts)?;
         self.traces.iter().map(|trace| open(trace, &options)).collect()
     }
 
-    /// How many.
+    /// Their number.
     pub fn len(&self) -> usize {
         self.traces.len()
     }
 
-    /// What one of them is called.
+    /// The name of one of them.
     pub fn name(&self, number: usize) -> String {
         self.traces.get(number).map(|trace| trace.display().to_string()).unwrap_or_default()
     }
 }
 
-/// Refuses what cannot be read at all, and fails at what broke.
+/// Prints why a trace cannot be read; a damaged trace is a failure, anything else a wrong request.
 pub fn refuse(error: &TraceError) -> anyhow::Result<ExitStatus> {
     output::note(&format!("manometer: {error}"));
     Ok(if matches!(error, TraceError::Damaged { .. }) { ExitStatus::Failed } else { ExitStatus::WrongRequest })
 }
 
-/// What ended the reading of a trace, for machines; null where nothing did.
+/// The damage of a trace as JSON; null if it is intact.
 pub fn damage(damage: Option<&TraceError>) -> Value {
     let offset = |error: &TraceError| match error {
         TraceError::Damaged { offset, .. } => Some(*offset),
@@ -101,7 +101,7 @@ pub fn damage(damage: Option<&TraceError>) -> Value {
     damage.map(|error| json!({ "text": error.to_string(), "offset": offset(error) })).into()
 }
 
-/// Tells what of a trace cannot be read; all before it was.
-pub fn tell_damage(name: &str, requests: u64, error: &TraceError) {
+/// Prints that a trace is damaged after `requests` requests.
+pub fn warn_of_damage(name: &str, requests: u64, error: &TraceError) {
     output::note(&format!("warning: {name}: {error}; the {requests} requests before it were read"));
 }

@@ -1,4 +1,4 @@
-//! `manometer trace intensify`: a heavier and shorter trace.
+//! `manometer trace intensify`: a shorter trace at a higher rate.
 
 use manometer_trace::TraceError;
 use manometer_trace::transform::intensify::{PARTS_MAX, intensify as intensified};
@@ -8,9 +8,9 @@ use super::input::{self, Input};
 use super::output::{Output, Written};
 use crate::exit_status::ExitStatus;
 
-/// Lay equal parts of a trace's time over one another from time zero on, each on keys and from clients of its own.
+/// Overlay equal parts of a trace from time zero, each with its own keys and clients.
 ///
-/// Each part reads the trace for itself.
+/// The trace is read once per part.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer trace intensify day.csv heavy.parquet 4")]
 pub struct Args {
@@ -18,22 +18,22 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// Into how many parts: the factor of the intensity.
+    /// The number of parts: the factor of the rate.
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(PARTS_MAX)))]
     parts: u32,
 }
 
-/// Intensifies.
+/// Intensifies the trace.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match intensify(args) {
-        Ok(written) => args.output.tell(&args.input.name(), &written, json!({ "parts": args.parts })),
+        Ok(written) => args.output.print(&args.input.name(), &written, json!({ "parts": args.parts })),
         Err(error) => input::refuse(&error),
     }
 }
 
 fn intensify(args: &Args) -> Result<Written, TraceError> {
     let span = args.input.span("intensify")?;
-    // Texts of keys would not tell the parts apart.
+    // Texts of keys would not distinguish the parts.
     let open = || Ok(args.input.open_keeping(false)?.reader);
     args.output.write(&mut intensified(open, span, args.parts)?)
 }

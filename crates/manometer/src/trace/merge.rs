@@ -1,4 +1,4 @@
-//! `manometer trace merge`: several traces as one.
+//! `manometer trace merge`: several traces merged by time.
 
 use manometer_trace::TraceError;
 use manometer_trace::transform::merge::Merge;
@@ -18,15 +18,15 @@ pub struct Args {
     output: Output,
 }
 
-/// Merges.
+/// Merges the traces.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match merge(args) {
-        Ok((damaged, written)) => args.output.tell(&damaged, &written, json!({ "traces": args.inputs.len() })),
+        Ok((damaged, written)) => args.output.print(&damaged, &written, json!({ "traces": args.inputs.len() })),
         Err(error) => input::refuse(&error),
     }
 }
 
-/// What was written, and the name of the trace that was damaged.
+/// The name of the damaged trace, if any, and the counts.
 fn merge(args: &Args) -> Result<(String, Written), TraceError> {
     let traces = args.inputs.open_keeping(args.output.form.keeps_keys())?;
     let mut merged = Merge::new(traces.into_iter().map(|trace| trace.reader).collect());

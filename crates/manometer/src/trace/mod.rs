@@ -1,4 +1,4 @@
-//! `manometer trace`: one file per verb below it.
+//! `manometer trace`: one module per verb.
 
 mod anonymise;
 mod capture;
@@ -21,7 +21,7 @@ mod synthesise;
 use crate::exit_status::ExitStatus;
 use crate::verbs::verbs;
 
-/// Traces: recorded sequences of requests.
+/// Read, convert, characterise and capture traces: recorded sequences of requests.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer trace info cluster52.csv.zst")]
 pub struct Args {

@@ -1,4 +1,4 @@
-//! The trace that a verb writes, and what it tells of it.
+//! The trace that a verb writes, and the message about it.
 
 use std::path::PathBuf;
 
@@ -12,45 +12,45 @@ use crate::output::{self, Format};
 /// A trace to write.
 #[derive(Debug, clap::Args)]
 pub struct Output {
-    /// The new trace; made, and never replaced.
+    /// The file of the new trace; it must be new.
     pub out: PathBuf,
     #[command(flatten)]
     pub form: OutputForm,
 }
 
-/// How to write it, and how to tell.
+/// The format of the new trace and of the message.
 #[derive(Debug, clap::Args)]
 pub struct OutputForm {
-    /// parquet, oracle-general, kv-replay, csv or fio-iolog, where the name of the new file does not say it.
+    /// parquet, oracle-general, kv-replay, csv or fio-iolog; by default from the name of the new file.
     #[arg(long, value_name = "FORMAT")]
     output_format: Option<String>,
-    /// Do not keep the texts of keys, which take memory: write their ids.
+    /// Write ids of keys instead of their texts, which take memory.
     #[arg(long)]
     no_key_texts: bool,
-    /// For people or for machines.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
 }
 
-/// What was written.
+/// The counts of a written trace.
 pub struct Written {
     requests: u64,
     format: &'static str,
     losses: Losses,
-    /// What ended the trace that was read.
+    /// The damage of the trace that was read.
     pub damage: Option<TraceError>,
 }
 
 impl OutputForm {
-    /// Whether the texts of keys are to be kept.
+    /// Whether the texts of keys are kept.
     pub fn keeps_keys(&self) -> bool {
         !self.no_key_texts
     }
 }
 
 impl Output {
-    /// Writes what the reader gives, up to where its trace is damaged. Half a trace in a format that cannot hold it, or
-    /// of a request that was wrong, does not stay.
+    /// Writes the requests of the reader, up to damage. The file is removed if the format cannot hold them or the request
+    /// was wrong.
     pub fn write(&self, reader: &mut dyn TraceReader) -> Result<Written, TraceError> {
         let output_format = match &self.form.output_format {
             Some(name) => OutputFormat::find(name)?,
@@ -67,15 +67,15 @@ impl Output {
         written
     }
 
-    /// Tells what was written, with what a verb has to say beyond that.
-    pub fn tell(&self, input: &str, written: &Written, more: Value) -> anyhow::Result<ExitStatus> {
+    /// Prints the counts with the additional facts of the verb.
+    pub fn print(&self, input: &str, written: &Written, more: Value) -> anyhow::Result<ExitStatus> {
         let Written { requests, format: to, losses, damage } = written;
         for (what, count) in &losses.0 {
-            output::note(&format!("note: {to} does not hold this of {count} requests: {what}"));
+            output::note(&format!("note: {to} cannot hold this field of {count} requests: {what}"));
         }
         self.form.format.print(
             || self.document(written, &more),
-            || format!("{}: {requests} requests, {to}{}", self.out.display(), said(&more)),
+            || format!("{}: {requests} requests, {to}{}", self.out.display(), facts_text(&more)),
         )?;
         Ok(match damage {
             None => ExitStatus::Done,
@@ -99,8 +99,8 @@ impl Output {
     }
 }
 
-/// What a verb has to say beyond the file, for people: its numbers and words.
-fn said(more: &Value) -> String {
+/// The additional facts of a verb as text: its numbers and strings.
+fn facts_text(more: &Value) -> String {
     let one = |(name, value): (&String, &Value)| match value {
         Value::Number(number) => Some(format!(", {} {}", name.replace('_', " "), rounded(number))),
         Value::String(text) => Some(format!(", {name} {text}")),
@@ -109,7 +109,7 @@ fn said(more: &Value) -> String {
     more.as_object().into_iter().flatten().filter_map(one).collect()
 }
 
-/// A whole number, or six digits of another one.
+/// A whole number, or six digits of any other.
 fn rounded(number: &Number) -> String {
     let six =
         number.as_f64().filter(|_| number.is_f64()).and_then(|number| format!("{number:.5e}").parse::<f64>().ok());

@@ -1,4 +1,4 @@
-//! `manometer trace sample`: some of the keys with all their requests.
+//! `manometer trace sample`: a sample of the keys.
 
 use manometer_trace::TraceError;
 use manometer_trace::transform::sample::{Sample, SpatialFilter};
@@ -8,7 +8,7 @@ use super::input::{self, Input};
 use super::output::{Output, Written};
 use crate::exit_status::ExitStatus;
 
-/// Take a share of the keys with all their requests: the spatial hashing of SHARDS.
+/// Sample a share of the keys with all their requests, by the spatial hashing of SHARDS.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  manometer trace sample cluster52.csv.zst small.oracleGeneral --rate 0.01")]
 pub struct Args {
@@ -21,10 +21,10 @@ pub struct Args {
     rate: f64,
 }
 
-/// Samples.
+/// Samples the trace.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match sample(args) {
-        Ok((rate, written)) => args.output.tell(&args.input.name(), &written, json!({ "rate": rate })),
+        Ok((rate, written)) => args.output.print(&args.input.name(), &written, json!({ "rate": rate })),
         Err(error) => input::refuse(&error),
     }
 }

@@ -1,4 +1,4 @@
-//! `manometer trace scale`: time that runs faster or slower.
+//! `manometer trace scale`: a trace at another speed.
 
 use manometer_trace::TraceError;
 use manometer_trace::transform::scale::{Scale, factor_for_rate};
@@ -8,7 +8,7 @@ use super::input::{self, Input};
 use super::output::{Output, Written};
 use crate::exit_status::ExitStatus;
 
-/// Let time run faster or slower; the first request stays where it is.
+/// Scale the times of a trace; the first request keeps its time.
 ///
 /// Times to live are not scaled.
 #[derive(Debug, clap::Args)]
@@ -19,18 +19,18 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// How many times faster: 2 halves the span.
+    /// The speed-up: 2 halves the span.
     #[arg(long, value_name = "FACTOR", required_unless_present = "rate", conflicts_with = "rate")]
     time: Option<f64>,
-    /// The mean requests per second that the new trace is to have; reads the trace twice.
+    /// The mean rate of the new trace, in requests per second; reads the trace twice.
     #[arg(long)]
     rate: Option<f64>,
 }
 
-/// Scales, and tells by how much.
+/// Scales the trace and prints the factor.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match scale(args) {
-        Ok((factor, written)) => args.output.tell(&args.input.name(), &written, json!({ "factor": factor })),
+        Ok((factor, written)) => args.output.print(&args.input.name(), &written, json!({ "factor": factor })),
         Err(error) => input::refuse(&error),
     }
 }

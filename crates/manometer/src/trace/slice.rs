@@ -1,4 +1,4 @@
-//! `manometer trace slice`: a stretch of a trace.
+//! `manometer trace slice`: a section of a trace.
 
 use manometer_trace::TraceError;
 use manometer_trace::transform::slice::{Slice, Stretch};
@@ -8,7 +8,7 @@ use super::input::{self, Input};
 use super::output::{Output, Written};
 use crate::exit_status::ExitStatus;
 
-/// Cut a stretch out of a trace; it keeps its times.
+/// Cut a section out of a trace; requests keep their times.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace slice web.csv begin.csv --seconds 20\n  \
     manometer trace slice web.csv middle.csv --from 3600 --requests 1000000")]
@@ -17,21 +17,21 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// How long it is at most.
+    /// The maximum length in seconds.
     #[arg(long, allow_negative_numbers = true)]
     seconds: Option<f64>,
-    /// How many requests it has at most.
+    /// The maximum number of requests.
     #[arg(long)]
     requests: Option<u64>,
-    /// How many seconds after the first request it begins.
+    /// The start, in seconds after the first request.
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0, allow_negative_numbers = true)]
     from: f64,
 }
 
-/// Cuts.
+/// Slices the trace.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match slice(args) {
-        Ok(written) => args.output.tell(&args.input.name(), &written, json!({})),
+        Ok(written) => args.output.print(&args.input.name(), &written, json!({})),
         Err(error) => input::refuse(&error),
     }
 }
@@ -43,7 +43,7 @@ fn slice(args: &Args) -> Result<Written, TraceError> {
         requests: args.requests,
     };
     if stretch == Stretch::default() {
-        let what = "the whole trace is no slice: write --seconds, --requests or --from";
+        let what = "a slice needs --seconds, --requests or --from";
         return Err(TraceError::Wrong(what.to_owned()));
     }
     let trace = args.input.open_keeping(args.output.form.keeps_keys())?;

@@ -1,4 +1,4 @@
-//! `manometer trace subtrace`: some parts of a trace.
+//! `manometer trace subtrace`: parts of a trace.
 
 use clap::ValueEnum;
 use manometer_trace::TraceError;
@@ -9,7 +9,7 @@ use super::input::{self, Input};
 use super::output::{Output, Written};
 use crate::exit_status::ExitStatus;
 
-/// Take some of the parts that a trace falls into by its clients or by time, at their own times and on their own keys.
+/// Divide a trace by clients or by time, and keep some of the parts with their times and keys.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace subtrace web.csv quarter.parquet 1/4 --by client\n  \
     manometer trace subtrace web.csv most.parquet 1,3-4/4 --by time")]
@@ -18,26 +18,26 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// Which parts of how many: `2/4` is the second of four, `1,3-4/4` are three of them combined.
+    /// The parts: `2/4` is the second of four, `1,3-4/4` are three of four.
     #[arg(value_name = "K/N")]
     parts: String,
-    /// What makes a part.
+    /// How the trace is divided.
     #[arg(long, value_enum)]
     by: By,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum By {
-    /// All requests of some clients.
+    /// By client.
     Client,
-    /// All requests of a stretch of time; reads the trace twice.
+    /// By time; reads the trace twice.
     Time,
 }
 
-/// Takes the parts.
+/// Writes the parts.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match subtrace(args) {
-        Ok(written) => args.output.tell(&args.input.name(), &written, json!({ "parts": args.parts })),
+        Ok(written) => args.output.print(&args.input.name(), &written, json!({ "parts": args.parts })),
         Err(error) => input::refuse(&error),
     }
 }

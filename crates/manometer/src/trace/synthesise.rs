@@ -1,4 +1,4 @@
-//! `manometer trace synthesise`: more of a trace that may not be shared.
+//! `manometer trace synthesise`: a synthetic trace from a model of a real one.
 
 use std::fs::File;
 use std::io::{BufWriter, Read as _, Write as _};
@@ -17,15 +17,15 @@ use super::output::{Output, Written};
 use crate::exit_status::ExitStatus;
 use crate::output;
 
-/// How a model's file begins, at the latest after so many bytes.
+/// The mark of a model's file, within its first bytes.
 const MARK: &[u8] = b"\"manometer_trace_model\"";
 const MARK_BYTES: u64 = 256;
-/// No model is longer.
+/// The maximum size of a model.
 const MODEL_BYTES_MAX: u64 = 64 << 20;
 
-/// Fit a model to a trace, and make a trace of the model: as popular keys, reused as soon, arriving in such bursts.
+/// Fit a model to a trace and generate a trace with the same popularity, reuse distances and burstiness.
 ///
-/// The model holds no keys, clients or contents. In the place of a trace it may also be read from a file.
+/// The model holds no keys, clients or contents. The input can also be a model file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace synthesise secret.csv made.parquet --model web.json\n  \
     manometer trace synthesise web.json longer.parquet --requests 100000000")]
@@ -34,18 +34,18 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     output: Output,
-    /// Where to write the model that was fitted; made, and never replaced.
+    /// Also write the fitted model; the file must be new.
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
-    /// How many requests to make, where it is not to be as many as the trace has.
+    /// The number of requests; by default that of the trace.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
-    /// The same seed makes the same trace.
+    /// The seed; the same seed generates the same trace.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// Fits, makes, and tells how far off the made trace is.
+/// Fits, generates, and prints the error of the generated trace.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match synthesise(args) {
         Ok((model, written)) => {
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
                 write_model(file, &model)?;
             }
             output::note(&model.fit_error.as_ref().map_or_else(unknown, text));
-            args.output.tell(&args.input.name(), &written, json!({ "fit_error": model.fit_error, "seed": args.seed }))
+            args.output.print(&args.input.name(), &written, json!({ "fit_error": model.fit_error, "seed": args.seed }))
         }
         Err(error) => input::refuse(&error),
     }
@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 fn synthesise(args: &Args) -> Result<(Model, Written), TraceError> {
     args.input.need_file("synthesise")?;
     if let Some(file) = args.model.as_ref().filter(|file| file.exists()) {
-        return Err(TraceError::Wrong(format!("{}: it is there already: name a new file", file.display())));
+        return Err(TraceError::Wrong(format!("{}: the file exists: name a new one", file.display())));
     }
     if let Some(model) = read_model(args)? {
         let requests = args.requests.unwrap_or(model.requests);
@@ -81,7 +81,7 @@ fn synthesise(args: &Args) -> Result<(Model, Written), TraceError> {
     Ok((model, written))
 }
 
-/// What is made, characterised over as many requests as the model has.
+/// A generator whose first requests are characterised, as many as the model has.
 struct Watched {
     generator: Generator,
     character: Character,
@@ -98,7 +98,7 @@ impl TraceReader for Watched {
     }
 }
 
-/// The model, where the input is one.
+/// The model, if the input is one.
 fn read_model(args: &Args) -> Result<Option<Model>, TraceError> {
     let path = args.input.path();
     let wrong = |what: String| TraceError::Wrong(format!("{}: {what}", path.display()));
@@ -109,10 +109,10 @@ fn read_model(args: &Args) -> Result<Option<Model>, TraceError> {
         return Ok(None);
     }
     if args.model.is_some() {
-        return Err(wrong("it is a model already: leave --model out".to_owned()));
+        return Err(wrong("the input is a model: leave --model out".to_owned()));
     }
     let rest = std::io::BufReader::new(std::io::Cursor::new(head).chain(file.take(MODEL_BYTES_MAX)));
-    serde_json::from_reader(rest).map(Some).map_err(|error| wrong(format!("no model: {error}")))
+    serde_json::from_reader(rest).map(Some).map_err(|error| wrong(format!("not a model: {error}")))
 }
 
 fn write_model(path: &PathBuf, model: &Model) -> anyhow::Result<()> {
@@ -123,15 +123,15 @@ fn write_model(path: &PathBuf, model: &Model) -> anyhow::Result<()> {
 }
 
 fn unknown() -> String {
-    "fit: not known, as fewer requests were made than the trace has".to_owned()
+    "fit: unknown, because the generated trace is shorter than the original".to_owned()
 }
 
 fn text(fit: &FitError) -> String {
     let optional =
         |what: &str, value: Option<f64>| value.map(|value| format!(", {what} {value:.3}")).unwrap_or_default();
     format!(
-        "fit: LRU miss ratio off by {:.4} at most and {:.4} on average, share of requests for the most popular keys by \
-         {:.4} at most, keys ×{:.3}{}{}{}",
+        "fit: error of the LRU miss ratio {:.4} at most, {:.4} on average; of the share of the most popular keys {:.4} at \
+         most, keys ×{:.3}{}{}{}",
         fit.miss_ratio_max,
         fit.miss_ratio_mean,
         fit.popularity,

@@ -1,4 +1,4 @@
-//! `manometer watch`: the host's storage live in the terminal.
+//! `manometer watch`: the host's storage, live in the terminal.
 
 mod screen;
 mod view;
@@ -13,41 +13,40 @@ use self::view::View;
 use crate::exit_status::{ExitStatus, wrong_request};
 use crate::output::{self, Format};
 
-/// The shortest time between two looks: below it the kernel's counters, by ticks, show noise.
+/// The shortest interval: below it the kernel's tick-based counters are noise.
 const SHORTEST_INTERVAL_NS: u64 = 100_000_000;
 
-/// The device under a folder, its layers, the processes that use storage, and who waits: live.
+/// Show the device under a folder, its layers, the processes that use storage, and stalls, live.
 ///
-/// Reads /proc and /sys only, and works beside anything. Keys: q ends, left and right (or s) change the order of the
-/// processes.
+/// Reads /proc and /sys only. Keys: q quits, left and right (or s) change the order of the processes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer watch /mnt/nvme\n  manometer watch /mnt/nvme --once --format json")]
 pub struct Args {
     /// A folder on the device.
     #[arg(default_value = ".")]
     dir: PathBuf,
-    /// How often to look.
+    /// The refresh interval.
     #[arg(long, default_value = "1s")]
     interval: Span,
-    /// Look for one interval, print what happened in it, and end; so it is too where the output is no terminal.
+    /// Print one interval and exit; the default where standard output is not a terminal.
     #[arg(long)]
     once: bool,
-    /// For people, or one JSON document of one interval for machines.
+    /// The output format; JSON is one document of one interval.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Watches until told to end.
+/// Shows the storage until a key or a signal ends it.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if !args.dir.is_dir() {
-        return Ok(wrong_request(format_args!("{} is no folder: name one that exists", args.dir.display())));
+        return Ok(wrong_request(format_args!("{} is not a folder: name one that exists", args.dir.display())));
     }
     if args.interval.nanoseconds() < SHORTEST_INTERVAL_NS {
         return Ok(wrong_request("--interval is shorter than 100ms: the kernel's counters show nothing in it"));
     }
     let Some(live) = Live::of(&args.dir) else {
         return Ok(wrong_request(format_args!(
-            "no block device lies under {}: choose a folder on a local disk; `manometer doctor` says what is there",
+            "there is no block device under {}: choose a folder on a local disk; `manometer doctor` shows the layers",
             args.dir.display()
         )));
     };

@@ -1,4 +1,4 @@
-//! The terminal: taken, drawn on, and given back however it ends.
+//! The terminal: initialised, drawn, and always restored.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,10 +10,10 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 
 use super::view::{self, View};
 
-/// How often a signal is looked for.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often signals are checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The terminal in its drawing state, until dropped; a panic gives it back too.
+/// The terminal in its drawing state until dropped; a panic restores it too.
 struct Screen(DefaultTerminal);
 
 impl Screen {
@@ -28,7 +28,7 @@ impl Drop for Screen {
     }
 }
 
-/// Draws what `live` sees every `interval_ns`, until a key or `ended` says so.
+/// Draws `live` every `interval_ns` until a key or `ended` ends it.
 pub(super) fn watch(mut live: Live, interval_ns: u64, ended: &AtomicBool) -> anyhow::Result<()> {
     let clock = MonotonicClock;
     let mut view = View::default();
@@ -43,7 +43,7 @@ pub(super) fn watch(mut live: Live, interval_ns: u64, ended: &AtomicBool) -> any
             next_ns = now_ns + interval_ns;
             screen.0.draw(|frame| view::draw(&view, frame.area(), frame.buffer_mut()))?;
         }
-        let left = Duration::from_nanos(next_ns.saturating_sub(clock.now_ns())).min(LOOK);
+        let left = Duration::from_nanos(next_ns.saturating_sub(clock.now_ns())).min(POLL_INTERVAL);
         if event::poll(left)? {
             match event::read()? {
                 Event::Key(key) if key.kind == KeyEventKind::Press => match action(key) {
@@ -60,7 +60,7 @@ pub(super) fn watch(mut live: Live, interval_ns: u64, ended: &AtomicBool) -> any
     Ok(())
 }
 
-/// What a key asks for.
+/// The action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Action {
     End,

@@ -1,4 +1,4 @@
-//! What the screen shows, drawn from what was seen.
+//! The content of the screen.
 
 use std::collections::VecDeque;
 
@@ -12,8 +12,8 @@ use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline, Table, Widget as 
 
 use crate::number::number;
 
-/// How many looks the line of the past holds.
-const PAST: usize = 200;
+/// The number of intervals in the throughput line.
+const HISTORY_LENGTH: usize = 200;
 
 /// The text form of one frame.
 const TEXT_WIDTH: u16 = 100;
@@ -48,26 +48,26 @@ impl Order {
     }
 }
 
-/// What there is to draw.
+/// The state of the screen.
 #[derive(Debug, Default)]
 pub(super) struct View {
     frame: Option<Frame>,
     /// The device's bytes per second, the newest last.
-    past: VecDeque<u64>,
+    history: VecDeque<u64>,
     order: Order,
 }
 
 impl View {
-    /// Takes what was seen last.
+    /// Adds the latest frame.
     pub(super) fn push(&mut self, mut frame: Frame) {
         let now = frame.layers.first().and_then(|layer| layer.activity.bytes_per_s()).unwrap_or_default();
-        self.past.push_back(now as u64);
-        self.past.drain(..self.past.len().saturating_sub(PAST));
+        self.history.push_back(now as u64);
+        self.history.drain(..self.history.len().saturating_sub(HISTORY_LENGTH));
         sort(&mut frame.users, self.order);
         self.frame = Some(frame);
     }
 
-    /// Puts the processes into the next order, or the one before.
+    /// Selects the next order of the processes, or the previous one.
     pub(super) fn turn_order(&mut self, forward: bool) {
         let count = Order::ALL.len();
         let here = Order::ALL.iter().position(|order| *order == self.order).unwrap_or_default();
@@ -85,7 +85,7 @@ fn sort(users: &mut [User], order: Order) {
 /// Draws everything into `area`.
 pub(super) fn draw(view: &View, area: Rect, buffer: &mut Buffer) {
     let Some(frame) = &view.frame else {
-        Paragraph::new("Looking ... a rate needs two looks; q ends").render(area, buffer);
+        Paragraph::new("Waiting for the first interval ... q quits").render(area, buffer);
         return;
     };
     let layers = u16::try_from(frame.layers.len()).unwrap_or(u16::MAX);
@@ -97,14 +97,14 @@ pub(super) fn draw(view: &View, area: Rect, buffer: &mut Buffer) {
         Constraint::Length(1),
     ])
     .areas::<5>(area);
-    past(view, frame, parts[0], buffer);
+    history(view, frame, parts[0], buffer);
     device_table(&frame.layers).render(parts[1], buffer);
-    Paragraph::new(stalls(frame)).block(titled("waiting, share of the last 10 s")).render(parts[2], buffer);
+    Paragraph::new(stalls(frame)).block(titled("stalls, share of the last 10 s")).render(parts[2], buffer);
     user_table(view, frame).render(parts[3], buffer);
-    Line::from("q ends   ← → order").style(Style::new().add_modifier(Modifier::DIM)).render(parts[4], buffer);
+    Line::from("q quits   ← → order").style(Style::new().add_modifier(Modifier::DIM)).render(parts[4], buffer);
 }
 
-/// One frame as text, without what a file cannot show.
+/// One frame as text, without history and keys.
 pub(super) fn as_text(view: &View) -> String {
     let Some(frame) = &view.frame else { return String::new() };
     let layers = u16::try_from(frame.layers.len()).unwrap_or(u16::MAX);
@@ -114,12 +114,12 @@ pub(super) fn as_text(view: &View) -> String {
     let mut buffer = Buffer::empty(area);
     let parts = Layout::vertical(heights.map(Constraint::Length)).areas::<3>(area);
     device_table(&frame.layers).render(parts[0], &mut buffer);
-    Paragraph::new(stalls(frame)).block(titled("waiting, share of the last 10 s")).render(parts[1], &mut buffer);
+    Paragraph::new(stalls(frame)).block(titled("stalls, share of the last 10 s")).render(parts[1], &mut buffer);
     user_table(view, frame).render(parts[2], &mut buffer);
     lines(&buffer).join("\n")
 }
 
-/// The lines of a buffer, without the space at their ends.
+/// The lines of a buffer without trailing spaces.
 fn lines(buffer: &Buffer) -> Vec<String> {
     let width = usize::from(buffer.area.width).max(1);
     let line = |cells: &[ratatui::buffer::Cell]| cells.iter().map(|cell| cell.symbol()).collect::<String>();
@@ -130,13 +130,13 @@ fn titled(title: &str) -> Block<'_> {
     Block::bordered().title(format!(" {title} "))
 }
 
-fn past(view: &View, frame: &Frame, area: Rect, buffer: &mut Buffer) {
+fn history(view: &View, frame: &Frame, area: Rect, buffer: &mut Buffer) {
     let name = frame.layers.first().map_or("", |layer| layer.layer.name.as_str());
-    let most = view.past.iter().copied().max().unwrap_or_default();
-    let title = format!("{name}: bytes read and written, at most {}", bytes_per_s(most as f64));
-    // The newest stands at the right edge.
+    let most = view.history.iter().copied().max().unwrap_or_default();
+    let title = format!("{name}: bytes read and written, maximum {}", bytes_per_s(most as f64));
+    // The newest value is at the right edge.
     let room = usize::from(area.width.saturating_sub(2));
-    let shown: Vec<u64> = view.past.iter().copied().skip(view.past.len().saturating_sub(room)).collect();
+    let shown: Vec<u64> = view.history.iter().copied().skip(view.history.len().saturating_sub(room)).collect();
     let line = Sparkline::default().data(&shown).style(Style::new().fg(Color::Cyan));
     line.block(titled(&title)).render(area, buffer);
 }
@@ -173,7 +173,7 @@ fn layer_row(layer: &LayerActivity) -> Row<'static> {
     ])
 }
 
-/// A gap is shown as one.
+/// A value, or a dash for a gap.
 fn shown(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), text)
 }
@@ -186,7 +186,7 @@ fn stalls(frame: &Frame) -> String {
     let one = |name: &str, stall: Option<Stall>| match stall {
         Some(Stall { some, full: Some(full) }) => format!("{name}: some {}, all {}", percent(some), percent(full)),
         Some(Stall { some, full: None }) => format!("{name}: some {}", percent(some)),
-        None => format!("{name}: not told"),
+        None => format!("{name}: unknown"),
     };
     let stalls = &frame.stalls;
     [one("storage", stalls.io), one("memory", stalls.memory), one("processors", stalls.cpu)].join("   ")
@@ -203,7 +203,7 @@ fn user_table<'a>(view: &View, frame: &'a Frame) -> Table<'a> {
     };
     let hidden = match frame.hidden_users {
         0 => String::new(),
-        count => format!("; {count} do not tell"),
+        count => format!("; {count} are hidden"),
     };
     let title = format!(" processes on any storage, by bytes {}{hidden} ", view.order.text());
     let widths = [Constraint::Length(9), Constraint::Length(24), Constraint::Length(14), Constraint::Length(14)];
@@ -260,21 +260,21 @@ mod tests {
     }
 
     #[test]
-    fn the_screen_shows_device_layers_users_and_waiting() {
+    fn the_screen_shows_device_layers_users_and_stalls() {
         let mut view = View::default();
         view.push(frame());
         let screen = drawn(&view, 110, 30);
         for words in [
-            "nvme0n1p1: bytes read and written, at most 5.02 MiB/s",
+            "nvme0n1p1: bytes read and written, maximum 5.02 MiB/s",
             "1 234",
             "5 MiB/s",
             "20 KiB/s",
             "95 %",
             "storage: some 50 %, all 25 %",
-            "memory: not told",
+            "memory: unknown",
             "reader",
-            "3 do not tell",
-            "q ends",
+            "3 are hidden",
+            "q quits",
         ] {
             assert!(screen.contains(words), "`{words}` is not in:\n{screen}");
         }
@@ -283,8 +283,8 @@ mod tests {
     }
 
     #[test]
-    fn before_the_second_look_there_is_nothing_to_show_and_small_screens_do_no_harm() {
-        assert!(drawn(&View::default(), 80, 24).starts_with("Looking"));
+    fn an_empty_view_and_small_screens_draw() {
+        assert!(drawn(&View::default(), 80, 24).starts_with("Waiting"));
         let mut view = View::default();
         view.push(frame());
         for (width, height) in [(1, 1), (10, 3), (40, 8)] {
@@ -308,11 +308,11 @@ mod tests {
     }
 
     #[test]
-    fn as_text_a_frame_has_no_past_and_no_keys() {
+    fn as_text_a_frame_has_no_history_and_no_keys() {
         let mut view = View::default();
         view.push(frame());
         let text = as_text(&view);
-        assert!(text.contains("writer") && text.contains("3.50") && !text.contains("q ends"), "{text}");
+        assert!(text.contains("writer") && text.contains("3.50") && !text.contains("q quits"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= usize::from(TEXT_WIDTH)));
     }
 }

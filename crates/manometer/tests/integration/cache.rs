@@ -57,11 +57,11 @@ fn what_tells_the_seconds_is_said() {
         said["results"].as_array().unwrap().iter().map(|result| &result["requests_per_second"]).collect();
     assert_eq!(rates, [&json!(1000), &json!(5), &Value::Null]);
     scene.run(command).status(0).out_has(&[
-        "dm-cache-mq: the trace has no times; 1000 requests were taken for a second",
-        "dm-cache-smq:rate=5: the trace has no times; 5 requests were taken for a second",
+        "dm-cache-mq: the trace has no times; 1000 requests count as a second",
+        "dm-cache-smq:rate=5: the trace has no times; 5 requests count as a second",
     ]);
     let timed = "cache simulate sized.csv --policy dm-cache-mq --capacity 3";
-    scene.run(timed).status(0).out_has(&["dm-cache-mq: seconds are those of the trace"]);
+    scene.run(timed).status(0).out_has(&["dm-cache-mq: its clock is that of the trace"]);
     let said = scene.run(&format!("{timed} --format json")).status(0).json();
     assert_eq!(said["results"][0]["requests_per_second"], Value::Null);
 }
@@ -126,7 +126,7 @@ fn curves_are_drawn_and_written_to_new_files() {
     assert!(std::fs::read(scene.path("curves.parquet")).unwrap().starts_with(b"PAR1"));
     // What is there stays, and what could be made beside it does not.
     scene.write("curves.html", "mine");
-    scene.run(words).status(2).err_has(&["curves.html cannot be made", "exists"]);
+    scene.run(words).status(2).err_has(&["curves.html cannot be created", "exists"]);
     assert_eq!(scene.read("curves.html"), "mine");
     scene.run("cache curve references.txt --chart new.html --parquet curves.parquet").status(2).err_has(&["exists"]);
     assert!(!scene.path("new.html").exists());
@@ -152,7 +152,7 @@ fn a_working_set_is_what_windows_ask_for() {
     ]);
     for window in ["0", "0s", "soon", "-1", "1e99s"] {
         let said = scene.run(&format!("cache curve sized.csv --working-set --window={window}"));
-        said.status(2).err_has(&["is no window", "10min"]);
+        said.status(2).err_has(&["is not a window", "10min"]);
     }
     scene.run("cache curve sized.csv --window 2").status(2).err_has(&["--working-set"]);
 }

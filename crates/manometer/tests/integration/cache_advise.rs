@@ -28,17 +28,17 @@ fn a_trace_leads_to_a_page_for_people() {
     let scene = scene();
     let said = scene.run("cache advise keys.txt --goal 0.001MB/s --out page.html").status(0);
     let told = [
-        "keys.txt: what to do",
+        "keys.txt: recommendation",
         "Take ",
         "Evict by ",
         "An SSD tier ",
         "Of all, ",
-        "The cheapest to reach trace ≥ 0.001 MB/s: ",
+        "The cheapest arrangement for trace ≥ 0.001 MB/s: ",
         "each object taken as 4 KiB",
         "span: unknown, the trace has no times",
         "on all keys; OPT is the bound",
         "16 at a time, caches cold at first",
-        "prices of 2015 in USD (prices-2015.toml), by the GB",
+        "prices of 2015 in USD (prices-2015.toml), per GB",
         "dmcache-1s-4h0",
     ];
     said.out_has(&told);
@@ -108,7 +108,7 @@ fn what_is_wrong_is_refused_with_what_would_be_right() {
         ("cache advise -", "name a file, not a stream"),
         ("cache advise keys.txt --prices disk.toml", "`ssd` has no price; these have: hdd"),
         ("cache advise keys.txt --prices nowhere.toml", "nowhere.toml cannot be read"),
-        ("cache advise keys.txt --goal mail>=3MB/s", "is no goal: write the least, as 50MB/s"),
+        ("cache advise keys.txt --goal mail>=3MB/s", "is not a goal: write the least throughput, such as 50MB/s"),
         ("cache advise keys.txt --object-size 0", "an object takes 0 bytes"),
         ("cache advise keys.txt --arrangement nowhere.toml", "nowhere.toml: cannot be read"),
     ] {

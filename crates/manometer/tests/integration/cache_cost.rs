@@ -65,8 +65,8 @@ fn shipped(name: &str) -> String {
 fn the_shipped_example_gives_the_thesis_its_table() {
     let (results, prices) = (shipped("thesis.json"), shipped("prices-2015.toml"));
     let said = scene().run(&format!("cache cost {results} --prices {prices} --per-gb --goal fileserver>=90"));
-    let told = ["USD", "c_d × 1 000", "0.1245", "181.67", "205.71", "not even as a gift", "dmcache-1s-4h0 (0.288) USD"];
-    said.status(0).out_has(&told).out_has(&["others do too: dmcache-4s0-4h0 (0.498), 4s0 (1.40)", "Table 6.2"]);
+    let told = ["USD", "c_d × 1 000", "0.1245", "181.67", "205.71", "never pays, even at no cost", "dmcache-1s-4h0 (0.288) USD"];
+    said.status(0).out_has(&told).out_has(&["also: dmcache-4s0-4h0 (0.498), 4s0 (1.40)", "Table 6.2"]);
     let said = scene().run(&format!("cache cost {results} --prices {prices} --format json")).status(0).json();
     assert_eq!((&said["rule"], &said["currency"], &said["years"]), (&json!("money"), &json!("USD"), &Value::Null));
     assert_eq!(said["results"].as_array().unwrap().len(), 45);
@@ -87,10 +87,10 @@ fn devices_of_the_file_can_stand_in_for_the_results_own() {
             "cache cost {results} --prices {prices} --priced-as ssd=intel-320 --priced-as hdd=hitachi-7k3000 --years 5"
         ))
         .status(0);
-    let told = ["Costs in USD over 5 years: devices", "no `watts` for `hitachi-7k3000`", "Intel SSDSA2BW160G3H, 2015"];
+    let told = ["Cost in USD over 5 years: devices", "no `watts` for `hitachi-7k3000`", "Intel SSDSA2BW160G3H, 2015"];
     said.out_has(&told).out_has(&[
         "0.15 W (Intel SSD 320 Series",
-        "worn SSDs: counted for none",
+        "worn SSDs: not counted",
         "no `endurance_tb` for `intel-320`",
         "383",
     ]);
@@ -123,7 +123,7 @@ fn all_that_is_counted_is_in_the_machine_form() {
         "per 1 000 requests/s",
         "1.00 years",
         "5 W, 31.5576 TB written (its data sheet)",
-        "electricity: 0.1 EUR by the kWh, 2026 (a bill)",
+        "electricity: 0.1 EUR per kWh, 2026 (a bill)",
         "would pay below",
     ]);
 }
@@ -155,7 +155,7 @@ fn what_is_wrong_is_refused_with_what_would_be_right() {
         ("results.json --prices free.toml", "free.toml:7: the price of `ssd`: `price` is -50"),
         ("results.json --prices undated.toml", "there is no `date`"),
         ("still.json --prices shop.toml", "`cached` on `mail`: `mb_per_s` is 0"),
-        ("results.json --prices shop.toml --years 0", "has to be above zero"),
+        ("results.json --prices shop.toml --years 0", "write a number above zero"),
         ("results.json --prices shop.toml --years 5 --per-gb", "cannot be used with"),
         ("results.json --prices shop.toml --goal mail", "fileserver>=50MB/s"),
         ("results.json --prices shop.toml --goal web>=3", "no results of `web`, but of mail"),

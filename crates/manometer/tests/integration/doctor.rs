@@ -52,13 +52,13 @@ fn the_manual_names_every_check() {
 #[test]
 fn people_get_one_screen() {
     let scene = Scene::new();
-    let said = scene.run("doctor .").status(0).out_has(&IDS).out_has(&["what changes it", " missing"]);
+    let said = scene.run("doctor .").status(0).out_has(&IDS).out_has(&["how to fix it", " missing"]);
     assert!(said.out().lines().all(|line| line.chars().count() <= 100), "{}", said.out());
 }
 
 #[test]
 fn a_folder_that_is_none_is_named() {
-    Scene::new().run("doctor nowhere").status(2).err_has(&["nowhere is no folder"]);
+    Scene::new().run("doctor nowhere").status(2).err_has(&["nowhere is not a folder"]);
 }
 
 #[test]

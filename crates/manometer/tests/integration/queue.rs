@@ -446,12 +446,12 @@ fn a_dry_run_of_a_set_says_what_it_costs() {
     let scene = Scene::new();
     let thesis = repository_file("experiments/thesis.toml").display().to_string();
     let dry = |words: &str| scene.run(&format!("run {thesis} --dry-run {words}")).status(0);
-    dry("").out_has(&["56.7 h", "in 20 runs", "GiB", "unbounded for", "--write-speed"]);
+    dry("").out_has(&["56.7 h", "in 20 runs", "GiB", "without bound for", "--write-speed"]);
     dry("--write-speed 500MiB/s").out_has(&["at most", "TiB", "500 MiB/s"]);
     let document = dry("--format json").json();
     assert_eq!(document["runs"].as_array().unwrap().len(), 20);
     assert!(document["bytes_written_at_most"].is_null() && document["reason"].as_str().unwrap().contains("rate"));
-    scene.run(&format!("run {thesis} --dry-run --write-speed 5/s")).status(2).err_has(&["bytes a second"]);
+    scene.run(&format!("run {thesis} --dry-run --write-speed 5/s")).status(2).err_has(&["bytes per second"]);
 }
 
 #[test]

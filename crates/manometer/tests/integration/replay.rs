@@ -42,7 +42,7 @@ fn machines_learn_how_faithful_it_was() {
 
 #[test]
 fn people_get_a_table_and_a_few_lines() {
-    let words = ["read", "sent after due", "Kolmogorov-Smirnov distance", "0 not sent, 0 out of order, 0 failed"];
+    let words = ["read", "sent late by", "Kolmogorov-Smirnov distance", "0 not sent, 0 out of order, 0 failed"];
     scene(100, 500).run(REPLAY).status(0).out_has(&words).err_has(&["100 requests, open, original", "scheduling"]);
 }
 
@@ -431,7 +431,7 @@ fn a_block_trace_is_replayed_on_a_file() {
     let said = scene.run(words).status(0).json();
     assert_eq!((&said["requests"], &said["fidelity"]["dropped"]), (&json!(300), &json!(0)));
     assert_eq!(said["fidelity"]["error_us"]["samples"], json!(300));
-    scene.run(&words.replace("--format json", "")).status(0).out_has(&["sent after due", "0 not sent"]);
+    scene.run(&words.replace("--format json", "")).status(0).out_has(&["sent late by", "0 not sent"]);
     scene.run(&words.replace("8 --no", "8 --rate 1/s --no")).status(2).err_has(&["leave it out"]);
     scene.run("io --file data --factor 2").status(2).err_has(&["--trace"]);
 }

@@ -46,7 +46,7 @@ fn a_database_is_told_and_verified() {
     let folder = database(&scene).display().to_string();
     let verified = scene.run(&format!("rlsm verify {folder} --format json")).status(0).json();
     assert_eq!((&verified["sound"], &verified["problems"]), (&Value::Bool(true), &Value::Array(Vec::new())));
-    scene.run(&format!("rlsm verify {folder}")).status(0).out_has(&["all is whole"]);
+    scene.run(&format!("rlsm verify {folder}")).status(0).out_has(&["the database is sound"]);
     let stats = scene.run(&format!("rlsm stats {folder} --format json")).status(0).json();
     assert!(stats["ranges"].as_u64().unwrap() > 0 && stats["range_runs_mean"].as_f64().unwrap() >= 1.0, "{stats}");
     scene.run(&format!("rlsm stats {folder}")).status(0).out_has(&["level 0", "ranges", "in memory"]);
@@ -122,7 +122,7 @@ fn the_memtable_is_sized_under_the_name_that_each_engine_has_for_it() {
     for engine in ["rlsm", "rocksdb", "fjall"] {
         scene.run(&format!("{fill} --engine {engine}")).status(0);
     }
-    scene.run(&format!("{fill} --engine redb")).status(2).err_has(&["redb has no memtable", "rlsm"]);
+    scene.run(&format!("{fill} --engine redb")).status(2).err_has(&["redb has no memtable option", "rlsm"]);
     let twice = "--engine rlsm --option memtable_bytes=2MiB";
     scene.run(&format!("{fill} {twice}")).status(2).err_has(&["leave one out"]);
 }

@@ -95,7 +95,7 @@ fn people_read_a_headline_a_table_and_where_the_report_is() {
 #[test]
 fn a_dry_run_tells_phases_time_and_bytes_and_touches_nothing() {
     let scene = Scene::short();
-    scene.run("run short.toml --dry-run").status(0).out_has(&["writer.iodepth = 4", "a phase aside", "4 MiB"]);
+    scene.run("run short.toml --dry-run").status(0).out_has(&["writer.iodepth = 4", "per phase", "4 MiB"]);
     let document = scene.run("run short.toml --dry-run --format json").status(0).json();
     assert!((document["duration_s"].as_f64().unwrap() - 2.1).abs() < 1e-9);
     assert!(!scene.path("data").exists());

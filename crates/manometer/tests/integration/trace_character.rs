@@ -99,7 +99,7 @@ fn a_model_makes_more_of_a_trace() {
     let said = scene
         .run("trace synthesise web.csv made.csv --model web.json --format json")
         .status(0)
-        .err_has(&["fit: LRU miss ratio"]);
+        .err_has(&["fit: error of the LRU miss ratio"]);
     let said = said.json();
     assert_eq!(said["requests"], json!(4000));
     assert!(said["fit_error"]["miss_ratio_max"].as_f64().unwrap() < 0.2, "{said}");
@@ -124,8 +124,8 @@ fn what_cannot_be_modelled_is_refused() {
     scene.write("model.json", "{}");
     for (words, said) in [
         ("synthesise disk.load o.csv", "places on devices"),
-        ("synthesise broken.json o.csv", "no model: missing field"),
-        ("synthesise web.csv o.csv --model model.json", "there already"),
+        ("synthesise broken.json o.csv", "not a model: missing field"),
+        ("synthesise web.csv o.csv --model model.json", "the file exists"),
         ("synthesise broken.json o.csv --model other.json", "leave --model out"),
         ("synthesise - o.csv", "name a file"),
         ("synthesise nowhere o.csv", "nowhere"),

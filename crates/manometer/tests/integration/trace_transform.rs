@@ -96,7 +96,7 @@ fn names_are_hidden_with_a_secret() {
     assert!(!scene.read("one.csv").contains(",a,"));
     scene
         .write("disk.load", "start ; sector; length ; op ; x ; y\n0.5 ; 8 ; 8 ; W ; 0 ; 0\n1.5 ; 16 ; 8 ; R ; 0 ; 0\n");
-    scene.run("trace anonymise disk.load disk.csv").status(0).err_has(&["2 requests to devices keep their places"]);
+    scene.run("trace anonymise disk.load disk.csv").status(0).err_has(&["2 requests to devices keep their offsets"]);
 }
 
 #[test]

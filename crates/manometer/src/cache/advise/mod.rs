@@ -1,4 +1,4 @@
-//! `manometer cache advise`: from a trace to a decision.
+//! `manometer cache advise`: memory size, policy and SSD tier for a trace.
 
 mod text;
 
@@ -11,61 +11,62 @@ use manometer_cache::tier::Arrangement;
 use manometer_measure::{ByteSize, recording};
 use serde_json::{Value, json};
 
+use crate::cache::error::refuse;
 use crate::exit_status::ExitStatus;
 use crate::output::Format;
 use crate::trace::input::{self, Input};
 
-/// Tell from a trace how much memory to take, which policy, and whether an SSD tier pays.
+/// Recommend a memory size, a replacement policy and an SSD tier for a trace.
 ///
-/// One page: the trace's character, all policies against LRU, the curves of the five best, where more memory stops
-/// paying, the trace replayed on disks, SSDs and SSDs before disks, what these cost, and what would change the answer.
-/// Prices are those of the cache thesis, of 2015, unless others are named.
+/// Prints one page: the character of the trace, all policies against LRU, the miss-ratio curves of the five best, the
+/// sizes where more memory stops paying, the trace replayed on disks, SSDs and SSDs before disks, their cost, and a
+/// sensitivity analysis. The default prices are those of the cache thesis, of 2015.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer cache advise cluster52.csv.zst\n  \
     manometer cache advise web.csv --prices prices.toml --goal 50MB/s --out advice.html")]
 pub struct Args {
     #[command(flatten)]
     input: Input,
-    /// What devices cost, as TOML (docs/cache-cost.md has the form).
+    /// The prices of devices, as TOML (docs/cache-cost.md).
     #[arg(long)]
     prices: Option<PathBuf>,
-    /// Try these arrangements, at the sizes that their files say, instead of those that are shipped.
+    /// Simulate these arrangements, at the sizes in their files, instead of the built-in ones.
     #[arg(long = "arrangement", value_name = "FILE")]
     arrangements: Vec<PathBuf>,
-    /// Find the cheapest arrangement that reaches so much: `50MB/s`, `1000requests/s`.
+    /// Find the cheapest arrangement with at least this throughput: `50MB/s`, `1000requests/s`.
     #[arg(long = "goal", value_name = "GOAL", value_parser = goal)]
     goals: Vec<Goal>,
-    /// Keep so many requests under way at any time where the trace is replayed.
+    /// The number of requests in flight during the replay.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     threads: u32,
-    /// What an object takes whose size the trace does not tell.
+    /// The size of objects whose size is not in the trace.
     #[arg(long, default_value = "4KiB")]
     object_size: ByteSize,
-    /// Write it as a page with charts, too: one HTML file that opens anywhere.
+    /// Also write an HTML page with charts.
     #[arg(long, value_name = "FILE.html")]
     out: Option<PathBuf>,
-    /// For people or for machines.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
 fn goal(text: &str) -> Result<Goal, String> {
-    let wrong = || format!("`{text}` is no goal: write the least, as 50MB/s or 1000requests/s");
+    let wrong = || format!("`{text}` is not a goal: write the least throughput, such as 50MB/s or 1000requests/s");
     if text.contains(">=") { Err(wrong()) } else { format!("{WORKLOAD}>={text}").parse().map_err(|_| wrong()) }
 }
 
-/// Walks over the trace several times.
+/// Reads the trace several times.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let advice = match advice(args) {
         Ok(advice) => advice,
-        Err(error) => return super::refuse(&error),
+        Err(error) => return refuse(&error),
     };
     if let Some(path) = &args.out {
         recording::write_file(path, manometer_report::cache_advice(&advice).as_bytes())?;
     }
     args.format.print(|| document(&advice), || text::text(&advice))?;
     if let Some(error) = &advice.damage {
-        input::tell_damage(&args.input.name(), advice.character.requests, error);
+        input::warn_of_damage(&args.input.name(), advice.character.requests, error);
         return Ok(ExitStatus::Failed);
     }
     let missed = advice.goal.is_some_and(|goal| goal.meeting.is_empty());

@@ -1,4 +1,4 @@
-//! What a trace tells to do, for people.
+//! The recommendation as text.
 
 use manometer_cache::advise::{
     Advice, MissPoint, PolicyCurve, PolicyRank, PricedTier, SensitivityChange, SensitivityResult, TierKind, TraceTraits,
@@ -8,7 +8,7 @@ use manometer_measure::human::bytes;
 use crate::number::{number, significant};
 use crate::table::table;
 
-/// How many policies are told of.
+/// The number of policies shown.
 const BEST: usize = 5;
 
 /// One page.
@@ -21,13 +21,17 @@ pub(super) fn text(advice: &Advice) -> String {
 }
 
 fn recommendation(advice: &Advice) -> String {
-    let mut lines = vec![format!("{}: what to do", advice.trace)];
+    let mut lines = vec![format!("{}: recommendation", advice.trace)];
     lines.extend(advice.recommendation.sentences.iter().map(|sentence| format!("  {}", sentence.text)));
     if let Some(goal) = &advice.goal {
         let goals = goal.goals.join(" and ");
         lines.push(match goal.meeting.first() {
             Some((name, cost)) => {
-                format!("  The cheapest to reach {goals}: {name} ({} {}).", significant(*cost), advice.prices.currency)
+                format!(
+                    "  The cheapest arrangement for {goals}: {name} ({} {}).",
+                    significant(*cost),
+                    advice.prices.currency
+                )
             }
             None => format!("  No arrangement reaches {goals}."),
         });
@@ -55,7 +59,7 @@ fn character(advice: &Advice) -> String {
     ));
     lines.push(match (traits.zipf_exponent, traits.zipf_error) {
         (Some(exponent), Some(error)) => format!("  popularity: Zipf's exponent {exponent:.2} ± {error:.2}"),
-        _ => format!("  popularity: no Zipf fitted: {}", traits.zipf_reason.as_deref().unwrap_or("no keys")),
+        _ => format!("  popularity: not a Zipf distribution: {}", traits.zipf_reason.as_deref().unwrap_or("no keys")),
     });
     if let (Some(keys), Some(requests)) = (traits.one_hit_keys_share, traits.one_hit_requests_share) {
         lines.push(format!(
@@ -71,7 +75,7 @@ fn character(advice: &Advice) -> String {
         (None, _) => "  span: unknown, the trace has no times".to_owned(),
     });
     if advice.left_out > 0 {
-        lines.push(format!("  left out of caches: {} requests, deletes or without a size", advice.left_out));
+        lines.push(format!("  not simulated: {} requests, deletes or without a size", advice.left_out));
     }
     lines.join("\n")
 }
@@ -79,7 +83,7 @@ fn character(advice: &Advice) -> String {
 fn policies(advice: &Advice) -> String {
     let ranking = &advice.ranking;
     let sizes: Vec<String> = ranking.capacities.iter().map(|capacity| bytes(advice.basis.bytes(*capacity))).collect();
-    let mut head = vec!["policy", "against LRU", "±"];
+    let mut head = vec!["policy", "misses vs LRU", "±"];
     head.extend(sizes.iter().map(String::as_str));
     let mut shown = table(&head, 1);
     let lru = ranking.policies.iter().skip(BEST).find(|ranked| ranked.policy == "lru");
@@ -88,15 +92,14 @@ fn policies(advice: &Advice) -> String {
     }
     let basis = match advice.basis.rate < 1.0 {
         true => format!(
-            "on {} of the keys ({} requests), in miniature",
+            "simulated in miniature on {} of the keys ({} requests)",
             percent(advice.basis.rate),
             number(ranking.requests as f64)
         ),
         false => "on all keys".to_owned(),
     };
     format!(
-        "Policies: misses by those of LRU in the mean over these sizes, and miss ratios; {} of {}, {basis}; OPT is the \
-         bound\n{shown}",
+        "Policies: mean misses relative to LRU over these sizes, and miss ratios; {} of {}, {basis}; OPT is the bound\n{shown}",
         BEST.min(ranking.policies.len()),
         ranking.policies.len()
     )
@@ -145,8 +148,8 @@ fn tiers(advice: &Advice) -> String {
         format!("; data on {origin}, a cache of {cache}, memory of {ram}")
     });
     let rule = match advice.prices.is_per_gb {
-        true => "by the GB: c_a is for each GB of the data, of the disks and of the cache's share",
-        false => "what has to be paid for whole devices",
+        true => "per GB: c_a is the price of a GB of data, of the disks and of its share of the cache",
+        false => "whole devices",
     };
     format!(
         "Tiers: {cut}{} requests, {} at a time, caches cold at first{sizes}\nprices of {} in {} ({}), {rule}\n{shown}",
@@ -194,7 +197,7 @@ fn varied(advice: &Advice) -> String {
             pays.map_or_else(gap, |pays| if pays { "yes" } else { "no" }.to_owned()),
         ]);
     }
-    format!("Sensitivity of the arrangement with an SSD that costs least per MB/s\n{shown}")
+    format!("Sensitivity of the arrangement with an SSD and the lowest cost per MB/s\n{shown}")
 }
 
 fn change_name(change: SensitivityChange) -> String {

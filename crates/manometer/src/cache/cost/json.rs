@@ -1,13 +1,13 @@
-//! The costs, for machines.
+//! The costs as JSON.
 
 use manometer_cache::cost::{ArrangementCost, ArrangementResult, BreakEven, GoalVerdict, Price, SsdLife};
 use serde_json::{Value, json};
 
-use super::Told;
 use super::args::Args;
+use super::results::CostResults;
 
-pub(super) fn document(args: &Args, told: &Told) -> Value {
-    let Told { outcomes, prices, bill, break_even, verdict } = told;
+pub(super) fn document(args: &Args, results: &CostResults) -> Value {
+    let CostResults { outcomes, prices, bill, break_even, verdict } = results;
     let results = outcomes.iter().zip(&bill.costs).map(|(outcome, cost)| result(outcome, cost));
     let used = prices.devices.iter().filter(|price| is_used(price, outcomes));
     let electricity = prices.electricity.as_ref().map(|electricity| {
@@ -19,7 +19,7 @@ pub(super) fn document(args: &Args, told: &Told) -> Value {
         "currency": prices.currency,
         "years": args.years,
         "results": results.collect::<Vec<Value>>(),
-        "break_even": break_even.iter().map(|told| price_of_break_even(outcomes, told)).collect::<Vec<Value>>(),
+        "break_even": break_even.iter().map(|one| price_of_break_even(outcomes, one)).collect::<Vec<Value>>(),
         "goal": verdict.as_ref().map(|verdict| goal(args, verdict)),
         "left_out": { "energy": bill.energy_left_out, "replacement": bill.replacement_left_out },
         "raid_unknown": bill.raid_unknown,
@@ -49,9 +49,9 @@ fn result(outcome: &ArrangementResult, cost: &ArrangementCost) -> Value {
     })
 }
 
-fn price_of_break_even(outcomes: &[ArrangementResult], (index, told): &(usize, BreakEven)) -> Value {
+fn price_of_break_even(outcomes: &[ArrangementResult], (index, break_even): &(usize, BreakEven)) -> Value {
     let ArrangementResult { arrangement, workload, .. } = &outcomes[*index];
-    let (alone, per_gb, now, reason) = match told {
+    let (alone, per_gb, now, reason) = match break_even {
         BreakEven::At { alone, per_gb, per_gb_now } => {
             (Some(&outcomes[*alone].arrangement), Some(*per_gb), Some(*per_gb_now), None)
         }
@@ -63,7 +63,7 @@ fn price_of_break_even(outcomes: &[ArrangementResult], (index, told): &(usize, B
         "alone": alone,
         "price_per_gb": per_gb,
         "price_per_gb_now": now,
-        "pays": told.pays(),
+        "pays": break_even.pays(),
         "reason": reason,
     })
 }
@@ -93,7 +93,7 @@ fn price(price: &Price) -> Value {
     })
 }
 
-/// Whether results have the device.
+/// Whether the results contain the device.
 pub(super) fn is_used(price: &Price, outcomes: &[ArrangementResult]) -> bool {
     outcomes.iter().flat_map(ArrangementResult::levels).any(|level| level.device == price.device)
 }

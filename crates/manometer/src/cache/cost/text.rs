@@ -1,56 +1,57 @@
-//! The costs, for people.
+//! The costs as text.
 
 use manometer_cache::cost::{
     ArrangementCost, ArrangementResult, BreakEven, CostReport, Electricity, GoalVerdict, Price, Prices, SsdLife,
 };
 
-use super::Told;
 use super::args::Args;
 use super::json::is_used;
+use super::results::CostResults;
 use crate::number::significant;
 use crate::table::table;
 
-pub(super) fn text(args: &Args, told: &Told) -> String {
-    let mut lines = vec![what_is_counted(args, told)];
-    for workload in workloads(&told.outcomes) {
+pub(super) fn text(args: &Args, results: &CostResults) -> String {
+    let mut lines = vec![rule_text(args, results)];
+    for workload in workloads(&results.outcomes) {
         lines.push(format!("\n{workload}"));
-        lines.push(costs(args, told, workload));
+        lines.push(costs(args, results, workload));
     }
     lines.push(String::new());
-    lines.extend(notes(&told.bill));
-    if !told.break_even.is_empty() {
+    lines.extend(notes(&results.bill));
+    if !results.break_even.is_empty() {
         lines.push(format!(
-            "\nBreak-even: a GB's price in {} at which a cache costs as much per MB/s as its origin alone",
-            told.prices.currency
+            "\nBreak-even: the price per GB in {} at which a cache costs as much per MB/s as its origin alone",
+            results.prices.currency
         ));
-        lines.push(break_even(told));
+        lines.push(break_even(results));
     }
-    if let Some(verdict) = &told.verdict {
+    if let Some(verdict) = &results.verdict {
         lines.push(String::new());
-        lines.extend(goal(args, told, verdict));
+        lines.extend(goal(args, results, verdict));
     }
     lines.push("\nPrices".to_owned());
-    let Prices { currency, electricity: energy, devices } = &told.prices;
-    lines.extend(devices.iter().filter(|price| is_used(price, &told.outcomes)).map(|one| price(currency, one)));
+    let Prices { currency, electricity: energy, devices } = &results.prices;
+    lines.extend(devices.iter().filter(|price| is_used(price, &results.outcomes)).map(|one| price(currency, one)));
     lines.extend(energy.as_ref().filter(|_| args.years.is_some()).map(|one| electricity(currency, one)));
     lines.join("\n")
 }
 
-fn what_is_counted(args: &Args, told: &Told) -> String {
-    let currency = &told.prices.currency;
+fn rule_text(args: &Args, results: &CostResults) -> String {
+    let currency = &results.prices.currency;
     match args.years {
-        _ if args.per_gb => format!("Prices of a GB in {currency} (c_a), and by MB/s times 1,000 (c_d)"),
-        None => format!("Costs in {currency} of devices alone; --years counts energy and worn SSDs too"),
+        _ if args.per_gb => format!("Price per GB in {currency} (c_a), and per MB/s times 1,000 (c_d)"),
+        None => format!("Cost in {currency} of the devices; --years adds energy and worn SSDs"),
         Some(years) => {
-            let counted = [("energy", &told.bill.energy_left_out), ("worn SSDs", &told.bill.replacement_left_out)];
+            let counted =
+                [("energy", &results.bill.energy_left_out), ("worn SSDs", &results.bill.replacement_left_out)];
             let counted = counted.into_iter().filter(|(_, left_out)| left_out.is_none()).map(|(what, _)| what);
             let counted: Vec<&str> = std::iter::once("devices").chain(counted).collect();
-            format!("Costs in {currency} over {years} years: {}", counted.join(", "))
+            format!("Cost in {currency} over {years} years: {}", counted.join(", "))
         }
     }
 }
 
-/// The workloads in the order in which results first have them.
+/// The workloads in the order of their first result.
 fn workloads(outcomes: &[ArrangementResult]) -> Vec<&str> {
     let mut workloads: Vec<&str> = Vec::new();
     for outcome in outcomes {
@@ -61,10 +62,10 @@ fn workloads(outcomes: &[ArrangementResult]) -> Vec<&str> {
     workloads
 }
 
-/// The arrangements on a workload, those that cost least per MB/s first.
-fn costs(args: &Args, told: &Told, workload: &str) -> String {
+/// The arrangements under a workload, the lowest cost per MB/s first.
+fn costs(args: &Args, results: &CostResults, workload: &str) -> String {
     let mut rows: Vec<(&ArrangementResult, &ArrangementCost)> =
-        told.outcomes.iter().zip(&told.bill.costs).filter(|(outcome, _)| outcome.workload == workload).collect();
+        results.outcomes.iter().zip(&results.bill.costs).filter(|(outcome, _)| outcome.workload == workload).collect();
     rows.sort_by(|(_, a), (_, b)| a.per_mb_per_s.total_cmp(&b.per_mb_per_s));
     let by_requests = rows.iter().any(|(_, cost)| cost.per_1000_requests_per_s.is_some());
     let mut head = vec!["arrangement", "MB/s"];
@@ -103,11 +104,11 @@ fn notes(bill: &CostReport) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     let left_out = [("energy", &bill.energy_left_out), ("worn SSDs", &bill.replacement_left_out)];
     for (what, reason) in left_out {
-        notes.extend(reason.as_ref().map(|reason| format!("{what}: counted for none, not known for all: {reason}")));
+        notes.extend(reason.as_ref().map(|reason| format!("{what}: not counted, because not known for all: {reason}")));
     }
     if !bill.raid_unknown.is_empty() {
         let names = bill.raid_unknown.join(", ");
-        notes.push(format!("taken to hold nothing twice, for their `raid` is not told: {names}"));
+        notes.push(format!("counted without redundancy, because their `raid` is not given: {names}"));
     }
     for cost in &bill.costs {
         if let SsdLife::Unknown(reason) = &cost.life {
@@ -120,22 +121,22 @@ fn notes(bill: &CostReport) -> Vec<String> {
     notes
 }
 
-fn break_even(told: &Told) -> String {
+fn break_even(results: &CostResults) -> String {
     let mut table = table(&["workload", "arrangement", "origin", "", "break-even", "now"], 4);
     let of_workload = |workload| {
-        let own = told.break_even.iter().filter(move |(index, _)| told.outcomes[*index].workload == workload);
+        let own = results.break_even.iter().filter(move |(index, _)| results.outcomes[*index].workload == workload);
         own.collect::<Vec<_>>()
     };
-    for (index, one) in workloads(&told.outcomes).into_iter().flat_map(of_workload) {
-        let ArrangementResult { workload, arrangement, .. } = &told.outcomes[*index];
+    for (index, one) in workloads(&results.outcomes).into_iter().flat_map(of_workload) {
+        let ArrangementResult { workload, arrangement, .. } = &results.outcomes[*index];
         let (alone, words, at, now) = match one {
             BreakEven::At { alone, per_gb, per_gb_now } => {
                 let words = match one.pays() {
                     Some(true) => "pays up to",
                     _ if *per_gb > 0.0 => "would pay below",
-                    _ => "not even as a gift:",
+                    _ => "never pays, even at no cost:",
                 };
-                let alone = told.outcomes[*alone].arrangement.clone();
+                let alone = results.outcomes[*alone].arrangement.clone();
                 (alone, words.to_owned(), significant(*per_gb), significant(*per_gb_now))
             }
             BreakEven::Unknown(reason) => (gap(), format!("not known: {reason}"), gap(), gap()),
@@ -145,7 +146,7 @@ fn break_even(told: &Told) -> String {
     table.to_string()
 }
 
-fn goal(args: &Args, told: &Told, verdict: &GoalVerdict) -> Vec<String> {
+fn goal(args: &Args, results: &CostResults, verdict: &GoalVerdict) -> Vec<String> {
     let goals: Vec<String> = args.goals.iter().map(ToString::to_string).collect();
     let goals = goals.join(" and ");
     let with_cost = |(name, cost): &(String, f64)| format!("{name} ({})", significant(*cost));
@@ -153,14 +154,14 @@ fn goal(args: &Args, told: &Told, verdict: &GoalVerdict) -> Vec<String> {
     match verdict.meeting.as_slice() {
         [] => lines.push(format!("No arrangement is known to reach {goals}")),
         [cheapest, others @ ..] => {
-            let currency = &told.prices.currency;
-            lines.push(format!("The cheapest to reach {goals}: {} {currency}", with_cost(cheapest)));
+            let currency = &results.prices.currency;
+            lines.push(format!("The cheapest arrangement for {goals}: {} {currency}", with_cost(cheapest)));
             if !others.is_empty() {
-                lines.push(format!("others do too: {}", others.iter().map(with_cost).collect::<Vec<_>>().join(", ")));
+                lines.push(format!("also: {}", others.iter().map(with_cost).collect::<Vec<_>>().join(", ")));
             }
         }
     }
-    lines.extend(verdict.unknown.iter().map(|(name, reason)| format!("not known of {name}: {reason}")));
+    lines.extend(verdict.unknown.iter().map(|(name, reason)| format!("unknown for {name}: {reason}")));
     lines
 }
 
@@ -168,7 +169,7 @@ fn price(currency: &str, price: &Price) -> String {
     let Price { device, product, date, source, .. } = price;
     let size = price.size_gb.map(|gb| format!(", {gb} GB each")).unwrap_or_default();
     let per_gb = significant(price.per_gb);
-    let mut line = format!("{device}: {per_gb} {currency} by the GB{size}; {product}, {date} ({source})");
+    let mut line = format!("{device}: {per_gb} {currency} per GB{size}; {product}, {date} ({source})");
     let ratings = [(price.watts, "W"), (price.endurance_tb, "TB written")];
     let ratings = ratings.into_iter().filter_map(|(rating, unit)| Some(format!("{} {unit}", rating?)));
     let ratings = ratings.collect::<Vec<_>>().join(", ");
@@ -180,5 +181,5 @@ fn price(currency: &str, price: &Price) -> String {
 
 fn electricity(currency: &str, electricity: &Electricity) -> String {
     let Electricity { per_kwh, date, source } = electricity;
-    format!("electricity: {per_kwh} {currency} by the kWh, {date} ({source})")
+    format!("electricity: {per_kwh} {currency} per kWh, {date} ({source})")
 }

@@ -1,4 +1,4 @@
-//! The curves, for machines.
+//! The curves as JSON.
 
 use manometer_cache::PolicySpec;
 use manometer_cache::curve::{CurvePoint, MissRatioCurve, MissRatioCurves, knees};
@@ -6,25 +6,24 @@ use manometer_cache::curve::{WorkingSet, WorkingSetSize, WorkingSetWindow};
 use serde_json::{Map, Value, json};
 
 use super::args::Args;
-use super::named;
 use super::windows::SECOND_NS;
 use crate::trace::input;
 
-/// One document: of one policy its curve and what is said of the trace side by side, of several a list of curves.
-pub(super) fn document(args: &Args, drawn: &MissRatioCurves) -> Value {
+/// One document: for one policy its curve with the facts of the trace, for several a list of curves.
+pub(super) fn document(args: &Args, result: &MissRatioCurves) -> Value {
     let mut curves: Vec<Map<String, Value>> =
-        named(args, drawn).map(|(policy, one)| curve(args, policy, one)).collect();
+        args.named_curves(result).map(|(policy, one)| curve(args, policy, one)).collect();
     let mut document = match curves.as_mut_slice() {
         [one] => std::mem::take(one),
         _ => Map::from_iter([("curves".to_owned(), json!(curves))]),
     };
     let trace = [
         ("unit", json!(args.unit.name())),
-        ("requests", json!(drawn.requests)),
-        ("left_out", json!(drawn.excluded.sum())),
+        ("requests", json!(result.requests)),
+        ("left_out", json!(result.excluded.sum())),
         ("block_size", json!(args.blocks.bytes())),
-        ("working_set", drawn.working_set.as_ref().map(|set| working_set(args, set)).into()),
-        ("damage", input::damage(drawn.damage.as_ref())),
+        ("working_set", result.working_set.as_ref().map(|set| working_set(args, set)).into()),
+        ("damage", input::damage(result.damage.as_ref())),
     ];
     document.extend(trace.map(|(name, value)| (name.to_owned(), value)));
     Value::Object(document)
@@ -51,7 +50,7 @@ fn point(point: &CurvePoint) -> Value {
     }
 }
 
-/// The working set, for machines.
+/// The working set as JSON.
 fn working_set(args: &Args, set: &WorkingSet) -> Value {
     let all = |name: &str, length: fn(u64) -> Value, windows: &[WorkingSetWindow]| -> Value {
         let one = |window: &WorkingSetWindow| {

@@ -1,4 +1,4 @@
-//! `manometer cache curve`: miss ratios over all sizes.
+//! `manometer cache curve`: miss-ratio curves.
 
 mod args;
 mod json;
@@ -9,40 +9,40 @@ mod windows;
 use std::path::{Path, PathBuf};
 
 use manometer_cache::CacheError;
-use manometer_cache::PolicySpec;
 use manometer_cache::curve::{CurveOptions, MissRatioCurve, MissRatioCurves, curves, write_parquet};
 use manometer_cache::sampling::Sampling;
 
 use super::new_file::NewFile;
+use crate::cache::error::refuse;
 use crate::exit_status::ExitStatus;
 use crate::trace::input::{self};
 
 pub use self::args::Args;
 
-/// Files for the results, made before the trace is read.
+/// The files of the results, created before the trace is read.
 struct Outputs {
     chart: Option<NewFile>,
     parquet: Option<NewFile>,
 }
 
-/// Reads the trace once.
+/// Reads the trace once and prints the result.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let (outputs, drawn) = match drawn(args) {
-        Ok(drawn) => drawn,
-        Err(error) => return super::refuse(&error),
+    let (outputs, result) = match compute(args) {
+        Ok(result) => result,
+        Err(error) => return refuse(&error),
     };
-    outputs.write(args, &drawn)?;
-    args.format.print(|| json::document(args, &drawn), || text::text(args, &drawn))?;
-    Ok(match &drawn.damage {
+    outputs.write(args, &result)?;
+    args.format.print(|| json::document(args, &result), || text::text(args, &result))?;
+    Ok(match &result.damage {
         None => ExitStatus::Done,
         Some(error) => {
-            input::tell_damage(&args.input.name(), drawn.requests, error);
+            input::warn_of_damage(&args.input.name(), result.requests, error);
             ExitStatus::Failed
         }
     })
 }
 
-fn drawn(args: &Args) -> Result<(Outputs, MissRatioCurves), CacheError> {
+fn compute(args: &Args) -> Result<(Outputs, MissRatioCurves), CacheError> {
     let sampling = match (args.rate, args.samples) {
         (Some(rate), _) => Some(Sampling::Rate(rate)),
         (None, Some(keys)) => Some(Sampling::Keys(keys as usize)),
@@ -60,29 +60,24 @@ impl Outputs {
     fn create(args: &Args) -> Result<Self, CacheError> {
         let is_html = |path: &Path| path.extension().is_some_and(|extension| extension == "html");
         if let Some(chart) = args.chart.as_ref().filter(|chart| !is_html(chart)) {
-            let text = format!("--chart {}: a chart is a page, name a file that ends in .html", chart.display());
+            let text = format!("--chart {}: a chart is an HTML page: name a file that ends in .html", chart.display());
             return Err(CacheError::Invalid(text));
         }
         let create = |path: &Option<PathBuf>| path.as_deref().map(NewFile::create).transpose();
         Ok(Self { chart: create(&args.chart)?, parquet: create(&args.parquet)? })
     }
 
-    fn write(self, args: &Args, drawn: &MissRatioCurves) -> anyhow::Result<()> {
+    fn write(self, args: &Args, result: &MissRatioCurves) -> anyhow::Result<()> {
         if let Some(file) = self.chart {
-            file.keep(page::page(args, drawn).as_bytes())?;
+            file.keep(page::page(args, result).as_bytes())?;
         }
         if let Some(file) = self.parquet {
             let mut content = Vec::new();
             let named: Vec<(String, &MissRatioCurve)> =
-                named(args, drawn).map(|(policy, curve)| (policy.to_string(), curve)).collect();
+                args.named_curves(result).map(|(policy, curve)| (policy.to_string(), curve)).collect();
             write_parquet(&mut content, args.unit.name(), &named)?;
             file.keep(&content)?;
         }
         Ok(())
     }
-}
-
-/// The curves with their policies.
-fn named<'a>(args: &'a Args, drawn: &'a MissRatioCurves) -> impl Iterator<Item = (&'a PolicySpec, &'a MissRatioCurve)> {
-    args.policy.iter().zip(&drawn.curves)
 }

@@ -1,4 +1,4 @@
-//! The curves, as a page.
+//! The curves as a page.
 
 use manometer_cache::PolicySpec;
 use manometer_cache::curve::{
@@ -7,20 +7,19 @@ use manometer_cache::curve::{
 use manometer_report::{CacheCurves, CachePoint, CachePolicy, WorkingSetStrip, cache_curves};
 
 use super::args::Args;
-use super::named;
 use super::text::{facts, left_out};
 use super::windows::SECOND_NS;
 
-pub(super) fn page(args: &Args, drawn: &MissRatioCurves) -> String {
-    let mut facts = facts(args, drawn);
-    facts.extend(left_out(drawn));
-    facts.extend(drawn.damage.as_ref().map(|damage| format!("not read to its end: {damage}")));
+pub(super) fn page(args: &Args, result: &MissRatioCurves) -> String {
+    let mut facts = facts(args, result);
+    facts.extend(left_out(result));
+    facts.extend(result.damage.as_ref().map(|damage| format!("incomplete: {damage}")));
     cache_curves(&CacheCurves {
         trace: args.input.path().file_name().unwrap_or_default().to_string_lossy().into_owned(),
         facts,
         is_in_bytes: args.unit.size_aware,
-        policies: named(args, drawn).map(|(policy, curve)| shown(args, policy, curve)).collect(),
-        working_set: drawn.working_set.as_ref().map_or_else(Vec::new, |set| strips(args, set)),
+        policies: args.named_curves(result).map(|(policy, curve)| shown(args, policy, curve)).collect(),
+        working_set: result.working_set.as_ref().map_or_else(Vec::new, |set| strips(args, set)),
     })
 }
 
@@ -35,12 +34,12 @@ fn shown(args: &Args, policy: &PolicySpec, curve: &MissRatioCurve) -> CachePolic
     CachePolicy { name: policy.to_string(), points: curve.points.iter().map(point).collect() }
 }
 
-/// Keys, and bytes where sizes count, in windows of requests and of time.
+/// Keys, and bytes where sizes are known, in windows of requests and of time.
 fn strips(args: &Args, set: &WorkingSet) -> Vec<WorkingSetStrip> {
     let over_time = set.over_time.as_deref().unwrap_or_default();
     let mut strips = Vec::new();
     for (unit, length, windows) in [("requests", 1.0, &set.over_requests[..]), ("seconds", SECOND_NS, over_time)] {
-        // A single window is no line; the table has it.
+        // A single window is not a line; the table has it.
         if windows.len() < 2 {
             continue;
         }

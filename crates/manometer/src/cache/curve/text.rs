@@ -1,4 +1,4 @@
-//! The curves, for people.
+//! The curves as text.
 
 use std::collections::BTreeMap;
 
@@ -8,47 +8,46 @@ use manometer_cache::trace_scan::ExcludedRequests;
 use manometer_measure::human::bytes;
 
 use super::args::Args;
-use super::named;
 use crate::cache::capacity::count;
 use crate::number::number;
 use crate::table::table;
 
-/// About how many sizes are shown.
+/// The approximate number of sizes shown.
 const ROWS: usize = 24;
 
-pub(super) fn text(args: &Args, drawn: &MissRatioCurves) -> String {
-    let mut lines = vec![format!("{}: {}", args.input.name(), facts(args, drawn).join(", "))];
-    if let Some(smallest) = drawn.curves.iter().map(|curve| curve.smallest).find(|smallest| *smallest > 0.0) {
+pub(super) fn text(args: &Args, result: &MissRatioCurves) -> String {
+    let mut lines = vec![format!("{}: {}", args.input.name(), facts(args, result).join(", "))];
+    if let Some(smallest) = result.curves.iter().map(|curve| curve.smallest).find(|smallest| *smallest > 0.0) {
         let smallest = args.unit.text(smallest.ceil() as u64);
-        lines.push(format!("smaller caches than {smallest} take a larger sample to be simulated: --samples"));
+        lines.push(format!("caches below {smallest} need a larger sample: --samples"));
     }
-    lines.push(points(args, drawn));
+    lines.push(points(args, result));
     if args.knee {
-        lines.extend(named(args, drawn).map(|(policy, curve)| match drawn.curves.len() {
-            1 => told_knees(args, curve),
-            _ => format!("{policy}: {}", told_knees(args, curve)),
+        lines.extend(args.named_curves(result).map(|(policy, curve)| match result.curves.len() {
+            1 => knees_text(args, curve),
+            _ => format!("{policy}: {}", knees_text(args, curve)),
         }));
     }
-    lines.extend(drawn.working_set.as_ref().map(|set| working_set(args, set)));
-    lines.extend(left_out(drawn));
+    lines.extend(result.working_set.as_ref().map(|set| working_set(args, set)));
+    lines.extend(left_out(result));
     lines.extend(args.chart.iter().map(|path| format!("chart: {}", path.display())));
     lines.join("\n")
 }
 
-/// What the curves are made of.
-pub(super) fn facts(args: &Args, drawn: &MissRatioCurves) -> Vec<String> {
-    let requests = format!("{} requests", count(drawn.requests));
-    // The curve that is made of most keys knows best what all of them take.
-    let best = drawn.curves.iter().max_by(|one, other| one.rate.total_cmp(&other.rate));
+/// The requests, the footprint and the samples.
+pub(super) fn facts(args: &Args, result: &MissRatioCurves) -> Vec<String> {
+    let requests = format!("{} requests", count(result.requests));
+    // The curve of the largest sample has the best estimate of the footprint.
+    let best = result.curves.iter().max_by(|one, other| one.rate.total_cmp(&other.rate));
     let footprint = best.map(|curve| {
         let keys = if args.unit.size_aware { "" } else { " keys" };
         format!("for {}{keys}", args.unit.text(curve.footprint.round() as u64))
     });
     let mut sampled: Vec<String> = Vec::new();
-    for (policy, curve) in named(args, drawn).filter(|(_, curve)| curve.rate < 1.0) {
+    for (policy, curve) in args.named_curves(result).filter(|(_, curve)| curve.rate < 1.0) {
         let whose =
-            if drawn.curves.iter().all(|curve| curve.rate < 1.0) { String::new() } else { format!("{policy}: ") };
-        let text = format!("{whose}made of {:.3} % of the keys", 100.0 * curve.rate);
+            if result.curves.iter().all(|curve| curve.rate < 1.0) { String::new() } else { format!("{policy}: ") };
+        let text = format!("{whose}from a sample of {:.3} % of the keys", 100.0 * curve.rate);
         if !sampled.contains(&text) {
             sampled.push(text);
         }
@@ -57,20 +56,20 @@ pub(super) fn facts(args: &Args, drawn: &MissRatioCurves) -> Vec<String> {
     std::iter::once(requests).chain(sampled).collect()
 }
 
-/// Why there are requests that no curve counts.
-pub(super) fn left_out(drawn: &MissRatioCurves) -> Vec<String> {
-    let ExcludedRequests { deletes, without_size, without_time } = drawn.excluded;
+/// The requests that no curve counts, by reason.
+pub(super) fn left_out(result: &MissRatioCurves) -> Vec<String> {
+    let ExcludedRequests { deletes, without_size, without_time } = result.excluded;
     let left_out = [(deletes, "deletes"), (without_size, "requests without a size"), (without_time, "without a time")];
-    let told = left_out.iter().filter(|(count, _)| *count > 0);
-    told.map(|(count, what)| format!("left out: {count} {what}")).collect()
+    let excluded = left_out.iter().filter(|(count, _)| *count > 0);
+    excluded.map(|(count, what)| format!("left out: {count} {what}")).collect()
 }
 
-/// A row for each size; where sizes are many, for some of those that most policies have a point at.
-fn points(args: &Args, drawn: &MissRatioCurves) -> String {
+/// A row for each size; of many sizes some of those at which most policies have a point.
+fn points(args: &Args, result: &MissRatioCurves) -> String {
     let mut rows: BTreeMap<u64, Vec<Option<&CurvePoint>>> = BTreeMap::new();
-    for (at, curve) in drawn.curves.iter().enumerate() {
+    for (at, curve) in result.curves.iter().enumerate() {
         for point in &curve.points {
-            rows.entry(point.capacity).or_insert_with(|| vec![None; drawn.curves.len()])[at] = Some(point);
+            rows.entry(point.capacity).or_insert_with(|| vec![None; result.curves.len()])[at] = Some(point);
         }
     }
     let known = |row: &Vec<Option<&CurvePoint>>| row.iter().flatten().count();
@@ -80,8 +79,8 @@ fn points(args: &Args, drawn: &MissRatioCurves) -> String {
     }
     let stride = if args.capacity.is_empty() { rows.len().div_ceil(ROWS).max(1) } else { 1 };
     let errors: Vec<bool> =
-        drawn.curves.iter().map(|curve| curve.points.iter().any(|point| point.error.is_some())).collect();
-    let names: Vec<String> = match drawn.curves.len() {
+        result.curves.iter().map(|curve| curve.points.iter().any(|point| point.error.is_some())).collect();
+    let names: Vec<String> = match result.curves.len() {
         1 => vec!["miss ratio".to_owned()],
         _ => args.policy.iter().map(ToString::to_string).collect(),
     };
@@ -103,17 +102,17 @@ fn points(args: &Args, drawn: &MissRatioCurves) -> String {
     table.to_string()
 }
 
-fn told_knees(args: &Args, curve: &MissRatioCurve) -> String {
+fn knees_text(args: &Args, curve: &MissRatioCurve) -> String {
     let knees = knees(&curve.points);
-    let told = knees.iter().map(|point| format!("{} ({:.4})", args.unit.text(point.capacity), point.miss_ratio));
-    let told: Vec<String> = told.collect();
-    match told.is_empty() {
-        true => "knees: none, the curve bends nowhere".to_owned(),
-        false => format!("knees, where more cache stops paying: {}", told.join(", ")),
+    let knees = knees.iter().map(|point| format!("{} ({:.4})", args.unit.text(point.capacity), point.miss_ratio));
+    let knees: Vec<String> = knees.collect();
+    match knees.is_empty() {
+        true => "knees: none".to_owned(),
+        false => format!("knees, where more cache stops paying: {}", knees.join(", ")),
     }
 }
 
-/// The working set, for people.
+/// The working set as text.
 fn working_set(args: &Args, set: &WorkingSet) -> String {
     let is_shown = |window: &&WorkingSetWindow| !args.window.is_empty() || window.length.is_power_of_two();
     let mut head = vec!["window", "keys", "±"];
@@ -123,8 +122,8 @@ fn working_set(args: &Args, set: &WorkingSet) -> String {
         let mut row = vec![length];
         row.extend([number(window.keys.mean), window.keys.error.map(number).unwrap_or_default()]);
         if args.unit.size_aware {
-            let told = |amount: f64| bytes(amount.round() as u64);
-            row.extend([told(window.bytes.mean), window.bytes.error.map(told).unwrap_or_default()]);
+            let size = |amount: f64| bytes(amount.round() as u64);
+            row.extend([size(window.bytes.mean), window.bytes.error.map(size).unwrap_or_default()]);
         }
         table.add_row(row);
     };
@@ -134,6 +133,6 @@ fn working_set(args: &Args, set: &WorkingSet) -> String {
     for window in set.over_time.iter().flatten() {
         row(humantime::format_duration(std::time::Duration::from_nanos(window.length)).to_string(), window);
     }
-    let none = set.over_time.is_none().then_some("\nno windows in time: requests without a time");
-    format!("working set, what windows of the trace ask for on average:\n{table}{}", none.unwrap_or_default())
+    let none = set.over_time.is_none().then_some("\nno windows in time: some requests have no time");
+    format!("working set, the mean over windows of the trace:\n{table}{}", none.unwrap_or_default())
 }

@@ -3,10 +3,10 @@
 use manometer_cache::CacheError;
 use manometer_cache::curve::WindowLengths;
 
-/// Nanoseconds in a second.
+/// Nanoseconds per second.
 pub(super) const SECOND_NS: f64 = 1e9;
 
-/// The windows that were written; many where none were.
+/// Parses window lengths; without any, many lengths.
 pub(super) fn read(texts: &[String]) -> Result<WindowLengths, CacheError> {
     if texts.is_empty() {
         return Ok(WindowLengths::default());
@@ -14,8 +14,8 @@ pub(super) fn read(texts: &[String]) -> Result<WindowLengths, CacheError> {
     let mut windows = WindowLengths { requests: Vec::new(), times_ns: Vec::new() };
     for text in texts {
         let wrong = || {
-            let wanted = "write a number of requests, or a time with its unit, such as 10min; above zero";
-            CacheError::Invalid(format!("`{text}` is no window: {wanted}"))
+            let wanted = "write a number of requests, or a duration with its unit, such as 10min; above zero";
+            CacheError::Invalid(format!("`{text}` is not a window: {wanted}"))
         };
         match text.parse::<u64>() {
             Ok(0) => return Err(wrong()),

@@ -1,4 +1,4 @@
-//! `manometer cache simulate`: policies at given sizes.
+//! `manometer cache simulate`: policies at given cache sizes.
 
 use manometer_cache::PolicySpec;
 use manometer_cache::policy::TimeSource;
@@ -10,44 +10,45 @@ use serde_json::{Value, json};
 
 use super::block_size::BlockSize;
 use super::capacity::Unit;
+use crate::cache::error::refuse;
 use crate::exit_status::ExitStatus;
 use crate::output::Format;
 use crate::table::table;
 use crate::trace::input::{self, Input};
 
-/// Simulate caches: every policy at every capacity, over one reading of the trace.
+/// Simulate every policy at every capacity, in one pass over the trace.
 ///
-/// Every request but deletes and discards looks its key up; what is not there is a miss, and is admitted as the policy
-/// sees fit. An object larger than the whole cache is bypassed: a miss that changes nothing.
+/// Every request except deletes and discards looks up its key. A key that is not cached is a miss; the policy decides
+/// about its admission. An object larger than the whole cache is bypassed: a miss that changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer cache simulate OLTP.lis.zst --policy lru,arc --capacity 1000,2000\n  \
     manometer cache simulate cluster52.csv.zst --policy s3-fifo --capacity 64MiB --size-aware")]
 pub struct Args {
     #[command(flatten)]
     input: Input,
-    /// Which policies, each with its parameters if need be: `mq:lifetime=5000` (docs/cache-policies.md has the list).
+    /// The policies, optionally with parameters: `mq:lifetime=5000` (docs/cache-policies.md).
     #[arg(long, value_delimiter = ',', required = true)]
     policy: Vec<String>,
-    /// How large the caches are: objects, or bytes with --size-aware.
+    /// The capacities: objects, or bytes with --size-aware.
     #[arg(long, value_delimiter = ',', required = true)]
     capacity: Vec<String>,
     #[command(flatten)]
     unit: Unit,
     #[command(flatten)]
     blocks: BlockSize,
-    /// Where policies that throw dice start from.
+    /// The seed of randomised policies.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// For people or for machines.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Reads the trace once and simulates on all cores.
+/// Reads the trace once, simulates on all cores, and prints the miss ratios.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let (policies, capacities, requests) = match prepared(args) {
         Ok(prepared) => prepared,
-        Err(error) => return super::refuse(&error),
+        Err(error) => return refuse(&error),
     };
     let outcomes = simulate(&requests, &policies, &capacities, args.unit.size_aware, args.seed);
     args.format.print(
@@ -57,7 +58,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     Ok(match requests.damage() {
         None => ExitStatus::Done,
         Some(error) => {
-            input::tell_damage(&args.input.name(), requests.len() as u64, error);
+            input::warn_of_damage(&args.input.name(), requests.len() as u64, error);
             ExitStatus::Failed
         }
     })
@@ -128,9 +129,9 @@ fn text(
         left_out.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("left out: {count} {what}")),
     );
     lines.extend(policies.iter().filter_map(|policy| match policy.time_source(requests)? {
-        TimeSource::Trace => Some(format!("{policy}: seconds are those of the trace")),
+        TimeSource::Trace => Some(format!("{policy}: its clock is that of the trace")),
         TimeSource::RequestRate(requests) => {
-            Some(format!("{policy}: the trace has no times; {requests} requests were taken for a second"))
+            Some(format!("{policy}: the trace has no times; {requests} requests count as a second"))
         }
     }));
     let bypassed = outcomes.iter().filter(|outcome| outcome.tally.bypassed > 0);

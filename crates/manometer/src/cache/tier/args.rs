@@ -7,10 +7,10 @@ use manometer_trace::TraceForm;
 
 use crate::output::Format;
 
-/// Simulate arrangements of devices: memory over an SSD that caches over disks, with what each of them does to a request.
+/// Simulate arrangements of devices: memory before an SSD cache before disks.
 ///
-/// An arrangement is a file: `arrangements/` has fifteen, with their devices and workloads. What is asked of it is one
-/// of its workloads, or a trace.
+/// An arrangement is a file: `arrangements/` has fifteen, with their devices and workloads. The load is one of its
+/// workloads, or a trace.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  manometer cache tier arrangements/4h0.toml arrangements/dmcache-1s-4h0.toml --workload oltp\n  \
@@ -18,30 +18,30 @@ use crate::output::Format;
     manometer cache tier mine.toml --trace src1.csv.zst --threads 16"
 )]
 pub struct Args {
-    /// The arrangements, each a file.
+    /// The files of the arrangements.
     #[arg(required = true, value_name = "FILE")]
     pub(super) arrangements: Vec<PathBuf>,
-    /// Which of their workloads; unless said, all.
+    /// The workloads; by default all.
     #[arg(long, value_delimiter = ',', conflicts_with = "trace")]
     pub(super) workload: Vec<String>,
-    /// Replay a trace instead, plain or compressed.
+    /// Replay a trace instead of a workload, plain or compressed.
     #[arg(long)]
     pub(super) trace: Option<PathBuf>,
     #[command(flatten)]
     pub(super) form: TraceForm,
-    /// Keep so many requests of the trace under way at any time; unless said, they come at their own times.
+    /// Keep this many requests of the trace in flight; by default they arrive at their own times.
     #[arg(long, requires = "trace", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(super) threads: Option<u32>,
-    /// Send the trace past the page cache.
+    /// Bypass the page cache.
     #[arg(long, requires = "trace")]
     pub(super) direct: bool,
-    /// What an object takes whose size the trace does not tell.
+    /// The size of objects whose size is not in the trace.
     #[arg(long, requires = "trace", default_value = "4KiB")]
     pub(super) object_size: ByteSize,
-    /// What sizes and periods are divided by, instead of what the files say; a trace is replayed at full size.
+    /// Divide sizes and periods by this, instead of by the scale in the files; a trace is replayed at full size.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "trace")]
     pub(super) scale: Option<u64>,
-    /// For people or for machines.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
 }

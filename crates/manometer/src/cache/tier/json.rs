@@ -5,31 +5,31 @@ use manometer_cache::tier::workload::TraceRequests;
 use manometer_cache::tier::{OriginSettings, SecondLevelSettings};
 use serde_json::{Value, json};
 
-use super::simulation::Done;
+use super::simulation::TierOutcome;
 
 /// For machines: what `manometer cache cost` reads.
-pub(super) fn document(done: &[Done], trace: Option<&TraceRequests>) -> Value {
-    let result = |Done { work, outcome, compared }: &Done| {
-        let arrangement = &work.arrangement;
+pub(super) fn document(outcomes: &[TierOutcome], trace: Option<&TraceRequests>) -> Value {
+    let row = |TierOutcome { simulation, result, comparison }: &TierOutcome| {
+        let arrangement = &simulation.arrangement;
         let OriginSettings { device, count, raid, size, .. } = &arrangement.origin;
-        let mut result = json!({
+        let mut row = json!({
             "arrangement": arrangement.name,
-            "workload": work.workload,
+            "workload": simulation.workload,
             "scale": arrangement.scale,
             "origin": { "device": device, "count": count, "raid": joined(*raid), "bytes": size.0 },
             "cache": arrangement.cache.as_ref().map(cache),
-            "disks_equal": compared.as_ref().map(|compared| json!({
-                "raid": compared.equal.raid, "count_max": compared.equal.count_max, "by": compared.by.field(),
-                "count": compared.count,
+            "disks_equal": comparison.as_ref().map(|comparison| json!({
+                "raid": comparison.equal.raid, "count_max": comparison.equal.count_max, "by": comparison.by.field(),
+                "count": comparison.count,
             })),
         });
-        if let (Some(result), Ok(Value::Object(measured))) = (result.as_object_mut(), serde_json::to_value(outcome)) {
-            result.extend(measured);
+        if let (Some(fields), Ok(Value::Object(measured))) = (row.as_object_mut(), serde_json::to_value(result)) {
+            fields.extend(measured);
         }
-        result
+        row
     };
     json!({
-        "results": done.iter().map(result).collect::<Vec<Value>>(),
+        "results": outcomes.iter().map(row).collect::<Vec<Value>>(),
         "cut": trace.map(|trace| json!({ "too_long": trace.too_long, "outgrown": trace.outgrown })),
     })
 }
@@ -39,7 +39,7 @@ fn cache(cache: &SecondLevelSettings) -> Value {
     json!({ "device": device, "count": count, "raid": joined(*raid), "bytes": size.0, "policy": policy.to_string() })
 }
 
-/// How devices are joined; none where there is one.
+/// The RAID level; none for one device.
 fn joined(raid: RaidLevel) -> Option<RaidLevel> {
     (raid != RaidLevel::None).then_some(raid)
 }

@@ -1,4 +1,4 @@
-//! What is to be simulated, and its simulation over all cores.
+//! The simulations, on all cores.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,16 +11,17 @@ use manometer_cache::tier::{Arrangement, TierLoad, TierResult, run_with_progress
 use manometer_trace::open;
 use rayon::prelude::*;
 
-use super::{Args, By, Compared};
+use super::args::Args;
+use super::comparison::{ComparisonMetric, OriginComparison};
 
-/// A trace that is asked of every arrangement.
-pub(super) struct Traced {
+/// A trace that every arrangement replays.
+pub(super) struct TraceLoad {
     pub(super) trace: Arc<TraceRequests>,
     settings: TraceSettings,
     name: String,
 }
 
-impl Traced {
+impl TraceLoad {
     pub(super) fn read(path: &Path, args: &Args) -> Result<Self, CacheError> {
         let mut trace = open(path, &args.form.options(false)?)?;
         let requests = read_trace(&mut *trace.reader, args.object_size.0)?;
@@ -33,36 +34,40 @@ impl Traced {
     }
 }
 
-/// An arrangement and what is asked of it.
-pub(super) struct Work {
+/// An arrangement under a load.
+pub(super) struct TierSimulation {
     pub(super) arrangement: Arrangement,
     pub(super) workload: String,
     load: TierLoad,
-    /// The file that it is from: what differs within one is the size of the cache.
+    /// The index of its file: the simulations of one file differ in the size of the cache.
     file: usize,
 }
 
-/// What an arrangement did.
-pub(super) struct Done {
-    pub(super) work: Work,
-    pub(super) outcome: TierResult,
-    pub(super) compared: Option<Compared>,
+/// The result of a simulation.
+pub(super) struct TierOutcome {
+    pub(super) simulation: TierSimulation,
+    pub(super) result: TierResult,
+    pub(super) comparison: Option<OriginComparison>,
 }
 
-/// What is to be simulated of an arrangement: under each workload that is asked for, itself, and with each cache that is
-/// to be tried instead.
-pub(super) fn of(file: usize, path: &Path, args: &Args, traced: Option<&Traced>) -> Result<Vec<Work>, CacheError> {
+/// The simulations of a file: the arrangement, and each of its swept caches, under each load.
+pub(super) fn simulations(
+    file: usize,
+    path: &Path,
+    args: &Args,
+    trace: Option<&TraceLoad>,
+) -> Result<Vec<TierSimulation>, CacheError> {
     let mut arrangement = Arrangement::load(path)?;
-    arrangement.scale = if traced.is_some() { 1 } else { args.scale.unwrap_or(arrangement.scale) };
+    arrangement.scale = if trace.is_some() { 1 } else { args.scale.unwrap_or(arrangement.scale) };
     arrangement.validate().map_err(|text| CacheError::Invalid(format!("{}: {text}", path.display())))?;
-    let loads = match traced {
-        Some(traced) => vec![(traced.name.clone(), TierLoad::Trace(Arc::clone(&traced.trace), traced.settings))],
+    let loads = match trace {
+        Some(trace) => vec![(trace.name.clone(), TierLoad::Trace(Arc::clone(&trace.trace), trace.settings))],
         None => workloads(path, &arrangement, &args.workload)?,
     };
     let all = std::iter::once(arrangement.clone()).chain(arrangement.swept());
     Ok(all
         .flat_map(|arrangement| {
-            loads.iter().map(move |(workload, load)| Work {
+            loads.iter().map(move |(workload, load)| TierSimulation {
                 arrangement: arrangement.clone(),
                 workload: workload.clone(),
                 load: load.clone(),
@@ -78,7 +83,7 @@ fn workloads(path: &Path, arrangement: &Arrangement, wanted: &[String]) -> Resul
     let load = |name: &String| match arrangement.workloads.get(name) {
         Some(settings) => Ok((name.clone(), TierLoad::Workload(settings.clone()))),
         None => Err(CacheError::Invalid(format!(
-            "{} knows no workload `{name}`: there are {}",
+            "{} has no workload `{name}`: it has {}",
             path.display(),
             known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
         ))),
@@ -86,84 +91,86 @@ fn workloads(path: &Path, arrangement: &Arrangement, wanted: &[String]) -> Resul
     wanted.into_iter().map(load).collect()
 }
 
-/// What the bar moves by for each simulation.
+/// The steps of the progress bar for each simulation.
 const STEPS: u64 = 1000;
 
-/// Simulates everything, and finds how many devices do as much where that is asked.
-pub(super) fn simulate(works: Vec<Work>) -> Result<Vec<Done>, CacheError> {
-    let bar = ProgressBar::new(works.len() as u64 * STEPS).with_style(
+/// Runs the simulations and the comparisons.
+pub(super) fn simulate(simulations: Vec<TierSimulation>) -> Result<Vec<TierOutcome>, CacheError> {
+    let bar = ProgressBar::new(simulations.len() as u64 * STEPS).with_style(
         ProgressStyle::with_template("simulating {bar:40} {percent} %, {eta} left")
             .unwrap_or_else(|_| ProgressStyle::default_bar()),
     );
     bar.tick();
-    let simulated = works.into_par_iter().with_max_len(1).map(|work| {
-        let outcome = ran(&work.arrangement, &work, &bar)?;
-        Ok(Done { work, outcome, compared: None })
+    let simulated = simulations.into_par_iter().with_max_len(1).map(|simulation| {
+        let result = run(&simulation.arrangement, &simulation, &bar)?;
+        Ok(TierOutcome { simulation, result, comparison: None })
     });
-    let simulated = simulated.collect::<Result<Vec<Done>, CacheError>>();
-    let compared = simulated.and_then(|mut done| {
-        compare(&mut done, &bar)?;
-        Ok(done)
+    let simulated = simulated.collect::<Result<Vec<TierOutcome>, CacheError>>();
+    let comparison = simulated.and_then(|mut outcomes| {
+        compare(&mut outcomes, &bar)?;
+        Ok(outcomes)
     });
     bar.finish_and_clear();
-    compared
+    comparison
 }
 
-/// What an arrangement does under what is asked of another one.
-fn ran(arrangement: &Arrangement, work: &Work, bar: &ProgressBar) -> Result<TierResult, CacheError> {
-    let mut told = 0;
-    let mut tell = |share: f64| {
+/// Simulates an arrangement under the load of `simulation`.
+fn run(arrangement: &Arrangement, simulation: &TierSimulation, bar: &ProgressBar) -> Result<TierResult, CacheError> {
+    let mut done = 0;
+    let mut report = |share: f64| {
         let steps = (share * STEPS as f64) as u64;
-        bar.inc(steps.saturating_sub(told));
-        told = told.max(steps);
+        bar.inc(steps.saturating_sub(done));
+        done = done.max(steps);
     };
-    let outcome = run_with_progress(arrangement, &work.load, &mut tell)
-        .map_err(|error| CacheError::Invalid(format!("{}, {}: {error}", arrangement.name, work.workload)));
-    tell(1.0);
-    outcome
+    let result = run_with_progress(arrangement, &simulation.load, &mut report)
+        .map_err(|error| CacheError::Invalid(format!("{}, {}: {error}", arrangement.name, simulation.workload)));
+    report(1.0);
+    result
 }
 
-/// Compares what is to be compared. Without a cache all sizes of it are the same, and are simulated once.
-fn compare(done: &mut [Done], bar: &ProgressBar) -> Result<(), CacheError> {
-    let mut groups: BTreeMap<(usize, String), Vec<&mut Done>> = BTreeMap::new();
-    for done in done.iter_mut().filter(|done| done.work.arrangement.equal.is_some()) {
-        groups.entry((done.work.file, done.work.workload.clone())).or_default().push(done);
+/// Runs the comparisons. Without a cache, all cache sizes of a file are one simulation.
+fn compare(outcomes: &mut [TierOutcome], bar: &ProgressBar) -> Result<(), CacheError> {
+    let mut groups: BTreeMap<(usize, String), Vec<&mut TierOutcome>> = BTreeMap::new();
+    for outcomes in outcomes.iter_mut().filter(|outcomes| outcomes.simulation.arrangement.equal.is_some()) {
+        groups.entry((outcomes.simulation.file, outcomes.simulation.workload.clone())).or_default().push(outcomes);
     }
     groups.into_values().collect::<Vec<_>>().into_par_iter().with_max_len(1).try_for_each(|mut group| {
-        for done in &mut group {
-            let by = by(&done.work);
-            done.compared = done.work.arrangement.equal.map(|equal| Compared { equal, by, count: None });
+        for outcomes in &mut group {
+            let by = by(&outcomes.simulation);
+            outcomes.comparison =
+                outcomes.simulation.arrangement.equal.map(|equal| OriginComparison { equal, by, count: None });
         }
         find_equal(&mut group, bar)
     })
 }
 
-fn by(work: &Work) -> By {
-    match &work.load {
-        TierLoad::Trace(_, settings) if settings.is_open() => By::Latency,
-        _ => By::Throughput,
+fn by(simulation: &TierSimulation) -> ComparisonMetric {
+    match &simulation.load {
+        TierLoad::Trace(_, settings) if settings.is_open() => ComparisonMetric::Latency,
+        _ => ComparisonMetric::Throughput,
     }
 }
 
-/// The smallest number of devices without a cache that do as much as each of these, or where the trace tells how much is
-/// done, do it as soon.
-fn find_equal(group: &mut [&mut Done], bar: &ProgressBar) -> Result<(), CacheError> {
-    let Some(equal) = group.first().and_then(|done| done.work.arrangement.equal) else { return Ok(()) };
+/// Finds the smallest number of devices without a cache that is as fast as each of these; for a trace with its own times,
+/// by latency.
+fn find_equal(group: &mut [&mut TierOutcome], bar: &ProgressBar) -> Result<(), CacheError> {
+    let Some(equal) = group.first().and_then(|outcomes| outcomes.simulation.arrangement.equal) else { return Ok(()) };
     for (count, raid) in equal.counts() {
-        let Some(first) = group.iter().find(|done| done.compared.as_ref().is_some_and(|one| one.count.is_none()))
+        let Some(first) =
+            group.iter().find(|outcomes| outcomes.comparison.as_ref().is_some_and(|one| one.count.is_none()))
         else {
             break;
         };
-        let other = first.work.arrangement.without_cache(count, raid);
-        // So few devices may be too small for what the arrangement holds.
+        let other = first.simulation.arrangement.without_cache(count, raid);
+        // So few devices may be too small for the data.
         if other.validate().is_err() {
             continue;
         }
         bar.inc_length(STEPS);
-        let alone = ran(&other, &first.work, bar)?;
-        for Done { outcome, compared, .. } in group.iter_mut().map(|done| &mut **done) {
-            if let Some(Compared { by, count: found @ None, .. }) = compared
-                && by.is_as_good(&alone, outcome)
+        let alone = run(&other, &first.simulation, bar)?;
+        for TierOutcome { result, comparison, .. } in group.iter_mut().map(|outcomes| &mut **outcomes) {
+            if let Some(OriginComparison { by, count: found @ None, .. }) = comparison
+                && by.is_as_good(&alone, result)
             {
                 *found = Some(count);
             }

@@ -4,23 +4,24 @@ use manometer_cache::tier::workload::TraceRequests;
 use manometer_cache::tier::{FlowBytes, Flows, TierResult};
 use manometer_measure::human::bytes;
 
-use super::simulation::Done;
-use super::{By, Compared};
+use super::comparison::{ComparisonMetric, OriginComparison};
+use super::simulation::TierOutcome;
 use crate::number::number;
 use crate::table::table;
 
 /// For people.
-pub(super) fn text(done: &[Done]) -> String {
-    let mut lines = vec![speeds(done)];
-    if done.iter().any(|done| done.work.arrangement.cache.is_some()) {
-        lines.push(flows(done));
+pub(super) fn text(outcomes: &[TierOutcome]) -> String {
+    let mut lines = vec![speeds(outcomes)];
+    if outcomes.iter().any(|outcomes| outcomes.simulation.arrangement.cache.is_some()) {
+        lines.push(flows(outcomes));
     }
-    for Done { work, compared, .. } in done {
-        let Some(Compared { equal, by, count }) = compared else { continue };
-        let (name, workload, device) = (&work.arrangement.name, &work.workload, &work.arrangement.origin.device);
+    for TierOutcome { simulation, comparison, .. } in outcomes {
+        let Some(OriginComparison { equal, by, count }) = comparison else { continue };
+        let (name, workload, device) =
+            (&simulation.arrangement.name, &simulation.workload, &simulation.arrangement.origin.device);
         let fast = match by {
-            By::Throughput => "as fast",
-            By::Latency => "as fast to answer",
+            ComparisonMetric::Throughput => "as fast",
+            ComparisonMetric::Latency => "as fast to answer",
         };
         lines.push(match count {
             Some(count) => format!("{name}, {workload}: {fast} are {count} × {device} without a cache"),
@@ -30,51 +31,51 @@ pub(super) fn text(done: &[Done]) -> String {
     lines.join("\n")
 }
 
-fn speeds(done: &[Done]) -> String {
+fn speeds(outcomes: &[TierOutcome]) -> String {
     let head =
         ["arrangement", "workload", "MB/s", "requests/s", "mean", "p99", "in RAM", "on SSD", "origin busy", "SSD busy"];
     let mut table = table(&head, 2);
-    for Done { work, outcome, .. } in done {
+    for TierOutcome { simulation, result, .. } in outcomes {
         table.add_row([
-            work.arrangement.name.clone(),
-            work.workload.clone(),
-            format!("{:.1}", outcome.mb_per_s),
-            number(outcome.requests_per_s),
-            time(outcome.latency_mean_us),
-            time(outcome.latency_p99_us),
-            share(outcome.ram_hit_ratio),
-            share(outcome.hit_ratio),
-            share(Some(outcome.origin_busy)),
-            share(outcome.cache_busy),
+            simulation.arrangement.name.clone(),
+            simulation.workload.clone(),
+            format!("{:.1}", result.mb_per_s),
+            number(result.requests_per_s),
+            time(result.latency_mean_us),
+            time(result.latency_p99_us),
+            share(result.ram_hit_ratio),
+            share(result.hit_ratio),
+            share(Some(result.origin_busy)),
+            share(result.cache_busy),
         ]);
     }
     table.to_string()
 }
 
-/// The five flows, and what they wear off.
-fn flows(done: &[Done]) -> String {
+/// The five flows and the write amplification.
+fn flows(outcomes: &[TierOutcome]) -> String {
     let head =
         ["", "", "file, origin", "file, SSD", "promoted", "demoted", "cleaned", "metadata", "amplified", "bypassed"];
     let mut table = table(&head, 2);
-    for Done { work, outcome, .. } in done.iter().filter(|done| done.work.arrangement.cache.is_some()) {
-        let TierResult { flows: Flows { file, promotion, demotion, cleaning, metadata }, .. } = outcome;
+    for TierOutcome { simulation, result, .. } in
+        outcomes.iter().filter(|outcomes| outcomes.simulation.arrangement.cache.is_some())
+    {
+        let TierResult { flows: Flows { file, promotion, demotion, cleaning, metadata }, .. } = result;
         let both = |read: u64, written: u64| format!("{} r, {} w", bytes(read), bytes(written));
         table.add_row([
-            work.arrangement.name.clone(),
-            work.workload.clone(),
+            simulation.arrangement.name.clone(),
+            simulation.workload.clone(),
             both(file.origin_read, file.origin_written),
             both(file.cache_read, file.cache_written),
             bytes(promotion.cache_written),
             bytes(written_back(demotion)),
             bytes(written_back(cleaning)),
             bytes(metadata.cache_written),
-            outcome.write_amplification.map_or("–".to_owned(), |times| format!("{times:.2} ×")),
-            outcome.bypassed.map_or("–".to_owned(), |blocks| number(blocks as f64)),
+            result.write_amplification.map_or("–".to_owned(), |times| format!("{times:.2} ×")),
+            result.bypassed.map_or("–".to_owned(), |blocks| number(blocks as f64)),
         ]);
     }
-    format!(
-        "\nBytes of the five flows, how many times as much was written to flash, and blocks that went past the SSD:\n{table}"
-    )
+    format!("\nBytes of the five flows, write amplification of the flash, and blocks that bypassed the SSD:\n{table}")
 }
 
 fn written_back(flow: &FlowBytes) -> u64 {
@@ -93,11 +94,11 @@ fn time(us: f64) -> String {
     }
 }
 
-/// Which requests of a trace were not replayed as long as they were.
+/// The requests of a trace that were shortened.
 pub(super) fn cut(trace: &TraceRequests) -> Vec<String> {
     let too_long = "were for more than 1 GiB each, and were replayed as 1 GiB";
-    let outgrown = "were for objects that had grown since they were first asked for, and were cut to their first size";
-    let told = [(trace.too_long, too_long), (trace.outgrown, outgrown)];
-    let cut = told.into_iter().filter(|(requests, _)| *requests > 0);
+    let outgrown = "were for objects that had grown since their first request, and were cut to their first size";
+    let kinds = [(trace.too_long, too_long), (trace.outgrown, outgrown)];
+    let cut = kinds.into_iter().filter(|(requests, _)| *requests > 0);
     cut.map(|(requests, text)| format!("{} of {} requests {text}", requests, trace.requests.len())).collect()
 }

@@ -3,7 +3,7 @@
 use manometer_session::find_max::{FindMax, Goal, MeasuredRate};
 use serde_json::{Value, json};
 
-/// The search for machines.
+/// One document.
 pub fn document(search: &FindMax<'_>) -> Value {
     let rate = search.answer.flatten();
     let goal = search.request.goal;
@@ -17,7 +17,7 @@ pub fn document(search: &FindMax<'_>) -> Value {
         "points": points,
     });
     if rate.is_none() {
-        found["reason"] = "even the lowest rate that was tried misses the goal".into();
+        found["reason"] = "even the lowest rate tried misses the goal".into();
     }
     json!({"find_max": found, "facts": search.facts})
 }

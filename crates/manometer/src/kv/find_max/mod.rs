@@ -9,13 +9,13 @@ use manometer_session::find_max::FindMax;
 pub(super) use page::page;
 pub(super) use text::{rate_text, text};
 
-/// Whether the goal can be met at all.
+/// Whether any rate meets the goal.
 ///
 /// # Errors
-/// The workload refused a rate, or the search did not come to its end.
+/// The workload refused a rate, or the search was interrupted.
 pub(super) fn is_met(search: &FindMax<'_>) -> anyhow::Result<bool> {
     if let Some(reason) = &search.refused {
         anyhow::bail!("{reason}");
     }
-    search.answer.map(|answer| answer.is_some()).ok_or_else(|| anyhow::anyhow!("stopped before the search had ended"))
+    search.answer.map(|answer| answer.is_some()).ok_or_else(|| anyhow::anyhow!("stopped before the end of the search"))
 }

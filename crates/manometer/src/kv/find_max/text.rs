@@ -6,14 +6,14 @@ use manometer_session::find_max::{FindMax, Goal, MeasuredRate};
 
 use crate::number::number;
 
-/// How wide the plot's bars are.
+/// The width of the bars.
 const BAR_WIDTH: usize = 40;
 
-/// The search for people.
+/// A table, the bars, and the answer.
 pub fn text(search: &FindMax<'_>) -> String {
     let goal = search.request.goal;
     let column = format!("{} ms", goal.percentile());
-    let mut table = crate::table::table(&["asked ops/s", "achieved", &column, "dropped", "goal"], 0);
+    let mut table = crate::table::table(&["offered ops/s", "achieved", &column, "dropped", "goal"], 0);
     for point in search.sorted() {
         table.add_row([
             point.rate.map_or("–".to_owned(), number),
@@ -36,13 +36,13 @@ pub(super) fn answer_text(search: &FindMax<'_>) -> String {
             goal.at_most,
             number(rate)
         ),
-        None => "No rate meets the goal, not even the lowest that was tried.".to_owned(),
+        None => "No rate meets the goal, not even the lowest one tried.".to_owned(),
     }
 }
 
 /// One measured rate in a line.
 pub fn rate_text(point: &MeasuredRate, goal: Goal) -> String {
-    let asked = point.rate.map_or("closed loop".to_owned(), |rate| format!("{} ops/s asked", number(rate)));
+    let offered = point.rate.map_or("closed loop".to_owned(), |rate| format!("{} ops/s offered", number(rate)));
     let latency =
         point.latency_us.map_or("no answer".to_owned(), |us| format!("{} {:.2} ms", goal.percentile(), us / 1e3));
     let verdict = if point.rate.is_none() {
@@ -52,10 +52,10 @@ pub fn rate_text(point: &MeasuredRate, goal: Goal) -> String {
     } else {
         ", missed"
     };
-    format!("{asked}: {} achieved, {latency}{verdict}", number(point.achieved))
+    format!("{offered}: {} achieved, {latency}{verdict}", number(point.achieved))
 }
 
-/// A bar for each rate, as long as the logarithm of its latency.
+/// A bar for each rate, on a logarithmic scale of latency.
 fn plot(points: &[MeasuredRate], goal: Goal) -> String {
     let latencies = || points.iter().filter_map(|point| point.latency_us).chain([goal.at_most.seconds() * 1e6]);
     let least = latencies().fold(f64::INFINITY, f64::min).max(1e-3).log10().floor();

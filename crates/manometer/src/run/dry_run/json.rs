@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::preparation;
 
-const UNBOUNDED: &str = "unbounded: what workloads write while they run depends on the device; `rate` bounds it, and \
-    `--write-speed` estimates it";
+const UNBOUNDED: &str = "unbounded: the bytes that workloads write depend on the device; `rate` bounds them, and \
+    `--write-speed` estimates them";
 
 /// One document.
 pub(super) fn document(dry: &DryRun<'_>) -> Value {

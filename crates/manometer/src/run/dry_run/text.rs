@@ -72,7 +72,7 @@ fn costs_text(
     let time = if least == most {
         duration(least.seconds)
     } else {
-        format!("{} to {}, until intervals are narrow,", duration(least.seconds), duration(most.seconds))
+        format!("{} to {}, until confidence intervals are narrow,", duration(least.seconds), duration(most.seconds))
     };
     let prepared = if least.prepared_bytes == most.prepared_bytes {
         human::bytes(least.prepared_bytes)
@@ -86,11 +86,11 @@ fn costs_text(
     };
     let by_runs = match by_workers {
         0 => String::new(),
-        bytes => format!(" in all, {} of it by the runs themselves, as they make their data", human::bytes(bytes)),
+        bytes => format!(" in total, {} of it by the runs themselves as they create their data", human::bytes(bytes)),
     };
     format!(
-        "{time} of phases{copies}{settling}, making data and up to one sample interval a phase aside.\n\
-         Preparing writes {prepared}{by_runs}.\n{}",
+        "{time} of phases{copies}{settling}, without creating data and up to one sample interval per phase.\n\
+         Preparation writes {prepared}{by_runs}.\n{}",
         written_text(most, speed)
     )
 }
@@ -99,16 +99,16 @@ fn written_text(cost: &RunCost, speed: Option<f64>) -> String {
     let bytes = |bytes: f64| human::bytes(bytes as u64);
     match speed {
         _ if cost.unbounded_s == 0.0 => format!(
-            "What workloads write while they run is bounded: about {}, what file system and device add aside.",
+            "Workloads write about {} while they run, without what file system and device add.",
             bytes(cost.written_bytes)
         ),
         None => format!(
-            "What workloads write while they run is unbounded for {} of it: it depends on the device. `rate` bounds it, \
-             and `--write-speed` estimates the most.",
+            "Workloads write without bound for {} of the time: the amount depends on the device. `rate` bounds it, and \
+             `--write-speed` estimates the maximum.",
             duration(cost.unbounded_s)
         ),
         Some(speed) => format!(
-            "What workloads write while they run is at most {}: {} at {}/s without pause, and {} at a bounded rate.",
+            "Workloads write at most {} while they run: {} at {}/s without pause, and {} at a bounded rate.",
             bytes(cost.max_written_bytes(speed)),
             duration(cost.unbounded_s),
             bytes(speed),

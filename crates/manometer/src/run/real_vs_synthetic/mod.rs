@@ -1,4 +1,4 @@
-//! A file of the kind `real-vs-synthetic`: one comparison, one report.
+//! A file of the kind `real-vs-synthetic`: one comparison with one report.
 
 mod text;
 
@@ -21,10 +21,10 @@ use crate::output::{self, Format};
 use crate::progress::Form;
 use crate::recordings::FILE;
 
-/// What `--format json` prints, beside the page.
+/// The JSON document, beside the page.
 const RESULTS: &str = "real-vs-synthetic.json";
 
-/// The file exactly as run.
+/// The resolved file.
 const EXPERIMENT: &str = "experiment.toml";
 
 /// Whether `args` name a comparison.
@@ -60,13 +60,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
 }
 
-/// Why `args` do not fit a comparison.
+/// The reason why `args` do not apply to a comparison.
 fn refusal(args: &Args) -> Option<String> {
-    let alone = (args.files.len() > 1).then_some("run it alone, in a command of its own");
+    let alone = (args.files.len() > 1).then_some("run it in a command of its own");
     let resumed = args.resume.then_some("it cannot be resumed: leave --resume out, and run it from its beginning");
     let reused = args.reuse.then_some("it fills its caches itself: leave --reuse out");
     let progress = (args.progress == Form::Json).then_some("its progress is text: leave --progress out");
-    let speed = args.write_speed.map(|_| "it writes to memory alone: leave --write-speed out");
+    let speed = args.write_speed.map(|_| "it writes to memory only: leave --write-speed out");
     let reason = alone.or(resumed).or(reused).or(progress).or(speed)?;
     Some(format!("a file of the kind `{KIND}` is a comparison of its own: {reason}"))
 }

@@ -68,7 +68,7 @@ fn slabs(comparison: &LoadComparison) -> String {
     format!("\nValues over {} classes of slabs, {mean} on average\n{table}\n", slabs.classes)
 }
 
-/// An error with its interval, where there is one.
+/// An error with its confidence interval, if known.
 fn error(mean: &RepeatMean) -> String {
     let percent = |share: f64| format!("{:+.1} %", 100.0 * share);
     let interval = mean.ci_low.zip(mean.ci_high).map(|(low, high)| format!(" ({} to {})", percent(low), percent(high)));

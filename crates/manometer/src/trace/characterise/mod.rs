@@ -1,4 +1,4 @@
-//! `manometer trace characterise`: what a trace is like.
+//! `manometer trace characterise`: the character of a trace.
 
 mod text;
 
@@ -13,25 +13,26 @@ use super::input::{self, Input};
 use crate::exit_status::ExitStatus;
 use crate::output::Format;
 
-/// Say what a trace is like: popularity, reuse, working set, bursts, sessions, and how to replay it.
+/// Characterise a trace: popularity, reuse distances, working set, burstiness, sessions, and how to replay it.
 ///
-/// Reads the trace once. Up to four million different keys all is exact; above, keys are sampled, and that is told.
+/// Reads the trace once. Up to four million distinct keys, results are exact; above, keys are sampled, and the output says
+/// so.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  manometer trace characterise cluster52.csv.zst\n  \
     manometer trace characterise web.csv --taken-at proxy --latency 2ms --format json")]
 pub struct Args {
     #[command(flatten)]
     input: Input,
-    /// Where the trace was taken, which decides what model it is to be replayed by.
+    /// Where the trace was taken; this decides the replay model.
     #[arg(long, value_enum)]
     taken_at: Option<Place>,
-    /// A client's session ends after so long without a request.
+    /// The time without a request after which a client's session ends.
     #[arg(long, value_name = "SPAN", default_value = "30min")]
     session_gap: Span,
-    /// The latency of the store, to be compared with the times between the requests of a client.
+    /// The latency of the store, for comparison with the times between requests of a client.
     #[arg(long, value_name = "SPAN")]
     latency: Option<Span>,
-    /// For people or for machines.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -42,11 +43,11 @@ enum Place {
     Store,
     /// At a proxy before the store.
     Proxy,
-    /// At the clients, or at a store that they ask themselves.
+    /// At the clients, or at a store that they access directly.
     Clients,
 }
 
-/// Reads the trace once.
+/// Reads the trace once and prints the result.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut trace = match args.input.open_keeping(false) {
         Ok(trace) => trace,
@@ -68,7 +69,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     Ok(match damage {
         None => ExitStatus::Done,
         Some(error) => {
-            input::tell_damage(&args.input.name(), report.requests, &error);
+            input::warn_of_damage(&args.input.name(), report.requests, &error);
             ExitStatus::Failed
         }
     })

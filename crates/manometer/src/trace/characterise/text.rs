@@ -1,4 +1,4 @@
-//! The character of a trace for people.
+//! The character of a trace as text.
 
 use manometer_measure::human;
 use manometer_measure::human::bytes;
@@ -13,18 +13,18 @@ use manometer_trace::character::{Burstiness, Report};
 
 use crate::number::number;
 
-/// Below this exponent of Zipf's law the tenth key has at least nine tenths of the requests of the first.
+/// Below this Zipf exponent the tenth key has at least nine tenths of the requests of the first.
 const EVEN: f64 = 0.05;
-/// Up to so many bytes seeks are told apart.
+/// The bounds of the classes of seek distances, in bytes.
 const SEEK_BOUNDS: [f64; 5] = [8192.0, 65_536.0, 1_048_576.0, 67_108_864.0, 1_073_741_824.0];
 
-/// A line for each side of the trace, those it does not have left out or with the reason.
+/// A line for each property; missing ones are left out or have a reason.
 pub fn text(name: &str, format: &str, report: &Report) -> String {
     let (requests, keys) = (count(report.requests as f64), count(report.keys));
     let mut lines = vec![format!("{name}: {format}, {requests} requests for {keys} keys")];
     if report.key_sample.rate < 1.0 {
         let share = percent(report.key_sample.rate);
-        lines.push(format!("              keys are too many: what is said of them comes from {share} of them"));
+        lines.push(format!("              too many keys: their properties are those of a sample of {share} of them"));
     }
     lines.extend(times(report));
     lines.push(line("mix", &mix(report)));
@@ -49,17 +49,17 @@ fn percent(share: f64) -> String {
     format!("{:.2} %", 100.0 * share)
 }
 
-/// A whole number, as counts are, even where they were estimated.
+/// A count as a whole number, even if estimated.
 fn count(count: f64) -> String {
     if count < 100.0 { format!("{count:.0}") } else { number(count) }
 }
 
-/// Bytes in the unit that keeps them short.
+/// A size in a suitable unit.
 fn size(size: f64) -> String {
     if size < 1024.0 { format!("{} B", count(size)) } else { bytes(size as u64) }
 }
 
-/// Seconds with three significant digits, in a unit that keeps them short.
+/// Seconds with three significant digits, in a suitable unit.
 fn seconds(seconds: f64) -> String {
     match seconds {
         0.0 => "0 s".to_owned(),
@@ -98,7 +98,10 @@ fn times(report: &Report) -> Vec<String> {
         && report.times.equal > 0
         && resolution > gaps.mean
     {
-        lines.push(line("", &format!("the clock ticked every {}: shorter times are not known", seconds(resolution))));
+        lines.push(line(
+            "",
+            &format!("the resolution of the clock is {}: shorter times are unknown", seconds(resolution)),
+        ));
     }
     if let Some(gaps) = &report.inter_arrival_s {
         let variation = gaps.variation.map(|variation| format!(", variation {variation:.2}")).unwrap_or_default();
@@ -143,13 +146,13 @@ fn popularity(popularity: &Popularity) -> Vec<String> {
 }
 
 fn zipf(zipf: Option<&Zipf>, reason: Option<&str>) -> String {
-    let Some(zipf) = zipf else { return format!("no Zipf fitted: {}", reason.unwrap_or_default()) };
+    let Some(zipf) = zipf else { return format!("no Zipf fit: {}", reason.unwrap_or_default()) };
     let is_even = zipf.exponent < EVEN;
     let verdict = match zipf.verdict {
-        Verdict::Zipf | Verdict::NearlyZipf if is_even => "all keys are alike",
-        Verdict::Zipf => "it is Zipf",
+        Verdict::Zipf | Verdict::NearlyZipf if is_even => "uniform",
+        Verdict::Zipf => "Zipf",
         Verdict::NearlyZipf => "nearly Zipf",
-        Verdict::NotZipf => "it is no Zipf",
+        Verdict::NotZipf => "not Zipf",
     };
     format!(
         "{verdict}: exponent {} over the first {} keys ({} of the requests), distance {:.3}, p {:.2}",
@@ -194,7 +197,7 @@ fn burstiness(bursts: &Burstiness) -> Vec<String> {
     let hurst = |hurst: Option<Hurst>| match hurst {
         None => "none".to_owned(),
         Some(Hurst { value, standard_error: Some(error), .. }) => with_error(value, error),
-        Some(Hurst { value, .. }) => format!("{value:.2} (it drifts)"),
+        Some(Hurst { value, .. }) => format!("{value:.2} (not stationary)"),
     };
     let hurst = match &bursts.reason {
         Some(reason) => format!("none: {reason}"),
@@ -210,7 +213,7 @@ fn burstiness(bursts: &Burstiness) -> Vec<String> {
 
 fn day(report: &Report) -> String {
     let Some(day) = &report.diurnal else {
-        return format!("no shape: {}", report.diurnal_reason.as_deref().unwrap_or_default());
+        return format!("no daily pattern: {}", report.diurnal_reason.as_deref().unwrap_or_default());
     };
     let explained =
         day.explained.map(|share| format!(", {} of the hours' variance", percent(share))).unwrap_or_default();
