@@ -38,7 +38,7 @@ pub fn of_state(name: &str, unit: &str, facts: &Map<String, Value>) -> Column {
     }
 }
 
-/// Every series that a recording may hold.
+/// All series of a recording.
 pub fn series() -> Vec<SeriesDescription> {
     let operations = ["<operation>".to_owned()];
     let mut all = vec![SeriesDescription::new("<workload>", "The requests of a workload.", of_workload(&operations))];

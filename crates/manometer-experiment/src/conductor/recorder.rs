@@ -323,8 +323,7 @@ mod tests {
         let health = recording.samples("health").unwrap();
         assert_eq!(health.t_ns, [2, 4], "the last row has the time at which the phase ended");
         assert_eq!(health.columns, Rare::default().columns());
-        let strangers =
-            recording.events.iter().filter(|line| matches!(line.event, Event::ForeignProcess { pid: 7, .. }));
-        assert_eq!(strangers.map(|line| line.t_ns).collect::<Vec<_>>(), [4]);
+        let foreign = recording.events.iter().filter(|line| matches!(line.event, Event::ForeignProcess { pid: 7, .. }));
+        assert_eq!(foreign.map(|line| line.t_ns).collect::<Vec<_>>(), [4]);
     }
 }

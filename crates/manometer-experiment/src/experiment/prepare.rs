@@ -4,7 +4,7 @@ use manometer_measure::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the device and the data are brought into a steady state before measuring.
+/// Preparation of the device and the data before anything is measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[serde(default)]

@@ -34,7 +34,7 @@ pub struct ExperimentTable {
     pub interval: Span,
     /// The measured device, with the databases and the neighbours' files.
     pub device: DeviceTable,
-    /// How the device and the data are brought into a steady state before measuring.
+    /// Preparation of the device and the data before anything is measured.
     #[serde(default)]
     pub prepare: PrepareSettings,
     /// The workload whose performance is judged.
@@ -160,7 +160,7 @@ pub struct PlanTable {
     /// A ladder: settings and their values. Several keys make their product, the last one changing fastest.
     #[serde(default)]
     pub vary: Map<String, Value>,
-    /// Prolong each measured phase until its confidence interval is narrow enough.
+    /// Extend each measured phase until its confidence interval is narrow enough.
     pub stop: Option<PhaseStop>,
     /// Explicit phases instead of a ladder. Each changes some settings and keeps the rest.
     #[serde(default)]
@@ -172,7 +172,7 @@ pub struct PlanTable {
 #[schemars(deny_unknown_fields)]
 #[serde(default)]
 pub struct StepTable {
-    /// Label of the phase. Default: made from its changes.
+    /// Label of the phase. Default: its changes.
     pub label: Option<String>,
     /// Settings that change: `{ "n1.write_ratio" = 0.1 }`.
     pub set: Map<String, Value>,

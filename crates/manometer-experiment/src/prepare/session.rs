@@ -1,4 +1,4 @@
-//! One worker that prepares: it makes its data, and may then run unmeasured for a while.
+//! One worker of the preparation: it creates its data, and can then run unmeasured.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -17,31 +17,31 @@ use super::write_account::WriteAccount;
 use crate::isolate::WorkerPlacement;
 use crate::progress::ProgressUpdate;
 
-/// How often the account is looked at and an interruption looked for.
+/// How often the write account and the interruption flag are checked.
 const POLL_NS: u64 = 100_000_000;
 
-/// How long a worker may take to end when told: an engine may have to write down what it holds in memory.
+/// The timeout for a worker to end after `stop`: its engine may have to write what it holds in memory.
 const END_PATIENCE_NS: u64 = 600_000_000_000;
 
-/// Until when a worker runs.
+/// The end of a session.
 pub(super) enum Until {
-    /// Until its data are made.
+    /// Its data is created.
     Ready,
-    /// Until it has written so many bytes, and what that is, for people.
+    /// It has written this many bytes; with a description.
     Written(u64, &'static str),
-    /// Until it has settled.
+    /// It has settled.
     Settled(Box<SettleMonitor>),
 }
 
-/// What sessions of one preparation have in common.
+/// The common parameters of the sessions of one preparation.
 pub(super) struct Stage<'a> {
     pub program: &'a Path,
     pub interrupted: &'a AtomicBool,
     pub watch: &'a mut dyn FnMut(ProgressUpdate<'_>),
 }
 
-/// Runs `job` in a worker of its own until `until`, and waits for the worker to end. How it settled, where that was
-/// asked. Once the data are there, before they are used, the ledger says what `begun` does.
+/// Runs `job` in its own worker until `until`, waits for the worker to end, and returns how it settled, if requested. Once
+/// the data exists, before it is used, the ledger gets the entries of `begun`.
 pub(super) fn session(
     stage: &mut Stage<'_>,
     job: &Job,
@@ -50,9 +50,9 @@ pub(super) fn session(
     account: &mut WriteAccount<'_>,
 ) -> Result<Option<SettleResult>, PrepareError> {
     let failed = |text: String| PrepareError::Workload { workload: job.name.clone(), text };
-    // Limits are for what is measured: they would only make the preparation longer.
+    // Limits apply to measurements: here they would only make the preparation longer.
     let mut command = WorkerPlacement::default().command(stage.program);
-    // Ctrl-C at the terminal is for us; the worker is ended in order.
+    // Ctrl-C at the terminal is handled here; the worker is stopped in order.
     command.process_group(0);
     let mut controller = Controller::default();
     let worker = controller.start_process(&mut command, job, Ok).map_err(|error| failed(error.to_string()))?;
@@ -64,7 +64,7 @@ pub(super) fn session(
     Ok(settled)
 }
 
-/// What a message leads to.
+/// The consequence of a message.
 enum Next {
     GoOn,
     Enough(Option<SettleResult>),
@@ -79,7 +79,7 @@ struct Session<'a, 'b, 'c> {
     worker: usize,
     account: &'a mut WriteAccount<'c>,
     written_bytes: u64,
-    /// When it was told to send requests.
+    /// When `go` was sent.
     going_ns: Option<u64>,
 }
 
@@ -100,7 +100,9 @@ impl Session<'_, '_, '_> {
                 }
                 Some((worker, WorkerEvent::Ended)) => {
                     let ending = self.controller.wait(worker).err();
-                    return Err(self.failed(ending.unwrap_or_else(|| "its process ended before its work".to_owned())));
+                    return Err(
+                        self.failed(ending.unwrap_or_else(|| "its process ended before its workload".to_owned()))
+                    );
                 }
                 None => {}
             }
@@ -146,7 +148,7 @@ impl Session<'_, '_, '_> {
     }
 
     fn sampled(&mut self, sample: &Sample) -> Next {
-        // An interval that began before all requests were on their way is none of theirs.
+        // An interval that began before `go` does not count.
         let begin_ns = sample.t_ns.saturating_sub(sample.length_ns);
         let whole = self.going_ns.is_some_and(|going_ns| begin_ns >= going_ns);
         let (what, done, total, next) = match &mut self.until {
@@ -168,7 +170,7 @@ impl Session<'_, '_, '_> {
         next
     }
 
-    /// Tells the worker to end, and waits until it has: only then its data are at rest.
+    /// Stops the worker and waits for its end: only then its data no longer changes.
     fn end(&mut self) -> Result<(), PrepareError> {
         self.controller.send(self.worker, &Control::Stop);
         let deadline_ns = MonotonicClock.now_ns() + END_PATIENCE_NS;
@@ -180,6 +182,6 @@ impl Session<'_, '_, '_> {
                 Some(_) | None => {}
             }
         }
-        Err(self.failed("it did not end within ten minutes after it was told to".to_owned()))
+        Err(self.failed("it did not end within ten minutes after `stop`".to_owned()))
     }
 }

@@ -65,7 +65,15 @@ fn shipped(name: &str) -> String {
 fn the_shipped_example_gives_the_thesis_its_table() {
     let (results, prices) = (shipped("thesis.json"), shipped("prices-2015.toml"));
     let said = scene().run(&format!("cache cost {results} --prices {prices} --per-gb --goal fileserver>=90"));
-    let told = ["USD", "c_d × 1 000", "0.1245", "181.67", "205.71", "never pays, even at no cost", "dmcache-1s-4h0 (0.288) USD"];
+    let told = [
+        "USD",
+        "c_d × 1 000",
+        "0.1245",
+        "181.67",
+        "205.71",
+        "never pays, even at no cost",
+        "dmcache-1s-4h0 (0.288) USD",
+    ];
     said.status(0).out_has(&told).out_has(&["also: dmcache-4s0-4h0 (0.498), 4s0 (1.40)", "Table 6.2"]);
     let said = scene().run(&format!("cache cost {results} --prices {prices} --format json")).status(0).json();
     assert_eq!((&said["rule"], &said["currency"], &said["years"]), (&json!("money"), &json!("USD"), &Value::Null));

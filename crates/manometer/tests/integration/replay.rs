@@ -582,7 +582,7 @@ vary = { "writer.iodepth" = [1] }
     );
     let said = scene.run("run short.toml --out out --format json").status(0).json();
     let events = scene.read("out/events.jsonl");
-    assert!(events.contains("`primary` has ended: its trace came to its end, after 500 requests"), "{events}");
+    assert!(events.contains("`primary` has ended: its trace ended after 500 requests"), "{events}");
     assert!(!events.contains("\"event\":\"error\""), "{events}");
     assert_eq!((&said["status"], &said["phases"][1]["performance"]["mean"]), (&json!("complete"), &Value::Null));
     let finding = said["findings"].as_array().unwrap().iter().find(|finding| finding["id"] == "trace-ended").unwrap();

@@ -1,4 +1,4 @@
-//! From an experiment to workers that are ready.
+//! The beginning of a run: workers are started and become ready.
 
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt as _;
@@ -41,8 +41,8 @@ impl<'a> Run<'a> {
         environment["files"] = serde_json::json!(experiment.referenced_files());
         let tried = manometer_target::file::probe(&experiment.directory);
         environment["doctor"] = serde_json::json!(Facts::read(&experiment.directory, tried).checks());
-        if let Some(told) = isolated.environment() {
-            environment["isolation"] = told;
+        if let Some(isolation) = isolated.environment() {
+            environment["isolation"] = isolation;
         }
         let start = WallAnchor::now();
         let recording = RecordingWriter::create(&setup.out, start, &experiment.to_toml(), &plan, &environment)?;
@@ -65,7 +65,7 @@ impl<'a> Run<'a> {
             };
             let place = isolated.placement(index);
             let mut command = place.command(&setup.program);
-            // Ctrl-C at the terminal is for the conductor, which ends its workers in order.
+            // Ctrl-C at the terminal is handled by the conductor, which stops its workers in order.
             command.process_group(0);
             controller.start_process(&mut command, &job, |pid| place.admit(pid).map_err(|error| error.to_string()))?;
             let pid = controller.pid(index);
@@ -114,7 +114,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Waits until every worker is ready, one has failed, or somebody interrupts.
+    /// Waits until every worker is ready, one has failed, or the run is interrupted.
     pub(super) fn prepare(&mut self) -> Result<(), RunError> {
         self.pump(u64::MAX, |run| {
             let failed = run.members.iter().any(|member| member.gone.is_some());
@@ -132,8 +132,8 @@ impl<'a> Run<'a> {
         self.write_environment()
     }
 
-    /// Has the observers know which servers of others the workloads drive: what these move is no stranger's. Servers
-    /// that workers started are ours anyway.
+    /// Tells the observers which existing servers the workloads drive: these are not foreign processes. Servers that workers
+    /// started are never foreign.
     fn tell_of_servers(&mut self) -> Result<(), RecordingError> {
         let address = |member: &Member| {
             let facts = member.facts.as_ref().filter(|facts| facts.get("own_server") != Some(&true.into()))?;
@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The operations that `workload` does in any phase of `plan`.
+/// The operations of `workload` in all phases of `plan`.
 fn operations(workload: &crate::experiment::Workload, plan: &Plan) -> Vec<String> {
     let prefix = format!("{}.", workload.name);
     let mut all: BTreeSet<&'static str> = workload.settings.operations().into_iter().collect();

@@ -1,4 +1,4 @@
-//! What a reader of the recording must know of the conditions of its run.
+//! Findings about the conditions of a run.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::member::Member;
 use crate::experiment::Experiment;
 use crate::setup::RunSetup;
 
-/// That a worker did not find its data as they were prepared.
+/// A worker did not find its prepared data.
 pub(super) fn made_anew(member: &Member) -> Option<Finding> {
     let facts = member.facts.as_ref().filter(|_| member.prepared)?;
     let made_files = facts.get("made").and_then(serde_json::Value::as_array).is_some_and(|made| !made.is_empty());
@@ -21,7 +21,7 @@ pub(super) fn made_anew(member: &Member) -> Option<Finding> {
         severity: Severity::Warning,
         phase: None,
         text: format!(
-            "`{}` did not find its data as they were prepared and made them anew, without settling: run `manometer \
+            "`{}` did not find its prepared data and created it again, without settling: run `manometer \
              prepare` again, then the experiment.",
             member.part.name
         ),
@@ -39,7 +39,7 @@ pub(super) fn unrecorded(operation: &str) -> Finding {
     }
 }
 
-/// That a phase was measured for as long as it may be, and is still not narrow.
+/// The interval of a phase is too wide after its maximum length.
 pub(super) fn too_wide(phase: &Phase, width: Option<f64>, wanted: f64, measured_ns: u64) -> Finding {
     let got = width.map_or("it has none".to_owned(), |width| format!("it is {:.2} % wide", 100.0 * width));
     Finding {
@@ -61,7 +61,7 @@ pub(super) fn recording_on_device(setup: &RunSetup<'_>, experiment: &Experiment)
         id: "recording-on-device".to_owned(),
         severity: Severity::Warning,
         phase: None,
-        text: "The recording lies on the measured device and adds a little to its load: choose another with --out."
+        text: "The recording is on the measured device and adds to its load: choose another device with --out."
             .to_owned(),
     })
 }
@@ -70,15 +70,15 @@ pub(super) fn isolation_lost(text: String) -> Finding {
     Finding { id: "isolation-lost".to_owned(), severity: Severity::Error, phase: None, text }
 }
 
-/// That nothing could be seen below the file system, by the `environment` of the run.
+/// No block device is visible below the file system, according to `environment`.
 pub(super) fn device_unseen(environment: &serde_json::Value, directory: &Path) -> Option<Finding> {
-    let fs_type = environment["file_system"]["type"].as_str().unwrap_or("a file system that is not told");
+    let fs_type = environment["file_system"]["type"].as_str().unwrap_or("unknown file system");
     environment["device"].is_null().then(|| Finding {
         id: "device-unseen".to_owned(),
         severity: Severity::Warning,
         phase: None,
         text: format!(
-            "No block device shows under {} ({fs_type}): neither the device nor its state was observed, no limit of \
+            "No block device is visible under {} ({fs_type}): neither the device nor its state was observed, no limit of \
              I/O holds for it, and what was written is what the workloads' processes say. Choose a folder on a local \
              disk; `manometer doctor DIR` says what lies under a folder.",
             directory.display()
@@ -86,14 +86,14 @@ pub(super) fn device_unseen(environment: &serde_json::Value, directory: &Path) -
     })
 }
 
-/// That engines wrote more when they closed than was left.
+/// Engines exceeded the write budget as they closed.
 pub(super) fn budget_passed(beyond: ByteSize) -> Finding {
     Finding {
         id: "write-budget-passed".to_owned(),
         severity: Severity::Error,
         phase: None,
         text: format!(
-            "What was still to be written when the workloads ended passed `device.write_budget` by {:.1} MiB: leave more \
+            "Writes at the end of the workloads exceeded `device.write_budget` by {:.1} MiB: leave more \
              of it to a run whose engine keeps much in memory.",
             beyond.mib()
         ),
@@ -106,7 +106,7 @@ pub(super) fn bounds_direct_writes_only() -> Finding {
         severity: Severity::Info,
         phase: None,
         text:
-            "Control groups of version 1 bound direct writes only: what is written through the page cache goes to the \
+            "Control groups of version 1 limit direct writes only: what is written through the page cache goes to the \
                device unbounded, later."
                 .to_owned(),
     }
@@ -128,7 +128,7 @@ pub(super) fn database_in_memory(experiment: &Experiment) -> Option<Finding> {
     })
 }
 
-/// Whether `out` would lie on the device that `directory` lies on: then recording adds to the load.
+/// Whether `out` is on the device of `directory`: then recording adds to the load.
 fn same_device(out: &Path, directory: &Path) -> bool {
     let device = manometer_measure::host::device_of;
     matches!((device(out), device(directory)), (Some(one), Some(other)) if one.disk_sysfs() == other.disk_sysfs())
@@ -147,7 +147,7 @@ mod tests {
         let finding = device_unseen(&unseen, dir).unwrap();
         assert_eq!((finding.id.as_str(), finding.severity), ("device-unseen", Severity::Warning));
         assert!(finding.text.contains("/home/me/secret (fuse.gocryptfs)"), "{}", finding.text);
-        assert!(device_unseen(&json!({}), dir).unwrap().text.contains("not told"));
+        assert!(device_unseen(&json!({}), dir).unwrap().text.contains("unknown file system"));
         assert_eq!(device_unseen(&json!({"device": {"name": "sda"}}), dir), None);
     }
 }

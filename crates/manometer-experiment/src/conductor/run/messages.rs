@@ -1,4 +1,4 @@
-//! What workers emit: into the recording, and before whoever watches.
+//! Messages of workers: recorded and reported as progress.
 
 use manometer_measure::event::Event;
 use manometer_measure::plan::Settings;
@@ -49,7 +49,7 @@ impl Run<'_> {
             }
             Message::Replayed { t_ns, replayed } => {
                 if !replayed.interrupted {
-                    let text = format!("its trace came to its end, after {} requests", replayed.sent);
+                    let text = format!("its trace ended after {} requests", replayed.sent);
                     (self.watch)(ProgressUpdate::Ended { workload: name, text: &text });
                     member.ended = Some(text);
                 }
@@ -60,21 +60,21 @@ impl Run<'_> {
                 self.lost(index, Some(text))?;
             }
             Message::Error { text } => self.lost(index, Some(text))?,
-            // Nothing more is to be had of it, and nothing is wrong.
+            // It has ended without an error.
             Message::Done if member.ended.is_some() => member.leave(),
             Message::Clock { .. } | Message::Done => {}
         }
         Ok(())
     }
 
-    /// A worker is gone, or no longer does what it should; `why` where it said so itself.
+    /// Handles a worker that ended or failed; `why` is its own error, if it sent one.
     pub(super) fn lost(&mut self, index: usize, why: Option<String>) -> Result<(), RunError> {
         let member = &mut self.members[index];
         if member.gone.is_some() || member.has_left {
             return Ok(());
         }
         let ending =
-            || self.controller.wait(index).err().unwrap_or_else(|| "its process ended before its work".to_owned());
+            || self.controller.wait(index).err().unwrap_or_else(|| "its process ended before its workload".to_owned());
         let text = why.unwrap_or_else(ending);
         member.gone = Some(text.clone());
         member.pending = false;

@@ -1,4 +1,4 @@
-//! One run, from starting the workers to the end of the recording.
+//! One run, from the start of the workers to the end of the recording.
 
 mod begin;
 mod conditions;
@@ -34,19 +34,19 @@ use crate::prepare::write_account::{WriteAccount, WriteStop};
 use crate::progress::ProgressUpdate;
 use crate::setup::RunSetup;
 
-/// How long workers may take to end when told.
+/// The timeout for workers to end after `stop`.
 const STOP_PATIENCE_NS: u64 = 10_000_000_000;
 
-/// How often an interruption is looked for.
+/// How often the interruption flag is checked.
 const INTERRUPT_CHECK_NS: u64 = 100_000_000;
 
-/// Runs the experiment in a directory that is already held and prepared.
+/// Runs the experiment in a directory that is locked and prepared.
 pub(super) fn run(
     experiment: &Experiment,
     setup: &RunSetup<'_>,
     prepared: &PreparedRun,
     ledger: &mut Ledger,
-    made: &mut BTreeSet<PathBuf>,
+    created: &mut BTreeSet<PathBuf>,
     watch: &mut dyn FnMut(ProgressUpdate<'_>),
 ) -> Result<RunStatus, RunError> {
     let mut run = Run::begin(experiment, setup, prepared, ledger, watch)?;
@@ -61,7 +61,7 @@ pub(super) fn run(
     for phase in run.plan.phases.clone() {
         run.phase(&phase)?;
     }
-    run.end(made)
+    run.end(created)
 }
 
 struct Run<'a> {
@@ -70,22 +70,22 @@ struct Run<'a> {
     plan: Plan,
     environment: serde_json::Value,
     recorder: RunRecorder,
-    /// Operations whose counts have no column, as they have been told.
+    /// Operations without a column that were reported.
     unrecorded: BTreeSet<String>,
     members: Vec<Member>,
     controller: Controller,
-    /// Behind the controller, whose workers end first: the control groups it removes must be empty of them.
+    /// Dropped after the controller, whose workers end first: the control groups that it removes must be empty.
     isolated: RunIsolation,
     observers: Vec<Box<dyn Observer>>,
     interval_ns: u64,
     next_beat_ns: u64,
-    /// What the run writes to the device, and why it has to stop where it has to.
+    /// The bytes written to the device, and the reason to stop, if any.
     account: WriteAccount<'a>,
     spent: Option<String>,
-    /// When the phase that runs ends, and how long those after it take.
+    /// The end of the current phase, and the duration of the later ones.
     phase_end_ns: u64,
     after_phase_s: f64,
-    /// Until when phases are prolonged, and what is known of the one that runs.
+    /// When to stop extending phases, and the samples of the current one.
     stop: Option<PhaseStop>,
     live: LiveMetrics,
     failed: bool,
@@ -101,7 +101,7 @@ impl Run<'_> {
         self.recorder.recording.event(MonotonicClock.now_ns(), Event::Finding(finding))
     }
 
-    /// Writes the environment down, with what observers have learnt of the device by now.
+    /// Writes `environment.json`, with the facts that observers have of the device.
     fn write_environment(&mut self) -> Result<(), RunError> {
         for (name, facts) in self.observers.iter().filter_map(|observer| observer.device_facts()) {
             self.environment["device"][name] = facts;
@@ -109,7 +109,7 @@ impl Run<'_> {
         Ok(self.recorder.recording.environment(&self.environment)?)
     }
 
-    /// Ends workloads whose control group is no longer around them: their limits no longer hold.
+    /// Ends workloads that have lost their control group: their limits no longer apply.
     fn check_isolation(&mut self) -> Result<(), RunError> {
         for index in 0..self.members.len() {
             let member = &self.members[index];
@@ -125,12 +125,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Handles what workers tell and the beat brings until `deadline_ns`, or until `done`.
+    /// Handles messages and ticks until `deadline_ns`, or until `done`.
     fn pump(&mut self, deadline_ns: u64, done: impl Fn(&Self) -> bool) -> Result<(), RunError> {
         while !done(self) && !self.interrupted() {
             let now_ns = MonotonicClock.now_ns();
             if now_ns >= self.next_beat_ns {
-                self.beat()?;
+                self.tick()?;
             }
             if now_ns >= deadline_ns {
                 break;
@@ -145,8 +145,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// One sample interval has passed.
-    fn beat(&mut self) -> Result<(), RunError> {
+    /// A sample interval has passed.
+    fn tick(&mut self) -> Result<(), RunError> {
         let t_ns = self.next_beat_ns;
         self.look_at_account()?;
         self.recorder.observe(t_ns, &mut self.observers)?;
@@ -159,7 +159,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Stops the run before it passes its write budget, or when what it writes can no longer be counted.
+    /// Stops the run before it exceeds its write budget, or when its writes cannot be counted.
     fn look_at_account(&mut self) -> Result<(), RunError> {
         match self.account.check(MonotonicClock.now_ns()) {
             Err(stop) if self.spent.is_none() => self.halt(&stop),
@@ -167,8 +167,8 @@ impl Run<'_> {
         }
     }
 
-    /// Ends every worker, and no phase runs any more. None is told to stop: an engine that closes writes what it holds in
-    /// memory, and what its log holds is safe.
+    /// Kills every worker and skips all further phases. None is stopped in order: an engine that closes writes what it holds
+    /// in memory, and its log is safe.
     fn halt(&mut self, stop: &WriteStop) -> Result<(), RunError> {
         for (index, member) in self.members.iter_mut().enumerate().filter(|(_, member)| member.gone.is_none()) {
             self.controller.end(index);
@@ -180,8 +180,8 @@ impl Run<'_> {
         Ok(self.finding(stop.finding())?)
     }
 
-    /// Ends the workers, then the recording; adds to `made` the folders whose data they made.
-    fn end(mut self, made: &mut BTreeSet<PathBuf>) -> Result<RunStatus, RunError> {
+    /// Ends the workers, then the recording; adds the folders whose data they created to `created`.
+    fn end(mut self, created: &mut BTreeSet<PathBuf>) -> Result<RunStatus, RunError> {
         let status = match (self.interrupted(), self.failed) {
             (true, _) => RunStatus::Interrupted,
             (false, true) => RunStatus::Failed,
@@ -190,7 +190,7 @@ impl Run<'_> {
         (0..self.members.len()).for_each(|index| self.controller.send(index, &Control::Stop));
         let deadline_ns = MonotonicClock.now_ns() + STOP_PATIENCE_NS;
         let mut left = self.members.len();
-        // The last phase's last sample may still be on its way; all else has no meaning any more.
+        // The last sample of the last phase may still arrive; anything else is ignored.
         while left > 0 && MonotonicClock.now_ns() < deadline_ns {
             match self.controller.receive(Duration::from_nanos(INTERRUPT_CHECK_NS)) {
                 Some((_, WorkerEvent::Ended)) => left -= 1,
@@ -203,8 +203,8 @@ impl Run<'_> {
         self.recorder.observe_last(MonotonicClock.now_ns(), &mut self.observers)?;
         self.write_environment()?;
         let makers = self.members.iter().filter(|member| member.made_its_data());
-        made.extend(makers.filter_map(|member| member.folder.clone()));
-        // What the engines write while they close counts as well.
+        created.extend(makers.filter_map(|member| member.folder.clone()));
+        // Writes of the engines as they close count as well.
         self.controller.end_all();
         if let Some(beyond) = self.account.overrun() {
             self.finding(budget_passed(beyond))?;

@@ -1,4 +1,4 @@
-//! One phase: settings put into force, workloads started and paused, what is measured, and the gap where it cannot be.
+//! One phase: settings applied, workloads started and paused, samples measured, or a gap with its reason.
 
 use manometer_measure::clock::next_tick_ns;
 use manometer_measure::event::Event;
@@ -14,16 +14,15 @@ use super::conditions::too_wide;
 use crate::limits::IsolationSetting;
 use crate::progress::ProgressUpdate;
 
-/// How long a worker may take to put settings into force: a deep queue on a slow disk has to drain.
+/// The timeout for a worker to apply settings: a deep queue on a slow disk has to drain.
 const SETTING_PATIENCE_NS: u64 = 60_000_000_000;
 
-/// How late after its beat a sample may end and still count: this part of an interval, and no longer than
-/// the next.
+/// The latest end of a sample after its tick: this part of an interval, and no longer than the next.
 const SAMPLE_LATENESS_DIVISOR: u64 = 20;
 const MAX_SAMPLE_LATENESS_NS: u64 = 50_000_000;
 
 impl Run<'_> {
-    /// Runs one phase; where that cannot be, or not to its end, leaves a gap that says why.
+    /// Runs one phase; if it cannot run to its end, records a gap with the reason.
     pub(super) fn phase(&mut self, phase: &Phase) -> Result<(), RunError> {
         match self.measure(phase)? {
             None => Ok(()),
@@ -34,7 +33,7 @@ impl Run<'_> {
         }
     }
 
-    /// Measures one phase; returns why it could not be measured to its end.
+    /// Measures one phase; returns the reason if it did not reach its end.
     fn measure(&mut self, phase: &Phase) -> Result<Option<String>, RunError> {
         if let Some(reason) = self.obstacle(phase) {
             return Ok(Some(reason));
@@ -46,7 +45,7 @@ impl Run<'_> {
         let late = self.members.iter().find(|member| member.pending).map(|member| member.part.name.clone());
         if let Some(name) = late.filter(|_| self.obstacle(phase).is_none()) {
             self.failed = true;
-            return Ok(Some(format!("`{name}` did not put its settings into force within a minute")));
+            return Ok(Some(format!("`{name}` did not apply its settings within a minute")));
         }
         self.start_and_pause(phase);
         let begin_ns = next_tick_ns(MonotonicClock.now_ns() + seconds_ns(phase.settle_s), self.interval_ns);
@@ -65,7 +64,7 @@ impl Run<'_> {
         self.recorder.border(begin_ns, PhaseBoundary::Begin, &mut self.observers)?;
         self.live.begin_phase(begin_ns);
         let end_ns = loop {
-            // Samples end a moment after the beat: the phase lasts until the one of its last beat has ended too.
+            // Samples end a moment after the tick: the phase lasts until that of its last tick has arrived.
             let end_ns = self.phase_end_ns + (self.interval_ns / SAMPLE_LATENESS_DIVISOR).min(MAX_SAMPLE_LATENESS_NS);
             self.pump(end_ns, |run| run.obstacle(phase).is_some())?;
             if let Some(reason) = self.obstacle(phase) {
@@ -84,8 +83,8 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Prolongs `phase`, which began to be measured at `begin_ns`, where its interval is still too wide and it may take
-    /// longer; says whether it did.
+    /// Extends `phase`, measured since `begin_ns`, if its confidence interval is too wide and its maximum length allows it;
+    /// returns whether it did.
     fn prolong(&mut self, phase: &Phase, begin_ns: u64) -> Result<bool, RunError> {
         let Some(stop) = self.stop.filter(|_| phase.kind != PhaseKind::Warmup) else { return Ok(false) };
         let (width, wanted) = self.live.width(&self.plan, phase, stop.interval.0);
@@ -102,14 +101,14 @@ impl Run<'_> {
                 let event = Event::PhaseProlonged { phase: phase.id.clone(), by_s: by_ns as f64 / 1e9, width, wanted };
                 self.recorder.recording.event(MonotonicClock.now_ns(), event)?;
                 self.phase_end_ns += by_ns;
-                let label = format!("{}, longer: its interval is still too wide", phase.label);
+                let label = format!("{}, extended: its interval is too wide", phase.label);
                 (self.watch)(ProgressUpdate::Phase { id: &phase.id, label: &label, seconds: by_ns as f64 / 1e9 });
                 Ok(true)
             }
         }
     }
 
-    /// Why `phase` cannot run, or no longer.
+    /// Why `phase` cannot run or continue.
     fn obstacle(&self, phase: &Phase) -> Option<String> {
         if self.interrupted() {
             return Some("the run was interrupted".to_owned());
@@ -129,8 +128,7 @@ impl Run<'_> {
         })
     }
 
-    /// Puts the settings of `phase` that differ from those in force into force: tells every worker its own, and
-    /// rewrites limits.
+    /// Applies the settings of `phase` that differ from the current ones: sends every worker its own, and rewrites limits.
     fn enter(&mut self, phase: &Phase) -> Result<(), RunError> {
         for index in 0..self.members.len() {
             let member = &mut self.members[index];
@@ -155,7 +153,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Rewrites `limits` of a workload; one that the kernel refuses is the end of that workload.
+    /// Rewrites `limits` of a workload; if the kernel rejects one, the workload ends.
     pub(super) fn limit(&mut self, index: usize, limits: Settings) -> Result<(), RunError> {
         let mut changes = limits.iter().map(|(name, value)| self.isolated.change_limit(index, name, value));
         let refused = changes.find_map(Result::err);

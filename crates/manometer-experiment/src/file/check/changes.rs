@@ -64,7 +64,7 @@ impl Checker<'_> {
         steps
     }
 
-    /// The neighbours that `start` or `stop` of a step names. A table's name stands for all its instances.
+    /// The neighbours that `start` or `stop` of a step names. The name of a table means all its instances.
     fn read_neighbour_names(&mut self, step: &Node, key: &str, neighbours: &[Neighbour]) -> Vec<usize> {
         let mut named = Vec::new();
         for node in step.get(key).map_or(&[][..], Node::elements) {

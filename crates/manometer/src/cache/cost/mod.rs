@@ -5,8 +5,6 @@ mod json;
 mod results;
 mod text;
 
-
-
 use self::results::cost_results;
 use crate::cache::error::refuse;
 use crate::exit_status::ExitStatus;
