@@ -23,9 +23,9 @@ fn main() {
         let choice: PolicySpec = policy.parse().unwrap();
         for capacity in capacities.split(',') {
             let begin = Instant::now();
-            let tally = choice.create(capacity.parse().unwrap(), &requests, false, 1).run(&requests);
+            let counters = choice.create(capacity.parse().unwrap(), &requests, false, 1).run(&requests);
             let seconds = begin.elapsed().as_secs_f64();
-            println!("{policy} {capacity}: {:.1} M/s, {} misses", millions / seconds, tally.misses);
+            println!("{policy} {capacity}: {:.1} M/s, {} misses", millions / seconds, counters.misses);
         }
     }
 }

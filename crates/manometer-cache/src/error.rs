@@ -3,10 +3,10 @@
 use manometer_trace::TraceError;
 use thiserror::Error;
 
-/// Why a cache cannot be simulated, or its cost not be told.
+/// Why a cache cannot be simulated, or its cost not be computed.
 #[derive(Debug, Error)]
 pub enum CacheError {
-    /// What was asked for is wrong.
+    /// The request is wrong.
     #[error("{0}")]
     Invalid(String),
     /// The trace is.

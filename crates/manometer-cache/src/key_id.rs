@@ -116,7 +116,7 @@ impl KeyIdTable {
     }
 }
 
-/// Has the memory bring something that is read soon.
+/// Prefetches something that is read soon.
 #[inline]
 fn prefetch<T>(soon: &T) {
     #[cfg(target_arch = "x86_64")]

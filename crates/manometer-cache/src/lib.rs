@@ -2,7 +2,7 @@
 //!
 //! [`Requests`] holds a trace with its keys numbered densely, so that every simulation of it is a walk over an array.
 //! [`policy::POLICIES`] lists what a cache can evict by, a file each; [`simulate`](simulate::simulate) runs several of
-//! them at several sizes over all cores. [`cost`] tells what arrangements with and without a cache cost, [`advise`]
+//! them at several sizes over all cores. [`cost`] computes what arrangements with and without a cache cost, [`advise`]
 //! what to decide by all of that.
 
 pub mod admission;

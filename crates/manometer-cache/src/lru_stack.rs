@@ -1,6 +1,6 @@
 //! The LRU stack of all keys: how deep each request reaches into it (Mattson and others, IBM Systems Journal 1970).
 //!
-//! A cache of some capacity hits just the requests that reach no deeper, so that one walk over a trace tells the misses
+//! A cache of some capacity hits just the requests that reach no deeper, so that one pass over a trace has the misses
 //! of every capacity.
 
 use crate::fenwick::FenwickTree;

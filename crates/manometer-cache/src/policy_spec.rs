@@ -52,7 +52,7 @@ impl PolicySpec {
         self.admission.as_ref().map(|(admission, parameters)| (*admission, &parameters[..]))
     }
 
-    /// What tells the seconds of these requests, where the policy works by them.
+    /// The source of times for these requests, where the policy works by them.
     pub fn time_source(&self, requests: &Requests) -> Option<TimeSource> {
         let mut known = self.kind.parameters.iter().zip(&self.parameters).filter(|_| self.kind.details.times);
         let (_, rate) = known.find(|(parameter, _)| parameter.name == REQUESTS_PER_SECOND.name)?;

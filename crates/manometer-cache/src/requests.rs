@@ -14,7 +14,7 @@ use crate::trace_scan::{ExcludedRequests, scan_trace};
 pub const REQUESTS_MAX: usize = 1 << 31;
 
 /// The requests of a trace with their keys numbered in the order in which they come: four bytes each, and what
-/// [`Details`] ask for.
+/// [`RequestFields`] name.
 #[derive(Debug, Default)]
 pub struct Requests {
     ids: Vec<KeyId>,
@@ -136,7 +136,7 @@ impl Requests {
         }
     }
 
-    /// How many different keys they ask for.
+    /// How many different keys they request.
     pub fn keys(&self) -> usize {
         self.keys
     }

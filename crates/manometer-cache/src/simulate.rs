@@ -14,7 +14,7 @@ pub struct SimulationResult {
     /// What it held at most: objects, or bytes.
     pub capacity: u64,
     /// What it did.
-    pub tally: CacheCounters,
+    pub counters: CacheCounters,
 }
 
 /// Every policy at every capacity, each over all requests, spread over the cores: policy by policy, in the order given.
@@ -29,7 +29,7 @@ pub fn simulate(
         (0..policies.len()).flat_map(|policy| capacities.iter().map(move |capacity| (policy, *capacity))).collect();
     let run = |(policy, capacity): (usize, u64)| {
         let mut cache = policies[policy].create(capacity, requests, by_size, seed);
-        SimulationResult { policy, capacity, tally: cache.run(requests) }
+        SimulationResult { policy, capacity, counters: cache.run(requests) }
     };
     caches.into_par_iter().map(run).collect()
 }

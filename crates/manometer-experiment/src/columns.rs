@@ -3,7 +3,7 @@
 use manometer_measure::Column;
 use manometer_measure::host;
 use manometer_measure::series::{SeriesDescription, manual_page};
-use manometer_target::engine::meaning::{STATES, meaning};
+use manometer_target::engine::{self, ENGINES};
 use serde_json::{Map, Value};
 
 /// The columns of each operation.
@@ -31,7 +31,7 @@ pub fn of_workload(operations: &[String]) -> Vec<Column> {
 pub fn of_state(name: &str, unit: &str, facts: &Map<String, Value>) -> Column {
     let column = Column::new(name, unit);
     let engine = facts.get("engine").and_then(Value::as_str);
-    match engine.and_then(|engine| Some((engine, meaning(engine, name)?))) {
+    match engine.and_then(|engine| Some((engine, engine::find(engine).ok()?.column_meaning(name)?))) {
         Some((engine, meaning)) => column.meaning(meaning).from(engine),
         None if facts.contains_key("parser") => column.meaning("As the program reports it.").from("its output"),
         None => column,
@@ -42,12 +42,12 @@ pub fn of_state(name: &str, unit: &str, facts: &Map<String, Value>) -> Column {
 pub fn series() -> Vec<SeriesDescription> {
     let operations = ["<operation>".to_owned()];
     let mut all = vec![SeriesDescription::new("<workload>", "The requests of a workload.", of_workload(&operations))];
-    all.extend(STATES.iter().map(|(engine, columns)| {
-        let columns = columns.iter().map(|(name, unit, meaning)| Column::new(*name, *unit).meaning(*meaning));
-        let columns = columns.map(|column| column.from(*engine)).collect();
+    all.extend(ENGINES.iter().filter(|info| !info.state.is_empty()).map(|info| {
+        let columns = info.state.iter().map(|(name, unit, meaning)| Column::new(*name, *unit).meaning(*meaning));
+        let columns = columns.map(|column| column.from(info.name)).collect();
         SeriesDescription::new(
-            format!("<workload>.engine ({engine})"),
-            format!("The state of {engine}, as it reports it."),
+            format!("<workload>.engine ({})", info.name),
+            format!("The state of {}, as it reports it.", info.name),
             columns,
         )
     }));

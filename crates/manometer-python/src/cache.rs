@@ -148,16 +148,17 @@ fn simulated_frame(
         Some(TimeSource::RequestRate(requests)) => Some(requests as f64),
         Some(TimeSource::Trace) | None => None,
     };
-    let of_bytes =
-        |outcome: &SimulationResult| if requests.sizes().is_empty() { None } else { outcome.tally.byte_miss_ratio() };
+    let of_bytes = |outcome: &SimulationResult| {
+        if requests.sizes().is_empty() { None } else { outcome.counters.byte_miss_ratio() }
+    };
     let columns = vec![
         Column::texts("policy", all().map(|outcome| Some(policies[outcome.policy].to_string()))),
         Column::whole("capacity", "", all().map(|outcome| Some(outcome.capacity))),
-        Column::whole("requests", "", all().map(|outcome| Some(outcome.tally.requests))),
-        Column::whole("misses", "", all().map(|outcome| Some(outcome.tally.misses))),
-        Column::numbers("miss_ratio", "", all().map(|outcome| outcome.tally.miss_ratio())),
+        Column::whole("requests", "", all().map(|outcome| Some(outcome.counters.requests))),
+        Column::whole("misses", "", all().map(|outcome| Some(outcome.counters.misses))),
+        Column::numbers("miss_ratio", "", all().map(|outcome| outcome.counters.miss_ratio())),
         Column::numbers("byte_miss_ratio", "", all().map(of_bytes)),
-        Column::whole("bypassed", "", all().map(|outcome| Some(outcome.tally.bypassed))),
+        Column::whole("bypassed", "", all().map(|outcome| Some(outcome.counters.bypassed))),
         Column::numbers("requests_per_second", "", all().map(second)),
     ];
     let about = metadata([

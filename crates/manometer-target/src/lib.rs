@@ -1,4 +1,4 @@
-//! Who answers: key-value engines and files. Who asks is `manometer-workload`'s matter.
+//! Systems under load: key-value engines and files. `manometer-workload` generates the load.
 
 pub mod engine;
 pub mod file;

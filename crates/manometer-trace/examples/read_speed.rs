@@ -42,7 +42,7 @@ fn now_s(clock: ClockId) -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// The most memory that this process has had, as far as the system tells.
+/// The most memory that this process has had, as far as the system reports it.
 fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -30,7 +30,7 @@ pub enum TraceError {
     /// The content is of no known format.
     #[error("{0}")]
     Unknown(String),
-    /// What was asked for does not fit the format.
+    /// The request does not fit the format.
     #[error("{0}")]
     Wrong(String),
 }

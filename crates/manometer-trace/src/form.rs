@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::csv_columns::Columns;
 use crate::error::TraceError;
 use crate::format::{Format, ReadOptions, time_unit_ns};
-use crate::read::csv::Columns;
 
 /// How a trace is read, as far as its content does not say it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -56,7 +56,7 @@ impl TraceForm {
             }
             (Some(columns), None) => columns.parse().map(Some),
             (Some(columns), Some(delimiter)) => match u8::try_from(delimiter) {
-                Ok(byte) if byte.is_ascii() => Ok(Some(columns.parse::<Columns>()?.parted_by(byte))),
+                Ok(byte) if byte.is_ascii() => Ok(Some(columns.parse::<Columns>()?.delimited_by(byte))),
                 _ => wrong(delimiter, "write one ASCII character"),
             },
         }

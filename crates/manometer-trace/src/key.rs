@@ -61,7 +61,7 @@ impl KeyTable {
     }
 }
 
-/// Turns texts into ids, and keeps the texts when asked to.
+/// Turns texts into ids, and keeps the texts on request.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     table: Option<KeyTable>,
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn two_texts_of_one_id_are_told() {
+    fn two_texts_of_one_id_are_distinguished() {
         let mut table = KeyTable::default();
         table.keep(1, b"1").unwrap();
         assert!(table.keep(1, b"other").is_err());

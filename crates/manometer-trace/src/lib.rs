@@ -1,17 +1,19 @@
 //! Traces: recorded sequences of requests.
 //!
 //! The [`Record`], readers of the field's formats ([`FORMATS`], found by content by [`open`]), and writers
-//! ([`write`]). Readers stream: memory does not grow with the trace, but for the texts of keys where they are asked
-//! for. Transforms ([`transform`]) are readers over readers, [`character`] says what a trace is like, and [`synthesis`]
+//! ([`write`]). Readers stream: memory does not grow with the trace, except with the texts of keys where they are
+//! wanted. Transforms ([`transform`]) are readers over readers, [`character`] says what a trace is like, and [`synthesis`]
 //! makes more of it. What is done with a trace is left to others.
 
 pub mod character;
 mod columns;
+pub mod csv_columns;
 pub mod error;
 pub mod form;
 pub mod format;
 pub mod key;
 pub mod missing;
+mod open;
 pub mod read;
 mod read_ahead;
 pub mod reader;
@@ -26,8 +28,10 @@ pub mod write;
 pub use columns::record_batch;
 pub use error::TraceError;
 pub use form::TraceForm;
-pub use format::{FORMATS, Format, ReadOptions, Trace, open, open_stream};
+pub use format::{Format, ReadOptions};
 pub use key::{KeyTable, key_id};
+pub use open::{Trace, open, open_stream};
+pub use read::FORMATS;
 pub use reader::{BATCH_RECORDS, TraceReader};
 pub use record::{Operation, Record};
 pub use summary::Summary;

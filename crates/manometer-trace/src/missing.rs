@@ -76,7 +76,7 @@ impl MissingKeys {
         )))
     }
 
-    /// An insert for each missing key: the first request for it, with the sizes that the first to tell them tells.
+    /// An insert for each missing key: the first request for it, with the sizes of the first request that has them.
     pub fn into_inserts(self) -> Vec<Record> {
         self.inserts
     }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_is_told_later_is_that_of_the_insert() {
+    fn a_later_size_is_that_of_the_insert() {
         let get = Record::new(Operation::Get, 1);
         let found = inserts(&[
             get,

@@ -4,14 +4,15 @@ use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
-use crate::source::Bytes;
-
 /// How much is decompressed at a time.
 const CHUNK_BYTES: usize = 256 << 10;
 /// How many chunks wait to be worked on at most.
 const CHUNKS_MAX: usize = 4;
 /// A shorter trace is not worth a thread.
 const WITHOUT_THREAD_BYTES: usize = 1 << 20;
+
+/// A trace's bytes, whatever they come from.
+pub type Bytes = Box<dyn Read + Send>;
 
 /// Bytes that are read ahead of those who need them, a bounded stretch.
 pub(crate) struct ReadAhead {
@@ -143,7 +144,7 @@ mod tests {
         assert_eq!((error.to_string().as_str(), read.len()), ("cut", count));
     }
 
-    /// Endless, and tells when it is let go.
+    /// Endless, and reports when it is dropped.
     struct Endless(Sender<()>);
 
     impl Read for Endless {

@@ -16,7 +16,7 @@ pub trait TraceReader: Send {
     /// The trace is damaged from here on. All records before were good and have been given; none follow.
     fn read(&mut self, batch: &mut Vec<Record>) -> Result<usize, TraceError>;
 
-    /// The texts of the keys seen until now, where they were asked for.
+    /// The texts of the keys seen until now, where they are wanted.
     fn keys(&self) -> Option<&KeyTable> {
         None
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What a request asks for.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Operation {
@@ -60,12 +60,12 @@ impl Operation {
         }
     }
 
-    /// Whether it is asked of a device or an object, with an offset.
+    /// Whether it concerns a device or an object, with an offset.
     pub fn is_block(self) -> bool {
         matches!(self, Self::Read | Self::Write | Self::Discard)
     }
 
-    /// Whether it brings a value along.
+    /// Whether it carries a value.
     pub fn stores(self) -> bool {
         matches!(self, Self::Put | Self::Insert | Self::Update | Self::ReadModifyWrite | Self::Write)
     }
@@ -85,7 +85,7 @@ impl FromStr for Operation {
     }
 }
 
-/// One request. What a trace does not tell is `None`, never invented.
+/// One request. What a trace does not hold is `None`, never invented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
     /// When, in nanoseconds since the trace's own zero.
@@ -96,7 +96,7 @@ pub struct Record {
     pub offset: Option<u64>,
     /// Bytes of the value, or of the stretch of a device.
     pub value_size: Option<u64>,
-    /// Who asked.
+    /// The client.
     pub client: Option<u64>,
     /// Bytes of the key.
     pub key_size: Option<u32>,
@@ -104,7 +104,7 @@ pub struct Record {
     pub ttl_s: Option<u32>,
     /// Which of several devices; 0 where there is one.
     pub device: u32,
-    /// What is asked for.
+    /// The operation.
     pub operation: Operation,
     /// Whether it succeeded; a get that finds nothing does not.
     pub succeeded: Option<bool>,
@@ -127,14 +127,14 @@ impl Record {
         }
     }
 
-    /// Whether its key was there before it, as far as it proves that: what asks for a key or changes it needs it, what
+    /// Whether its key was there before it, as far as it proves that: what reads or changes a key needs it, what
     /// stores it whole does not. A request that failed proves nothing.
     pub fn needs_key(&self) -> Option<bool> {
         let stores = matches!(self.operation, Operation::Put | Operation::Insert | Operation::Write);
         (self.succeeded != Some(false)).then_some(!stores)
     }
 
-    /// A request to a device. Its key is the offset in units of `unit_bytes`, told apart by device.
+    /// A request to a device. Its key is the offset in units of `unit_bytes`, distinct for each device.
     pub fn block(operation: Operation, device: u32, offset: u64, unit_bytes: u64, size: u64) -> Self {
         let block = offset / unit_bytes;
         let key = if device == 0 { block } else { device_key(device, block) };

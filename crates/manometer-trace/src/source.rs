@@ -1,9 +1,10 @@
-//! The bytes of a trace: decompressed without asking, in a window that moves along.
+//! The bytes of a trace: decompressed, in a window that moves along.
 
 use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::ops::Range;
 
+pub use crate::read_ahead::Bytes;
 use crate::read_ahead::ReadAhead;
 
 /// The longest line that is read.
@@ -16,9 +17,6 @@ const CHUNK_BYTES: usize = 256 << 10;
 const DECOMPRESSOR_BYTES_MAX: u64 = 512 << 20;
 /// The largest window of a zstd file: 2^27 bytes.
 const ZSTD_WINDOW_LOG_MAX: u32 = 27;
-
-/// A trace's bytes, whatever they come from.
-pub type Bytes = Box<dyn Read + Send>;
 
 /// A window on the decompressed bytes of a trace.
 pub(crate) struct Source {
@@ -138,7 +136,7 @@ impl Source {
     }
 }
 
-/// Reads what is compressed as what it was, and tells whether it was compressed.
+/// Decompresses what is compressed, and returns whether it was.
 fn decompress(mut input: Bytes) -> io::Result<(Bytes, bool)> {
     let mut head = [0; 6];
     let mut filled = 0;

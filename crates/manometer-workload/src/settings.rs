@@ -232,7 +232,6 @@ mod tests {
 
     use super::*;
 
-    #[cfg(feature = "rocksdb")]
     #[test]
     fn other_contents_of_the_files_that_settings_name_are_other_data_and_another_workload() {
         let dir = tempfile::tempdir().unwrap();

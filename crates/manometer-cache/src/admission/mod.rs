@@ -26,7 +26,7 @@ pub struct AdmissionKind {
     pub about: &'static str,
     /// Where it comes from.
     pub source: &'static str,
-    /// What it can be told.
+    /// Its parameters.
     pub parameters: &'static [PolicyParameter],
     /// Makes a gate.
     pub create: fn(&CacheConfig<'_>) -> Box<dyn AdmissionFilter>,

@@ -1,4 +1,4 @@
-//! All that is found in a trace, and what it tells to do.
+//! All that is found in a trace, and the recommendation.
 
 use manometer_measure::ByteSize;
 use manometer_trace::TraceError;
@@ -21,16 +21,16 @@ const BEST: usize = 5;
 /// How many requests are replayed at most.
 const REPLAYED_MAX: u64 = 1_000_000;
 
-/// What is asked for.
+/// The request.
 #[derive(Debug)]
 pub struct AdviseRequest {
     /// What the trace is called.
     pub name: String,
-    /// What an object takes whose size the trace does not tell.
+    /// The size of objects that have none in the trace.
     pub object_size: ByteSize,
     /// How many requests are under way at any time where the trace is replayed.
     pub threads: u32,
-    /// The arrangements; none: the shipped ones, as large as the trace asks for.
+    /// The arrangements; none: the shipped ones, as large as the trace requests.
     pub arrangements: Vec<Arrangement>,
     /// What devices cost.
     pub prices: Prices,
@@ -66,16 +66,16 @@ pub struct PriceSummary {
     pub is_per_gb: bool,
 }
 
-/// Which arrangements reach what was asked for.
+/// Which arrangements reach the goal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GoalSummary {
-    /// What was asked for.
+    /// What was requested.
     pub goals: Vec<String>,
     /// Those that reach it with their costs, the cheapest first.
     pub meeting: Vec<(String, f64)>,
 }
 
-/// All that is found in a trace, and what it tells to do.
+/// All that is found in a trace, and the recommendation.
 #[derive(Debug, Serialize)]
 pub struct Advice {
     /// What the trace is called.
@@ -84,7 +84,7 @@ pub struct Advice {
     pub character: TraceTraits,
     /// What of it was looked at.
     pub basis: AdviceBasis,
-    /// Requests that no cache is asked for.
+    /// Requests that concern no cache.
     pub left_out: u64,
     /// All policies.
     pub ranking: PolicyRanking,
@@ -100,7 +100,7 @@ pub struct Advice {
     pub varied: Vec<SensitivityResult>,
     /// By which prices.
     pub prices: PriceSummary,
-    /// Which arrangements reach what was asked for.
+    /// Which arrangements reach the goal.
     pub goal: Option<GoalSummary>,
     /// What to do.
     pub recommendation: Recommendation,
@@ -113,29 +113,30 @@ pub struct Advice {
 ///
 /// # Errors
 /// The trace cannot be opened or has no requests, or prices or arrangements do not fit it.
-pub fn advise(opens: OpenTrace<'_>, asked: &AdviseRequest) -> Result<Advice, CacheError> {
+pub fn advise(opens: OpenTrace<'_>, request: &AdviseRequest) -> Result<Advice, CacheError> {
     let (report, damage) = character(opens)?;
-    let basis = AdviceBasis::new(&report, asked.object_size.0)?;
+    let basis = AdviceBasis::new(&report, request.object_size.0)?;
     let (lru, left_out) = lru_curve(opens, &basis)?;
     let sample = PolicySample::read(&mut *opens()?, &basis)?;
     let ranking = sample.rank(lru.footprint)?;
     let curves = curves(&sample, &basis, &shown(&ranking), &steps(&lru.points), lru.footprint)?;
     let policy = PolicyVerdict::of(&ranking);
     let own = curves.iter().find(|curve| curve.policy == policy.policy);
-    let memory =
-        own.and_then(memory).ok_or_else(|| CacheError::Invalid("no cache is large enough to tell".to_owned()))?;
+    let memory = own
+        .and_then(memory)
+        .ok_or_else(|| CacheError::Invalid("no cache is large enough for an estimate".to_owned()))?;
     let footprint_bytes = basis.bytes(lru.footprint.round() as u64);
-    let replayed = ReplayInput::read(&mut *opens()?, REPLAYED_MAX, asked.threads, asked.object_size)?;
-    let own_sizes = asked.arrangements.is_empty().then(|| TierSizes::of(replayed.bytes(), memory.recommended.bytes));
+    let replayed = ReplayInput::read(&mut *opens()?, REPLAYED_MAX, request.threads, request.object_size)?;
+    let own_sizes = request.arrangements.is_empty().then(|| TierSizes::of(replayed.bytes(), memory.recommended.bytes));
     let arrangements = match &own_sizes {
         Some(sizes) => shipped(sizes)?,
-        None => with_origins(asked.arrangements.clone()),
+        None => with_origins(request.arrangements.clone()),
     };
-    check_prices(&arrangements, &asked.prices)?;
+    check_prices(&arrangements, &request.prices)?;
     let ran = replayed.on(arrangements)?;
-    let priced = price(&ran, &asked.prices)?;
-    let varied = vary(&ran, &priced.tiers, &replayed, &asked.prices)?;
-    let dates = dates(&ran, &asked.prices)?;
+    let priced = price(&ran, &request.prices)?;
+    let varied = vary(&ran, &priced.tiers, &replayed, &request.prices)?;
+    let dates = dates(&ran, &request.prices)?;
     let character = TraceTraits::of(&report, footprint_bytes);
     let recommendation = recommend(&Evidence {
         has_reads: character.reads_share > 0.0,
@@ -145,11 +146,11 @@ pub fn advise(opens: OpenTrace<'_>, asked: &AdviseRequest) -> Result<Advice, Cac
         storage_bytes: replayed.bytes(),
         tiers: &priced.tiers,
         varied: &varied,
-        currency: &asked.prices.currency,
+        currency: &request.prices.currency,
         dates: &dates,
     });
     Ok(Advice {
-        trace: asked.name.clone(),
+        trace: request.name.clone(),
         character,
         basis,
         left_out: left_out.sum(),
@@ -158,16 +159,16 @@ pub fn advise(opens: OpenTrace<'_>, asked: &AdviseRequest) -> Result<Advice, Cac
         memory,
         replay: ReplaySummary {
             requests: replayed.requests(),
-            threads: asked.threads,
+            threads: request.threads,
             storage_bytes: replayed.bytes(),
             sizes: own_sizes,
         },
-        goal: goal(&asked.goals, &priced.outcomes, &priced.costs)?,
+        goal: goal(&request.goals, &priced.outcomes, &priced.costs)?,
         tiers: priced.tiers,
         varied,
         prices: PriceSummary {
-            name: asked.prices_name.clone(),
-            currency: asked.prices.currency.clone(),
+            name: request.prices_name.clone(),
+            currency: request.prices.currency.clone(),
             dates,
             is_per_gb: priced.is_per_gb,
         },
@@ -270,7 +271,7 @@ mod tests {
     use crate::advise::basis::tests_trace;
     use crate::advise::{SHIPPED_PRICES, SsdVerdict, TierKind};
 
-    fn asked() -> AdviseRequest {
+    fn request() -> AdviseRequest {
         AdviseRequest {
             name: "a trace".to_owned(),
             object_size: ByteSize(4096),
@@ -283,7 +284,7 @@ mod tests {
     }
 
     fn advised(text: &str) -> Advice {
-        advise(&|| Ok(tests_trace(text)), &asked()).unwrap()
+        advise(&|| Ok(tests_trace(text)), &request()).unwrap()
     }
 
     #[test]

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_have_the_sizes_that_most_requests_tell() {
+    fn objects_have_the_sizes_of_most_requests() {
         let sized = report("time,key,size,op\n0,a,10,get\n1,b,20,get\n");
         let basis = AdviceBasis::new(&sized, 4096).unwrap();
         assert_eq!((basis.by_size, basis.unit_bytes, basis.rate), (true, 1, 1.0));

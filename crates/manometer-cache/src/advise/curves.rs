@@ -50,10 +50,10 @@ impl PolicyCurve {
     }
 }
 
-/// LRU's curve at all sizes, which tells what all objects take as well, and which requests no cache is asked for.
+/// LRU's curve at all sizes, with the size of all objects, and the requests that concern no cache.
 ///
 /// # Errors
-/// The trace cannot be read, or has nothing that a cache would be asked for.
+/// The trace cannot be read, or has no request that concerns a cache.
 pub fn lru_curve(opens: OpenTrace<'_>, basis: &AdviceBasis) -> Result<(MissRatioCurve, ExcludedRequests), CacheError> {
     let wanted = CurveOptions {
         by_size: basis.by_size,
@@ -65,7 +65,7 @@ pub fn lru_curve(opens: OpenTrace<'_>, basis: &AdviceBasis) -> Result<(MissRatio
     let drawn = curve::curves(&mut *opens()?, &[PolicySpec::lru()], &wanted)?;
     match drawn.curves.into_iter().next().filter(|lru| !lru.points.is_empty() && lru.footprint > 0.0) {
         None => {
-            let text = "the trace asks no cache for anything: all it has are deletes, or objects of no bytes";
+            let text = "the trace has no request that a cache could answer: only deletes, or objects of no bytes";
             Err(CacheError::Invalid(text.to_owned()))
         }
         Some(lru) => Ok((lru, drawn.excluded)),

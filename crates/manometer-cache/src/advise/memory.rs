@@ -17,7 +17,7 @@ pub struct MemoryAdvice {
     pub knees: Vec<MissPoint>,
     /// What is recommended: the last knee, or a share of all objects where there is none.
     pub recommended: MissPoint,
-    /// Half as much, or the next size below that; none where the curve tells nothing of it.
+    /// Half as much, or the next size below that; none where the curve says nothing of it.
     pub half: Option<MissPoint>,
     /// Twice as much, up to where all objects fit in.
     pub twice: MissPoint,
@@ -25,7 +25,7 @@ pub struct MemoryAdvice {
     pub all: MissPoint,
 }
 
-/// How much memory the curve tells to take; nothing of a curve without points.
+/// How much memory the curve recommends; nothing of a curve without points.
 pub fn memory(curve: &PolicyCurve) -> Option<MemoryAdvice> {
     let points = &curve.points;
     let (first, all) = (points.first()?, points.last()?);

@@ -8,7 +8,7 @@ use crate::cost::{self, BreakEven, CostRule, DeviceLevel, Prices, break_even, co
 use crate::raid_level::RaidLevel;
 use crate::tier::Arrangement;
 
-/// What the results of a trace are called where a goal is asked for.
+/// The name of the results of a trace where a goal is given.
 pub const WORKLOAD: &str = "trace";
 
 /// What an arrangement is.
@@ -36,9 +36,9 @@ pub struct PricedTier {
     pub requests_per_s: f64,
     /// The mean of what requests take.
     pub latency_mean_us: f64,
-    /// Of the pages that reads asked for, those found in memory.
+    /// Of the pages that reads requested, those found in memory.
     pub ram_hit_ratio: Option<f64>,
-    /// Of the blocks that the cache was asked for, those found.
+    /// Of the blocks that the cache was requested, those found.
     pub cache_hit_ratio: Option<f64>,
     /// All that it costs, by the rule.
     pub cost: f64,

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_policy_is_told_by_the_mean_of_its_misses_by_those_of_lru() {
+    fn a_policy_is_ranked_by_its_mean_misses_relative_to_lru() {
         let misses = |each: u64| [each; KEY_GROUPS];
         let half = against(&[misses(5), misses(9)], &[misses(10), misses(10)], 0.5);
         assert!((half.relative + 0.3).abs() < 1e-12);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_tells_a_curve_that_is_near_that_of_all_keys() {
+    fn the_curve_of_a_sample_is_near_that_of_all_keys() {
         let key = |request: u64| (request * request * 7919 + request / 3) % 50_021;
         let text: String = (0..200_000).map(|request| format!("{}\n", key(request))).collect();
         let opens = || Ok(crate::advise::basis::tests_trace(&text));

@@ -70,7 +70,7 @@ pub enum SsdVerdict {
     Pays(SsdComparison),
     /// It does not.
     DoesNotPay(SsdComparison),
-    /// It cannot be told.
+    /// It is unknown.
     Unknown {
         /// Why.
         reason: String,
@@ -147,8 +147,8 @@ pub fn recommend(evidence: &Evidence<'_>) -> Recommendation {
         say("sensitivity", ssd_sensitivity(pays, matches!(ssd, SsdVerdict::Pays(_)), evidence.varied));
     }
     if !evidence.has_reads {
-        let text = "The trace has no reads: memory only gathers its writes, and what a cache would do for reads is not \
-                    told.";
+        let text = "The trace has no reads: memory only gathers its writes, and what a cache would do for reads is \
+                    unknown.";
         say("caution", text.to_owned());
     }
     if evidence.storage_bytes as f64 > PAGES_MIN * evidence.footprint_bytes as f64 {
@@ -231,7 +231,7 @@ fn ssd_sentence(ssd: &SsdVerdict, evidence: &Evidence<'_>) -> String {
     let (pays, is_yes) = match ssd {
         SsdVerdict::Pays(pays) => (pays, true),
         SsdVerdict::DoesNotPay(pays) => (pays, false),
-        SsdVerdict::Unknown { reason } => return format!("Whether an SSD tier pays cannot be told: {reason}."),
+        SsdVerdict::Unknown { reason } => return format!("Whether an SSD tier pays is unknown: {reason}."),
     };
     let SsdComparison { arrangement, alone, times_as_fast, break_even_per_gb, per_gb_now, .. } = pays;
     let verdict = if is_yes { "An SSD tier pays" } else { "An SSD tier does not pay" };
@@ -270,7 +270,7 @@ fn memory_sensitivity(memory: &MemoryAdvice) -> String {
             percent(memory.recommended.miss_ratio),
             if memory.twice.capacity > memory.recommended.capacity { "twice as much, " } else { "" },
         ),
-        None => format!("What half the memory would do is below what the curve tells; of twice as much: {twice}."),
+        None => format!("What half the memory would do is below the range of the curve; of twice as much: {twice}."),
     }
 }
 
@@ -298,11 +298,11 @@ fn ssd_sensitivity(pays: &SsdComparison, is_yes: bool, varied: &[SensitivityResu
         true => ("The SSD tier still pays", "It would not pay"),
         false => ("The SSD tier does not pay either", "It would pay"),
     };
-    let mut told = Vec::new();
-    told.extend((!same.is_empty()).then(|| format!("{still} with {same}.")));
-    told.extend((!other.is_empty()).then(|| format!("{changed} with {other}.")));
-    told.extend((!unknown.is_empty()).then(|| format!("It cannot be told with {unknown}.")));
-    told.join(" ")
+    let mut sentences = Vec::new();
+    sentences.extend((!same.is_empty()).then(|| format!("{still} with {same}.")));
+    sentences.extend((!other.is_empty()).then(|| format!("{changed} with {other}.")));
+    sentences.extend((!unknown.is_empty()).then(|| format!("It is unknown with {unknown}.")));
+    sentences.join(" ")
 }
 
 fn change(change: SensitivityChange) -> String {

@@ -67,16 +67,16 @@ fn lru() -> PolicyVerdict {
     PolicyVerdict::of(&ranking(&[("lru", 0.0, 0.0)]))
 }
 
-fn told(recommendation: &Recommendation, about: &str) -> String {
-    let told = recommendation.sentences.iter().filter(|sentence| sentence.about == about);
-    told.map(|sentence| sentence.text.as_str()).collect::<Vec<_>>().join(" ")
+fn sentences(recommendation: &Recommendation, about: &str) -> String {
+    let found = recommendation.sentences.iter().filter(|sentence| sentence.about == about);
+    found.map(|sentence| sentence.text.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn a_policy_has_to_beat_lru_beyond_the_error_and_by_a_hundredth() {
     let verdict = |relative, error| {
         let verdict = PolicyVerdict::of(&ranking(&[("arc", relative, error), ("lru", 0.0, 0.0)]));
-        (told(&decide(&verdict, &knee(), &tiers(30.0, 2.0), &[]), "policy"), verdict.policy)
+        (sentences(&decide(&verdict, &knee(), &tiers(30.0, 2.0), &[]), "policy"), verdict.policy)
     };
     let pair = |text: &str, policy: &str| (text.to_owned(), policy.to_owned());
     assert_eq!(verdict(-0.2, 0.05), pair("Evict by arc: it misses 20.0 % (± 5.0 %) less than LRU.", "arc"));
@@ -85,27 +85,27 @@ fn a_policy_has_to_beat_lru_beyond_the_error_and_by_a_hundredth() {
     assert_eq!(verdict(-0.02, 0.05), pair(text, "lru"));
     let text = "Evict by LRU: the best, arc, misses 0.5 % less, which is too little to matter.";
     assert_eq!(verdict(-0.005, 0.0), pair(text, "lru"));
-    assert_eq!(told(&decide(&lru(), &knee(), &[], &[]), "policy"), "Evict by LRU: no policy misses less.");
+    assert_eq!(sentences(&decide(&lru(), &knee(), &[], &[]), "policy"), "Evict by LRU: no policy misses less.");
 }
 
 #[test]
-fn memory_is_told_with_what_half_and_twice_as_much_would_do() {
+fn memory_comes_with_the_effect_of_half_and_twice_as_much() {
     let made = decide(&lru(), &knee(), &[], &[]);
     assert_eq!(made.memory_bytes, 4 * 4096);
     let text = "Take 16 KiB of memory, 12.5 % of what all objects take: lru then misses 10.0 %. More stops paying \
                 there: with room for all, 10.0 % are still missed.";
-    assert_eq!(told(&made, "memory"), text);
+    assert_eq!(sentences(&made, "memory"), text);
     let text = "Half the memory (8 KiB) would miss 60.0 %, against 10.0 %; twice as much, 32 KiB would miss 10.0 %.";
-    assert_eq!(told(&made, "sensitivity"), text);
+    assert_eq!(sentences(&made, "sensitivity"), text);
     let even = memory(&curve("lru", &[1.0, 0.8, 0.6, 0.4, 0.2, 0.0])).unwrap();
     let made = decide(&lru(), &even, &[], &[]);
-    assert!(told(&made, "memory").contains("The curve has no knee"), "{}", told(&made, "memory"));
-    assert!(told(&made, "sensitivity").starts_with("What half the memory would do is below"));
+    assert!(sentences(&made, "memory").contains("The curve has no knee"), "{}", sentences(&made, "memory"));
+    assert!(sentences(&made, "sensitivity").starts_with("What half the memory would do is below"));
     let steps = memory(&curve("lru", &[1.0, 0.6, 0.6, 0.6, 0.1, 0.1, 0.1])).unwrap();
-    let text = told(&decide(&lru(), &steps, &[], &[]), "memory");
+    let text = sentences(&decide(&lru(), &steps, &[], &[]), "memory");
     assert!(text.ends_with("Less memory pays best up to 8 KiB (60.0 % missed)."), "{text}");
     let one = memory(&curve("lru", &[0.25])).unwrap();
-    let text = told(&decide(&lru(), &one, &[], &[]), "memory");
+    let text = sentences(&decide(&lru(), &one, &[], &[]), "memory");
     assert!(text.ends_with("misses 25.0 %, and nothing but what was never there before."), "{text}");
 }
 
@@ -116,25 +116,25 @@ fn a_tier_that_pays_is_recommended() {
     let text = "An SSD tier pays at these prices (2026): cached is 3.00 times as fast as disks, which pays up to 1.50 EUR \
                 a GB; a GB of SSD costs 1.00 EUR. Of all, cached costs least per MB/s: an SSD before disks, 0.333 EUR, \
                 at 30.0 MB/s.";
-    assert_eq!(told(&made, "ssd"), text);
+    assert_eq!(sentences(&made, "ssd"), text);
     let text = "The SSD tier still pays with half the price of SSDs. It would not pay with twice the price of SSDs.";
-    assert!(told(&made, "sensitivity").ends_with(text), "{}", told(&made, "sensitivity"));
+    assert!(sentences(&made, "sensitivity").ends_with(text), "{}", sentences(&made, "sensitivity"));
 }
 
 #[test]
 fn a_tier_that_does_not_pay_is_not() {
     let made = decide(&lru(), &knee(), &tiers(15.0, 0.6), &[]);
     assert!(matches!(&made.ssd, SsdVerdict::DoesNotPay(pays) if pays.pays_at_half && pays.times_as_fast == 1.5));
-    assert!(told(&made, "ssd").starts_with("An SSD tier does not pay at these prices"));
+    assert!(sentences(&made, "ssd").starts_with("An SSD tier does not pay at these prices"));
     let text = "does not pay either with twice the price of SSDs. It would pay with half the price of SSDs.";
-    assert!(told(&made, "sensitivity").ends_with(text), "{}", told(&made, "sensitivity"));
+    assert!(sentences(&made, "sensitivity").ends_with(text), "{}", sentences(&made, "sensitivity"));
     let made = decide(&lru(), &knee(), &tiers(9.0, -0.1), &[]);
-    assert!(told(&made, "ssd").contains("0.900 times as fast as disks, which pays not even as a gift"));
+    assert!(sentences(&made, "ssd").contains("0.900 times as fast as disks, which pays not even as a gift"));
     assert_eq!(made.cheapest.as_deref(), Some("disks"));
 }
 
 #[test]
-fn what_is_changed_is_told_by_what_it_changes() {
+fn a_sensitivity_names_the_changes_that_matter() {
     let varied = |change, pays| SensitivityResult {
         change,
         alone_mb_per_s: 1.0,
@@ -151,20 +151,20 @@ fn what_is_changed_is_told_by_what_it_changes() {
     ];
     let made = decide(&lru(), &knee(), &tiers(30.0, 3.0), &all);
     let text = "The SSD tier still pays with half the price of SSDs, twice the price of SSDs, half the memory, memory for \
-                4 % of the data. It would not pay with twice the memory, twice the cache. It cannot be told with half \
+                4 % of the data. It would not pay with twice the memory, twice the cache. It is unknown with half \
                 the cache.";
-    assert!(told(&made, "sensitivity").ends_with(text), "{}", told(&made, "sensitivity"));
+    assert!(sentences(&made, "sensitivity").ends_with(text), "{}", sentences(&made, "sensitivity"));
 }
 
 #[test]
-fn what_cannot_be_told_is_said() {
+fn an_unknown_verdict_has_its_reason() {
     let made = decide(&lru(), &knee(), &tiers(30.0, 2.0)[..1], &[]);
-    let text = "Whether an SSD tier pays cannot be told: no arrangement has an SSD before disks.";
-    assert!(told(&made, "ssd").starts_with(text));
+    let text = "Whether an SSD tier pays is unknown: no arrangement has an SSD before disks.";
+    assert!(sentences(&made, "ssd").starts_with(text));
     assert_eq!(best_cached(&tiers(30.0, 2.0)[..1]), None);
     let mut odd = tiers(30.0, 2.0);
     (odd[1].break_even_per_gb, odd[1].break_even_reason) = (None, Some("of a reason".to_owned()));
-    assert!(told(&decide(&lru(), &knee(), &odd, &[]), "ssd").contains("cannot be told: of a reason."));
+    assert!(sentences(&decide(&lru(), &knee(), &odd, &[]), "ssd").contains("is unknown: of a reason."));
     let (policy, memory) = (lru(), knee());
     let made = recommend(&Evidence {
         has_reads: false,
@@ -177,7 +177,7 @@ fn what_cannot_be_told_is_said() {
         currency: "EUR",
         dates: "2026",
     });
-    let text = told(&made, "caution");
+    let text = sentences(&made, "caution");
     assert!(text.starts_with("The trace has no reads") && text.contains("1 MiB, and 20 MiB on storage"), "{text}");
     assert_eq!(made.cheapest, None);
 }

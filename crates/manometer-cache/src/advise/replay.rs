@@ -114,7 +114,7 @@ pub fn changed(arrangement: &Arrangement, change: SensitivityChange) -> Option<A
         SensitivityChange::Memory(factor) => other.host.ram = times(other.host.ram, factor),
         SensitivityChange::MemoryShare(share) => {
             let little = times(other.origin.size, share);
-            // As much or more would tell nothing that half and twice as much do not.
+            // As much or more would say nothing that half and twice as much do not.
             (little.0 < other.host.ram.0 / 2).then(|| other.host.ram = little)?;
         }
         SensitivityChange::Cache(factor) => {

@@ -1,4 +1,4 @@
-//! The arrangements that a trace is tried on unless others are named, as large as the trace asks for.
+//! The arrangements that a trace is tried on unless others are named, as large as the trace requests.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ impl TierSizes {
     }
 }
 
-/// What is read of the file of an arrangement: its sizes are set, its workloads not asked for.
+/// What is read of the file of an arrangement: its sizes are set, its workloads ignored.
 #[derive(Deserialize)]
 struct ArrangementShape {
     host: HostSettings,
@@ -62,7 +62,7 @@ struct ArrangementShape {
     cache: Option<SecondLevelSettings>,
 }
 
-/// The shipped arrangements that tell whether an SSD tier pays: disks, SSDs, and SSDs before disks.
+/// The shipped arrangements that decide whether an SSD tier pays: disks, SSDs, and SSDs before disks.
 ///
 /// # Errors
 /// The data do not fit on their devices.

@@ -4,14 +4,14 @@ use manometer_trace::Operation;
 use manometer_trace::character::Report;
 use serde::Serialize;
 
-/// The character of a trace. What it does not tell is null.
+/// The character of a trace. What it does not hold is null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TraceTraits {
     /// Requests.
     pub requests: u64,
     /// Different keys; an estimate where they are sampled.
     pub keys: f64,
-    /// What all objects take that a cache is asked for.
+    /// The size of all objects that are requested of a cache.
     pub footprint_bytes: u64,
     /// The share of the requests that read.
     pub reads_share: f64,

@@ -38,7 +38,7 @@ pub struct CostReport {
     pub energy_left_out: Option<String>,
     /// Why SSDs bought anew are in no total.
     pub replacement_left_out: Option<String>,
-    /// Arrangements with devices bought by the GB that were taken to hold nothing twice, as their `raid` is not told.
+    /// Arrangements with devices bought by the GB that were taken to hold nothing twice, as their `raid` is unknown.
     pub raid_unknown: Vec<String>,
 }
 

@@ -15,12 +15,12 @@ pub enum BreakEven {
         /// The price today.
         per_gb_now: f64,
     },
-    /// Why it cannot be told.
+    /// Why it is unknown.
     Unknown(String),
 }
 
 impl BreakEven {
-    /// Whether the cache pays at today's price, where that can be told.
+    /// Whether the cache pays at today's price, where that is known.
     pub fn pays(&self) -> Option<bool> {
         match self {
             Self::At { per_gb, per_gb_now, .. } => Some(per_gb >= per_gb_now),
@@ -34,7 +34,7 @@ pub fn break_even(outcomes: &[ArrangementResult], costs: &[ArrangementCost]) -> 
     let with_cache = |(index, cost): (usize, &ArrangementCost)| {
         let (gb, per_gb_now) = cost.cache_gb?;
         let outcome = outcomes.get(index)?;
-        let told = match alone(outcome, outcomes) {
+        let payback = match alone(outcome, outcomes) {
             Ok(alone) => {
                 let target = costs.get(alone)?.per_mb_per_s * outcome.mb_per_s;
                 let without_cache = cost.total - gb * per_gb_now;
@@ -42,7 +42,7 @@ pub fn break_even(outcomes: &[ArrangementResult], costs: &[ArrangementCost]) -> 
             }
             Err(reason) => BreakEven::Unknown(reason),
         };
-        Some((index, told))
+        Some((index, payback))
     };
     costs.iter().enumerate().filter_map(with_cache).collect()
 }
@@ -58,7 +58,7 @@ fn alone(outcome: &ArrangementResult, outcomes: &[ArrangementResult]) -> Result<
         [] => Err("the results have no such origin without a cache".to_owned()),
         _ => {
             let names: Vec<&str> = found.iter().map(|index| outcomes[*index].arrangement.as_str()).collect();
-            Err(format!("{} have the same origin: tell their `raid`, or leave all but one out", names.join(", ")))
+            Err(format!("{} have the same origin: set their `raid`, or leave all but one out", names.join(", ")))
         }
     }
 }

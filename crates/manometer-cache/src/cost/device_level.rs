@@ -16,7 +16,7 @@ pub struct DeviceLevel {
     pub count: u32,
     /// What all of them hold together, after RAID.
     pub bytes: f64,
-    /// How, where that is told.
+    /// How, where that is known.
     pub raid: RaidLevel,
 }
 

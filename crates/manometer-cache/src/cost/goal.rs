@@ -8,7 +8,7 @@ use super::positive::positive;
 use super::result::ArrangementResult;
 use crate::CacheError;
 
-/// In what a goal is told.
+/// The metric of a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GoalMetric {
     /// 10^6 bytes per second.
@@ -33,7 +33,7 @@ pub struct Goal {
 pub struct GoalVerdict {
     /// Those that do with what they cost, the cheapest first; the dearest cost where goals are for several workloads.
     pub meeting: Vec<(String, f64)>,
-    /// Those of which it cannot be told, with the reason.
+    /// Those of which it is unknown, with the reason.
     pub unknown: Vec<(String, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! What an arrangement's cost is made of.
+//! The parts of an arrangement's cost.
 
 use super::device_level::DeviceLevel;
 use super::price::{DeviceKind, Price, Prices};
@@ -7,7 +7,7 @@ use super::rule::CostRule;
 use super::ssd_life::{DAYS_PER_YEAR, SsdLife};
 use crate::CacheError;
 
-/// The parts of a cost, where they are asked for and known.
+/// The parts of a cost, where they are wanted and known.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CostParts {
     pub(super) devices: f64,

@@ -27,7 +27,7 @@ impl SsdLife {
         let (level, price) = match flash {
             [] => return Self::NoSsd,
             [level] => *level,
-            _ => return Self::Unknown("which of two levels of SSDs was written to is not told".to_owned()),
+            _ => return Self::Unknown("it is unknown which of two levels of SSDs was written to".to_owned()),
         };
         let Some(endurance_tb) = price.endurance_tb else {
             return Self::Unknown(format!("the prices have no `endurance_tb` for `{}`", price.device));
@@ -38,9 +38,9 @@ impl SsdLife {
                 Self::Years(endurance_tb * TB * f64::from(level.count) / (bytes / seconds * SECONDS_PER_YEAR))
             }
             (Some(_), None) => {
-                Self::Unknown("results do not tell over how many `seconds` SSDs were written".to_owned())
+                Self::Unknown("the results lack `seconds`, the time over which SSDs were written".to_owned())
             }
-            (None, _) => Self::Unknown("results do not tell `ssd_bytes_written`".to_owned()),
+            (None, _) => Self::Unknown("the results lack `ssd_bytes_written`".to_owned()),
         }
     }
 

@@ -7,7 +7,7 @@ const STEPS: u64 = 32;
 #[derive(Debug, Clone)]
 pub(crate) struct CapacityGrid {
     values: Vec<u64>,
-    /// Whether somebody asked for just these.
+    /// Whether the user named just these.
     is_explicit: bool,
     /// For each length in bits the first value that long or longer.
     starts: [u32; 66],
@@ -33,13 +33,13 @@ impl CapacityGrid {
         &self.values
     }
 
-    /// How many of them are worth showing: all that were asked for, or those up to the first that all keys fit in.
+    /// How many of them are worth showing: all that were requested, or those up to the first that all keys fit in.
     pub(crate) fn shown_len(&self, footprint: f64) -> usize {
         let enough = self.values.partition_point(|value| (*value as f64) < footprint) + 1;
         if self.is_explicit { self.values.len() } else { enough.min(self.values.len()) }
     }
 
-    /// Four to each doubling of those that nobody asked for, and the first that all keys fit in; all that somebody did.
+    /// Four to each doubling of those that the user did not name, and the first that all keys fit in; all of those named.
     pub(crate) fn coarse(&self, footprint: f64) -> impl Iterator<Item = u64> + '_ {
         let worth = &self.values[..self.shown_len(footprint)];
         let is_some = move |value: &u64| {

@@ -1,6 +1,6 @@
 //! How sure an estimate from a sample of the keys is, from how far groups of them differ.
 
-/// Into how many groups the keys of a sample are parted, by hash.
+/// Into how many groups the keys of a sample are divided, by hash.
 pub(crate) const KEY_GROUPS: usize = 16;
 /// Student's t at 97.5 % for one degree of freedom less than there are groups.
 const STUDENT: f64 = 2.131;

@@ -94,7 +94,7 @@ impl MiniatureSimulation<'_> {
     }
 
     fn known(&self, plain: &PolicySpec, lru: &CurvePoint, object: f64) -> LruReference {
-        // A sample of the keys holds more or fewer of those that a cache has room for than its rate tells.
+        // A sample of the keys holds more or fewer of those that a cache has room for than its rate suggests.
         let objects = lru.capacity as f64 / object * self.rate;
         let off = NORMAL * ((1.0 - self.rate) / objects).sqrt();
         let end = |sign: f64| {

@@ -38,7 +38,7 @@ pub struct CurveOptions {
     /// How much of the trace it is made of; where that is not said, all of it for LRU, and [`KEYS_SIMULATED`] for
     /// what has to be simulated.
     pub sampling: Option<Sampling>,
-    /// Over which windows the working set is told, where it is; of all of the trace unless `sampling` says otherwise.
+    /// The windows of the working set, where it is wanted; of all of the trace unless `sampling` says otherwise.
     pub windows: Option<WindowLengths>,
     /// Which keys are in the sample, and what chance decides in the policy.
     pub seed: u64,
@@ -64,16 +64,16 @@ pub struct MissRatioCurve {
     pub footprint: f64,
     /// The share of the keys that it was made of at the end.
     pub rate: f64,
-    /// Below which capacity so small a sample tells nothing: these have no points.
+    /// The capacity below which so small a sample says nothing: no points there.
     pub smallest: f64,
 }
 
 /// The curves of several policies over the same requests.
 #[derive(Debug)]
 pub struct MissRatioCurves {
-    /// One of each policy, in the order asked for.
+    /// One of each policy, in the order requested.
     pub curves: Vec<MissRatioCurve>,
-    /// How much windows of the trace ask for, where that was wanted.
+    /// How much windows of the trace request, where that was wanted.
     pub working_set: Option<WorkingSet>,
     /// The requests they stand for.
     pub requests: u64,

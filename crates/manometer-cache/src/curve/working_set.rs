@@ -1,9 +1,9 @@
-//! The working set: how much the windows of a length ask for (Denning, CACM 1968), on average over all of them (the
+//! The working set: how much the windows of a length request (Denning, CACM 1968), on average over all of them (the
 //! footprint of Xiang and others, ASPLOS 2013).
 //!
-//! A window asks for a key by the last request for it that it holds. A request at `i`, the next one for whose key is at
+//! A window requests a key by the last request for it that it holds. A request at `i`, the next one for whose key is at
 //! `j`, is the last in `min(w, i, j − i, j − w)` of the windows of length `w`, in none where that is below zero. This
-//! bends at `i`, `j − i` and `j` alone, so that a walk over the trace tells it for every length.
+//! bends at `i`, `j − i` and `j` alone, so that one pass over the trace has it for every length.
 //!
 //! Of a sample, the requests that came last are known whole, as for LRU's curve. So short windows are exact, and so is
 //! how many requests are followed by one for their key that late or by none: only how late is estimated.
@@ -46,7 +46,7 @@ impl Default for WindowLengths {
     }
 }
 
-/// What windows ask for, on average.
+/// What windows request, on average.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkingSet {
     /// Windows of so many requests, up to the whole trace.
@@ -417,7 +417,7 @@ mod tests {
         }
     }
 
-    /// A trace with keys that are asked for often and keys that are asked for seldom.
+    /// A trace with keys that are requested often and keys that are requested seldom.
     fn skewed(requests: u64) -> Vec<Record> {
         let key = |at: u64| {
             let hash = rapidhash_v3(&at.to_le_bytes());
@@ -445,8 +445,8 @@ mod tests {
             let mut all = pairs(&sampled.over_requests, &exact.over_requests);
             all.extend(pairs(&sampled.over_time.unwrap(), &exact.over_time.clone().unwrap()));
             let off = |(sampled, exact): &(WorkingSetSize, WorkingSetSize)| (sampled.mean - exact.mean).abs();
-            let told = all.iter().filter(|pair| off(pair) <= pair.0.error.unwrap_or(1e-6 * pair.1.mean)).count();
-            assert!(told * 100 >= all.len() * 80, "{sampling:?}: {told} of {}", all.len());
+            let within = all.iter().filter(|pair| off(pair) <= pair.0.error.unwrap_or(1e-6 * pair.1.mean)).count();
+            assert!(within * 100 >= all.len() * 80, "{sampling:?}: {within} of {}", all.len());
             let worst = all.iter().map(|pair| off(pair) / pair.1.mean).fold(0.0, f64::max);
             assert!(worst < 0.05, "{sampling:?}: {worst}");
             assert!(all.iter().any(|pair| pair.0.error.is_some()));

@@ -50,7 +50,7 @@ impl<W: Weight, R: AdaptiveRule> AdaptivePolicy<W, R> {
         self.lists.list(slot) < B1
     }
 
-    /// Moves the share as a ghost's request tells.
+    /// Moves the share after a request for a ghost.
     pub(super) fn adapt_target(&mut self, ghost: Slot, weight: W) {
         let in_second = self.lists.list(ghost) == B2;
         let (this, other) = if in_second { (B2, B1) } else { (B1, B2) };

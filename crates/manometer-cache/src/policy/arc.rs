@@ -1,4 +1,4 @@
-//! ARC: two lists of what was requested once and more often, and what was evicted from each tells which deserves room.
+//! ARC: two lists of what was requested once and more often, and what was evicted from each decides which deserves room.
 
 use super::adaptive::{AdaptivePolicy, AdaptiveRule, B1, B2, T1, T2};
 use super::{Policy, PolicyKind};

@@ -30,7 +30,7 @@ pub(super) const FIFO: PolicyKind = PolicyKind {
     source: "Linux, drivers/md/bcache; cache thesis 4.1",
     parameters: &[PolicyParameter {
         name: "buckets",
-        meaning: "into how many buckets the capacity is parted, where it is no less",
+        meaning: "into how many buckets the capacity is divided, where it is no less",
         default: 1024.0,
         min: 1.0,
         max: 1e6,

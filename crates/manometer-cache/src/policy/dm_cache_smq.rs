@@ -1,4 +1,4 @@
-//! The policy `smq` of Linux's dm-cache since 4.2: two queues of 64 levels, one of hot spots, which tells what
+//! The policy `smq` of Linux's dm-cache since 4.2: two queues of 64 levels, one of hot spots, which decides what
 //! deserves promotion, and one of what is cached. Each second the levels are balanced anew and the level that is
 //! promoted from follows how well the queues predicted; what was promoted within the last minute is not demoted.
 //!

@@ -2,7 +2,7 @@
 
 use crate::key_id::KeyId;
 
-/// The objects that left a cache, once they are to be told.
+/// The objects that left a cache, once somebody wants to know.
 #[derive(Debug, Default)]
 pub struct EvictionLog(Option<Vec<KeyId>>);
 
@@ -20,7 +20,7 @@ impl EvictionLog {
         }
     }
 
-    /// Apart, so that policies whose evictions nobody asks for stay as small as without it.
+    /// Apart, so that policies whose evictions nobody wants stay as small as without it.
     #[cold]
     fn push(&mut self, id: KeyId) {
         self.0.get_or_insert_default().push(id);

@@ -25,7 +25,7 @@ pub struct CacheCounters {
     pub misses: u64,
     /// Of the misses, for objects larger than the whole cache.
     pub bypassed: u64,
-    /// Bytes that were asked for, where sizes are known.
+    /// Bytes that were requested, where sizes are known.
     pub bytes: u64,
     /// Of these, not found in the cache.
     pub missed_bytes: u64,
@@ -58,7 +58,7 @@ pub trait Policy: Send {
     /// admitted or not, as the policy sees fit.
     fn request(&mut self, request: &Request) -> bool;
 
-    /// Drops an object from the cache, if it is there, without a request: it is not told as evicted. No ghost is left of
+    /// Drops an object from the cache, if it is there, without a request: it does not count as evicted. No ghost is left of
     /// it; what else the policy knows of keys (ghosts of others, sketches, hot spots) stays.
     fn remove(&mut self, id: KeyId);
 
@@ -79,27 +79,27 @@ pub trait Policy: Send {
     /// Answers all requests in turn.
     fn run(&mut self, requests: &Requests) -> CacheCounters {
         let capacity = self.capacity();
-        let mut tally = CacheCounters { requests: requests.len() as u64, ..CacheCounters::default() };
+        let mut counters = CacheCounters { requests: requests.len() as u64, ..CacheCounters::default() };
         for position in 0..requests.len() {
             let request = requests.at(position);
-            tally.bytes = tally.bytes.saturating_add(request.size);
+            counters.bytes = counters.bytes.saturating_add(request.size);
             let fits = request.size.max(1) <= capacity;
             if !(fits && self.request(&request)) {
-                tally.misses += 1;
-                tally.missed_bytes = tally.missed_bytes.saturating_add(request.size);
-                tally.bypassed += u64::from(!fits);
+                counters.misses += 1;
+                counters.missed_bytes = counters.missed_bytes.saturating_add(request.size);
+                counters.bypassed += u64::from(!fits);
             }
         }
-        tally
+        counters
     }
 
-    /// Answers all requests in turn, and tells of each whether it was a hit.
-    fn run_with(&mut self, requests: &Requests, tell: &mut dyn FnMut(&Request, bool)) {
+    /// Answers all requests in turn, and reports of each whether it was a hit.
+    fn run_with(&mut self, requests: &Requests, on_request: &mut dyn FnMut(&Request, bool)) {
         let capacity = self.capacity();
         for position in 0..requests.len() {
             let request = requests.at(position);
             let is_hit = request.size.max(1) <= capacity && self.request(&request);
-            tell(&request, is_hit);
+            on_request(&request, is_hit);
         }
     }
 }
@@ -133,7 +133,7 @@ impl CacheConfig<'_> {
     }
 }
 
-/// A number that a policy or an admission can be told.
+/// A parameter of a policy or an admission.
 #[derive(Debug, Clone, Copy)]
 pub struct PolicyParameter {
     /// Its name.
@@ -173,7 +173,7 @@ pub struct PolicyKind {
     pub about: &'static str,
     /// Where it comes from.
     pub source: &'static str,
-    /// What it can be told.
+    /// Its parameters.
     pub parameters: &'static [PolicyParameter],
     /// What it looks at in requests beside their keys.
     pub details: RequestFields,

@@ -55,7 +55,7 @@ const HISTORY: usize = QUEUES_MAX;
 struct Usage {
     /// Kept in two halves, so that it does not widen what stands beside it.
     expires: [u16; 2],
-    /// How often it was requested, up to what still tells queues apart.
+    /// How often it was requested, up to what still distinguishes queues.
     count: u16,
 }
 

@@ -1,4 +1,4 @@
-//! OPT: what is requested again last goes. No policy that admits whatever it is asked for misses less often where all
+//! OPT: what is requested again last goes. No policy that admits whatever is requested misses less often where all
 //! objects are of one size; where sizes differ this is the usual approximation.
 
 use super::{CacheConfig, EvictionLog, Policy, PolicyKind};

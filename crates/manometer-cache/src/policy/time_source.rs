@@ -16,7 +16,7 @@ pub(crate) const REQUESTS_PER_SECOND: PolicyParameter = PolicyParameter {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What tells seconds.
+/// The source of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeSource {
     /// The times of the requests.

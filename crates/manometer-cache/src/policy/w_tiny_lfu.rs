@@ -84,7 +84,7 @@ impl<W: Weight> WTinyLfu<W> {
         while self.lists.weight(WINDOW) > self.window_max {
             let Some(candidate) = self.lists.oldest(WINDOW) else { break };
             if !self.contest(candidate, main_max) {
-                // What is turned away in the request that brought it was never evicted.
+                // What the request that inserted it turns away was never evicted.
                 if newcomer == Some(self.lists.id(candidate)) {
                     self.lists.remove(candidate);
                 } else {

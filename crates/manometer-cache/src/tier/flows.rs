@@ -20,7 +20,7 @@ pub struct FlowBytes {
 /// Bytes of the five flows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Flows {
-    /// What was asked for.
+    /// What was requested.
     pub file: FlowBytes,
     /// Copied from the origin into the cache.
     pub promotion: FlowBytes,

@@ -43,7 +43,7 @@ impl<W> Jobs<W> {
         self.jobs[id as usize].pending += 1;
     }
 
-    /// Ends a request; tells who waited, where it was the last.
+    /// Ends a request; returns who waited, where it was the last.
     pub fn done(&mut self, id: JobId) -> Option<W> {
         let job = &mut self.jobs[id as usize];
         job.pending -= 1;
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_request_tells_who_waited() {
+    fn the_last_request_returns_who_waited() {
         let mut jobs = Jobs::default();
         let (first, second) = (jobs.open('a'), jobs.open('b'));
         jobs.add(first);

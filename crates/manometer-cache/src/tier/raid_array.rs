@@ -36,7 +36,7 @@ pub struct MemberRange {
 /// What an array of RAID 5 has to do for a write to one of its rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StripeWrite {
-    /// What is read first, to tell the parity.
+    /// What is read first, to compute the parity.
     pub reads: Vec<MemberRange>,
     /// What is written then, parity among it.
     pub writes: Vec<MemberRange>,
@@ -108,7 +108,7 @@ impl RaidArray {
         self.members - 1 - row % self.members
     }
 
-    /// What a write to RAID 5 reads and writes, row by row: the parity is told from what it replaces or from the rest of
+    /// What a write to RAID 5 reads and writes, row by row: the parity is computed from what it replaces or from the rest of
     /// the row, whichever reads less.
     pub fn stripe_writes(&self, offset: u64, bytes: u64) -> Vec<StripeWrite> {
         let row_bytes = self.chunk * self.data_members();
@@ -137,7 +137,7 @@ impl RaidArray {
         wanted
     }
 
-    /// What a cut of a row adds: its parity, and what has to be read to tell that.
+    /// What a cut of a row adds: its parity, and what has to be read to compute that.
     fn cut(&self, parity: usize, data: &[MemberRange], cut: std::ops::Range<u64>, row: &mut StripeWrite) {
         let is_written = |member: &usize| {
             let covers = |piece: &&MemberRange| piece.offset <= cut.start && cut.end <= piece.offset + piece.bytes;
@@ -223,20 +223,20 @@ mod tests {
     #[test]
     fn a_write_over_the_edge_of_a_chunk_takes_no_more_parity_than_it_changes() {
         let five = array(RaidLevel::Raid5, 4);
-        let told = |offset: u64, bytes: u64| {
+        let rows = |offset: u64, bytes: u64| {
             let row = five.stripe_writes(offset, bytes).remove(0);
-            let told = |pieces: &[MemberRange]| -> Vec<(usize, u64, u64)> {
+            let ranges = |pieces: &[MemberRange]| -> Vec<(usize, u64, u64)> {
                 pieces.iter().map(|piece| (piece.member, piece.offset, piece.bytes)).collect()
             };
-            (told(&row.reads), told(&row.writes))
+            (ranges(&row.reads), ranges(&row.writes))
         };
         // Member 3 has the parity of the first row.
-        let (reads, writes) = told(CHUNK - 4096, 8192);
+        let (reads, writes) = rows(CHUNK - 4096, 8192);
         let (tail, head) = (CHUNK - 4096, 4096);
         assert_eq!(writes, [(0, tail, 4096), (1, 0, 4096), (3, 0, head), (3, tail, 4096)]);
         assert_eq!(reads, [(1, 0, 4096), (3, 0, 4096), (0, tail, 4096), (3, tail, 4096)]);
-        // Where two of three members are written the third tells the parity, elsewhere what is replaced does.
-        let (reads, writes) = told(CHUNK - 4096, CHUNK + 4096);
+        // Where two of three members are written the parity follows from the third, elsewhere from what is replaced.
+        let (reads, writes) = rows(CHUNK - 4096, CHUNK + 4096);
         assert_eq!(writes, [(0, tail, 4096), (1, 0, CHUNK), (3, 0, CHUNK)]);
         assert_eq!(reads, [(1, 0, tail), (3, 0, tail), (2, tail, 4096)]);
     }

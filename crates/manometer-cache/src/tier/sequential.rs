@@ -26,20 +26,20 @@ struct TaskRun {
 
 impl SequentialDetector {
     /// Notes a request; says whether its task is sequential.
-    pub fn is_sequential(&mut self, ask: &IoRequest, sequential: Option<&SequentialBypass>) -> bool {
+    pub fn is_sequential(&mut self, io: &IoRequest, sequential: Option<&SequentialBypass>) -> bool {
         let Some(sequential) = sequential else { return false };
-        if ask.task == FLUSHER && sequential.write_back.is_some_and(|limit| ask.bytes >= limit.0) {
+        if io.task == FLUSHER && sequential.write_back.is_some_and(|limit| io.bytes >= limit.0) {
             return true;
         }
-        let task = self.tasks.entry(ask.task).or_default();
-        if task.end == ask.offset {
-            task.run += ask.bytes;
+        let task = self.tasks.entry(io.task).or_default();
+        if task.end == io.offset {
+            task.run += io.bytes;
             task.requests += 1;
         } else {
             task.mean = (task.mean * (MEAN_WEIGHT - 1) + task.run) / MEAN_WEIGHT;
-            (task.run, task.requests) = (ask.bytes, 1);
+            (task.run, task.requests) = (io.bytes, 1);
         }
-        task.end = ask.offset + ask.bytes;
+        task.end = io.offset + io.bytes;
         let run = if sequential.task_mean { task.run.max(task.mean) } else { task.run };
         sequential.bytes.is_some_and(|limit| run >= limit.0)
             || sequential.requests.is_some_and(|limit| task.requests >= limit)
@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    fn ask(offset: u64, bytes: u64) -> IoRequest {
+    fn io_request(offset: u64, bytes: u64) -> IoRequest {
         IoRequest { offset, bytes, is_write: false, is_through: false, task: 1 }
     }
 
@@ -61,15 +61,16 @@ mod tests {
         let by_bytes =
             SequentialBypass { bytes: Some(ByteSize(100)), requests: None, write_back: None, task_mean: false };
         let mut tasks = SequentialDetector::default();
-        let told: Vec<bool> = [(0, 50), (50, 49), (99, 1), (200, 99)]
-            .map(|(at, len)| tasks.is_sequential(&ask(at, len), Some(&by_bytes)))
+        let found: Vec<bool> = [(0, 50), (50, 49), (99, 1), (200, 99)]
+            .map(|(at, len)| tasks.is_sequential(&io_request(at, len), Some(&by_bytes)))
             .into();
-        assert_eq!(told, [false, false, true, false]);
+        assert_eq!(found, [false, false, true, false]);
         let by_requests = SequentialBypass { bytes: None, requests: Some(3), write_back: None, task_mean: false };
         let mut tasks = SequentialDetector::default();
-        let told: Vec<bool> = (0..4).map(|at| tasks.is_sequential(&ask(at * 5, 5), Some(&by_requests))).collect();
-        assert_eq!(told, [false, false, true, true]);
-        assert!(!tasks.is_sequential(&ask(0, 1 << 40), None));
+        let found: Vec<bool> =
+            (0..4).map(|at| tasks.is_sequential(&io_request(at * 5, 5), Some(&by_requests))).collect();
+        assert_eq!(found, [false, false, true, true]);
+        assert!(!tasks.is_sequential(&io_request(0, 1 << 40), None));
     }
 
     #[test]
@@ -82,10 +83,10 @@ mod tests {
         };
         let mut tasks = SequentialDetector::default();
         for run in 1..30 {
-            tasks.is_sequential(&ask(run * 10_000, 1000), Some(&by_mean));
+            tasks.is_sequential(&io_request(run * 10_000, 1000), Some(&by_mean));
         }
-        assert!(tasks.is_sequential(&ask(5, 1), Some(&by_mean)));
-        let flusher = IoRequest { task: FLUSHER, ..ask(0, 50) };
+        assert!(tasks.is_sequential(&io_request(5, 1), Some(&by_mean)));
+        let flusher = IoRequest { task: FLUSHER, ..io_request(0, 50) };
         assert!(tasks.is_sequential(&flusher, Some(&by_mean)) && !tasks.is_sequential(&flusher, None));
     }
 }

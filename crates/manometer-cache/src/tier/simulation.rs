@@ -21,7 +21,7 @@ use super::workload::{
 use crate::CacheError;
 use crate::requests::Requests;
 
-/// What is asked of an arrangement.
+/// The load on an arrangement.
 #[derive(Debug, Clone)]
 pub enum TierLoad {
     /// One of its workloads.
@@ -33,7 +33,7 @@ pub enum TierLoad {
 /// What an arrangement did while it was measured.
 #[derive(Debug, Clone, Serialize)]
 pub struct TierResult {
-    /// Bytes asked for in a second, reads and writes, in 10^6.
+    /// Bytes requested in a second, reads and writes, in 10^6.
     pub mb_per_s: f64,
     /// Operations in a second.
     pub requests_per_s: f64,
@@ -47,11 +47,11 @@ pub struct TierResult {
     pub latency_mean_us: f64,
     /// What one in a hundred exceeded.
     pub latency_p99_us: f64,
-    /// Of the pages that reads asked for, those found in memory.
+    /// Of the pages that reads requested, those found in memory.
     pub ram_hit_ratio: Option<f64>,
-    /// Of the blocks that reads asked the second level for, those found.
+    /// Of the blocks that reads requested of the second level, those found.
     pub read_hit_ratio: Option<f64>,
-    /// Of the blocks that reads and writes asked it for, those found.
+    /// Of the blocks that reads and writes requested of it, those found.
     pub hit_ratio: Option<f64>,
     /// Blocks that went past it, sequential or because it was congested; none where there is no second level.
     pub bypassed: Option<u64>,
@@ -63,7 +63,7 @@ pub struct TierResult {
     pub cache_busy: Option<f64>,
     /// Bytes that were written to flash, with those that were moved to make room; none where there is no SSD.
     pub ssd_bytes_written: Option<u64>,
-    /// Bytes written to flash for each byte that SSDs were told to write; none where they were told to write nothing.
+    /// Bytes written to flash for each byte that the host wrote to SSDs; none where it wrote nothing.
     pub write_amplification: Option<f64>,
     /// How much of the erases that the SSDs stand were used up, in all of the run.
     pub wear: Option<f64>,
@@ -77,14 +77,14 @@ pub fn run(arrangement: &Arrangement, load: &TierLoad) -> Result<TierResult, Cac
     run_with_progress(arrangement, load, &mut |_| {})
 }
 
-/// Runs an arrangement, and tells from time to time which share of that is done.
+/// Runs an arrangement, and reports from time to time which share of it is done.
 ///
 /// # Errors
 /// The workload does not fit it.
 pub fn run_with_progress(
     arrangement: &Arrangement,
     load: &TierLoad,
-    tell: &mut dyn FnMut(f64),
+    report_progress: &mut dyn FnMut(f64),
 ) -> Result<TierResult, CacheError> {
     let scale = arrangement.scale;
     let bytes = arrangement.origin.size.0 / scale;
@@ -122,7 +122,7 @@ pub fn run_with_progress(
         }
         TierLoad::Trace(trace, settings) => {
             if settings.is_open() && !trace.are_timed {
-                let text = "the trace does not tell when its requests came: say how many are under way at any time";
+                let text = "the trace has no times: set how many requests are in flight at any time";
                 return Err(CacheError::Invalid(text.to_owned()));
             }
             if trace.bytes > host.bytes() {
@@ -136,7 +136,7 @@ pub fn run_with_progress(
         }
     };
     let mut run = TierSimulation::new(host, program);
-    run.go(warmup, until, tell);
+    run.go(warmup, until, report_progress);
     if run.requests == 0 {
         let text = "the workload ended before anything was measured: make its `warmup` shorter or the workload longer";
         return Err(CacheError::Invalid(text.to_owned()));
@@ -144,7 +144,7 @@ pub fn run_with_progress(
     Ok(run.outcome(until))
 }
 
-/// After how many wakes it is told how far a run is.
+/// Wakes between two reports of progress.
 const WAKES_PER_TELLING: u64 = 1 << 14;
 
 /// Where a thread is.
@@ -225,7 +225,7 @@ impl<'a> TierSimulation<'a> {
         }
     }
 
-    fn go(&mut self, warmup: Ns, until: Ns, tell: &mut dyn FnMut(f64)) {
+    fn go(&mut self, warmup: Ns, until: Ns, report_progress: &mut dyn FnMut(f64)) {
         if warmup == 0 {
             self.is_measuring = true;
             self.program.measured();
@@ -239,7 +239,7 @@ impl<'a> TierSimulation<'a> {
             let now = self.host.storage.now();
             wakes += 1;
             if wakes.is_multiple_of(WAKES_PER_TELLING) {
-                tell(if until == Ns::MAX { self.program.progress() } else { now as f64 / until as f64 });
+                report_progress(if until == Ns::MAX { self.program.progress() } else { now as f64 / until as f64 });
             }
             if now >= until {
                 break;
@@ -291,7 +291,7 @@ impl<'a> TierSimulation<'a> {
         *state = SimulatedThread {
             phase: ThreadState::Step,
             since: step.due_ns.unwrap_or(now),
-            bytes: asked(&step.action),
+            bytes: requested_bytes(&step.action),
             is_buffered_write: matches!(&step.action, StepAction::Write(range) if !range.is_direct),
             counts: true,
             ..*state
@@ -330,15 +330,17 @@ impl<'a> TierSimulation<'a> {
             host.change_metadata(job, stream, page);
         }
         match step.action {
-            StepAction::Read(range) if range.is_direct => host.ask(job, &ask(stream, &range, false)),
+            StepAction::Read(range) if range.is_direct => host.submit(job, &io_request(stream, &range, false)),
             StepAction::Read(IoRange { offset, bytes, .. }) => {
                 let reads_on = std::mem::replace(&mut self.read_to[stream as usize], offset + bytes) == offset;
                 host.read(job, stream, offset, bytes, reads_on);
             }
             StepAction::Look(offset) => host.read(job, stream, offset, 1, false),
-            StepAction::Write(range) if range.is_direct => host.ask(job, &ask(stream, &range, true)),
+            StepAction::Write(range) if range.is_direct => host.submit(job, &io_request(stream, &range, true)),
             StepAction::Write(IoRange { offset, bytes, .. }) => host.change(offset, bytes),
-            StepAction::Batch(ranges) => ranges.iter().for_each(|range| host.ask(job, &ask(stream, range, true))),
+            StepAction::Batch(ranges) => {
+                ranges.iter().for_each(|range| host.submit(job, &io_request(stream, range, true)))
+            }
             StepAction::Sync(IoRange { offset, bytes, .. }) => host.write_back(job, stream, offset, bytes),
             StepAction::Discard(IoRange { offset, bytes, .. }) => host.discard(offset, bytes),
             StepAction::Change | StepAction::Wait | StepAction::WaitUntil(_) | StepAction::End => {}
@@ -349,11 +351,11 @@ impl<'a> TierSimulation<'a> {
     fn marks(&self) -> CounterSnapshot {
         CounterSnapshot {
             at: self.host.storage.now(),
-            host: self.host.tally(),
-            second: self.host.second.as_ref().map(SecondLevelCache::tally).unwrap_or_default(),
+            host: self.host.counters(),
+            second: self.host.second.as_ref().map(SecondLevelCache::counters).unwrap_or_default(),
             flows: *self.host.storage.flows(),
-            origin: self.host.storage.tallies(TierLevel::Origin),
-            cache: self.host.storage.tallies(TierLevel::Cache),
+            origin: self.host.storage.device_counters(TierLevel::Origin),
+            cache: self.host.storage.device_counters(TierLevel::Cache),
         }
     }
 
@@ -361,12 +363,12 @@ impl<'a> TierSimulation<'a> {
         let (from, to) = (&self.measured_from, self.marks());
         let ns = to.at.min(until).saturating_sub(from.at).max(1) as f64;
         let second = to.second.since(&from.second);
-        let ratio = |hits: u64, asked: u64| (asked > 0).then(|| hits as f64 / asked as f64);
+        let ratio = |hits: u64, requests: u64| (requests > 0).then(|| hits as f64 / requests as f64);
         let wear: Vec<_> = [TierLevel::Origin, TierLevel::Cache].map(|level| self.host.storage.wear(level)).concat();
         let levels = [(&from.origin, &to.origin), (&from.cache, &to.cache)];
         let since =
             |bytes: fn(&DeviceCounters) -> u64| levels.iter().map(|(from, to)| added(from, to, bytes)).sum::<u64>();
-        let (told, flash) = (since(|device| device.host_bytes), since(|device| device.flash_bytes));
+        let (host, flash) = (since(|device| device.host_bytes), since(|device| device.flash_bytes));
         let mean = |values: Vec<f64>| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
         TierResult {
             mb_per_s: self.bytes as f64 / ns * 1e3,
@@ -384,7 +386,7 @@ impl<'a> TierSimulation<'a> {
             origin_busy: busy(&from.origin, &to.origin, ns).unwrap_or(0.0),
             cache_busy: busy(&from.cache, &to.cache, ns),
             ssd_bytes_written: (!wear.is_empty()).then_some(flash),
-            write_amplification: ratio(flash, told),
+            write_amplification: ratio(flash, host),
             wear: mean(wear.iter().filter_map(|wear| wear.used).collect()),
         }
     }
@@ -400,15 +402,15 @@ fn busy(from: &[DeviceCounters], to: &[DeviceCounters], ns: f64) -> Option<f64> 
     (!to.is_empty()).then(|| (sum as f64 / to.len() as f64 / ns).min(1.0))
 }
 
-fn ask(task: u32, range: &IoRange, is_write: bool) -> IoRequest {
+fn io_request(task: u32, range: &IoRange, is_write: bool) -> IoRequest {
     IoRequest { offset: range.offset, bytes: range.bytes, is_write, is_through: range.is_through, task }
 }
 
-/// How many bytes an action was asked for.
-fn asked(action: &StepAction) -> u64 {
+/// The bytes that an action requests.
+fn requested_bytes(action: &StepAction) -> u64 {
     match action {
-        StepAction::Read(range) | StepAction::Write(range) => range.asked,
-        StepAction::Batch(ranges) => ranges.iter().map(|range| range.asked).sum(),
+        StepAction::Read(range) | StepAction::Write(range) => range.requested_bytes,
+        StepAction::Batch(ranges) => ranges.iter().map(|range| range.requested_bytes).sum(),
         _ => 0,
     }
 }

@@ -15,7 +15,7 @@ enum StorageEvent<W> {
     Served(usize),
     /// A request is done.
     Done(JobId),
-    /// A moment that was asked for.
+    /// A moment that was requested.
     Time(W),
 }
 
@@ -181,7 +181,7 @@ impl<W> Storage<W> {
         }
     }
 
-    /// Forgets a stretch of a level, where its devices can be told.
+    /// Discards a range of a level, where its devices support it.
     pub fn trim(&mut self, level: TierLevel, offset: u64, bytes: u64) {
         let mut pieces = std::mem::take(&mut self.pieces);
         let Volume { array, first_device } = self.volumes[level as usize];
@@ -244,8 +244,8 @@ impl<W> Storage<W> {
     }
 
     /// What each device of a level did.
-    pub fn tallies(&self, level: TierLevel) -> Vec<DeviceCounters> {
-        self.devices_of(level).iter().map(Device::tally).collect()
+    pub fn device_counters(&self, level: TierLevel) -> Vec<DeviceCounters> {
+        self.devices_of(level).iter().map(Device::counters).collect()
     }
 
     /// How worn the SSDs of a level are, each.

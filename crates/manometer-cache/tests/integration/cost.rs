@@ -147,11 +147,11 @@ fn a_cache_pays_below_the_price_at_which_it_costs_as_much_per_mb_per_s() {
     let outcomes = thesis();
     let prices = prices_of_2015();
     let costs = compute_costs(&outcomes, &prices, CostRule::PerGb).unwrap().costs;
-    let told = break_even(&outcomes, &costs);
-    assert_eq!(told.len(), 30);
+    let report = break_even(&outcomes, &costs);
+    assert_eq!(report.len(), 30);
     let of = |arrangement, workload| {
         let wanted = index(&outcomes, arrangement, workload);
-        told.iter().find(|(index, _)| *index == wanted).unwrap().1.clone()
+        report.iter().find(|(index, _)| *index == wanted).unwrap().1.clone()
     };
     let BreakEven::At { alone, per_gb, per_gb_now } = of("dmcache-1s-4h0", "fileserver") else { panic!() };
     // 0.2 p + 4 × 0.0545 = 4 × 0.0545 × 94.1 / 54.9.
@@ -219,9 +219,9 @@ fn pair() -> Value {
 #[test]
 fn money_is_for_devices_energy_and_worn_ssds() {
     let outcomes = read(pair().to_string());
-    let told = compute_costs(&outcomes, &shop(), CostRule::Money { years: Some(3.5) }).unwrap();
-    assert_eq!((&told.energy_left_out, &told.replacement_left_out), (&None, &None));
-    let [alone, cached] = &told.costs[..] else { panic!() };
+    let report = compute_costs(&outcomes, &shop(), CostRule::Money { years: Some(3.5) }).unwrap();
+    assert_eq!((&report.energy_left_out, &report.replacement_left_out), (&None, &None));
+    let [alone, cached] = &report.costs[..] else { panic!() };
     let near = |ours: f64, right: f64| assert!((ours - right).abs() < 1e-9 * right, "{ours} is not {right}");
     // Mirrored, 1 TB takes 2,000 GB; 20 W over 3.5 years are 613.62 kWh.
     near(alone.devices, 40.0);
@@ -236,12 +236,12 @@ fn money_is_for_devices_energy_and_worn_ssds() {
     near(cached.replacement.unwrap(), 150.0);
     near(cached.total, 90.0 + 61.362 * 1.25 + 150.0);
     // Four SSDs of 100 GB bear on the price.
-    let BreakEven::At { per_gb, .. } = break_even(&outcomes, &told.costs)[0].1 else { panic!() };
+    let BreakEven::At { per_gb, .. } = break_even(&outcomes, &report.costs)[0].1 else { panic!() };
     near(per_gb, (3.0 * 101.362 - 40.0 - 61.362 * 1.25) / 400.0);
     // Without years the devices alone.
-    let told = compute_costs(&outcomes, &shop(), CostRule::Money { years: None }).unwrap();
-    assert_eq!((told.costs[1].total, told.costs[1].energy, told.costs[1].replacement), (90.0, None, None));
-    assert_eq!(told.costs[1].life, SsdLife::Years(1.0));
+    let report = compute_costs(&outcomes, &shop(), CostRule::Money { years: None }).unwrap();
+    assert_eq!((report.costs[1].total, report.costs[1].energy, report.costs[1].replacement), (90.0, None, None));
+    assert_eq!(report.costs[1].life, SsdLife::Years(1.0));
 }
 
 #[test]
@@ -249,30 +249,30 @@ fn what_is_not_known_of_all_counts_for_none() {
     let mut unmeasured = pair();
     unmeasured["results"][1]["ssd_bytes_written"] = Value::Null;
     let outcomes = read(unmeasured.to_string());
-    let told = compute_costs(&outcomes, &shop(), CostRule::Money { years: Some(3.5) }).unwrap();
-    assert_eq!(told.costs[1].total, 90.0 + told.costs[1].energy.unwrap());
-    let reason = told.replacement_left_out.unwrap();
-    assert_eq!(reason, "`cached` on `mail`: results do not tell `ssd_bytes_written`");
+    let report = compute_costs(&outcomes, &shop(), CostRule::Money { years: Some(3.5) }).unwrap();
+    assert_eq!(report.costs[1].total, 90.0 + report.costs[1].energy.unwrap());
+    let reason = report.replacement_left_out.unwrap();
+    assert_eq!(reason, "`cached` on `mail`: the results lack `ssd_bytes_written`");
     let unrated = SHOP.replace("watts = 10\n", "");
     let prices = Prices::read("shop.toml", &unrated).unwrap();
-    let told = compute_costs(&read(pair().to_string()), &prices, CostRule::Money { years: Some(1.0) }).unwrap();
-    assert_eq!(told.energy_left_out.as_deref(), Some("the prices have no `watts` for `hdd`"));
-    assert_eq!(told.costs.iter().map(|cost| cost.total).collect::<Vec<_>>(), [40.0, 90.0]);
+    let report = compute_costs(&read(pair().to_string()), &prices, CostRule::Money { years: Some(1.0) }).unwrap();
+    assert_eq!(report.energy_left_out.as_deref(), Some("the prices have no `watts` for `hdd`"));
+    assert_eq!(report.costs.iter().map(|cost| cost.total).collect::<Vec<_>>(), [40.0, 90.0]);
     let (_, no_electricity) = SHOP.split_once("[[price]]").unwrap();
     let prices = Prices::read("shop.toml", &format!("[[price]]{no_electricity}")).unwrap();
-    let told = compute_costs(&read(pair().to_string()), &prices, CostRule::Money { years: Some(1.0) }).unwrap();
-    assert_eq!(told.energy_left_out.as_deref(), Some("the prices have no `[electricity]`"));
+    let report = compute_costs(&read(pair().to_string()), &prices, CostRule::Money { years: Some(1.0) }).unwrap();
+    assert_eq!(report.energy_left_out.as_deref(), Some("the prices have no `[electricity]`"));
 }
 
 #[test]
-fn the_life_of_ssds_is_told_where_it_can_be() {
+fn the_life_of_ssds_is_reported_where_it_is_known() {
     let life = |change: &dyn Fn(&mut Value), prices: &str| {
         let mut results = pair();
         change(&mut results["results"][1]);
-        let told =
+        let report =
             compute_costs(&read(results.to_string()), &Prices::read("shop.toml", prices).unwrap(), CostRule::PerGb)
                 .unwrap();
-        told.costs[1].life.clone()
+        report.costs[1].life.clone()
     };
     let unknown = |life: SsdLife, wanted: &str| {
         assert!(matches!(&life, SsdLife::Unknown(reason) if reason.contains(wanted)), "{life:?} lacks {wanted}");
@@ -291,7 +291,7 @@ fn a_break_even_takes_the_same_origin_without_a_cache() {
         let costs = compute_costs(&outcomes, &shop(), CostRule::PerGb).unwrap().costs;
         match &break_even(&outcomes, &costs)[0].1 {
             BreakEven::Unknown(reason) => reason.clone(),
-            told => panic!("{told:?}"),
+            report => panic!("{report:?}"),
         }
     };
     let mut results = pair();
@@ -306,25 +306,25 @@ fn a_break_even_takes_the_same_origin_without_a_cache() {
 
 #[test]
 fn goals_are_met_by_the_cheapest_first() {
-    let told = |goals: &[&str], results: &Value| {
+    let report = |goals: &[&str], results: &Value| {
         let outcomes = read(results.to_string());
         let costs = compute_costs(&outcomes, &shop(), CostRule::Money { years: None }).unwrap().costs;
         let goals: Vec<Goal> = goals.iter().map(|goal| goal.parse().unwrap()).collect();
         evaluate_goals(&goals, &outcomes, &costs)
     };
-    let meeting = |goals: &[&str]| told(goals, &pair()).unwrap().meeting;
+    let meeting = |goals: &[&str]| report(goals, &pair()).unwrap().meeting;
     let (alone, cached) = (("alone".to_owned(), 40.0), ("cached".to_owned(), 90.0));
     assert_eq!(meeting(&["mail>=10"]), [alone, cached.clone()]);
     assert_eq!(meeting(&["mail >= 10.5 MB/s"]), std::slice::from_ref(&cached));
     assert_eq!(meeting(&["mail>=5", "mail>=501requests/s"]), [cached]);
     assert_eq!(meeting(&["mail>=31"]), []);
-    let error = told(&["web>=1"], &pair()).unwrap_err().to_string();
+    let error = report(&["web>=1"], &pair()).unwrap_err().to_string();
     assert_eq!(error, "there are no results of `web`, but of mail");
     let mut unmeasured = pair();
     unmeasured["results"][1]["requests_per_s"] = Value::Null;
-    let verdict = told(&["mail>=400requests/s"], &unmeasured).unwrap();
+    let verdict = report(&["mail>=400requests/s"], &unmeasured).unwrap();
     assert_eq!((verdict.meeting.len(), verdict.unknown.len()), (1, 1));
-    assert!(told(&["mail>=400requests/s", "mail>=31"], &unmeasured).unwrap().unknown.is_empty());
+    assert!(report(&["mail>=400requests/s", "mail>=31"], &unmeasured).unwrap().unknown.is_empty());
     for wrong in ["mail", "mail>=", "mail>=fast", "mail>=0", "mail>=-3MB/s", ">=3", "mail>=3GB/s", "mail>=inf"] {
         assert!(wrong.parse::<Goal>().is_err(), "{wrong}");
     }
@@ -421,8 +421,8 @@ fn copies_and_parity_are_bought_by_the_gb() {
             result["origin"]["raid"] = raid.clone();
             result["origin"]["count"] = json!(count);
         }
-        let told = compute_costs(&read(results.to_string()), &shop(), CostRule::Money { years: None }).unwrap();
-        ((100.0 * told.costs[0].devices).round() / 100.0, told.raid_unknown)
+        let report = compute_costs(&read(results.to_string()), &shop(), CostRule::Money { years: None }).unwrap();
+        ((100.0 * report.costs[0].devices).round() / 100.0, report.raid_unknown)
     };
     assert_eq!(devices(4, json!(0)).0, 20.0);
     assert_eq!(devices(4, json!("raid1")).0, 80.0);

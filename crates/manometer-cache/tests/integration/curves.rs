@@ -50,13 +50,13 @@ proptest! {
         let large: Vec<u64> = capacities.iter().map(|capacity| capacity + 13).collect();
         for sampling in [Sampling::Full, Sampling::Rate(1.0), Sampling::Keys(100)] {
             for point in drawn("lru", &objects, &wanted(&capacities, false, sampling)).points {
-                let tally = lru.create(point.capacity, &requests, false, 1).run(&requests);
-                prop_assert_eq!(point, CurvePoint { miss_ratio: tally.miss_ratio().unwrap(), ..point });
+                let counters = lru.create(point.capacity, &requests, false, 1).run(&requests);
+                prop_assert_eq!(point, CurvePoint { miss_ratio: counters.miss_ratio().unwrap(), ..point });
                 prop_assert_eq!(point.error, None);
             }
             for point in drawn("lru", &objects, &wanted(&large, true, sampling)).points {
-                let tally = lru.create(point.capacity, &sized, true, 1).run(&sized);
-                prop_assert_eq!(point.miss_ratio, tally.miss_ratio().unwrap());
+                let counters = lru.create(point.capacity, &sized, true, 1).run(&sized);
+                prop_assert_eq!(point.miss_ratio, counters.miss_ratio().unwrap());
             }
         }
     }
@@ -68,8 +68,8 @@ proptest! {
         for policy in ["arc", "opt", "s3-fifo"] {
             let choice: PolicySpec = policy.parse().unwrap();
             for point in drawn(policy, &objects, &wanted(&[], false, Sampling::Keys(1000))).points {
-                let tally = choice.create(point.capacity, &requests, false, 1).run(&requests);
-                prop_assert_eq!(point.miss_ratio, tally.miss_ratio().unwrap());
+                let counters = choice.create(point.capacity, &requests, false, 1).run(&requests);
+                prop_assert_eq!(point.miss_ratio, counters.miss_ratio().unwrap());
             }
         }
     }
@@ -158,19 +158,19 @@ fn samples_of_real_traces_say_how_far_they_are_off() {
             assert!(sampled.footprint * sampled.rate <= 1.3 * keys_max, "{}: {}", path.display(), sampled.rate);
             let pairs = || sampled.points.iter().zip(&exact.points);
             let off = |(sampled, exact): (&CurvePoint, &CurvePoint)| (sampled.miss_ratio - exact.miss_ratio).abs();
-            let is_told =
+            let is_within =
                 |(sampled, exact): (&CurvePoint, &CurvePoint)| off((sampled, exact)) <= sampled.error.unwrap_or(1e-12);
-            let told = pairs().filter(|pair| is_told(*pair)).count();
+            let within = pairs().filter(|pair| is_within(*pair)).count();
             let worst = pairs().map(off).fold(0.0, f64::max);
-            println!("{}: rate {:.4}, worst {worst:.4}, {told} of {}", path.display(), sampled.rate, pairs().count());
-            assert!(told * 10 >= pairs().count() * 8, "{}: {told} of {}", path.display(), pairs().count());
+            println!("{}: rate {:.4}, worst {worst:.4}, {within} of {}", path.display(), sampled.rate, pairs().count());
+            assert!(within * 10 >= pairs().count() * 8, "{}: {within} of {}", path.display(), pairs().count());
         }
     }
 }
 
 #[test]
 fn miniatures_of_real_traces_say_how_far_they_are_off() {
-    let (mut all_told, mut all) = (0, 0);
+    let (mut all_within, mut all) = (0, 0);
     for path in traces() {
         for policy in ["arc", "s3-fifo"] {
             let exact = of_trace(&path, policy, &wanted(&[], false, Sampling::Full));
@@ -178,15 +178,15 @@ fn miniatures_of_real_traces_say_how_far_they_are_off() {
             let at = |capacity| exact.points.iter().find(|exact| exact.capacity == capacity);
             let pairs = || sampled.points.iter().filter_map(|sampled| Some((sampled, at(sampled.capacity)?)));
             let off = |(sampled, exact): (&CurvePoint, &CurvePoint)| (sampled.miss_ratio - exact.miss_ratio).abs();
-            let told = pairs().filter(|pair| off(*pair) <= pair.0.error.unwrap_or(0.0)).count();
+            let within = pairs().filter(|pair| off(*pair) <= pair.0.error.unwrap_or(0.0)).count();
             let worst = pairs().map(off).fold(0.0, f64::max);
             let widest = sampled.points.iter().filter_map(|point| point.error).fold(0.0, f64::max);
             let of = pairs().count();
-            println!("{} {policy}: worst {worst:.4}, widest {widest:.4}, {told} of {of}", path.display());
-            assert!(told * 10 >= of * 8 && of > 10, "{}: {policy}: {told} of {of}", path.display());
-            assert!(worst < 0.025 && widest < 0.05, "{}: {policy} is {worst} off, {widest} told", path.display());
-            (all_told, all) = (all_told + told, all + of);
+            println!("{} {policy}: worst {worst:.4}, widest {widest:.4}, {within} of {of}", path.display());
+            assert!(within * 10 >= of * 8 && of > 10, "{}: {policy}: {within} of {of}", path.display());
+            assert!(worst < 0.025 && widest < 0.05, "{}: {policy} is {worst} off, {widest} claimed", path.display());
+            (all_within, all) = (all_within + within, all + of);
         }
     }
-    assert!(all_told * 100 >= all * 95, "{all_told} of {all} lie in their 95 % intervals");
+    assert!(all_within * 100 >= all * 95, "{all_within} of {all} lie in their 95 % intervals");
 }

@@ -8,14 +8,14 @@ use manometer_cache::{CacheCounters, Requests};
 fn choices() -> Vec<PolicySpec> {
     let plain = POLICIES.iter().map(|kind| kind.name.to_owned());
     let admitted = ADMISSIONS.iter().map(|admission| match admission.name {
-        // Without chance, so that the misses can be told.
+        // Without chance, so that the misses are known.
         "probability" => "lru+probability:p=1".to_owned(),
         name => format!("lru+{name}"),
     });
     plain.chain(admitted).map(|text| text.parse().unwrap()).collect()
 }
 
-fn tallies(requests: &Requests, by_size: bool, capacity: u64) -> Vec<(PolicySpec, CacheCounters)> {
+fn device_counters(requests: &Requests, by_size: bool, capacity: u64) -> Vec<(PolicySpec, CacheCounters)> {
     let run = |choice: &PolicySpec| choice.create(capacity, requests, by_size, 1).run(requests);
     choices().into_iter().map(|choice| (choice.clone(), run(&choice))).collect()
 }
@@ -23,9 +23,9 @@ fn tallies(requests: &Requests, by_size: bool, capacity: u64) -> Vec<(PolicySpec
 #[test]
 fn without_requests_there_are_no_misses() {
     for capacity in [0, 1, 1000, u64::MAX] {
-        for (choice, tally) in tallies(&Requests::from_keys([]).unwrap(), false, capacity) {
-            assert_eq!(tally, CacheCounters::default(), "{choice}");
-            assert_eq!(tally.miss_ratio(), None, "{choice}");
+        for (choice, counters) in device_counters(&Requests::from_keys([]).unwrap(), false, capacity) {
+            assert_eq!(counters, CacheCounters::default(), "{choice}");
+            assert_eq!(counters.miss_ratio(), None, "{choice}");
         }
     }
 }
@@ -34,16 +34,16 @@ fn without_requests_there_are_no_misses() {
 fn without_room_everything_passes_by() {
     let by_key = Requests::from_keys([1, 2, 1, 1]).unwrap();
     let by_size = Requests::from_objects(&[(1, 0), (2, 7), (1, 0), (1, 1)]).unwrap();
-    for (choice, tally) in tallies(&by_key, false, 0).into_iter().chain(tallies(&by_size, true, 0)) {
-        assert_eq!((tally.misses, tally.bypassed), (4, 4), "{choice}");
+    for (choice, counters) in device_counters(&by_key, false, 0).into_iter().chain(device_counters(&by_size, true, 0)) {
+        assert_eq!((counters.misses, counters.bypassed), (4, 4), "{choice}");
     }
 }
 
 #[test]
 fn an_empty_object_takes_as_much_as_one_of_a_byte() {
     let sized = |size| Requests::from_objects(&(0..3000).map(|at| (at * at % 97, size)).collect::<Vec<_>>()).unwrap();
-    let of_a_byte = tallies(&sized(1), true, 20);
-    for ((choice, empty), (_, byte)) in tallies(&sized(0), true, 20).into_iter().zip(of_a_byte) {
+    let of_a_byte = device_counters(&sized(1), true, 20);
+    for ((choice, empty), (_, byte)) in device_counters(&sized(0), true, 20).into_iter().zip(of_a_byte) {
         assert_eq!((empty.misses, empty.bypassed), (byte.misses, 0), "{choice}");
         assert_eq!((empty.bytes, byte.bytes), (0, 3000), "{choice}");
     }
@@ -73,8 +73,8 @@ fn what_admits_everything_fills_up() {
 #[test]
 fn objects_larger_than_the_cache_pass_by_and_harm_nothing() {
     let objects = [(1, 4), (2, 11), (1, 4), (2, u64::MAX), (1, 12), (1, 4), (3, 0), (3, 0)];
-    for (choice, tally) in tallies(&Requests::from_objects(&objects).unwrap(), true, 10) {
-        assert_eq!(tally.bypassed, 3, "{choice}");
+    for (choice, counters) in device_counters(&Requests::from_objects(&objects).unwrap(), true, 10) {
+        assert_eq!(counters.bypassed, 3, "{choice}");
         let misses = match choice.to_string().as_str() {
             "dm-cache-mq" | "dm-cache-smq" => 8,
             "lru+tinylfu" => 7,
@@ -82,7 +82,7 @@ fn objects_larger_than_the_cache_pass_by_and_harm_nothing() {
             "bcache" | "bcache-fifo" | "bcache-random" => 7,
             _ => 5,
         };
-        assert_eq!(tally.misses, misses, "{choice}");
+        assert_eq!(counters.misses, misses, "{choice}");
     }
 }
 
@@ -93,7 +93,7 @@ fn with_all_the_room_there_is_only_the_first_request_of_a_key_misses() {
             let objects: Vec<(u64, u64)> = (0..3000).map(|at| (at * at % 50, 9)).collect();
             let keys = objects.iter().map(|(key, _)| *key);
             let requests = if by_size { Requests::from_objects(&objects) } else { Requests::from_keys(keys) }.unwrap();
-            for (choice, tally) in tallies(&requests, by_size, capacity) {
+            for (choice, counters) in device_counters(&requests, by_size, capacity) {
                 let keys = requests.keys() as u64;
                 let misses = match choice.to_string().as_str() {
                     // Of the hits of a second, one counts: in three seconds nothing earns its promotion.
@@ -103,7 +103,7 @@ fn with_all_the_room_there_is_only_the_first_request_of_a_key_misses() {
                     "lru+tinylfu" => 2 * keys,
                     _ => keys,
                 };
-                assert_eq!(tally.misses, misses, "{choice} of {capacity}");
+                assert_eq!(counters.misses, misses, "{choice} of {capacity}");
             }
         }
     }
@@ -112,14 +112,14 @@ fn with_all_the_room_there_is_only_the_first_request_of_a_key_misses() {
 #[test]
 fn one_key_misses_once() {
     let requests = Requests::from_keys([7; 100]).unwrap();
-    for (choice, tally) in tallies(&requests, false, 1) {
+    for (choice, counters) in device_counters(&requests, false, 1) {
         let misses = match choice.to_string().as_str() {
             // All within the first second, in which nothing is promoted.
             "dm-cache-mq" | "dm-cache-smq" => 100,
             "lru+tinylfu" => 2,
             _ => 1,
         };
-        assert_eq!(tally.misses, misses, "{choice}");
+        assert_eq!(counters.misses, misses, "{choice}");
     }
 }
 

@@ -97,7 +97,7 @@ fn misses_are_those_of_the_independent_simulators() {
                 same => same,
             };
             let choices = [policy.parse().unwrap()];
-            let misses = simulate(&requests, &choices, &[*cache_size], false, 1)[0].tally.misses;
+            let misses = simulate(&requests, &choices, &[*cache_size], false, 1)[0].counters.misses;
             if misses != *n_miss {
                 wrong.push(format!("{trace}, {policy} of {cache_size}: {misses} misses, not {n_miss}"));
             }
@@ -129,8 +129,8 @@ fn hit_ratios_are_those_of_the_arc_paper() {
         for Published { policy, cache_pages, hit_pct, simulated_here, .. } in points {
             let capacity = cache_pages.unwrap();
             let choices = [policy.to_lowercase().parse().unwrap()];
-            let tally = simulate(&requests, &choices, &[capacity], false, 1)[0].tally;
-            let percent = 100.0 * (1.0 - tally.miss_ratio().unwrap());
+            let counters = simulate(&requests, &choices, &[capacity], false, 1)[0].counters;
+            let percent = 100.0 * (1.0 - counters.miss_ratio().unwrap());
             let what = format!("{trace}, {policy} of {capacity}: {percent:.3} %");
             let simulated = simulated_here.unwrap();
             assert!((percent - simulated).abs() < 0.0051, "{what}, not {simulated} %");

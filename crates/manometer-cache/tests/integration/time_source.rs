@@ -44,7 +44,7 @@ fn seconds_are_those_of_the_trace() {
 }
 
 #[test]
-fn what_tells_the_seconds_is_said() {
+fn the_source_of_seconds_is_reported() {
     let seconds = |text: &str, has_times: bool| {
         let policy: PolicySpec = text.parse().unwrap();
         policy.time_source(&requests(&policy, 50, 0, has_times))

@@ -63,7 +63,7 @@ pub struct DatabaseManifest {
     /// Whether a run that inserts or deletes has been at it since: what it holds is no longer what was loaded.
     #[serde(default)]
     pub changed: bool,
-    /// When its loading began, in nanoseconds since 1970: what tells it from an equal one that was made before.
+    /// When its loading began, in nanoseconds since 1970: which distinguishes it from an equal one created earlier.
     #[serde(default)]
     pub made_at_unix_ns: u64,
 }
@@ -79,7 +79,7 @@ impl DatabaseManifest {
         self.loaded && !self.changed
     }
 
-    /// Whether the database is the one that `wanted` means, or, with `reuse`, can stand for it.
+    /// Whether the database is the one that `wanted` means, or, with `reuse`, can replace it.
     pub fn serves(&self, wanted: &Self, reuse: bool) -> bool {
         self.is_as_loaded() && self.differences(wanted, reuse).is_empty()
     }

@@ -38,7 +38,7 @@ fn loaded(dir: &tempfile::TempDir) {
 }
 
 #[test]
-fn an_equal_database_is_reused_only_when_told() {
+fn an_equal_database_is_reused_only_on_request() {
     let dir = disk();
     loaded(&dir);
     let again = prepare(&dir, marker(), DatabaseReuse::Reuse).unwrap();
@@ -163,7 +163,7 @@ fn what_made_a_database_stays_what_is_said_of_it_whoever_uses_it() {
 }
 
 #[test]
-fn one_database_is_told_from_an_equal_one_that_was_made_before() {
+fn a_database_differs_from_an_equal_one_that_was_made_before() {
     let dir = disk();
     let path = dir.path().join("primary");
     loaded(&dir);

@@ -61,7 +61,7 @@ pub enum EngineError {
         known: &'static str,
     },
     /// The folder lies in memory.
-    #[error("{} lies on a file system made of memory, which says nothing about a device; choose a folder on a disk", .0.display())]
+    #[error("{} lies on a file system in memory, which says nothing about a device; choose a folder on a disk", .0.display())]
     InMemoryFileSystem(PathBuf),
     /// The folder cannot be written.
     #[error("{} cannot be written: {reason}", path.display())]
@@ -125,7 +125,7 @@ pub enum EngineError {
         records: u64,
     },
     /// The device is full.
-    #[error("no space left in {} while {doing}; make room or ask for fewer records", path.display())]
+    #[error("no space left in {} while {doing}; make room or load fewer records", path.display())]
     NoSpace {
         /// The folder.
         path: PathBuf,
@@ -142,10 +142,10 @@ pub enum EngineError {
         /// What it says.
         text: String,
     },
-    /// The program of a server of our own is not installed.
+    /// The program of a managed server is not installed.
     #[error(
         "{engine} needs `{program}`, which is not installed; install Debian's package `{package}`, or give the \
-         `address` of a server of yours"
+         `address` of an external server"
     )]
     NotInstalled {
         /// The engine.
@@ -160,13 +160,13 @@ pub enum EngineError {
     Unsupported {
         /// The engine.
         engine: &'static str,
-        /// What was asked.
+        /// The operation.
         what: &'static str,
     },
 }
 
 impl EngineError {
-    /// Whether another request would have succeeded: the error is about what was asked for, not about what happened.
+    /// Whether another request would have succeeded: the error is about the request, not about what happened.
     pub fn is_wrong_request(&self) -> bool {
         !matches!(self, Self::NotReadable { .. } | Self::Locked(_) | Self::NoSpace { .. } | Self::Failed { .. })
     }

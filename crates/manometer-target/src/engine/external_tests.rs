@@ -79,7 +79,7 @@ fn a_server_with_others_keys_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_server_with_others_keys_is_emptied_when_told() {
+fn a_server_with_others_keys_is_emptied_when_allowed() {
     let server = Fake { others: Cell::new(3), may_clear: true, ..Fake::default() };
     assert!(!ExternalData::prepare(&server, marker(), DatabaseReuse::Remake).unwrap().is_reused());
     assert_eq!(server.cleared.get(), 1);
@@ -103,7 +103,7 @@ fn keys_beside_our_own_data_are_others() {
 }
 
 #[test]
-fn another_experiments_data_is_not_written_over_unless_told() {
+fn another_experiments_data_is_not_written_over_unless_allowed() {
     let other = || DatabaseManifest { records: 11, ..marker() };
     let server = loaded(false);
     for existing in [DatabaseReuse::Remake, DatabaseReuse::Reuse, DatabaseReuse::Renew] {

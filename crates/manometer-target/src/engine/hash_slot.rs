@@ -20,7 +20,7 @@ fn tag(key: &[u8]) -> &[u8] {
     }
 }
 
-/// The checksum of `bytes` that Redis's specification of clusters asks for.
+/// The checksum of `bytes` that Redis's specification of clusters prescribes.
 #[inline]
 fn crc16(bytes: &[u8]) -> u16 {
     const REMAINDERS: [u16; 256] = remainders();

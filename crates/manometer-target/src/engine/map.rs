@@ -11,10 +11,10 @@ use manometer_measure::plan::Settings;
 use manometer_measure::{Clock, Column};
 use rapidhash::fast::RandomState;
 
-use super::options::Given;
+use super::options::RawOptions;
 use super::{
     Ability, Engine, EngineError, EngineInfo, EngineOptions, ScanDirection, ScanVisitor, Session, SortedRecords,
-    StateSampler, Storage, columns,
+    StateColumn, StateSampler, Storage, columns,
 };
 
 const ENGINE: &str = "map";
@@ -25,6 +25,9 @@ const SHARDS: usize = 1024;
 /// How many records are loaded between two looks at whether to go on.
 const RECORDS_PER_LOOK: u32 = 10_000;
 
+/// The columns of its state.
+const STATE: &[StateColumn] = &[("entries", "records", "Records in the map.")];
+
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "concurrent hash map in memory: the upper bound of any engine",
@@ -34,6 +37,9 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     storage: Storage::Memory,
     key_bytes_max: None,
     memtable_option: None,
+    options: &[],
+    state: STATE,
+    immutable_files: &[],
     open: |request| {
         check(request.options)?;
         Ok(Box::new(ShardedMap::new()))
@@ -42,7 +48,7 @@ pub(super) const INFO: EngineInfo = EngineInfo {
 };
 
 fn check(options: &EngineOptions) -> Result<(), EngineError> {
-    Given::read(ENGINE, &[], options).map(drop)
+    RawOptions::read(ENGINE, &[], options).map(drop)
 }
 
 type Shard = HashMap<Box<[u8]>, Box<[u8]>, RandomState>;
@@ -149,7 +155,7 @@ struct MapState<'a>(&'a ShardedMap);
 
 impl StateSampler for MapState<'_> {
     fn columns(&self) -> Vec<Column> {
-        columns(&[("entries", "records")])
+        columns(STATE)
     }
 
     fn sample(&mut self, _: &dyn Clock) -> BTreeMap<String, f64> {

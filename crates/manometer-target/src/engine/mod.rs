@@ -1,48 +1,26 @@
 //! Key-value engines: one file each, and one line each in [`ENGINES`].
 //!
-//! An engine answers puts and gets and tells its own state. Which keys are asked for, and what lies in
+//! An engine answers puts and gets and reports its own state. Which keys are requested, and what lies in
 //! the values, is the workload's matter, but for the header by which a lost or wrong value shows
 //! ([`value`]).
 
 pub mod directory;
 mod error;
 pub mod external;
-#[cfg(feature = "fjall")]
-mod fjall;
 pub mod hash_slot;
-#[cfg(feature = "lmdb")]
-mod lmdb;
-#[cfg(feature = "map")]
-mod map;
-pub mod meaning;
-#[cfg(feature = "memcached")]
-mod memcached;
 mod null;
-#[cfg(any(
-    feature = "fjall",
-    feature = "lmdb",
-    feature = "map",
-    feature = "redb",
-    feature = "rlsm",
-    feature = "sqlite"
-))]
+#[cfg_attr(not(feature = "default"), allow(dead_code, reason = "a build without an engine leaves its options out"))]
 mod options;
-#[cfg(any(feature = "memcached", feature = "redis", feature = "rlsm"))]
+#[cfg_attr(not(feature = "default"), allow(dead_code, reason = "no engine of the build may need it"))]
 mod rates;
-#[cfg(feature = "redb")]
-mod redb;
-#[cfg(feature = "redis")]
-mod redis;
-#[cfg(feature = "rlsm")]
-mod rlsm;
-#[cfg(feature = "rocksdb")]
-mod rocksdb;
-#[cfg(any(feature = "memcached", feature = "redis"))]
+#[cfg_attr(
+    not(feature = "default"),
+    allow(dead_code, unused_imports, reason = "a build may lack one of the servers, or all")
+)]
 mod server;
-#[cfg(any(feature = "fjall", feature = "lmdb", feature = "rlsm", feature = "sqlite"))]
+#[cfg_attr(not(feature = "default"), allow(dead_code, reason = "no engine of the build may need it"))]
 mod space;
-#[cfg(feature = "sqlite")]
-mod sqlite;
+mod state;
 pub mod value;
 
 use std::collections::BTreeMap;
@@ -56,6 +34,7 @@ use serde::{Deserialize, Serialize};
 
 pub use error::EngineError;
 pub use external::ExternalServer;
+pub use state::StateColumn;
 
 /// What is known of an engine before it is opened.
 #[derive(Debug)]
@@ -64,7 +43,7 @@ pub struct EngineInfo {
     pub name: &'static str,
     /// What it is, for people.
     pub about: &'static str,
-    /// Its version, as the library itself tells it.
+    /// Its version, as the library itself reports it.
     pub version: fn() -> String,
     /// What it can do beyond get, put, delete and loading.
     pub abilities: &'static [Ability],
@@ -76,10 +55,27 @@ pub struct EngineInfo {
     pub key_bytes_max: Option<u64>,
     /// The option that sets the size of its memtable; nothing where it has none.
     pub memtable_option: Option<&'static str>,
+    /// Its options by name; none where it has none, or takes the names of its own library.
+    pub options: &'static [EngineOption],
+    /// The columns of its state; none where it reports no state.
+    pub state: &'static [StateColumn],
+    /// How the names of those files end that it never changes once written: a snapshot links them.
+    pub immutable_files: &'static [&'static str],
     /// Opens it.
     pub open: fn(&OpenRequest) -> Result<Box<dyn Engine>, EngineError>,
     /// Checks its options without opening anything.
     pub check_options: fn(&EngineOptions) -> Result<(), EngineError>,
+}
+
+/// One option of an engine, as the manual lists it.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineOption {
+    /// Its name in an experiment file.
+    pub name: &'static str,
+    /// The values that it takes.
+    pub values: &'static str,
+    /// The value in force where none is given.
+    pub default: &'static str,
 }
 
 /// What an engine may do beyond get, put, delete and loading.
@@ -98,7 +94,7 @@ pub enum Ability {
     BulkLoad,
     /// An options file of its own.
     OptionsFile,
-    /// A state that it tells each interval.
+    /// A state that it reports each interval.
     State,
 }
 
@@ -114,28 +110,28 @@ pub enum Storage {
     Disk,
 }
 
-/// Every engine of this build.
-pub const ENGINES: &[EngineInfo] = &[
-    #[cfg(feature = "rocksdb")]
-    rocksdb::INFO,
-    #[cfg(feature = "rlsm")]
-    rlsm::INFO,
-    #[cfg(feature = "fjall")]
-    fjall::INFO,
-    #[cfg(feature = "lmdb")]
-    lmdb::INFO,
-    #[cfg(feature = "redb")]
-    redb::INFO,
-    #[cfg(feature = "sqlite")]
-    sqlite::INFO,
-    #[cfg(feature = "map")]
-    map::INFO,
-    #[cfg(feature = "redis")]
-    redis::INFO,
-    #[cfg(feature = "memcached")]
-    memcached::INFO,
-    null::INFO,
-];
+/// Declares the modules of the engines, and [`ENGINES`], the registry of those that the build has.
+macro_rules! engines {
+    ($($module:ident: $feature:literal;)+) => {
+        $(#[cfg(feature = $feature)] mod $module;)+
+
+        /// Every engine of this build, in the order of the manual.
+        pub const ENGINES: &[EngineInfo] = &[$(#[cfg(feature = $feature)] $module::INFO,)+ null::INFO];
+    };
+}
+
+// A new engine is a file or folder here, and a line with its module and its cargo feature.
+engines! {
+    rocksdb: "rocksdb";
+    rlsm: "rlsm";
+    fjall: "fjall";
+    lmdb: "lmdb";
+    redb: "redb";
+    sqlite: "sqlite";
+    redis: "redis";
+    memcached: "memcached";
+    map: "map";
+}
 
 /// The engine called `name`.
 ///
@@ -200,7 +196,7 @@ pub trait Engine: Send + Sync {
     /// Background work failed.
     fn settle(&self) -> Result<(), EngineError>;
 
-    /// Asked often while others wait for the engine: has work in the background failed? Then those who
+    /// ServerOptions often while others wait for the engine: has work in the background failed? Then those who
     /// wait are let go with an error, even where the engine itself would hope for better times.
     ///
     /// # Errors
@@ -214,7 +210,7 @@ pub trait Engine: Send + Sync {
         None
     }
 
-    /// What the engine tells of itself, once an interval.
+    /// The state of the engine, once an interval.
     fn state_sampler(&self) -> Box<dyn StateSampler + '_>;
 
     /// What a reader must know of it: the options that matter, durability.
@@ -255,7 +251,7 @@ pub trait Session {
     /// value, in any order. An engine without [`Ability::MultiGet`] looks them up one after the other.
     ///
     /// # Errors
-    /// The engine failed; some may have been told already.
+    /// The engine failed; some may have been answered already.
     fn get_many(&mut self, keys: &[&[u8]], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
         for (place, key) in keys.iter().enumerate() {
             answer(place, self.get(key)?);
@@ -342,14 +338,28 @@ pub trait StateSampler: Send {
     /// The columns, settled when the state is first looked at.
     fn columns(&self) -> Vec<Column>;
 
-    /// The state now. What the engine does not tell, and a rate at the first look, is missing. A rate is over the
+    /// The state now. What the engine does not report, and a rate at the first look, is missing. A rate is over the
     /// time between two answers, by `clock`: an engine may take long to answer.
     fn sample(&mut self, clock: &dyn Clock) -> BTreeMap<String, f64>;
 }
 
-/// Columns by name and unit.
-fn columns(named: &[(&str, &str)]) -> Vec<Column> {
-    named.iter().map(|(name, unit)| Column::new(*name, *unit)).collect()
+impl EngineInfo {
+    /// What the column `name` of its state means; nothing where it has no such column.
+    pub fn column_meaning(&self, name: &str) -> Option<&'static str> {
+        state::meaning(self.state, name)
+    }
+
+    /// Whether it never changes the file `name` once written.
+    pub fn is_immutable(&self, name: &str) -> bool {
+        self.immutable_files.iter().any(|end| name.ends_with(end))
+    }
+}
+
+/// The columns of a state whose names hold no number.
+#[cfg_attr(not(feature = "default"), allow(dead_code, reason = "no engine of the build may have a state"))]
+fn columns(state: &[StateColumn]) -> Vec<Column> {
+    let plain = state.iter().filter(|(name, ..)| !name.contains(state::NUMBER));
+    plain.map(|(name, unit, _)| Column::new(*name, *unit)).collect()
 }
 
 #[cfg(test)]

@@ -12,13 +12,16 @@ use super::{
 
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: "null",
-    about: "answers at once and keeps nothing: the client's own ceiling",
+    about: "answers at once and stores nothing: the client's own ceiling",
     version: || env!("CARGO_PKG_VERSION").to_owned(),
     abilities: &[Ability::Scan],
-    durability: "none: nothing is kept",
+    durability: "none: nothing is stored",
     storage: Storage::Nothing,
     key_bytes_max: None,
     memtable_option: None,
+    options: &[],
+    state: &[],
+    immutable_files: &[],
     open: |request| Ok(Box::new(Null { value_bytes: request.value_bytes })),
     check_options: |options| match options {
         EngineOptions::Table(table) if table.is_empty() => Ok(()),
@@ -76,7 +79,7 @@ impl Session for NullSession {
         Ok(())
     }
 
-    /// Finds the start, again and again, for as long as it is asked to.
+    /// Finds the start, again and again, until the visitor breaks.
     fn scan(&mut self, start: Option<&[u8]>, _: ScanDirection, visit: &mut ScanVisitor<'_>) -> Result<(), EngineError> {
         let key = start.unwrap_or_default();
         value::write_header(key, &mut self.value);

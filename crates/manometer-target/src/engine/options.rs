@@ -1,30 +1,25 @@
 //! Options of an engine that takes them as a table: every name and every value checked.
 
-#![cfg_attr(
-    not(all(feature = "fjall", feature = "lmdb", feature = "redb", feature = "rlsm", feature = "sqlite")),
-    allow(dead_code, reason = "each engine uses what it has options for")
-)]
-
 use std::fmt::Display;
 
 use manometer_measure::suggest::similar;
 use manometer_measure::units::ByteSize;
 use serde_json::{Map, Value};
 
-use super::{EngineError, EngineOptions};
+use super::{EngineError, EngineOption, EngineOptions};
 
 /// An engine's options as given, read one by one.
 #[derive(Debug)]
-pub(super) struct Given<'a> {
+pub(super) struct RawOptions<'a> {
     engine: &'static str,
     table: &'a Map<String, Value>,
 }
 
-impl<'a> Given<'a> {
+impl<'a> RawOptions<'a> {
     /// The options of `engine`, whose names must be among `known`.
     pub(super) fn read(
         engine: &'static str,
-        known: &'static [&'static str],
+        known: &'static [EngineOption],
         options: &'a EngineOptions,
     ) -> Result<Self, EngineError> {
         let table = match options {
@@ -36,14 +31,14 @@ impl<'a> Given<'a> {
                 });
             }
         };
-        let unknown = table.keys().find(|name| !known.contains(&name.as_str()));
+        let unknown = table.keys().find(|name| !known.iter().any(|option| option.name == *name));
         match unknown {
             None => Ok(Self { engine, table }),
             Some(name) => Err(EngineError::UnknownOption {
                 engine,
                 place: place(),
                 name: name.clone(),
-                similar: similar(name, known.iter().copied()),
+                similar: similar(name, known.iter().map(|option| option.name)),
             }),
         }
     }
@@ -146,12 +141,16 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    const KNOWN: &[&str] = &["cache_size", "sync", "max_readers", "write_map"];
+    const fn option(name: &'static str) -> EngineOption {
+        EngineOption { name, values: "", default: "" }
+    }
 
-    fn with<T>(value: Value, read: impl Fn(&Given) -> Result<T, EngineError>) -> Result<T, String> {
+    const KNOWN: &[EngineOption] = &[option("cache_size"), option("sync"), option("max_readers"), option("write_map")];
+
+    fn with<T>(value: Value, read: impl Fn(&RawOptions) -> Result<T, EngineError>) -> Result<T, String> {
         let Value::Object(table) = value else { panic!("{value}") };
         let options = EngineOptions::Table(table);
-        let given = Given::read("any", KNOWN, &options).map_err(|error| error.to_string())?;
+        let given = RawOptions::read("any", KNOWN, &options).map_err(|error| error.to_string())?;
         read(&given).map_err(|error| error.to_string())
     }
 

@@ -10,7 +10,7 @@ pub(super) struct Rates {
 
 impl Rates {
     /// Adds to `row` how much each of `counters` grew a second since the last look. At the first look there
-    /// is nothing to add, nor for a counter that shrank: a server was started anew, or told to forget.
+    /// is nothing to add, nor for a counter that shrank: a server was restarted, or its counters were reset.
     pub(super) fn add(&mut self, t_ns: u64, counters: BTreeMap<String, f64>, row: &mut BTreeMap<String, f64>) {
         if let Some((last_ns, last)) = self.last.as_ref().filter(|(last_ns, _)| t_ns > *last_ns) {
             let seconds = (t_ns - last_ns) as f64 / 1e9;

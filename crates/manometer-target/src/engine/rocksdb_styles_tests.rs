@@ -92,7 +92,7 @@ fn fifo_compaction_drops_the_oldest_and_keeps_the_rest() {
 }
 
 #[test]
-fn blobs_are_told_beside_the_levels() {
+fn blobs_are_reported_beside_the_levels() {
     let (dir, database) = disk();
     let lines = "  enable_blob_files=true\n  min_blob_size=512\n  blob_compression_type=kNoCompression\n  \
                  enable_blob_garbage_collection=true";
@@ -115,7 +115,7 @@ fn blobs_are_told_beside_the_levels() {
 }
 
 #[test]
-fn a_database_of_nine_levels_tells_all_of_them() {
+fn a_database_of_nine_levels_reports_all_of_them() {
     let (dir, database) = disk();
     let options = options_file(dir.path(), "  num_levels=9");
     let engine = open(&database, &options).unwrap();

@@ -25,7 +25,7 @@ fn inline(value: serde_json::Value) -> EngineOptions {
     EngineOptions::Table(table)
 }
 
-/// Keys `000000` … with equal values; ends early when told.
+/// Keys `000000` … with equal values; may end early.
 struct Counted {
     next: u32,
     end: u32,
@@ -124,7 +124,7 @@ fn a_bulk_load_lands_in_the_lowest_level() {
 }
 
 #[test]
-fn a_load_stops_when_told() {
+fn a_load_stops_on_request() {
     let (_dir, database) = disk();
     let engine = open(&database, &EngineOptions::default()).unwrap();
     let mut records = Counted { keep_going: false, ..Counted::up_to(u32::MAX) };
@@ -133,7 +133,7 @@ fn a_load_stops_when_told() {
 }
 
 #[test]
-fn every_column_is_told_and_rates_need_two_looks() {
+fn every_column_is_reported_and_rates_need_two_looks() {
     let (_dir, database) = disk();
     let engine = open(&database, &inline(json!({"compression": "kNoCompression"}))).unwrap();
     let mut session = engine.session();
@@ -161,7 +161,7 @@ fn a_database_in_use_is_named() {
 }
 
 #[test]
-fn a_full_disk_is_told_from_other_failures() {
+fn a_full_disk_has_an_error_of_its_own() {
     let full = rocksdb_error_from("IO error: No space left on device: While appending to file");
     assert!(matches!(full, EngineError::NoSpace { .. }), "{full}");
     let other = rocksdb_error_from("Corruption: bad block");

@@ -10,7 +10,7 @@
 //!
 //! The header counts as part of the value: a record of 1000 bytes stays one. The check covers nothing
 //! further in: touching a value's far end costs a miss of the processor's caches for every read, which a
-//! benchmark that only asks whether the value was found does not pay.
+//! benchmark that only checks whether the value was found does not pay.
 //!
 //! A value of fewer than 32 bytes has no room for that: it begins with as many bytes of the key's hash as
 //! it holds, eight at most, and random bytes follow.

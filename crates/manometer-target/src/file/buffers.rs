@@ -57,7 +57,7 @@ impl Buffers {
         self.lent.iter().filter(|lent| **lent).count()
     }
 
-    /// Every slot as the kernel wants to hear of it when buffers are registered.
+    /// Every slot in the form that the kernel takes to register buffers.
     pub(super) fn vectors(&self) -> Vec<libc::iovec> {
         let slots = 0..self.lent.len() as u32;
         slots.map(|slot| libc::iovec { iov_base: self.address(slot).cast(), iov_len: self.slot_bytes }).collect()

@@ -21,7 +21,7 @@ pub enum FileError {
         path: PathBuf,
         /// Its size.
         wanted: ByteSize,
-        /// What the file system has left, where it tells.
+        /// What the file system has left, where that is known.
         free: Option<ByteSize>,
     },
     /// A file of that name exists, and it may hold somebody's data.
@@ -31,13 +31,13 @@ pub enum FileError {
     #[error("{0} is no regular file: name a file, which is made when it does not exist")]
     NotRegularFile(PathBuf),
     /// A file that may only be read is shorter than the workload wants.
-    #[error("{path} holds {got}, wanted are {wanted}: ask for a smaller file size, or name another file")]
+    #[error("{path} holds {got}, wanted are {wanted}: use a smaller file size, or name another file")]
     TooSmall {
         /// The file.
         path: PathBuf,
         /// Its size.
         got: ByteSize,
-        /// The size that was asked for.
+        /// The size that was requested.
         wanted: ByteSize,
     },
     /// Parts of a file that may only be read were never written: reading them would not reach the device.
@@ -54,12 +54,12 @@ pub enum FileError {
     /// The host does not offer this way to reach the kernel.
     #[error("{engine} is not available here ({source}): {}", engine.remedy())]
     EngineUnavailable {
-        /// The engine that was asked for.
+        /// The engine that was requested.
         engine: IoEngine,
         /// What the kernel said.
         source: io::Error,
     },
-    /// Whoever asked for the file asked to stop.
+    /// The caller asked to stop.
     #[error("stopped while {0} was being made; it was removed")]
     Interrupted(PathBuf),
     /// Any other refusal of the operating system.

@@ -107,7 +107,7 @@ pub fn is_own_file(path: &Path) -> Result<bool, FileError> {
 }
 
 /// Where the file's first hole or unwritten stretch begins; its size when it has none, or when the file
-/// system does not tell.
+/// system does not report it.
 fn first_hole(path: &Path) -> Result<u64, FileError> {
     let file = File::open(path).map_err(FileError::system("open", path))?;
     match rustix::fs::seek(&file, SeekFrom::Hole(0)) {
@@ -119,7 +119,7 @@ fn first_hole(path: &Path) -> Result<u64, FileError> {
     }
 }
 
-/// The multiple of bytes that direct I/O on `path` wants of offsets and lengths, where the kernel tells
+/// The multiple of bytes that direct I/O on `path` wants of offsets and lengths, where the kernel reports it
 /// (Linux 6.1).
 pub fn direct_alignment_bytes(path: &Path) -> Option<u64> {
     let known =

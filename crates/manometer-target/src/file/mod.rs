@@ -10,15 +10,16 @@ mod buffers;
 mod data;
 mod error;
 mod files;
+mod io_engine;
 mod prepare;
 mod probe;
 
 pub use backend::{
-    BackendOptions, Completion, IoBackend, IoEngine, IoOperation, MAX_BUFFER_BYTES, MAX_DEPTH, Submission,
-    best_available, open,
+    BackendOptions, Completion, IoBackend, IoOperation, MAX_BUFFER_BYTES, MAX_DEPTH, Submission, best_available, open,
 };
 pub use data::{DataGenerator, MAGIC, SECTOR_BYTES};
 pub use error::FileError;
 pub use files::{FileReuse, FileSet, direct_alignment_bytes, is_own_file};
+pub use io_engine::IoEngine;
 pub use prepare::prepare;
 pub use probe::probe;

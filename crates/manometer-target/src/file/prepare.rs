@@ -22,7 +22,7 @@ const WRITE_BYTES: u64 = 1 << 20;
 const UNFINISHED: &str = ".manometer-unfinished";
 
 /// Makes the files that do not exist or may not be used as they are, and returns their paths. `progress`
-/// hears of the bytes written and wanted in all, and can break off: then the unfinished file is removed.
+/// is called with the bytes written and wanted in all, and can break off: then the unfinished file is removed.
 ///
 /// # Errors
 /// A file exists that may neither be used nor replaced, the file system is full, or writing failed.
@@ -73,7 +73,7 @@ fn make(
         .and_then(|file| write_through(&file, path, bytes, data, progress))
         .and_then(|()| std::fs::rename(&unfinished, path).map_err(FileError::system("name", path)));
     if made.is_err() {
-        // What failed is told; that the rest may stay behind unfinished is known by its name.
+        // The failure is returned; that the rest may stay behind unfinished is known by its name.
         let _ = std::fs::remove_file(&unfinished);
     }
     made
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_is_reused_when_told_and_remade_otherwise() {
+    fn our_file_is_reused_on_request_and_remade_otherwise() {
         let dir = on_disk();
         let files = one(dir.path().join("data"));
         quietly(&files, FileReuse::Remake, 1).unwrap();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_made_is_never_touched_unasked() {
+    fn foreign_files_are_never_touched_without_permission() {
         let dir = on_disk();
         let files = one(dir.path().join("precious"));
         std::fs::write(&files.paths[0], vec![7; SIZE as usize]).unwrap();

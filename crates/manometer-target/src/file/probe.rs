@@ -1,4 +1,4 @@
-//! Tries the ways to ask for I/O on a small file in a folder.
+//! Tries the kernel's I/O interfaces on a small file in a folder.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;

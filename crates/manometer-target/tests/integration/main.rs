@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test fails by panicking")]
 
 mod conformance;
+mod registry;
 mod servers;

@@ -108,7 +108,7 @@ fn ended(engine: &dyn Engine) -> EngineError {
     (0..500).find_map(look).unwrap()
 }
 
-/// Keys `000000` … with values that tell them apart.
+/// Keys `000000` … with distinct values.
 struct Counted {
     next: u32,
     end: u32,
@@ -199,17 +199,17 @@ fn many_requests_are_answered_in_order() {
                 [PipelinedRequest::Get { key }, PipelinedRequest::Put { key, value }, PipelinedRequest::Get { key }]
             })
             .collect();
-        let mut heard = Vec::new();
-        session.pipeline(&requests, &mut |place, value| heard.push((place, value.map(<[u8]>::to_vec)))).unwrap();
-        assert_eq!(heard.len(), 600);
-        for (place, (told, value)) in heard.into_iter().enumerate() {
+        let mut received = Vec::new();
+        session.pipeline(&requests, &mut |place, value| received.push((place, value.map(<[u8]>::to_vec)))).unwrap();
+        assert_eq!(received.len(), 600);
+        for (place, (answered, value)) in received.into_iter().enumerate() {
             let wanted = (place % 3 == 2).then(|| values[place / 3].clone());
-            assert!(told == place && value == wanted, "{name}: {place}");
+            assert!(answered == place && value == wanted, "{name}: {place}");
         }
-        let mut asked: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
-        asked.insert(7, b"missing");
-        let mut found = vec![None; asked.len()];
-        session.get_many(&asked, &mut |place, value| found[place] = value.map(<[u8]>::to_vec)).unwrap();
+        let mut requested: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
+        requested.insert(7, b"missing");
+        let mut found = vec![None; requested.len()];
+        session.get_many(&requested, &mut |place, value| found[place] = value.map(<[u8]>::to_vec)).unwrap();
         assert_eq!(found.remove(7), None);
         assert!(found.into_iter().map(Option::unwrap).eq(values.iter().cloned()), "{name}");
         session.get_many(&[], &mut |_, _| panic!("nothing was asked")).unwrap();
@@ -218,7 +218,7 @@ fn many_requests_are_answered_in_order() {
 }
 
 #[test]
-fn every_record_is_loaded_and_every_column_told() {
+fn every_record_is_loaded_and_every_column_reported() {
     for (name, mut options) in installed_in_every_form() {
         let place = Place::new();
         if name == "redis" {
@@ -236,19 +236,19 @@ fn every_record_is_loaded_and_every_column_told() {
             assert_eq!(found[..4], record.to_le_bytes());
         }
         let row = state.sample(&ManualClock::at(1_000_000_000));
-        // A class of slabs without pages has nothing to tell.
+        // A class of slabs without pages has nothing to report.
         let columns: Vec<String> = state.columns().into_iter().map(|Column { name, .. }| name).collect();
         for column in columns.iter().filter(|column| !column.starts_with("slab_")) {
             assert!(row.contains_key(column), "{name}: {column} is missing: {row:?}");
         }
-        assert!(row.keys().all(|told| columns.contains(told)), "{name}: {row:?}");
+        assert!(row.keys().all(|name| columns.contains(name)), "{name}: {row:?}");
         let keys = if name == "redis" { "keys" } else { "curr_items" };
         assert_eq!(row[keys], 12_345.0);
     }
 }
 
 #[test]
-fn a_class_of_slabs_that_comes_later_tells_its_numbers_as_well() {
+fn a_slab_class_that_comes_later_reports_its_numbers_as_well() {
     if !is_installed("memcached") {
         return;
     }
@@ -341,7 +341,7 @@ fn the_keys_of_a_cluster_lie_on_all_of_its_servers() {
     let addresses = address(&*ours);
     let held: Vec<u64> = addresses.split(',').map(keys_at).collect();
     assert!(held.iter().all(|keys| *keys > 800) && held.iter().sum::<u64>() == 3000, "{held:?}");
-    // One address leads to all of them, and a server that is gone does not keep us from asking the next.
+    // One address leads to all of them, and a server that is gone does not keep us from querying the next.
     let last = addresses.rsplit_once(',').unwrap().1;
     for given in [json!({"address": last, "cluster": true}), json!({"address": format!("127.0.0.1:1,{last}")})] {
         let theirs = open("redis", Path::new("/nowhere/at/all"), given).unwrap();
@@ -465,7 +465,7 @@ fn servers_that_are_no_cluster_are_not_taken_for_one() {
 }
 
 #[test]
-fn a_server_that_does_not_tell_its_directives_has_an_unknown_durability() {
+fn a_server_that_does_not_report_its_directives_has_an_unknown_durability() {
     if !is_installed("redis") {
         return;
     }
@@ -477,7 +477,7 @@ fn a_server_that_does_not_tell_its_directives_has_an_unknown_durability() {
     BufReader::new(&line).read_line(&mut said).unwrap();
     assert_eq!(said, "+OK\r\n");
     let facts = open("redis", &place.database, json!({"address": address(&*theirs)})).unwrap().facts();
-    assert_eq!(facts["durability"], "unknown: the server does not tell its directives");
+    assert_eq!(facts["durability"], "unknown: the server does not report its directives");
 }
 
 #[test]
@@ -718,11 +718,11 @@ fn redis_may_close_idle_connections_to_its_administration() {
     let mut state = engine.state_sampler();
     assert!(state.sample(&ManualClock::at(0)).contains_key("used_memory"));
     let pid = pid(&*engine);
-    // Asking goes on until the one who asks is alone.
-    let mut asking = TcpStream::connect(address(&*engine)).unwrap();
-    let mut answer = BufReader::new(asking.try_clone().unwrap());
+    // Querying goes on until no other client is left.
+    let mut client = TcpStream::connect(address(&*engine)).unwrap();
+    let mut answer = BufReader::new(client.try_clone().unwrap());
     let is_alone = |_: u32| {
-        asking.write_all(b"INFO clients\r\n").unwrap();
+        client.write_all(b"INFO clients\r\n").unwrap();
         let mut lines = String::new();
         while !lines.contains("connected_clients:") {
             lines.clear();

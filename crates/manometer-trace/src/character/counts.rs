@@ -1,4 +1,4 @@
-//! How many requests came in each second: the series that burstiness and memory are told from.
+//! How many requests came in each second: the series that burstiness and memory are computed from.
 //!
 //! Windows of 1 s from the first request on, of 2 s, 4 s … where there would be too many of them.
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 pub const WINDOW_NS: u64 = 1_000_000_000;
 /// The most windows that are kept.
 pub const WINDOWS_MAX: usize = 1 << 22;
-/// The fewest windows of which the index of dispersion is told.
+/// The fewest windows that have an index of dispersion.
 const DISPERSION_WINDOWS_MIN: usize = 10;
 
 /// Requests by windows of equal length.

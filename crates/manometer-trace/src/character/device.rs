@@ -14,7 +14,7 @@ const SIZES_MAX: usize = 1 << 16;
 /// How many of the most common sizes are named.
 const COMMON_SIZES: usize = 8;
 
-/// What is asked of devices.
+/// The load on devices.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Device {
     /// Devices.
@@ -80,7 +80,7 @@ struct KindCounter {
 }
 
 impl Counter {
-    /// Takes a request in, if it is one to a device that tells its place and size.
+    /// Takes a request in, if it is one to a device, with its place and size.
     pub fn add(&mut self, record: &Record) {
         let kind = match record.operation {
             Operation::Read => 0,
@@ -105,7 +105,7 @@ impl Counter {
         }
     }
 
-    /// What was asked until now; nothing where no device was asked.
+    /// The load until now; nothing where no request went to a device.
     pub fn finish(&self) -> Option<Device> {
         let requests: f64 = self.kinds.iter().map(|kind| kind.sizes.weight()).sum();
         let bytes: f64 = self.kinds.iter().map(KindCounter::bytes).sum();

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use crate::key::IdHasher;
 
-/// A key is told of where it has so many times the requests that any may have lost.
+/// A key is reported where it has so many times the requests that any may have lost.
 const SURE: u64 = 2;
 
 /// Counts of keys, sure for those with many requests.

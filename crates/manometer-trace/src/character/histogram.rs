@@ -202,8 +202,8 @@ mod tests {
             numbers.iter().for_each(|number| histogram.add(*number, 1.0));
             numbers.sort_unstable();
             let exact = numbers[((share * numbers.len() as f64).ceil() as usize - 1).min(numbers.len() - 1)] as f64;
-            let told = histogram.quantile(share) as f64;
-            prop_assert!((told - exact).abs() <= exact * 0.032 + 1.0, "{told} for {exact}");
+            let estimate = histogram.quantile(share) as f64;
+            prop_assert!((estimate - exact).abs() <= exact * 0.032 + 1.0, "{estimate} for {exact}");
         }
     }
 

@@ -17,7 +17,7 @@ const PIECES_MIN: usize = 4;
 /// How many series of noise are drawn, in each of [`ROUNDS`] and for the error.
 const DRAWS: usize = 24;
 const ROUNDS: usize = 3;
-/// So far from the exponent noise is drawn to tell its error.
+/// So far from the exponent noise is drawn to estimate its error.
 const STEP: f64 = 0.05;
 /// The least that a slope is taken to move with its exponent.
 const MOVES_MIN: f64 = 0.2;

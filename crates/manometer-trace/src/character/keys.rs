@@ -1,7 +1,7 @@
 //! What is known of each key while a trace goes by: how often, and when and where it was requested last.
 //!
 //! Exact up to a bound of keys. Above it half of the keys are dropped, by their hashes (SHARDS with a fixed size,
-//! Waldspurger and others, FAST 2015): those that stay are known from their first request on, and each stands for
+//! Waldspurger and others, FAST 2015): those that stay are known from their first request on, and each represents
 //! several.
 
 use std::collections::HashMap;
@@ -48,7 +48,7 @@ pub struct Moment {
 /// A request for a key that is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reference {
-    /// How many requests it stands for.
+    /// How many requests it represents.
     pub weight: f64,
     /// The request before for the same key.
     pub reuse: Option<Reuse>,
@@ -123,7 +123,7 @@ impl Keys {
             }
             Entry::Occupied(mut entry) => {
                 let state = entry.get_mut();
-                // The place just taken is behind, and stands for the key itself.
+                // The place just taken is behind, and represents the key itself.
                 let between = self.positions.taken_after(state.place as usize) - 1;
                 self.positions.free(state.place as usize);
                 let reuse = Reuse { distance: 1 + (between as f64 * weight).round() as u64, last: state.last };

@@ -51,7 +51,7 @@ impl Default for Options {
     }
 }
 
-/// Takes in a trace, and tells its character.
+/// Reads a trace, and computes its character.
 #[derive(Debug)]
 pub struct Character {
     options: Options,
@@ -87,7 +87,7 @@ struct Times {
     resolution_ns: u64,
 }
 
-/// The character of a trace. What it does not tell is null.
+/// The character of a trace. What the trace does not hold is null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// Requests.
@@ -320,7 +320,7 @@ impl Character {
             burstiness: self.burstiness(),
             diurnal_reason: diurnal.as_ref().err().cloned(),
             diurnal: diurnal.ok(),
-            sessions_reason: sessions.is_none().then(|| "no request tells both its client and its time".to_owned()),
+            sessions_reason: sessions.is_none().then(|| "no request has both its client and its time".to_owned()),
             replay_model: model::recommend(self.options.taken_at, sessions.as_ref(), device.is_some()),
             sessions,
             device,

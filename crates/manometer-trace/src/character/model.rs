@@ -17,7 +17,7 @@ pub enum TakenAt {
     Store,
     /// At a proxy before the store.
     Proxy,
-    /// At the clients, or at a store that they ask themselves.
+    /// At the clients, or at a store that they access directly.
     Clients,
 }
 
@@ -48,26 +48,26 @@ pub fn recommend(taken_at: Option<TakenAt>, sessions: Option<&Sessions>, is_of_d
         (Some(TakenAt::Store), _) => (
             Model::ClosedPerClient,
             "At the store each connection waits for its answers, so that a closed model behaves as the store's clients \
-             did. Where they are servers that ask without waiting (a layer of microservices), take the open model."
+             did. Where they are servers that send without waiting (a layer of microservices), take the open model."
                 .to_owned(),
         ),
         (_, Some(sessions)) => by_sessions(sessions),
         (_, None) if is_of_devices => (
             Model::Open,
-            "Many processes ask a device at once, and the trace does not tell which request waited for which."
+            "Many processes use a device at once, and the trace does not show which request waited for which."
                 .to_owned(),
         ),
         (_, None) => (
             Model::Open,
-            "The trace tells no clients with times, so nothing speaks against requests that come when they are due."
+            "The trace has no clients with times, so nothing speaks against requests that come when they are due."
                 .to_owned(),
         ),
     };
     let alike = sessions.and_then(|sessions| sessions.below_latency_share).filter(|share| *share < ALIKE_SHARE);
     let why = match alike {
         Some(share) => format!(
-            "{why} Of a client's times between requests {:.3} % are below the latency: open and closed are hardly told \
-             apart.",
+            "{why} Of a client's times between requests {:.3} % are below the latency: open and closed hardly \
+             differ.",
             share * 100.0
         ),
         None => why,
@@ -97,7 +97,7 @@ fn unknown(place: bool, sessions: Option<&Sessions>) -> Option<String> {
          fits better",
     );
     let latency = sessions.is_some_and(|sessions| sessions.latency_s.is_none()).then_some(
-        "the store's latency (--latency): it tells how many of a client's requests came before an answer could",
+        "the store's latency (--latency): it shows how many of a client's requests came before an answer could",
     );
     let unknown: Vec<&str> = place.into_iter().chain(latency).collect();
     (!unknown.is_empty()).then(|| unknown.join("; "))
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_asked() {
+    fn unknown_facts_are_listed() {
         assert!(recommend(None, None, false).unknown.unwrap().contains("--taken-at"));
         assert_eq!(recommend(None, None, true).unknown, None);
         assert!(

@@ -6,7 +6,7 @@ use super::zipf::{self, Known, Zipf};
 
 /// How many hot keys are named.
 const HOT_KEYS: usize = 10;
-/// The shares of the most popular keys of which it is told how many requests are theirs.
+/// The shares of the most popular keys whose share of the requests is reported.
 const TOP_SHARES: [f64; 5] = [0.001, 0.01, 0.1, 0.2, 0.5];
 
 /// The popularity of keys.
@@ -73,7 +73,7 @@ pub struct KeysOfRequests {
 pub struct Counted {
     /// Keys with their requests: all of them, or a sample.
     pub sample: Vec<(u64, u64)>,
-    /// How many keys each of the sample stands for.
+    /// How many keys each of the sample represents.
     pub weight: f64,
     /// The most requested keys with their requests.
     pub most: Vec<(u64, u64)>,

@@ -1,6 +1,6 @@
 //! Sessions of clients, and what they say of the model to replay a trace by.
 //!
-//! A session of a client ends where it asks nothing for a while. Where a session has few requests the load is as good
+//! A session of a client ends where it sends nothing for a while. Where a session has few requests the load is as good
 //! as open; where it has many, the next request waits for the answer to the one before (Schroeder, Wierman and
 //! Harchol-Balter, NSDI 2006).
 

@@ -1,8 +1,8 @@
-//! How many different keys are asked for in each stretch of a trace.
+//! The working set: how many different keys are requested in each stretch of a trace.
 //!
 //! How long the stretches are to be is known only at the end. So they are counted at all lengths that are a power of
 //! two of the shortest, each length until there are too many of them: a request is the first for its key in a stretch
-//! where the one before lies in another, which the numbers of the two shortest stretches tell for all lengths.
+//! where the one before lies in another, which the numbers of the two shortest stretches give for all lengths.
 
 use std::collections::VecDeque;
 
@@ -33,9 +33,9 @@ pub struct Stretch {
     pub requests: f64,
     /// Different keys.
     pub keys: f64,
-    /// Those of them that are asked for the first time in the trace.
+    /// Those of them that are requested for the first time in the trace.
     pub new_keys: f64,
-    /// The bytes of the different keys' values, where every request tells its size.
+    /// The bytes of the different keys' values, where every request has a size.
     pub bytes: Option<f64>,
 }
 
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_is_not_told_leaves_no_bytes() {
+    fn an_unknown_size_leaves_no_bytes() {
         let mut counter = Counter::default();
         counter.add(0, None, Some(1), 1.0);
         counter.add(0, None, None, 1.0);

@@ -53,9 +53,9 @@ pub struct Zipf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It cannot be told from it.
+    /// It is indistinguishable from it.
     Zipf,
-    /// It can be told from it, but no share of requests is wrong by more than 0.05.
+    /// It is distinguishable from it, but no share of requests is wrong by more than 0.05.
     NearlyZipf,
     /// It is another one.
     NotZipf,

@@ -1,18 +1,19 @@
-//! AdaptSize's traces of a content delivery network: `time, object, size`, parted by white space.
+//! AdaptSize's traces of a content delivery network: `time, object, size`, separated by white space.
 
 use crate::error::Fault;
-use crate::format::Format;
+use crate::format::{Format, FormatSetting};
 use crate::reader::{LineFormat, Lines, Reader, Sink};
 use crate::record::{Operation, Record};
 use crate::text;
 
-/// The unit of times, unless told otherwise.
+/// The unit of times, by default.
 const TIME_UNIT_NS: u64 = 1_000_000_000;
 
 /// The format's entry in the list.
 pub(crate) static FORMAT: Format = Format {
     name: "adapt-size",
     about: "AdaptSize: time object size",
+    settings: &[FormatSetting::TimeUnit],
     recognise: |head| head.fits(AdaptSize { time_unit_ns: TIME_UNIT_NS }),
     open: |source, options| {
         let format = AdaptSize { time_unit_ns: options.time_unit_ns.unwrap_or(TIME_UNIT_NS) };

@@ -10,6 +10,7 @@ use crate::text;
 pub(crate) static FORMAT: Format = Format {
     name: "address",
     about: "memory accesses: l|s address in hex, number",
+    settings: &[],
     recognise: |head| head.fits(Address),
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Address), options.keep_keys))),
 };

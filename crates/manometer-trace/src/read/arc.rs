@@ -1,7 +1,7 @@
-//! The ARC paper's traces (`.lis`): `start, blocks, hint, request` in each line, parted by white space.
+//! The ARC paper's traces (`.lis`): `start, blocks, hint, request` in each line, separated by white space.
 //!
-//! A line asks for several blocks of 512 bytes one after the other; each is a request. What the request does is not
-//! told, and read as a read.
+//! A line requests several blocks of 512 bytes one after the other; each is a request. The operation is
+//! unknown, and taken as a read.
 
 use crate::error::Fault;
 use crate::format::Format;
@@ -15,6 +15,7 @@ const BLOCK_BYTES: u64 = 512;
 pub(crate) static FORMAT: Format = Format {
     name: "arc",
     about: "the ARC paper's .lis: start blocks hint request",
+    settings: &[],
     recognise: |head| head.fits(Arc),
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Arc), options.keep_keys))),
 };

@@ -17,7 +17,7 @@ use super::operation_name::block_operation;
 
 const SECTOR_BYTES: u64 = 512;
 const SECOND_NS: u64 = 1_000_000_000;
-/// The devices that are told apart at most.
+/// The most devices that are distinguished.
 const DEVICES_MAX: usize = 65_536;
 /// How far is looked for an issue.
 const LOOKED_BYTES: usize = 64 << 10;
@@ -26,6 +26,7 @@ const LOOKED_BYTES: usize = 64 << 10;
 pub(crate) static FORMAT: Format = Format {
     name: "blkparse",
     about: "blkparse's text, as `manometer trace capture` writes it",
+    settings: &[],
     recognise: |head| head.fits(Blkparse::new(b"D")) || head.fits(Blkparse::new(b"Q")),
     open: |mut source, options| {
         let format = Blkparse::new(if has_issues(&mut source) { b"D" } else { b"Q" });

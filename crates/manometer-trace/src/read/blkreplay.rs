@@ -15,6 +15,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) static FORMAT: Format = Format {
     name: "blkreplay",
     about: "blkreplay's .load: time ; sector ; sectors ; R|W ; delay ; duration",
+    settings: &[],
     recognise,
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Blkreplay::default()), options.keep_keys))),
 };

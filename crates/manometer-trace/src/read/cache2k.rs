@@ -8,7 +8,7 @@ use crate::reader::{Fixed, FixedFormat, Reader};
 use crate::record::{Operation, Record};
 
 const SIZE: usize = 4;
-/// The fewest requests by which the format can be told from others.
+/// The fewest requests by which the format can be recognised.
 const CHECKED_RECORDS_MIN: usize = 512;
 /// The most kinds of objects (the upper eight bits) that its traces have.
 const KINDS_MAX: usize = 32;
@@ -17,6 +17,7 @@ const KINDS_MAX: usize = 32;
 pub(crate) static FORMAT: Format = Format {
     name: "cache2k",
     about: "cache2k's benchmark traces: binary, a 32-bit number a request, big-endian",
+    settings: &[],
     recognise,
     open: |source, options| Ok(Box::new(Reader::new(Fixed::new(source, Cache2k), options.keep_keys))),
 };

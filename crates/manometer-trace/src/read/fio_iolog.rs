@@ -17,7 +17,7 @@ const SECTOR_BYTES: u64 = 512;
 const MICROSECOND_NS: u64 = 1_000;
 /// A shorter wait is discarded.
 const WAIT_MIN_US: u64 = 100;
-/// The files that are told apart at most.
+/// The most files that are distinguished.
 const FILES_MAX: usize = 65_536;
 /// How far is looked for a wait.
 const LOOKED_BYTES: usize = 64 << 10;
@@ -29,6 +29,7 @@ const HEADER_3: &[u8] = b"fio version 3 iolog";
 pub(crate) static FORMAT: Format = Format {
     name: "fio-iolog",
     about: "fio's iolog, versions 2 and 3",
+    settings: &[],
     recognise: |head: &Head| head.bytes.starts_with(HEADER_2) || head.bytes.starts_with(HEADER_3),
     open,
 };
@@ -36,7 +37,7 @@ pub(crate) static FORMAT: Format = Format {
 fn open(mut source: Source, options: &ReadOptions) -> Result<Box<dyn TraceReader>, TraceError> {
     let bytes = source.want(LOOKED_BYTES);
     let waits = memchr::memmem::find(&bytes[..bytes.len().min(LOOKED_BYTES)], b" wait ").is_some();
-    // Without waits nothing tells when a request was made.
+    // Without waits the time of a request is unknown.
     let format = Iolog { version: None, time_ns: waits.then_some(0), files: HashMap::new() };
     Ok(Box::new(Reader::new(Lines::new(source, format), options.keep_keys)))
 }

@@ -13,6 +13,7 @@ const MILLISECOND_NS: u64 = 1_000_000;
 pub(crate) static FORMAT: Format = Format {
     name: "ibm-object-store",
     about: "IBM object store: time REST.GET.OBJECT object size [from to]",
+    settings: &[],
     recognise: |head| head.fits(ObjectStore),
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, ObjectStore), options.keep_keys))),
 };

@@ -10,6 +10,7 @@ use crate::text;
 pub(crate) static FORMAT: Format = Format {
     name: "keys",
     about: "one key a line",
+    settings: &[],
     recognise,
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Keys), options.keep_keys))),
 };

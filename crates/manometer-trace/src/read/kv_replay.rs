@@ -1,20 +1,21 @@
 //! KV-replay: `command, object id, timestamp in ms*, size*`; what has a star may be absent.
 //!
-//! Commands are YCSB's; `read` asks for the value of a key.
+//! Commands are YCSB's; `read` reads the value of a key.
 
 use crate::error::Fault;
-use crate::format::Format;
+use crate::format::{Format, FormatSetting};
 use crate::reader::{LineFormat, Lines, Reader, Sink};
 use crate::record::{Operation, Record};
 use crate::text;
 
-/// The unit of times, unless told otherwise.
+/// The unit of times, by default.
 const TIME_UNIT_NS: u64 = 1_000_000;
 
 /// The format's entry in the list.
 pub(crate) static FORMAT: Format = Format {
     name: "kv-replay",
     about: "KV-replay: command,key,time in ms,size (the last two may be absent)",
+    settings: &[FormatSetting::TimeUnit],
     recognise: |head| head.fits(KvReplay { time_unit_ns: TIME_UNIT_NS }),
     open: |source, options| {
         let format = KvReplay { time_unit_ns: options.time_unit_ns.unwrap_or(TIME_UNIT_NS) };

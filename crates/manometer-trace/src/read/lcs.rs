@@ -21,6 +21,7 @@ const HEADER_BYTES: usize = 8192;
 pub(crate) static FORMAT: Format = Format {
     name: "lcs",
     about: "libCacheSim's lcs, versions 1 to 8: binary with a header",
+    settings: &[],
     recognise: |head| head.bytes.starts_with(&MAGIC.to_le_bytes()),
     open,
 };

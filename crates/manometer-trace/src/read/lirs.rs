@@ -1,4 +1,4 @@
-//! The LIRS authors' traces (`.trc`): one number of a block in each line; `*` asks for output and is passed over.
+//! The LIRS authors' traces (`.trc`): one number of a block in each line; `*` is a breakpoint and is skipped.
 
 use crate::error::Fault;
 use crate::format::Format;
@@ -10,6 +10,7 @@ use crate::text;
 pub(crate) static FORMAT: Format = Format {
     name: "lirs",
     about: "the LIRS authors' .trc: one number a line, `*` for a breakpoint",
+    settings: &[],
     recognise: |head| head.fits(Lirs),
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Lirs), options.keep_keys))),
 };

@@ -15,6 +15,7 @@ use super::operation_name::operation;
 pub(crate) static FORMAT: Format = Format {
     name: "memcached-watch",
     about: "memcached's watch: ts= gid= type= key= status= ...",
+    settings: &[],
     recognise: |head| head.fits(Watch::default()),
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Watch::default()), options.keep_keys))),
 };

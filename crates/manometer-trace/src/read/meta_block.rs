@@ -16,6 +16,7 @@ const COLUMNS_MAX: usize = 64;
 pub(crate) static FORMAT: Format = Format {
     name: "meta-block",
     about: "Meta's block traces: CSV with the columns op_time, block_id, io_size, io_offset, op_name ...",
+    settings: &[],
     recognise,
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, MetaBlock::default()), options.keep_keys))),
 };

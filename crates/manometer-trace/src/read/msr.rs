@@ -12,7 +12,7 @@ use crate::text;
 
 use super::operation_name::operation;
 
-/// The devices that are told apart at most.
+/// The most devices that are distinguished.
 const DEVICES_MAX: usize = 65_536;
 /// From 1601 to 1970, in 100 ns.
 const UNIX_EPOCH: u64 = 116_444_736_000_000_000;
@@ -22,6 +22,7 @@ const SECTOR_BYTES: u64 = 512;
 pub(crate) static FORMAT: Format = Format {
     name: "msr",
     about: "MSR Cambridge: timestamp,hostname,disk,type,offset,size,response",
+    settings: &[],
     recognise: |head| head.fits(Msr::default()),
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Msr::default()), options.keep_keys))),
 };
@@ -42,7 +43,7 @@ impl LineFormat for Msr {
             return Ok(());
         }
         let [time, host, disk, kind, offset, size, _response] =
-            text::fields(line, b',').ok_or("expected seven fields parted by commas")?;
+            text::fields(line, b',').ok_or("expected seven fields separated by commas")?;
         let operation = operation(kind).filter(|operation| operation.is_block());
         let operation = operation.ok_or_else(|| format!("the type is {}: expected Read or Write", text::show(kind)))?;
         let time = text::number(time).ok_or("the time is no number of 100 ns")?;
@@ -80,7 +81,7 @@ mod tests {
     use crate::read::tests::{damage, found, records};
 
     #[test]
-    fn lines_are_read_and_disks_told_apart() {
+    fn lines_are_read_and_disks_distinguished() {
         let trace = b"128166372003061629,hm,1,Read,383496192,32768,413\n128166372016382155,hm,0,Write,2822144,4096,0\n";
         assert_eq!(found(trace), "msr");
         let read = records(&FORMAT, trace);

@@ -46,7 +46,7 @@ pub(crate) fn scsi(command: u64) -> Option<Operation> {
     }
 }
 
-/// The operation in blktrace's letters, such as `RA` or `FWS`; none for one that asks for no sectors.
+/// The operation in blktrace's letters, such as `RA` or `FWS`; none for one without sectors.
 pub(crate) fn block_operation(letters: &[u8]) -> Option<Operation> {
     let known = !letters.is_empty() && letters.iter().all(|letter| letter.is_ascii_alphabetic());
     let after_flush = letters.strip_prefix(b"F").unwrap_or(letters);

@@ -1,6 +1,6 @@
 //! oracleGeneral, libCacheSim's binary form: records of 24 bytes, little-endian, packed.
 //!
-//! `u32` time in s, `u64` object, `u32` size, `i64` number of the request that asks for the object next (-1 or the
+//! `u32` time in s, `u64` object, `u32` size, `i64` number of the next request for the object (-1 or the
 //! largest number: never). The last is known to who reads on, and is not kept.
 
 use crate::error::Fault;
@@ -16,6 +16,7 @@ const CHECKED_RECORDS: usize = 512;
 pub(crate) static FORMAT: Format = Format {
     name: "oracle-general",
     about: "libCacheSim's oracleGeneral: binary, 24 bytes a record",
+    settings: &[],
     recognise,
     open: |source, options| Ok(Box::new(Reader::new(Fixed::new(source, OracleGeneral), options.keep_keys))),
 };

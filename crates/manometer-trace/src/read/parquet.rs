@@ -30,6 +30,7 @@ const COLUMNS: [&str; 11] =
 pub(crate) static FORMAT: Format = Format {
     name: "parquet",
     about: "Parquet, as `manometer trace convert` writes it",
+    settings: &[],
     recognise: |head: &Head| head.bytes.starts_with(MAGIC),
     open,
 };

@@ -27,6 +27,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) static FORMAT: Format = Format {
     name: "redis-aof",
     about: "Redis's append-only file",
+    settings: &[],
     recognise,
     open: |source, options| {
         let format = Aof { source, words: Vec::new(), kept: Vec::new(), time_ns: None, database: 0 };

@@ -41,7 +41,7 @@ enum Shape {
     Expiring(u64),
 }
 
-/// The shape of the commands that ask for keys.
+/// The shape of the commands that name keys.
 fn shape(name: &[u8]) -> Option<Shape> {
     use Operation::{Delete, Get, Insert, Put, ReadModifyWrite, Scan, Update};
     Some(match name {

@@ -1,6 +1,6 @@
 //! What `redis-cli MONITOR` prints: `seconds.microseconds [database client] "command" "argument" …`.
 //!
-//! Clients are told by their address; databases are devices. Commands without a key are passed over.
+//! Clients are identified by their address; databases are devices. Commands without a key are passed over.
 
 use std::borrow::Cow;
 
@@ -18,6 +18,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) static FORMAT: Format = Format {
     name: "redis-monitor",
     about: "redis MONITOR: time [database client] \"command\" \"argument\" ...",
+    settings: &[],
     recognise: |head| head.fits(Monitor),
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Monitor), options.keep_keys))),
 };
@@ -75,7 +76,7 @@ fn closing_quote(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// The bytes that a word stands for.
+/// The bytes that a word encodes.
 fn unescaped(word: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
     if memchr::memchr(b'\\', word).is_none() {
         return Ok(Cow::Borrowed(word));

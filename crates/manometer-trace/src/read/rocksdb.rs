@@ -20,7 +20,7 @@ const ENTRY_BYTES: usize = 13;
 const MAGIC: &[u8] = b"feedcafedeadbeef\t";
 /// Sequence number and count, at the begin of a write batch.
 const BATCH_HEADER_BYTES: usize = 12;
-/// The most keys that one request may ask for.
+/// The most keys that one request may name.
 const KEYS_MAX: usize = 65_536;
 
 const BEGIN: u8 = 1;
@@ -35,6 +35,7 @@ const MULTI_GET: u8 = 13;
 pub(crate) static FORMAT: Format = Format {
     name: "rocksdb",
     about: "RocksDB's query trace: binary",
+    settings: &[],
     recognise: |head: &Head| head.bytes.get(ENTRY_BYTES..).is_some_and(|payload| payload.starts_with(MAGIC)),
     open: |source, options| {
         let format = RocksDb { source, version: None, write: None, ended: false };
@@ -289,7 +290,7 @@ impl<'a> Payload<'a> {
         let mut families = slice(&mut self.bytes)?;
         let mut keys = slice(&mut self.bytes)?;
         if count > KEYS_MAX {
-            return Err(format!("a request asks for {count} keys: expected {KEYS_MAX} at most").into());
+            return Err(format!("a request names {count} keys: expected {KEYS_MAX} at most").into());
         }
         (0..count).map(|_| Ok((fixed_u32(&mut families)?, slice(&mut keys)?))).collect()
     }

@@ -12,6 +12,7 @@ const MICROSECOND_NS: u64 = 1_000;
 pub(crate) static FORMAT: Format = Format {
     name: "rocksdb-text",
     about: "RocksDB's query trace for people: hex key, type, column family, value size, time",
+    settings: &[],
     recognise: |head| head.fits(RocksDbText::default()),
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, RocksDbText::default()), options.keep_keys))),
 };
@@ -61,7 +62,7 @@ impl LineFormat for RocksDbText {
     }
 }
 
-/// The bytes that the hexadecimal digits stand for.
+/// The bytes that the hexadecimal digits encode.
 fn bytes_of(digits: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     bytes.clear();
     let (pairs, rest) = digits.as_chunks::<2>();

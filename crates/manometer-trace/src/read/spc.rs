@@ -13,6 +13,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) static FORMAT: Format = Format {
     name: "spc",
     about: "SPC (UMass): application unit,address,size,R|W,time",
+    settings: &[],
     recognise: |head| head.fits(Spc),
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Spc), options.keep_keys))),
 };

@@ -13,6 +13,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) static FORMAT: Format = Format {
     name: "systor17",
     about: "SYSTOR'17: Timestamp,Response,IOType,LUN,Offset,Size",
+    settings: &[],
     recognise: |head| head.fits(Systor),
     open: |source, options| Ok(Box::new(Reader::new(Lines::new(source, Systor), options.keep_keys))),
 };
@@ -30,7 +31,7 @@ impl LineFormat for Systor {
             return Ok(());
         }
         let [time, response, kind, unit, offset, size] =
-            text::fields(line, b',').ok_or("expected six fields parted by commas")?;
+            text::fields(line, b',').ok_or("expected six fields separated by commas")?;
         let operation = match kind {
             b"R" => Operation::Read,
             b"W" => Operation::Write,

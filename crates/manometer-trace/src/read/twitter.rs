@@ -1,7 +1,8 @@
 //! Twitter's cache traces: `time in s,key,key size,value size,client,operation,ttl in s`, without a header.
 
+use crate::csv_columns::Role;
 use crate::format::Format;
-use crate::read::csv::{Csv, Role};
+use crate::read::csv::Csv;
 use crate::reader::{Lines, Reader};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -13,6 +14,7 @@ const COLUMNS: [Role; 7] =
 pub(crate) static FORMAT: Format = Format {
     name: "twitter",
     about: "Twitter's cache traces: time,key,key size,value size,client,operation,ttl",
+    settings: &[],
     recognise: |head| head.fits(Csv::of(FORMAT.name, COLUMNS.to_vec()).exactly()),
     open: |source, options| {
         Ok(Box::new(Reader::new(Lines::new(source, Csv::of(FORMAT.name, COLUMNS.to_vec())), options.keep_keys)))

@@ -5,7 +5,7 @@
 //! | 1 | 32 | `u32` number, bytes, scatter-gather parts; `u16` command, version; `u64` sector, time in µs |
 //! | 2 | 40 | `u16` command, version; `u32` number, bytes, scatter-gather parts; `u64` sector, time, response in µs |
 //!
-//! The version stands in the upper byte of its field. Commands are SCSI's; other than reads, writes and unmaps are
+//! The version is in the upper byte of its field. Commands are SCSI's; other than reads, writes and unmaps are
 //! passed over.
 
 use crate::error::Fault;
@@ -26,6 +26,7 @@ const CHECKED_RECORDS: usize = 256;
 pub(crate) static FORMAT_1: Format = Format {
     name: "vscsi1",
     about: "VMware's vscsi, version 1: binary, 32 bytes a record",
+    settings: &[],
     recognise: |head| recognise(head, &Version1),
     open: |source, options| Ok(Box::new(Reader::new(Fixed::new(source, Version1), options.keep_keys))),
 };
@@ -34,6 +35,7 @@ pub(crate) static FORMAT_1: Format = Format {
 pub(crate) static FORMAT_2: Format = Format {
     name: "vscsi2",
     about: "VMware's vscsi, version 2: binary, 40 bytes a record",
+    settings: &[],
     recognise: |head| recognise(head, &Version2),
     open: |source, options| Ok(Box::new(Reader::new(Fixed::new(source, Version2), options.keep_keys))),
 };
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_another_version_and_a_cut_one_are_told() {
+    fn a_record_of_another_version_and_a_cut_one_are_reported() {
         let mut two = [FIRST, FIRST].concat();
         assert_eq!(damage(&FORMAT_1, &two[..60]), (32, "the trace ends inside a record: 28 of 32 bytes".to_owned()));
         two[32 + 15] = 9;

@@ -27,10 +27,10 @@ pub struct Summary {
     previous_ns: u64,
     backward: u64,
     operations: [u64; Operation::ALL.len()],
-    /// Of each key the most bytes that it was seen to have; none where no size was told.
+    /// Of each key the most bytes that it was seen to have; none where no size is known.
     keys: Sampled<Option<u64>>,
     clients: Sampled<()>,
-    /// What of devices was asked for.
+    /// The bytes of devices that were requested.
     stretches: Stretches,
     key_sizes: Sizes,
     value_sizes: Sizes,
@@ -38,7 +38,7 @@ pub struct Summary {
     with_result: u64,
 }
 
-/// What a trace amounts to, for machines. What it does not tell is null.
+/// The summary of a trace, for machines. What the trace does not hold is null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Totals {
     /// Requests.
@@ -49,7 +49,7 @@ pub struct Totals {
     pub span_s: Option<f64>,
     /// Bytes that all keys with their values take, or the different bytes of devices.
     pub footprint_bytes: Option<u64>,
-    /// Why that is not known of a trace that tells sizes.
+    /// Why that is not known of a trace that has sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub footprint_reason: Option<String>,
     /// Requests of each operation, in the order of their numbers.
@@ -70,7 +70,7 @@ pub struct Totals {
     pub standard_errors: BTreeMap<&'static str, f64>,
 }
 
-/// The sizes of the requests that tell them.
+/// The sizes of the requests that have them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SizeTotals {
     /// The smallest.
@@ -214,7 +214,7 @@ impl Summary {
         }
     }
 
-    /// The bytes that all keys with their values and all stretches take; nothing where no size was told.
+    /// The bytes that all keys with their values and all stretches take; nothing where no size is known.
     fn footprint(&self) -> Result<Option<Estimate>, String> {
         if self.value_sizes.samples == 0 {
             return Ok(None);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_null() {
+    fn what_a_trace_does_not_hold_is_null() {
         let mut summary = Summary::default();
         summary.add(&[Record::new(Operation::Get, 1)]);
         let totals = summary.totals();

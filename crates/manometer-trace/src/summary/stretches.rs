@@ -1,6 +1,6 @@
-//! Which bytes of devices were asked for: stretches apart from one another, up to a bound of them.
+//! Which bytes of devices were requested: stretches apart from one another, up to a bound of them.
 //!
-//! Above it devices are parted into regions, and a sample of the regions is known, by their hashes.
+//! Above it devices are divided into regions, and a sample of the regions is known, by their hashes.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const REGIONS_MAX_OF_ALL: u64 = 1 << 28;
 /// Of each device the stretches, from where to where.
 type Map = BTreeMap<(u32, u64), u64>;
 
-/// The bytes that were asked for.
+/// The bytes that were requested.
 #[derive(Debug)]
 pub(super) struct Stretches {
     stretches_max: usize,

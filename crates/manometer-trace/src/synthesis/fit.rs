@@ -39,7 +39,7 @@ struct Key {
     /// Its first request and the one before, as they come in the second reading.
     first: u64,
     last: u64,
-    /// Whether it is known for its many requests, and stands for itself alone.
+    /// Whether it is known for its many requests, and represents itself alone.
     is_popular: bool,
 }
 
@@ -145,7 +145,7 @@ impl First {
     }
 
     /// A sample of the keys has the most popular ones or not, and their requests with them: where keys are sampled,
-    /// those are taken from where all keys were counted, and the sample stands for all others.
+    /// those are taken from where all keys were counted, and the sample represents all others.
     fn learn_popular(&mut self, character: &Character) {
         if self.filter == SpatialFilter::ALL {
             return;
@@ -202,7 +202,7 @@ fn windows(counts: &Counts) -> Arrivals {
 /// The second reading.
 struct Second {
     keys: HashMap<u64, Key, IdHasher>,
-    /// How many keys each stands for that is not popular.
+    /// How many keys each unpopular one represents.
     weight: f64,
     classes: BTreeMap<u32, ClassCounter>,
     number: u64,
@@ -290,8 +290,8 @@ impl ClassCounter {
 
 fn shares(counts: &[f64]) -> BTreeMap<String, f64> {
     let all: f64 = counts.iter().sum();
-    let asked = Operation::ALL.iter().zip(counts).filter(|(_, count)| **count > 0.0);
-    asked.map(|(operation, count)| (operation.name().to_owned(), count / all)).collect()
+    let requested = Operation::ALL.iter().zip(counts).filter(|(_, count)| **count > 0.0);
+    requested.map(|(operation, count)| (operation.name().to_owned(), count / all)).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The model of a trace, as it stands in a JSON file.
+//! The model of a trace, as its JSON file holds it.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::record::Operation;
 
 /// The version of the file.
 pub const VERSION: u32 = 1;
-/// Into how many equal parts a trace's requests fall, to tell when keys come and go.
+/// Into how many equal parts a trace's requests fall, to show when keys come and go.
 pub const SEGMENTS: u32 = 32;
 /// The most windows of arrivals.
 pub const WINDOWS_MAX: usize = 4096;
@@ -51,13 +51,13 @@ pub struct Class {
     pub lives: Vec<Life>,
     /// How many requests, of all keys, are from one for a key to the next for it.
     pub gaps: Vec<Bucket>,
-    /// Bytes of values, a value for each key; empty where they are not told.
+    /// Bytes of values, a value for each key; empty where they are unknown.
     pub value_sizes: Vec<Bucket>,
-    /// Bytes of keys; empty where they are not told.
+    /// Bytes of keys; empty where they are unknown.
     pub key_sizes: Vec<Bucket>,
-    /// What a key's first request asks for, in shares.
+    /// The operations of keys' first requests, in shares.
     pub first_operations: BTreeMap<String, f64>,
-    /// What all others ask for.
+    /// The operations of all others.
     pub operations: BTreeMap<String, f64>,
 }
 

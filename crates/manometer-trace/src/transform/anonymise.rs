@@ -43,7 +43,7 @@ impl FromStr for Secret {
     }
 }
 
-/// A trace whose keys and clients are hashed. Places on devices stay, as seeks and sequences are all that they tell.
+/// A trace whose keys and clients are hashed. Places on devices stay, as they show seeks and sequences only.
 pub struct Anonymise {
     input: Input,
     secret: Secret,

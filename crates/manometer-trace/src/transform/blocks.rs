@@ -20,7 +20,7 @@ pub struct Blocks {
     left: Option<(u64, u64)>,
     requests: u64,
     empty: u64,
-    /// What ended the reading, until it was told.
+    /// What ended the reading, until it is returned.
     stopped: Option<Result<(), TraceError>>,
 }
 
@@ -122,7 +122,7 @@ impl TraceReader for Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::{Format, ReadOptions, open_stream};
+    use crate::{Format, ReadOptions, open_stream};
     use proptest::prelude::*;
 
     /// Records, in batches of three.
@@ -163,9 +163,10 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_asked_for_whole_by_who_asked_when_it_was() {
-        let asked = Record { time_ns: Some(7), client: Some(3), ..Record::block(Operation::Write, 2, 5000, 512, 4000) };
-        let (blocks, _) = read_all(&mut Blocks::new(Box::new(Records(vec![asked])), 4096).unwrap());
+    fn a_block_is_requested_whole_by_the_same_client_at_the_same_time() {
+        let request =
+            Record { time_ns: Some(7), client: Some(3), ..Record::block(Operation::Write, 2, 5000, 512, 4000) };
+        let (blocks, _) = read_all(&mut Blocks::new(Box::new(Records(vec![request])), 4096).unwrap());
         let block = |offset| Record {
             time_ns: Some(7),
             client: Some(3),
@@ -190,13 +191,13 @@ mod tests {
             (read(0, 1 << 40), "more than 16777216 blocks"),
             (get, "request 5: it has no offset and size"),
         ];
-        for (wrong, told) in cases {
+        for (wrong, text) in cases {
             let mut records = vec![read(0, 512); 4];
             records.extend([wrong, read(0, 512)]);
             let mut blocks = Blocks::new(Box::new(Records(records)), 4096).unwrap();
             let (good, error) = read_all(&mut blocks);
             assert_eq!(good.len(), 4);
-            assert!(error.unwrap().to_string().contains(told), "{told}");
+            assert!(error.unwrap().to_string().contains(text), "{text}");
             assert_eq!(blocks.read(&mut Vec::new()).unwrap(), 0);
         }
         assert_eq!(keys(vec![read(u64::MAX - 4095, 4096)], 4096), [u64::MAX / 4096]);
@@ -230,7 +231,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_byte_lies_in_a_block_that_is_asked_for(
+        fn every_byte_lies_in_a_block_that_is_requested(
             requests in prop::collection::vec((0_u64..100_000, 1_u64..20_000), 1..40), block_bytes in 1_u64..5000,
         ) {
             let records = requests.iter().map(|(offset, bytes)| read(*offset, *bytes)).collect();

@@ -12,7 +12,7 @@ use crate::record::Record;
 ///
 /// A key that is read, updated, scanned from or deleted before anything was stored under it must have been there. A
 /// request that failed proves nothing, and devices need no inserts. An insert has the size that the first request for
-/// its key tells.
+/// its key has.
 pub struct MissingInserts {
     missing: Vec<Record>,
     /// The trace as it was read, for the texts of its keys.
@@ -72,7 +72,7 @@ impl MissingInserts {
             insert.time_ns = Some(time.saturating_sub(before_ns));
         }
         self.missing.sort_by_key(|insert| insert.time_ns);
-        // The trace tells its damage itself.
+        // The trace reports its damage itself.
         self.damage = None;
         Ok(Merge::new(vec![Box::new(self.listed()), again]))
     }

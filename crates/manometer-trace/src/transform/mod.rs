@@ -1,4 +1,4 @@
-//! One transform of traces in each file: readers over readers, so that they stream and stand on one another.
+//! One transform of traces in each file: readers over readers, so that they stream and compose.
 
 pub mod anonymise;
 pub mod blocks;

@@ -73,7 +73,7 @@ fn number(file: &mut BufWriter<File>, number: Option<u64>) -> std::io::Result<()
     }
 }
 
-/// Whether a key's text can stand in one line.
+/// Whether a key's text fits in one line.
 fn is_writable(text: &[u8]) -> bool {
     text.iter().all(|byte| *byte >= b' ')
 }

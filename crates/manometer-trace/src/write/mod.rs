@@ -23,7 +23,7 @@ pub trait TraceWriter {
     /// The file cannot be written, or a record does not fit the format.
     fn write(&mut self, records: &[Record], keys: Option<&KeyTable>) -> Result<(), TraceError>;
 
-    /// Ends the file, and tells what the format could not hold.
+    /// Ends the file, and returns what the format could not hold.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -123,7 +123,7 @@ pub fn copy(
     }
 }
 
-/// Cannot write: the file is named by who asked for it.
+/// Cannot write: the caller names the file.
 pub(crate) fn failed(error: std::io::Error) -> TraceError {
     TraceError::io("the new trace cannot be written", error)
 }

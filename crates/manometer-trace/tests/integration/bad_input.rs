@@ -1,4 +1,4 @@
-//! No bytes make a reader panic, hang or ask for endless memory; a cut trace gives its good records and says where it
+//! No bytes make a reader panic, hang or allocate endless memory; a cut trace gives its good records and says where it
 //! ends.
 
 use std::io::{Cursor, Read as _, Write as _};
@@ -8,9 +8,9 @@ use proptest::prelude::*;
 
 use crate::samples::{Sample, samples};
 
-/// The most batches that are read: a line may stand for more requests than anybody can wait for.
+/// The most batches that are read: a line may count for more requests than anybody can wait for.
 const BATCHES_MAX: usize = 256;
-/// A batch may be overshot by what one command asks for.
+/// A batch may be overshot by what one command names.
 const BATCH_RECORDS_MAX: usize = BATCH_RECORDS + 131_072;
 
 fn read(format: Option<&'static Format>, bytes: &[u8]) -> (Vec<Record>, Option<TraceError>) {
@@ -144,7 +144,7 @@ fn compressed(plain: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
 fn a_line_without_end_is_an_error() {
     let (records, error) = read(Some(Format::find("keys").unwrap()), &vec![b'x'; 40 << 20]);
     assert!(records.is_empty());
-    assert!(error.unwrap().to_string().contains("longer than"), "a limit is told");
+    assert!(error.unwrap().to_string().contains("longer than"), "a limit is named");
 }
 
 proptest! {

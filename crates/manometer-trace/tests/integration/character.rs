@@ -178,7 +178,7 @@ fn a_loop_has_one_reuse_distance() {
 }
 
 #[test]
-fn above_a_bound_of_keys_a_sample_tells_nearly_the_same() {
+fn above_a_bound_of_keys_a_sample_gives_nearly_the_same() {
     let zipf = Zipf::new(50_000.0, 0.9).unwrap();
     let mut random = random(3);
     let records: Vec<Record> = (0..400_000).map(|at| get(at * 1_000_000, zipf.sample(&mut random) as u64)).collect();

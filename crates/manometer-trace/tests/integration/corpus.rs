@@ -5,7 +5,7 @@ use std::fs;
 use manometer_testing::repository_file;
 use manometer_trace::{FORMATS, Format, ReadOptions, Trace, open};
 
-/// A line may stand for more requests than anybody can wait for.
+/// A line may count for more requests than anybody can wait for.
 const BATCHES_MAX: usize = 64;
 
 fn read(mut trace: Trace) {

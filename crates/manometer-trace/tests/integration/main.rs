@@ -6,6 +6,7 @@ mod bad_input;
 mod character;
 mod corpus;
 mod real;
+mod registry;
 mod round_trip;
 mod samples;
 mod synthesis;

@@ -176,7 +176,7 @@ fn equal_keys_of_different_devices_stay_different_in_every_format() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_or_told() {
+fn what_does_not_fit_is_refused_or_reported() {
     let folder = tempfile::tempdir().unwrap();
     let get = Record { client: Some(1), time_ns: Some(1), ..Record::new(Operation::Put, 1) };
     let refused = |format: &str, record: Record| {

@@ -1,4 +1,4 @@
-//! What is made of a model is like the trace that it was fitted to.
+//! A trace made from a model is like the trace that it was fitted to.
 
 use std::collections::BTreeMap;
 

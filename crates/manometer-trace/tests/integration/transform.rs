@@ -251,20 +251,20 @@ fn a_merged_trace_keeps_its_own_order_where_times_go_back() {
 }
 
 #[test]
-fn times_that_are_needed_are_asked_for() {
+fn times_that_are_needed_are_required() {
     let none = [Record::new(Operation::Get, 1), Record::new(Operation::Get, 2)];
-    let told = |outcome: Result<Vec<Record>, TraceError>| match outcome {
+    let error = |outcome: Result<Vec<Record>, TraceError>| match outcome {
         Err(TraceError::Wrong(text)) => text,
         other => panic!("{other:?}"),
     };
-    assert!(told(all(&mut Scale::new(input(&none), 2.0).unwrap())).contains("no times"));
-    assert!(told(all(&mut Merge::new(vec![input(&[get(1, 1)]), input(&none)]))).contains("trace 2"));
+    assert!(error(all(&mut Scale::new(input(&none), 2.0).unwrap())).contains("no times"));
+    assert!(error(all(&mut Merge::new(vec![input(&[get(1, 1)]), input(&none)]))).contains("trace 2"));
     let stretch = Stretch { from_ns: 1, ..Stretch::default() };
-    assert!(told(all(&mut Slice::new(input(&none), stretch))).contains("number of requests"));
+    assert!(error(all(&mut Slice::new(input(&none), stretch))).contains("number of requests"));
     assert!(intensify(|| Ok(input(&none)), span(&none), 2).is_err());
     assert!(Subtrace::new(input(&none), "1/2".parse().unwrap(), Division::Time(span(&none))).is_err());
     let by_client = Subtrace::new(input(&none), "1/2".parse().unwrap(), Division::Clients).unwrap();
-    assert!(told(all(&mut { by_client })).contains("by time"));
+    assert!(error(all(&mut { by_client })).contains("by time"));
     let inserts = || MissingInserts::read(input(&none)).unwrap();
     assert!(inserts().into_trace(input(&none), 1).is_err());
     assert_eq!(all(inserts().to_load().as_mut()).unwrap().len(), 2);
@@ -303,7 +303,7 @@ fn the_largest_keys_and_times_are_no_overflow() {
 }
 
 #[test]
-fn damage_is_told_when_all_else_is_read() {
+fn damage_is_reported_after_everything_else() {
     let cut = |records: &[Record]| -> Input { Box::new(Listed { records: records.to_vec(), piece: 1, damaged: true }) };
     let mut merged = Merge::new(vec![cut(&[get(1, 1)]), input(&[get(2, 2), get(3, 3)])]);
     let (mut batch, mut read) = (Vec::new(), 0);

@@ -44,6 +44,9 @@ const HASHED: EngineInfo = EngineInfo {
     storage: engine::Storage::Memory,
     key_bytes_max: None,
     memtable_option: None,
+    options: &[],
+    state: &[],
+    immutable_files: &[],
     open: |_| Err(engine::EngineError::Unsupported { engine: "hashed", what: "open" }),
     check_options: |_| Ok(()),
 };

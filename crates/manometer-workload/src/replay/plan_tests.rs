@@ -89,7 +89,6 @@ fn clients_and_order_are_asked_for_where_they_matter() {
 }
 
 /// The `engine` is asked for a key of `key_bytes` bytes.
-#[cfg(any(feature = "memcached", feature = "lmdb", feature = "map"))]
 fn asked(engine: &str, key_bytes: u32) -> Result<ReplayPlan, ReplayError> {
     planned(&format!("1,a,3,7,5,get,0\n2,b,{key_bytes},7,5,get,0\n"), |settings| {
         settings.engine = engine.to_owned();
@@ -97,7 +96,6 @@ fn asked(engine: &str, key_bytes: u32) -> Result<ReplayPlan, ReplayError> {
     })
 }
 
-#[cfg(feature = "memcached")]
 #[test]
 fn a_key_that_is_too_long_for_memcached_is_refused() {
     assert!(asked("memcached", 250).is_ok());
@@ -107,14 +105,12 @@ fn a_key_that_is_too_long_for_memcached_is_refused() {
     assert!(refused.to_string().ends_with(wanted), "{refused}");
 }
 
-#[cfg(feature = "lmdb")]
 #[test]
 fn a_key_that_is_too_long_for_lmdb_is_refused() {
     assert!(asked("lmdb", 511).is_ok());
     assert!(asked("lmdb", 512).unwrap_err().to_string().contains("takes 511 at most"));
 }
 
-#[cfg(feature = "map")]
 #[test]
 fn an_engine_without_a_limit_takes_any_key() {
     assert!(asked("map", 60_000).is_ok());

@@ -168,7 +168,6 @@ fn replay_changed(before: &str, after: &str) -> Result<ReplayOutcome, WorkloadEr
     replay(&plan, 1, &*engine, &MonotonicClock, &mut RunToEnd, false)
 }
 
-#[cfg(feature = "map")]
 #[test]
 fn a_trace_that_changed_between_its_two_readings_is_an_error() {
     let before = "insert,a,0,10\ninsert,b,1,20\n";

@@ -103,7 +103,7 @@ fn what_is_wrong_is_refused_with_what_would_be_right() {
     for (words, told) in [
         ("cache advise empty.txt", "it is empty"),
         ("cache advise empty.txt --input-format keys", "the trace has no requests"),
-        ("cache advise deletes.csv", "the trace asks no cache for anything"),
+        ("cache advise deletes.csv", "the trace has no request that a cache could answer"),
         ("cache advise nowhere.txt", "nowhere.txt"),
         ("cache advise -", "name a file, not a stream"),
         ("cache advise keys.txt --prices disk.toml", "`ssd` has no price; these have: hdd"),

@@ -40,7 +40,7 @@ pub struct DiskSettings {
     pub queue: usize,
     /// Its cache for writes.
     pub write_cache: ByteSize,
-    /// Whether it writes that out when it is told to; where a controller keeps it over a power cut it need not.
+    /// Whether it writes that out on a flush; where a controller keeps it over a power cut it need not.
     #[serde(default = "yes")]
     pub flushes: bool,
     /// What its interface transfers in a second.
@@ -135,7 +135,7 @@ pub struct Disk {
     destaged: u64,
     /// Who waits until everything that was accepted by then is written.
     flushes: Vec<(u64, JobId)>,
-    tally: DeviceCounters,
+    counters: DeviceCounters,
 }
 
 impl Disk {
@@ -170,13 +170,13 @@ impl Disk {
             accepted: 0,
             destaged: 0,
             flushes: Vec::new(),
-            tally: DeviceCounters::default(),
+            counters: DeviceCounters::default(),
         }
     }
 
     /// What it did.
-    pub fn tally(&self) -> DeviceCounters {
-        self.tally
+    pub fn counters(&self) -> DeviceCounters {
+        self.counters
     }
 
     /// How many requests wait for its medium.
@@ -190,7 +190,7 @@ impl Disk {
     }
 
     /// Takes a request in. `controller` is the room in the cache of its controller. Where the request is done without
-    /// the medium, tells when.
+    /// the medium, returns when.
     pub fn submit(&mut self, now: Ns, io: DeviceRequest, controller: &mut u64) -> Option<Ns> {
         let has_cache = self.write_cache > 0 || *controller + self.in_controller > 0;
         if io.is_write && !io.is_through && has_cache {
@@ -239,11 +239,11 @@ impl Disk {
         self.destaged_last = !request;
         self.head = end;
         self.service = Some(service);
-        self.tally.busy_ns += ns;
+        self.counters.busy_ns += ns;
         Some(now + ns)
     }
 
-    /// Ends what it is at. Tells each request that is done, and when.
+    /// Ends what it is at. Returns each request that is done, and when.
     pub fn finish(&mut self, now: Ns, controller: &mut u64, mut done: impl FnMut(Ns, JobId)) {
         match self.service.take() {
             Some(DiskOperation::Request(waiting)) => {

@@ -59,7 +59,7 @@ pub struct DeviceRequest {
 /// What a device did.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DeviceCounters {
-    /// Bytes that it was told to write to flash, in whole pages; a disk's are not counted.
+    /// Bytes that the host wrote to it, in whole pages; a disk's are not counted.
     pub host_bytes: u64,
     /// Bytes written to flash, with those that were moved to make room.
     pub flash_bytes: u64,
@@ -103,14 +103,14 @@ impl Device {
     }
 
     /// What it did.
-    pub fn tally(&self) -> DeviceCounters {
+    pub fn counters(&self) -> DeviceCounters {
         match self {
-            Self::Disk(disk) => disk.tally(),
-            Self::Ssd(ssd) => ssd.tally(),
+            Self::Disk(disk) => disk.counters(),
+            Self::Ssd(ssd) => ssd.counters(),
         }
     }
 
-    /// How worn it is, where that can be told.
+    /// How worn it is, where that is known.
     pub fn wear(&self) -> Option<SsdWear> {
         match self {
             Self::Disk(_) => None,

@@ -71,7 +71,7 @@ impl SsdSettings {
 
 /// The largest SSD, whose pages with those spare still have numbers.
 const CAPACITY_MAX: u64 = 8 << 40;
-/// Into how many parts an SSD is divided to tell the span that is written.
+/// Into how many parts an SSD is divided to find the span that is written.
 const REGIONS: u64 = 64;
 
 /// How worn the flash is.
@@ -95,7 +95,7 @@ pub struct Ssd {
     regions: u64,
     /// What a write costs beside its bytes.
     overhead: Ns,
-    tally: DeviceCounters,
+    counters: DeviceCounters,
 }
 
 impl Ssd {
@@ -111,15 +111,15 @@ impl Ssd {
             is_written: vec![false; REGIONS as usize],
             regions: 0,
             overhead: 0,
-            tally: DeviceCounters::default(),
+            counters: DeviceCounters::default(),
             settings: settings.clone(),
         }
     }
 
     /// What it did.
-    pub fn tally(&self) -> DeviceCounters {
-        let (told, all, _) = self.flash.counts();
-        DeviceCounters { host_bytes: told * PAGE, flash_bytes: all * PAGE, ..self.tally }
+    pub fn counters(&self) -> DeviceCounters {
+        let (host, all, _) = self.flash.counts();
+        DeviceCounters { host_bytes: host * PAGE, flash_bytes: all * PAGE, ..self.counters }
     }
 
     /// How worn it is.
@@ -150,7 +150,7 @@ impl Ssd {
         let written = self.writers.iter().copied().max().unwrap_or(0).max(now);
         let flushed = written + self.settings.flush.nanoseconds();
         self.writers.fill(flushed);
-        self.tally.busy_ns += self.settings.flush.nanoseconds();
+        self.counters.busy_ns += self.settings.flush.nanoseconds();
         flushed
     }
 
@@ -169,7 +169,7 @@ impl Ssd {
         let done = sensed.max(self.bus_free) + transfer;
         self.bus_free = done;
         self.channels[channel] = done;
-        self.tally.busy_ns += transfer;
+        self.counters.busy_ns += transfer;
         done
     }
 
@@ -179,7 +179,7 @@ impl Ssd {
         let moved = self.flash.write(io.offset, io.bytes).saturating_sub(pages);
         let cleaning = per(moved * PAGE, self.settings.write_per_s);
         let cost = self.overhead + per(pages * PAGE, self.settings.write_per_s);
-        self.tally.busy_ns += cleaning + cost;
+        self.counters.busy_ns += cleaning + cost;
         // What is moved lies all over the channels.
         self.program(now, u64::MAX, cleaning);
         let written = self.program(now, pages, cost);

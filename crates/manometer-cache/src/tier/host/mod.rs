@@ -122,7 +122,7 @@ const COMMIT_BLOCKS: u64 = 2;
 /// What the page cache did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostCounters {
-    /// Pages that reads asked for.
+    /// Pages that reads requested.
     pub reads: u64,
     /// Of these, found in memory.
     pub read_hits: u64,
@@ -151,7 +151,7 @@ pub struct Host<'a> {
     /// Threads that wait until fewer pages are changed.
     throttled: VecDeque<u32>,
     journal: Journal,
-    tally: HostCounters,
+    counters: HostCounters,
 }
 
 #[derive(Debug, Default)]
@@ -194,7 +194,7 @@ impl<'a> Host<'a> {
             flushed: 0,
             throttled: VecDeque::new(),
             journal: Journal { bytes: (JOURNAL / scale).next_multiple_of(PAGE), ..Journal::default() },
-            tally: HostCounters::default(),
+            counters: HostCounters::default(),
         };
         host.storage.wake_at(host.flush_period(), Wakeup::FlushTimer);
         host.storage.wake_at(host.commit_period(), Wakeup::CommitTimer);
@@ -202,8 +202,8 @@ impl<'a> Host<'a> {
     }
 
     /// What it did.
-    pub fn tally(&self) -> HostCounters {
-        self.tally
+    pub fn counters(&self) -> HostCounters {
+        self.counters
     }
 
     /// Where the journal ends and the rest begins.
@@ -227,10 +227,10 @@ impl<'a> Host<'a> {
     }
 
     /// Reads or writes storage as part of a job, past the page cache.
-    pub fn ask(&mut self, job: JobId, ask: &IoRequest) {
-        let IoRequest { offset, bytes, is_write, is_through, .. } = *ask;
+    pub fn submit(&mut self, job: JobId, io: &IoRequest) {
+        let IoRequest { offset, bytes, is_write, is_through, .. } = *io;
         match &mut self.second {
-            Some(second) => second.request(&mut self.storage, job, ask),
+            Some(second) => second.request(&mut self.storage, job, io),
             None => {
                 let level = TierLevel::Origin;
                 self.storage.submit(job, LevelIo { level, offset, bytes, is_write, is_through, flow: FlowKind::File });
@@ -238,18 +238,18 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Reads through the page cache: what is not there is asked for as part of a job, with as much again after it where
+    /// Reads through the page cache: what is not there is requested as part of a job, with as much again after it where
     /// the reader reads on.
     pub fn read(&mut self, job: JobId, task: u32, offset: u64, bytes: u64, reads_on: bool) {
         let first = offset / PAGE;
         let last = (offset + bytes).div_ceil(PAGE).min(self.page_count);
-        self.tally.reads += last.saturating_sub(first);
+        self.counters.reads += last.saturating_sub(first);
         let (mut at, mut awaited) = (first, None);
         while at < last {
             let (found, until) = self.pages.touch(at as u32, last as u32);
             let until = u64::from(until);
             match found {
-                PageLookup::Cached => self.tally.read_hits += until - at,
+                PageLookup::Cached => self.counters.read_hits += until - at,
                 PageLookup::InFlight(flight) if awaited == Some(flight) => {}
                 PageLookup::InFlight(flight) => {
                     awaited = Some(flight);
@@ -276,9 +276,9 @@ impl<'a> Host<'a> {
             self.storage.hold(job);
             self.reads.wait(flight, job);
             let reads = self.storage.open(Wakeup::PagesRead(flight));
-            let ask =
+            let io =
                 IoRequest { offset: at * PAGE, bytes: (end - at) * PAGE, is_write: false, is_through: false, task };
-            self.ask(reads, &ask);
+            self.submit(reads, &io);
             self.storage.close(reads);
             self.pages.expect(at as u32, end as u32, flight);
             at = end;
@@ -342,9 +342,9 @@ impl<'a> Host<'a> {
         self.pages.clean(from as u32, until as u32);
         let flight = self.writes.begin(from, until);
         let job = self.storage.open(wake(flight));
-        let ask =
+        let io =
             IoRequest { offset: from * PAGE, bytes: (until - from) * PAGE, is_write: true, is_through: false, task };
-        self.ask(job, &ask);
+        self.submit(job, &io);
         self.storage.close(job);
         flight
     }
@@ -400,8 +400,8 @@ impl<'a> Host<'a> {
         let joined = if self.settings.commits_joined { journal.waiting.len() } else { 1 };
         journal.committing.extend(journal.waiting.drain(..joined.min(journal.waiting.len())));
         let job = self.storage.open(Wakeup::CommitWritten);
-        let ask = IoRequest { offset, bytes, is_write: true, is_through: false, task: FLUSHER - 1 };
-        self.ask(job, &ask);
+        let io = IoRequest { offset, bytes, is_write: true, is_through: false, task: FLUSHER - 1 };
+        self.submit(job, &io);
         self.storage.close(job);
     }
 
@@ -413,7 +413,7 @@ impl<'a> Host<'a> {
         (self.settings.commit.nanoseconds() / self.scale).max(1)
     }
 
-    /// Goes on with what is its own; tells of threads that go on.
+    /// Goes on with what is its own; returns threads that go on.
     pub fn wake(&mut self, wake: Wakeup, ready: &mut Vec<u32>) {
         let now = self.storage.now();
         match wake {

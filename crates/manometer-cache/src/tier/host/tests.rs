@@ -65,10 +65,10 @@ fn a_page_that_another_reads_is_waited_for_and_not_read_again() {
         host.storage.close(job);
     }
     assert_eq!(order(&mut host, 2), ["PagesRead(0)", "Thread(1)", "Thread(2)"]);
-    assert_eq!((host.tally().reads, host.tally().read_hits), (4, 0));
+    assert_eq!((host.counters().reads, host.counters().read_hits), (4, 0));
     assert_eq!(host.storage.flows().file.origin_read, 8192);
     let job = host.storage.open(Wakeup::Thread(3));
     host.read(job, 3, 0, 8192, false);
     host.storage.close(job);
-    assert_eq!((order(&mut host, 3).len(), host.tally().read_hits), (1, 2));
+    assert_eq!((order(&mut host, 3).len(), host.counters().read_hits), (1, 2));
 }

@@ -1,8 +1,8 @@
 //! The page cache: the pages of files in memory, the least recently used of which go, and those that were changed and
 //! are not written back yet.
 //!
-//! Pages that follow each other and were used together are one run, so that what is asked of a run of pages costs as much
-//! as what is asked of one. The order in which they go is that of single pages, the lower first.
+//! Pages that follow each other and were used together are one run, so that a request for a run of pages costs as much
+//! as a request for one. The order in which they go is that of single pages, the lower first.
 
 use super::events::Ns;
 use super::in_flight::TransferId;

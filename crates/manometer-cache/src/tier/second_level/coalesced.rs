@@ -9,7 +9,7 @@ use super::super::wakeup::Wakeup;
 /// The stretches of a request, those that follow each other joined.
 pub(super) struct CoalescedRequest {
     pub job: JobId,
-    pub ask: IoRequest,
+    pub io: IoRequest,
     pub stretch: Option<LevelIo>,
     /// Where some of what it reads is to be kept: the job of what it reads from the origin, and what is kept of it.
     pub keeps: Option<(JobId, usize)>,
@@ -34,7 +34,7 @@ impl CoalescedRequest {
             return;
         }
         self.flush(storage);
-        let IoRequest { is_write, is_through, .. } = self.ask;
+        let IoRequest { is_write, is_through, .. } = self.io;
         self.stretch = Some(LevelIo { level, offset, bytes, is_write, is_through, flow: FlowKind::File });
     }
 

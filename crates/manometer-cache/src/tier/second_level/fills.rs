@@ -1,4 +1,4 @@
-//! What is copied into the second level: blocks of which only a part is asked for, before that is answered, and whole
+//! What is copied into the second level: blocks of which only a part is requested, before that is answered, and whole
 //! blocks that a request read, behind its back.
 
 use super::super::cache_slots::{BlockRun, BlockState};
@@ -26,7 +26,7 @@ impl SecondLevelCache<'_> {
         slot: u32,
         part: BlockPart,
     ) {
-        let IoRequest { is_write, is_through, .. } = open.ask;
+        let IoRequest { is_write, is_through, .. } = open.io;
         match self.settings.mode {
             WriteMode::WriteBack if is_write => self.mark_dirty(part.id),
             WriteMode::WriteThrough if is_write => open.add(storage, TierLevel::Origin, part.offset, part.bytes),

@@ -1,7 +1,7 @@
 //! The second level: an SSD that keeps blocks of the origin.
 //!
 //! What it keeps is up to a policy of [`crate::policy`]; where that lies, what has to be copied for it, what goes past
-//! it and what is written back is told here. Cache thesis, chapters 4 and 6.2.2.
+//! it and what is written back is decided here. Cache thesis, chapters 4 and 6.2.2.
 
 mod coalesced;
 mod fills;
@@ -34,11 +34,11 @@ const METADATA_SHARE: u64 = 128;
 /// What the second level did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SecondLevelCounters {
-    /// Blocks that reads asked for.
+    /// Blocks that reads requested.
     pub reads: u64,
     /// Of these, found.
     pub read_hits: u64,
-    /// Blocks that writes asked for.
+    /// Blocks that writes requested.
     pub writes: u64,
     /// Of these, found.
     pub write_hits: u64,
@@ -65,9 +65,9 @@ pub struct SecondLevelCache<'a> {
     settings: &'a SecondLevelSettings,
     block: u64,
     policy: Box<dyn Policy + 'a>,
-    /// Policies that count seconds are told as many as there would be at full size.
+    /// Policies that count seconds get as many as there would be at full size.
     time_scale: u64,
-    asked: u32,
+    requested: u32,
     slots: CacheSlots,
     capacity: u64,
     /// Dirty blocks in the order of their addresses, where these are cleaned, and where cleaning is.
@@ -90,7 +90,7 @@ pub struct SecondLevelCache<'a> {
     /// Whether its metadata are to be committed when what was written is to be on the media.
     is_changed: bool,
     evicted: Vec<KeyId>,
-    tally: SecondLevelCounters,
+    counters: SecondLevelCounters,
 }
 
 /// What is done about one block of a request.
@@ -142,7 +142,7 @@ impl<'a> SecondLevelCache<'a> {
             block,
             policy,
             time_scale: scale,
-            asked: 0,
+            requested: 0,
             slots: CacheSlots::new(blocks.keys(), places as u32),
             capacity,
             dirty: BTreeSet::new(),
@@ -160,13 +160,13 @@ impl<'a> SecondLevelCache<'a> {
             tasks: SequentialDetector::default(),
             is_changed: false,
             evicted: Vec::new(),
-            tally: SecondLevelCounters::default(),
+            counters: SecondLevelCounters::default(),
         })
     }
 
     /// What it did.
-    pub fn tally(&self) -> SecondLevelCounters {
-        self.tally
+    pub fn counters(&self) -> SecondLevelCounters {
+        self.counters
     }
 
     /// Has a job wait until what was written is on the media. Metadata that are kept by nodes are committed for it, which
@@ -180,10 +180,10 @@ impl<'a> SecondLevelCache<'a> {
     }
 
     /// Serves a request as part of a job.
-    pub fn request(&mut self, storage: &mut Storage<Wakeup>, job: JobId, ask: &IoRequest) {
-        let is_bypassed = self.goes_past(storage, ask);
-        let mut open = CoalescedRequest { job, ask: *ask, stretch: None, keeps: None, is_logged: false };
-        let (mut at, end) = (ask.offset, ask.offset + ask.bytes);
+    pub fn request(&mut self, storage: &mut Storage<Wakeup>, job: JobId, io: &IoRequest) {
+        let is_bypassed = self.goes_past(storage, io);
+        let mut open = CoalescedRequest { job, io: *io, stretch: None, keeps: None, is_logged: false };
+        let (mut at, end) = (io.offset, io.offset + io.bytes);
         while at < end {
             let until = end.min((at / self.block + 1) * self.block);
             let part = BlockPart { id: (at / self.block) as KeyId, offset: at, bytes: until - at };
@@ -198,26 +198,26 @@ impl<'a> SecondLevelCache<'a> {
     }
 
     /// Whether a request is sequential, or comes while the cache is congested.
-    fn goes_past(&mut self, storage: &Storage<Wakeup>, ask: &IoRequest) -> bool {
+    fn goes_past(&mut self, storage: &Storage<Wakeup>, io: &IoRequest) -> bool {
         let sequential = &self.settings.sequential;
-        let is_sequential = self.tasks.is_sequential(ask, sequential.as_ref());
+        let is_sequential = self.tasks.is_sequential(io, sequential.as_ref());
         let congested = self.settings.congested.as_ref().is_some_and(|congested| {
-            let limit = if ask.is_write { congested.write } else { congested.read };
-            storage.backlog(TierLevel::Cache, ask.is_write) > limit.nanoseconds()
+            let limit = if io.is_write { congested.write } else { congested.read };
+            storage.backlog(TierLevel::Cache, io.is_write) > limit.nanoseconds()
         });
         is_sequential || congested
     }
 
     fn part(&mut self, storage: &mut Storage<Wakeup>, open: &mut CoalescedRequest, part: BlockPart, is_bypassed: bool) {
-        let ask = open.ask;
+        let io = open.io;
         let was_held = self.policy.holds(part.id);
         let is_there = was_held && self.is_there(part.id);
-        self.count(&ask, is_there, is_bypassed);
-        if ask.is_write && self.settings.mode == WriteMode::WriteAround {
+        self.count(&io, is_there, is_bypassed);
+        if io.is_write && self.settings.mode == WriteMode::WriteAround {
             self.forget(part.id);
             return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
         }
-        if is_bypassed && (!was_held || ask.is_write && part.bytes == self.block) {
+        if is_bypassed && (!was_held || io.is_write && part.bytes == self.block) {
             self.forget(part.id);
             return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
         }
@@ -225,8 +225,8 @@ impl<'a> SecondLevelCache<'a> {
             return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
         }
         let now = storage.now() * self.time_scale;
-        let request = Request { id: part.id, position: self.asked, size: 1, is_write: ask.is_write, time_ns: now };
-        self.asked = self.asked.wrapping_add(1);
+        let request = Request { id: part.id, position: self.requested, size: 1, is_write: io.is_write, time_ns: now };
+        self.requested = self.requested.wrapping_add(1);
         self.policy.request(&request);
         self.make_room(storage);
         match (was_held, self.policy.holds(part.id)) {
@@ -244,14 +244,14 @@ impl<'a> SecondLevelCache<'a> {
         self.slots.state(id) != BlockState::Filling && !self.migrations.contains_key(&id)
     }
 
-    fn count(&mut self, ask: &IoRequest, is_hit: bool, is_bypassed: bool) {
-        let (asked, hits) = match ask.is_write {
-            true => (&mut self.tally.writes, &mut self.tally.write_hits),
-            false => (&mut self.tally.reads, &mut self.tally.read_hits),
+    fn count(&mut self, io: &IoRequest, is_hit: bool, is_bypassed: bool) {
+        let (requests, hits) = match io.is_write {
+            true => (&mut self.counters.writes, &mut self.counters.write_hits),
+            false => (&mut self.counters.reads, &mut self.counters.read_hits),
         };
-        *asked += 1;
+        *requests += 1;
         *hits += u64::from(is_hit);
-        self.tally.bypassed += u64::from(is_bypassed && !is_hit);
+        self.counters.bypassed += u64::from(is_bypassed && !is_hit);
     }
 
     fn hit(&mut self, storage: &mut Storage<Wakeup>, open: &mut CoalescedRequest, part: BlockPart) {
@@ -262,11 +262,11 @@ impl<'a> SecondLevelCache<'a> {
             return self.wait(storage, open, slot, part);
         }
         let is_arriving = self.slots.state(part.id) == BlockState::Filling;
-        if is_arriving && open.ask.is_write && part.bytes < self.block {
+        if is_arriving && open.io.is_write && part.bytes < self.block {
             self.forget(part.id);
             return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
         }
-        if !open.ask.is_write {
+        if !open.io.is_write {
             return match is_arriving {
                 true => open.add(storage, TierLevel::Origin, part.offset, part.bytes),
                 false => open.add(storage, TierLevel::Cache, self.place(slot, part), part.bytes),
@@ -307,7 +307,7 @@ impl<'a> SecondLevelCache<'a> {
             return open.add(storage, TierLevel::Origin, part.offset, part.bytes);
         };
         self.is_changed = true;
-        match (is_whole, open.ask.is_write) {
+        match (is_whole, open.io.is_write) {
             (true, true) => {
                 if self.settings.metadata.kind == MetadataKind::Mapping {
                     self.note_behind(storage, part.id);
@@ -362,7 +362,7 @@ impl<'a> SecondLevelCache<'a> {
         self.evicted = evicted;
     }
 
-    /// Tells the SSDs that a place is no longer needed, where they are told.
+    /// Discards a place on the SSDs, where discards are sent.
     fn trim(&self, storage: &mut Storage<Wakeup>, slot: u32) {
         if self.settings.trim {
             storage.trim(TierLevel::Cache, self.data_start + u64::from(slot) * self.block, self.block);

@@ -122,7 +122,7 @@ pub struct SecondLevelSettings {
     /// The memory that it takes, for each byte that it holds.
     #[serde(default)]
     pub memory_per_byte: f64,
-    /// Whether its SSDs are told what is no longer needed.
+    /// Whether discards (TRIM) are sent to its SSDs.
     #[serde(default)]
     pub trim: bool,
 }
@@ -144,9 +144,7 @@ impl SecondLevelSettings {
             return Some("`block` has to be a multiple of 4KiB".to_owned());
         }
         if self.policy.kind().name == "opt" {
-            return Some(
-                "`policy` cannot be `opt`: what will be asked of a second level depends on the first".to_owned(),
-            );
+            return Some("`policy` cannot be `opt`: the requests to a second level depend on the first".to_owned());
         }
         if self.bucket.is_some_and(|bucket| bucket.0 < block) {
             return Some("`bucket` is smaller than `block`".to_owned());

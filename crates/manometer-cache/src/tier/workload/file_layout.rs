@@ -63,7 +63,7 @@ impl FileLayout {
         self.group(file) + (2 + file % self.per_group / INODES_PER_PAGE) * PAGE
     }
 
-    /// The page that tells which blocks of its group are taken; the next one tells which inodes.
+    /// The page of the block bitmap of its group; the next one is that of inodes.
     pub fn bitmap(&self, file: u64) -> u64 {
         self.group(file)
     }

@@ -1,4 +1,4 @@
-//! What is asked of an arrangement: threads that do one operation after the other.
+//! The load on an arrangement: threads that do one operation after the other.
 
 mod file_layout;
 mod file_set;
@@ -65,8 +65,8 @@ pub struct IoRange {
     pub offset: u64,
     /// How long it is.
     pub bytes: u64,
-    /// How much of that was asked for.
-    pub asked: u64,
+    /// How much of that was requested.
+    pub requested_bytes: u64,
     /// Whether it goes past the page cache.
     pub is_direct: bool,
     /// Whether it is not done before it is on the media.
@@ -76,7 +76,7 @@ pub struct IoRange {
 impl IoRange {
     /// A stretch that goes through the page cache.
     pub fn new(offset: u64, bytes: u64) -> Self {
-        Self { offset, bytes, asked: bytes, is_direct: false, is_through: false }
+        Self { offset, bytes, requested_bytes: bytes, is_direct: false, is_through: false }
     }
 }
 
@@ -92,7 +92,7 @@ pub trait RequestGenerator {
     /// How many threads there are.
     fn threads(&self) -> u32;
 
-    /// How many streams of requests there are: each thread's own, unless steps tell others.
+    /// How many streams of requests there are: each thread's own, unless steps name others.
     fn streams(&self) -> u32 {
         self.threads()
     }

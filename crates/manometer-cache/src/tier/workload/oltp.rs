@@ -103,18 +103,18 @@ impl Oltp {
     }
 
     fn somewhere(&mut self) -> IoRange {
-        let asked = self.settings.block_size.0;
-        let bytes = asked.next_multiple_of(PAGE);
+        let requested_bytes = self.settings.block_size.0;
+        let bytes = requested_bytes.next_multiple_of(PAGE);
         let last = self.blocks - (bytes / PAGE).min(self.blocks);
         let offset = self.data_start + self.random.random_range(0..=last) * PAGE;
-        IoRange { offset, bytes, asked, is_direct: true, is_through: false }
+        IoRange { offset, bytes, requested_bytes, is_direct: true, is_through: false }
     }
 
     /// What the file system writes into its journal with each synchronous write: that the file was changed.
     fn commit(&mut self) -> IoRange {
         let offset = self.journal_at;
         self.journal_at = (offset + PAGE) % self.journal;
-        IoRange { offset, bytes: PAGE, asked: 0, is_direct: true, is_through: true }
+        IoRange { offset, bytes: PAGE, requested_bytes: 0, is_direct: true, is_through: true }
     }
 
     fn log(&mut self) -> IoRange {

@@ -19,7 +19,7 @@ pub struct RandomSettings {
     pub block_size: ByteSize,
     /// Which share writes.
     pub writes: f64,
-    /// How many times its working set is asked for, once it is measured, before it ends.
+    /// How many times its working set is requested, once it is measured, before it ends.
     #[serde(default)]
     pub loops: Option<u64>,
     /// How many wait for one each at any time.
@@ -79,7 +79,7 @@ impl RandomIo {
 }
 
 impl RandomIo {
-    /// How much is asked for once it is measured.
+    /// How much is requested once it is measured.
     fn all(&self) -> u64 {
         self.loops.map_or(u64::MAX, |loops| self.blocks.saturating_mul(loops))
     }

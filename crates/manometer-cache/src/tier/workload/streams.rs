@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-/// How many streams of one client on one device are told apart at a time.
+/// How many streams of one client on one device are distinguished at a time.
 const STREAMS_MAX: usize = 16;
-/// Into how many streams objects are parted. Neighbours are never in the same one: each is a file of its own.
+/// Into how many streams objects are divided. Neighbours are never in the same one: each is a file of its own.
 const OBJECT_STREAMS: u32 = 4096;
 
-/// A client, where it is known, and the device that it asks.
+/// A client, where it is known, and its device.
 type StreamOwner = (Option<u64>, u32);
 
 /// A stream, and where it has come to.
@@ -62,13 +62,14 @@ mod tests {
     #[test]
     fn requests_that_continue_each_other_are_of_one_stream() {
         let mut streams = StreamDetector::default();
-        let told = [(0, 10), (500, 10), (10, 10), (510, 10), (20, 5)].map(|(at, bytes)| streams.of(None, 0, at, bytes));
-        assert_eq!((told, streams.count()), ([0, 1, 0, 1, 0], 2));
+        let found =
+            [(0, 10), (500, 10), (10, 10), (510, 10), (20, 5)].map(|(at, bytes)| streams.of(None, 0, at, bytes));
+        assert_eq!((found, streams.count()), ([0, 1, 0, 1, 0], 2));
         assert_eq!((streams.of(Some(3), 0, 25, 5), streams.of(None, 1, 25, 5)), (2, 3), "others");
     }
 
     #[test]
-    fn a_client_at_random_has_no_more_streams_than_are_told_apart() {
+    fn a_client_at_random_has_no_more_streams_than_are_distinguished() {
         let mut streams = StreamDetector::default();
         for at in 0..100 {
             streams.of(None, 0, at * 7919, 1);

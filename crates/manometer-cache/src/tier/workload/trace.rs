@@ -62,7 +62,7 @@ pub struct TraceRequests {
     pub bytes: u64,
     /// How many streams they belong to.
     pub streams: u32,
-    /// Whether each tells when it came.
+    /// Whether each has a time.
     pub are_timed: bool,
     /// Requests that were longer than 1 GiB, and were cut to that.
     pub too_long: u64,
@@ -76,7 +76,7 @@ pub struct TraceRequests {
 const REGION: u64 = 1 << 20;
 
 /// Reads a trace. Requests to devices lie in the order of their addresses, without the MiBs that none touches; objects
-/// lie one after the other in the order in which they are first asked for, with the room that they take then.
+/// lie one after the other in the order in which they are first requested, with the room that they take then.
 ///
 /// # Errors
 /// The trace has more keys than can be numbered, or both kinds of requests.
@@ -101,9 +101,9 @@ pub fn read(reader: &mut dyn TraceReader, object_size: u64) -> Result<TraceReque
             trace.are_timed &= record.time_ns.is_some();
             let first = *first.get_or_insert(record.time_ns.unwrap_or(0));
             let time_ns = record.time_ns.unwrap_or(0).saturating_sub(first);
-            let asked = record.value_size.unwrap_or(object_size);
-            let bytes = asked.clamp(1, BYTES_MAX) as u32;
-            trace.too_long += u64::from(asked > BYTES_MAX);
+            let size = record.value_size.unwrap_or(object_size);
+            let bytes = size.clamp(1, BYTES_MAX) as u32;
+            trace.too_long += u64::from(size > BYTES_MAX);
             let device = record.offset.map(|_| record.device);
             let (offset, bytes, stream) = match record.offset {
                 Some(offset) => {
@@ -130,7 +130,7 @@ pub fn read(reader: &mut dyn TraceReader, object_size: u64) -> Result<TraceReque
     }
     if end > 0 && objects.end > 0 {
         return Err(CacheError::Invalid(
-            "the trace asks for objects and for stretches of devices: take one of them".to_owned(),
+            "the trace mixes requests for objects with requests to devices: take one of them".to_owned(),
         ));
     }
     for (request, device) in trace.requests.iter_mut().zip(devices) {

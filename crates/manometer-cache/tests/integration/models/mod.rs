@@ -169,7 +169,7 @@ fn agree(text: &str, capacity: u64, objects: &[Object], is_by_size: bool) -> Res
         prop_assert!(used <= capacity, "{}, capacity {}, request {} of {:?}", text, capacity, position, objects);
         let holds = held.iter().all(|(id, _)| fast.holds(*id as u32));
         prop_assert!(holds, "{}, capacity {}, request {} of {:?}", text, capacity, position, objects);
-        // What is told is what was held and is not any more, each once.
+        // Evictions are objects that were held and are not any more, each once.
         fast.drain_evictions(&mut evicted);
         let were_held = evicted.drain(..).all(|id| expected.remove(&u64::from(id)));
         prop_assert!(were_held, "{}, capacity {}, request {} of {:?}", text, capacity, position, objects);
@@ -217,7 +217,7 @@ fn adds_up(text: &str, capacity: u64, keys: &[u64], every: usize, back: usize) -
         }
         if position % every == 0 {
             let id = requests.ids()[position.saturating_sub(back)];
-            // What was evicted in the request before is told none the less.
+            // What the request before evicted is reported none the less.
             cache.remove(id);
             prop_assert!(!cache.holds(id), "{}, request {}", text, position);
             held.remove(&id);

@@ -3,7 +3,7 @@
 use manometer_cache::tier::workload::TraceOperation::{Read, Write};
 use manometer_cache::tier::{Arrangement, TierResult};
 
-use super::{Asked, asked, shipped};
+use super::{TestStep, run_steps, shipped};
 
 const BLOCK: u64 = 256 << 10;
 /// Where the arm of a disk has to go to.
@@ -16,13 +16,13 @@ fn cached(block: &str) -> Arrangement {
     arrangement
 }
 
-fn at_once(arrangement: &Arrangement, steps: &[Asked]) -> TierResult {
-    asked(arrangement, steps.len() as u32, true, steps)
+fn at_once(arrangement: &Arrangement, steps: &[TestStep]) -> TierResult {
+    run_steps(arrangement, steps.len() as u32, true, steps)
 }
 
 #[test]
 fn a_page_that_is_being_read_is_no_hit_and_is_read_once() {
-    let outcome = asked(&shipped("1h"), 2, false, &[(Read, FAR, 8192), (Read, FAR + 4096, 4096)]);
+    let outcome = run_steps(&shipped("1h"), 2, false, &[(Read, FAR, 8192), (Read, FAR + 4096, 4096)]);
     assert_eq!((outcome.ram_hit_ratio, outcome.flows.file.origin_read), (Some(0.0), 8192));
     // Both waited for the disk.
     assert!(outcome.latency_mean_us > 500.0, "{}", outcome.latency_mean_us);
@@ -34,7 +34,7 @@ fn who_wants_a_block_that_is_being_copied_waits_until_it_is_there() {
     assert_eq!((outcome.hit_ratio, outcome.flows.promotion.origin_read), (Some(0.0), BLOCK));
     let file = outcome.flows.file;
     assert_eq!((file.origin_read, file.cache_read, file.cache_written), (0, 8192, 4096));
-    let after = asked(&cached("256KiB"), 1, true, &[(Read, 0, 4096), (Read, 8192, 4096)]);
+    let after = run_steps(&cached("256KiB"), 1, true, &[(Read, 0, 4096), (Read, 8192, 4096)]);
     assert_eq!(after.hit_ratio, Some(0.5));
 }
 

@@ -15,7 +15,7 @@ fn a_disk_reads_at_random_what_its_arm_and_its_turns_allow() {
     // Half a turn of 8.33 ms, the shortest way of the arm, and what the third part of the working set adds to it.
     assert!((4_500.0..7_000.0).contains(&outcome.latency_mean_us), "{}", outcome.latency_mean_us);
     assert!(outcome.origin_busy > 0.99);
-    // What was asked for last is not answered yet.
+    // What was requested last is not answered yet.
     assert!(outcome.flows.file.origin_read.abs_diff(outcome.requests * 4096) <= 4096);
     assert_eq!(outcome.flows.file.origin_written, 0);
 }
@@ -41,9 +41,9 @@ fn writes_are_gathered_and_spread_over_an_array() {
 fn an_ssd_reads_small_blocks_many_times_faster_than_a_disk_and_large_ones_twice() {
     let (disk, ssd) = (small("1h"), small("1s"));
     let times = |workload: &str| speed(&ssd, workload) / speed(&disk, workload);
-    let told = ["read-4KiB", "read-64KiB", "read-512KiB", "read-4MiB"].map(times);
-    assert!(told[0] > 35.0 && told.windows(2).all(|pair| pair[0] > pair[1]), "{told:?}");
-    assert!((1.7..2.7).contains(&told[3]), "{told:?}");
+    let ratios = ["read-4KiB", "read-64KiB", "read-512KiB", "read-4MiB"].map(times);
+    assert!(ratios[0] > 35.0 && ratios.windows(2).all(|pair| pair[0] > pair[1]), "{ratios:?}");
+    assert!((1.7..2.7).contains(&ratios[3]), "{ratios:?}");
 }
 
 #[test]
@@ -58,11 +58,11 @@ fn an_ssd_writes_slower_the_wider_it_is_written() {
         (random.working_set, random.loops) = (working_set.parse().unwrap(), Some(40));
         speed(&ssd, "write-4KiB") * 1e6 / 4096.0
     };
-    let told = ["5GB", "20GB", "80GB", "149GB"].map(over);
+    let ratios = ["5GB", "20GB", "80GB", "149GB"].map(over);
     // One after the other, each waits for the 60 us that the device takes to accept it.
-    assert!((16_000.0..=16_700.0).contains(&told[0]), "{told:?}");
-    assert!((550.0..900.0).contains(&told[3]), "{told:?}");
-    assert!(told.windows(2).all(|pair| pair[0] > 1.3 * pair[1]), "{told:?}");
+    assert!((16_000.0..=16_700.0).contains(&ratios[0]), "{ratios:?}");
+    assert!((550.0..900.0).contains(&ratios[3]), "{ratios:?}");
+    assert!(ratios.windows(2).all(|pair| pair[0] > 1.3 * pair[1]), "{ratios:?}");
 }
 
 #[test]
@@ -84,12 +84,12 @@ fn little_spare_flash_amplifies_writes_and_wears_it_off() {
     assert!(little.write_amplification.unwrap() > 1.5 * much.write_amplification.unwrap());
     assert!(little.wear.unwrap() > much.wear.unwrap() && little.mb_per_s < much.mb_per_s);
     let times = little.ssd_bytes_written.unwrap() as f64 / little.flows.file.origin_written as f64;
-    // What was asked for before the measurement may end within it.
+    // What was requested before the measurement may end within it.
     assert!((times / little.write_amplification.unwrap() - 1.0).abs() < 0.01, "{times}");
 }
 
 #[test]
-fn flash_is_told_since_the_warm_up_and_only_of_ssds() {
+fn flash_writes_count_from_the_warm_up_on_and_only_on_ssds() {
     let of = |warmup: &str| {
         let mut ssd = small("1s");
         let workload = ssd.workloads.get_mut("write-64KiB").unwrap();
@@ -101,9 +101,9 @@ fn flash_is_told_since_the_warm_up_and_only_of_ssds() {
         under(&ssd, "write-64KiB")
     };
     for outcome in [of("0s"), of("60m")] {
-        let (flash, told) = (outcome.ssd_bytes_written.unwrap(), outcome.requests * 65536);
+        let (flash, host) = (outcome.ssd_bytes_written.unwrap(), outcome.requests * 65536);
         // A span that leaves this much room free is hardly amplified, and one write may be under way.
-        assert!((told - 65536..told + told / 4).contains(&flash), "{flash} {told}");
+        assert!((host - 65536..host + host / 4).contains(&flash), "{flash} {host}");
     }
     let disk = under(&small("1h"), "write-64KiB");
     assert_eq!((disk.ssd_bytes_written, disk.write_amplification, disk.bypassed), (None, None, None));

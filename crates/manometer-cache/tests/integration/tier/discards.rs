@@ -3,13 +3,13 @@
 use manometer_cache::tier::workload::TraceOperation;
 use manometer_cache::tier::{Arrangement, TierResult};
 
-use super::{Asked, asked, shipped};
+use super::{TestStep, run_steps, shipped};
 
 const MIB: u64 = 1 << 20;
 
 /// What is done one after the other.
-fn done(arrangement: &Arrangement, is_direct: bool, steps: &[Asked]) -> TierResult {
-    asked(arrangement, 1, is_direct, steps)
+fn done(arrangement: &Arrangement, is_direct: bool, steps: &[TestStep]) -> TierResult {
+    run_steps(arrangement, 1, is_direct, steps)
 }
 
 #[test]

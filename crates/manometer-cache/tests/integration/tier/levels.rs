@@ -24,7 +24,7 @@ fn what_is_written_through_reaches_the_origin_and_what_is_written_around_only_th
     let through = under(&with_mode("bcache-1s-1h", WriteMode::WriteThrough), "write-64KiB");
     let around = under(&with_mode("bcache-1s-1h", WriteMode::WriteAround), "write-64KiB");
     let back = under(&with_mode("bcache-1s-1h", WriteMode::WriteBack), "write-64KiB");
-    // What was asked for before the measurement may end within it.
+    // What was requested before the measurement may end within it.
     let near = |bytes: u64, outcome: &manometer_cache::tier::TierResult| {
         bytes.abs_diff(outcome.requests * 65536) <= 64 * 65536
     };
@@ -113,17 +113,17 @@ fn a_cache_that_takes_memory_leaves_less_for_pages() {
 }
 
 #[test]
-fn it_is_told_how_far_a_run_is() {
+fn progress_is_reported() {
     for workload in ["varmail", "read-4KiB"] {
         let arrangement = Arrangement { scale: 32, ..small("1h") };
-        let mut told = Vec::new();
+        let mut shares = Vec::new();
         let load = TierLoad::Workload(arrangement.workloads[workload].clone());
-        run_with_progress(&arrangement, &load, &mut |share| told.push(share)).unwrap();
+        run_with_progress(&arrangement, &load, &mut |share| shares.push(share)).unwrap();
         assert!(
-            told.len() >= 3 && told.is_sorted() && told.iter().all(|share| (0.0..=1.0).contains(share)),
-            "{told:?}"
+            shares.len() >= 3 && shares.is_sorted() && shares.iter().all(|share| (0.0..=1.0).contains(share)),
+            "{shares:?}"
         );
-        assert!(*told.last().unwrap() > 0.5, "{told:?}");
+        assert!(*shares.last().unwrap() > 0.5, "{shares:?}");
     }
 }
 

@@ -35,12 +35,12 @@ fn small(name: &str) -> Arrangement {
     Arrangement { scale: 256, ..shipped(name) }
 }
 
-/// What is asked for: where, and how much.
-type Asked = (TraceOperation, u64, u32);
+/// What is requested: where, and how much.
+type TestStep = (TraceOperation, u64, u32);
 
-/// What an arrangement does at full size when so many threads ask for these in turn.
-fn asked(arrangement: &Arrangement, threads: u32, is_direct: bool, steps: &[Asked]) -> TierResult {
-    let request = |(kind, offset, bytes): &Asked| TraceRequest {
+/// What an arrangement does at full size when so many threads request these in turn.
+fn run_steps(arrangement: &Arrangement, threads: u32, is_direct: bool, steps: &[TestStep]) -> TierResult {
+    let request = |(kind, offset, bytes): &TestStep| TraceRequest {
         time_ns: 0,
         offset: *offset,
         bytes: *bytes,

@@ -1,5 +1,5 @@
 //! The model beside the cache thesis's measurements: Tables 6.2 and 6.3 as decoded in `arrangements/thesis.json`, and
-//! what sections 6.2.2 to 6.3.2 tell of hits, flows and micro-workloads. `docs/cache-tiers.md` has the tables that these
+//! what sections 6.2.2 to 6.3.2 report of hits, flows and micro-workloads. `docs/cache-tiers.md` has the tables that these
 //! tests print.
 
 use std::collections::BTreeMap;
@@ -79,8 +79,8 @@ fn macro_workloads_rank_and_measure_as_in_the_thesis() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// What the thesis tells beside its tables, each as a number of outcomes of the model.
-struct Told {
+/// What the thesis reports beside its tables, each as a number of outcomes of the model.
+struct Comparison {
     what: &'static str,
     figure: f64,
     model: f64,
@@ -109,7 +109,7 @@ fn hits_flows_and_micro_workloads_stand_beside_the_thesis() {
         file.cache_read as f64 / (file.cache_read + file.origin_read) as f64
     };
     let cleaned = of("bcache-1s-1h", "write-512KiB").flows;
-    let told = [
+    let comparisons = [
         ("`1s` / `1h`, reads of 4 KiB", 50.0, times("1s", "1h", "read-4KiB")),
         ("of 64 KiB", 8.6, times("1s", "1h", "read-64KiB")),
         ("of 512 KiB", 4.1, times("1s", "1h", "read-512KiB")),
@@ -149,12 +149,12 @@ fn hits_flows_and_micro_workloads_stand_beside_the_thesis() {
         ("oltp, dm-cache, hits on the SSD", 0.235, of("dmcache-1s-1h", "oltp").hit_ratio.unwrap_or(0.0)),
         ("oltp, bcache, hits on the SSD", 0.235, of("bcache-1s-1h", "oltp").hit_ratio.unwrap_or(0.0)),
     ]
-    .map(|(what, figure, model)| Told { what, figure, model });
+    .map(|(what, figure, model)| Comparison { what, figure, model });
     println!("| | thesis | model | off by |\n| --- | --- | --- | --- |");
-    for Told { what, figure, model } in &told {
+    for Comparison { what, figure, model } in &comparisons {
         println!("| {what} | {figure:.2} | {model:.2} | {:+.0} % |", 100.0 * (model / figure - 1.0));
     }
-    let pairs: Vec<(f64, f64)> = told.iter().map(|told| (told.model, told.figure)).collect();
+    let pairs: Vec<(f64, f64)> = comparisons.iter().map(|one| (one.model, one.figure)).collect();
     let error = median(pairs.iter().map(|(model, figure)| (model / figure - 1.0).abs()).collect());
     let tau = tau_b(&pairs);
     println!("| rank correlation, median error | | {tau:.2} | {:.0} % |", 100.0 * error);

@@ -26,8 +26,8 @@ fn requests_of_devices_lie_side_by_side_whatever_their_offsets() {
                 128166372013061629,hm,1,Write,1234567,512,100\n\
                 128166372023061629,hm,0,Read,1234567,512,100\n";
     let trace = requests(text);
-    let told: Vec<(u64, u32)> = trace.requests.iter().map(|request| (request.time_ns, request.bytes)).collect();
-    assert_eq!(told, [(0, 32768), (1_000_000_000, 512), (2_000_000_000, 512)]);
+    let found: Vec<(u64, u32)> = trace.requests.iter().map(|request| (request.time_ns, request.bytes)).collect();
+    assert_eq!(found, [(0, 32768), (1_000_000_000, 512), (2_000_000_000, 512)]);
     assert_eq!(trace.bytes, 3 << 20);
     assert!(trace.requests.iter().all(|request| request.offset + u64::from(request.bytes) <= trace.bytes));
     assert_ne!(trace.requests[1].offset, trace.requests[2].offset);
@@ -39,8 +39,8 @@ fn requests_of_devices_lie_side_by_side_whatever_their_offsets() {
 #[test]
 fn objects_lie_one_after_the_other() {
     let trace = requests("time,key,size,op\n0,a,100,get\n1,b,5000,put\n2,a,9000,get\n3,a,100,delete\n");
-    let told: Vec<(u64, u32)> = trace.requests.iter().map(|request| (request.offset, request.bytes)).collect();
-    assert_eq!(told, [(0, 100), (4096, 5000), (0, 4096), (0, 4096)]);
+    let found: Vec<(u64, u32)> = trace.requests.iter().map(|request| (request.offset, request.bytes)).collect();
+    assert_eq!(found, [(0, 100), (4096, 5000), (0, 4096), (0, 4096)]);
     assert_eq!(trace.bytes, 4096 + 8192);
     let outcome = replayed("dmcache-1s-1h", trace, Some(2));
     assert_eq!((outcome.requests, outcome.ram_hit_ratio.is_some()), (4, true));
@@ -58,7 +58,7 @@ fn a_trace_without_times_needs_threads() {
     let settings = TraceSettings { threads: None, is_direct: false };
     let load = TierLoad::Trace(Arc::new(requests("7\n0\n7\n")), settings);
     let error = run(&shipped("1h"), &load).unwrap_err().to_string();
-    assert!(error.contains("does not tell when"), "{error}");
+    assert!(error.contains("has no times"), "{error}");
     assert_eq!(replayed("1h", requests("7\n0\n7\n"), Some(1)).requests, 3);
 }
 

@@ -20,7 +20,7 @@ fn said(name: &str, text: &str, by: &str) -> String {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_what_would_be_right() {
+fn an_error_names_the_fix() {
     let cases = [
         ("1h", "device = \"hdd\"", "device = \"tape\"", "there is no device `tape`: there are `hdd`, `ssd`"),
         ("dmcache-1s-1h", "device = \"ssd\"", "device = \"hdx\"", "`cache.device`: there is no device `hdx`"),

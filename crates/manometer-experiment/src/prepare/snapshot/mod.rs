@@ -16,6 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use manometer_measure::recording::write_file;
+use manometer_target::engine;
 use manometer_target::engine::directory::{DATABASE, DatabaseManifest, LOADING, MARKER, OWN_ENTRIES};
 use rapidhash::v3::rapidhash_v3;
 use serde::{Deserialize, Serialize};
@@ -130,12 +131,13 @@ fn remove(path: &Path) -> Result<(), SnapshotError> {
 
 /// Whether `engine` never changes a file of this name once written.
 fn is_immutable(engine: &str, name: &str) -> bool {
-    engine == "rocksdb" && (name.ends_with(".sst") || name.ends_with(".blob"))
+    engine::find(engine).is_ok_and(|info| info.is_immutable(name))
 }
 
 /// The bytes that a snapshot of `bytes` of data of `engine` writes where files cannot be cloned.
 pub fn estimated_bytes(engine: &str, bytes: u64) -> u64 {
-    if engine == "rocksdb" { 0 } else { bytes }
+    let is_linked = engine::find(engine).is_ok_and(|info| !info.immutable_files.is_empty());
+    if is_linked { 0 } else { bytes }
 }
 
 /// Creates a snapshot of the database `data`.

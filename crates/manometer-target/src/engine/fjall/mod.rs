@@ -15,7 +15,7 @@ use manometer_measure::{Clock, Column};
 use self::options::Config;
 use super::{
     Ability, Engine, EngineError, EngineInfo, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords,
-    StateSampler, Storage, columns, space,
+    StateColumn, StateSampler, Storage, columns, space,
 };
 
 const ENGINE: &str = "fjall";
@@ -27,6 +27,19 @@ const KEY_BYTES_MAX: usize = u16::MAX as usize;
 /// How many records are loaded between two looks at whether to go on.
 const RECORDS_PER_LOOK: u32 = 10_000;
 
+/// The columns of its state.
+const STATE: &[StateColumn] = &[
+    ("tables_bytes", "B", "Size of all tables."),
+    ("tables", "files", "Tables of all levels."),
+    ("level0_tables", "files", "Tables in level 0."),
+    ("journals", "files", "Journals that are kept until their memtables are written."),
+    ("memtable_bytes", "B", "Memtables, those being written included."),
+    ("sealed_memtables", "memtables", "Memtables that wait to be written."),
+    ("pending_flushes", "flushes", "Flushes that wait or run."),
+    ("running_compactions", "compactions", "Compactions that run."),
+    ("block_cache_bytes", "B", "Blocks in the cache."),
+];
+
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "log-structured merge tree written in Rust, with lz4",
@@ -36,6 +49,9 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     storage: Storage::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX as u64),
     memtable_option: Some("max_memtable_size"),
+    options: options::OPTIONS,
+    state: STATE,
+    immutable_files: &[],
     open: |request| Ok(Box::new(Fjall::open(request)?)),
     check_options: |options| Config::read(options).map(drop),
 };
@@ -107,7 +123,7 @@ impl Engine for Fjall {
         ingestion.finish().map_err(failure)
     }
 
-    /// Flushes the memtable and waits for the flushes and compactions that follow. fjall does not tell
+    /// Flushes the memtable and waits for the flushes and compactions that follow. fjall does not report
     /// whether another compaction is about to start: it counts as calm once several looks found none.
     fn settle(&self) -> Result<(), EngineError> {
         const LOOK_NS: u64 = 20_000_000;
@@ -131,7 +147,7 @@ impl Engine for Fjall {
 
     fn facts(&self) -> Settings {
         let mut facts = Settings::new();
-        facts.insert("options".to_owned(), self.config.told(self.database.cache_capacity()));
+        facts.insert("options".to_owned(), self.config.in_force(self.database.cache_capacity()));
         facts.insert("durability".to_owned(), self.config.persist.durability().into());
         facts
     }
@@ -214,17 +230,7 @@ struct FjallState<'a>(&'a Fjall);
 
 impl StateSampler for FjallState<'_> {
     fn columns(&self) -> Vec<Column> {
-        columns(&[
-            ("tables_bytes", "B"),
-            ("tables", "files"),
-            ("level0_tables", "files"),
-            ("journals", "files"),
-            ("memtable_bytes", "B"),
-            ("sealed_memtables", "memtables"),
-            ("pending_flushes", "flushes"),
-            ("running_compactions", "compactions"),
-            ("block_cache_bytes", "B"),
-        ])
+        columns(STATE)
     }
 
     fn sample(&mut self, _: &dyn Clock) -> BTreeMap<String, f64> {

@@ -9,48 +9,57 @@ use manometer_measure::units::ByteSize;
 use serde_json::{Value, json};
 
 use super::ENGINE;
-use crate::engine::options::{Given, word};
-use crate::engine::{EngineError, EngineOptions};
+use crate::engine::options::{RawOptions, word};
+use crate::engine::{EngineError, EngineOption, EngineOptions};
 
-/// Where we write down the keyspace's options: fjall keeps them but does not tell them.
+/// Where we write down the keyspace's options: fjall keeps them but does not report them.
 const KEPT: &str = "keyspace.json";
 
-const OPTIONS: &[&str] = &[
-    "cache_size",
-    "data_block_compression",
-    "data_block_size",
-    "expect_point_read_hits",
-    "journal_compression",
-    "journal_persist",
-    "kv_separation",
-    "max_cached_files",
-    "max_journaling_size",
-    "max_memtable_size",
-    "worker_threads",
+/// Its options, in the order of the manual.
+pub(super) const OPTIONS: &[EngineOption] = &[
+    EngineOption {
+        name: "journal_persist",
+        values: "`none`, `buffer`, `sync-data`, `sync-all`: how far a put gets before it is answered",
+        default: "`buffer`",
+    },
+    EngineOption { name: "cache_size", values: "bytes", default: "32 MiB" },
+    EngineOption { name: "max_memtable_size", values: "1 KiB and up", default: "64 MiB" },
+    EngineOption { name: "data_block_size", values: "1 KiB to 1 MiB", default: "4 KiB" },
+    EngineOption {
+        name: "data_block_compression",
+        values: "`none`, `lz4`",
+        default: "lz4 but for the two upper levels",
+    },
+    EngineOption { name: "kv_separation", values: "`true`, `false`", default: "`false`" },
+    EngineOption { name: "expect_point_read_hits", values: "`true`, `false`", default: "`false`" },
+    EngineOption { name: "journal_compression", values: "`none`, `lz4`, of large values", default: "`lz4`" },
+    EngineOption { name: "max_journaling_size", values: "64 MiB and up", default: "512 MiB" },
+    EngineOption { name: "max_cached_files", values: "10 and up", default: "900" },
+    EngineOption { name: "worker_threads", values: "1 and up", default: "as many as processors, 4 at most" },
 ];
 
 const COMPRESSIONS: [(&str, CompressionType); 2] = [("none", CompressionType::None), ("lz4", CompressionType::Lz4)];
 
 /// How far a put gets before it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Persist {
+pub(super) enum PersistLevel {
     None,
     Buffer,
     SyncData,
     SyncAll,
 }
 
-const PERSISTS: [(&str, Persist); 4] = [
-    ("none", Persist::None),
-    ("buffer", Persist::Buffer),
-    ("sync-data", Persist::SyncData),
-    ("sync-all", Persist::SyncAll),
+const PERSIST_LEVELS: [(&str, PersistLevel); 4] = [
+    ("none", PersistLevel::None),
+    ("buffer", PersistLevel::Buffer),
+    ("sync-data", PersistLevel::SyncData),
+    ("sync-all", PersistLevel::SyncAll),
 ];
 
 /// With fjall's defaults.
 pub(super) const BUFFER: &str = "journal without sync: a put survives the process, not the host";
 
-impl Persist {
+impl PersistLevel {
     pub(super) fn durability(self) -> &'static str {
         match self {
             Self::None => "journal in the process's own buffer: the last puts survive neither the process nor the host",
@@ -78,7 +87,7 @@ pub(super) struct Config {
     max_cached_files: Option<usize>,
     max_journaling_size: Option<u64>,
     worker_threads: Option<usize>,
-    pub(super) persist: Persist,
+    pub(super) persist: PersistLevel,
     keyspace: KeyspaceConfig,
 }
 
@@ -95,8 +104,8 @@ struct KeyspaceConfig {
 
 impl Config {
     pub(super) fn read(options: &EngineOptions) -> Result<Self, EngineError> {
-        let given = Given::read(ENGINE, OPTIONS, options)?;
-        let persist = given.choice("journal_persist", &PERSISTS)?.unwrap_or(Persist::Buffer);
+        let given = RawOptions::read(ENGINE, OPTIONS, options)?;
+        let persist = given.choice("journal_persist", &PERSIST_LEVELS)?.unwrap_or(PersistLevel::Buffer);
         let whole = |number: Option<u64>| number.map(|number| usize::try_from(number).unwrap_or(usize::MAX));
         Ok(Self {
             cache_size: given.bytes("cache_size", (0, 1 << 50))?,
@@ -136,16 +145,16 @@ impl Config {
     /// Writes down what the database will keep.
     pub(super) fn keep(&self, directory: &Path) -> Result<(), EngineError> {
         let path = directory.join(KEPT);
-        let text = self.keyspace.told().to_string();
+        let text = self.keyspace.in_force().to_string();
         fs::write(&path, text).map_err(|reason| EngineError::NotWritable { path, reason })
     }
 
-    /// Whether the database was made with these options; others would be told but not in force.
+    /// Whether the database was made with these options; others would be reported but not in force.
     pub(super) fn check_kept(&self, directory: &Path) -> Result<(), EngineError> {
         let path = directory.join(KEPT);
         let text =
             fs::read_to_string(&path).map_err(|reason| EngineError::NotReadable { path: path.clone(), reason })?;
-        let (kept, wanted) = (serde_json::from_str(&text).unwrap_or(Value::Null), self.keyspace.told());
+        let (kept, wanted) = (serde_json::from_str(&text).unwrap_or(Value::Null), self.keyspace.in_force());
         let Value::Object(wanted) = wanted else { return Ok(()) };
         match wanted.into_iter().find(|(name, wanted)| kept.get(name) != Some(wanted)) {
             None => Ok(()),
@@ -162,26 +171,26 @@ impl Config {
         }
     }
 
-    /// The options in force, told with the results.
-    pub(super) fn told(&self, cache_bytes: u64) -> Value {
-        let mut told = json!({
+    /// The options in force, for the facts of the run.
+    pub(super) fn in_force(&self, cache_bytes: u64) -> Value {
+        let mut options = json!({
             "cache_size": ByteSize(cache_bytes),
             "journal_compression": word(&COMPRESSIONS, self.journal_compression.unwrap_or(CompressionType::Lz4)),
-            "journal_persist": word(&PERSISTS, self.persist),
+            "journal_persist": word(&PERSIST_LEVELS, self.persist),
             "max_cached_files": self.max_cached_files,
             "max_journaling_size": ByteSize(self.max_journaling_size.unwrap_or(512 << 20)),
             "worker_threads": self.worker_threads,
         });
-        if let (Value::Object(told), Value::Object(keyspace)) = (&mut told, self.keyspace.told()) {
-            told.extend(keyspace);
-            told.retain(|_, value| !value.is_null());
+        if let (Value::Object(options), Value::Object(keyspace)) = (&mut options, self.keyspace.in_force()) {
+            options.extend(keyspace);
+            options.retain(|_, value| !value.is_null());
         }
-        told
+        options
     }
 }
 
 impl KeyspaceConfig {
-    fn read(given: &Given, persist: Persist) -> Result<Self, EngineError> {
+    fn read(given: &RawOptions, persist: PersistLevel) -> Result<Self, EngineError> {
         let block_size = given.bytes("data_block_size", (1 << 10, 1 << 20))?;
         Ok(Self {
             compression: given.choice("data_block_compression", &COMPRESSIONS)?,
@@ -189,7 +198,7 @@ impl KeyspaceConfig {
             expect_point_read_hits: given.flag("expect_point_read_hits")?.unwrap_or(false),
             kv_separation: given.flag("kv_separation")?.unwrap_or(false),
             max_memtable_size: given.bytes("max_memtable_size", (1 << 10, 1 << 40))?,
-            manual_journal_persist: persist == Persist::None,
+            manual_journal_persist: persist == PersistLevel::None,
         })
     }
 
@@ -210,7 +219,7 @@ impl KeyspaceConfig {
         options
     }
 
-    fn told(self) -> Value {
+    fn in_force(self) -> Value {
         // fjall's default leaves the two upper levels as they are.
         let compression = self.compression.map_or("none,none,lz4", |compression| word(&COMPRESSIONS, compression));
         json!({

@@ -20,7 +20,7 @@ use manometer_measure::{Clock, Column};
 use self::options::Config;
 use super::{
     Ability, Engine, EngineError, EngineInfo, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords,
-    StateSampler, Storage, columns, space,
+    StateColumn, StateSampler, Storage, columns, space,
 };
 
 const ENGINE: &str = "lmdb";
@@ -30,6 +30,17 @@ const RECORDS_PER_BATCH: u32 = 10_000;
 
 /// The limit that LMDB is built with (`MDB_MAXKEYSIZE`).
 const KEY_BYTES_MAX: u64 = 511;
+
+/// The columns of its state.
+const STATE: &[StateColumn] = &[
+    ("entries", "records", "Records in the tree."),
+    ("depth", "levels", "Height of the tree."),
+    ("branch_pages", "pages", "Inner pages of the tree."),
+    ("leaf_pages", "pages", "Leaves of the tree."),
+    ("overflow_pages", "pages", "Pages of values that fit no leaf."),
+    ("file_pages", "pages", "Pages of the file used so far, free ones included."),
+    ("readers", "readers", "Slots of readers in use."),
+];
 
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
@@ -43,6 +54,9 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     storage: Storage::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
     memtable_option: None,
+    options: options::OPTIONS,
+    state: STATE,
+    immutable_files: &[],
     open: |request| Ok(Box::new(Lmdb::open(request)?)),
     check_options: |options| Config::read(options).map(drop),
 };
@@ -139,7 +153,7 @@ impl Engine for Lmdb {
 
     fn facts(&self) -> Settings {
         let mut facts = Settings::new();
-        facts.insert("options".to_owned(), self.config.told(&self.env));
+        facts.insert("options".to_owned(), self.config.in_force(&self.env));
         facts.insert("durability".to_owned(), self.config.sync.durability().into());
         facts.insert("page_bytes".to_owned(), self.env.unnamed_database_stat().page_size.into());
         facts
@@ -214,15 +228,7 @@ struct LmdbState<'a>(&'a Lmdb);
 
 impl StateSampler for LmdbState<'_> {
     fn columns(&self) -> Vec<Column> {
-        columns(&[
-            ("entries", "records"),
-            ("depth", "levels"),
-            ("branch_pages", "pages"),
-            ("leaf_pages", "pages"),
-            ("overflow_pages", "pages"),
-            ("file_pages", "pages"),
-            ("readers", "readers"),
-        ])
+        columns(STATE)
     }
 
     fn sample(&mut self, _: &dyn Clock) -> BTreeMap<String, f64> {

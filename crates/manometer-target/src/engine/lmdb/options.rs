@@ -7,12 +7,24 @@ use manometer_measure::units::ByteSize;
 use serde_json::{Value, json};
 
 use super::ENGINE;
-use crate::engine::options::{Given, word};
-use crate::engine::{EngineError, EngineOptions};
+use crate::engine::options::{RawOptions, word};
+use crate::engine::{EngineError, EngineOption, EngineOptions};
 
-const OPTIONS: &[&str] = &["map_size", "max_readers", "sync", "write_map", "no_read_ahead", "no_mem_init"];
+/// Its options, in the order of the manual.
+pub(super) const OPTIONS: &[EngineOption] = &[
+    EngineOption {
+        name: "map_size",
+        values: "1 MiB and up",
+        default: "as large as the file system, 8 TiB at most; the file grows as it is filled",
+    },
+    EngineOption { name: "sync", values: "`full`, `no-meta-sync`, `no-sync`", default: "`full`" },
+    EngineOption { name: "max_readers", values: "threads that may read at once", default: "1024 (LMDB's own is 126)" },
+    EngineOption { name: "write_map", values: "`true`, `false`", default: "`false`" },
+    EngineOption { name: "no_read_ahead", values: "`true`, `false`", default: "`false`" },
+    EngineOption { name: "no_mem_init", values: "`true`, `false`", default: "`false`" },
+];
 
-/// No map is larger unless it is asked for: some file systems take no larger file.
+/// No map is larger unless the options say so: some file systems take no larger file.
 const MAP_BYTES_MAX: u64 = 8 << 40;
 
 /// LMDB's own default of 126 would refuse the threads of a large run.
@@ -22,16 +34,16 @@ const READERS: u64 = 1024;
 pub(super) const FULL: &str = "a transaction of its own, data and meta page synced: a put survives the host";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Synced {
+pub(super) enum SyncMode {
     All,
     Data,
     Nothing,
 }
 
-const SYNCS: [(&str, Synced); 3] =
-    [("full", Synced::All), ("no-meta-sync", Synced::Data), ("no-sync", Synced::Nothing)];
+const SYNC_MODES: [(&str, SyncMode); 3] =
+    [("full", SyncMode::All), ("no-meta-sync", SyncMode::Data), ("no-sync", SyncMode::Nothing)];
 
-impl Synced {
+impl SyncMode {
     fn flags(self) -> EnvFlags {
         match self {
             Self::All => EnvFlags::empty(),
@@ -61,7 +73,7 @@ pub(super) struct Config {
     /// As large as the file system where it is not given.
     map_size: Option<u64>,
     pub(super) max_readers: u32,
-    pub(super) sync: Synced,
+    pub(super) sync: SyncMode,
     write_map: bool,
     no_read_ahead: bool,
     no_mem_init: bool,
@@ -69,12 +81,12 @@ pub(super) struct Config {
 
 impl Config {
     pub(super) fn read(options: &EngineOptions) -> Result<Self, EngineError> {
-        let given = Given::read(ENGINE, OPTIONS, options)?;
+        let given = RawOptions::read(ENGINE, OPTIONS, options)?;
         let readers = given.number("max_readers", (1, 1 << 20))?.unwrap_or(READERS);
         Ok(Self {
             map_size: given.bytes("map_size", (1 << 20, 64 << 40))?,
             max_readers: u32::try_from(readers).map_err(|error| given.refuse("max_readers", error))?,
-            sync: given.choice("sync", &SYNCS)?.unwrap_or(Synced::All),
+            sync: given.choice("sync", &SYNC_MODES)?.unwrap_or(SyncMode::All),
             write_map: given.flag("write_map")?.unwrap_or(false),
             no_read_ahead: given.flag("no_read_ahead")?.unwrap_or(false),
             no_mem_init: given.flag("no_mem_init")?.unwrap_or(false),
@@ -103,12 +115,12 @@ impl Config {
             .map_err(|_| EngineError::Unsupported { engine: ENGINE, what: "map so much on this host" })
     }
 
-    /// The options in force, told with the results.
-    pub(super) fn told(&self, env: &Env) -> Value {
+    /// The options in force, for the facts of the run.
+    pub(super) fn in_force(&self, env: &Env) -> Value {
         json!({
             "map_size": ByteSize(env.info().map_size as u64),
             "max_readers": env.max_readers(),
-            "sync": word(&SYNCS, self.sync),
+            "sync": word(&SYNC_MODES, self.sync),
             "write_map": self.write_map,
             "no_read_ahead": self.no_read_ahead,
             "no_mem_init": self.no_mem_init,
@@ -117,7 +129,8 @@ impl Config {
 }
 
 fn file_system_bytes(directory: &Path) -> Result<u64, EngineError> {
-    let told = rustix::fs::statvfs(directory);
-    let told = told.map_err(|errno| EngineError::NotReadable { path: directory.to_owned(), reason: errno.into() })?;
-    Ok(told.f_blocks.saturating_mul(told.f_frsize))
+    let status = rustix::fs::statvfs(directory);
+    let status =
+        status.map_err(|errno| EngineError::NotReadable { path: directory.to_owned(), reason: errno.into() })?;
+    Ok(status.f_blocks.saturating_mul(status.f_frsize))
 }

@@ -74,7 +74,7 @@ impl Protocol for Meta {
     }
 }
 
-/// Writes a key, in base64 when it is no word; tells whether it did that.
+/// Writes a key, in base64 when it is no word; returns whether it did that.
 #[inline]
 fn write_key(out: &mut Vec<u8>, key: &[u8]) -> Result<bool, Refusal> {
     let encoded = key.iter().any(|byte| *byte <= b' ' || *byte == 0x7f);

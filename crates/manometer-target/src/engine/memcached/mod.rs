@@ -1,4 +1,4 @@
-//! memcached: a server of our own, or one of yours.
+//! memcached: a managed server, or an external one.
 
 mod meta;
 mod options;
@@ -13,9 +13,9 @@ use manometer_measure::{Clock as _, MonotonicClock};
 use serde_json::json;
 
 use self::meta::Meta;
-use self::options::Asked;
+use self::options::ServerOptions;
 use super::server::{
-    Answer, Launch, Process, Refusal, Remote, ServerSession, Wire, free_port, installed_version, load_sorted,
+    Launch, Process, Readiness, Refusal, Remote, ServerSession, Wire, free_port, installed_version, load_sorted,
 };
 use super::{
     Ability, Engine, EngineError, EngineInfo, ExternalServer, OpenRequest, Session, SortedRecords, StateSampler,
@@ -36,19 +36,22 @@ const LOOK_NS: u64 = 50_000_000;
 
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
-    about: "memcached: a server of our own, or with `address` one of yours",
+    about: "memcached: a server that Manometer starts, yours with `address`",
     version,
     abilities: &[Ability::MultiGet, Ability::Pipeline, Ability::State],
     durability: "none: a put is in memory alone, and may be evicted from there",
     storage: Storage::Memory,
     key_bytes_max: Some(meta::KEY_BYTES_MAX as u64),
     memtable_option: None,
+    options: options::OPTIONS,
+    state: state::STATE,
+    immutable_files: &[],
     open: |request| Ok(Box::new(Memcached::open(request)?)),
     check_options: |options| options::read(options).map(drop),
 };
 
-/// Settings that shape what is measured; told with the results.
-const TOLD: [&str; 6] = ["maxbytes", "maxconns", "num_threads", "item_size_max", "evictions", "slab_chunk_max"];
+/// Settings that shape what is measured, which the facts of a run list.
+const REPORTED: [&str; 6] = ["maxbytes", "maxconns", "num_threads", "item_size_max", "evictions", "slab_chunk_max"];
 
 fn version() -> String {
     static VERSION: OnceLock<String> = OnceLock::new();
@@ -69,28 +72,28 @@ struct Memcached {
 
 impl Memcached {
     fn open(request: &OpenRequest) -> Result<Self, EngineError> {
-        let asked = options::read(request.options)?;
-        let (own, address) = match asked.address {
+        let options = options::read(request.options)?;
+        let (own, address) = match options.address {
             Some(address) => (None, address),
             None => {
-                let own = start(request.directory, &asked)?;
+                let own = start(request.directory, &options)?;
                 let address = own.0.address().to_owned();
                 (Some(own), address)
             }
         };
         let remote = Remote { engine: ENGINE, address };
         let wire = Mutex::new(Some(remote.connect()?));
-        let mut server = Self { flush: asked.flush, remote, evicted: 0.0, wire, own };
+        let mut server = Self { flush: options.flush, remote, evicted: 0.0, wire, own };
         server.evicted = server.evictions()?;
         Ok(server)
     }
 
-    /// What the server tells upon `command`.
+    /// The answer of the server to `command`.
     fn stats(&self, doing: &'static str, command: &str) -> Result<Stats, EngineError> {
-        self.ask(doing, |wire| Stats::ask(wire, command))
+        self.exchange(doing, |wire| Stats::query(wire, command))
     }
 
-    fn ask<T>(
+    fn exchange<T>(
         &self,
         doing: &'static str,
         talk: impl FnOnce(&mut Wire) -> Result<T, Refusal>,
@@ -100,14 +103,14 @@ impl Memcached {
             Some(wire) => wire,
             None => self.remote.connect()?,
         };
-        let said = talk(&mut wire).map_err(|refusal| refusal.told(&self.remote, doing))?;
+        let said = talk(&mut wire).map_err(|refusal| refusal.into_error(&self.remote, doing))?;
         *held = Some(wire);
         Ok(said)
     }
 
     /// A command that is answered with one line.
     fn command(&self, doing: &'static str, command: &str) -> Result<String, EngineError> {
-        self.ask(doing, |wire| {
+        self.exchange(doing, |wire| {
             send(wire, command)?;
             let line = wire.line()?;
             Ok(wire.text(line))
@@ -130,7 +133,7 @@ fn send(wire: &mut Wire, command: &str) -> std::io::Result<()> {
 struct Stats(BTreeMap<String, String>);
 
 impl Stats {
-    fn ask(wire: &mut Wire, command: &str) -> Result<Self, Refusal> {
+    fn query(wire: &mut Wire, command: &str) -> Result<Self, Refusal> {
         send(wire, command)?;
         let mut stats = BTreeMap::new();
         loop {
@@ -150,7 +153,7 @@ impl Stats {
     }
 }
 
-fn start(directory: &Path, asked: &Asked) -> Result<(Process, Folder), EngineError> {
+fn start(directory: &Path, options: &ServerOptions) -> Result<(Process, Folder), EngineError> {
     let not_writable = |reason| EngineError::NotWritable { path: directory.to_owned(), reason };
     std::fs::create_dir_all(directory).map_err(not_writable)?;
     let folder = Folder(directory.to_owned());
@@ -158,7 +161,7 @@ fn start(directory: &Path, asked: &Asked) -> Result<(Process, Folder), EngineErr
         let port = port.to_string();
         // Without `-u` the server refuses to run as root; other users it ignores.
         let own = ["-l", "127.0.0.1", "-p", &port, "-U", "0", "-u", "root"].map(str::to_owned);
-        own.into_iter().chain(asked.arguments.iter().cloned()).collect()
+        own.into_iter().chain(options.arguments.iter().cloned()).collect()
     };
     let log = folder.log();
     let launch = Launch {
@@ -168,23 +171,23 @@ fn start(directory: &Path, asked: &Asked) -> Result<(Process, Folder), EngineErr
         log,
         port: free_port,
         arguments: &arguments,
-        ask: &how_far,
+        probe: &readiness,
     };
     Ok((launch.start()?, folder))
 }
 
-fn how_far(address: &str) -> Answer {
-    let Ok(mut wire) = Wire::connect(address) else { return Answer::Silence };
-    match Stats::ask(&mut wire, "stats").ok().and_then(|stats| stats.number("pid")) {
-        Some(id) => Answer::Ready(id as u32),
-        None => Answer::Silence,
+fn readiness(address: &str) -> Readiness {
+    let Ok(mut wire) = Wire::connect(address) else { return Readiness::Silence };
+    match Stats::query(&mut wire, "stats").ok().and_then(|stats| stats.number("pid")) {
+        Some(id) => Readiness::Ready(id as u32),
+        None => Readiness::Silence,
     }
 }
 
-/// The log of a server of our own: under a name that no database of another engine uses.
+/// The log of a managed server: under a name that no database of another engine uses.
 const LOG: &str = "memcached.log";
 
-/// The folder where a server of our own has its log. It keeps nothing there that would be wanted later.
+/// The folder where a managed server has its log. It keeps nothing there that would be wanted later.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -218,8 +221,8 @@ impl Engine for Memcached {
             return Ok(());
         }
         let text = format!(
-            "it evicted {evicted} records: its memory is too small; give it more (`memory_mib`, for a server of yours \
-             `-m`), or ask for fewer records"
+            "it evicted {evicted} records: its memory is too small; give it more (`memory_mib`, for an external server \
+             `-m`), or load fewer records"
         );
         Err(self.remote.failed(LOADING, text))
     }
@@ -237,13 +240,13 @@ impl Engine for Memcached {
     }
 
     fn facts(&self) -> Settings {
-        const TELLING: &str = "telling its settings";
+        const REPORTING: &str = "reporting its settings";
         let mut facts = Settings::new();
-        if let Ok(settings) = self.stats(TELLING, "stats settings") {
-            let told = TOLD.iter().filter_map(|name| Some(((*name).to_owned(), json!(settings.0.get(*name)?))));
-            facts.insert("options".to_owned(), told.collect::<Settings>().into());
+        if let Ok(settings) = self.stats(REPORTING, "stats settings") {
+            let reported = REPORTED.iter().filter_map(|name| Some(((*name).to_owned(), json!(settings.0.get(*name)?))));
+            facts.insert("options".to_owned(), reported.collect::<Settings>().into());
         }
-        if let Ok(stats) = self.stats(TELLING, "stats") {
+        if let Ok(stats) = self.stats(REPORTING, "stats") {
             facts.insert("engine_version".to_owned(), json!(stats.0.get("version")));
         }
         facts.insert("address".to_owned(), json!(self.remote.address));

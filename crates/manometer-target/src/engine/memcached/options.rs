@@ -1,67 +1,92 @@
-//! memcached's options: how to get at a server of yours, or how large to make one of our own.
+//! memcached's options: how to get at an external server, or how large to make a managed one.
 
 use manometer_measure::suggest::similar;
 use serde_json::Value;
 
 use super::ENGINE;
 use crate::engine::server::{addresses, bad_option, flag, table};
-use crate::engine::{EngineError, EngineOptions};
+use crate::engine::{EngineError, EngineOption, EngineOptions};
 
-/// Options of a server of our own, and the flags of memcached that they are.
+/// Its options, in the order of the manual.
+pub(super) const OPTIONS: &[EngineOption] = &[
+    EngineOption {
+        name: "address",
+        values: "`\"host:port\"` of a running server, which is used instead of a new one",
+        default: "none",
+    },
+    EngineOption {
+        name: "flush",
+        values: "`true`, `false`; with `address` only: the server may be emptied",
+        default: "`false`",
+    },
+    EngineOption { name: "memory_mib", values: "memcached's `-m`; without `address` only", default: "memcached's own" },
+    EngineOption { name: "threads", values: "memcached's `-t`; without `address` only", default: "memcached's own" },
+    EngineOption {
+        name: "max_item_size",
+        values: "memcached's `-I`, in bytes or with `k` or `m`; without `address` only",
+        default: "`2m`; with `memory_mib` memcached's own",
+    },
+    EngineOption {
+        name: "connections",
+        values: "memcached's `-c`; without `address` only",
+        default: "memcached's own",
+    },
+];
+
+/// Options of a managed server, and the flags of memcached that they are.
 const OWN: [(&str, &str); 4] =
     [("memory_mib", "-m"), ("threads", "-t"), ("max_item_size", "-I"), ("connections", "-c")];
 
-/// The largest item of a server of our own unless said: memcached's 1 MiB leaves no room for a value of
+/// The largest item of a managed server unless said: memcached's 1 MiB leaves no room for a value of
 /// 1 MiB and its key.
 const ITEM_USUAL: &str = "2m";
 
-/// What was asked for.
+/// The options as read.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Asked {
-    /// A server of yours; none for our own.
+pub(super) struct ServerOptions {
+    /// An external server; none for a managed server.
     pub(super) address: Option<String>,
     /// Whether it may be emptied.
     pub(super) flush: bool,
-    /// For our own: flags and their values.
+    /// For a managed server: flags and their values.
     pub(super) arguments: Vec<String>,
 }
 
 /// The options as given, checked as far as that goes without a server.
-pub(super) fn read(options: &EngineOptions) -> Result<Asked, EngineError> {
+pub(super) fn read(options: &EngineOptions) -> Result<ServerOptions, EngineError> {
     let table = table(ENGINE, options)?;
-    let mut asked = Asked::default();
+    let mut options = ServerOptions::default();
     let ours = !table.contains_key("address");
     for (name, value) in &table {
         match name.as_str() {
-            "address" => asked.address = Some(address(value)?),
+            "address" => options.address = Some(address(value)?),
             "flush" if ours => {
-                return Err(bad_option(ENGINE, name, value, "it is for a server of yours: give `address`"));
+                return Err(bad_option(ENGINE, name, value, "it applies to an external server: give `address`"));
             }
-            "flush" => asked.flush = flag(ENGINE, name, value)?,
+            "flush" => options.flush = flag(ENGINE, name, value)?,
             _ => {
                 let flag = OWN.iter().find(|(own, _)| own == name).ok_or_else(|| unknown(name))?.1;
                 if !ours {
-                    let reason = "a server of yours is set up by you: leave this out, or `address`";
+                    let reason = "an external server has its own settings: leave this out, or `address`";
                     return Err(bad_option(ENGINE, name, value, reason));
                 }
-                asked.arguments.extend([flag.to_owned(), amount(name, value)?]);
+                options.arguments.extend([flag.to_owned(), amount(name, value)?]);
             }
         }
     }
     // Its memory bounds its items: whoever says how much of it there is says both.
     if ours && !["max_item_size", "memory_mib"].iter().any(|name| table.contains_key(*name)) {
-        asked.arguments.extend(["-I", ITEM_USUAL].map(str::to_owned));
+        options.arguments.extend(["-I", ITEM_USUAL].map(str::to_owned));
     }
-    Ok(asked)
+    Ok(options)
 }
 
 fn unknown(name: &str) -> EngineError {
-    let known = OWN.iter().map(|(own, _)| *own).chain(["address", "flush"]);
     EngineError::UnknownOption {
         engine: ENGINE,
         place: "options".to_owned(),
         name: name.to_owned(),
-        similar: similar(name, known),
+        similar: similar(name, OPTIONS.iter().map(|option| option.name)),
     }
 }
 
@@ -90,15 +115,15 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn asked(value: Value) -> Result<Asked, String> {
+    fn read_options(value: Value) -> Result<ServerOptions, String> {
         let Value::Object(table) = value else { panic!("{value}") };
         read(&EngineOptions::Table(table)).map_err(|error| error.to_string())
     }
 
     #[test]
     fn options_become_flags() {
-        let asked = asked(json!({"memory_mib": 128, "max_item_size": "2m", "threads": "2"})).unwrap();
-        assert_eq!(asked.arguments, ["-m", "128", "-I", "2m", "-t", "2"]);
+        let options = read_options(json!({"memory_mib": 128, "max_item_size": "2m", "threads": "2"})).unwrap();
+        assert_eq!(options.arguments, ["-m", "128", "-I", "2m", "-t", "2"]);
     }
 
     #[test]
@@ -108,10 +133,10 @@ mod tests {
             (json!({"memory_mib": "64m"}), "whole number"),
             (json!({"threads": 0}), "whole number"),
             (json!({"address": "a:1,b:2"}), "no clusters"),
-            (json!({"address": "a:1", "threads": 2}), "set up by you"),
+            (json!({"address": "a:1", "threads": 2}), "its own settings"),
             (json!({"flush": true}), "give `address`"),
         ] {
-            let error = asked(table).unwrap_err();
+            let error = read_options(table).unwrap_err();
             assert!(error.contains(says), "{error}");
         }
     }

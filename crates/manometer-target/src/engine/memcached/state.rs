@@ -6,22 +6,28 @@ use manometer_measure::{Clock, Column};
 
 use super::{Memcached, Stats};
 use crate::engine::rates::Rates;
-use crate::engine::{StateSampler, columns};
+use crate::engine::{StateColumn, StateSampler, columns};
 
-const COLUMNS: &[(&str, &str)] = &[
-    ("bytes", "B"),
-    ("curr_items", "items"),
-    ("curr_connections", "connections"),
-    ("active_slabs", "slabs"),
-    ("total_malloced", "B"),
-    ("evictions", "items/s"),
-    ("get_hits", "keys/s"),
-    ("get_misses", "keys/s"),
-    ("cmd_set", "keys/s"),
-    ("bytes_read", "B/s"),
-    ("bytes_written", "B/s"),
-    ("rusage_user", "s/s"),
-    ("rusage_system", "s/s"),
+/// The columns of its state.
+pub(super) const STATE: &[StateColumn] = &[
+    ("bytes", "B", "Items that it holds."),
+    ("curr_items", "items", "How many they are."),
+    ("curr_connections", "connections", "Connections."),
+    ("active_slabs", "slabs", "Slab classes in use."),
+    ("total_malloced", "B", "Memory given to slabs."),
+    ("evictions", "items/s", "Items thrown out for want of memory."),
+    ("get_hits", "keys/s", "Keys looked up and found."),
+    ("get_misses", "keys/s", "Keys looked up and not found."),
+    ("cmd_set", "keys/s", "Items put."),
+    ("bytes_read", "B/s", "Bytes from clients."),
+    ("bytes_written", "B/s", "Bytes to clients."),
+    ("rusage_user", "s/s", "The server's processor time in the program."),
+    ("rusage_system", "s/s", "The server's processor time in the kernel."),
+    ("slab_<N>.chunk_size", "B", "Room for one item in slab class N."),
+    ("slab_<N>.total_pages", "pages", "Pages of slab class N."),
+    ("slab_<N>.used_chunks", "chunks", "Chunks of slab class N that hold an item."),
+    ("slab_<N>.cmd_set", "keys/s", "Items put into slab class N."),
+    ("slab_<N>.evicted", "items/s", "Items of slab class N thrown out for want of memory."),
 ];
 
 const GAUGES: [&str; 3] = ["bytes", "curr_items", "curr_connections"];
@@ -38,7 +44,7 @@ const CLASSES: u32 = 63;
 const CLASS_GAUGES: [(&str, &str); 3] = [("chunk_size", "B"), ("total_pages", "pages"), ("used_chunks", "chunks")];
 const CLASS_COUNTERS: [(&str, &str); 2] = [("cmd_set", "keys/s"), ("evicted", "items/s")];
 
-const TELLING: &str = "telling its state";
+const REPORTING: &str = "reporting its state";
 
 pub(super) struct MemcachedState<'a> {
     engine: &'a Memcached,
@@ -57,13 +63,13 @@ impl StateSampler for MemcachedState<'_> {
             let named = CLASS_GAUGES.iter().chain(&CLASS_COUNTERS);
             named.map(move |(name, unit)| Column::new(column(class, name), *unit))
         };
-        columns(COLUMNS).into_iter().chain((1..=CLASSES).flat_map(of_class)).collect()
+        columns(STATE).into_iter().chain((1..=CLASSES).flat_map(of_class)).collect()
     }
 
     fn sample(&mut self, clock: &dyn Clock) -> BTreeMap<String, f64> {
         let [all, slabs, items] = ["stats", "stats slabs", "stats items"].map(|command| {
-            // What cannot be asked is missing.
-            self.engine.stats(TELLING, command).unwrap_or_default()
+            // What cannot be queried is missing.
+            self.engine.stats(REPORTING, command).unwrap_or_default()
         });
         let named = |stats: &Stats, names: &[&str]| -> Vec<(String, f64)> {
             names.iter().filter_map(|name| Some(((*name).to_owned(), stats.number(name)?))).collect()
@@ -88,8 +94,8 @@ fn of_classes<'a>(
     names: &'a [(&str, &str)],
 ) -> impl Iterator<Item = (String, f64)> + 'a {
     let of_class = |class: u32, name: &str| {
-        let told = slabs.number(&format!("{class}:{name}")).or_else(|| items.number(&format!("items:{class}:{name}")));
-        Some((column(class, name), told?))
+        let value = slabs.number(&format!("{class}:{name}")).or_else(|| items.number(&format!("items:{class}:{name}")));
+        Some((column(class, name), value?))
     };
     (1..=CLASSES).flat_map(move |class| names.iter().filter_map(move |(name, _)| of_class(class, name)))
 }
@@ -99,15 +105,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_class_that_there_is_tells_its_numbers_and_the_others_leave_gaps() {
+    fn each_slab_class_reports_its_numbers_and_missing_ones_leave_gaps() {
         let stats = |lines: &[(&str, &str)]| {
             Stats(lines.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
         };
         let slabs = stats(&[("12:chunk_size", "1184"), ("63:used_chunks", "3"), ("active_slabs", "2")]);
         let items = stats(&[("items:12:evicted", "5")]);
-        let told = |names| of_classes(&slabs, &items, names).collect::<Vec<_>>();
+        let state = |names| of_classes(&slabs, &items, names).collect::<Vec<_>>();
         let wanted = [("slab_12.chunk_size".to_owned(), 1184.0), ("slab_63.used_chunks".to_owned(), 3.0)];
-        assert_eq!(told(&CLASS_GAUGES), wanted);
-        assert_eq!(told(&CLASS_COUNTERS), [("slab_12.evicted".to_owned(), 5.0)]);
+        assert_eq!(state(&CLASS_GAUGES), wanted);
+        assert_eq!(state(&CLASS_COUNTERS), [("slab_12.evicted".to_owned(), 5.0)]);
     }
 }

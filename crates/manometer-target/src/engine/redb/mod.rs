@@ -20,10 +20,10 @@ use redb::{
     ReadableTableMetadata as _, Table, TableDefinition, TableError,
 };
 
-use self::options::{Config, Level};
+use self::options::{Config, DurabilityLevel};
 use super::{
     Ability, Engine, EngineError, EngineInfo, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords,
-    StateSampler, Storage, columns,
+    StateColumn, StateSampler, Storage, columns,
 };
 
 const ENGINE: &str = "redb";
@@ -36,6 +36,10 @@ const RECORDS_PER_BATCH: u32 = 10_000;
 /// The longest key or value that redb takes.
 const KEY_BYTES_MAX: u64 = 3 << 30;
 
+/// The columns of its state.
+const STATE: &[StateColumn] =
+    &[("file_bytes", "B", "Size of the file."), ("entries", "records", "Records in the table.")];
+
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "copy-on-write B-tree in one file, one writer at a time; written in Rust",
@@ -45,6 +49,9 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     storage: Storage::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
     memtable_option: None,
+    options: options::OPTIONS,
+    state: STATE,
+    immutable_files: &[],
     open: |request| Ok(Box::new(Redb::open(request)?)),
     check_options: |options| Config::read(options).map(drop),
 };
@@ -69,7 +76,7 @@ impl Redb {
         })?;
         let engine = Self { database, config, file, full: AtomicBool::new(false) };
         // From here on every snapshot has the table.
-        engine.write(Level::Immediate, "opening the database", |_| Ok(()))?;
+        engine.write(DurabilityLevel::Immediate, "opening the database", |_| Ok(()))?;
         Ok(engine)
     }
 
@@ -89,7 +96,7 @@ impl Redb {
     /// Runs `write` as one transaction.
     fn write<T>(
         &self,
-        level: Level,
+        level: DurabilityLevel,
         doing: &'static str,
         write: impl FnOnce(&mut Records) -> Result<T, RedbError>,
     ) -> Result<T, EngineError> {
@@ -98,13 +105,13 @@ impl Redb {
 
     fn transact<T>(
         &self,
-        level: Level,
+        level: DurabilityLevel,
         write: impl FnOnce(&mut Records) -> Result<T, RedbError>,
     ) -> Result<T, RedbError> {
         let mut transaction = self.database.begin_write()?;
         transaction.set_durability(match level {
-            Level::Immediate => Durability::Immediate,
-            Level::None => Durability::None,
+            DurabilityLevel::Immediate => Durability::Immediate,
+            DurabilityLevel::None => Durability::None,
         })?;
         transaction.set_two_phase_commit(self.config.two_phase_commit);
         transaction.set_quick_repair(self.config.quick_repair);
@@ -139,7 +146,7 @@ impl Engine for Redb {
     }
 
     fn load_sorted(&self, records: &mut dyn SortedRecords) -> Result<(), EngineError> {
-        while self.write(Level::Immediate, "loading", |database| load_batch(database, records))? {
+        while self.write(DurabilityLevel::Immediate, "loading", |database| load_batch(database, records))? {
             if records.keep_going().is_break() {
                 break;
             }
@@ -149,7 +156,7 @@ impl Engine for Redb {
 
     /// Commits once more, synced: what was put with durability `none` lies on the device then.
     fn settle(&self) -> Result<(), EngineError> {
-        self.write(Level::Immediate, "syncing", |_| Ok(()))
+        self.write(DurabilityLevel::Immediate, "syncing", |_| Ok(()))
     }
 
     fn state_sampler(&self) -> Box<dyn StateSampler + '_> {
@@ -158,7 +165,7 @@ impl Engine for Redb {
 
     fn facts(&self) -> Settings {
         let mut facts = Settings::new();
-        facts.insert("options".to_owned(), self.config.told());
+        facts.insert("options".to_owned(), self.config.in_force());
         facts.insert("durability".to_owned(), self.config.durability().into());
         facts
     }
@@ -240,7 +247,7 @@ struct RedbState<'a>(&'a Redb);
 
 impl StateSampler for RedbState<'_> {
     fn columns(&self) -> Vec<Column> {
-        columns(&[("file_bytes", "B"), ("entries", "records")])
+        columns(STATE)
     }
 
     fn sample(&mut self, _: &dyn Clock) -> BTreeMap<String, f64> {

@@ -26,14 +26,14 @@ pub(super) struct Slots {
 
 /// Which slots are held by whom, as `node` sees it.
 pub(super) fn slots(node: &Node, doing: &'static str) -> Result<Vec<Slots>, EngineError> {
-    let told: Vec<Value> = node.ask(doing, &["CLUSTER", "SLOTS"])?;
+    let slots: Vec<Value> = node.query(doing, &["CLUSTER", "SLOTS"])?;
     let host = node.remote.address.rsplit_once(':').map_or("", |(host, _)| host);
-    Ok(told.iter().filter_map(|range| Slots::read(range, host)).collect())
+    Ok(slots.iter().filter_map(|range| Slots::read(range, host)).collect())
 }
 
 impl Slots {
-    /// One entry of `CLUSTER SLOTS`; a master that does not know its name has the one it was asked under.
-    fn read(range: &Value, asked: &str) -> Option<Self> {
+    /// One entry of `CLUSTER SLOTS`; a master that does not know its name has the one it was queried under.
+    fn read(range: &Value, queried: &str) -> Option<Self> {
         let Value::Array(parts) = range else { return None };
         let [Value::Int(first), Value::Int(last), Value::Array(master), ..] = parts.as_slice() else { return None };
         let [host, Value::Int(port), ..] = master.as_slice() else { return None };
@@ -43,7 +43,7 @@ impl Slots {
         };
         let host = match host {
             "?" => return None,
-            "" => asked.to_owned(),
+            "" => queried.to_owned(),
             _ if host.contains(':') => format!("[{host}]"),
             _ => host.to_owned(),
         };
@@ -122,7 +122,7 @@ impl<'a> ClusterSession<'a> {
 
     /// Sends what was written to any of the masters.
     fn send(&mut self, doing: &'static str) -> Result<(), EngineError> {
-        self.sessions.iter_mut().try_for_each(|session| session.ask(doing, |wire| Ok(wire.send()?)))
+        self.sessions.iter_mut().try_for_each(|session| session.exchange(doing, |wire| Ok(wire.send()?)))
     }
 
     /// Answers of one master come in the order of its requests: read in the order of all requests, each from
@@ -132,12 +132,12 @@ impl<'a> ClusterSession<'a> {
         while answered < requests.len() {
             let leaving = &requests[answered..][..leaving(&requests[answered..])];
             for request in leaving {
-                self.session(key(request)).ask(PIPELINING, |wire| write::<Resp>(wire, request))?;
+                self.session(key(request)).exchange(PIPELINING, |wire| write::<Resp>(wire, request))?;
             }
             self.send(PIPELINING)?;
             for (place, request) in (answered..).zip(leaving) {
                 let session = self.session(key(request));
-                session.ask(PIPELINING, |wire| read::<Resp>(wire, (place, *request), answer))?;
+                session.exchange(PIPELINING, |wire| read::<Resp>(wire, (place, *request), answer))?;
             }
             answered += leaving.len();
         }
@@ -166,7 +166,7 @@ impl<'a> ClusterSession<'a> {
                 bytes = 0;
             }
             let holder = self.cluster.holder(key);
-            self.sessions[holder].ask(LOADING, |wire| Resp::write_put(wire.out(), key, value))?;
+            self.sessions[holder].exchange(LOADING, |wire| Resp::write_put(wire.out(), key, value))?;
             unanswered.push(holder);
             bytes += length;
             put += 1;
@@ -175,10 +175,10 @@ impl<'a> ClusterSession<'a> {
         Ok(put)
     }
 
-    /// Sends puts that were written, and hears of each from its holder.
+    /// Sends puts that were written, and reads the answer to each from its holder.
     fn finish(&mut self, unanswered: &mut Vec<usize>) -> Result<(), EngineError> {
         self.send(LOADING)?;
-        unanswered.drain(..).try_for_each(|holder| self.sessions[holder].ask(LOADING, Resp::read_put))
+        unanswered.drain(..).try_for_each(|holder| self.sessions[holder].exchange(LOADING, Resp::read_put))
     }
 }
 
@@ -243,7 +243,7 @@ impl Session for ClusterSession<'_> {
 mod tests {
     use super::*;
 
-    fn told(host: Value, last: i64) -> Value {
+    fn entry(host: Value, last: i64) -> Value {
         let master = Value::Array(vec![host, Value::Int(7), Value::BulkString(b"id".to_vec()), Value::Array(vec![])]);
         let replica = Value::Array(vec![Value::BulkString(b"other".to_vec()), Value::Int(8)]);
         Value::Array(vec![Value::Int(5), Value::Int(last), master, replica])
@@ -251,14 +251,14 @@ mod tests {
 
     #[test]
     fn masters_are_named_as_they_can_be_reached() {
-        let named = |host: &[u8]| Slots::read(&told(Value::BulkString(host.to_vec()), 9), "asked");
-        for (host, address) in [("a", "a:7"), ("", "asked:7"), ("::1", "[::1]:7")] {
+        let named = |host: &[u8]| Slots::read(&entry(Value::BulkString(host.to_vec()), 9), "queried");
+        for (host, address) in [("a", "a:7"), ("", "queried:7"), ("::1", "[::1]:7")] {
             assert_eq!(named(host.as_bytes()), Some(Slots { first: 5, last: 9, address: address.to_owned() }));
         }
         assert_eq!(named(b"?"), None);
-        assert_eq!(Slots::read(&told(Value::Nil, 9), "asked").unwrap().address, "asked:7");
+        assert_eq!(Slots::read(&entry(Value::Nil, 9), "queried").unwrap().address, "queried:7");
         for senseless in [4, i64::from(HASH_SLOTS)] {
-            assert_eq!(Slots::read(&told(Value::Nil, senseless), "asked"), None);
+            assert_eq!(Slots::read(&entry(Value::Nil, senseless), "queried"), None);
         }
     }
 

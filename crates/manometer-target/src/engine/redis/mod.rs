@@ -1,4 +1,4 @@
-//! Redis: a server or a cluster of our own below the folder of the database, or one of yours.
+//! Redis: a server or a cluster of our own below the folder of the database, or an external one.
 
 mod cluster;
 mod node;
@@ -16,7 +16,7 @@ use serde_json::json;
 
 use self::cluster::{Cluster, ClusterSession};
 use self::node::Node;
-use self::options::Asked;
+use self::options::ServerOptions;
 use self::resp::Resp;
 use super::server::{Process, Remote, ServerSession, installed_version, load_sorted};
 use super::{
@@ -28,7 +28,7 @@ const ENGINE: &str = "redis";
 const PROGRAM: &str = "redis-server";
 const PACKAGE: &str = "redis-server";
 
-/// A server of our own may write its last snapshot for this long.
+/// A managed server may write its last snapshot for this long.
 const LAST_SNAPSHOT_LIMIT_NS: u64 = 600_000_000_000;
 
 /// Between two looks at whether a server has come to rest.
@@ -42,19 +42,22 @@ const KEY_BYTES_MAX: u64 = 512 << 20;
 
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
-    about: "Redis: a server of our own, or with `cluster = true` three, or with `address` yours",
+    about: "Redis: a server that Manometer starts, three with `cluster = true`, yours with `address`",
     version,
     abilities: &[Ability::MultiGet, Ability::Pipeline, Ability::State],
     durability: "snapshots (`save 3600 1 300 100 60 10000`): a put since the last one does not survive the server",
     storage: Storage::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
     memtable_option: None,
+    options: options::OPTIONS,
+    state: state::STATE,
+    immutable_files: &[],
     open: |request| Ok(Box::new(Redis::open(request)?)),
     check_options: |options| options::read(options).map(drop),
 };
 
-/// Directives that shape what is measured; told with the results.
-const TOLD: [&str; 8] = [
+/// Directives that shape what is measured, which the facts of a run list.
+const REPORTED: [&str; 8] = [
     "appendfsync",
     "appendonly",
     "io-threads",
@@ -85,11 +88,12 @@ struct Redis {
 
 impl Redis {
     fn open(request: &OpenRequest) -> Result<Self, EngineError> {
-        let asked = options::read(request.options)?;
-        let processes = if asked.addresses.is_empty() { own::start(request.directory, &asked)? } else { Vec::new() };
-        let (nodes, cluster) = connect(&asked, &processes)?;
+        let options = options::read(request.options)?;
+        let processes =
+            if options.addresses.is_empty() { own::start(request.directory, &options)? } else { Vec::new() };
+        let (nodes, cluster) = connect(&options, &processes)?;
         let directory = request.directory.to_owned();
-        let mut redis = Self { flush: asked.flush, nodes, cluster, processes, directory, evicted: 0.0 };
+        let mut redis = Self { flush: options.flush, nodes, cluster, processes, directory, evicted: 0.0 };
         redis.evicted = redis.sum(PREPARING, "evicted_keys")?;
         Ok(redis)
     }
@@ -124,11 +128,11 @@ impl Redis {
         }
     }
 
-    /// Writes what was loaded to a server of our own to its disk: from then on it is there again whatever
+    /// Writes what was loaded to a managed server to its disk: from then on it is there again whatever
     /// becomes of the process.
     fn snapshot(&self) -> Result<(), EngineError> {
         for node in self.nodes.iter().filter(|node| !is_logged(node)) {
-            node.ask_once::<()>(SETTLING, &["BGSAVE"])?;
+            node.query_once::<()>(SETTLING, &["BGSAVE"])?;
         }
         self.wait_for_rest()?;
         for node in self.nodes.iter().filter(|node| !is_logged(node)) {
@@ -149,17 +153,17 @@ fn is_logged(node: &Node) -> bool {
     node.directive("appendonly").as_deref() == Some("yes")
 }
 
-/// Administration of what was asked for, and how a cluster shares its slots.
-fn connect(asked: &Asked, processes: &[Process]) -> Result<(Vec<Node>, Option<Cluster>), EngineError> {
-    if asked.cluster && processes.is_empty() {
-        let (nodes, cluster) = cluster::masters(&asked.addresses)?;
+/// The administration of the servers, and how a cluster shares its slots.
+fn connect(options: &ServerOptions, processes: &[Process]) -> Result<(Vec<Node>, Option<Cluster>), EngineError> {
+    if options.cluster && processes.is_empty() {
+        let (nodes, cluster) = cluster::masters(&options.addresses)?;
         return Ok((nodes, Some(cluster)));
     }
     let own = processes.iter().map(Process::address);
-    let addresses = own.chain(asked.addresses.iter().map(String::as_str));
+    let addresses = own.chain(options.addresses.iter().map(String::as_str));
     let remotes = addresses.map(|address| Remote { engine: ENGINE, address: address.to_owned() });
     let nodes = remotes.map(Node::connect).collect::<Result<Vec<_>, _>>()?;
-    let cluster = if asked.cluster { Some(own::form(&nodes)?) } else { None };
+    let cluster = if options.cluster { Some(own::form(&nodes)?) } else { None };
     Ok((nodes, cluster))
 }
 
@@ -182,8 +186,7 @@ impl Engine for Redis {
     fn settle(&self) -> Result<(), EngineError> {
         let evicted = self.sum(SETTLING, "evicted_keys")? - self.evicted;
         if evicted > 0.0 {
-            let text =
-                format!("it evicted {evicted} keys: give it more memory (`maxmemory`), or ask for fewer records");
+            let text = format!("it evicted {evicted} keys: give it more memory (`maxmemory`), or load fewer records");
             return Err(self.remote().failed(SETTLING, text));
         }
         self.wait_for_rest()?;
@@ -205,10 +208,10 @@ impl Engine for Redis {
     fn facts(&self) -> Settings {
         let node = &self.nodes[0];
         let options: Settings =
-            TOLD.iter().filter_map(|name| Some(((*name).to_owned(), json!(node.directive(name)?)))).collect();
+            REPORTED.iter().filter_map(|name| Some(((*name).to_owned(), json!(node.directive(name)?)))).collect();
         let mut facts = Settings::new();
         facts.insert("durability".to_owned(), json!(durability(&options)));
-        if let Ok(info) = node.info("telling its version") {
+        if let Ok(info) = node.info("reporting its version") {
             facts.insert("engine_version".to_owned(), json!(info.text("redis_version")));
         }
         facts.insert("options".to_owned(), options.into());
@@ -231,7 +234,7 @@ impl ExternalServer for Redis {
     }
 
     fn keys(&self) -> Result<u64, EngineError> {
-        self.nodes.iter().map(|node| node.ask::<u64>(PREPARING, &["DBSIZE"])).sum()
+        self.nodes.iter().map(|node| node.query::<u64>(PREPARING, &["DBSIZE"])).sum()
     }
 
     fn marker(&self) -> Result<Option<String>, EngineError> {
@@ -248,7 +251,7 @@ impl ExternalServer for Redis {
 
     fn clear(&self) -> Result<(), EngineError> {
         server::may_clear(ENGINE, self.flush)?;
-        self.nodes.iter().try_for_each(|node| node.ask(PREPARING, &["FLUSHDB", "ASYNC"]))
+        self.nodes.iter().try_for_each(|node| node.query(PREPARING, &["FLUSHDB", "ASYNC"]))
     }
 }
 
@@ -270,12 +273,12 @@ fn durability(options: &Settings) -> String {
         (Some("no"), _, Some(save)) => {
             format!("snapshots (`save {save}`): a put since the last one does not survive the server")
         }
-        _ => "unknown: the server does not tell its directives".to_owned(),
+        _ => "unknown: the server does not report its directives".to_owned(),
     }
 }
 
 impl Drop for Redis {
-    /// Lets servers of our own write what they hold, so that it is there when they are opened again.
+    /// Lets managed servers write what they hold, so that it is there when they are opened again.
     fn drop(&mut self) {
         self.processes.iter().zip(&self.nodes).for_each(|(process, node)| shut_down(process, node));
     }
@@ -283,7 +286,7 @@ impl Drop for Redis {
 
 fn shut_down(process: &Process, node: &Node) {
     let how = if is_logged(node) { "NOSAVE" } else { "SAVE" };
-    match node.tell::<()>(&["SHUTDOWN", how]) {
+    match node.execute::<()>(&["SHUTDOWN", how]) {
         Err(error) if error.is_connection_dropped() || error.is_timeout() || error.is_io_error() => {
             if !process.wait_for_end(LAST_SNAPSHOT_LIMIT_NS) {
                 tracing::warn!(
@@ -300,14 +303,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durability_follows_from_what_is_told_and_is_unknown_otherwise() {
+    fn durability_follows_from_the_directives_and_is_unknown_otherwise() {
         let of = |appendonly: &str, save: &str| {
-            let told = [("appendonly", appendonly), ("appendfsync", "always"), ("save", save)];
-            durability(&told.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect())
+            let directives = [("appendonly", appendonly), ("appendfsync", "always"), ("save", save)];
+            durability(&directives.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect())
         };
         assert!(of("yes", "").starts_with("append-only file, synced before"));
         assert!(of("no", "").starts_with("none"));
         assert!(of("no", "60 1").contains("`save 60 1`"));
-        assert_eq!(durability(&Settings::new()), "unknown: the server does not tell its directives");
+        assert_eq!(durability(&Settings::new()), "unknown: the server does not report its directives");
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use redis::{Client, Connection, FromRedisValue, RedisError, RedisResult};
 
 use crate::engine::EngineError;
-use crate::engine::server::{ANSWER_LIMIT, Answer, CONNECT_LIMIT, CONNECTING, Remote};
+use crate::engine::server::{ANSWER_LIMIT, CONNECT_LIMIT, CONNECTING, Readiness, Remote};
 
 /// A server and a connection that all threads share, made anew when it ended.
 pub(super) struct Node {
@@ -23,7 +23,7 @@ impl Node {
 
     /// Sends one command, and again where the connection ended meanwhile: a server closes connections that say nothing
     /// for long (`timeout`).
-    pub(super) fn ask<T: FromRedisValue>(&self, doing: &'static str, words: &[&str]) -> Result<T, EngineError> {
+    pub(super) fn query<T: FromRedisValue>(&self, doing: &'static str, words: &[&str]) -> Result<T, EngineError> {
         let said = match self.send(words) {
             Err((_, error)) if error.is_connection_dropped() => self.send(words),
             said => said,
@@ -32,17 +32,17 @@ impl Node {
     }
 
     /// Sends one command that must not be carried out twice: whether one was whose answer is lost is unknown.
-    pub(super) fn ask_once<T: FromRedisValue>(&self, doing: &'static str, words: &[&str]) -> Result<T, EngineError> {
-        self.tell(words).map_err(|error| failure(&self.remote, doing, &error))
+    pub(super) fn query_once<T: FromRedisValue>(&self, doing: &'static str, words: &[&str]) -> Result<T, EngineError> {
+        self.execute(words).map_err(|error| failure(&self.remote, doing, &error))
     }
 
     /// The same, with the error as it is.
-    pub(super) fn tell<T: FromRedisValue>(&self, words: &[&str]) -> RedisResult<T> {
+    pub(super) fn execute<T: FromRedisValue>(&self, words: &[&str]) -> RedisResult<T> {
         self.send(words).map_err(|(_, error)| error)
     }
 
     /// Sends one command over the connection that is there, or over a new one. Where it fails before it is sent, the
-    /// step is told.
+    /// step is known.
     fn send<T: FromRedisValue>(&self, words: &[&str]) -> Result<T, (Option<&'static str>, RedisError)> {
         let mut command = redis::Cmd::new();
         command.arg(words);
@@ -54,15 +54,15 @@ impl Node {
         over(connection, &command, &mut held).map_err(|error| (None, error))
     }
 
-    /// All that it tells of itself.
+    /// All that it reports of itself.
     pub(super) fn info(&self, doing: &'static str) -> Result<Info, EngineError> {
-        Ok(Info::read(&self.ask::<String>(doing, &["INFO"])?))
+        Ok(Info::read(&self.query::<String>(doing, &["INFO"])?))
     }
 
-    /// A directive in force, when the server tells it.
+    /// A directive in force, when the server reports it.
     pub(super) fn directive(&self, name: &str) -> Option<String> {
-        let doing = "telling its directives";
-        self.ask::<BTreeMap<String, String>>(doing, &["CONFIG", "GET", name]).ok()?.remove(name)
+        let doing = "reporting its directives";
+        self.query::<BTreeMap<String, String>>(doing, &["CONFIG", "GET", name]).ok()?.remove(name)
     }
 }
 
@@ -98,13 +98,13 @@ pub(super) fn failure(remote: &Remote, doing: &'static str, error: &RedisError) 
 }
 
 /// How far a server that was just started is.
-pub(super) fn how_far(address: &str) -> Answer {
+pub(super) fn readiness(address: &str) -> Readiness {
     let said = connect(address).and_then(|mut connection| redis::cmd("INFO").query::<String>(&mut connection));
-    let Ok(info) = said.map(|text| Info::read(&text)) else { return Answer::Silence };
+    let Ok(info) = said.map(|text| Info::read(&text)) else { return Readiness::Silence };
     match (info.number("loading"), info.number("process_id")) {
-        (Some(0.0), Some(id)) => Answer::Ready(id as u32),
-        (Some(_), _) => Answer::Loading,
-        (None, _) => Answer::Silence,
+        (Some(0.0), Some(id)) => Readiness::Ready(id as u32),
+        (Some(_), _) => Readiness::Loading,
+        (None, _) => Readiness::Silence,
     }
 }
 
@@ -142,13 +142,13 @@ mod tests {
     use super::*;
 
     /// Takes in the commands of one client; hangs up instead of answering `ECHO`.
-    fn serve(stream: TcpStream, heard: &Mutex<Vec<String>>) {
+    fn serve(stream: TcpStream, received: &Mutex<Vec<String>>) {
         let mut answers = stream.try_clone().unwrap();
         let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
         while let Some(words) = lines.next().and_then(|line| line.strip_prefix('*')?.parse::<usize>().ok()) {
             let words: Vec<String> = (0..words).filter_map(|_| lines.nth(1)).collect();
             if words.first().is_some_and(|word| word == "ECHO") {
-                heard.lock().unwrap().extend(words.last().cloned());
+                received.lock().unwrap().extend(words.last().cloned());
                 return;
             }
             answers.write_all(b"+OK\r\n").unwrap();
@@ -159,22 +159,22 @@ mod tests {
     fn a_command_that_must_not_be_repeated_is_sent_once() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let heard = Mutex::new(Vec::new());
+        let received = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 // One for each command that is sent.
-                listener.incoming().take(3).for_each(|stream| serve(stream.unwrap(), &heard));
+                listener.incoming().take(3).for_each(|stream| serve(stream.unwrap(), &received));
             });
             let node = Node::connect(Remote { engine: "redis", address }).unwrap();
-            node.ask_once::<String>("shutting down", &["ECHO", "once"]).unwrap_err();
-            let error = node.ask::<String>("asking", &["ECHO", "again"]).unwrap_err().to_string();
+            node.query_once::<String>("shutting down", &["ECHO", "once"]).unwrap_err();
+            let error = node.query::<String>("querying", &["ECHO", "again"]).unwrap_err().to_string();
             assert!(error.contains("it went away"), "{error}");
         });
-        assert_eq!(heard.into_inner().unwrap(), ["once", "again", "again"]);
+        assert_eq!(received.into_inner().unwrap(), ["once", "again", "again"]);
     }
 
     #[test]
-    fn what_a_server_tells_is_read() {
+    fn the_answer_of_a_server_is_read() {
         let info = Info::read(
             "# Memory\r\nused_memory:1024\r\n\r\ndb0:keys=5,expires=0,avg_ttl=0\r\ndb3:keys=2,expires=1\r\n",
         );

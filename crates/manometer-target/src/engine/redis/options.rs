@@ -1,10 +1,29 @@
-//! Redis's options: how to get at a server of yours, or the directives of one of our own.
+//! Redis's options: how to get at an external server, or the directives of a managed one.
 
 use serde_json::Value;
 
 use super::ENGINE;
 use crate::engine::server::{addresses, bad_option, flag, table};
-use crate::engine::{EngineError, EngineOptions};
+use crate::engine::{EngineError, EngineOption, EngineOptions};
+
+/// Its options, in the order of the manual.
+pub(super) const OPTIONS: &[EngineOption] = &[
+    EngineOption {
+        name: "address",
+        values: "`\"host:port\"` of a running server, which is used instead of a new one; of a cluster, any of its servers, or several separated by commas",
+        default: "none",
+    },
+    EngineOption {
+        name: "flush",
+        values: "`true`, `false`; with `address` only: the server may be emptied",
+        default: "`false`",
+    },
+    EngineOption {
+        name: "cluster",
+        values: "`true`, `false`: the `address` belongs to a cluster; without `address`, three servers are started as one",
+        default: "`false`",
+    },
+];
 
 /// Directives that lead a server to write, listen or copy elsewhere, or that lock us out.
 const NOT_YOURS: [&str; 28] = [
@@ -38,42 +57,42 @@ const NOT_YOURS: [&str; 28] = [
     "user",
 ];
 
-/// What was asked for.
+/// The options as read.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Asked {
-    /// Servers of yours; none for our own.
+pub(super) struct ServerOptions {
+    /// External servers; none for a managed server.
     pub(super) addresses: Vec<String>,
     /// Whether they, or our own, are a cluster.
     pub(super) cluster: bool,
     /// Whether they may be emptied.
     pub(super) flush: bool,
-    /// For our own: directives and their words.
+    /// For a managed server: directives and their words.
     pub(super) directives: Vec<(String, Vec<String>)>,
 }
 
 /// The options as given, checked as far as that goes without a server.
-pub(super) fn read(options: &EngineOptions) -> Result<Asked, EngineError> {
+pub(super) fn read(options: &EngineOptions) -> Result<ServerOptions, EngineError> {
     let table = table(ENGINE, options)?;
-    let mut asked = Asked::default();
+    let mut options = ServerOptions::default();
     for (name, value) in &table {
         match name.as_str() {
-            "address" => asked.addresses = addresses(ENGINE, value)?,
-            "cluster" => asked.cluster = flag(ENGINE, name, value)?,
-            "flush" => asked.flush = flag(ENGINE, name, value)?,
-            _ => asked.directives.push((name.clone(), directive(name, value)?)),
+            "address" => options.addresses = addresses(ENGINE, value)?,
+            "cluster" => options.cluster = flag(ENGINE, name, value)?,
+            "flush" => options.flush = flag(ENGINE, name, value)?,
+            _ => options.directives.push((name.clone(), directive(name, value)?)),
         }
     }
-    asked.cluster |= asked.addresses.len() > 1;
-    let ours = asked.addresses.is_empty();
-    match (&table.get("flush"), asked.directives.first()) {
+    options.cluster |= options.addresses.len() > 1;
+    let ours = options.addresses.is_empty();
+    match (&table.get("flush"), options.directives.first()) {
         (Some(value), _) if ours => {
-            Err(bad_option(ENGINE, "flush", value, "it is for a server of yours: give `address`"))
+            Err(bad_option(ENGINE, "flush", value, "it applies to an external server: give `address`"))
         }
         (_, Some((name, _))) if !ours => {
-            let reason = "a server of yours is set up by you: leave this out, or `address`";
+            let reason = "an external server has its own settings: leave this out, or `address`";
             Err(bad_option(ENGINE, name, &table[name], reason))
         }
-        _ => Ok(asked),
+        _ => Ok(options),
     }
 }
 
@@ -105,17 +124,18 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn asked(value: Value) -> Result<Asked, String> {
+    fn read_options(value: Value) -> Result<ServerOptions, String> {
         let Value::Object(table) = value else { panic!("{value}") };
         read(&EngineOptions::Table(table)).map_err(|error| error.to_string())
     }
 
     #[test]
     fn directives_go_by_their_own_names() {
-        let asked = asked(json!({"appendonly": true, "save": "", "io-threads": 2, "maxmemory-policy": "noeviction",
+        let options =
+            read_options(json!({"appendonly": true, "save": "", "io-threads": 2, "maxmemory-policy": "noeviction",
             "client-output-buffer-limit": "normal 0 0 0"}))
-        .unwrap();
-        let words = |name: &str| asked.directives.iter().find(|(found, _)| found == name).unwrap().1.clone();
+            .unwrap();
+        let words = |name: &str| options.directives.iter().find(|(found, _)| found == name).unwrap().1.clone();
         assert_eq!(words("appendonly"), ["yes"]);
         assert_eq!(words("save"), [""]);
         assert_eq!(words("io-threads"), ["2"]);
@@ -132,16 +152,16 @@ mod tests {
             ("save", "1 --dir /tmp"),
             ("save", "1\ndir /tmp"),
         ] {
-            let error = asked(json!({name: value})).unwrap_err();
+            let error = read_options(json!({name: value})).unwrap_err();
             assert!(error.contains(&format!("`{name}`")), "{error}");
         }
     }
 
     #[test]
     fn addresses_are_host_and_port_and_come_without_directives() {
-        let one = asked(json!({"address": "localhost:6379", "flush": "true"})).unwrap();
+        let one = read_options(json!({"address": "localhost:6379", "flush": "true"})).unwrap();
         assert!(one.flush && !one.cluster);
-        assert!(asked(json!({"address": "a:1, b:2"})).unwrap().cluster);
+        assert!(read_options(json!({"address": "a:1, b:2"})).unwrap().cluster);
         for table in [
             json!({"address": "localhost"}),
             json!({"address": "a:1,"}),
@@ -149,7 +169,7 @@ mod tests {
             json!({"flush": true}),
             json!({"address": "a:1", "flush": "perhaps"}),
         ] {
-            assert!(asked(table.clone()).is_err(), "{table}");
+            assert!(read_options(table.clone()).is_err(), "{table}");
         }
     }
 }

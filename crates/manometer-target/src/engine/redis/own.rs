@@ -1,4 +1,4 @@
-//! Servers of our own: one, or three that form a cluster.
+//! Managed servers: one, or three that form a cluster.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use manometer_measure::{Clock as _, MonotonicClock};
 
 use super::cluster::{Cluster, slots};
 use super::node::{self, Info, Node};
-use super::options::Asked;
+use super::options::ServerOptions;
 use super::{ENGINE, LOOK_NS, PACKAGE, PROGRAM};
 use crate::engine::hash_slot::HASH_SLOTS;
 use crate::engine::server::{Launch, Process, free_port, free_port_with_bus};
@@ -22,43 +22,43 @@ const LOOKS_PER_ROUND: u64 = 1_000_000_000 / LOOK_NS;
 
 const FORMING: &str = "forming its cluster";
 
-/// What makes a server one of a cluster. Its name is given: it would have to be told it by another one.
+/// What makes a server one of a cluster. Its name is given: else it would have to learn it from another one.
 const OF_A_CLUSTER: [&str; 6] =
     ["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-announce-ip", "127.0.0.1"];
 
-/// Starts what was asked for below `directory`.
-pub(super) fn start(directory: &Path, asked: &Asked) -> Result<Vec<Process>, EngineError> {
-    if !asked.cluster {
-        return Ok(vec![start_one(directory, directory.with_file_name(directory::LOG), asked)?]);
+/// Starts what the options say below `directory`.
+pub(super) fn start(directory: &Path, options: &ServerOptions) -> Result<Vec<Process>, EngineError> {
+    if !options.cluster {
+        return Ok(vec![start_one(directory, directory.with_file_name(directory::LOG), options)?]);
     }
     let folders = (1..=MASTERS).map(|number| directory.join(format!("node-{number}")));
-    folders.map(|folder| start_one(&folder, folder.join(directory::LOG), asked)).collect()
+    folders.map(|folder| start_one(&folder, folder.join(directory::LOG), options)).collect()
 }
 
-fn start_one(directory: &Path, log: PathBuf, asked: &Asked) -> Result<Process, EngineError> {
+fn start_one(directory: &Path, log: PathBuf, options: &ServerOptions) -> Result<Process, EngineError> {
     let not_writable = |reason| EngineError::NotWritable { path: directory.to_owned(), reason };
     std::fs::create_dir_all(directory).map_err(not_writable)?;
     let place = directory.display().to_string();
     let arguments = |port: u16| {
         let port = port.to_string();
         let own = ["--port", &port, "--bind", "127.0.0.1", "--dir", &place, "--daemonize", "no", "--logfile", ""];
-        let of_a_cluster: &[&str] = if asked.cluster { &OF_A_CLUSTER } else { &[] };
-        let given = asked
+        let of_a_cluster: &[&str] = if options.cluster { &OF_A_CLUSTER } else { &[] };
+        let given = options
             .directives
             .iter()
             .flat_map(|(name, words)| std::iter::once(format!("--{name}")).chain(words.iter().cloned()));
         own.iter().chain(of_a_cluster).map(|word| (*word).to_owned()).chain(given).collect()
     };
-    let port = if asked.cluster { free_port_with_bus } else { free_port };
-    let (arguments, ask) = (&arguments, &node::how_far);
-    Launch { engine: ENGINE, program: PROGRAM, package: PACKAGE, log, port, arguments, ask }.start()
+    let port = if options.cluster { free_port_with_bus } else { free_port };
+    let (arguments, probe) = (&arguments, &node::readiness);
+    Launch { engine: ENGINE, program: PROGRAM, package: PACKAGE, log, port, arguments, probe }.start()
 }
 
 /// Makes one cluster of `nodes`, or the one that they were before they were started again.
 pub(super) fn form(nodes: &[Node]) -> Result<Cluster, EngineError> {
     share_slots(nodes)?;
     for _ in 0..ROUNDS {
-        // Over again: a server that meets a stranger at an old address forgets that address.
+        // Over again: a server that meets an unknown server at an old address forgets that address.
         introduce(nodes)?;
         for _ in 0..LOOKS_PER_ROUND {
             if is_whole(nodes)? {
@@ -82,7 +82,7 @@ fn share_slots(nodes: &[Node]) -> Result<(), EngineError> {
     for (number, node) in nodes.iter().enumerate() {
         if state(node)?.number("cluster_slots_assigned") == Some(0.0) {
             let (first, last) = (begin(number).to_string(), (begin(number + 1) - 1).to_string());
-            node.ask::<()>(FORMING, &["CLUSTER", "ADDSLOTSRANGE", &first, &last])?;
+            node.query::<()>(FORMING, &["CLUSTER", "ADDSLOTSRANGE", &first, &last])?;
         }
     }
     Ok(())
@@ -94,7 +94,7 @@ fn introduce(nodes: &[Node]) -> Result<(), EngineError> {
     for node in nodes {
         for (host, port) in addresses().filter(|other| *other != node.remote.address).filter_map(|a| a.split_once(':'))
         {
-            node.ask::<()>(FORMING, &["CLUSTER", "MEET", host, port])?;
+            node.query::<()>(FORMING, &["CLUSTER", "MEET", host, port])?;
         }
     }
     Ok(())
@@ -114,5 +114,5 @@ fn is_whole(nodes: &[Node]) -> Result<bool, EngineError> {
 }
 
 fn state(node: &Node) -> Result<Info, EngineError> {
-    Ok(Info::read(&node.ask::<String>(FORMING, &["CLUSTER", "INFO"])?))
+    Ok(Info::read(&node.query::<String>(FORMING, &["CLUSTER", "INFO"])?))
 }

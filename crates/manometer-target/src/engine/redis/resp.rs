@@ -109,9 +109,7 @@ fn refusal(wire: &Wire, line: Range<usize>) -> Refusal {
     let text = wire.text(line);
     let Some(said) = text.strip_prefix('-') else { return unexpected().into() };
     let remedy = match said.split(' ').next() {
-        Some("OOM") => {
-            "; give it more memory (`maxmemory`), ask for fewer records, or let it evict (`maxmemory-policy`)"
-        }
+        Some("OOM") => "; give it more memory (`maxmemory`), load fewer records, or let it evict (`maxmemory-policy`)",
         Some("NOAUTH") => "; servers with a password are not supported",
         Some("MOVED" | "ASK") => "; say `cluster = true` for a cluster, and let its slots stay where they are",
         Some("CLUSTERDOWN") => "; see that every server of the cluster is there",

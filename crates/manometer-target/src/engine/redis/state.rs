@@ -7,25 +7,26 @@ use manometer_measure::{Clock, Column};
 use super::Redis;
 use super::node::Info;
 use crate::engine::rates::Rates;
-use crate::engine::{StateSampler, columns};
+use crate::engine::{StateColumn, StateSampler, columns};
 
-const COLUMNS: &[(&str, &str)] = &[
-    ("used_memory", "B"),
-    ("used_memory_rss", "B"),
-    ("keys", "keys"),
-    ("connected_clients", "clients"),
-    ("rdb_bgsave_in_progress", "flag"),
-    ("aof_rewrite_in_progress", "flag"),
-    ("commands", "commands/s"),
-    ("keyspace_hits", "keys/s"),
-    ("keyspace_misses", "keys/s"),
-    ("evicted_keys", "keys/s"),
-    ("expired_keys", "keys/s"),
-    ("net_input_bytes", "B/s"),
-    ("net_output_bytes", "B/s"),
-    ("aof_delayed_fsync", "syncs/s"),
-    ("used_cpu_user", "s/s"),
-    ("used_cpu_sys", "s/s"),
+/// The columns of its state.
+pub(super) const STATE: &[StateColumn] = &[
+    ("used_memory", "B", "Memory that the server has allocated."),
+    ("used_memory_rss", "B", "Memory that the system has given it."),
+    ("keys", "keys", "Keys that it holds."),
+    ("connected_clients", "clients", "Connections."),
+    ("rdb_bgsave_in_progress", "flag", "Whether a snapshot is being written."),
+    ("aof_rewrite_in_progress", "flag", "Whether the append-only file is being rewritten."),
+    ("commands", "commands/s", "Commands answered."),
+    ("keyspace_hits", "keys/s", "Keys looked up and found."),
+    ("keyspace_misses", "keys/s", "Keys looked up and not found."),
+    ("evicted_keys", "keys/s", "Keys thrown out for want of memory."),
+    ("expired_keys", "keys/s", "Keys whose time ran out."),
+    ("net_input_bytes", "B/s", "Bytes from clients."),
+    ("net_output_bytes", "B/s", "Bytes to clients."),
+    ("aof_delayed_fsync", "syncs/s", "Syncs of the append-only file that came late."),
+    ("used_cpu_user", "s/s", "The server's processor time in the program."),
+    ("used_cpu_sys", "s/s", "The server's processor time in the kernel."),
 ];
 
 const GAUGES: [&str; 5] =
@@ -58,13 +59,14 @@ impl<'a> RedisState<'a> {
 
 impl StateSampler for RedisState<'_> {
     fn columns(&self) -> Vec<Column> {
-        columns(COLUMNS)
+        columns(STATE)
     }
 
     fn sample(&mut self, clock: &dyn Clock) -> BTreeMap<String, f64> {
         let mut row = BTreeMap::new();
-        let infos: Result<Vec<Info>, _> = self.engine.nodes.iter().map(|node| node.info("telling its state")).collect();
-        // What one server of many does not tell is missing for all.
+        let infos: Result<Vec<Info>, _> =
+            self.engine.nodes.iter().map(|node| node.info("reporting its state")).collect();
+        // What one server of many does not report is missing for all.
         let Ok(infos) = infos else { return row };
         let sum = |name: &str| infos.iter().map(|info| info.number(name)).sum::<Option<f64>>();
         row.extend(GAUGES.iter().filter_map(|name| Some(((*name).to_owned(), sum(name)?))));

@@ -23,13 +23,16 @@ const LOAD_BATCH_BYTES: u64 = 1 << 20;
 
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
-    about: "ranged log-structured merge: appends by key range instead of rewriting; our own",
+    about: "ranged log-structured merge tree of this workspace: appends by key range instead of rewriting",
     version: || env!("CARGO_PKG_VERSION").to_owned(),
     abilities: &[Ability::Scan, Ability::State],
     durability: options::ALWAYS,
     storage: Storage::Disk,
     key_bytes_max: Some(u16::MAX as u64),
     memtable_option: Some(options::MEMTABLE),
+    options: options::OPTIONS,
+    state: state::STATE,
+    immutable_files: &[],
     open: |request| Ok(Box::new(Rlsm::open(request)?)),
     check_options: |options| Config::read(options).map(drop),
 };
@@ -80,7 +83,7 @@ impl Engine for Rlsm {
         settled.map_err(self.failure("waiting for compactions"))
     }
 
-    /// A write of nothing is told whether an earlier one has failed.
+    /// An empty write returns the error of an earlier one.
     fn check_background(&self) -> Result<(), EngineError> {
         self.database.write(Batch::new()).map_err(self.failure("working in the background"))
     }
@@ -91,7 +94,7 @@ impl Engine for Rlsm {
 
     fn facts(&self) -> Settings {
         let mut facts = Settings::new();
-        facts.insert("options".to_owned(), self.config.told());
+        facts.insert("options".to_owned(), self.config.in_force());
         facts.insert("durability".to_owned(), self.config.durability().into());
         facts
     }
@@ -154,7 +157,7 @@ fn walk(
 fn failure(directory: &Path, doing: &'static str, error: &Error) -> EngineError {
     let no_space = match error {
         Error::Io { source, .. } => source.kind() == ErrorKind::StorageFull,
-        // The reason is told as text only.
+        // The reason is text only.
         Error::Poisoned { .. } => space::is_full(directory),
         Error::Locked { .. } => return EngineError::Locked(directory.to_owned()),
         _ => false,

@@ -7,27 +7,44 @@ use rlsm::{Compression, Flush, Maintenance, Sync};
 use serde_json::{Map, Value, json};
 
 use super::ENGINE;
-use crate::engine::options::{Given, word};
-use crate::engine::{EngineError, EngineOptions};
+use crate::engine::options::{RawOptions, word};
+use crate::engine::{EngineError, EngineOption, EngineOptions};
 
 /// The option that sets the size of the memory buffer.
 pub(super) const MEMTABLE: &str = "memtable_bytes";
 
-const OPTIONS: &[&str] = &[
-    "block_bytes",
-    "cache_bytes",
-    "compaction_bytes",
-    "feel_pressure",
-    "flush",
-    "level0_compression",
-    "level1_compression",
-    "maintenance",
-    MEMTABLE,
-    "range_bytes",
-    "split_ratio",
-    "stale_ratio",
-    "sync",
-    "sync_interval_ms",
+/// Its options, in the order of the manual.
+pub(super) const OPTIONS: &[EngineOption] = &[
+    EngineOption { name: "memtable_bytes", values: "64 KiB and up", default: "64 MiB" },
+    EngineOption { name: "range_bytes", values: "64 KiB and up", default: "two memtables" },
+    EngineOption { name: "split_ratio", values: "1 to 100", default: "1.2" },
+    EngineOption { name: "stale_ratio", values: "0.1 to 100", default: "0.4" },
+    EngineOption { name: "compaction_bytes", values: "64 KiB and up", default: "two memtables" },
+    EngineOption { name: "cache_bytes", values: "bytes", default: "128 MiB" },
+    EngineOption { name: "block_bytes", values: "512 B to 256 KiB", default: "4 KiB" },
+    EngineOption { name: "flush", values: "`index`, `copy`", default: "`index`" },
+    EngineOption {
+        name: "level0_compression",
+        values: "`none`, `lz4`, `zstd`; another than `none` with `flush = \"copy\"` only",
+        default: "`none`",
+    },
+    EngineOption { name: "level1_compression", values: "`none`, `lz4`, `zstd`", default: "`lz4`" },
+    EngineOption { name: "sync", values: "`always` or `true`, `interval`, `never` or `false`", default: "`always`" },
+    EngineOption {
+        name: "sync_interval_ms",
+        values: "1 to 3,600,000; with `sync = \"interval\"` only",
+        default: "100",
+    },
+    EngineOption {
+        name: "maintenance",
+        values: "`background`, `inline` (whoever writes flushes and compacts)",
+        default: "`background`",
+    },
+    EngineOption {
+        name: "feel_pressure",
+        values: "`true`, `false`: whether it yields to [noisy neighbours](rlsm.md#noisy-neighbours)",
+        default: "`false`",
+    },
 ];
 
 const COMPRESSIONS: [(&str, Compression); 3] =
@@ -38,7 +55,7 @@ const FLUSHES: [(&str, Flush); 2] = [("index", Flush::Index), ("copy", Flush::Co
 const MAINTENANCES: [(&str, Maintenance); 2] =
     [("background", Maintenance::Background), ("inline", Maintenance::Inline)];
 
-/// What a database is made with unless the options say otherwise: rlsm's own defaults, which it does not tell.
+/// What a database is made with unless the options say otherwise: rlsm's own defaults, which it does not report.
 const MEMTABLE_BYTES: u64 = 64 << 20;
 const CACHE_BYTES: u64 = 128 << 20;
 const BLOCK_BYTES: u64 = 4 << 10;
@@ -50,13 +67,14 @@ const FEEL_PRESSURE: bool = false;
 pub(super) const ALWAYS: &str = "write-ahead log synced with `fdatasync`: a put survives the host";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum SyncMode {
     Always,
     Interval,
     Never,
 }
 
-const KEPTS: [(&str, Kept); 3] = [("always", Kept::Always), ("interval", Kept::Interval), ("never", Kept::Never)];
+const SYNC_MODES: [(&str, SyncMode); 3] =
+    [("always", SyncMode::Always), ("interval", SyncMode::Interval), ("never", SyncMode::Never)];
 
 /// How often the log is synced with `sync = "interval"` where nobody says, in milliseconds.
 const INTERVAL_MS: u64 = 100;
@@ -74,7 +92,7 @@ pub(super) struct Config {
     level0_compression: Compression,
     level1_compression: Compression,
     compaction_bytes: u64,
-    sync: Kept,
+    sync: SyncMode,
     sync_interval_ms: Option<u64>,
     maintenance: Maintenance,
     feel_pressure: bool,
@@ -83,10 +101,10 @@ pub(super) struct Config {
 impl Config {
     pub(super) fn read(options: &EngineOptions) -> Result<Self, EngineError> {
         const BUFFER: (u64, u64) = (64 << 10, 1 << 39);
-        let given = Given::read(ENGINE, OPTIONS, options)?;
+        let given = RawOptions::read(ENGINE, OPTIONS, options)?;
         let memtable_bytes = given.bytes(MEMTABLE, BUFFER)?.unwrap_or(MEMTABLE_BYTES);
         let block_bytes = given.bytes("block_bytes", (512, 256 << 10))?.unwrap_or(BLOCK_BYTES);
-        let (sync, sync_interval_ms) = kept(&given)?;
+        let (sync, sync_interval_ms) = sync_mode(&given)?;
         let level0_compression = given.choice("level0_compression", &COMPRESSIONS)?.unwrap_or(Compression::None);
         let flush = given.choice("flush", &FLUSHES)?.unwrap_or(Flush::Index);
         if flush == Flush::Index && level0_compression != Compression::None {
@@ -112,9 +130,9 @@ impl Config {
 
     pub(super) fn options(&self) -> rlsm::Options {
         let sync = match self.sync {
-            Kept::Always => Sync::Always,
-            Kept::Interval => Sync::Interval(Duration::from_millis(self.sync_interval_ms.unwrap_or(INTERVAL_MS))),
-            Kept::Never => Sync::Never,
+            SyncMode::Always => Sync::Always,
+            SyncMode::Interval => Sync::Interval(Duration::from_millis(self.sync_interval_ms.unwrap_or(INTERVAL_MS))),
+            SyncMode::Never => Sync::Never,
         };
         rlsm::Options::new()
             .memtable_bytes(self.memtable_bytes)
@@ -134,50 +152,50 @@ impl Config {
 
     pub(super) fn durability(&self) -> &'static str {
         match self.sync {
-            Kept::Always => ALWAYS,
-            Kept::Interval => {
+            SyncMode::Always => ALWAYS,
+            SyncMode::Interval => {
                 "write-ahead log synced at intervals: a put survives the process, and the host once it is synced"
             }
-            Kept::Never => "write-ahead log without sync: a put survives the process, not the host",
+            SyncMode::Never => "write-ahead log without sync: a put survives the process, not the host",
         }
     }
 
-    /// The options in force, told with the results.
-    pub(super) fn told(&self) -> Value {
-        let mut told = Map::new();
-        let mut tell = |name: &str, value: Value| told.insert(name.to_owned(), value);
-        tell("block_bytes", json!(ByteSize(u64::from(self.block_bytes))));
-        tell("cache_bytes", json!(ByteSize(self.cache_bytes)));
-        tell("compaction_bytes", json!(ByteSize(self.compaction_bytes)));
-        tell("feel_pressure", self.feel_pressure.into());
-        tell("flush", word(&FLUSHES, self.flush).into());
-        tell("level0_compression", word(&COMPRESSIONS, self.level0_compression).into());
-        tell("level1_compression", word(&COMPRESSIONS, self.level1_compression).into());
-        tell("maintenance", word(&MAINTENANCES, self.maintenance).into());
-        tell(MEMTABLE, json!(ByteSize(self.memtable_bytes)));
-        tell("range_bytes", json!(ByteSize(self.range_bytes)));
-        tell("split_ratio", self.split_ratio.into());
-        tell("stale_ratio", self.stale_ratio.into());
-        tell("sync", word(&KEPTS, self.sync).into());
+    /// The options in force, for the facts of the run.
+    pub(super) fn in_force(&self) -> Value {
+        let mut options = Map::new();
+        let mut set = |name: &str, value: Value| options.insert(name.to_owned(), value);
+        set("block_bytes", json!(ByteSize(u64::from(self.block_bytes))));
+        set("cache_bytes", json!(ByteSize(self.cache_bytes)));
+        set("compaction_bytes", json!(ByteSize(self.compaction_bytes)));
+        set("feel_pressure", self.feel_pressure.into());
+        set("flush", word(&FLUSHES, self.flush).into());
+        set("level0_compression", word(&COMPRESSIONS, self.level0_compression).into());
+        set("level1_compression", word(&COMPRESSIONS, self.level1_compression).into());
+        set("maintenance", word(&MAINTENANCES, self.maintenance).into());
+        set(MEMTABLE, json!(ByteSize(self.memtable_bytes)));
+        set("range_bytes", json!(ByteSize(self.range_bytes)));
+        set("split_ratio", self.split_ratio.into());
+        set("stale_ratio", self.stale_ratio.into());
+        set("sync", word(&SYNC_MODES, self.sync).into());
         if let Some(milliseconds) = self.sync_interval_ms {
-            tell("sync_interval_ms", milliseconds.into());
+            set("sync_interval_ms", milliseconds.into());
         }
-        told.into()
+        options.into()
     }
 }
 
-/// When a put counts as kept, and the interval where there is one.
-fn kept(given: &Given) -> Result<(Kept, Option<u64>), EngineError> {
+/// How puts are synced, and the interval where there is one.
+fn sync_mode(given: &RawOptions) -> Result<(SyncMode, Option<u64>), EngineError> {
     // As RocksDB spells it, so that one experiment can have both.
     let sync = match given.flag("sync") {
-        Ok(Some(true)) => Kept::Always,
-        Ok(Some(false)) => Kept::Never,
-        _ => given.choice("sync", &KEPTS)?.unwrap_or(Kept::Always),
+        Ok(Some(true)) => SyncMode::Always,
+        Ok(Some(false)) => SyncMode::Never,
+        _ => given.choice("sync", &SYNC_MODES)?.unwrap_or(SyncMode::Always),
     };
     let interval_ms = given.number("sync_interval_ms", (1, 3_600_000))?;
     match (sync, interval_ms) {
-        (Kept::Interval, interval_ms) => Ok((sync, Some(interval_ms.unwrap_or(INTERVAL_MS)))),
+        (SyncMode::Interval, interval_ms) => Ok((sync, Some(interval_ms.unwrap_or(INTERVAL_MS)))),
         (_, None) => Ok((sync, None)),
-        (_, Some(_)) => Err(given.refuse("sync_interval_ms", "it is heeded with `sync` = `interval` only")),
+        (_, Some(_)) => Err(given.refuse("sync_interval_ms", "it applies with `sync` = `interval` only")),
     }
 }

@@ -7,53 +7,54 @@ use manometer_measure::{Clock, Column};
 use rlsm::{Database, Stats};
 
 use crate::engine::rates::Rates;
-use crate::engine::{StateSampler, columns};
+use crate::engine::{StateColumn, StateSampler, columns};
 
-const COLUMNS: &[(&str, &str)] = &[
-    ("level0_runs", "runs"),
-    ("level0_bytes", "B"),
-    ("level0_entries", "entries"),
-    ("ranges", "ranges"),
-    ("level1_runs", "runs"),
-    ("range_runs_mean", "runs"),
-    ("range_runs_max", "runs"),
-    ("level1_bytes", "B"),
-    ("level1_entries", "entries"),
-    ("superseded_entries", "entries"),
-    ("sorted_entries", "entries"),
-    ("space_bytes", "B"),
-    ("data_files", "files"),
-    ("logs", "files"),
-    ("index_bytes", "B"),
-    ("memtable_bytes", "B"),
-    ("compaction_memory_bytes", "B"),
-    ("frozen_memtables", "memtables"),
-    ("block_cache_bytes", "B"),
-    ("snapshots", "snapshots"),
-    ("postponed_ranges", "ranges"),
-    ("sync_latency", "s"),
-    ("sync_latency_usual", "s"),
-    ("read_latency", "s"),
-    ("read_latency_usual", "s"),
-    ("write_amplification", "ratio"),
-    ("flushes", "flushes/s"),
-    ("compactions", "compactions/s"),
-    ("compacting", "s/s"),
-    ("stalls", "stalls/s"),
-    ("stalled", "s/s"),
-    ("slowdowns", "slowdowns/s"),
-    ("slowed", "s/s"),
-    ("squeezed", "s/s"),
-    ("paused", "s/s"),
-    ("lingered", "s/s"),
-    ("block_cache_hits", "blocks/s"),
-    ("block_cache_misses", "blocks/s"),
-    ("user_written_bytes", "B/s"),
-    ("wal_written_bytes", "B/s"),
-    ("flush_written_bytes", "B/s"),
-    ("compaction_written_bytes", "B/s"),
-    ("rebalance_written_bytes", "B/s"),
-    ("postponed_bytes", "B/s"),
+/// The columns of its state.
+pub(super) const STATE: &[StateColumn] = &[
+    ("level0_runs", "runs", "Flushed runs in level 0."),
+    ("level0_bytes", "B", "Size of the runs in level 0."),
+    ("level0_entries", "entries", "Versions of keys in level 0."),
+    ("ranges", "ranges", "Key ranges of level 1."),
+    ("level1_runs", "runs", "Runs of all ranges."),
+    ("range_runs_mean", "runs", "Runs of a range, on average."),
+    ("range_runs_max", "runs", "The most runs that a range has."),
+    ("level1_bytes", "B", "Size of the runs in level 1."),
+    ("level1_entries", "entries", "Versions of keys in level 1."),
+    ("superseded_entries", "entries", "Versions that newer ones supersede, by their fingerprints: an estimate."),
+    ("sorted_entries", "entries", "Entries that lie in the order of their keys, since they are scanned much."),
+    ("space_bytes", "B", "What all its files take on the device."),
+    ("data_files", "files", "Files of runs."),
+    ("logs", "files", "Write-ahead logs."),
+    ("index_bytes", "B", "Tables of fingerprints, fences and samples, in memory."),
+    ("memtable_bytes", "B", "Memtables, those that wait to be flushed included."),
+    ("compaction_memory_bytes", "B", "Versions that the last compaction worked on, in memory at most."),
+    ("frozen_memtables", "memtables", "Memtables that wait to be flushed."),
+    ("block_cache_bytes", "B", "Blocks and sorted views in the caches."),
+    ("snapshots", "snapshots", "Snapshots alive, those of scans included."),
+    ("postponed_ranges", "ranges", "Ranges whose rewriting is put off because the device is squeezed."),
+    ("sync_latency", "s", "A sync of the write-ahead log, median; measured with `feel_pressure`."),
+    ("sync_latency_usual", "s", "What it takes without a neighbour, as learned."),
+    ("read_latency", "s", "A read of a block that had to wait for the device, median; measured with `feel_pressure`."),
+    ("read_latency_usual", "s", "What it takes without a neighbour, as learned."),
+    ("write_amplification", "ratio", "All that was written over what was put, since the database was opened."),
+    ("flushes", "flushes/s", "Memtables that were flushed."),
+    ("compactions", "compactions/s", "Files that compactions wrote."),
+    ("compacting", "s/s", "Time that compactions took."),
+    ("stalls", "stalls/s", "Times that a writer had to wait for a flush."),
+    ("stalled", "s/s", "Time that writers waited so, summed."),
+    ("slowdowns", "slowdowns/s", "Times that a writer was slowed down because compaction was behind."),
+    ("slowed", "s/s", "Time that writers were slowed down so, summed."),
+    ("squeezed", "s/s", "Share of the time that the device was squeezed, with `feel_pressure`."),
+    ("paused", "s/s", "Time that compaction paused because of that."),
+    ("lingered", "s/s", "Time that writers waited for others to share a sync with because of that, summed."),
+    ("block_cache_hits", "blocks/s", "Blocks found in the block cache."),
+    ("block_cache_misses", "blocks/s", "Blocks that had to be read."),
+    ("user_written_bytes", "B/s", "Keys and values that were put."),
+    ("wal_written_bytes", "B/s", "Bytes written to the write-ahead log."),
+    ("flush_written_bytes", "B/s", "Bytes written by flushes."),
+    ("compaction_written_bytes", "B/s", "Bytes that compactions appended to ranges."),
+    ("rebalance_written_bytes", "B/s", "Bytes written to write ranges anew."),
+    ("postponed_bytes", "B/s", "Sizes of ranges each time that rewriting one was put off."),
 ];
 
 pub(super) struct RlsmState<'a> {
@@ -69,7 +70,7 @@ impl<'a> RlsmState<'a> {
 
 impl StateSampler for RlsmState<'_> {
     fn columns(&self) -> Vec<Column> {
-        columns(COLUMNS)
+        columns(STATE)
     }
 
     fn sample(&mut self, clock: &dyn Clock) -> BTreeMap<String, f64> {

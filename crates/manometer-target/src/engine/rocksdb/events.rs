@@ -1,4 +1,4 @@
-//! What RocksDB tells in its log: compactions and flushes as they start and end.
+//! What RocksDB writes to its log: compactions and flushes as they start and end.
 //!
 //! The binding has no event listener. RocksDB writes an `EVENT_LOG_v1` line with a JSON document for
 //! each event; a logger of ours reads them as they come and passes every line on to a file.
@@ -50,7 +50,7 @@ impl Background {
     }
 
     /// Takes in one line of the log.
-    fn hear(&mut self, line: &str) {
+    fn handle_line(&mut self, line: &str) {
         if let Some((_, error)) = line.split_once(BACKGROUND_ERROR) {
             self.error.get_or_insert_with(|| error.to_owned());
         }
@@ -71,17 +71,17 @@ impl Background {
     }
 }
 
-/// A logger that keeps `path` and tells what is going on.
+/// A logger that keeps `path` and follows the background work.
 pub(super) fn logger(path: &Path) -> std::io::Result<(InfoLogger, Arc<Mutex<Background>>)> {
     let file = Mutex::new((File::create(path)?, 0_u64));
     let background = Arc::new(Mutex::new(Background::default()));
-    let heard = Arc::clone(&background);
+    let shared = Arc::clone(&background);
     let logger = InfoLogger::new_callback_logger(LogLevel::Info, move |_, line| {
-        heard.lock().unwrap_or_else(PoisonError::into_inner).hear(line);
+        shared.lock().unwrap_or_else(PoisonError::into_inner).handle_line(line);
         let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
         let (file, written) = &mut *file;
         if *written < LOG_BYTES_MAX {
-            // A log that cannot be written must not end the run it tells of.
+            // A log that cannot be written must not end the run.
             let _ = writeln!(file, "{line}");
             *written += line.len() as u64 + 1;
         }
@@ -96,19 +96,21 @@ mod tests {
     #[test]
     fn a_compaction_counts_from_its_start_to_its_end() {
         let mut background = Background::default();
-        background.hear(
+        background.handle_line(
             r#"[db/compaction.cc:1] EVENT_LOG_v1 {"time_micros": 1, "job": 3, "event": "compaction_started", "files_L0": [9], "input_data_size": 4096}"#,
         );
         assert_eq!((background.compacting_bytes(), background.compactions_total()), (4096, 0));
-        background.hear(r#"EVENT_LOG_v1 {"job": 3, "event": "compaction_finished"}"#);
+        background.handle_line(r#"EVENT_LOG_v1 {"job": 3, "event": "compaction_finished"}"#);
         assert_eq!((background.compacting_bytes(), background.compactions_total()), (0, 1));
     }
 
     #[test]
     fn the_first_background_error_is_kept() {
         let mut background = Background::default();
-        background.hear("[db/error_handler.cc:422] Background IO error IO error: No space left on device: x, reason 1");
-        background.hear("[db/error_handler.cc:422] Background IO error IO error: other, reason 5");
+        background.handle_line(
+            "[db/error_handler.cc:422] Background IO error IO error: No space left on device: x, reason 1",
+        );
+        background.handle_line("[db/error_handler.cc:422] Background IO error IO error: other, reason 5");
         assert!(background.error().unwrap().starts_with("IO error: No space left"));
     }
 
@@ -116,7 +118,7 @@ mod tests {
     fn other_lines_are_no_events() {
         let mut background = Background::default();
         for line in ["", "EVENT_LOG_v1 ", "EVENT_LOG_v1 {", "EVENT_LOG_v1 []", "RocksDB version: 11.8.1"] {
-            background.hear(line);
+            background.handle_line(line);
         }
         assert_eq!(background.compacting_bytes(), 0);
     }

@@ -19,7 +19,7 @@ use rocksdb::{
 use serde_json::json;
 
 use self::events::Background;
-use self::options::{Given, Writes};
+use self::options::{RawOption, Writes};
 use self::writer::Writer;
 use super::{
     Ability, Engine, EngineError, EngineInfo, OpenRequest, ReplyHandler, ScanDirection, ScanVisitor, Session,
@@ -50,6 +50,9 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     storage: Storage::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
     memtable_option: Some("write_buffer_size"),
+    options: &[],
+    state: state::STATE,
+    immutable_files: &[".sst", ".blob"],
     open: |request| Ok(Box::new(RocksDb::open(request)?)),
     check_options: |options| {
         let given = options::read(options)?;
@@ -58,8 +61,8 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     },
 };
 
-/// Options that shape what is measured; told with the results.
-const TOLD: [&str; 19] = [
+/// Options that shape what is measured, which the facts of a run list.
+const REPORTED: [&str; 19] = [
     "block_cache",
     "block_size",
     "bottommost_compression",
@@ -90,14 +93,14 @@ fn version() -> String {
 
 fn version_from_log() -> Option<String> {
     let found = Arc::new(Mutex::new(None));
-    let heard = Arc::clone(&found);
+    let shared = Arc::clone(&found);
     let mut options = RocksOptions::default();
     options.create_if_missing(true);
     options.set_env(&Env::mem_env().ok()?);
     options.set_info_logger(InfoLogger::new_callback_logger(LogLevel::Info, move |_, line| {
         if let Some((_, version)) = line.split_once("RocksDB version: ") {
             let version = version.split_whitespace().next().map(str::to_owned);
-            *heard.lock().unwrap_or_else(PoisonError::into_inner) = version;
+            *shared.lock().unwrap_or_else(PoisonError::into_inner) = version;
         }
     }));
     drop(DB::open(&options, "/version").ok()?);
@@ -108,7 +111,7 @@ fn version_from_log() -> Option<String> {
 struct RocksDb {
     db: DB,
     options: RocksOptions,
-    given: Vec<Given>,
+    given: Vec<RawOption>,
     writes: Writes,
     directory: PathBuf,
     background: Arc<Mutex<Background>>,
@@ -137,11 +140,11 @@ impl RocksDb {
     }
 
     fn failure(&self, doing: &'static str, error: rocksdb::Error) -> EngineError {
-        self.failure_told(doing, error.into_string())
+        self.failure_reported(doing, error.into_string())
     }
 
-    fn failure_told(&self, doing: &'static str, text: String) -> EngineError {
-        // Whoever was let go after background work failed is told of that, not of having been let go.
+    fn failure_reported(&self, doing: &'static str, text: String) -> EngineError {
+        // Whoever was let go after background work failed gets that error, not that it was let go.
         match self.background_error() {
             Some(text) => failure_text(&self.directory, BACKGROUND, text),
             None => failure_text(&self.directory, doing, text),
@@ -153,7 +156,7 @@ impl RocksDb {
     }
 
     /// The options in force, as the database wrote them down.
-    fn options_in_force(&self) -> Option<Vec<Given>> {
+    fn options_in_force(&self) -> Option<Vec<RawOption>> {
         let names = std::fs::read_dir(&self.directory).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
         let is_options =
             |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("OPTIONS-"));
@@ -204,10 +207,10 @@ impl Engine for RocksDb {
 
     fn facts(&self) -> Settings {
         let in_force = self.options_in_force().unwrap_or_default();
-        let told =
-            TOLD.iter().filter_map(|name| Some(((*name).to_owned(), json!(options::value_of(&in_force, name)?))));
+        let reported =
+            REPORTED.iter().filter_map(|name| Some(((*name).to_owned(), json!(options::value_of(&in_force, name)?))));
         let mut facts = Settings::new();
-        facts.insert("options".to_owned(), told.collect::<Settings>().into());
+        facts.insert("options".to_owned(), reported.collect::<Settings>().into());
         let buffered = options::value_of(&in_force, "manual_wal_flush") == Some("true");
         facts.insert("durability".to_owned(), json!(durability(self.writes, buffered)));
         facts
@@ -243,15 +246,15 @@ impl Session for RocksSession<'_> {
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
-        self.writer.put(key, value).map_err(|text| self.engine.failure_told("writing", text))
+        self.writer.put(key, value).map_err(|text| self.engine.failure_reported("writing", text))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<(), EngineError> {
-        self.writer.delete(key).map_err(|text| self.engine.failure_told("deleting", text))
+        self.writer.delete(key).map_err(|text| self.engine.failure_reported("deleting", text))
     }
 
     fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), EngineError> {
-        self.writer.merge(key, operand).map_err(|text| self.engine.failure_told("merging", text))
+        self.writer.merge(key, operand).map_err(|text| self.engine.failure_reported("merging", text))
     }
 
     fn get_many(&mut self, keys: &[&[u8]], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
@@ -294,7 +297,7 @@ impl Session for RocksSession<'_> {
     }
 }
 
-/// RocksDB tells its errors as text; the two that a person can mend are told apart.
+/// RocksDB reports its errors as text; the two that a person can fix have their own variants.
 fn failure(directory: &Path, doing: &'static str, error: rocksdb::Error) -> EngineError {
     failure_text(directory, doing, error.into_string())
 }

@@ -20,7 +20,7 @@ const TABLE_FACTORY: &str = "block_based_table_factory";
 
 /// One option as given.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Given {
+pub(super) struct RawOption {
     /// File and line, or the table.
     place: String,
     name: String,
@@ -42,7 +42,7 @@ enum Scope {
 const WRITE: &[&str] = &["disableWAL", "sync"];
 
 /// Every option in `options`, its name checked.
-pub(super) fn read(options: &EngineOptions) -> Result<Vec<Given>, EngineError> {
+pub(super) fn read(options: &EngineOptions) -> Result<Vec<RawOption>, EngineError> {
     match options {
         EngineOptions::File(path) => {
             let text =
@@ -54,7 +54,7 @@ pub(super) fn read(options: &EngineOptions) -> Result<Vec<Given>, EngineError> {
 }
 
 /// RocksDB's options with `given` set.
-pub(super) fn build(given: &[Given]) -> Result<RocksOptions, EngineError> {
+pub(super) fn build(given: &[RawOption]) -> Result<RocksOptions, EngineError> {
     match RocksOptions::default().get_options_from_string(one_line(given)) {
         Ok(options) => Ok(options),
         Err(all) => Err(blame(given, all.into_string())),
@@ -62,7 +62,7 @@ pub(super) fn build(given: &[Given]) -> Result<RocksOptions, EngineError> {
 }
 
 /// How each put is written, as `given` says.
-pub(super) fn writes(given: &[Given]) -> Result<Writes, EngineError> {
+pub(super) fn writes(given: &[RawOption]) -> Result<Writes, EngineError> {
     let flag = |name| match given.iter().rev().find(|option| option.name == name) {
         None => Ok(false),
         Some(option) => option.value.parse().map_err(|_| EngineError::InvalidOption {
@@ -96,12 +96,12 @@ pub(super) struct Writes {
 }
 
 /// The value given for `name`, if one is.
-pub(super) fn value_of<'a>(given: &'a [Given], name: &str) -> Option<&'a str> {
+pub(super) fn value_of<'a>(given: &'a [RawOption], name: &str) -> Option<&'a str> {
     given.iter().rev().find(|option| option.name == name).map(|option| option.value.as_str())
 }
 
 /// The options of a file in RocksDB's OPTIONS format.
-pub(super) fn from_file(path: &Path, text: &str) -> Result<Vec<Given>, EngineError> {
+pub(super) fn from_file(path: &Path, text: &str) -> Result<Vec<RawOption>, EngineError> {
     let mut given = Vec::new();
     let mut section = String::new();
     for (number, line) in text.lines().enumerate() {
@@ -137,7 +137,7 @@ fn check_section(name: &str, place: impl Fn() -> String) -> Result<(), EngineErr
     Err(EngineError::InvalidOptionsSection { place: place(), section: name.to_owned(), known: SECTIONS })
 }
 
-fn in_section(section: &str, place: String, name: &str, value: String) -> Result<Given, EngineError> {
+fn in_section(section: &str, place: String, name: &str, value: String) -> Result<RawOption, EngineError> {
     let lists: &[Names] = match section {
         "DBOptions" => &[(DATABASE, Scope::Database)],
         "CFOptions \"default\"" => &FAMILY_LISTS,
@@ -161,9 +161,9 @@ const ALL_LISTS: [Names; 6] = [
 ];
 
 /// The option `name`, when one of `lists` has it.
-fn known(place: String, name: &str, value: String, lists: &[Names]) -> Result<Given, EngineError> {
+fn known(place: String, name: &str, value: String, lists: &[Names]) -> Result<RawOption, EngineError> {
     if let Some((_, scope)) = lists.iter().find(|(names, _)| names.contains(&name)) {
-        return Ok(Given { place, name: name.to_owned(), value, scope: *scope });
+        return Ok(RawOption { place, name: name.to_owned(), value, scope: *scope });
     }
     let similar = similar(name, lists.iter().flat_map(|(names, _)| names.iter().copied()));
     Err(EngineError::UnknownOption { engine: ENGINE, place, name: name.to_owned(), similar })
@@ -182,7 +182,7 @@ fn unescape(value: &str) -> String {
     plain
 }
 
-fn from_table(table: &serde_json::Map<String, Value>) -> Result<Vec<Given>, EngineError> {
+fn from_table(table: &serde_json::Map<String, Value>) -> Result<Vec<RawOption>, EngineError> {
     let place = || "options".to_owned();
     let mut given = Vec::new();
     for (name, value) in table {
@@ -212,7 +212,7 @@ fn spelt(value: &Value) -> String {
 }
 
 /// The options in RocksDB's one-line form, the table's own nested.
-fn one_line(given: &[Given]) -> String {
+fn one_line(given: &[RawOption]) -> String {
     let list = |scope| {
         let options = given.iter().filter(move |option| option.scope == scope);
         // RocksDB writes an empty value for "none" but does not read it back for every option.
@@ -224,7 +224,7 @@ fn one_line(given: &[Given]) -> String {
 }
 
 /// Which of `given` RocksDB refuses: tries each alone.
-fn blame(given: &[Given], all: String) -> EngineError {
+fn blame(given: &[RawOption], all: String) -> EngineError {
     let refused = given.iter().find_map(|option| {
         let alone = RocksOptions::default().get_options_from_string(one_line(std::slice::from_ref(option)));
         alone.err().map(|error| (option, error.into_string()))
@@ -248,7 +248,7 @@ mod tests {
 
     use super::*;
 
-    fn table(value: Value) -> Result<Vec<Given>, EngineError> {
+    fn table(value: Value) -> Result<Vec<RawOption>, EngineError> {
         let Value::Object(table) = value else { panic!("{value}") };
         read(&EngineOptions::Table(table))
     }

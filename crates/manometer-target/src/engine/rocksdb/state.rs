@@ -8,35 +8,37 @@ use rocksdb::properties;
 use rocksdb::statistics::Ticker;
 
 use super::RocksDb;
-use super::options::{Given, value_of};
-use crate::engine::{StateSampler, columns};
+use super::options::{RawOption, value_of};
+use crate::engine::{StateColumn, StateSampler, columns};
 
 /// RocksDB's own default of `num_levels`.
 const LEVELS_USUAL: usize = 7;
 
-/// The columns behind those of the levels.
-const COLUMNS: &[(&str, &str)] = &[
-    ("blob_bytes", "B"),
-    ("blob_files", "files"),
-    ("compacting_bytes", "B"),
-    ("pending_compaction_bytes", "B"),
-    ("running_compactions", "compactions"),
-    ("running_flushes", "flushes"),
-    ("compactions", "compactions/s"),
-    ("flushes", "flushes/s"),
-    ("memtable_bytes", "B"),
-    ("block_cache_bytes", "B"),
-    ("write_stopped", "flag"),
-    ("delayed_write_rate", "B/s"),
-    ("stalled", "s/s"),
-    ("block_cache_hits", "blocks/s"),
-    ("block_cache_misses", "blocks/s"),
-    ("user_written_bytes", "B/s"),
-    ("wal_written_bytes", "B/s"),
-    ("flush_written_bytes", "B/s"),
-    ("compaction_read_bytes", "B/s"),
-    ("compaction_written_bytes", "B/s"),
-    ("write_amplification", "ratio"),
+/// The columns of its state.
+pub(super) const STATE: &[StateColumn] = &[
+    ("level<N>_bytes", "B", "Size of the tables in level N."),
+    ("level<N>_files", "files", "Tables in level N."),
+    ("blob_bytes", "B", "Live values that lie apart from the tables, with `enable_blob_files`."),
+    ("blob_files", "files", "Files that hold such values."),
+    ("compacting_bytes", "B", "Input of the compactions that run."),
+    ("pending_compaction_bytes", "B", "What compaction still has to rewrite, as the engine estimates it."),
+    ("running_compactions", "compactions", "Compactions that run."),
+    ("running_flushes", "flushes", "Memtables being written."),
+    ("compactions", "compactions/s", "Compactions that ended."),
+    ("flushes", "flushes/s", "Memtables that were written."),
+    ("memtable_bytes", "B", "Memtables, those being written included."),
+    ("block_cache_bytes", "B", "Blocks in the block cache."),
+    ("write_stopped", "flag", "Whether writes are stopped until compaction has caught up."),
+    ("delayed_write_rate", "B/s", "The rate that writes are slowed down to; 0 when they are not."),
+    ("stalled", "s/s", "Time that writers were held back, summed over writers."),
+    ("block_cache_hits", "blocks/s", "Blocks found in the block cache."),
+    ("block_cache_misses", "blocks/s", "Blocks that had to be read."),
+    ("user_written_bytes", "B/s", "Keys and values that were put."),
+    ("wal_written_bytes", "B/s", "Bytes written to the write-ahead log."),
+    ("flush_written_bytes", "B/s", "Bytes written by flushes."),
+    ("compaction_read_bytes", "B/s", "Bytes read by compactions."),
+    ("compaction_written_bytes", "B/s", "Bytes written by compactions."),
+    ("write_amplification", "ratio", "Log, flushes and compactions over what was put, since the database was opened."),
 ];
 
 /// Counters that only grow, with their columns and what turns them into the column's unit.
@@ -123,7 +125,7 @@ impl<'a> RocksState<'a> {
 impl RocksDb {
     /// How many levels the database has, by the options in force.
     fn levels(&self) -> usize {
-        let of = |given: &[Given]| value_of(given, "num_levels")?.trim().parse().ok();
+        let of = |given: &[RawOption]| value_of(given, "num_levels")?.trim().parse().ok();
         self.options_in_force().as_deref().and_then(of).or_else(|| of(&self.given)).unwrap_or(LEVELS_USUAL)
     }
 }
@@ -133,7 +135,7 @@ impl StateSampler for RocksState<'_> {
         let of_levels = |name: &'static str, unit: &'static str| {
             (0..self.levels).map(move |level| Column::new(format!("level{level}_{name}"), unit))
         };
-        of_levels("bytes", "B").chain(of_levels("files", "files")).chain(columns(COLUMNS)).collect()
+        of_levels("bytes", "B").chain(of_levels("files", "files")).chain(columns(STATE)).collect()
     }
 
     fn sample(&mut self, clock: &dyn Clock) -> BTreeMap<String, f64> {

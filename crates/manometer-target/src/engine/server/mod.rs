@@ -1,4 +1,4 @@
-//! What engines that are servers share: a process of our own, a connection, a session over it.
+//! What engines that are servers share: a managed process, a connection, a session over it.
 
 mod process;
 mod session;
@@ -9,10 +9,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-#[cfg(feature = "redis")]
 pub(super) use process::free_port_with_bus;
-pub(super) use process::{Answer, Launch, Process, free_port, installed_version};
-#[cfg(feature = "redis")]
+pub(super) use process::{Launch, Process, Readiness, free_port, installed_version};
 pub(super) use session::{IN_FLIGHT_BYTES, LOADING, PIPELINING, RECORDS_PER_LOOK, bytes, read, write};
 pub(super) use session::{Protocol, Refusal, ServerSession, load_sorted};
 pub(super) use wire::{Wire, decimal};
@@ -43,7 +41,7 @@ pub(super) fn set_marker(session: &mut dyn Session, text: &str) -> Result<(), En
 
 /// Refuses to empty a server of somebody's who has not said that it may be.
 pub(super) fn may_clear(engine: &'static str, flush: bool) -> Result<(), EngineError> {
-    let what = "empty a server of yours without `flush = true`";
+    let what = "empty an external server without `flush = true`";
     if flush { Ok(()) } else { Err(EngineError::Unsupported { engine, what }) }
 }
 
@@ -136,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_that_says_nothing_is_told_with_the_limit_that_it_had() {
+    fn the_error_of_a_silent_server_names_the_limit() {
         let remote = Remote { engine: "redis", address: "localhost:1".to_owned() };
         let silence = std::io::Error::from(std::io::ErrorKind::TimedOut);
         assert!(remote.broken(CONNECTING, &silence).to_string().ends_with("no answer for 5 s"));

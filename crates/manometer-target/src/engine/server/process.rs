@@ -1,4 +1,4 @@
-//! A server of our own: on a port of the loopback address that is free, and gone when we are.
+//! A managed server: on a port of the loopback address that is free, and gone when we are.
 
 use std::fs::File;
 use std::io;
@@ -28,12 +28,11 @@ const LOG_LINES: usize = 5;
 
 const STARTING: &str = "starting its server";
 
-/// What a server that was just started says.
-pub(in crate::engine) enum Answer {
+/// How far the start of a server is.
+pub(in crate::engine) enum Readiness {
     /// Nothing yet.
     Silence,
     /// It reads its data: it will be there, however long that takes.
-    #[cfg_attr(not(feature = "redis"), allow(dead_code, reason = "the others have nothing to read"))]
     Loading,
     /// It is ready; this is its process.
     Ready(u32),
@@ -52,10 +51,10 @@ pub(in crate::engine) struct Launch<'a> {
     /// Its arguments, for a port.
     pub(in crate::engine) arguments: &'a dyn Fn(u16) -> Vec<String>,
     /// Asks the server at an address.
-    pub(in crate::engine) ask: &'a dyn Fn(&str) -> Answer,
+    pub(in crate::engine) probe: &'a dyn Fn(&str) -> Readiness,
 }
 
-/// A server of our own.
+/// A managed server.
 #[derive(Debug)]
 pub(in crate::engine) struct Process {
     engine: &'static str,
@@ -79,7 +78,7 @@ impl Launch<'_> {
                 None => return Ok(process),
                 Some(_) if tries < PORTS_MAX && port_was_taken(&self.log) => tries += 1,
                 Some(status) => {
-                    return Err(self.failed(format!("{}; its log ends:\n{}", told(status), tail(&self.log))));
+                    return Err(self.failed(format!("{}; its log ends:\n{}", describe(status), tail(&self.log))));
                 }
             }
         }
@@ -92,11 +91,11 @@ impl Launch<'_> {
             if let Some(status) = process.ended() {
                 return Ok(Some(status));
             }
-            match (self.ask)(&process.address) {
+            match (self.probe)(&process.address) {
                 // Anybody else who answers there took the port: our own will say so and end.
-                Answer::Ready(id) if id == process.id() => return Ok(None),
-                Answer::Loading => deadline_ns = MonotonicClock.now_ns() + START_LIMIT_NS,
-                Answer::Ready(_) | Answer::Silence => {}
+                Readiness::Ready(id) if id == process.id() => return Ok(None),
+                Readiness::Loading => deadline_ns = MonotonicClock.now_ns() + START_LIMIT_NS,
+                Readiness::Ready(_) | Readiness::Silence => {}
             }
             if MonotonicClock.now_ns() > deadline_ns {
                 let limit_s = START_LIMIT_NS / 1_000_000_000;
@@ -142,18 +141,16 @@ impl Process {
     /// An error when the server has ended by itself.
     pub(in crate::engine) fn check(&self) -> Result<(), EngineError> {
         let Some(status) = self.ended() else { return Ok(()) };
-        let text = format!("its server at {}: {}; its log ends:\n{}", self.address, told(status), tail(&self.log));
+        let text = format!("its server at {}: {}; its log ends:\n{}", self.address, describe(status), tail(&self.log));
         Err(EngineError::Failed { engine: self.engine, doing: "answering", text })
     }
 
     /// Whether the last lines of its log hold `text`.
-    #[cfg_attr(not(feature = "redis"), allow(dead_code, reason = "the others write nothing to disk"))]
     pub(in crate::engine) fn log_says(&self, text: &str) -> bool {
         tail(&self.log).contains(text)
     }
 
-    /// Waits until the server, told to end, has ended; false when it did not within `limit_ns`.
-    #[cfg_attr(not(feature = "redis"), allow(dead_code, reason = "the others have nothing to write at their end"))]
+    /// Waits until the server has ended after a request to end; false when it did not within `limit_ns`.
     pub(in crate::engine) fn wait_for_end(&self, limit_ns: u64) -> bool {
         let deadline_ns = MonotonicClock.now_ns() + limit_ns;
         while self.ended().is_none() {
@@ -229,7 +226,6 @@ pub(in crate::engine) fn free_port() -> io::Result<u16> {
 }
 
 /// A free port such that the one on which a server of a cluster speaks to the others is free as well.
-#[cfg_attr(not(feature = "redis"), allow(dead_code, reason = "the others form no cluster"))]
 pub(in crate::engine) fn free_port_with_bus() -> io::Result<u16> {
     /// So far behind its port Redis listens for the others.
     const BUS: u16 = 10_000;
@@ -255,7 +251,7 @@ fn tail(log: &Path) -> String {
     lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
 }
 
-fn told(status: ExitStatus) -> String {
+fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("it ended with status {code}"),
         (None, Some(signal)) => format!("it was ended by signal {signal}"),
@@ -263,7 +259,7 @@ fn told(status: ExitStatus) -> String {
     }
 }
 
-/// The version that `program` tells of itself, the first word of its answer that holds a dotted number.
+/// The version of `program`: the first word of its answer that holds a dotted number.
 pub(in crate::engine) fn installed_version(program: &str) -> String {
     let Ok(output) = Command::new(program).arg("--version").stdin(Stdio::null()).output() else {
         return "not installed".to_owned();
@@ -285,9 +281,17 @@ mod tests {
         log: &Path,
         program: &'static str,
         arguments: &'a dyn Fn(u16) -> Vec<String>,
-        ask: &'a dyn Fn(&str) -> Answer,
+        probe: &'a dyn Fn(&str) -> Readiness,
     ) -> Launch<'a> {
-        Launch { engine: "test", program, package: "the-package", log: log.to_owned(), port: free_port, arguments, ask }
+        Launch {
+            engine: "test",
+            program,
+            package: "the-package",
+            log: log.to_owned(),
+            port: free_port,
+            arguments,
+            probe,
+        }
     }
 
     fn log() -> (tempfile::TempDir, PathBuf) {
@@ -308,7 +312,7 @@ mod tests {
     #[test]
     fn a_program_that_is_missing_names_its_package() {
         let (_dir, log) = log();
-        let text = launch(&log, "no-such-program-of-ours", &|_| Vec::new(), &|_| Answer::Silence).start();
+        let text = launch(&log, "no-such-program-of-ours", &|_| Vec::new(), &|_| Readiness::Silence).start();
         let error = text.unwrap_err();
         assert!(matches!(error, EngineError::NotInstalled { .. }), "{error}");
         assert!(error.to_string().contains("Debian's package `the-package`"));
@@ -318,7 +322,7 @@ mod tests {
     fn a_server_that_ends_at_once_is_quoted() {
         let (_dir, log) = log();
         let arguments = |_| vec!["-c".to_owned(), "echo bad directive; exit 3".to_owned()];
-        let error = launch(&log, "sh", &arguments, &|_| Answer::Silence).start().unwrap_err().to_string();
+        let error = launch(&log, "sh", &arguments, &|_| Readiness::Silence).start().unwrap_err().to_string();
         assert!(error.contains("status 3") && error.contains("bad directive"), "{error}");
     }
 
@@ -333,12 +337,12 @@ mod tests {
             vec!["-c".to_owned(), script.to_owned()]
         };
         let id = Mutex::new(None);
-        // The first two end before they are asked a second time; the third says who it is.
-        let ask = |_: &str| match (ports.lock().unwrap().len(), *id.lock().unwrap()) {
-            (3, Some(id)) => Answer::Ready(id),
-            _ => Answer::Silence,
+        // The first two end before the second probe; the third says who it is.
+        let probe = |_: &str| match (ports.lock().unwrap().len(), *id.lock().unwrap()) {
+            (3, Some(id)) => Readiness::Ready(id),
+            _ => Readiness::Silence,
         };
-        let launch = launch(&log, "sh", &arguments, &ask);
+        let launch = launch(&log, "sh", &arguments, &probe);
         for _ in 0..2 {
             let process = launch.spawn(free_port().unwrap()).unwrap();
             assert!(launch.wait(&process).unwrap().is_some());
@@ -357,7 +361,7 @@ mod tests {
     fn whoever_else_answers_at_the_port_is_not_taken_for_ours() {
         let (_dir, log) = log();
         let arguments = |_| vec!["-c".to_owned(), "sleep 0.1; exit 1".to_owned()];
-        let launch = launch(&log, "sh", &arguments, &|_| Answer::Ready(1));
+        let launch = launch(&log, "sh", &arguments, &|_| Readiness::Ready(1));
         assert!(launch.start().unwrap_err().to_string().contains("status 1"));
     }
 }

@@ -35,7 +35,7 @@ impl From<io::Error> for Refusal {
 
 impl Refusal {
     /// The error for people.
-    pub(in crate::engine) fn told(self, remote: &Remote, doing: &'static str) -> EngineError {
+    pub(in crate::engine) fn into_error(self, remote: &Remote, doing: &'static str) -> EngineError {
         match self {
             Self::Broken(error) => remote.broken(doing, &error),
             Self::Said(text) => remote.failed(doing, text),
@@ -88,15 +88,14 @@ impl<'a, P: Protocol> ServerSession<'a, P> {
         Self { remote, wire: remote.connect().ok(), protocol: std::marker::PhantomData }
     }
 
-    /// Ends the connection: answers that are still under way are not heard.
-    #[cfg_attr(not(feature = "redis"), allow(dead_code, reason = "the others have one connection, which ask ends"))]
+    /// Ends the connection: answers that are still under way are lost.
     pub(in crate::engine) fn hang_up(&mut self) {
         self.wire = None;
     }
 
     /// Has `talk` speak over the connection, which ends if that fails.
     #[inline]
-    pub(in crate::engine) fn ask<T>(
+    pub(in crate::engine) fn exchange<T>(
         &mut self,
         doing: &'static str,
         talk: impl FnOnce(&mut Wire) -> Result<T, Refusal>,
@@ -105,7 +104,7 @@ impl<'a, P: Protocol> ServerSession<'a, P> {
             Some(wire) => wire,
             None => self.remote.connect()?,
         };
-        let said = talk(&mut wire).map_err(|refusal| refusal.told(self.remote, doing))?;
+        let said = talk(&mut wire).map_err(|refusal| refusal.into_error(self.remote, doing))?;
         self.wire = Some(wire);
         Ok(said)
     }
@@ -114,7 +113,7 @@ impl<'a, P: Protocol> ServerSession<'a, P> {
 impl<P: Protocol> Session for ServerSession<'_, P> {
     #[inline]
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, EngineError> {
-        let found = self.ask(READING, |wire| {
+        let found = self.exchange(READING, |wire| {
             P::write_get(wire.out(), key)?;
             wire.send()?;
             P::read_value(wire)
@@ -124,7 +123,7 @@ impl<P: Protocol> Session for ServerSession<'_, P> {
 
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
-        self.ask(WRITING, |wire| {
+        self.exchange(WRITING, |wire| {
             P::write_put(wire.out(), key, value)?;
             wire.send()?;
             P::read_put(wire)
@@ -132,7 +131,7 @@ impl<P: Protocol> Session for ServerSession<'_, P> {
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<(), EngineError> {
-        self.ask(DELETING, |wire| {
+        self.exchange(DELETING, |wire| {
             P::write_delete(wire.out(), key)?;
             wire.send()?;
             P::read_delete(wire)
@@ -140,7 +139,7 @@ impl<P: Protocol> Session for ServerSession<'_, P> {
     }
 
     fn get_many(&mut self, keys: &[&[u8]], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
-        self.ask(READING, |wire| {
+        self.exchange(READING, |wire| {
             if keys.is_empty() || !P::write_get_many(wire.out(), keys) {
                 return pipeline::<P>(wire, keys.iter().map(|key| PipelinedRequest::Get { key }), answer);
             }
@@ -151,7 +150,7 @@ impl<P: Protocol> Session for ServerSession<'_, P> {
     }
 
     fn pipeline(&mut self, requests: &[PipelinedRequest], answer: &mut ReplyHandler<'_>) -> Result<(), EngineError> {
-        self.ask(PIPELINING, |wire| pipeline::<P>(wire, requests.iter().copied(), answer))
+        self.exchange(PIPELINING, |wire| pipeline::<P>(wire, requests.iter().copied(), answer))
     }
 
     fn scan(&mut self, _: Option<&[u8]>, _: ScanDirection, _: &mut ScanVisitor<'_>) -> Result<(), EngineError> {
@@ -177,13 +176,13 @@ fn pipeline<'r, P: Protocol>(
         let before = wire.out().len();
         if before > 0 && before + bytes(&request) > IN_FLIGHT_BYTES {
             wire.send()?;
-            unanswered.by_ref().take(place - sent).try_for_each(|asked| read::<P>(wire, asked, answer))?;
+            unanswered.by_ref().take(place - sent).try_for_each(|request| read::<P>(wire, request, answer))?;
             sent = place;
         }
         write::<P>(wire, &request)?;
     }
     wire.send()?;
-    unanswered.try_for_each(|asked| read::<P>(wire, asked, answer))
+    unanswered.try_for_each(|request| read::<P>(wire, request, answer))
 }
 
 /// How long a request is, but for what the protocol adds.
@@ -227,7 +226,7 @@ pub(in crate::engine) fn load_sorted<P: Protocol>(
 ) -> Result<(), EngineError> {
     let mut wire = remote.connect()?;
     loop {
-        let put = put_some::<P>(&mut wire, records).map_err(|refusal| refusal.told(remote, LOADING))?;
+        let put = put_some::<P>(&mut wire, records).map_err(|refusal| refusal.into_error(remote, LOADING))?;
         if put < RECORDS_PER_LOOK || records.keep_going().is_break() {
             return Ok(());
         }

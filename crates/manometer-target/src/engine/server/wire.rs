@@ -154,7 +154,7 @@ mod tests {
     use std::net::TcpListener;
 
     /// A wire at whose other end `pieces` are said, one write each.
-    fn hears(pieces: Vec<Vec<u8>>) -> Wire {
+    fn wire_from(pieces: Vec<Vec<u8>>) -> Wire {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         std::thread::spawn(move || {
@@ -170,7 +170,7 @@ mod tests {
     fn lines_and_blocks_are_found_however_they_arrive() {
         let long = vec![b'x'; 3 * READ_BYTES];
         let whole = [b"+OK\r\n$3\r\na\r\n\r\n".as_slice(), &long, b"\r\nend\n"].concat();
-        let mut wire = hears(whole.chunks(7001).map(<[u8]>::to_vec).collect());
+        let mut wire = wire_from(whole.chunks(7001).map(<[u8]>::to_vec).collect());
         let line = wire.line().unwrap();
         assert_eq!(wire.at(line), b"+OK");
         let line = wire.line().unwrap();
@@ -186,8 +186,8 @@ mod tests {
 
     #[test]
     fn a_block_of_another_length_than_said_is_an_error() {
-        assert_eq!(hears(vec![b"abcdef\r\n".to_vec()]).block(3).unwrap_err().kind(), ErrorKind::InvalidData);
-        assert_eq!(hears(Vec::new()).block(usize::MAX).unwrap_err().kind(), ErrorKind::InvalidData);
+        assert_eq!(wire_from(vec![b"abcdef\r\n".to_vec()]).block(3).unwrap_err().kind(), ErrorKind::InvalidData);
+        assert_eq!(wire_from(Vec::new()).block(usize::MAX).unwrap_err().kind(), ErrorKind::InvalidData);
     }
 
     #[test]

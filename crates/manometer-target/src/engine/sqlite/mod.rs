@@ -1,4 +1,4 @@
-//! SQLite, through the `rusqlite` crate and the library that it brings along.
+//! SQLite, through the `rusqlite` crate and the library bundled with it.
 //!
 //! One table `WITHOUT ROWID`, so that a record lies in the B-tree of its key. Every session has a
 //! connection of its own and keeps its statements prepared; every request is a transaction of its own.
@@ -17,7 +17,7 @@ use rusqlite::{CachedStatement, Connection, Error as SqliteError, ErrorCode};
 use self::options::{Config, pragma};
 use super::{
     Ability, Engine, EngineError, EngineInfo, OpenRequest, ScanDirection, ScanVisitor, Session, SortedRecords,
-    StateSampler, Storage, columns, space,
+    StateColumn, StateSampler, Storage, columns, space,
 };
 
 const ENGINE: &str = "sqlite";
@@ -40,6 +40,13 @@ const RECORDS_PER_BATCH: u32 = 10_000;
 /// The longest blob that SQLite takes (`SQLITE_MAX_LENGTH`).
 const KEY_BYTES_MAX: u64 = 1_000_000_000;
 
+/// The columns of its state.
+const STATE: &[StateColumn] = &[
+    ("page_count", "pages", "Pages of the database, free ones included."),
+    ("freelist_count", "pages", "Free pages in it."),
+    ("wal_bytes", "B", "Size of the write-ahead log."),
+];
+
 pub(super) const INFO: EngineInfo = EngineInfo {
     name: ENGINE,
     about: "SQL database: B-tree in one file with a write-ahead log, one writer at a time",
@@ -49,6 +56,9 @@ pub(super) const INFO: EngineInfo = EngineInfo {
     storage: Storage::Disk,
     key_bytes_max: Some(KEY_BYTES_MAX),
     memtable_option: None,
+    options: options::OPTIONS,
+    state: STATE,
+    immutable_files: &[],
     open: |request| Ok(Box::new(Sqlite::open(request)?)),
     check_options: |options| Config::read(options).map(drop),
 };
@@ -124,7 +134,7 @@ impl Engine for Sqlite {
     fn facts(&self) -> Settings {
         let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         let mut facts = Settings::new();
-        facts.insert("options".to_owned(), self.config.told(&keeper));
+        facts.insert("options".to_owned(), self.config.in_force(&keeper));
         facts.insert("durability".to_owned(), self.config.durability().into());
         facts
     }
@@ -215,7 +225,7 @@ struct SqliteState<'a> {
 
 impl StateSampler for SqliteState<'_> {
     fn columns(&self) -> Vec<Column> {
-        columns(&[("page_count", "pages"), ("freelist_count", "pages"), ("wal_bytes", "B")])
+        columns(STATE)
     }
 
     fn sample(&mut self, _: &dyn Clock) -> BTreeMap<String, f64> {

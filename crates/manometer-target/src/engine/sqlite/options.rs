@@ -9,11 +9,27 @@ use rusqlite::{Connection, Error as SqliteError, OpenFlags};
 use serde_json::{Value, json};
 
 use super::ENGINE;
-use crate::engine::options::{Given, word};
-use crate::engine::{EngineError, EngineOptions};
+use crate::engine::options::{RawOptions, word};
+use crate::engine::{EngineError, EngineOption, EngineOptions};
 
-const OPTIONS: &[&str] =
-    &["busy_timeout", "cache_size", "journal_mode", "mmap_size", "page_size", "synchronous", "wal_autocheckpoint"];
+/// Its options, in the order of the manual.
+pub(super) const OPTIONS: &[EngineOption] = &[
+    EngineOption {
+        name: "journal_mode",
+        values: "`wal`, `delete`, `truncate`, `persist`, `memory`, `off`",
+        default: "`wal`",
+    },
+    EngineOption { name: "synchronous", values: "`off`, `normal`, `full`, `extra`", default: "`full`" },
+    EngineOption { name: "cache_size", values: "bytes for each connection, 1 KiB and up", default: "2000 KiB" },
+    EngineOption { name: "page_size", values: "power of two, 512 B to 64 KiB", default: "4 KiB" },
+    EngineOption { name: "mmap_size", values: "bytes", default: "0" },
+    EngineOption {
+        name: "busy_timeout",
+        values: "milliseconds that a writer waits for another",
+        default: "60000 (SQLite's own is 0)",
+    },
+    EngineOption { name: "wal_autocheckpoint", values: "pages", default: "1000" },
+];
 
 /// SQLite's own default is not to wait at all: two writers at once would end the run.
 const BUSY_TIMEOUT_MS: u64 = 60_000;
@@ -68,7 +84,7 @@ pub(super) struct Config {
 
 impl Config {
     pub(super) fn read(options: &EngineOptions) -> Result<Self, EngineError> {
-        let given = Given::read(ENGINE, OPTIONS, options)?;
+        let given = RawOptions::read(ENGINE, OPTIONS, options)?;
         let page_size = given.bytes("page_size", (512, 65_536))?;
         if page_size.is_some_and(|bytes| !bytes.is_power_of_two()) {
             return Err(given.refuse("page_size", "expected a power of two"));
@@ -147,8 +163,8 @@ impl Config {
         Ok(connection)
     }
 
-    /// The options in force, told with the results.
-    pub(super) fn told(&self, connection: &Connection) -> Value {
+    /// The options in force, for the facts of the run.
+    pub(super) fn in_force(&self, connection: &Connection) -> Value {
         let page_bytes: Option<i64> = pragma(connection, "page_size");
         let cache: Option<i64> = pragma(connection, "cache_size");
         let cache_bytes = cache.zip(page_bytes).map(|(cache, page)| match cache {

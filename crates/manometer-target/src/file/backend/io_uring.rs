@@ -158,7 +158,7 @@ impl IoBackend for Uring {
         let entry = self.transfer(request).user_data(u64::from(request.slot));
         self.push(&entry);
         if self.departures.is_full() {
-            // What the kernel does not take now leaves with the next wait, which also tells why.
+            // What the kernel does not take now leaves with the next wait, which also returns the reason.
             let _ = self.ring.submit();
         }
     }

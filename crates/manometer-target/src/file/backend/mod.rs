@@ -6,15 +6,11 @@ mod posix;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::fs::File;
 use std::io;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::buffers::Buffers;
-use super::{FileError, FileSet};
+use super::{FileError, FileSet, IoEngine};
 
 /// The most requests in flight at once.
 pub const MAX_DEPTH: u32 = 1024;
@@ -22,44 +18,8 @@ pub const MAX_DEPTH: u32 = 1024;
 /// The most memory that the requests in flight may hold.
 pub const MAX_BUFFER_BYTES: u64 = 1 << 30;
 
-/// How requests reach the kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum IoEngine {
-    /// `pread` and `pwrite`: one request at a time.
-    Posix,
-    /// Linux AIO: `io_submit`, `io_getevents`.
-    Libaio,
-    /// io_uring.
-    IoUring,
-}
-
 impl IoEngine {
-    /// Every engine, the best first.
-    pub const ALL: [Self; 3] = [Self::IoUring, Self::Libaio, Self::Posix];
-
-    /// The name by which files and flags know it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Posix => "posix",
-            Self::Libaio => "libaio",
-            Self::IoUring => "io_uring",
-        }
-    }
-
-    /// What to do where it is not available.
-    pub(super) fn remedy(self) -> &'static str {
-        match self {
-            Self::IoUring => {
-                "containers and the sysctl kernel.io_uring_disabled often forbid it, and Linux 5.11 is needed; \
-                 use libaio or leave io_engine unsaid"
-            }
-            Self::Libaio => "the sysctl fs.aio-max-nr may be used up; use posix or leave io_engine unsaid",
-            Self::Posix => "leave io_engine unsaid",
-        }
-    }
-
-    /// Whether this host lets us use it.
+    /// Whether this host allows it.
     ///
     /// # Errors
     /// What the kernel answers where it does not.
@@ -69,12 +29,6 @@ impl IoEngine {
             Self::Libaio => libaio::probe(),
             Self::IoUring => io_uring::probe(),
         }
-    }
-}
-
-impl fmt::Display for IoEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -121,7 +75,7 @@ pub struct Completion {
 }
 
 impl Completion {
-    /// Whether the kernel only asks to try again.
+    /// Whether the request is to be tried again.
     pub fn should_retry(&self) -> bool {
         matches!(-self.result, libc::EAGAIN | libc::EINTR)
     }
@@ -144,7 +98,7 @@ pub struct BackendOptions {
     pub dsync: bool,
 }
 
-/// A way to keep requests in flight. It does not read the clock: whoever asks passes the time.
+/// A way to keep requests in flight. It does not read the clock: the caller passes the time.
 pub trait IoBackend {
     /// The bytes of a slot that is not in flight.
     ///

@@ -80,7 +80,7 @@ fn every_backend_reads_what_the_file_holds() {
 }
 
 #[test]
-fn every_backend_writes_where_it_was_told_and_nowhere_else() {
+fn every_backend_writes_where_requested_and_nowhere_else() {
     for (engine, depth) in available() {
         for dsync in [false, true] {
             let dir = on_disk();

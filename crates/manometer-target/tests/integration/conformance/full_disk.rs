@@ -1,4 +1,4 @@
-//! A disk that fills is told as such, and nothing hangs.
+//! A full disk has its own error, and nothing hangs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -43,7 +43,7 @@ fn a_disk_that_fills_while_writing_is_named() {
     fill(|engine| {
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
-            // Some engines hold those who write until there is room, unless they are asked how they are.
+            // Some engines hold those who write until there is room, unless their background work is checked.
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) && engine.check_background().is_ok() {
                     MonotonicClock.sleep(20_000_000);

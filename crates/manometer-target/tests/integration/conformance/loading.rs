@@ -1,9 +1,8 @@
-//! Loading sorted records, and what an engine tells of itself.
+//! Loading sorted records, and what an engine reports of itself.
 
 use std::ops::ControlFlow;
 
 use manometer_measure::{Column, ManualClock};
-use manometer_target::engine::meaning::meaning;
 use manometer_target::engine::{Ability, ScanDirection};
 
 use super::subject::{Counted, every_engine, every_engine_on_disk, every_engine_with_memory, get, record};
@@ -55,7 +54,7 @@ fn what_was_loaded_is_there_when_it_is_opened_again() {
 }
 
 #[test]
-fn loading_stops_when_it_is_told() {
+fn loading_stops_on_request() {
     every_engine(|subject| {
         let engine = subject.open();
         let mut records = Counted { keep_going: ControlFlow::Break(()), ..Counted::up_to(25_000) };
@@ -82,26 +81,26 @@ fn a_state_has_the_columns_that_it_claims() {
         engine.load_sorted(&mut Counted::up_to(1_000)).unwrap();
         let mut state = engine.state_sampler();
         assert_eq!(state.columns().is_empty(), !subject.can(Ability::State));
-        let mut told = 0;
+        let mut columns = 0;
         for second in 1..3 {
             engine.session().put(b"user1", &[1; 1_000]).unwrap();
             let row = state.sample(&ManualClock::at(second * 1_000_000_000));
-            told = row.len();
+            columns = row.len();
             for (name, value) in row {
                 assert!(state.columns().iter().any(|column| column.name == name), "{name} is no column");
                 assert!(value.is_finite() && value >= 0.0, "{name} = {value}");
             }
         }
-        assert_eq!(told > 0, subject.can(Ability::State));
+        assert_eq!(columns > 0, subject.can(Ability::State));
         for column in state.columns() {
             assert!(!column.unit.is_empty());
-            assert!(meaning(subject.info.name, &column.name).is_some(), "{} has no meaning", column.name);
+            assert!(subject.info.column_meaning(&column.name).is_some(), "{} has no meaning", column.name);
         }
     });
 }
 
 #[test]
-fn an_engine_tells_its_options_and_how_durable_a_put_is() {
+fn an_engine_reports_its_options_and_the_durability_of_a_put() {
     every_engine(|subject| {
         assert!(!subject.info.durability.is_empty());
         assert!(!(subject.info.version)().is_empty());

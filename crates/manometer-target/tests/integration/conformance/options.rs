@@ -68,7 +68,7 @@ fn other_than_the_defaults() -> Vec<(&'static str, serde_json::Value)> {
 }
 
 #[test]
-fn options_are_in_force_and_told_with_what_a_put_survives() {
+fn options_are_in_force_and_reported_with_the_durability_of_a_put() {
     engines_named(&["lmdb", "redb", "sqlite", "fjall", "rlsm"], |subject| {
         for (engine, given) in other_than_the_defaults() {
             if engine != subject.info.name {
@@ -99,7 +99,7 @@ fn changes_durability(given: &serde_json::Value) -> bool {
 }
 
 #[test]
-fn an_option_that_fjall_would_not_heed_is_refused() {
+fn an_option_that_fjall_would_ignore_is_refused() {
     engines_named(&["fjall"], |subject| {
         drop(subject.open());
         let error = subject.open_with(&table("max_memtable_size", json!("1MiB"))).err().unwrap().to_string();
@@ -109,7 +109,7 @@ fn an_option_that_fjall_would_not_heed_is_refused() {
 }
 
 #[test]
-fn values_that_an_engine_would_choke_on_are_refused() {
+fn values_that_an_engine_does_not_support_are_refused() {
     let refused = [
         ("lmdb", "map_size", json!("1KiB")),
         ("lmdb", "sync", json!("sometimes")),

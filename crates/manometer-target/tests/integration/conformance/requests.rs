@@ -130,18 +130,18 @@ fn many_keys_are_looked_up_at_once() {
             session.put(key, key).unwrap();
         }
         let keys: [&[u8]; 6] = [b"c", b"b", b"a", b"c", b"f", b"e"];
-        let mut found = vec![Some(b"not told".to_vec()); keys.len()];
-        let mut told = 0;
+        let mut found = vec![Some(b"no answer".to_vec()); keys.len()];
+        let mut answers = 0;
         session
             .get_many(&keys, &mut |place, value| {
                 found[place] = value.map(<[u8]>::to_vec);
-                told += 1;
+                answers += 1;
             })
             .unwrap();
         let wanted = [Some("c"), None, Some("a"), Some("c"), None, Some("e")];
         assert_eq!(found, wanted.map(|value| value.map(|text| text.as_bytes().to_vec())));
-        assert_eq!(told, keys.len());
-        session.get_many(&[], &mut |_, _| panic!("nothing was asked")).unwrap();
+        assert_eq!(answers, keys.len());
+        session.get_many(&[], &mut |_, _| panic!("nothing was requested")).unwrap();
     });
 }
 
@@ -163,7 +163,7 @@ fn a_pipeline_answers_in_order() {
         let wanted = [None, None, Some(b"1".to_vec()), None, None, Some(b"2".to_vec())];
         assert_eq!(answers, wanted.into_iter().enumerate().collect::<Vec<_>>());
         assert_eq!(get(&mut *session, b"b").as_deref(), Some(b"3".as_slice()));
-        session.pipeline(&[], &mut |_, _| panic!("nothing was asked")).unwrap();
+        session.pipeline(&[], &mut |_, _| panic!("nothing was requested")).unwrap();
     });
 }
 

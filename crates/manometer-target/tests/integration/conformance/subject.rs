@@ -137,7 +137,7 @@ pub(crate) fn get(session: &mut dyn Session, key: &[u8]) -> Option<Vec<u8>> {
     session.get(key).unwrap().map(<[u8]>::to_vec)
 }
 
-/// Keys `000000` … with values that follow from them; told to stop or not.
+/// Keys `000000` … with values that follow from them; which may stop early.
 pub(crate) struct Counted {
     pub(crate) next: u32,
     pub(crate) end: u32,

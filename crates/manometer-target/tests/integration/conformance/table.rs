@@ -1,10 +1,10 @@
 //! The suite's results in the manual, engine by engine. They follow from the suite's own text and from what each
 //! engine claims: a test that fails on an engine which it concerns fails `make test`.
 
-use manometer_target::engine::{ENGINES, EngineInfo};
-use manometer_testing::{Cause, repository_file, skip};
+use manometer_target::engine::EngineInfo;
 
 use super::subject::GROUPS;
+use crate::registry::{manual, whole_registry};
 
 /// The tests of the suite.
 const TEXTS: [&str; 7] = [
@@ -16,9 +16,6 @@ const TEXTS: [&str; 7] = [
     include_str!("full_disk.rs"),
     include_str!("options.rs"),
 ];
-
-/// The engines in the order of the manual.
-const ORDER: [&str; 10] = ["rocksdb", "rlsm", "fjall", "lmdb", "redb", "sqlite", "redis", "memcached", "map", "null"];
 
 /// One test: its name, and which engines it concerns.
 struct Case<'a> {
@@ -63,14 +60,7 @@ fn table(engines: &[&EngineInfo]) -> String {
 
 #[test]
 fn the_table_in_the_manual_is_current() {
-    let engines: Vec<&EngineInfo> =
-        ORDER.iter().filter_map(|name| ENGINES.iter().find(|info| info.name == *name)).collect();
-    assert!(ENGINES.iter().all(|info| ORDER.contains(&info.name)), "an engine has no column");
-    if engines.len() < ORDER.len() {
-        skip(Cause::Engine, "this build has not every engine");
-        return;
-    }
-    let page = std::fs::read_to_string(repository_file("docs/engines.md")).unwrap();
+    let Some(engines) = whole_registry() else { return };
     let table = table(&engines);
-    assert!(page.contains(&table), "docs/engines.md is not current: its table of conformance is to be\n{table}");
+    assert!(manual().contains(&table), "docs/engines.md is not current: its table of conformance is to be\n{table}");
 }

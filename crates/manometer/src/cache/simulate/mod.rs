@@ -76,7 +76,7 @@ fn prepared(args: &Args) -> Result<(Vec<PolicySpec>, Vec<u64>, Requests), CacheE
 
 fn document(args: &Args, policies: &[PolicySpec], outcomes: &[SimulationResult], requests: &Requests) -> Value {
     let results = outcomes.iter().map(|outcome| {
-        let (tally, policy) = (&outcome.tally, &policies[outcome.policy]);
+        let (counters, policy) = (&outcome.counters, &policies[outcome.policy]);
         let requests_per_second = match policy.time_source(requests) {
             Some(TimeSource::RequestRate(requests)) => Some(requests),
             Some(TimeSource::Trace) | None => None,
@@ -84,11 +84,11 @@ fn document(args: &Args, policies: &[PolicySpec], outcomes: &[SimulationResult],
         json!({
             "policy": policy.to_string(),
             "capacity": outcome.capacity,
-            "requests": tally.requests,
-            "misses": tally.misses,
-            "miss_ratio": tally.miss_ratio(),
-            "byte_miss_ratio": if requests.sizes().is_empty() { None } else { tally.byte_miss_ratio() },
-            "bypassed": tally.bypassed,
+            "requests": counters.requests,
+            "misses": counters.misses,
+            "miss_ratio": counters.miss_ratio(),
+            "byte_miss_ratio": if requests.sizes().is_empty() { None } else { counters.byte_miss_ratio() },
+            "bypassed": counters.bypassed,
             "requests_per_second": requests_per_second,
         })
     });
@@ -113,7 +113,7 @@ fn text(
     let head: Vec<&str> = std::iter::once("miss ratio").chain(sizes.iter().map(String::as_str)).collect();
     let mut table = table(&head, 1);
     for (policy, outcomes) in policies.iter().zip(outcomes.chunks(capacities.len())) {
-        let ratio = |outcome: &SimulationResult| match outcome.tally.miss_ratio() {
+        let ratio = |outcome: &SimulationResult| match outcome.counters.miss_ratio() {
             Some(ratio) => format!("{ratio:.4}"),
             None => "–".to_owned(),
         };
@@ -134,13 +134,13 @@ fn text(
             Some(format!("{policy}: the trace has no times; {requests} requests count as a second"))
         }
     }));
-    let bypassed = outcomes.iter().filter(|outcome| outcome.tally.bypassed > 0);
+    let bypassed = outcomes.iter().filter(|outcome| outcome.counters.bypassed > 0);
     lines.extend(bypassed.map(|outcome| {
         format!(
             "{} at {}: {} requests were for objects larger than the cache",
             policies[outcome.policy],
             args.unit.text(outcome.capacity),
-            outcome.tally.bypassed
+            outcome.counters.bypassed
         )
     }));
     lines.join("\n")

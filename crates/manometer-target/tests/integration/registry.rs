@@ -1,0 +1,130 @@
+//! The registry of engines, cargo's features and `docs/engines.md` name the same engines and say the same of them.
+
+use std::collections::BTreeSet;
+
+use manometer_target::engine::{Ability, ENGINES, EngineInfo, EngineOption, Storage};
+use manometer_testing::{Cause, repository_file, skip};
+
+/// Every engine, in the order of the manual; nothing where the build leaves one out.
+pub(crate) fn whole_registry() -> Option<Vec<&'static EngineInfo>> {
+    if !cfg!(feature = "default") {
+        skip(Cause::Engine, "this build has not every engine");
+        return None;
+    }
+    Some(ENGINES.iter().collect())
+}
+
+pub(crate) fn manual() -> String {
+    std::fs::read_to_string(repository_file("docs/engines.md")).unwrap()
+}
+
+/// The names that stand before `=` in a section of a manifest, with the rest of their lines.
+fn entries<'a>(manifest: &'a str, section: &str) -> Vec<(&'a str, &'a str)> {
+    let body = manifest.split(&format!("[{section}]\n")).nth(1).unwrap().split("\n[").next().unwrap();
+    body.lines().filter_map(|line| line.split_once('=')).map(|(name, rest)| (name.trim(), rest.trim())).collect()
+}
+
+#[test]
+fn every_engine_is_a_feature_and_every_feature_an_engine() {
+    let Some(engines) = whole_registry() else { return };
+    let engines: BTreeSet<&str> = engines.iter().map(|info| info.name).filter(|name| *name != "null").collect();
+    let manifest = std::fs::read_to_string(repository_file("crates/manometer-target/Cargo.toml")).unwrap();
+    let features = entries(&manifest, "features");
+    let names: BTreeSet<&str> = features.iter().map(|(name, _)| *name).filter(|name| *name != "default").collect();
+    assert_eq!(names, engines);
+    let (_, usual) = features.iter().find(|(name, _)| *name == "default").unwrap();
+    let usual: BTreeSet<&str> = usual.trim_matches(['[', ']']).split(", ").map(|name| name.trim_matches('"')).collect();
+    assert_eq!(usual, engines, "an engine that is no default is in nobody's build");
+}
+
+#[test]
+fn an_optional_dependency_belongs_to_an_engine() {
+    let manifest = std::fs::read_to_string(repository_file("crates/manometer-target/Cargo.toml")).unwrap();
+    let features = entries(&manifest, "features");
+    for (name, value) in entries(&manifest, "dependencies") {
+        let wanted = format!("\"dep:{name}\"");
+        let engines = features.iter().filter(|(_, needs)| needs.contains(&wanted)).count();
+        assert_eq!(engines > 0, value.contains("optional = true"), "{name}");
+    }
+}
+
+#[test]
+fn no_other_crate_repeats_the_features_of_the_engines() {
+    for folder in std::fs::read_dir(repository_file("crates")).unwrap() {
+        let path = folder.unwrap().path().join("Cargo.toml");
+        let manifest = std::fs::read_to_string(&path).unwrap();
+        if path.ends_with("manometer-target/Cargo.toml") || !manifest.contains("[features]") {
+            continue;
+        }
+        // The command line has a verb of its own for rlsm.
+        let repeated = |name: &str| name != "rlsm" && ENGINES.iter().any(|info| info.name == name);
+        let names = entries(&manifest, "features");
+        assert!(!names.iter().any(|(name, _)| repeated(name)), "{}: {names:?}", path.display());
+    }
+}
+
+#[test]
+fn what_an_engine_claims_of_itself_fits_together() {
+    for info in ENGINES {
+        let can = |ability| info.abilities.contains(&ability);
+        assert_eq!(can(Ability::State), !info.state.is_empty(), "{}", info.name);
+        assert!(info.storage == Storage::Disk || info.immutable_files.is_empty(), "{}", info.name);
+        let options: BTreeSet<&str> = info.options.iter().map(|option| option.name).collect();
+        assert_eq!(options.len(), info.options.len(), "{}: an option stands twice", info.name);
+        let names_memtable =
+            info.memtable_option.is_none_or(|name| can(Ability::OptionsFile) || options.contains(name));
+        assert!(names_memtable, "{}: {:?} is no option", info.name, info.memtable_option);
+    }
+}
+
+#[test]
+fn the_manual_says_how_durable_a_put_is() {
+    let Some(engines) = whole_registry() else { return };
+    let page = manual();
+    for info in engines {
+        let row = format!("\n| `{}` | {} | {} |", info.name, info.about, info.durability);
+        assert!(page.contains(&row), "docs/engines.md is not current: a row of its first table begins with{row}");
+    }
+}
+
+#[test]
+fn the_manual_says_what_each_engine_can_do() {
+    let Some(engines) = whole_registry() else { return };
+    let page = manual();
+    let cells = |cell: &dyn Fn(&EngineInfo) -> &'static str| -> String {
+        engines.iter().map(|info| format!(" {} |", cell(info))).collect()
+    };
+    let names: String = engines.iter().map(|info| format!(" `{}` |", info.name)).collect();
+    let can = |ability: Ability, yes: &'static str, no: &'static str| {
+        cells(&|info| if info.abilities.contains(&ability) { yes } else { no })
+    };
+    let on_disk = cells(&|info| if info.storage == Storage::Disk { "yes" } else { "no" });
+    for (what, cells) in [
+        ("capability", names),
+        ("scan in key order, both ways", can(Ability::Scan, "yes", "no")),
+        ("merge", can(Ability::Merge, "native", "get and put")),
+        ("multi-get", can(Ability::MultiGet, "native", "one by one")),
+        ("pipeline", can(Ability::Pipeline, "native", "one by one")),
+        ("bulk load", can(Ability::BulkLoad, "native", "puts")),
+        ("options file", can(Ability::OptionsFile, "yes", "no")),
+        ("state in each interval", can(Ability::State, "yes", "no")),
+        ("persistent", on_disk),
+    ] {
+        let row = format!("\n| {what} |{cells}\n");
+        assert!(page.contains(&row), "docs/engines.md is not current: it has no row{row}");
+    }
+}
+
+#[test]
+fn the_manual_lists_every_option() {
+    let Some(engines) = whole_registry() else { return };
+    let page = manual();
+    let row = |option: &EngineOption| format!("| `{}` | {} | {} |\n", option.name, option.values, option.default);
+    for info in engines.iter().filter(|info| !info.options.is_empty()) {
+        let section = page.split(&format!("\n### `{}`\n", info.name)).nth(1).unwrap_or_default();
+        let rows: String = info.options.iter().map(row).collect();
+        let table = format!("| option | values | default |\n| --- | --- | --- |\n{rows}\n");
+        let section = section.split("\n### ").next().unwrap();
+        assert!(section.contains(&table), "docs/engines.md is not current: the options of {} are\n{table}", info.name);
+    }
+}

@@ -1,0 +1,166 @@
+//! What the columns of a CSV trace mean: by a header, or as a user says it.
+
+use std::str::FromStr;
+
+use crate::error::{Fault, TraceError};
+use crate::text;
+
+/// The columns that are looked at.
+pub(crate) const COLUMNS_MAX: usize = 256;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Nothing of interest.
+    Ignored,
+    /// The time, in units of so many nanoseconds.
+    Time(u64),
+    /// The time, in the given unit; seconds by default.
+    TimeInUnit,
+    /// The key.
+    Key,
+    /// The key as it was, where another column holds its id.
+    KeyText,
+    /// The id of a key: a number that distinguishes the keys of all devices.
+    KeyId,
+    /// Bytes of the key.
+    KeySize,
+    /// Bytes of the value.
+    ValueSize,
+    /// The client.
+    Client,
+    /// The operation.
+    Operation,
+    /// Seconds to live.
+    TimeToLive,
+    /// Where in the device or object, in bytes.
+    Offset,
+    /// Where in the device, in sectors of 512 bytes.
+    Sector,
+    /// Which device.
+    Device,
+    /// Whether it succeeded: 1 or 0.
+    Succeeded,
+    /// How many requests the line counts for.
+    Count,
+    /// How many of them found something.
+    Hits,
+}
+
+/// What the columns mean, as a user says it: `time_ms=0,key=user id,op=3`, by number from 0 or by the header's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Columns {
+    pub(crate) delimiter: u8,
+    roles: Vec<(Role, Column)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Column {
+    Number(usize),
+    Name(String),
+}
+
+impl FromStr for Columns {
+    type Err = TraceError;
+
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let mut roles = Vec::new();
+        for piece in text.split(',') {
+            let wrong = |what: &str| {
+                TraceError::Wrong(format!(
+                    "`{piece}` in the columns {what}: write for example `time=0,key=1,value_size=3,op=5`"
+                ))
+            };
+            let (name, column) = piece.split_once('=').ok_or_else(|| wrong("has no `=`"))?;
+            let role = role(name.trim().as_bytes()).ok_or_else(|| {
+                wrong(
+                    "names no field; there are time (also time_s, time_ms, time_us, time_ns), key, key_text, \
+                     key_size, value_size, client, op, ttl, offset, lbn, device, succeeded, op_count and cache_hits",
+                )
+            })?;
+            let column = match column.trim().parse() {
+                Ok(number) if number < COLUMNS_MAX => Column::Number(number),
+                Ok(_) => return Err(wrong("lies beyond column 255")),
+                Err(_) => Column::Name(column.trim().to_owned()),
+            };
+            roles.push((role, column));
+        }
+        if !roles.iter().any(|(role, _)| role.has_key()) {
+            let what = format!("the columns `{text}` hold no key: add for example `key=1`, or `offset=1` of a device");
+            return Err(TraceError::Wrong(what));
+        }
+        Ok(Self { delimiter: b',', roles })
+    }
+}
+
+impl Columns {
+    /// The same with another delimiter.
+    pub fn delimited_by(mut self, delimiter: u8) -> Self {
+        self.delimiter = delimiter;
+        self
+    }
+
+    pub(crate) fn has_names(&self) -> bool {
+        self.roles.iter().any(|(_, column)| matches!(column, Column::Name(_)))
+    }
+
+    /// The roles in the order of the columns, given the header's names.
+    pub(crate) fn resolve(&self, names: &[&[u8]]) -> Result<Vec<Role>, Fault> {
+        let mut resolved = Vec::new();
+        for (role, column) in &self.roles {
+            let number = match column {
+                Column::Number(number) => *number,
+                Column::Name(name) => names.iter().position(|known| *known == name.as_bytes()).ok_or_else(|| {
+                    let header = text::show(&names.join(&b','));
+                    format!("the header {header} has no column `{name}`")
+                })?,
+            };
+            if resolved.len() <= number {
+                resolved.resize(number + 1, Role::Ignored);
+            }
+            resolved[number] = *role;
+        }
+        Ok(with_ids(resolved))
+    }
+}
+
+impl Role {
+    /// Whether it says which key is meant; a place on a device does.
+    pub(crate) fn has_key(self) -> bool {
+        matches!(self, Self::Key | Self::KeyText | Self::KeyId | Self::Sector | Self::Offset)
+    }
+}
+
+/// Where a column of its own has the keys' texts, the keys are ids.
+pub(crate) fn with_ids(mut roles: Vec<Role>) -> Vec<Role> {
+    if roles.contains(&Role::KeyText) {
+        roles.iter_mut().filter(|role| **role == Role::Key).for_each(|role| *role = Role::KeyId);
+    }
+    roles
+}
+
+/// The role of a column of this name, in the words of the published traces.
+pub(crate) fn role(name: &[u8]) -> Option<Role> {
+    Some(match name {
+        b"time" | b"timestamp" | b"ts" | b"op_time" | b"clock_time" => Role::TimeInUnit,
+        b"time_ns" => Role::Time(1),
+        b"time_us" => Role::Time(1_000),
+        b"time_ms" => Role::Time(1_000_000),
+        b"time_s" => Role::Time(SECOND_NS),
+        b"key" | b"object" | b"obj" | b"obj_id" | b"object_id" | b"key_id" | b"id" => Role::Key,
+        b"key_text" => Role::KeyText,
+        b"key_size" => Role::KeySize,
+        b"value_size" | b"size" | b"obj_size" | b"object_size" | b"val_size" => Role::ValueSize,
+        b"client" | b"client_id" => Role::Client,
+        b"op" | b"operation" | b"command" => Role::Operation,
+        b"ttl" | b"ttl_s" => Role::TimeToLive,
+        b"offset" => Role::Offset,
+        b"lbn" | b"lba" | b"sector" => Role::Sector,
+        b"device" => Role::Device,
+        b"succeeded" => Role::Succeeded,
+        b"op_count" => Role::Count,
+        b"cache_hits" => Role::Hits,
+        _ => return None,
+    })
+}

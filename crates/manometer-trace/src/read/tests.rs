@@ -1,0 +1,46 @@
+//! What the tests of the formats share.
+
+use crate::{BATCH_RECORDS, Format, ReadOptions, Record, TraceError, open_stream};
+
+/// All records of a good trace.
+pub(crate) fn records(format: &'static Format, trace: &[u8]) -> Vec<Record> {
+    records_with(&ReadOptions { format: Some(format), ..ReadOptions::default() }, trace)
+}
+
+pub(crate) fn records_with(options: &ReadOptions, trace: &[u8]) -> Vec<Record> {
+    let (records, error) = all(options, trace);
+    assert!(error.is_none(), "{error:?}");
+    records
+}
+
+/// Where and why a trace is damaged.
+pub(crate) fn damage(format: &'static Format, trace: &[u8]) -> (u64, String) {
+    match all(&ReadOptions { format: Some(format), ..ReadOptions::default() }, trace).1 {
+        Some(TraceError::Damaged { offset, what, .. }) => (offset, what.into_owned()),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The format that a trace's content says.
+pub(crate) fn found(trace: &[u8]) -> &'static str {
+    match open_stream(Box::new(std::io::Cursor::new(trace.to_vec())), &ReadOptions::default()) {
+        Ok(trace) => trace.format.name,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn all(options: &ReadOptions, trace: &[u8]) -> (Vec<Record>, Option<TraceError>) {
+    let mut reader = open_stream(Box::new(std::io::Cursor::new(trace.to_vec())), options).unwrap().reader;
+    let (mut batch, mut records) = (Vec::new(), Vec::new());
+    loop {
+        match reader.read(&mut batch) {
+            Ok(0) => return (records, None),
+            Ok(_) => records.append(&mut batch),
+            Err(error) => {
+                assert_eq!(reader.read(&mut batch).unwrap(), 0);
+                return (records, Some(error));
+            }
+        }
+        assert!(records.len() < 100 * BATCH_RECORDS);
+    }
+}

@@ -1,0 +1,36 @@
+//! `docs/traces.md` lists the formats of the registries, and no others.
+
+use manometer_testing::repository_file;
+use manometer_trace::FORMATS;
+use manometer_trace::write::OUTPUT_FORMATS;
+
+/// The rows of the first table of a section of the manual.
+fn rows(section: &str) -> Vec<String> {
+    let page = std::fs::read_to_string(repository_file("docs/traces.md")).unwrap();
+    let body = page.split(&format!("\n## {section}\n")).nth(1).unwrap();
+    let table = body.lines().skip_while(|line| !line.starts_with("| `")).take_while(|line| line.starts_with("| `"));
+    table.map(str::to_owned).collect()
+}
+
+/// That each format has a row, which begins with the words of the registry, and no row is left.
+fn check(section: &str, begins: &[String]) {
+    let rows = rows(section);
+    for begin in begins {
+        let found = rows.iter().any(|row| row.starts_with(begin));
+        assert!(found, "docs/traces.md is not current: under \"{section}\" a row begins with\n{begin}");
+    }
+    assert_eq!(rows.len(), begins.len(), "docs/traces.md has a row too many under \"{section}\"");
+}
+
+#[test]
+fn the_manual_lists_every_format_that_is_read() {
+    let begin = |name, about: &str| format!("| `{name}` | {} |", about.replace('|', "\\|"));
+    let begins: Vec<String> = FORMATS.iter().map(|format| begin(format.name, format.about)).collect();
+    check("Formats that are read", &begins);
+}
+
+#[test]
+fn the_manual_lists_every_format_that_is_written() {
+    let begins: Vec<String> = OUTPUT_FORMATS.iter().map(|format| format!("| `{}` | ", format.name)).collect();
+    check("Formats that are written", &begins);
+}
